@@ -205,12 +205,14 @@ async function sendAndAsk(
   submission: Submission,
   open: readonly Attempt[],
 ): Promise<StepResult> {
-  const latest = open.at(-1);
-  if (!latest) return 'settled';
-  const answer = await deps.network.broadcast(latest.signedBytes);
-  await deps.crashPoint('broadcast-sent');
-  if (answer.status !== 'accepted') {
-    deps.log.warn({ submissionId: submission.id, txHash: latest.hash, answer }, 'broadcast not accepted');
+  if (open.length === 0) return 'settled';
+  // The newest first. Where the node refuses it, as one that can't be paid by now, one of before may still land in the slot.
+  for (const { hash, signedBytes } of open.toReversed()) {
+    const answer = await deps.network.broadcast(signedBytes);
+    await deps.crashPoint('broadcast-sent');
+    if (answer.status === 'accepted') break;
+    deps.log.warn({ submissionId: submission.id, txHash: hash, answer }, 'broadcast not accepted');
+    if (answer.status === 'unknown') break;
   }
   return (await conclude(deps, store, submission, open)) ?? 'waiting';
 }

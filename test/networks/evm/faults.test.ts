@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { asc, eq } from 'drizzle-orm';
+import { parseTransaction } from 'viem';
 import { afterEach, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
@@ -89,6 +90,24 @@ async function until<T>(what: string, look: () => Promise<T | null | undefined |
 const isKnown = ({ world }: Run, hash: string) =>
   world.node.rpc('eth_getTransactionByHash', [hash]).then((found) => found !== null);
 
+/** Waits until it is sent, and sent again at higher fees because the base fee has risen. @returns its attempts */
+async function replaced(at: Run, begun: Retirement) {
+  const { node } = at.world;
+  await until('it is sent', async () => {
+    const [one] = await attemptsOf(at, begun);
+    return one !== undefined && isKnown(at, one.hash);
+  });
+  // Ten times what it offers at most.
+  for (let block = 0; block < 4; block++) {
+    await node.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${(60n * 10n ** 9n).toString(16)}`]);
+    await node.mine();
+  }
+  return until('it is replaced', async () => {
+    const all = await attemptsOf(at, begun);
+    return all.length > 1 && (await isKnown(at, all.at(-1)?.hash ?? '')) && all;
+  });
+}
+
 async function retired(at: Run, ...begun: Retirement[]): Promise<void> {
   for (const { id } of begun) {
     await until(`${id} is retired`, async () => {
@@ -148,19 +167,7 @@ describe('on a real EVM chain', () => {
     const { node } = at.world;
     await node.rpc('evm_setAutomine', [false]);
     const begun = await begin(at, 5n);
-    await until('it is sent', async () => {
-      const [one] = await attemptsOf(at, begun);
-      return one !== undefined && isKnown(at, one.hash);
-    });
-    // Ten times what it offers at most.
-    for (let block = 0; block < 4; block++) {
-      await node.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${(60n * 10n ** 9n).toString(16)}`]);
-      await node.mine();
-    }
-    const bids = await until('it is replaced', async () => {
-      const all = await attemptsOf(at, begun);
-      return all.length > 1 && (await isKnown(at, all.at(-1)?.hash ?? '')) && all;
-    });
+    const bids = await replaced(at, begun);
     expect(new Set(bids.map(({ sequence }) => sequence)).size).toBe(1);
     await node.rpc('anvil_setNextBlockBaseFeePerGas', ['0x1']);
     await node.mine();
@@ -168,6 +175,26 @@ describe('on a real EVM chain', () => {
     const decided = await attemptsOf(at, begun);
     expect(decided.filter(({ state }) => state === 'LANDED')).toHaveLength(1);
     expect(decided.filter(({ state }) => state === 'DEAD')).toHaveLength(decided.length - 1);
+  });
+
+  it('sends the bytes of before again when custody can’t pay more for them by then', async () => {
+    const at = await startRun();
+    const { node } = at.world;
+    await node.rpc('evm_setAutomine', [false]);
+    const begun = await begin(at, 5n);
+    const bids = await replaced(at, begun);
+    const { gas = 0n, maxFeePerGas = 0n } = parseTransaction(
+      `0x${Buffer.from(bids[0]?.bytes ?? new Uint8Array()).toString('hex')}`,
+    );
+    const { custodyAddress } = at.platform.dependencies.network;
+    await node.rpc('anvil_setBalance', [custodyAddress, `0x${(gas * maxFeePerGas).toString(16)}`]);
+    for (const { hash } of bids) await node.rpc('anvil_dropTransaction', [hash]);
+    await until('it is in a block', async () => {
+      await node.rpc('anvil_setNextBlockBaseFeePerGas', ['0x1']);
+      await node.mine();
+      return node.rpc('eth_getTransactionReceipt', [bids[0]?.hash]);
+    });
+    await retired(at, begun);
   });
 
   it('lives through a reorganisation that takes a burn out of its block', async () => {

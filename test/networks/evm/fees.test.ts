@@ -187,6 +187,21 @@ describe('replacing', () => {
     expect(await network.outcome(higher)).toMatchObject({ status: 'succeeded' });
   });
 
+  it('signs nothing that its payer could not pay, where the first can be paid', async () => {
+    const first = await stuck(60n * GWEI);
+    const { gas = 0n } = parseTransaction(`0x${Buffer.from(first.signedBytes).toString('hex')}`);
+    const own = await testbed.anvil.rpc('eth_getBalance', [first.source, 'latest']);
+    const holds = (wei: unknown) => testbed.anvil.rpc('anvil_setBalance', [first.source, wei]);
+    await holds(`0x${(gas * feesOf(first).max).toString(16)}`);
+    expect(await network.replace(first)).toBeNull();
+    await holds(own);
+    expect(await network.replace(first)).not.toBeNull();
+    // The node may have forgotten it.
+    await network.broadcast(first.signedBytes);
+    await minedAt(GWEI, 1);
+    expect(await network.outcome(first)).toMatchObject({ status: 'succeeded' });
+  });
+
   it('is not for others’ transactions', async () => {
     const other = await testbed.open({ secretKey: testbed.stranger.secretKey });
     const theirs = await prepare(other, { kind: 'setAllowance', tokenAddress: token, amount: 1n });

@@ -38,13 +38,15 @@ export async function signReplacement(
   const unsigned = readSigned(latest.signedBytes);
   if (unsigned === null || unsigned.nonce !== sequence) return null;
 
-  const [headAnswer, tipAnswer, knownAnswer, receiptAnswer, countAnswer] = await rpc.askTogether([
-    ask.block('latest'),
-    ask.priorityFee(),
-    ask.transaction(latest.hash as Hash),
-    ask.receipt(latest.hash as Hash),
-    ask.transactionCount(signer.address, 'latest'),
-  ]);
+  const [headAnswer, tipAnswer, knownAnswer, receiptAnswer, countAnswer, balanceAnswer] =
+    await rpc.askTogether([
+      ask.block('latest'),
+      ask.priorityFee(),
+      ask.transaction(latest.hash as Hash),
+      ask.receipt(latest.hash as Hash),
+      ask.transactionCount(signer.address, 'latest'),
+      ask.balance(signer.address, 'latest'),
+    ]);
   const head = valueOf(headAnswer);
   if (head === null || head.number < latest.preparedAtLedger + PATIENCE_BLOCKS) return null;
   if (valueOf(receiptAnswer) !== null || valueOf(countAnswer) > sequence) return null;
@@ -56,6 +58,8 @@ export async function signReplacement(
 
   const fees = replacementFees(unsigned, market, maxFeePerGasCap);
   if (fees === null) return null;
+  // No node would take it, while the cheaper one may still land.
+  if (unsigned.gas * fees.maxFeePerGas + unsigned.value > valueOf(balanceAnswer)) return null;
   const signed = await signer.sign({ ...unsigned, ...fees });
   return {
     ...signed,
