@@ -7,6 +7,7 @@ import type { Db } from '../db/connection.ts';
 import type { PublicReads } from '../db/publicReads.ts';
 import { retirementRecords } from '../db/tables/index.ts';
 import type { Logger } from '../lib/logger.ts';
+import { shareFreshRuns } from '../lib/sharedRuns.ts';
 import { feedCursor } from './feedCursor.ts';
 import { matches, type FeedFilter, type FeedRecord, type PlacedRecord } from './feedFilter.ts';
 import { haveChanged, PAGE_SIZE, readAfter, readNewest } from './readFeed.ts';
@@ -20,6 +21,8 @@ interface TailDependencies {
   log: Pick<Logger, 'warn'>;
 }
 
+const LOST = 'the database has lost records of the feed: the subscriptions to it end';
+
 /** The newest records: all with a position in (start, end]. */
 export function createTail(deps: TailDependencies) {
   let records: PlacedRecord[] = [];
@@ -27,9 +30,9 @@ export function createTail(deps: TailDependencies) {
   let end = -1n;
   let history = 0;
   const ends = createEnds(deps.publicReads.maxAgeMs);
-  let refreshing: Promise<void> | null = null;
-  let refreshAgain = false;
   const waiting = createWaiting();
+  // The next notification or poll continues from where a read failed.
+  const refresh = shareFreshRuns(() => readOn().catch(warnOf(deps, 'feed tail not read')));
 
   async function readOn(): Promise<void> {
     if (end < 0n) {
@@ -38,17 +41,14 @@ export function createTail(deps: TailDependencies) {
       grow(newest === null ? [] : [newest]);
     }
     for (;;) {
-      const last = records.at(-1);
-      const read = await readAfter(deps.db, end - 1n, undefined, TAIL_SIZE);
-      // The last one is read again: where it is another one, or gone, what follows is the end of another history.
-      if (last && !(read[0] && feedCursor(read[0]) === feedCursor(last))) {
+      const fresh = await readFresh(deps.db, records.at(-1));
+      if (fresh === null) {
         forget();
         return readOn();
       }
-      const fresh = last ? read.slice(1) : read;
       if (fresh.length === 0) return;
       grow(fresh);
-      if (read.length < TAIL_SIZE) return;
+      if (fresh.length < TAIL_SIZE - 1) return;
     }
   }
 
@@ -63,10 +63,7 @@ export function createTail(deps: TailDependencies) {
 
   /** Ends who follows: a client resumes, and a cursor that was lost is refused. */
   function forget(): void {
-    deps.log.warn(
-      { position: String(end) },
-      'the database has lost records of the feed; who follows it is disconnected',
-    );
+    deps.log.warn({ position: String(end) }, LOST);
     records = [];
     start = 0n;
     end = -1n;
@@ -75,27 +72,11 @@ export function createTail(deps: TailDependencies) {
     waiting.wakeAll();
   }
 
-  async function readUntilQuiet(): Promise<void> {
-    do {
-      refreshAgain = false;
-      // The next notification or poll continues from here.
-      await readOn().catch(warnOf(deps, 'feed tail not read'));
-    } while (refreshAgain);
-    refreshing = null;
-  }
-
-  /** Calls during a read are served by one more read. */
-  function refresh(): Promise<void> {
-    if (refreshing) refreshAgain = true;
-    else refreshing = readUntilQuiet();
-    return refreshing;
-  }
-
   return {
     end: () => end,
     /** Another number since the database has lost records that the tail had. */
     history: () => history,
-    wakeAll: waiting.wakeAll,
+    ...waiting,
     /** The kept records after `cursor`, or null when the tail doesn't reach back that far. */
     after(cursor: bigint, filter: FeedFilter): FeedRecord[] | null {
       return end < 0n || cursor < start ? null : pageAfter(records, cursor, filter);
@@ -104,16 +85,21 @@ export function createTail(deps: TailDependencies) {
     refresh,
     /** Reads the feed's end, and the records that are new or have changed. */
     async look(): Promise<void> {
-      try {
-        await refresh();
-        const changed = await readChanged(deps.db, records);
-        if (changed) records = records.map((record) => changed.get(record.position) ?? record);
-      } catch (error) {
-        warnOf(deps, 'feed not looked at')(error);
-      }
+      await refresh();
+      const changed = await readChanged(deps.db, records).catch(warnOf(deps, 'feed not looked at'));
+      if (changed) records = records.map((record) => changed.get(record.position) ?? record);
     },
-    onceGrown: waiting.onceGrown,
   };
+}
+
+/**
+ * What comes after the last record, which is read again: null where it is another one by now, or gone. What follows is then the end
+ * of another history.
+ */
+async function readFresh(db: Db, last: PlacedRecord | undefined): Promise<PlacedRecord[] | null> {
+  if (last === undefined) return readAfter(db, 0n, undefined, TAIL_SIZE);
+  const [again, ...fresh] = await readAfter(db, last.position - 1n, undefined, TAIL_SIZE);
+  return again && feedCursor(again) === feedCursor(last) ? fresh : null;
 }
 
 function warnOf({ log }: Pick<TailDependencies, 'log'>, problem: string): (error: unknown) => void {

@@ -167,16 +167,9 @@ const NOTHING: SelectionSetNode = { kind: Kind.SELECTION_SET, selections: [] };
 
 /** @param isOfMutation whether the node itself is selected of the mutation */
 function selectsFieldsOfMutation(node: DefinitionNode | SelectionNode, isOfMutation: boolean): boolean {
-  switch (node.kind) {
-    case Kind.OPERATION_DEFINITION:
-      return node.operation === OperationTypeNode.MUTATION;
-    case Kind.FRAGMENT_DEFINITION:
-      return node.typeCondition.name.value === 'Mutation';
-    case Kind.INLINE_FRAGMENT:
-      return isOfMutation;
-    default:
-      return false;
-  }
+  if (node.kind === Kind.OPERATION_DEFINITION) return node.operation === OperationTypeNode.MUTATION;
+  if (node.kind === Kind.FRAGMENT_DEFINITION) return node.typeCondition.name.value === 'Mutation';
+  return node.kind === Kind.INLINE_FRAGMENT && isOfMutation;
 }
 
 function isTypename(node: SelectionNode): boolean {

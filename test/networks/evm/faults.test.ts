@@ -195,6 +195,8 @@ describe('on a real EVM chain', () => {
       return node.rpc('eth_getTransactionReceipt', [bids[0]?.hash]);
     });
     await retired(at, begun);
+    const landed = (await attemptsOf(at, begun)).filter(({ state }) => state === 'LANDED');
+    expect(landed.map(({ hash }) => hash)).toEqual([bids[0]?.hash]);
   });
 
   it('lives through a reorganisation that takes a burn out of its block', async () => {
