@@ -196,10 +196,13 @@ describe('replacing', () => {
     expect(await network.replace(first)).toBeNull();
     await holds(own);
     expect(await network.replace(first)).not.toBeNull();
-    // The node may have forgotten it.
-    await network.broadcast(first.signedBytes);
-    await minedAt(GWEI, 1);
-    expect(await network.outcome(first)).toMatchObject({ status: 'succeeded' });
+    const status = async () => {
+      // The node may have forgotten it.
+      await network.broadcast(first.signedBytes);
+      await minedAt(GWEI, 1);
+      return (await network.outcome(first)).status;
+    };
+    await expect.poll(status).toBe('succeeded');
   });
 
   it('is not for others’ transactions', async () => {
