@@ -91,7 +91,7 @@ async function redated(tokenAddress: string): Promise<number[]> {
   return rows.map(({ index }) => index);
 }
 
-it('are dated anew, whoever made them and in whatever ledger they landed', async () => {
+it('are dated anew, own ones and those of holders, in whatever ledger they landed', async () => {
   const [one = '', other = '', untouched = ''] = await open(9, 1, 2);
   landAgain(one, 7);
   landAgain(other, 0);
