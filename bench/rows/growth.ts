@@ -2,6 +2,7 @@
  * What a long history costs: purchases, and the proof that everything agrees.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Bench } from '../bench.ts';
 import { inTurns, type Row } from '../row.ts';
 import { seedPurchases } from '../seed/purchases.ts';
 import { buyingClients, openProject, openProjects } from './market.ts';
@@ -11,7 +12,6 @@ import { buy } from './purchase.ts';
 const GROWN = 'grown';
 const EMPTY = 'empty';
 const CONNECTIONS = 64;
-/** For a million transfers, and as a share of it for fewer. */
 const FULL_LIMIT_S = 20;
 const FULL_TRANSFERS = 1_000_000;
 const LOOK_INTERVAL_MS = 200;
@@ -46,31 +46,39 @@ export const growthRows: readonly Row[] = [
   {
     name: 'reconcile',
     group: 'Growth',
-    title: 'a full reconciliation',
+    title: 'a full reconciliation of a million transfers',
     unit: 's',
-    baseline: `the limit: ${FULL_LIMIT_S} s for a million transfers`,
+    baseline: `the limit of ${FULL_LIMIT_S} s`,
     target: { atMost: 1 },
     async run(bench) {
-      await bench.product(GROWN);
+      await bench.product(EMPTY);
       await grow(bench);
       bench.say('waiting for the transparency logs');
       await logsHaveAll(bench);
       bench.say('reconciling');
-      const { seconds, holds, output } = await bench.reconcile(GROWN);
-      if (!holds) throw new Error(`the reconciliation found: ${output}`);
-      const limit = (FULL_LIMIT_S * bench.size.transfers) / FULL_TRANSFERS;
+      const ofNone = await reconcileSeconds(bench, EMPTY);
+      const seconds = await reconcileSeconds(bench, GROWN);
+      const { transfers } = bench.size;
+      // What each transfer costs, and what a process and its connections cost once.
+      const ofMillion = ofNone + ((seconds - ofNone) * FULL_TRANSFERS) / transfers;
       return {
-        ratio: seconds / limit,
-        product: seconds,
-        baseline: limit,
-        details: { transfers: bench.size.transfers },
+        ratio: ofMillion / FULL_LIMIT_S,
+        product: ofMillion,
+        baseline: FULL_LIMIT_S,
+        details: { 'transfers reconciled': transfers, seconds, 'seconds without any': ofNone },
       };
     },
   },
 ];
 
+async function reconcileSeconds(bench: Bench, database: string): Promise<number> {
+  const { seconds, holds, output } = await bench.reconcile(database);
+  if (!holds) throw new Error(`the reconciliation found: ${output}`);
+  return seconds;
+}
+
 /** The logs are built from committed rows, off the path of what is measured. */
-async function logsHaveAll(bench: Parameters<Row['run']>[0]): Promise<void> {
+async function logsHaveAll(bench: Bench): Promise<void> {
   const sql = bench.sql(GROWN);
   for (;;) {
     const [row] = await sql<{ hasAll: boolean }[]>`
@@ -83,12 +91,15 @@ async function logsHaveAll(bench: Parameters<Row['run']>[0]): Promise<void> {
 }
 
 /** Once for each run. */
-async function grow(bench: Parameters<Row['run']>[0]): Promise<void> {
+async function grow(bench: Bench): Promise<void> {
   const { transfers } = bench.size;
+  const product = await bench.product(GROWN);
   const sql = bench.sql(GROWN);
   const [found] = await sql<{ count: number }[]>`SELECT count(*)::int AS count FROM transfers`;
   if ((found?.count ?? 0) >= transfers) return;
-  const { tokenAddress } = await openProject(await bench.product(GROWN));
+  const { tokenAddress } = await openProject(product);
+  // The product's own would run beside what is measured.
+  await sql`UPDATE reconciliation_schedule SET due_at = now() + interval '1 hour', full_due_at = now() + interval '1 hour'`;
   bench.say(`writing a history of ${transfers} transfers`);
   await seedPurchases(sql, tokenAddress, transfers);
 }

@@ -28,6 +28,8 @@ const QUERY_TIMEOUT_MS = 30 * 60_000;
 const WORK_MEMORY = '64MB';
 
 export const CONTRADICTIONS: readonly Contradiction[] = [
+  // They take longest: begun last, one of the two connections would end long before the other.
+  ...TRANSPARENCY_CONTRADICTIONS,
   ...BOOKS_CONTRADICTIONS,
   ...POSTING_CONTRADICTIONS,
   ...RETIREMENT_CONTRADICTIONS,
@@ -37,7 +39,6 @@ export const CONTRADICTIONS: readonly Contradiction[] = [
   ...HOLDER_CONTRADICTIONS,
   ...OFF_RAMP_CONTRADICTIONS,
   ...HISTORY_CONTRADICTIONS,
-  ...TRANSPARENCY_CONTRADICTIONS,
   ...ROW_CONTRADICTIONS,
 ];
 
