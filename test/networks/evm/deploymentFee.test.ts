@@ -3,7 +3,7 @@
  * the cap nothing is paid and nothing is lost, and without coin the error says what is missing.
  */
 import { eq } from 'drizzle-orm';
-import { encodeFunctionData, parseAbi, parseEther, toHex } from 'viem';
+import { encodeFunctionData, parseAbi, parseEther, parseGwei, toHex } from 'viem';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { attempts, submissions } from '../../../src/db/tables/index.ts';
@@ -39,11 +39,13 @@ afterEach(async () => {
   await setFee('0');
 });
 
-async function setFee(coins: string): Promise<void> {
+function feeChange(coins: string) {
   const [deployer] = world.node.accounts;
   const data = encodeFunctionData({ abi: factoryOwnerAbi, args: [parseEther(coins)] });
-  await landTransaction(world.node, { from: deployer.address, to: world.ledger.factoryAddress, data });
+  return { from: deployer.address, to: world.ledger.factoryAddress, data };
 }
+
+const setFee = (coins: string) => landTransaction(world.node, feeChange(coins));
 
 const custody = () => platform.dependencies.network.custodyAddress;
 const setBalance = (coins: string) =>
@@ -80,6 +82,43 @@ describe('a deployment fee above the cap', () => {
       .toMatchObject({ state: 'OPEN', refusalMessage: null });
     expect(before - (await balance())).toBeGreaterThan(parseEther('0.05'));
     expect(before - (await balance())).toBeLessThan(parseEther('0.1'));
+  });
+});
+
+describe('a deployment fee that changes before the deployment lands', () => {
+  it.each([
+    ['raised', '0', '0.05'],
+    ['lowered', '0.05', '0'],
+  ])('and is %s then: the next attempt pays it', async (_, before, after) => {
+    await setFee(before);
+    const { rpc } = world.node;
+    await rpc('evm_setAutomine', [false]);
+    platform.dependencies.mutationWaitMs = 0;
+    const project = await createProject(platform.dependencies, 'developer', projectInput());
+    const waiting = async () => Number(((await rpc('txpool_status', [])) as { pending: string }).pending);
+    await expect.poll(waiting).toBe(1);
+    // First in the block, by what it pays.
+    const tip = { maxPriorityFeePerGas: toHex(parseGwei('900')), maxFeePerGas: toHex(parseGwei('1000')) };
+    await rpc('eth_sendTransaction', [{ ...feeChange(after), ...tip }]);
+    await rpc('evm_setAutomine', [true]);
+    await rpc('evm_mine', []);
+
+    await expect
+      .poll(() => findProjectById(platform.dependencies, project.id))
+      .toMatchObject({ state: 'OPEN', refusalMessage: null });
+    const { id } = await submissionOf(project.id);
+    const made = await database.handle.db
+      .select({ state: attempts.state, evidence: attempts.evidence })
+      .from(attempts)
+      .where(eq(attempts.submissionId, id))
+      .orderBy(attempts.number);
+    expect(made).toMatchObject([
+      {
+        state: 'DEAD',
+        evidence: expect.stringMatching(/the fee for a deployment was \d+ wei there, and it paid \d+/),
+      },
+      { state: 'LANDED' },
+    ]);
   });
 });
 

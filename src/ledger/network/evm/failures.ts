@@ -6,6 +6,7 @@ import type { Address } from 'viem';
 import type { NetworkCall, Refusal } from '../port.ts';
 import { carbonTokenAbi, commodityTokenAbi } from './contracts.ts';
 import type { AbiError } from '../../../lib/errorAbi.ts';
+import { readDeploymentFee } from './deploymentFee.ts';
 import type { Finality, Pin } from './finality.ts';
 import { RpcError } from './jsonRpc.ts';
 import type { JsonRpc } from './jsonRpc.ts';
@@ -19,7 +20,11 @@ import { isBusy, isTrouble } from './trouble.ts';
 type RevertCause =
   | { kind: 'refusal'; refusal: Refusal }
   /** Not the contract's doing, as far as can be known: signing again is harmless. */
-  | { kind: 'passing'; cause: 'out of gas' | 'reverted without a reason'; problem: string };
+  | {
+      kind: 'passing';
+      cause: 'out of gas' | 'reverted without a reason' | 'another deployment fee';
+      problem: string;
+    };
 
 /**
  * Out of gas means that nearly all of it was used; each nested call holds back a 64th. The platform's own estimates
@@ -41,6 +46,11 @@ export async function explainRevert(
   const isGasUsedUp = gasUsed * 100n >= transaction.gas * GAS_USED_UP_PERCENT;
   if (again !== null && !(again instanceof RpcError)) {
     const refusal = await explainAs(rpc, transaction, { ...again, errors });
+    const fee = refusal.reason === 'OTHER' ? await otherFee(rpc, transaction, again.at) : null;
+    if (fee !== null) {
+      const problem = `the fee for a deployment was ${fee} wei there, and it paid ${transaction.value}`;
+      return { kind: 'passing', cause: 'another deployment fee', problem };
+    }
     if (!isGasUsedUp || refusal.reason !== 'OTHER') return { kind: 'refusal', refusal };
   }
   if (isGasUsedUp) {
@@ -54,6 +64,16 @@ export async function explainRevert(
   }
   const problem = 'it was reverted, but neither the state before nor after would do so';
   return { kind: 'passing', cause: 'reverted without a reason', problem };
+}
+
+/** The factory's owner may change the fee after a deployment is signed. @returns null when it is what was paid, as for other contracts */
+async function otherFee(
+  rpc: JsonRpc,
+  { to, value }: Transaction,
+  at: BlockReference,
+): Promise<bigint | null> {
+  const fee = to === null ? value : await readDeploymentFee(rpc, to, at);
+  return fee === value ? null : fee;
 }
 
 /**
