@@ -9,8 +9,10 @@ import { inject } from 'vitest';
 import { openDatabase, type DatabaseHandle } from '../../../src/db/connection.ts';
 import { APPLICATION_ROLE, TEMPLATE_DATABASE } from './globalSetup.ts';
 
-/** A template can be cloned by one session at a time; test files take turns. */
+/** A template can be cloned by one session at a time; workers take turns. */
 const CLONE_LOCK = 4711;
+/** A worker makes and drops databases every second or so: a connection for each costs more than they do. */
+const ADMINISTRATOR_IDLE_SECONDS = 5;
 
 export interface TestDatabase {
   /** As a superuser, who may corrupt and restore what is there. */
@@ -29,12 +31,15 @@ export async function createTestDatabase(
 ): Promise<TestDatabase> {
   const serverUrl = inject('postgresUrl');
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  await asAdministrator(serverUrl, async (sql) => {
-    await sql`SELECT pg_advisory_lock(${CLONE_LOCK})`;
-    const template = options.copyOf ? new URL(options.copyOf.url).pathname.slice(1) : TEMPLATE_DATABASE;
+  const template = options.copyOf ? new URL(options.copyOf.url).pathname.slice(1) : TEMPLATE_DATABASE;
+  const administrator = administratorOf(serverUrl);
+  await administrator`SELECT pg_advisory_lock(${CLONE_LOCK})`;
+  try {
     // Page by page through the log, which is the default, takes three times as long.
-    await sql.unsafe(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
-  });
+    await administrator.unsafe(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
+  } finally {
+    await administrator`SELECT pg_advisory_unlock(${CLONE_LOCK})`;
+  }
   const url = `${serverUrl}/${name}`;
   const handle = openDatabase({ url, poolSize: options.poolSize ?? 10, applicationName: 'test' });
   return {
@@ -42,11 +47,9 @@ export async function createTestDatabase(
     handle,
     async drop() {
       await handle.close();
-      await asAdministrator(serverUrl, async (sql) => {
-        await awaitNoConnections(sql, name);
-        // Without FORCE: a pool that a test forgot to close makes this fail, and the test with it.
-        await sql.unsafe(`DROP DATABASE ${name}`);
-      });
+      await awaitNoConnections(administrator, name);
+      // Without FORCE: a pool that a test forgot to close makes this fail, and the test with it.
+      await administrator.unsafe(`DROP DATABASE ${name}`);
     },
   };
 }
@@ -65,16 +68,20 @@ export async function changePastRules({ handle }: Pick<TestDatabase, 'handle'>, 
   });
 }
 
-async function asAdministrator(
-  serverUrl: string,
-  work: (sql: postgres.Sql) => Promise<unknown>,
-): Promise<void> {
-  const sql = postgres(`${serverUrl}/postgres`, { max: 1, onnotice: () => {} });
-  try {
-    await work(sql);
-  } finally {
-    await sql.end();
-  }
+const administrators = new Map<string, postgres.Sql>();
+
+/** One connection of this worker; it closes by itself. */
+function administratorOf(serverUrl: string): postgres.Sql {
+  const known = administrators.get(serverUrl);
+  if (known) return known;
+  const opened = postgres(`${serverUrl}/postgres`, {
+    max: 1,
+    idle_timeout: ADMINISTRATOR_IDLE_SECONDS,
+    fetch_types: false,
+    onnotice: () => {},
+  });
+  administrators.set(serverUrl, opened);
+  return opened;
 }
 
 /** The server notices within moments that a killed process is gone; a pool left open stays. */
