@@ -45,7 +45,7 @@ export async function appendRecords(
   if (!head) throw new Error('feed_head has no row: migrations are incomplete');
   const addresses = all.map(({ token }) => token.tokenAddress);
   const lasts = await readLastOf(tx, addresses);
-  const before = countOf(addresses, lasts);
+  const before = new Map(addresses.map((token) => [token, (lasts.get(token)?.index ?? -1) + 1]));
   const stored = new Map(before);
   const rows: (typeof retirementRecords.$inferInsert)[] = [];
   for (const { token, records, verified } of all) {
@@ -91,19 +91,15 @@ export async function countStored(db: Pick<Db, 'execute'>, tokenAddress: string)
   return (await countStoredOf(db, [tokenAddress])).get(tokenAddress) ?? 0;
 }
 
-/** The same of many tokens. */
+/** The same of many tokens, from the index alone. */
 export async function countStoredOf(
   db: Pick<Db, 'execute'>,
   tokenAddresses: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
-  return countOf(tokenAddresses, await readLastOf(db, tokenAddresses));
-}
-
-function countOf(
-  tokenAddresses: readonly string[],
-  lasts: ReadonlyMap<string, StoredRecord>,
-): ReadonlyMap<string, number> {
-  return new Map(tokenAddresses.map((token) => [token, (lasts.get(token)?.index ?? -1) + 1]));
+  const rows = await db.execute<{ token: string; stored: number }>(sql`
+    SELECT token, (SELECT coalesce(max(index) + 1, 0) FROM ${retirementRecords} WHERE token_address = token) AS stored
+    FROM json_array_elements_text(${JSON.stringify(tokenAddresses)}::text::json) AS token`);
+  return new Map(rows.map(({ token, stored }) => [token, stored]));
 }
 
 /** Each is a search for one entry of the index: grouped, they would read the whole histories. */
