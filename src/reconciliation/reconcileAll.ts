@@ -81,9 +81,9 @@ async function compareLogs(deps: ReconcileAllDependencies, snapshot: Snapshot | 
 }
 
 /** With network and provider; of an incremental run, what has changed alone. */
-async function compareOutside(
+export async function compareOutside(
   deps: ReconcileAllDependencies,
-  changed: Partial<ChangedRows>,
+  changed: Partial<ChangedRows> = {},
   onProgress: (done: number) => void = () => {},
 ) {
   const ofNetwork = nothingCompared();
