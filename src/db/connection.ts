@@ -13,10 +13,10 @@ import { lazyQuery, type SqlForDrizzle } from './lazyQuery.ts';
 import { createListener, type Listener } from './listener.ts';
 import { createPool, type PoolLoad } from './pool.ts';
 import { createPrimary } from './primary.ts';
-import * as schema from './tables/index.ts';
 import { runTransaction } from './transaction.ts';
 
-type Tables = PostgresJsDatabase<typeof schema>;
+/** Without the tables: Drizzle would make an object of each, for its own queries, at every transaction. */
+type Tables = PostgresJsDatabase;
 export type Tx = Parameters<Parameters<Tables['transaction']>[0]>[0];
 
 interface TransactionConfig extends PgTransactionConfig {
@@ -158,5 +158,5 @@ type Begin = <T>(work: (tx: postgres.TransactionSql) => Promise<T>) => Promise<T
 function drizzleOn(sql: SqlForDrizzle & { begin: Begin }): Tables {
   // Drizzle writes date parsers into the client that it is given; client.ts has already set them on the real ones.
   const client = { ...sql, options: { parsers: {}, serializers: {} } };
-  return drizzle(client as unknown as postgres.Sql, { schema });
+  return drizzle(client as unknown as postgres.Sql);
 }
