@@ -5,6 +5,7 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { listenLocally } from '../listenLocally.ts';
+import { postJson } from '../postJson.ts';
 
 export interface RpcQuestion {
   id?: unknown;
@@ -40,6 +41,8 @@ export interface FaultyNode {
 
 /** More than any test asks; the laboratory's runs are longer. */
 const MAX_QUESTIONS = 100_000;
+/** A local node without an answer in this time hangs. */
+const NODE_TIMEOUT_MS = 10_000;
 
 export async function startFaultyNode(nodeUrl: string): Promise<FaultyNode> {
   let rules: readonly Rule[] = [];
@@ -47,6 +50,9 @@ export async function startFaultyNode(nodeUrl: string): Promise<FaultyNode> {
   let fixed: FixedAnswer | null = null;
   const questions: RpcQuestion[] = [];
   const batchSizes: number[] = [];
+
+  const pass = (passed: RpcQuestion[]) =>
+    postJson(nodeUrl, passed, NODE_TIMEOUT_MS) as Promise<{ id: unknown }[]>;
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
@@ -71,7 +77,7 @@ export async function startFaultyNode(nodeUrl: string): Promise<FaultyNode> {
       return;
     }
     const passed = all.filter((_, at) => decided[at] === undefined);
-    const told = passed.length === 0 ? [] : await pass(nodeUrl, passed);
+    const told = passed.length === 0 ? [] : await pass(passed);
     const answers = all.map((question, at) => {
       const own = decided[at];
       if (own !== undefined && own !== 'cut') return { jsonrpc: '2.0', id: question.id, ...own };
@@ -104,14 +110,4 @@ export async function startFaultyNode(nodeUrl: string): Promise<FaultyNode> {
       await new Promise((resolve) => server.close(resolve));
     },
   };
-}
-
-async function pass(nodeUrl: string, questions: RpcQuestion[]): Promise<{ id: unknown }[]> {
-  const response = await fetch(nodeUrl, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(questions),
-    signal: AbortSignal.timeout(10_000),
-  });
-  return (await response.json()) as { id: unknown }[];
 }

@@ -1,6 +1,8 @@
 /**
  * One JSON-RPC call to a node, past the product's adapter.
  */
+import { postJson } from '../postJson.ts';
+
 export type RpcCall = (method: string, params?: readonly unknown[]) => Promise<unknown>;
 
 /** A local node without an answer in this time hangs. */
@@ -13,13 +15,11 @@ export async function sendRpc(
   params: readonly unknown[] = [],
   timeoutMs = TIMEOUT_MS,
 ): Promise<unknown> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-    signal: AbortSignal.timeout(timeoutMs),
-  });
-  const answer = (await response.json()) as { result?: unknown; error?: { code: number; message: string } };
+  const question = { jsonrpc: '2.0', id: 1, method, params };
+  const answer = (await postJson(url, question, timeoutMs)) as {
+    result?: unknown;
+    error?: { code: number; message: string };
+  };
   if (answer.error) throw new Error(`${method}: ${answer.error.message} (${answer.error.code})`);
   return answer.result;
 }

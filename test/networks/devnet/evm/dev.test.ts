@@ -49,7 +49,7 @@ describe('dev:evm', () => {
   it('ends all of it on Ctrl-C', { timeout: DEV_TIMEOUT_MS }, async () => {
     dev.process.kill('SIGINT');
     expect(await dev.exitCode, dev.output()).toBe(0);
-    await expect(sendRpc(`http://127.0.0.1:${dev.rpcPort}`, 'eth_chainId')).rejects.toThrow(/fetch failed/);
+    await expect(sendRpc(`http://127.0.0.1:${dev.rpcPort}`, 'eth_chainId')).rejects.toThrow(/ECONNREFUSED/);
     const pidFile = join(dev.folder, 'postgres', 'postmaster.pid');
     await expect(readFile(pidFile)).rejects.toThrow(/ENOENT/);
   });
