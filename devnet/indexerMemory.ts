@@ -13,6 +13,8 @@ export interface News {
   undoneFrom: number | null;
   /** In the network's order. */
   events: IndexedEvent[];
+  /** The next call has more of what is there already. */
+  hasMore: boolean;
 }
 
 interface Wanted extends Registration {
@@ -31,9 +33,7 @@ export function createIndexerMemory(readNews: () => Promise<News>): IndexerStore
   let reading: Promise<void> | null = null;
 
   function catchUp(): Promise<void> {
-    reading ??= readNews()
-      .then(remember)
-      .finally(() => (reading = null));
+    reading ??= readAll(readNews, remember).finally(() => (reading = null));
     return reading;
   }
 
@@ -72,6 +72,8 @@ export function createIndexerMemory(readNews: () => Promise<News>): IndexerStore
         .slice(0, limit);
     },
     async claimDeliveries(maxEvents) {
+      // Nobody is to hear of what comes now: a registration skips it, and then it is early enough to read it.
+      if (registrations.size === 0) return { eventCount: 0, deliveries: [] };
       await catchUp();
       const first = claimed;
       const taken = events.slice(first, first + maxEvents);
@@ -87,4 +89,12 @@ export function createIndexerMemory(readNews: () => Promise<News>): IndexerStore
     },
     check: async () => {},
   };
+}
+
+async function readAll(readNews: () => Promise<News>, remember: (news: News) => void): Promise<void> {
+  for (;;) {
+    const news = await readNews();
+    remember(news);
+    if (!news.hasMore) return;
+  }
 }

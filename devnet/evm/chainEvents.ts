@@ -63,7 +63,7 @@ export function createChainReader(rpc: RpcCall): () => Promise<News> {
     const undoneFrom = await stepBack();
     const latest = Number(await rpc('eth_blockNumber'));
     const last = Math.min(latest, nextBlock + MAX_BLOCKS_PER_READ - 1);
-    if (last < nextBlock) return { undoneFrom, events: [] };
+    if (last < nextBlock) return { undoneFrom, events: [], hasMore: false };
     const times = await timesOf(nextBlock, last);
     const logs = (await rpc('eth_getLogs', [
       {
@@ -75,6 +75,7 @@ export function createChainReader(rpc: RpcCall): () => Promise<News> {
     nextBlock = last + 1;
     return {
       undoneFrom,
+      hasMore: last < latest,
       events: logs.map((log) => toIndexedEvent(log, times.get(Number(log.blockNumber)) ?? 0)),
     };
   };

@@ -15,7 +15,7 @@ import type { News } from '../indexerMemory.ts';
 const POLL_MS = 200;
 /** Events per question. */
 const PAGE = 1_000;
-/** Pages per poll; a page also ends after a number of ledgers without events. The next poll continues. */
+/** Pages per reading; a page also ends after a number of ledgers without events. The next reading continues. */
 const MAX_PAGES = 20;
 
 export function startStellarIndexer(
@@ -53,9 +53,10 @@ function createEventReader(server: rpc.Server): () => Promise<News> {
     for (let pages = 0; pages < MAX_PAGES; pages++) {
       read = await readPage();
       events.push(...read.events.map(toIndexedEvent));
-      if (read.events.length < PAGE && ledgerOf(read.cursor) >= read.latestLedger) break;
+      if (read.events.length < PAGE && ledgerOf(read.cursor) >= read.latestLedger)
+        return { undoneFrom: null, events, hasMore: false };
     }
-    return { undoneFrom: null, events };
+    return { undoneFrom: null, events, hasMore: true };
   };
 }
 
