@@ -83,7 +83,7 @@ async function until<T>(what: string, look: () => Promise<T | null | undefined |
     const seen = await look();
     if (seen !== null && seen !== undefined && seen !== false) return seen;
     if (performance.now() > giveUpMs) throw new Error(`waited in vain until ${what}`);
-    await delay(50);
+    await delay(150);
   }
 }
 

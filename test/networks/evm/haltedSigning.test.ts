@@ -54,8 +54,11 @@ async function makeLookDue({ db }: DatabaseHandle): Promise<void> {
 async function lookedAgain(handle: DatabaseHandle): Promise<void> {
   await makeLookDue(handle);
   const isSoon = lte(signingAccounts.reviewDueAt, sql`now() + interval '1 second'`);
-  await expect.poll(() => handle.db.$count(signingAccounts, isSoon)).toBe(0);
+  await expect.poll(() => handle.db.$count(signingAccounts, isSoon), { interval: 200 }).toBe(0);
 }
+
+/** What it waits for takes seconds. */
+const SELDOM = { timeout: 40_000, interval: 500 };
 
 describe('a database restored from a copy', () => {
   it('does not burn again what was burned after the copy was made', async () => {
@@ -103,7 +106,7 @@ describe('a slot that was taken by bytes unknown to this database', () => {
         await begin(platform);
         await untilSent(handle);
         await world.node.rpc('evm_setIntervalMining', [1]);
-        await expect.poll(() => haltedBecause(handle)).toMatch(/knows nothing of/);
+        await expect.poll(() => haltedBecause(handle), SELDOM).toMatch(/knows nothing of/);
         await world.node.mine(10);
         await lookedAgain(handle);
         await lookedAgain(handle);
@@ -136,13 +139,10 @@ describe('a key that was used elsewhere', () => {
       const input = retirement(tokenAddress, 30n);
       dependencies.mutationWaitMs = 0;
       await expect
-        .poll(
-          async () => {
-            await makeLookDue(handle);
-            return (await retire(dependencies, 'acme', input)).state;
-          },
-          { timeout: 40_000 },
-        )
+        .poll(async () => {
+          await makeLookDue(handle);
+          return (await retire(dependencies, 'acme', input)).state;
+        }, SELDOM)
         .toBe('RETIRED');
       expect(await haltedBecause(handle)).toBeNull();
       expect(await reconcileAll(dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });

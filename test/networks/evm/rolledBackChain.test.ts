@@ -55,6 +55,9 @@ const retirement = (tokenAddress: string, amountCO2e: bigint) => ({
   idempotencyKey: randomUUID(),
 });
 
+/** For what takes seconds and is asked of database and node. */
+const PATIENT = { timeout: 50_000, interval: 500 };
+
 /** The chain goes on elsewhere and later, and is longer than it was. */
 async function rewrite({ node }: EvmWorld, undone = 1): Promise<void> {
   await node.rpc('anvil_rollback', [undone]);
@@ -73,7 +76,8 @@ async function noteHalt(): Promise<void> {
 }
 
 async function notingHalts(work: () => Promise<void>): Promise<void> {
-  const watch = setInterval(() => void noteHalt(), 50);
+  // A halt lasts for seconds.
+  const watch = setInterval(() => void noteHalt(), 500);
   try {
     await work();
   } finally {
@@ -104,7 +108,7 @@ it(
     const input = retirement(tokenAddress, 5n);
     await notingHalts(async () => {
       await expect
-        .poll(async () => (await retire(dependencies, 'acme', input)).state, { timeout: 50_000 })
+        .poll(async () => (await retire(dependencies, 'acme', input)).state, PATIENT)
         .toBe('RETIRED');
     });
     // Which is noticed first, the nonce or the block's hash, is a matter of moments.
@@ -118,7 +122,7 @@ it(
 );
 
 async function wholeAgain({ dependencies: { network } }: Platform): Promise<void> {
-  await expect.poll(() => describeNetwork(network), { timeout: 50_000, interval: 500 }).toBe('ok');
+  await expect.poll(() => describeNetwork(network), PATIENT).toBe('ok');
 }
 
 it('notices it although nothing is to be signed, and puts back what had landed', async () => {
@@ -156,13 +160,13 @@ it('says which nonce is to be filled by hand, where what is undone was not all i
   const input = retirement(tokenAddress, 10n);
   await notingHalts(async () => {
     const state = async () => (await retire(dependencies, 'acme', input)).state;
-    await expect.poll(state, { timeout: 50_000 }).toBe('RETIRED');
+    await expect.poll(state, PATIENT).toBe('RETIRED');
     const from = dependencies.network.custodyAddress;
     const nonceOf = async () => Number(await world.node.rpc('eth_getTransactionCount', [from, 'latest']));
     const missing = (await nonceOf()) - 3;
     await rewrite(world, 3);
     await expect
-      .poll(refusalToResume, { timeout: 50_000 })
+      .poll(refusalToResume, PATIENT)
       .toMatch(new RegExp(`waits for sequence ${missing} of ${from},.* by hand`));
     for (const nonce of [missing, missing + 1]) {
       await world.node.rpc('eth_sendTransaction', [{ from, to: from, nonce: toHex(nonce) }]);
@@ -226,7 +230,7 @@ it('does not send again what was refused: its credits are returned, and what ref
     // The node forgets it with the blocks.
     await node.rpc('anvil_setCode', [tokenAddress, code]);
     await expect
-      .poll(refusalToResume, { timeout: 50_000 })
+      .poll(refusalToResume, PATIENT)
       .toMatch(new RegExp(`was refused, so it is not sent again.*waits for sequence ${missing} of ${from}`));
     expect(await dependencies.network.carbonTotals(tokenAddress)).toMatchObject({ totalRetirements: 0 });
     await node.rpc('eth_sendTransaction', [{ from, to: from, nonce: toHex(missing) }]);
