@@ -196,7 +196,7 @@ it('burns each retirement once, whatever happens', async () => {
       expect(records.map(({ note }) => note).sort()).toEqual(intents.map(({ note }) => note).sort());
       expect(totals.totalRetired).toBe(BigInt(RETIREMENTS) * TONNE);
     }),
-    { numRuns: 10 },
+    { numRuns: 5 },
   );
 }, 300_000);
 
