@@ -19,20 +19,35 @@ const CONFIRMATIONS = 4;
 let world: EvmWorld;
 beforeAll(async () => {
   world = await startEvmWorld({
-    mining: { everySeconds: 0.2 },
+    mining: 'on-demand',
     ledger: { finality: { confirmations: CONFIRMATIONS } },
   });
 });
-afterAll(() => world.close());
+afterAll(async () => {
+  letChainStand();
+  await world.close();
+});
+
+let blocks: NodeJS.Timeout | undefined;
+
+/** Five blocks a second: of itself, the node makes at most one. */
+function letChainGoOn(): void {
+  blocks ??= setInterval(() => void world.node.mine().catch(() => {}), 200);
+}
+
+function letChainStand(): void {
+  clearInterval(blocks);
+  blocks = undefined;
+}
 
 const onInstance = instancesOn(() => world);
 
 /** The copy was made when the buyer held 100; the original's burn of 30 is in the latest block. */
 async function copyWithUnfinalBurn() {
-  await world.node.rpc('evm_setIntervalMining', [1]);
+  letChainGoOn();
   const { original, copy, tokenAddress, drop } = await copyWhileHolding(onInstance, 100n);
   const input = retirement(tokenAddress, 30n);
-  await world.node.rpc('evm_setIntervalMining', [0]);
+  letChainStand();
   await onInstance(original.url, async ({ dependencies, handle }) => {
     dependencies.mutationWaitMs = 0;
     await retire(dependencies, 'acme', input);
@@ -59,7 +74,7 @@ it('does not let signing go on before what others sent is final', async () => {
       code: 'CONFLICT',
       message: expect.stringMatching(/not final yet/),
     });
-    await world.node.rpc('evm_setIntervalMining', [1]);
+    letChainGoOn();
     await expect
       .poll(() =>
         resumeSigning(dependencies, 'operator', { reason: 'it is final' }).then(
@@ -104,7 +119,6 @@ it.each([
         .poll(() => decideReview(platform, 'GIVE_UP').catch((error: Error) => error.message))
         .toMatch(/ADOPT takes it as the outcome/);
       await decideReview(platform, 'ADOPT');
-      await world.node.rpc('evm_setIntervalMining', [1]);
     },
     { starts },
   );
