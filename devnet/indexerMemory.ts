@@ -72,7 +72,7 @@ export function createIndexerMemory(readNews: () => Promise<News>): IndexerStore
         .slice(0, limit);
     },
     async claimDeliveries(maxEvents) {
-      // Nobody is to hear of what comes now: a registration skips it, and then it is early enough to read it.
+      // A registration skips what came before it, so that it is early enough to read that then.
       if (registrations.size === 0) return { eventCount: 0, deliveries: [] };
       await catchUp();
       const first = claimed;

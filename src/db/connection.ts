@@ -15,9 +15,7 @@ import { createPool, type PoolLoad } from './pool.ts';
 import { createPrimary } from './primary.ts';
 import { runTransaction } from './transaction.ts';
 
-/** Without the tables: Drizzle would make an object of each, for its own queries, at every transaction. */
-type Tables = PostgresJsDatabase;
-export type Tx = Parameters<Parameters<Tables['transaction']>[0]>[0];
+export type Tx = Parameters<Parameters<PostgresJsDatabase['transaction']>[0]>[0];
 
 interface TransactionConfig extends PgTransactionConfig {
   /** Deadline of one statement in milliseconds; 8 s by default. For statements that read whole tables. */
@@ -25,7 +23,7 @@ interface TransactionConfig extends PgTransactionConfig {
 }
 
 /** Its transactions reject with NoFreeConnection when no connection becomes free in time. */
-export type Db = Tables & {
+export type Db = PostgresJsDatabase & {
   transaction<T>(work: (tx: Tx) => Promise<T>, config?: TransactionConfig): Promise<T>;
 };
 
@@ -155,8 +153,9 @@ const PREPARED = { prepare: true };
 type Begin = <T>(work: (tx: postgres.TransactionSql) => Promise<T>) => Promise<T>;
 
 /** Drizzle over this module's statements and transactions instead of a postgres.js client. */
-function drizzleOn(sql: SqlForDrizzle & { begin: Begin }): Tables {
+function drizzleOn(sql: SqlForDrizzle & { begin: Begin }): PostgresJsDatabase {
   // Drizzle writes date parsers into the client that it is given; client.ts has already set them on the real ones.
   const client = { ...sql, options: { parsers: {}, serializers: {} } };
+  // It is told of no tables: it would make an object of each at every transaction, for queries of its own that are not used.
   return drizzle(client as unknown as postgres.Sql);
 }
