@@ -2,7 +2,7 @@
  * The embedded PostgreSQL's life: kept data, take-over after kill -9, several processes on one folder, and
  * what can't work said in a sentence.
  */
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmod,
@@ -21,8 +21,9 @@ import {
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import postgres from 'postgres';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openEmbeddedPostgres, type EmbeddedPostgres } from '../../../src/db/embedded/embeddedPostgres.ts';
 import { migrate } from '../../../src/db/migrate.ts';
 import { explainStartupError } from '../../../src/startup/explainStartupError.ts';
@@ -35,16 +36,33 @@ const HOLDER = pathOf('test/support/database/embeddedPostgresHolder.ts');
 let folder: string;
 let dataDir: string;
 const opened: EmbeddedPostgres[] = [];
+/** A stopped server's: what most tests begin with is a copy, which takes a fraction of what initdb does. */
+let made: string;
 
+beforeAll(async () => {
+  made = await makeFolder();
+  dataDir = join(made, 'data');
+  await stop(await open());
+});
+afterAll(() => rm(made, { recursive: true, force: true }));
 beforeEach(async () => {
-  folder = await mkdtemp(join(await memoryFolder(), 'marketplace-postgres-'));
-  await chmod(folder, 0o755);
+  folder = await makeFolder();
   dataDir = join(folder, 'data');
+  await promisify(execFile)('cp', ['-a', join(made, 'data'), dataDir]);
 });
 afterEach(async () => {
   for (const server of opened.splice(0)) await server.stop();
   await rm(folder, { recursive: true, force: true });
 });
+
+async function makeFolder(): Promise<string> {
+  const path = await mkdtemp(join(await memoryFolder(), 'marketplace-postgres-'));
+  // As root, PostgreSQL runs as a user of its own, who must be able to reach the folder.
+  await chmod(path, 0o755);
+  return path;
+}
+
+const useNewFolder = () => void (dataDir = join(folder, 'new'));
 
 async function open(): Promise<EmbeddedPostgres> {
   const server = await openEmbeddedPostgres({ dataDir, password: PASSWORD });
@@ -75,6 +93,7 @@ const isRunning = () =>
 
 describe('one process', () => {
   it('finds its data again after a stop, and leaves no server behind', async () => {
+    useNewFolder();
     const first = await open();
     expect(first.attached).toBe(false);
     await query(first.ownerUrl, 'CREATE TABLE kept (value int); INSERT INTO kept VALUES (7)');
@@ -150,6 +169,7 @@ describe('several processes on one folder', () => {
   });
 
   it('lets all that start at once on a new folder share one server; the last one out stops it', async () => {
+    useNewFolder();
     const servers = await Promise.all([open(), open(), open()]);
     expect(new Set(servers.map(({ url }) => url)).size).toBe(1);
     expect((await readdir(dataDir)).filter((name) => name !== 'postgres.in-use')).toEqual(['postgres']);
@@ -183,6 +203,7 @@ describe.runIf(process.getuid?.() === 0)("a data folder that PostgreSQL's user c
   });
 
   it('is said to have its database elsewhere, which no copy of it opens', async () => {
+    useNewFolder();
     await chmod(folder, 0o700);
     const said: string[] = [];
     const openSaying = async (place: string) => {
