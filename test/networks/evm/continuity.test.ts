@@ -39,68 +39,59 @@ async function mineOthers(node: Anvil, count: number): Promise<void> {
   await node.mine(count - 1);
 }
 
+/** One chain for all that adapters of their own see of it; what it was before is unknown to them. */
+let testbed: EvmTestbed;
+beforeAll(async () => {
+  testbed = await startEvmTestbed();
+});
+afterAll(() => testbed.close());
+beforeEach(() => testbed.faulty.obey());
+
 describe('a rollback below what was final', () => {
   it('is reported with both numbers, and as a rewritten chain once that has passed them', async () => {
-    const testbed = await startEvmTestbed();
-    try {
-      const network = await testbed.open();
-      await testbed.anvil.mine(30);
-      const { ledger: seen } = await network.status();
-      expect(await network.continuity()).toEqual({ status: 'whole' });
+    const network = await testbed.open();
+    await testbed.anvil.mine(30);
+    const { ledger: seen } = await network.status();
+    expect(await network.continuity()).toEqual({ status: 'whole' });
 
-      await testbed.anvil.rpc('anvil_rollback', [10]);
-      const told = seen - 10n;
-      const numbers = `final block is ${told}, but this platform has seen ${seen}: the node is behind`;
-      await expect(network.status()).rejects.toThrow(numbers);
-      await expect(network.draft(deployCarbon())).rejects.toThrow(NetworkBehind);
-      await expect(network.continuity()).rejects.toThrow(NetworkBehind);
+    await testbed.anvil.rpc('anvil_rollback', [10]);
+    const told = seen - 10n;
+    const numbers = `final block is ${told}, but this platform has seen ${seen}: the node is behind`;
+    await expect(network.status()).rejects.toThrow(numbers);
+    await expect(network.draft(deployCarbon())).rejects.toThrow(NetworkBehind);
+    await expect(network.continuity()).rejects.toThrow(NetworkBehind);
 
-      await mineOthers(testbed.anvil, 20);
-      expect((await network.status()).ledger).toBe(told + 20n);
-      expect(await network.continuity()).toMatchObject({
-        status: 'rewritten',
-        message: expect.stringMatching(
-          new RegExp(`^Block ${seen} was final as 0x.* is 0x.* now: .*rewritten`),
-        ),
-      });
-      await expect(network.draft(deployCarbon())).rejects.toThrow(ChainRewritten);
-    } finally {
-      await testbed.close();
-    }
+    await mineOthers(testbed.anvil, 20);
+    expect((await network.status()).ledger).toBe(told + 20n);
+    expect(await network.continuity()).toMatchObject({
+      status: 'rewritten',
+      message: expect.stringMatching(new RegExp(`^Block ${seen} was final as 0x.* is 0x.* now: .*rewritten`)),
+    });
+    await expect(network.draft(deployCarbon())).rejects.toThrow(ChainRewritten);
   });
 
   it('is whole again when the node shows the chain of before', async () => {
-    const testbed = await startEvmTestbed();
-    try {
-      const network = await testbed.open();
-      await testbed.anvil.mine(5);
-      const { ledger } = await network.status();
-      const other = `0x${'ab'.repeat(32)}`;
-      testbed.faulty.obey(({ method, params }) =>
-        method === 'eth_getBlockByNumber' && params[0] === `0x${ledger.toString(16)}`
-          ? { result: { number: params[0], hash: other, timestamp: '0x1', gasLimit: '0x1' } }
-          : undefined,
-      );
-      await expect(network.draft(deployCarbon())).rejects.toThrow(other);
-      testbed.faulty.obey();
-      await network.draft(deployCarbon());
-    } finally {
-      await testbed.close();
-    }
+    const network = await testbed.open();
+    await testbed.anvil.mine(5);
+    const { ledger } = await network.status();
+    const other = `0x${'ab'.repeat(32)}`;
+    testbed.faulty.obey(({ method, params }) =>
+      method === 'eth_getBlockByNumber' && params[0] === `0x${ledger.toString(16)}`
+        ? { result: { number: params[0], hash: other, timestamp: '0x1', gasLimit: '0x1' } }
+        : undefined,
+    );
+    await expect(network.draft(deployCarbon())).rejects.toThrow(other);
+    testbed.faulty.obey();
+    await network.draft(deployCarbon());
   });
 });
 
 describe('what one of several instances has seen final', () => {
-  let testbed: EvmTestbed;
   let database: TestDatabase;
   beforeEach(async () => {
-    testbed = await startEvmTestbed();
     database = await createTestDatabase();
   });
-  afterEach(async () => {
-    await testbed.close();
-    await database.drop();
-  });
+  afterEach(() => database.drop());
 
   const open = async () =>
     testbed.open({
@@ -156,49 +147,39 @@ describe('what one of several instances has seen final', () => {
 
 describe('a node that is still syncing', () => {
   it('gets nothing signed or given up, since the numbers that it calls unused may be used by then', async () => {
-    const testbed = await startEvmTestbed();
     const answers = (answer: { result: unknown } | { error: { code: number; message: string } }) =>
       testbed.faulty.obey(({ method }) => (method === 'eth_syncing' ? answer : undefined));
-    try {
-      const network = await testbed.open();
-      answers({ result: { startingBlock: '0x0', currentBlock: '0x10', highestBlock: '0x1f4' } });
-      await expect(network.nextSequences()).rejects.toThrow(
-        'The node is still syncing (at block 16 of 500): nothing is signed',
-      );
-      // As some chains have it.
-      answers({ result: { messageOfLastBlock: 7 } });
-      await expect(network.nextSequences()).rejects.toThrow('The node is still syncing: nothing');
-      // Trouble of the node says nothing of it.
-      answers({ error: { code: -32000, message: 'header not found' } });
-      await expect(network.nextSequences()).rejects.toThrow('header not found');
-      answers({ error: { code: -32601, message: 'the method eth_syncing does not exist' } });
-      await network.nextSequences();
-      await network.draft(deployCarbon());
-    } finally {
-      await testbed.close();
-    }
+    const network = await testbed.open();
+    answers({ result: { startingBlock: '0x0', currentBlock: '0x10', highestBlock: '0x1f4' } });
+    await expect(network.nextSequences()).rejects.toThrow(
+      'The node is still syncing (at block 16 of 500): nothing is signed',
+    );
+    // As some chains have it.
+    answers({ result: { messageOfLastBlock: 7 } });
+    await expect(network.nextSequences()).rejects.toThrow('The node is still syncing: nothing');
+    // Trouble of the node says nothing of it.
+    answers({ error: { code: -32000, message: 'header not found' } });
+    await expect(network.nextSequences()).rejects.toThrow('header not found');
+    answers({ error: { code: -32601, message: 'the method eth_syncing does not exist' } });
+    await network.nextSequences();
+    await network.draft(deployCarbon());
   });
 });
 
 describe('a node that does not say what waits', () => {
   it('has nothing waiting where it does not keep that, and gets nothing signed while it is only too busy', async () => {
-    const testbed = await startEvmTestbed();
     const answers = (error: { code: number; message: string }) =>
       testbed.faulty.obey(({ params }) => (params[1] === 'pending' ? { error } : undefined));
-    try {
-      const network = await testbed.open();
-      answers({ code: -32602, message: 'unknown block tag' });
-      expect(await network.nextSequences('waiting')).toEqual(await network.nextSequences());
-      answers({ code: -32005, message: 'rate limit exceeded' });
-      await expect(network.nextSequences('waiting')).rejects.toThrow('rate limit exceeded');
-      // Of a node that has said it before, an internal error is trouble too.
-      testbed.faulty.obey(() => undefined);
-      await network.nextSequences('waiting');
-      answers({ code: -32603, message: 'internal error' });
-      await expect(network.nextSequences('waiting')).rejects.toThrow('internal error');
-    } finally {
-      await testbed.close();
-    }
+    const network = await testbed.open();
+    answers({ code: -32602, message: 'unknown block tag' });
+    expect(await network.nextSequences('waiting')).toEqual(await network.nextSequences());
+    answers({ code: -32005, message: 'rate limit exceeded' });
+    await expect(network.nextSequences('waiting')).rejects.toThrow('rate limit exceeded');
+    // Of a node that has said it before, an internal error is trouble too.
+    testbed.faulty.obey(() => undefined);
+    await network.nextSequences('waiting');
+    answers({ code: -32603, message: 'internal error' });
+    await expect(network.nextSequences('waiting')).rejects.toThrow('internal error');
   });
 });
 
