@@ -180,7 +180,7 @@ describe('a node behind the same address that lags', () => {
 
   it('is asked again, so that reads of two nodes in turns do not fail', async () => {
     const { controls } = testbed.devnet;
-    const proxy = await startRewritingProxy(testbed.devnet.url);
+    const proxy = await startRewritingProxy(testbed.devnet.url, { inTurns: true });
     try {
       const network = await testbed.open({ rpcUrl: proxy.url });
       const prepared = await retireOne();

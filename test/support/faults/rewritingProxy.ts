@@ -22,7 +22,12 @@ export interface RewritingProxy {
 
 const MAX_BODY_BYTES = 1024 * 1024;
 
-export async function startRewritingProxy(targetUrl: string): Promise<RewritingProxy> {
+/** @param options.inTurns one request after the other: what a test changes at a request holds for that one alone */
+export async function startRewritingProxy(
+  targetUrl: string,
+  { inTurns = false }: { inTurns?: boolean } = {},
+): Promise<RewritingProxy> {
+  let last: Promise<unknown> = Promise.resolve();
   const server = createServer((request, response) => {
     const pass = async () => {
       const body = await readBody(request, MAX_BODY_BYTES);
@@ -38,7 +43,7 @@ export async function startRewritingProxy(targetUrl: string): Promise<RewritingP
       response.writeHead(answer.status, { 'content-type': 'application/json' });
       response.end(JSON.stringify(told));
     };
-    pass().catch(() => response.destroy());
+    last = (inTurns ? last.then(pass) : pass()).catch(() => response.destroy());
   });
   const url = await listenLocally(server);
   const proxy: RewritingProxy = {
