@@ -42,8 +42,9 @@ export default defineConfig({
     // Real servers and processes start inside tests: slow machines need room, hangs still end.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // What is polled for comes when it comes: the limit is for hangs alone, as above.
-    expect: { poll: { timeout: 30_000, interval: 50 } },
+    // What is polled for comes when it comes: the limit is for hangs alone, as above. Each look is a statement or a request, so more
+    // of them a second take the processor from what they wait for.
+    expect: { poll: { timeout: 30_000, interval: 100 } },
     reporters: [process.stdout.isTTY ? 'default' : './test/support/run/progress.ts'],
     coverage: { provider: 'v8', include: ['src/**/*.{ts,tsx}'], reporter: ['text-summary', 'html'] },
   },
