@@ -5,7 +5,7 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { listenLocally } from '../listenLocally.ts';
-import { postJson } from '../postJson.ts';
+import { postJson } from '../localRequests.ts';
 
 export interface RpcQuestion {
   id?: unknown;

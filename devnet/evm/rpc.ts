@@ -1,7 +1,7 @@
 /**
  * One JSON-RPC call to a node, past the product's adapter.
  */
-import { postJson } from '../postJson.ts';
+import { postJson } from '../localRequests.ts';
 
 export type RpcCall = (method: string, params?: readonly unknown[]) => Promise<unknown>;
 

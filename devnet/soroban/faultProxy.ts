@@ -5,9 +5,10 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { TransactionBuilder, xdr } from '@stellar/stellar-sdk';
-import { readText } from './httpServer.ts';
+import { KEEP_ALIVE_MS, readText } from './httpServer.ts';
 import type { SorobanNode } from './startSorobanNode.ts';
 import { listenLocally } from '../listenLocally.ts';
+import { passOn } from '../localRequests.ts';
 
 /** Switched on and off by a test. Numbers count down as they are used. */
 export interface Faults {
@@ -66,8 +67,9 @@ export async function startFaultProxy(
   const answerTo = createAnswers(faults, node.passphrase);
 
   async function pass(request: IncomingMessage, body: string): Promise<string> {
-    const init = request.method === 'POST' ? { method: 'POST', body } : {};
-    return (await fetch(new URL(request.url ?? '/', node.url), init)).text();
+    const { method } = request;
+    const passed = method === 'POST' ? { method, body } : {};
+    return (await passOn(new URL(request.url ?? '/', node.url), passed)).text;
   }
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -102,6 +104,7 @@ export async function startFaultProxy(
   const server = createServer((request, response) => {
     serve(request, response).catch(() => response.destroy());
   });
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   const url = await listenLocally(server);
   return {
     url,

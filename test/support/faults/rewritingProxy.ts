@@ -4,6 +4,7 @@
 import { createServer } from 'node:http';
 import { readBody } from '../../../src/lib/readBody.ts';
 import { listenLocally } from '../../../devnet/listenLocally.ts';
+import { passOn } from '../../../devnet/localRequests.ts';
 
 interface RpcMessage {
   method?: string;
@@ -33,12 +34,12 @@ export async function startRewritingProxy(
       const body = await readBody(request, MAX_BODY_BYTES);
       const asked = JSON.parse(String(body)) as RpcMessage;
       proxy.onRequest(asked);
-      const answer = await fetch(targetUrl, {
+      const answer = await passOn(targetUrl, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(asked),
       });
-      const told = (await answer.json()) as RpcMessage;
+      const told = JSON.parse(answer.text) as RpcMessage;
       proxy.onAnswer(asked, told);
       response.writeHead(answer.status, { 'content-type': 'application/json' });
       response.end(JSON.stringify(told));
