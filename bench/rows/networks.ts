@@ -24,11 +24,8 @@ import { startBenchWorld, type BenchWorld } from '../worlds.ts';
 const RETIREMENTS = 600;
 const PLAIN_WRITES = 8;
 const BLOCK_SECONDS = 1;
-/** As many as the documentation recommends for one token: twenty retirements of it fill a Stellar ledger. */
-const CHANNELS_OF_ONE = 20;
-/** For several tokens; an EVM chain has as many places without channels. */
-const CHANNELS = 32;
-const TOKENS = 4;
+/** As many as the documentation recommends: twenty retirements of one token fill a Stellar ledger. */
+const CHANNELS = 20;
 /** As many as clients have under way at a busy time. */
 const CLIENTS = 200;
 /** The row fails when they take longer. */
@@ -43,27 +40,27 @@ export const networkRows: readonly Row[] = [
   {
     name: 'stellar-ledgers',
     group: 'Networks',
-    title: `${FULL_RETIREMENTS} retirements of one token through ${CHANNELS_OF_ONE} channels, a ledger every ${BLOCK_SECONDS} s`,
+    title: `${FULL_RETIREMENTS} retirements through ${CHANNELS} channels, a ledger every ${BLOCK_SECONDS} s`,
     unit: '/ledger',
     baseline: 'one transaction of each channel in each ledger that closed meanwhile',
     target: { atLeast: 0.9 },
     async run(bench) {
       const world = await startBenchWorld('stellar', {
         blockSeconds: BLOCK_SECONDS,
-        channels: CHANNELS_OF_ONE,
+        channels: CHANNELS,
       });
       const handle = await openBenchDatabase(bench, 'stellar_ledgers');
       try {
         const network = await connectLedger(world.ledger, handle);
         const { ledgers } = await withPlatform(handle, network, (platform) =>
-          runProduct(platform, FULL_RETIREMENTS, 1),
+          runProduct(platform, FULL_RETIREMENTS),
         );
         const failedLandings = await handle.db.$count(attempts, isNotNull(attempts.cause));
         const product = FULL_RETIREMENTS / ledgers;
         return {
-          ratio: product / CHANNELS_OF_ONE,
+          ratio: product / CHANNELS,
           product,
-          baseline: CHANNELS_OF_ONE,
+          baseline: CHANNELS,
           details: { ledgers, failedLandings },
         };
       } finally {
@@ -84,7 +81,7 @@ function row(name: BenchWorld, title: string): Row {
   return {
     name,
     group: 'Networks',
-    title: `retirements of ${TOKENS} tokens on ${title}, a ledger every ${BLOCK_SECONDS} s`,
+    title: `retirements on ${title}, a ledger every ${BLOCK_SECONDS} s`,
     unit: '/s',
     baseline: 'a loop over the same adapter that awaits each write, without books',
     target: { atLeast: 20 },
@@ -97,7 +94,7 @@ function row(name: BenchWorld, title: string): Row {
         const plain = await runPlainLoop(network, PLAIN_WRITES);
         bench.say('the product');
         const { perSecond: product } = await withPlatform(handle, network, (platform) =>
-          runProduct(platform, RETIREMENTS, TOKENS),
+          runProduct(platform, RETIREMENTS),
         );
         const slots = slotsOf(network);
         return {
@@ -151,12 +148,17 @@ async function withPlatform<T>(
 async function runProduct(
   platform: Platform,
   retirements: number,
-  tokens: number,
 ): Promise<{ perSecond: number; ledgers: number }> {
   const { dependencies } = platform;
   const { network } = dependencies;
-  const addresses: string[] = [];
-  while (addresses.length < tokens) addresses.push(await openOwned(platform, retirements / tokens));
+  const { tokenAddress } = await openProject(platform, BigInt(retirements));
+  const owned = {
+    buyerId: BUYER,
+    tokenAddress,
+    amountCO2e: BigInt(retirements),
+    idempotencyKey: randomUUID(),
+  };
+  await purchase(dependencies, BUYER, owned);
   const clients = pLimit(CLIENTS);
   const { ledger: firstLedger } = await network.status();
   const startedMs = performance.now();
@@ -166,7 +168,7 @@ async function runProduct(
         const retirement = await retire(dependencies, BUYER, {
           buyerId: BUYER,
           buyerName: 'Bench Ltd',
-          tokenAddress: addresses[number % tokens] ?? '',
+          tokenAddress,
           amountCO2e: 1n,
           note: `#${number}`,
           idempotencyKey: randomUUID(),
@@ -177,29 +179,18 @@ async function runProduct(
   );
   const perSecond = retirements / ((performance.now() - startedMs) / 1000);
   const { ledger: lastLedger } = await network.status();
-  await proveRecords(platform, addresses, retirements / tokens);
+  await proveRecords(platform, tokenAddress, retirements);
   return { perSecond, ledgers: Number(lastLedger - firstLedger) };
-}
-
-/** @returns the token of a new project, whose tonnes the buyer has bought */
-async function openOwned(platform: Platform, tonnes: number): Promise<string> {
-  const amountCO2e = BigInt(tonnes);
-  const { tokenAddress } = await openProject(platform, amountCO2e);
-  const input = { buyerId: BUYER, tokenAddress, amountCO2e, idempotencyKey: randomUUID() };
-  await purchase(platform.dependencies, BUYER, input);
-  return tokenAddress;
 }
 
 async function proveRecords(
   { dependencies }: Platform,
-  tokens: readonly string[],
-  retirementsOfEach: number,
+  tokenAddress: string,
+  retirements: number,
 ): Promise<void> {
-  for (const token of tokens) {
-    const { totalRetirements } = await dependencies.network.carbonTotals(token);
-    if (totalRetirements !== retirementsOfEach)
-      throw new Error(`${retirementsOfEach} were retired, ${token} has ${totalRetirements} records`);
-  }
+  const { totalRetirements } = await dependencies.network.carbonTotals(tokenAddress);
+  if (totalRetirements !== retirements)
+    throw new Error(`${retirements} were retired, the token has ${totalRetirements} records`);
   const { findings, unsettledProjects } = await reconcileAll(dependencies);
   if (findings.length > 0 || unsettledProjects > 0) {
     throw new Error(
