@@ -19,7 +19,7 @@ export const programsFolderOf = (runId: string) => join(ROOT, 'node_modules/.cac
 export async function compilePrograms(folder: string, programs: readonly string[]): Promise<void> {
   await build({
     ...bundled(folder),
-    // Less to read at hundreds of starts: a quarter of what one costs. Names stay, for stacks.
+    // Less to read at hundreds of starts: a sixth of what one costs. Names stay, for stacks.
     minifyWhitespace: true,
     minifySyntax: true,
     // All in one folder: they find other files from there.

@@ -40,8 +40,15 @@ export function passOn(
   });
 }
 
+/** A local server without an answer in this time hangs. */
+const SILENCE_MS = 10_000;
+
 /** What is answered to a POST of JSON, whatever its status. @throws also when it is no JSON */
-export async function postJson(url: string, question: unknown, silenceMs: number): Promise<unknown> {
+export async function postJson(
+  url: string,
+  question: unknown,
+  silenceMs: number = SILENCE_MS,
+): Promise<unknown> {
   const headers = { 'content-type': 'application/json' };
   const { text } = await passOn(url, { method: 'POST', headers, body: JSON.stringify(question), silenceMs });
   return JSON.parse(text) as unknown;

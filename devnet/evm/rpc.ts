@@ -5,15 +5,12 @@ import { postJson } from '../localRequests.ts';
 
 export type RpcCall = (method: string, params?: readonly unknown[]) => Promise<unknown>;
 
-/** A local node without an answer in this time hangs. */
-const TIMEOUT_MS = 10_000;
-
 /** @throws Error with the node's own message, or when it can't be reached */
 export async function sendRpc(
   url: string,
   method: string,
   params: readonly unknown[] = [],
-  timeoutMs = TIMEOUT_MS,
+  timeoutMs?: number,
 ): Promise<unknown> {
   const question = { jsonrpc: '2.0', id: 1, method, params };
   const answer = (await postJson(url, question, timeoutMs)) as {

@@ -3,6 +3,7 @@
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { readBody } from '../../src/lib/readBody.ts';
 
 export interface HttpServerOptions {
   host: string;
@@ -65,24 +66,9 @@ async function answer(
   else respond(response, 200, answerCall(options, body));
 }
 
-/**
- * Null when it is too long. By events: an iterator of the stream costs as much as all else of a small request.
- * @throws when the client goes away before its end
- */
-export function readText(request: IncomingMessage): Promise<string | null> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    const add = (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes <= MAX_BODY_BYTES) return void chunks.push(chunk);
-      request.off('data', add).destroy();
-      resolve(null);
-    };
-    request.on('data', add).on('error', reject);
-    request.on('end', () => resolve(Buffer.concat(chunks, bytes).toString('utf8')));
-    request.on('close', () => reject(new Error('The client went away before the end of the body')));
-  });
+/** Null when it is too long. @throws when the client goes away before its end */
+export async function readText(request: IncomingMessage): Promise<string | null> {
+  return (await readBody(request, MAX_BODY_BYTES))?.toString() ?? null;
 }
 
 function answerCall(options: HttpServerOptions, body: string): string {

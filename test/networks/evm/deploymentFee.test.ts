@@ -52,6 +52,11 @@ const setBalance = (coins: string) =>
   world.node.rpc('anvil_setBalance', [custody(), toHex(parseEther(coins))]);
 const balance = async () => BigInt((await world.node.rpc('eth_getBalance', [custody(), 'latest'])) as string);
 
+const isOpened = (projectId: string) =>
+  expect
+    .poll(() => findProjectById(platform.dependencies, projectId))
+    .toMatchObject({ state: 'OPEN', refusalMessage: null });
+
 async function submissionOf(projectId: string) {
   const [row] = await database.handle.db
     .select()
@@ -77,9 +82,7 @@ describe('a deployment fee above the cap', () => {
 
     await setFee('0.05');
     await resumeSubmission(platform.dependencies.submission, submission.id);
-    await expect
-      .poll(() => findProjectById(platform.dependencies, project.id))
-      .toMatchObject({ state: 'OPEN', refusalMessage: null });
+    await isOpened(project.id);
     expect(before - (await balance())).toBeGreaterThan(parseEther('0.05'));
     expect(before - (await balance())).toBeLessThan(parseEther('0.1'));
   });
@@ -103,9 +106,7 @@ describe('a deployment fee that changes before the deployment lands', () => {
     await rpc('evm_setAutomine', [true]);
     await rpc('evm_mine', []);
 
-    await expect
-      .poll(() => findProjectById(platform.dependencies, project.id))
-      .toMatchObject({ state: 'OPEN', refusalMessage: null });
+    await isOpened(project.id);
     const { id } = await submissionOf(project.id);
     const made = await database.handle.db
       .select({ state: attempts.state, evidence: attempts.evidence })
