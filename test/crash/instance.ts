@@ -25,7 +25,7 @@ function pass(point: CrashPoint): void {
   if (point === killAt && ++passed === order.occurrence) process.kill(process.pid, 'SIGKILL');
 }
 
-const handle = openDatabase({ url: order.databaseUrl, poolSize: 3, applicationName: 'crashing instance' });
+const handle = openDatabase({ url: order.databaseUrl, poolSize: 2, applicationName: 'crashing instance' });
 const network = await connectLedger(order.ledger, handle);
 const platform = await composePlatform({
   handle,

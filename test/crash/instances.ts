@@ -32,7 +32,7 @@ export function instancesOn(
     async start(count) {
       for (let i = 0; i < count; i++) {
         const { url } = database();
-        const handle = openDatabase({ url, poolSize: 3, applicationName: `instance ${i}` });
+        const handle = openDatabase({ url, poolSize: 2, applicationName: `instance ${i}` });
         handles.push(handle);
         platforms.push(await platformOn(handle, await connectLedger(ledger(), handle)));
       }

@@ -8,6 +8,7 @@ import {
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { encodeGlobalId } from '../../../../src/schema/core/globalIds.ts';
+import { builder } from '../../../../src/schema/core/builder.ts';
 import { schema } from '../../../../src/schema/index.ts';
 
 const UUID = '01a1fd63-66ce-7db7-82fe-eaf1f3dff1de';
@@ -55,9 +56,10 @@ describe('a wrong global id', () => {
   });
 
   it('of a subscription and in the input of a mutation', async () => {
-    // The field's own resolver, since graphql-js runs no subscription here.
-    const { subscribe } = schema.getSubscriptionType()?.getFields()['projectUpdated'] ?? {};
-    const { resolve } = schema.getMutationType()?.getFields()['revokeApiKey'] ?? {};
+    // The field's own resolver, since graphql-js runs no subscription here; and of a schema that no server has wrapped.
+    const unwrapped = builder.toSchema();
+    const { subscribe } = unwrapped.getSubscriptionType()?.getFields()['projectUpdated'] ?? {};
+    const { resolve } = unwrapped.getMutationType()?.getFields()['revokeApiKey'] ?? {};
     for (const [run, args, field] of [
       [subscribe, { id: 'x' }, 'id'],
       [resolve, { input: { apiKeyId: 'x' } }, 'input.apiKeyId'],
