@@ -4,7 +4,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
-import { SlowestFirst } from './test/support/run/slowestFirst.ts';
+import { FileOrder } from './test/support/run/fileOrder.ts';
 import { WHOLE_RUN } from './test/support/run/wholeRun.ts';
 
 const needsPostgres = ['test/support/database/globalSetup.ts'];
@@ -33,7 +33,7 @@ export default defineConfig({
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
     projects: [...projects, mocking],
-    sequence: { sequencer: SlowestFirst },
+    sequence: { sequencer: FileOrder },
     pool: 'forks',
     // Most code runs a few times in a test: compiled simply at once, instead of interpreted first, it takes some 7 % less.
     execArgv: ['--always-sparkplug'],

@@ -1,0 +1,120 @@
+/**
+ * The order of the files. Some mostly wait, for a chain's blocks or for deadlines: one of them runs at a time beside those that compute,
+ * because several at once leave the processors idle. Otherwise the slowest come first, so that no worker begins a long one when the
+ * others have finished, and folder by folder, because a folder's files load much the same.
+ */
+import { relative } from 'node:path';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** How long a file takes, for a checkout that has not run before, such as CI's. A name that is gone or missing costs time, nothing else. */
+type Seconds = Readonly<Record<string, number>>;
+
+const WAITING: Seconds = {
+  'test/networks/evm/rolledBackChain.test.ts': 110,
+  'test/networks/evm/continuity.test.ts': 55,
+  'test/networks/evm/haltedSigning.test.ts': 45,
+  'test/integration/operations/settlementPause.test.ts': 40,
+  'test/crash/silentConnections.test.ts': 40,
+  'test/integration/database/embeddedPostgres.test.ts': 30,
+  'test/crash/takeOver.test.ts': 25,
+  'test/integration/reconciliation/unanswered.test.ts': 20,
+  'test/crash/failover.test.ts': 20,
+  'test/networks/evm/waitingHistory.test.ts': 12,
+};
+
+const COMPUTING: Seconds = {
+  'test/crash/cashOutCrashPoints.test.ts': 55,
+  'test/crash/evmDeposits.test.ts': 45,
+  'test/crash/payoutCrashPoints.test.ts': 45,
+  'test/crash/crashPoints.test.ts': 45,
+  'test/crash/evmIssuance.test.ts': 30,
+  'test/crash/evmPayouts.test.ts': 20,
+  'test/crash/evmRetirements.test.ts': 20,
+  'test/crash/batchCrashes.test.ts': 15,
+  'test/crash/logCrashes.test.ts': 10,
+  'test/crash/databaseUnavailable.test.ts': 10,
+  'test/networks/evm/contract.test.ts': 35,
+  'test/networks/evm/faults.test.ts': 30,
+  'test/networks/stellar/contract.test.ts': 30,
+  'test/networks/devnet/stellar/dev.test.ts': 25,
+  'test/networks/devnet/evm/dev.test.ts': 25,
+  'test/networks/suite/wallets.test.ts': 20,
+  'test/networks/stellar/parallel.test.ts': 20,
+  'test/networks/stellar/ledgerChannels.test.ts': 15,
+  'test/networks/stellar/faults.test.ts': 15,
+  'test/networks/stellar/nodeFaults.test.ts': 15,
+  'test/networks/stellar/authorisation.test.ts': 15,
+  'test/networks/evm/cashOuts.test.ts': 15,
+  'test/networks/evm/restoredCopy.test.ts': 15,
+  'test/networks/evm/restoredCashOuts.test.ts': 15,
+  'test/networks/evm/reads.test.ts': 10,
+  'test/networks/evm/chaos.test.ts': 10,
+  'test/networks/evm/replacement.test.ts': 10,
+  'test/integration/reconciliation/corruptions.test.ts': 65,
+  'test/integration/docs/tour.test.ts': 40,
+  'test/integration/docs/blocks.test.ts': 40,
+  'test/integration/reconciliation/everyColumn.test.ts': 35,
+  'test/integration/books/booksProperties.test.ts': 30,
+  'test/integration/reconciliation/reconciliation.test.ts': 30,
+  'test/integration/access/access.test.ts': 30,
+  'test/integration/wallets/walletCashOutFaults.test.ts': 30,
+  'test/integration/operations/transparencyLogs.test.ts': 15,
+  'test/integration/carbon/foreignText.test.ts': 15,
+  'test/integration/wallets/walletChaos.test.ts': 15,
+  'test/integration/limits/floods.test.ts': 15,
+  'test/integration/examples/examples.test.ts': 10,
+  'test/integration/operations/startup.test.ts': 10,
+  'test/unit/pages/pages.test.ts': 7,
+};
+/** What nothing is known of. */
+const USUAL_SECONDS = 3;
+
+/** Those with the longest files first. */
+const FOLDERS = ['crash', 'networks', 'integration', 'unit'];
+
+interface Timed {
+  file: TestSpecification;
+  path: string;
+  seconds: number;
+}
+
+export class FileOrder extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const timed = files.map((file) => this.#timed(file));
+    const slowestFirst = timed.sort((a, b) => b.seconds - a.seconds);
+    const waiting = slowestFirst.filter(({ path }) => path in WAITING);
+    const computing = slowestFirst
+      .filter(({ path }) => !(path in WAITING))
+      .sort((a, b) => folderOf(a.path) - folderOf(b.path));
+    const workers = Math.max(Number(this.ctx.config.maxWorkers) || 1, 1);
+    return oneWaitingAtATime(waiting, computing, workers).map(({ file }) => file);
+  }
+
+  /** As long as it took here the last time. */
+  #timed(file: TestSpecification): Timed {
+    const path = relative(this.ctx.config.root, file.moduleId);
+    const last = this.ctx.cache.getFileTestResults(`${file.project.name}:${path}`);
+    const seconds = last ? last.duration / 1000 : (WAITING[path] ?? COMPUTING[path] ?? USUAL_SECONDS);
+    return { file, path, seconds };
+  }
+}
+
+/** Gives each worker, when it should be free, what comes next. */
+function oneWaitingAtATime(waiting: readonly Timed[], computing: readonly Timed[], workers: number): Timed[] {
+  const queues = { waiting: [...waiting], computing: [...computing] };
+  const freeAt = Array.from({ length: workers }, () => 0);
+  const order: Timed[] = [];
+  let waitingUntil = 0;
+  while (order.length < waiting.length + computing.length) {
+    const now = Math.min(...freeAt);
+    const isWaitingTurn = queues.computing.length === 0 || (now >= waitingUntil && queues.waiting.length > 0);
+    const next = (isWaitingTurn ? queues.waiting : queues.computing).shift();
+    if (next === undefined) break;
+    order.push(next);
+    freeAt[freeAt.indexOf(now)] = now + next.seconds;
+    if (isWaitingTurn) waitingUntil = now + next.seconds;
+  }
+  return order;
+}
+
+const folderOf = (path: string) => FOLDERS.indexOf(path.split('/')[1] ?? '');
