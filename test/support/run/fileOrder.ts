@@ -86,7 +86,7 @@ export class FileOrder extends BaseSequencer {
     const computing = slowestFirst
       .filter(({ path }) => !(path in WAITING))
       .sort((a, b) => folderOf(a.path) - folderOf(b.path));
-    const workers = Math.max(Number(this.ctx.config.maxWorkers) || 1, 1);
+    const workers = Math.max(this.ctx.config.maxWorkers, 1);
     return oneWaitingAtATime(waiting, computing, workers).map(({ file }) => file);
   }
 
