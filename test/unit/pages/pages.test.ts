@@ -2,7 +2,7 @@
  * What pages make of strangers' texts, of a network that does not answer, and of the network's kind.
  */
 import { GraphQLError, parse, validate } from 'graphql';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { schema } from '../../../src/schema/index.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createCertificatePdf } from '../../../src/pages/certificatePdf.ts';
@@ -13,6 +13,8 @@ import { recordCommands as onStellar } from '../../../src/ledger/network/stellar
 import { isFree, standingAt, standingText } from '../../../src/pages/receipt.tsx';
 import { beneficiaryPath, readPublicId } from '../../../src/pages/records.ts';
 import { grouped, isoOf, periodText, placeOf, shown, sumOf } from '../../../src/pages/text.ts';
+
+const READER_WAITS_MS = 3_000;
 
 const site = (networkId: string, name = 'mainnet') => ({
   publicUrl: 'https://api.example',
@@ -111,7 +113,14 @@ describe('the network’s word', () => {
   });
 
   it('is waited for no longer than a reader does', async () => {
-    expect(await check(() => new Promise(() => undefined))).toMatchObject({ outcome: 'NO_ANSWER' });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const checked = check(() => new Promise(() => undefined));
+      await vi.advanceTimersByTimeAsync(READER_WAITS_MS);
+      expect(await checked).toMatchObject({ outcome: 'NO_ANSWER' });
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('is not made up when the page itself is refused', async () => {
