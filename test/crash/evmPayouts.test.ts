@@ -4,5 +4,4 @@
 import { describePayoutCrashes } from './cashOutCrashes.ts';
 import { useEvmChain } from './evmChain.ts';
 
-// A refund goes the same way through one submission, another call in it: payoutCrashPoints.test.ts.
-describePayoutCrashes(useEvmChain(), ['settled']);
+describePayoutCrashes(useEvmChain());
