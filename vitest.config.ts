@@ -3,7 +3,8 @@
  * cloned from a template for each file. `npm test` runs all as one project (test/support/run/main.ts).
  */
 import { availableParallelism } from 'node:os';
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type UserWorkspaceConfig as ProjectConfig } from 'vitest/config';
+import { compiledSources } from './test/support/run/compiledSources.ts';
 import { FileOrder } from './test/support/run/fileOrder.ts';
 import { WHOLE_RUN } from './test/support/run/wholeRun.ts';
 
@@ -13,15 +14,23 @@ const isWholeRun = process.env[WHOLE_RUN] !== undefined;
 /** Files that mock a module need a registry of modules for themselves. */
 const MOCKING = ['test/networks/registry/newFamily.test.ts'];
 
-const project = (name: string, folder = name, globalSetup = needsPostgres) => ({
+const project = (
+  name: string,
+  folder = name,
+  more: ProjectConfig['test'] = { globalSetup: needsPostgres },
+) => ({
   extends: true as const,
-  test: { name, include: [`test/${folder}/**/*.test.ts`], exclude: MOCKING, globalSetup },
+  plugins: [compiledSources()],
+  test: { name, include: [`test/${folder}/**/*.test.ts`], exclude: MOCKING, ...more },
 });
+
+/** They compute: more workers would load the product more often, and gain nothing. Projects with different numbers of them take turns. */
+const unit = { maxWorkers: availableParallelism() + 1, sequence: { groupOrder: 1 } };
 
 /** A project has a server and workers of its own, which load and compile the product anew: a whole run has one for nearly all. */
 const projects = isWholeRun
   ? [project('all', '{crash,integration,networks,unit}')]
-  : [project('unit', 'unit', []), project('integration'), project('networks'), project('crash')];
+  : [project('unit', 'unit', unit), project('integration'), project('networks'), project('crash')];
 
 const mocking = {
   extends: true as const,

@@ -87,7 +87,9 @@ export class FileOrder extends BaseSequencer {
       .filter(({ path }) => !(path in WAITING))
       .sort((a, b) => folderOf(a.path) - folderOf(b.path));
     const workers = Math.max(this.ctx.config.maxWorkers, 1);
-    return oneWaitingAtATime(waiting, computing, workers).map(({ file }) => file);
+    return oneWaitingAtATime(waiting, computing, workers)
+      .sort((a, b) => rankOf(a) - rankOf(b))
+      .map(({ file }) => file);
   }
 
   /** As long as it took here the last time. */
@@ -116,5 +118,8 @@ function oneWaitingAtATime(waiting: readonly Timed[], computing: readonly Timed[
   }
   return order;
 }
+
+/** A file of another project ends a worker and starts one of its own: at first there is none that has loaded the product. */
+const rankOf = ({ file }: Timed) => (file.project.config.isolate ? 0 : 1);
 
 const folderOf = (path: string) => FOLDERS.indexOf(path.split('/')[1] ?? '');
