@@ -43,11 +43,22 @@ function keepPlaces(folder) {
         if (path.includes('node_modules')) return undefined;
         const source = await readFile(path, 'utf8');
         const place = JSON.stringify(relative(folder, path).replaceAll('\\', '/'));
-        return {
-          contents: source.replaceAll('import.meta.url', `new URL(${place}, import.meta.url).href`),
-          loader: path.endsWith('x') ? 'tsx' : 'ts',
-        };
+        return inItsPlace(path, source, `new URL(${place}, import.meta.url).href`);
       });
     },
+  };
+}
+
+/**
+ * A source file for esbuild, of which the output lies elsewhere.
+ * @param {string} path
+ * @param {string} source
+ * @param {string} url an expression for the URL of the file itself
+ * @returns {{ contents: string, loader: 'ts' | 'tsx' }}
+ */
+export function inItsPlace(path, source, url) {
+  return {
+    contents: source.replaceAll('import.meta.url', url),
+    loader: path.endsWith('x') ? 'tsx' : 'ts',
   };
 }

@@ -3,9 +3,9 @@
  * is named.
  */
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readSnapshot } from '../../../src/reconciliation/excerpt.ts';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import {
   findBroken,
@@ -82,11 +82,11 @@ async function restorableDatabase(): Promise<Restorable> {
  */
 async function earlierTransactionsOver(): Promise<void> {
   const { db } = database.handle;
-  const [last] = await db.execute<{ id: string }>(
+  const [next] = await db.execute<{ id: string }>(
     sql`SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS id`,
   );
-  const isOver = sql`SELECT pg_snapshot_xmin(pg_current_snapshot()) >= ${last?.id}::xid8 AS over`;
-  while ((await db.execute<{ over: boolean }>(isOver))[0]?.over !== true) await delay(5);
+  const oldestOpen = async () => BigInt((await readSnapshot(db)).transaction);
+  await expect.poll(oldestOpen).toBeGreaterThanOrEqual(BigInt(next?.id ?? NaN));
 }
 
 const COUNT = Object.keys(INVARIANTS).length;

@@ -7,11 +7,12 @@
  * Not for a run that watches, which has to see changes, nor for coverage, which is of the sources.
  */
 import { createHash } from 'node:crypto';
-import { readdir, readFile, rename, rm, stat } from 'node:fs/promises';
-import { dirname, extname, join, relative, resolve } from 'node:path';
+import { readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build, version, type Plugin as BuildPlugin } from 'esbuild';
 import type { Plugin } from 'vitest/config';
+import { inItsPlace } from '../../../scripts/bundle.mjs';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const FOLDERS = ['src', 'demo', 'devnet', 'test'].map((name) => join(ROOT, name));
@@ -19,7 +20,7 @@ const FOLDERS = ['src', 'demo', 'devnet', 'test'].map((name) => join(ROOT, name)
 const CACHE = join(ROOT, 'node_modules/.cache');
 const TYPESCRIPT = /\.tsx?$/;
 const PREFIX = 'sources-';
-/** A run that takes longer would lose them. */
+/** Since a run began to use them: a run that takes longer would lose them. */
 const KEPT_MS = 24 * 3600 * 1000;
 
 /** Of files whose names become known only then; esbuild would put all that it may mean into the file itself. */
@@ -50,12 +51,12 @@ const compileOnce = () => (compiling ??= compile());
 
 /** @returns the folder. Its name is of what is in it: runs of other sources beside this one have another. */
 async function compile(): Promise<string> {
-  await removeOld();
   const paths = (await Promise.all(FOLDERS.map(sourcesIn))).flat().sort();
   const texts = await Promise.all(paths.map((path) => readFile(path, 'utf8')));
-  const hash = createHash('sha256').update(JSON.stringify([ROOT, version, paths, texts]));
+  const hash = createHash('sha256').update(JSON.stringify([ROOT, version, String(inItsPlace), paths, texts]));
   const folder = join(CACHE, PREFIX + hash.digest('hex').slice(0, 16));
-  if (await stat(folder).catch(() => null)) return folder;
+  if (await isMade(folder)) return folder;
+  await removeOld();
   const unfinished = `${folder}-${process.pid}`;
   await build({
     absWorkingDir: ROOT,
@@ -74,8 +75,11 @@ async function compile(): Promise<string> {
     logLevel: 'warning',
     plugins: [inPlace(unfinished, new Map(paths.map((path, i) => [path, texts[i] ?? ''])))],
   });
-  // Another run may have been faster.
-  await rename(unfinished, folder).catch(() => rm(unfinished, { recursive: true }));
+  await rename(unfinished, folder).catch(async (error: unknown) => {
+    await rm(unfinished, { recursive: true });
+    // Another run may have been faster.
+    if (!(await isMade(folder))) throw error;
+  });
   return folder;
 }
 
@@ -84,11 +88,23 @@ async function sourcesIn(folder: string): Promise<string[]> {
   return names.map((name) => join(folder, name)).filter(isCompiled);
 }
 
+/** Keeps it from being removed, too. */
+function isMade(folder: string): Promise<boolean> {
+  const now = new Date();
+  return utimes(folder, now, now).then(
+    () => true,
+    () => false,
+  );
+}
+
 async function removeOld(): Promise<void> {
   for (const name of await readdir(CACHE).catch(() => [])) {
     if (!name.startsWith(PREFIX)) continue;
-    const { mtimeMs } = await stat(join(CACHE, name));
-    if (Date.now() - mtimeMs > KEPT_MS) await rm(join(CACHE, name), { recursive: true, force: true });
+    const path = join(CACHE, name);
+    // Null where another run has removed it.
+    const found = await stat(path).catch(() => null);
+    if (found !== null && Date.now() - found.mtimeMs > KEPT_MS)
+      await rm(path, { recursive: true, force: true });
   }
 }
 
@@ -105,14 +121,11 @@ function inPlace(folder: string, texts: ReadonlyMap<string, string>): BuildPlugi
         return { path: relative(join(folder, relative(ROOT, resolveDir)), target), external: true };
       });
       onLoad({ filter: TYPESCRIPT }, ({ path }) => {
-        const place = JSON.stringify(pathToFileURL(path).href);
-        const contents = (texts.get(path) ?? '')
-          .replaceAll('import.meta.url', place)
-          .replaceAll(COMPUTED_IMPORT, "import($1.replace(/\\.tsx?$/, '.mjs'))");
-        return {
-          contents,
-          loader: extname(path) === '.tsx' ? 'tsx' : 'ts',
-        };
+        const source = (texts.get(path) ?? '').replaceAll(
+          COMPUTED_IMPORT,
+          "import($1.replace(/\\.tsx?$/, '.mjs'))",
+        );
+        return inItsPlace(path, source, JSON.stringify(pathToFileURL(path).href));
       });
     },
   };
