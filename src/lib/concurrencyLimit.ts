@@ -6,6 +6,7 @@
  * for no other. Where a key has a share of its own, others find free places whatever it asks for.
  */
 import { DomainError } from './errors.ts';
+import { createFairQueue } from './fairQueue.ts';
 
 interface ConcurrencySettings {
   maxConcurrent: number;
@@ -26,6 +27,12 @@ export interface ConcurrencyLimit {
   /** The same at once; null when there is no free place. */
   takeFree(key?: string): (() => void) | null;
   load(): PlacesLoad;
+}
+
+interface Waiter {
+  key: string;
+  admit(): void;
+  refuse(): void;
 }
 
 interface PlacesLoad {
@@ -50,7 +57,7 @@ export function createConcurrencyLimit({
   let free = maxConcurrent;
   let waited = 0;
   let refused = 0;
-  const queue = createFairQueue();
+  const queue = createFairQueue<Waiter>();
   const mayHold = (key: string) => (held.get(key) ?? 0) < maxPerKey;
   const place = (key: string) => {
     let isTaken = true;
@@ -92,64 +99,18 @@ export function createConcurrencyLimit({
     take(key = '') {
       const giveBackFree = takeFree(key);
       if (giveBackFree !== null) return Promise.resolve(giveBackFree);
-      if (queue.size() >= maxWaiting && !queue.makeRoomFor(key)) {
-        refused += 1;
-        return Promise.reject(refusal());
+      if (queue.size() >= maxWaiting) {
+        const last = queue.makeRoomFor(key);
+        if (last === undefined) {
+          refused += 1;
+          return Promise.reject(refusal());
+        }
+        last.refuse();
       }
       waited += 1;
       return waitInQueue(key);
     },
     load: () => ({ waiting: queue.size(), waited, refused }),
-  };
-}
-
-interface Waiter {
-  key: string;
-  admit(): void;
-  refuse(): void;
-}
-
-/** One waiter of each key in turn; those of one key in the order of arrival. */
-function createFairQueue() {
-  /** The key whose turn is next comes first; none is empty. */
-  const byKey = new Map<string, Set<Waiter>>();
-  let size = 0;
-  const remove = (waiter: Waiter) => {
-    const own = byKey.get(waiter.key);
-    if (own?.delete(waiter) !== true) return;
-    size -= 1;
-    if (own.size === 0) byKey.delete(waiter.key);
-  };
-  return {
-    size: () => size,
-    remove,
-    push(waiter: Waiter) {
-      const own = byKey.get(waiter.key) ?? new Set();
-      byKey.set(waiter.key, own.add(waiter));
-      size += 1;
-    },
-    /** The first waiter in turn whose key may have another place. */
-    shift(mayHold: (key: string) => boolean): Waiter | undefined {
-      for (const [key, own] of byKey) {
-        const [waiter] = mayHold(key) ? own : [];
-        if (waiter === undefined) continue;
-        byKey.delete(key);
-        byKey.set(key, own);
-        remove(waiter);
-        return waiter;
-      }
-      return undefined;
-    },
-    /** Refuses the last waiter of the key with the most. @returns false when no key has more than this one would */
-    makeRoomFor(key: string): boolean {
-      let longest: ReadonlySet<Waiter> = new Set();
-      for (const waiters of byKey.values()) if (waiters.size > longest.size) longest = waiters;
-      const last = [...longest].at(-1);
-      if (last === undefined || longest.size <= (byKey.get(key)?.size ?? 0) + 1) return false;
-      remove(last);
-      last.refuse();
-      return true;
-    },
   };
 }
 

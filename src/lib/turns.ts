@@ -1,8 +1,16 @@
 /**
- * Turns of the event loop, so that work of one client can't hold up others by coming all at once: so many begin in each turn, of
- * each key in its turn, and what others send is read between them. After a long turn they begin one by one.
+ * Turns of the event loop, so that work of one client can't hold up others by coming all at once: what arrives in a turn begins
+ * together at its end, so many in each turn, of each key in its turn, and what others send is read between them. After a long
+ * turn it begins one by one.
+ *
+ *   arrives ─▶ waits for the end of this turn ─▶ among the next `perTurn`? ─▶ begins
+ *                                                       └─no─▶ waits for the next turn, at most `waitMs`
+ *
+ * What begins together is also done together, step by step, and answered in one go: for a small request that takes half of the
+ * processor time that one by one takes.
  */
-import { createConcurrencyLimit } from './concurrencyLimit.ts';
+import { overloaded } from './concurrencyLimit.ts';
+import { createFairQueue } from './fairQueue.ts';
 
 interface TurnSettings {
   /** What begins in one turn of the event loop. */
@@ -12,11 +20,15 @@ interface TurnSettings {
   nowMs?: () => number;
 }
 
-/**
- * Resolves when it is the turn of one more piece of work of `key`; null when it is at once, as for most requests, which a promise and
- * a turn of the loop would cost a tenth of their time. @throws DomainError OVERLOADED
- */
-export type AwaitTurn = (key: string) => Promise<void> | null;
+/** Resolves when it is the turn of one more piece of work of `key`. @throws DomainError OVERLOADED */
+export type AwaitTurn = (key: string) => Promise<void>;
+
+interface Waiter {
+  key: string;
+  sinceMs: number;
+  begin(): void;
+  refuse(): void;
+}
 
 /** Longer than the ordinary requests of one turn take together. */
 const LONG_TURN_MS = 10;
@@ -27,30 +39,33 @@ export function createTurns({
   waitMs,
   nowMs = () => performance.now(),
 }: TurnSettings): AwaitTurn {
-  const places = createConcurrencyLimit({ maxConcurrent: perTurn, maxWaiting, waitMs });
-  let begun: (() => void)[] = [];
-  let sinceMs = 0;
-  const isLong = () => begun.length > 0 && nowMs() - sinceMs > LONG_TURN_MS;
-  const beginTurn = () => {
-    sinceMs = nowMs();
-    setImmediate(endTurn);
-  };
+  const queue = createFairQueue<Waiter>();
+  /** When this turn began; null while nothing waits, and nothing began in the last turn. */
+  let sinceMs: number | null = null;
   const endTurn = () => {
-    const ended = begun.splice(0, isLong() ? 1 : begun.length);
-    if (begun.length > 0) beginTurn();
-    for (const giveBack of ended) giveBack();
-  };
-  const begin = (giveBack: () => void) => {
-    if (begun.push(giveBack) === 1) beginTurn();
-  };
-  const takeAllFree = () => {
-    for (let place = places.takeFree(); place !== null; place = places.takeFree()) begun.push(place);
+    const endMs = nowMs();
+    const isLong = endMs - (sinceMs ?? endMs) > LONG_TURN_MS;
+    sinceMs = queue.size() > 0 ? endMs : null;
+    if (sinceMs !== null) setImmediate(endTurn);
+    for (let begun = 0; begun < (isLong ? 1 : perTurn); begun += 1) {
+      const waiter = queue.shift();
+      if (waiter === undefined) return;
+      if (endMs - waiter.sinceMs > waitMs) waiter.refuse();
+      else waiter.begin();
+    }
   };
   return (key) => {
-    if (isLong()) takeAllFree();
-    const giveBack = places.takeFree();
-    if (giveBack === null) return places.take(key).then(begin);
-    begin(giveBack);
-    return null;
+    if (queue.size() >= maxWaiting) {
+      const last = queue.makeRoomFor(key);
+      if (last === undefined) return Promise.reject(overloaded());
+      last.refuse();
+    }
+    return new Promise((resolve, reject) => {
+      const atMs = nowMs();
+      queue.push({ key, sinceMs: atMs, begin: resolve, refuse: () => reject(overloaded()) });
+      if (sinceMs !== null) return;
+      sinceMs = atMs;
+      setImmediate(endTurn);
+    });
   };
 }

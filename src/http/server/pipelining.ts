@@ -18,9 +18,16 @@ const MAX_UNANSWERED = 16;
  */
 const EXCESSES = { capacity: 20, perSecond: 1 };
 
-/** @param limits its connections are an address's own only where no proxy is in front */
-export function limitPipelining(server: Server, limits: Pick<Limits, 'trustedProxyHops'>): void {
-  const unanswered = new WeakMap<Socket, Set<ServerResponse>>();
+/**
+ * @param limits its connections are an address's own only where no proxy is in front
+ * @returns the answers that are awaited now
+ */
+export function limitPipelining(
+  server: Server,
+  limits: Pick<Limits, 'trustedProxyHops'>,
+): () => ServerResponse[] {
+  // Arrays, since a Set for each connection would keep each request's memory for long (fairQueue.ts).
+  const unanswered = new Map<Socket, ServerResponse[]>();
   const excesses = createTokenBuckets(EXCESSES, () => performance.now());
   server.on('connection', (socket) => {
     const address = addressKey(socket.remoteAddress ?? 'unknown');
@@ -28,24 +35,27 @@ export function limitPipelining(server: Server, limits: Pick<Limits, 'trustedPro
       socket.destroy();
       return;
     }
-    const responses = new Set<ServerResponse>();
+    const responses: ServerResponse[] = [];
     unanswered.set(socket, responses);
     // Where requests can't be seen, only the limit is lost.
     seeRequests(socket, () => {
-      if (responses.size < MAX_UNANSWERED) return undefined;
+      if (responses.length < MAX_UNANSWERED) return undefined;
       // Node asks once: it reads nothing more of this socket then.
       excesses.take(address, 1);
       return STOP;
     });
     socket.once('close', () => {
-      for (const response of responses) if (response.socket === null) abandon(response);
+      unanswered.delete(socket);
+      for (const response of responses.filter(({ socket: sending }) => sending === null)) abandon(response);
     });
   });
   server.on('request', ({ socket }, response) => {
     const responses = unanswered.get(socket);
-    responses?.add(response);
-    response.once('close', () => responses?.delete(response));
+    if (responses === undefined) return;
+    responses.push(response);
+    response.once('close', () => responses.splice(responses.indexOf(response), 1));
   });
+  return () => [...unanswered.values()].flat();
 }
 
 /**

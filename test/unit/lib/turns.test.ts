@@ -2,17 +2,19 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { createTurns } from '../../../src/lib/turns.ts';
 
-it('begin so many in each turn of the event loop, of each key in its turn', async () => {
+it('begin so many at the end of each turn of the event loop, of each key in its turn', async () => {
   const awaitTurn = createTurns({ perTurn: 2, maxWaiting: 10, waitMs: 10_000, nowMs: () => 0 });
   const begun: string[] = [];
-  const ask = (key: string, name: string) => Promise.resolve(awaitTurn(key)).then(() => begun.push(name));
+  const ask = (key: string, name: string) => awaitTurn(key).then(() => begun.push(name));
   const all = [ask('a', 'a1'), ask('a', 'a2'), ask('a', 'a3'), ask('a', 'a4'), ask('b', 'b1')];
   await new Promise(process.nextTick);
-  expect(begun).toEqual(['a1', 'a2']);
+  expect(begun).toEqual([]);
   await nextTurn();
-  expect(begun).toEqual(['a1', 'a2', 'a3', 'b1']);
+  expect(begun).toEqual(['a1', 'b1']);
+  await nextTurn();
+  expect(begun).toEqual(['a1', 'b1', 'a2', 'a3']);
   await Promise.all(all);
-  expect(begun).toEqual(['a1', 'a2', 'a3', 'b1', 'a4']);
+  expect(begun).toEqual(['a1', 'b1', 'a2', 'a3', 'a4']);
 });
 
 it('begin one by one after a long turn, so that what takes long is not begun several times at once', async () => {
@@ -25,7 +27,8 @@ it('begin one by one after a long turn, so that what takes long is not begun sev
     if (key === 'heavy') nowMs += 12;
   };
   const first = ask('heavy', 'h1');
-  await new Promise(process.nextTick);
+  await nextTurn();
+  expect(begun).toEqual(['h1']);
   const others = [ask('heavy', 'h2'), ask('heavy', 'h3'), ask('light', 'l1')];
   await nextTurn();
   expect(begun).toEqual(['h1', 'h2']);
@@ -33,4 +36,22 @@ it('begin one by one after a long turn, so that what takes long is not begun sev
   expect(begun).toEqual(['h1', 'h2', 'l1']);
   await Promise.all([first, ...others]);
   expect(begun).toEqual(['h1', 'h2', 'l1', 'h3']);
+});
+
+it('refuse what waits beyond their room, of the key with the most, and what has waited for too long', async () => {
+  let nowMs = 0;
+  const awaitTurn = createTurns({ perTurn: 1, maxWaiting: 3, waitMs: 100, nowMs: () => nowMs });
+  const answers: string[] = [];
+  const ask = (key: string, name: string) =>
+    awaitTurn(key).then(
+      () => answers.push(`${name} begins`),
+      (error: { code: string }) => answers.push(`${name} ${error.code}`),
+    );
+  const all = [ask('a', 'a1'), ask('a', 'a2'), ask('a', 'a3'), ask('b', 'b1'), ask('a', 'a4')];
+  await new Promise(process.nextTick);
+  expect(answers).toEqual(['a3 OVERLOADED', 'a4 OVERLOADED']);
+  await nextTurn();
+  nowMs = 101;
+  await Promise.all(all);
+  expect(answers.slice(2)).toEqual(['a1 begins', 'b1 OVERLOADED', 'a2 OVERLOADED']);
 });
