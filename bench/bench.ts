@@ -7,6 +7,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import postgres from 'postgres';
+import { compiledPath, compilePrograms, programsFolderOf } from '../devnet/compilePrograms.ts';
 import { freePort } from '../src/db/embedded/freePort.ts';
 import { openEmbeddedPostgres } from '../src/db/embedded/embeddedPostgres.ts';
 import { startLoad, type Load } from './load/client.ts';
@@ -32,6 +33,8 @@ export interface Bench {
   /** The same, in a new process of its own on that database: the row stops it. */
   anotherProduct(database: string): Promise<Product>;
   baseline(program: BaselineProgram): Promise<ServerProcess>;
+  /** The product's HTTP server without a database, in a new process: the row stops it. */
+  productWithoutDatabase(): Promise<ServerProcess>;
   /** A new database, for what a row runs by itself. */
   newDatabase(name: string): Promise<string>;
   sql(database: string): postgres.Sql;
@@ -42,7 +45,11 @@ export interface Bench {
   close(options?: { reconcile: boolean }): Promise<Reconciled[]>;
 }
 
-type BaselineProgram = 'plainMarketplace' | 'rawHttp' | 'graphqlByHand' | 'rawWebsockets';
+const BASELINES = ['plainMarketplace', 'rawHttp', 'graphqlByHand', 'rawWebsockets'] as const;
+type BaselineProgram = (typeof BASELINES)[number];
+
+const WITHOUT_DATABASE = 'bench/productWithoutDatabase.ts';
+const pathOf = (program: BaselineProgram) => `bench/baselines/${program}.ts`;
 
 export interface Reconciled {
   database: string;
@@ -62,6 +69,9 @@ export async function openBench(options: {
 }): Promise<Bench> {
   const { rounds, seconds, say } = options;
   const folder = await mkdtemp(join(tmpdir(), 'bench-'));
+  say('compiling the baselines as the product is');
+  const programs = programsFolderOf(`bench-${process.pid}`);
+  await compilePrograms(programs, [...BASELINES.map(pathOf), WITHOUT_DATABASE]);
   say('making a PostgreSQL database');
   const cluster = await openEmbeddedPostgres({ dataDir: folder, password: randomUUID() });
   const admin = postgres(cluster.ownerUrl, { max: 1, onnotice: () => {} });
@@ -86,7 +96,7 @@ export async function openBench(options: {
     say(`starting the baseline ${program}`);
     await ensureDatabase(BASELINE_DATABASE);
     return startServer({
-      program: `bench/baselines/${program}.ts`,
+      program: compiledPath(programs, pathOf(program)),
       env: { DATABASE_URL: urlOf(BASELINE_DATABASE), PRODUCT_DATABASE_URL: urlOf(MAIN_DATABASE) },
       port: await freePort(),
       readyPath: '/readyz',
@@ -106,6 +116,17 @@ export async function openBench(options: {
       return product;
     },
     baseline: (program) => remember(baselines, program, openBaseline),
+    async productWithoutDatabase() {
+      const server = await startServer({
+        program: compiledPath(programs, WITHOUT_DATABASE),
+        env: {},
+        port: await freePort(),
+        readyPath: '/readyz',
+        logFile: join(folder, 'without-database.log'),
+      });
+      others.push(server);
+      return server;
+    },
     async newDatabase(name) {
       await ensureDatabase(name);
       return urlOf(name);
@@ -133,7 +154,7 @@ export async function openBench(options: {
         await cluster.stop();
         // Root's cluster lies elsewhere, behind a link.
         await rm(await realpath(join(folder, 'postgres')), { recursive: true, force: true });
-        await rm(folder, { recursive: true, force: true });
+        for (const made of [folder, programs]) await rm(made, { recursive: true, force: true });
       }
       return reconciled;
     },

@@ -24,7 +24,7 @@ export interface ServerProcess {
 }
 
 interface ServerOptions {
-  /** Relative to the project's folder. */
+  /** Compiled; relative to the project's folder, or absolute. */
   program: string;
   env: Readonly<Record<string, string>>;
   port: number;
@@ -40,8 +40,7 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
   const { program, env, port, readyPath, logFile, nodeArgs = [] } = options;
   const log = await open(logFile, 'a');
   const startedMs = performance.now();
-  const loader = program.endsWith('.ts') ? ['--import', 'tsx'] : [];
-  const child = spawn(process.execPath, [...nodeArgs, ...loader, program], {
+  const child = spawn(process.execPath, [...nodeArgs, program], {
     // Nothing of what runs this: npm's variables would make the product watch its parent.
     env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env, PORT: String(port) },
     stdio: ['ignore', log.fd, log.fd],

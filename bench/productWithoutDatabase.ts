@@ -2,32 +2,21 @@
  * The product's HTTP server with a small schema that needs no database: what tokens, limits, the log, errors and GraphQL
  * cost around a resolver. Nothing of it is left out, but for the audit log, which is a table.
  */
-import { pathToFileURL } from 'node:url';
 import { createHttpServer } from '../src/http/server/server.ts';
 import { noAuditLog } from '../src/identity/auditLog.ts';
 import { endsByExpiry } from '../src/identity/credentialEnds.ts';
-import { createTokenVerifier, signToken } from '../src/identity/tokens.ts';
+import { createTokenVerifier } from '../src/identity/tokens.ts';
 import { createIdSource, systemClock } from '../src/lib/clock.ts';
 import { createLogger } from '../src/lib/logger.ts';
 import { defaultLimits } from '../src/limits/limits.ts';
 import { createRateLimits } from '../src/limits/rateLimits.ts';
 import { createBuilder } from '../src/schema/core/createBuilder.ts';
 import { beneficiary } from '../src/schema/core/text.ts';
+import { IDENTITY } from './mutationToken.ts';
 
 const BEYOND_ONE_MACHINE = 1_000_000_000;
-const IDENTITY = {
-  secret: 'a secret for measurements on this machine alone',
-  issuer: 'bench',
-  audience: 'bench',
-};
-const TOKEN_SECONDS = 24 * 3600;
 
-export function mutationToken(): Promise<string> {
-  const { now } = systemClock;
-  return signToken({ ...IDENTITY, subject: 'acme', roles: ['buyer'], expiresInSeconds: TOKEN_SECONDS, now });
-}
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await serve();
+await serve();
 
 async function serve(): Promise<void> {
   const log = createLogger({ level: 'info', pretty: false });

@@ -1,15 +1,11 @@
 /**
  * What a request costs around its resolvers, against node:http that answers with JSON.
  */
-import { join } from 'node:path';
-import { tmpdir } from 'node:os';
-import { freePort } from '../../src/db/embedded/freePort.ts';
 import type { Bench } from '../bench.ts';
 import type { HttpClient, HttpResult } from '../load/messages.ts';
-import { startServer } from '../processes.ts';
 import { inTurns, median, type Row } from '../row.ts';
 import { openProject } from './market.ts';
-import { mutationToken } from '../productWithoutDatabase.ts';
+import { mutationToken } from '../mutationToken.ts';
 
 const CONNECTIONS = 64;
 const DRAIN_SECONDS = 5;
@@ -58,13 +54,7 @@ export const httpRows: readonly Row[] = [
     async run(bench) {
       const raw = await bench.baseline('rawHttp');
       const byHand = await bench.baseline('graphqlByHand');
-      const server = await startServer({
-        program: 'bench/productWithoutDatabase.ts',
-        env: {},
-        port: await freePort(),
-        readyPath: '/readyz',
-        logFile: join(tmpdir(), `bench-without-database-${process.pid}.log`),
-      });
+      const server = await bench.productWithoutDatabase();
       try {
         const authorization = `Bearer ${await mutationToken()}`;
         const clients = [{ headers: { authorization }, bodies: [MUTATION] }];

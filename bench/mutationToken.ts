@@ -1,0 +1,17 @@
+/**
+ * Whom the server without a database believes, and a token of a buyer for it.
+ */
+import { signToken } from '../src/identity/tokens.ts';
+import { systemClock } from '../src/lib/clock.ts';
+
+export const IDENTITY = {
+  secret: 'a secret for measurements on this machine alone',
+  issuer: 'bench',
+  audience: 'bench',
+};
+const TOKEN_SECONDS = 24 * 3600;
+
+export function mutationToken(): Promise<string> {
+  const { now } = systemClock;
+  return signToken({ ...IDENTITY, subject: 'acme', roles: ['buyer'], expiresInSeconds: TOKEN_SECONDS, now });
+}
