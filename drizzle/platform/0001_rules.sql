@@ -31,7 +31,7 @@ LANGUAGE sql IMMUTABLE RETURN CASE kind
 -- another transaction moved meanwhile no longer has the version that its first transfer continues.
 -- It runs as the owner of the tables: by that the accounts know it from a trigger function that another role made.
 CREATE FUNCTION move_accounts() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   broken text;
 BEGIN
@@ -39,12 +39,6 @@ BEGIN
   IF TG_RELID <> 'transfers'::regclass THEN
     RAISE EXCEPTION '% moves no accounts', TG_TABLE_NAME USING ERRCODE = 'integrity_constraint_violation';
   END IF;
-  SELECT format('transfer %s is not between two accounts of its project and kind', t.id) INTO broken
-    FROM posted t LEFT JOIN accounts d ON d.id = t.debit_account_id LEFT JOIN accounts c ON c.id = t.credit_account_id
-    WHERE (d.project_id = t.project_id AND c.project_id = t.project_id AND are_sides_of(t.kind, d.kind, c.kind)) IS NOT TRUE
-    LIMIT 1;
-  IF broken IS NOT NULL THEN RAISE EXCEPTION '%', broken USING ERRCODE = 'integrity_constraint_violation'; END IF;
-
   WITH sides AS (
     SELECT debit_account_id AS account_id, debit_version AS version, -amount AS amount, debit_balance AS balance FROM posted
     UNION ALL SELECT credit_account_id, credit_version, amount, credit_balance FROM posted
@@ -63,8 +57,12 @@ BEGIN
     WHERE a.id = m.account_id AND m.is_chain AND a.version = m.first_version - 1 AND a.balance + m.amount = m.balance
     RETURNING a.id
   )
-  SELECT format('transfers of account %s do not continue its history from version %s on', m.account_id, m.first_version)
-    INTO broken FROM moves m WHERE m.account_id NOT IN (SELECT id FROM moved) LIMIT 1;
+  SELECT format('transfer %s is not between two accounts of its project and kind', t.id) INTO broken
+    FROM posted t LEFT JOIN accounts d ON d.id = t.debit_account_id LEFT JOIN accounts c ON c.id = t.credit_account_id
+    WHERE (d.project_id = t.project_id AND c.project_id = t.project_id AND are_sides_of(t.kind, d.kind, c.kind)) IS NOT TRUE
+  UNION ALL SELECT format('transfers of account %s do not continue its history from version %s on', m.account_id, m.first_version)
+    FROM moves m WHERE m.account_id NOT IN (SELECT id FROM moved)
+  LIMIT 1;
   IF broken IS NOT NULL THEN RAISE EXCEPTION '%', broken USING ERRCODE = 'integrity_constraint_violation'; END IF;
 
   -- A purchase is at the price in force. Who sets a price locks the inventory first, which is locked here by now.
@@ -106,27 +104,26 @@ CREATE TRIGGER accounts_open_empty BEFORE INSERT ON accounts
 -- Accounts are locked in the order of their ids before anything else, in a statement of its own: what follows sees what
 -- their last holders committed. Keys are inserted in their order, after the accounts. So batches that share accounts or keys
 -- wait for each other and don't deadlock. A refused posting leaves nothing behind, its key included.
-CREATE FUNCTION post_transfers(batch json, posted_at timestamptz, writer uuid)
+CREATE FUNCTION post_transfers(accounts json, postings json, entries json, posted_at timestamptz, writer uuid)
 RETURNS TABLE (outcome text, project_id uuid, available bigint, target_id uuid, unit_price numeric, price_currency text)
 LANGUAGE plpgsql SET search_path = public, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
   projects_of uuid[]; kinds account_kind[]; owners text[];
   ids bigint[]; locked bigint[];
-  versions_before bigint[]; balances_before bigint[];
   versions bigint[]; balances bigint[];
   transfer_ids uuid[]; transfer_kinds transfer_kind[]; cause_ids uuid[]; debits int[]; credits int[]; amounts bigint[];
   expected_prices numeric[]; expected_currencies text[]; prices numeric[]; currencies text[]; callers text[]; operations text[]; keys text[]; hashes text[];
   first_uses uuid[]; is_conflict boolean[];
   outcomes text[]; held bigint[];
   debit_versions bigint[]; debit_balances bigint[]; credit_versions bigint[]; credit_balances bigint[];
-  missing int[]; opened bigint;
+  must_open boolean; missing int[]; opened bigint;
   d int; c int; amount bigint;
 BEGIN
   SELECT array_agg(coalesce(a.project, p.id) ORDER BY place), array_agg(a.kind ORDER BY place), array_agg(a.owner ORDER BY place)
     INTO projects_of, kinds, owners
-    FROM ROWS FROM (json_to_recordset(batch -> 'accounts') AS (project uuid, token text, kind account_kind, owner text))
+    FROM ROWS FROM (json_to_recordset($1) AS (project uuid, token text, kind account_kind, owner text))
       WITH ORDINALITY AS a (project, token, kind, owner, place)
     LEFT JOIN projects p ON p.token_address = a.token;
   SELECT array_agg(p.id), array_agg(p.kind), array_agg(p.cause), array_agg(p.debit), array_agg(p.credit),
@@ -134,7 +131,7 @@ BEGIN
       array_agg(p.caller), array_agg(p.operation), array_agg(p.key), array_agg(p.hash)
     INTO transfer_ids, transfer_kinds, cause_ids, debits, credits, amounts, expected_prices, expected_currencies,
       callers, operations, keys, hashes
-    FROM json_to_recordset(batch -> 'postings') AS p (id uuid, kind transfer_kind, cause uuid, debit int, credit int,
+    FROM json_to_recordset($2) AS p (id uuid, kind transfer_kind, cause uuid, debit int, credit int,
       amount bigint, price numeric, currency text, caller text, operation text, key text, hash text);
 
   -- Once, unless another transaction opens an account that is opened here.
@@ -143,22 +140,20 @@ BEGIN
     outcomes := array_fill(NULL::text, ARRAY[cardinality(transfer_ids)]);
     held := array_fill(NULL::bigint, ARRAY[cardinality(transfer_ids)]);
     debit_versions := held; debit_balances := held; credit_versions := held; credit_balances := held;
-    SELECT array_agg(a.id) INTO locked
-      FROM unnest(projects_of, kinds, owners) AS s (project, kind, owner)
-      JOIN accounts a ON a.project_id = s.project AND a.kind = s.kind AND a.owner_id = s.owner;
-    PERFORM 1 FROM accounts WHERE id = ANY (locked) ORDER BY id FOR NO KEY UPDATE;
+    must_open := false;
+    SELECT array_agg(l.id) INTO locked FROM (
+      SELECT a.id FROM unnest(projects_of, kinds, owners) AS s (project, kind, owner)
+        JOIN accounts a ON a.project_id = s.project AND a.kind = s.kind AND a.owner_id = s.owner
+        ORDER BY a.id FOR NO KEY UPDATE OF a) l;
+    -- With what a tonne costs, at the places of the inventories that it is sold from.
     SELECT array_agg(a.id ORDER BY place), array_agg(coalesce(a.version, 0) ORDER BY place),
-        array_agg(coalesce(a.balance, 0) ORDER BY place)
-      INTO ids, versions_before, balances_before
+        array_agg(coalesce(a.balance, 0) ORDER BY place), array_agg(p.unit_price ORDER BY place),
+        array_agg(p.price_currency ORDER BY place)
+      INTO ids, versions, balances, prices, currencies
       FROM unnest(projects_of, kinds, owners) WITH ORDINALITY AS s (project, kind, owner, place)
-      LEFT JOIN accounts a
-        ON a.project_id = s.project AND a.kind = s.kind AND a.owner_id = s.owner AND a.id = ANY (locked);
-    versions := versions_before;
-    balances := balances_before;
-
-    -- What a tonne costs, at the places of the inventories that it is sold from.
-    SELECT array_agg(p.unit_price ORDER BY place), array_agg(p.price_currency ORDER BY place) INTO prices, currencies
-      FROM unnest(projects_of, kinds) WITH ORDINALITY AS s (project, kind, place)
+      LEFT JOIN accounts a ON a.project_id = s.project AND a.kind = s.kind AND a.owner_id = s.owner
+        -- Not as a condition of an index: each would be compared with all.
+        AND (a.id = ANY (locked)) IS TRUE
       LEFT JOIN LATERAL (SELECT p.unit_price, p.price_currency FROM project_prices p
         WHERE p.project_id = s.project ORDER BY p.number DESC LIMIT 1) p ON s.kind = 'inventory';
 
@@ -182,6 +177,7 @@ BEGIN
         outcomes[i] := 'PRICE_CHANGED';
       ELSE
         outcomes[i] := 'POSTED';
+        must_open := must_open OR ids[d] IS NULL OR ids[c] IS NULL;
         versions[d] := versions[d] + 1; balances[d] := balances[d] - amount;
         versions[c] := versions[c] + 1; balances[c] := balances[c] + amount;
         debit_versions[i] := versions[d]; debit_balances[i] := balances[d];
@@ -189,9 +185,9 @@ BEGIN
       END IF;
     END LOOP;
 
+    EXIT WHEN NOT must_open;
     SELECT array_agg(place) INTO missing
       FROM unnest(ids, versions) WITH ORDINALITY AS s (id, version, place) WHERE s.id IS NULL AND s.version > 0;
-    EXIT WHEN missing IS NULL;
     INSERT INTO accounts (project_id, kind, owner_id)
       SELECT projects_of[place], kinds[place], owners[place] FROM unnest(missing) AS place ORDER BY 1, 2, 3
       ON CONFLICT DO NOTHING;
@@ -219,7 +215,7 @@ BEGIN
     FROM unnest(callers, operations, keys, hashes, cause_ids, outcomes) AS k (caller, operation, key, hash, cause, outcome)
     WHERE k.outcome = 'POSTED' AND k.key IS NOT NULL
     ORDER BY 1, 2, 3;
-  IF writer IS NOT NULL THEN PERFORM insert_audit_entries(writer, batch -> 'entries', outcomes); END IF;
+  IF writer IS NOT NULL THEN PERFORM insert_audit_entries(writer, $3, outcomes); END IF;
 
   RETURN QUERY SELECT r.outcome, projects_of[r.debit], r.held, coalesce(r.first_use, r.cause), prices[r.debit],
       currencies[r.debit]
@@ -491,7 +487,7 @@ CREATE TRIGGER audit_entries_no_delete BEFORE DELETE ON audit_entries FOR EACH R
 -- an entry of a posting that was not posted is left out. Without outcomes all are inserted, except those that are there
 -- already, after a lost answer.
 CREATE FUNCTION insert_audit_entries(writer uuid, rows json, outcomes text[] DEFAULT NULL) RETURNS void LANGUAGE plpgsql SET search_path = public, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
   WITH listed AS MATERIALIZED (
     SELECT * FROM ROWS FROM (json_to_recordset(rows) AS (posting int, id uuid, kind audit_entry_kind, started_at timestamptz,
@@ -499,7 +495,8 @@ BEGIN
         ended_at timestamptz, target_ids text[])) WITH ORDINALITY
       AS e (posting, id, kind, started_at, request_id, caller_subject, caller_roles, api_key_id, remote_address, field,
         outcome, ended_at, target_ids, place)
-    WHERE CASE WHEN outcomes IS NULL THEN NOT EXISTS (SELECT 1 FROM audit_entries a WHERE a.id = e.id)
+    -- Not EXISTS, for which a plan may read the whole table.
+    WHERE CASE WHEN outcomes IS NULL THEN (SELECT a.id FROM audit_entries a WHERE a.id = e.id) IS NULL
       ELSE outcomes[e.posting] = 'POSTED' END
   ), counted AS (SELECT count(*) AS entries FROM listed), w AS (
     INSERT INTO audit_writers AS w (id, entries) SELECT writer, c.entries FROM counted c WHERE c.entries > 0
@@ -515,7 +512,7 @@ END $$;
 --> statement-breakpoint
 -- Adds outcomes to entries that have none.
 CREATE FUNCTION end_audit_entries(rows json) RETURNS void LANGUAGE sql SET search_path = public, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
   UPDATE audit_entries AS entry
     SET outcome = ended.outcome, ended_at = ended.ended_at, target_ids = entry.target_ids || ended.target_ids
     FROM json_to_recordset(rows) AS ended (id uuid, outcome text, ended_at timestamptz, target_ids text[])

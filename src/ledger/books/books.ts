@@ -3,13 +3,19 @@
  * committed (batcher.ts). Each posting has its own outcome, and is committed with its idempotency key, its entry of the
  * audit log, and what else belongs to it.
  */
-import { sql } from 'drizzle-orm';
 import type { AuditRow } from '../../db/auditRows.ts';
 import type { DatabaseHandle, Tx } from '../../db/connection.ts';
 import type { Batcher } from '../../lib/batches.ts';
 import type { Clock, IdSource } from '../../lib/clock.ts';
 import { createPostingBatcher } from './batcher.ts';
-import { encodePostings, type EncodablePosting, type PostingKey, type PostingRow } from './postingCodec.ts';
+import {
+  parametersOfPost,
+  POST,
+  postStatement,
+  type EncodablePosting,
+  type PostingKey,
+  type PostingRow,
+} from './postingCodec.ts';
 import type { Posting } from './postings.ts';
 
 export type { PostingKey } from './postingCodec.ts';
@@ -68,8 +74,6 @@ export interface Books {
   load(): { batches: number; postings: number };
 }
 
-const POST = 'SELECT * FROM post_transfers($1::text::json, $2, $3)';
-
 export function createBooks(deps: {
   handle: Pick<DatabaseHandle, 'db' | 'prepared'>;
   clock: Clock;
@@ -94,8 +98,7 @@ export function createBooks(deps: {
   };
 
   const plain = lane<KeyedPosting>(async (items, at, writerId) => {
-    const parameters = [encodePostings(items), at.toISOString(), writerId];
-    const rows = await handle.prepared<PostingRow>(POST, parameters);
+    const rows = await handle.prepared<PostingRow>(POST, parametersOfPost(items, at, writerId));
     return items.map((item, i) => outcomeOf(item, rows[i], at));
   });
 
@@ -106,9 +109,7 @@ export function createBooks(deps: {
     if (known) return known;
     const opened = lane<Riding>((items, at, writerId) =>
       handle.db.transaction(async (tx) => {
-        const rows = await tx.execute<PostingRow>(
-          sql`SELECT * FROM post_transfers(${encodePostings(items)}::text::json, ${at.toISOString()}, ${writerId})`,
-        );
+        const rows = await tx.execute<PostingRow>(postStatement(items, at, writerId));
         const posted = items.flatMap(({ row }, i) => {
           const { outcome, project_id: projectId } = rows[i] ?? {};
           return outcome === 'POSTED' ? [{ ...row, projectId: projectId ?? '' }] : [];

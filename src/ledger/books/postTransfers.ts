@@ -5,9 +5,8 @@
  * so that batches that share accounts wait for each other instead of deadlocking. Within a batch, postings apply in their
  * order and see each other's effects. What arrives by itself is posted through books.ts.
  */
-import { sql } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
-import { encodePostings, type PostingRow } from './postingCodec.ts';
+import { postStatement, type PostingRow } from './postingCodec.ts';
 import type { Posting } from './postings.ts';
 
 type PostingResult =
@@ -28,10 +27,8 @@ export async function postTransfers(
   if (postings.length > MAX_POSTINGS_PER_BATCH) {
     throw new RangeError(`${postings.length} postings in one batch, at most ${MAX_POSTINGS_PER_BATCH}`);
   }
-  const batch = encodePostings(postings.map((posting) => ({ posting })));
-  const rows = await tx.execute<PostingRow>(
-    sql`SELECT * FROM post_transfers(${batch}::text::json, ${at.toISOString()}, NULL)`,
-  );
+  const items = postings.map((posting) => ({ posting }));
+  const rows = await tx.execute<PostingRow>(postStatement(items, at, null));
   return rows.map((row) => {
     if (row.outcome === 'POSTED') return { ok: true };
     if (row.outcome === 'SHORT') return { ok: false, available: BigInt(row.available ?? 0) };

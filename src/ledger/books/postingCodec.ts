@@ -1,7 +1,8 @@
 /**
- * The argument of the database's function post_transfers, as JSON: each account is named once, and postings refer to it by
- * its place.
+ * The call of the database's function post_transfers. Its arguments are JSON: each account is named once, and postings refer to
+ * it by its place.
  */
+import { sql, type SQL } from 'drizzle-orm';
 import { encodeAuditRow, type AuditRow } from '../../db/auditRows.ts';
 import type { AccountRef, Posting } from './postings.ts';
 
@@ -33,7 +34,27 @@ export type PostingRow = {
   price_currency: string | null;
 };
 
-export function encodePostings(items: readonly EncodablePosting[]): string {
+/** For a prepared statement. */
+export const POST = 'SELECT * FROM post_transfers($1::text::json, $2::text::json, $3::text::json, $4, $5)';
+
+/** Its parameters. @param writerId of the entries of the audit log; null without any */
+export function parametersOfPost(
+  items: readonly EncodablePosting[],
+  at: Date,
+  writerId: string | null,
+): (string | null)[] {
+  return [...encodePostings(items), at.toISOString(), writerId];
+}
+
+/** The same call for a transaction. */
+export function postStatement(items: readonly EncodablePosting[], at: Date, writerId: string | null): SQL {
+  const [accounts, postings, entries] = encodePostings(items);
+  return sql`SELECT * FROM post_transfers(${accounts}::text::json, ${postings}::text::json, ${entries}::text::json,
+    ${at.toISOString()}, ${writerId})`;
+}
+
+/** Accounts, postings and entries. */
+function encodePostings(items: readonly EncodablePosting[]): [string, string, string] {
   const accounts: object[] = [];
   const places = new Map<string, number>();
   const placeOf = (posting: Posting, account: AccountRef) => {
@@ -64,5 +85,5 @@ export function encodePostings(items: readonly EncodablePosting[]): string {
       ...(key && { caller: key.callerSubject, operation: key.operation, key: key.key, hash: key.inputHash }),
     };
   });
-  return JSON.stringify({ accounts, postings, entries });
+  return [JSON.stringify(accounts), JSON.stringify(postings), JSON.stringify(entries)];
 }
