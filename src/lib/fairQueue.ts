@@ -4,7 +4,7 @@
  *
  * Arrays, and no Set for each key: a Set that is filled and emptied again makes new tables, each of which the one before it
  * points to. Once V8 has moved one of them to its old generation, all later ones and what is in them stay until its next full
- * collection, and that was a third of what a small request costs.
+ * collection, and that was a quarter of what a small request costs.
  */
 interface FairQueue<T> {
   size(): number;
