@@ -46,7 +46,7 @@ export function isOneOf(column: AnyColumn, values: readonly string[]): SQL {
 function toJson(value: unknown): unknown {
   if (typeof value === 'bigint') return value.toString();
   // As UTF-8 has it: half a surrogate pair can't be stored.
-  if (typeof value === 'string') return value.replaceAll(/\p{Surrogate}/gu, '\uFFFD');
+  if (typeof value === 'string') return value.toWellFormed();
   if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString('hex')}`;
   return value;
 }

@@ -23,8 +23,6 @@ export interface KeptReconciliation extends ReconciliationReport {
 }
 
 const MAX_FINDINGS = 50;
-/** PostgreSQL's JSON has neither halves of characters nor NUL; a network's text may. */
-const HALF = /\p{Surrogate}/gu;
 
 /**
  * The next incremental run need not begin before these: what is under way or under review is compared each time, and what has
@@ -132,7 +130,8 @@ const textOf = ({ obstacle, message }: Found) => `${obstacle ?? ''}: ${message}`
 function storable<T extends Found>(list: readonly T[]): T[] {
   const byText = new Map<string, T>();
   for (const item of list) {
-    const message = item.message.replaceAll(HALF, '\ufffd').replaceAll('\u0000', '\ufffd');
+    // PostgreSQL's JSON has neither halves of characters nor NUL; a network's text may.
+    const message = item.message.toWellFormed().replaceAll('\u0000', '\ufffd');
     const stored = { ...item, message };
     byText.set(textOf(stored), stored);
   }
