@@ -47,11 +47,15 @@ export function createTurns({
     const isLong = endMs - (sinceMs ?? endMs) > LONG_TURN_MS;
     sinceMs = queue.size() > 0 ? endMs : null;
     if (sinceMs !== null) setImmediate(endTurn);
-    for (let begun = 0; begun < (isLong ? 1 : perTurn); begun += 1) {
+    let left = isLong ? 1 : perTurn;
+    while (left > 0) {
       const waiter = queue.shift();
       if (waiter === undefined) return;
       if (endMs - waiter.sinceMs > waitMs) waiter.refuse();
-      else waiter.begin();
+      else {
+        waiter.begin();
+        left -= 1;
+      }
     }
   };
   return (key) => {

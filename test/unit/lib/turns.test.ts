@@ -52,6 +52,9 @@ it('refuse what waits beyond their room, of the key with the most, and what has 
   expect(answers).toEqual(['a3 OVERLOADED', 'a4 OVERLOADED']);
   await nextTurn();
   nowMs = 101;
+  all.push(ask('c', 'c1'));
+  await nextTurn();
+  // In one turn: what is refused takes no place in it.
+  expect(answers.slice(2)).toEqual(['a1 begins', 'b1 OVERLOADED', 'a2 OVERLOADED', 'c1 begins']);
   await Promise.all(all);
-  expect(answers.slice(2)).toEqual(['a1 begins', 'b1 OVERLOADED', 'a2 OVERLOADED']);
 });
