@@ -498,7 +498,7 @@ BEGIN
         ended_at timestamptz, target_ids text[])) WITH ORDINALITY
       AS e (posting, id, kind, started_at, request_id, caller_subject, caller_roles, api_key_id, remote_address, field,
         outcome, ended_at, target_ids, place)
-    -- Not EXISTS, for which a plan may read the whole table.
+    -- The one row, because a plan for NOT EXISTS may read the whole table.
     WHERE CASE WHEN outcomes IS NULL THEN (SELECT a.id FROM audit_entries a WHERE a.id = e.id) IS NULL
       ELSE outcomes[e.posting] = 'POSTED' END
   ), counted AS (SELECT count(*) AS entries FROM listed), w AS (

@@ -57,7 +57,7 @@ export function createConcurrencyLimit({
   let free = maxConcurrent;
   let waited = 0;
   let refused = 0;
-  const queue = createFairQueue<Waiter>();
+  const queue = createFairQueue<Waiter>(maxWaiting);
   const mayHold = (key: string) => (held.get(key) ?? 0) < maxPerKey;
   const place = (key: string) => {
     let isTaken = true;
@@ -99,13 +99,9 @@ export function createConcurrencyLimit({
     take(key = '') {
       const giveBackFree = takeFree(key);
       if (giveBackFree !== null) return Promise.resolve(giveBackFree);
-      if (queue.size() >= maxWaiting) {
-        const last = queue.makeRoomFor(key);
-        if (last === undefined) {
-          refused += 1;
-          return Promise.reject(refusal());
-        }
-        last.refuse();
+      if (!queue.makeRoomFor(key)) {
+        refused += 1;
+        return Promise.reject(refusal());
       }
       waited += 1;
       return waitInQueue(key);

@@ -8,15 +8,23 @@
  */
 interface FairQueue<T> {
   size(): number;
+  /**
+   * Whether one more of the key may wait. A full queue refuses the last waiter of the key with the most for it, unless no key has more
+   * than this one would.
+   */
+  makeRoomFor(key: string): boolean;
   push(waiter: T): void;
   /** The first waiter in turn whose key may go on. */
   shift(mayGoOn?: (key: string) => boolean): T | undefined;
   remove(waiter: T): void;
-  /** Removes and returns the last waiter of the key with the most; undefined when no key has more than `key` would. */
-  makeRoomFor(key: string): T | undefined;
 }
 
-export function createFairQueue<T extends { key: string }>(): FairQueue<T> {
+interface Waiting {
+  key: string;
+  refuse(): void;
+}
+
+export function createFairQueue<T extends Waiting>(maxWaiting: number): FairQueue<T> {
   /** The key whose turn is next comes first; none is empty. */
   const byKey = new Map<string, T[]>();
   let size = 0;
@@ -28,6 +36,17 @@ export function createFairQueue<T extends { key: string }>(): FairQueue<T> {
   };
   return {
     size: () => size,
+    makeRoomFor(key) {
+      if (size < maxWaiting) return true;
+      let longestKey = '';
+      let longest: T[] = [];
+      for (const [other, own] of byKey) {
+        if (own.length > longest.length) [longestKey, longest] = [other, own];
+      }
+      if (longest.length <= (byKey.get(key)?.length ?? 0) + 1) return false;
+      removeAt(longestKey, longest, longest.length - 1)?.refuse();
+      return true;
+    },
     push(waiter) {
       const own = byKey.get(waiter.key);
       if (own === undefined) byKey.set(waiter.key, [waiter]);
@@ -49,15 +68,6 @@ export function createFairQueue<T extends { key: string }>(): FairQueue<T> {
       const own = byKey.get(waiter.key) ?? [];
       const index = own.indexOf(waiter);
       if (index >= 0) removeAt(waiter.key, own, index);
-    },
-    makeRoomFor(key) {
-      let longestKey = '';
-      let longest: T[] = [];
-      for (const [other, own] of byKey) {
-        if (own.length > longest.length) [longestKey, longest] = [other, own];
-      }
-      if (longest.length <= (byKey.get(key)?.length ?? 0) + 1) return undefined;
-      return removeAt(longestKey, longest, longest.length - 1);
     },
   };
 }

@@ -39,7 +39,7 @@ export function createTurns({
   waitMs,
   nowMs = () => performance.now(),
 }: TurnSettings): AwaitTurn {
-  const queue = createFairQueue<Waiter>();
+  const queue = createFairQueue<Waiter>(maxWaiting);
   /** When this turn began; null while nothing waits, and nothing began in the last turn. */
   let sinceMs: number | null = null;
   const endTurn = () => {
@@ -59,11 +59,7 @@ export function createTurns({
     }
   };
   return (key) => {
-    if (queue.size() >= maxWaiting) {
-      const last = queue.makeRoomFor(key);
-      if (last === undefined) return Promise.reject(overloaded());
-      last.refuse();
-    }
+    if (!queue.makeRoomFor(key)) return Promise.reject(overloaded());
     return new Promise((resolve, reject) => {
       const atMs = nowMs();
       queue.push({ key, sinceMs: atMs, begin: resolve, refuse: () => reject(overloaded()) });

@@ -3,6 +3,7 @@
  * it by its place.
  */
 import { sql, type SQL } from 'drizzle-orm';
+import { PgDialect } from 'drizzle-orm/pg-core';
 import { encodeAuditRow, type AuditRow } from '../../db/auditRows.ts';
 import type { AccountRef, Posting } from './postings.ts';
 
@@ -34,23 +35,27 @@ export type PostingRow = {
   price_currency: string | null;
 };
 
+/** Accounts, postings, entries, their time, and the writer of the entries. */
+type PostParameters = [string, string, string, string, string | null];
+
+const callWith = ([accounts, postings, entries, at, writerId]: PostParameters): SQL =>
+  sql`SELECT * FROM post_transfers(${accounts}::text::json, ${postings}::text::json, ${entries}::text::json, ${at}, ${writerId})`;
+
 /** For a prepared statement. */
-export const POST = 'SELECT * FROM post_transfers($1::text::json, $2::text::json, $3::text::json, $4, $5)';
+export const POST = new PgDialect().sqlToQuery(callWith(['', '', '', '', ''])).sql;
 
 /** Its parameters. @param writerId of the entries of the audit log; null without any */
 export function parametersOfPost(
   items: readonly EncodablePosting[],
   at: Date,
   writerId: string | null,
-): (string | null)[] {
+): PostParameters {
   return [...encodePostings(items), at.toISOString(), writerId];
 }
 
 /** The same call for a transaction. */
 export function postStatement(items: readonly EncodablePosting[], at: Date, writerId: string | null): SQL {
-  const [accounts, postings, entries] = encodePostings(items);
-  return sql`SELECT * FROM post_transfers(${accounts}::text::json, ${postings}::text::json, ${entries}::text::json,
-    ${at.toISOString()}, ${writerId})`;
+  return callWith(parametersOfPost(items, at, writerId));
 }
 
 /** Accounts, postings and entries. */

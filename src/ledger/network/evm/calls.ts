@@ -159,13 +159,11 @@ function amountOf({ amount }: { amount: bigint }): bigint {
   return amount;
 }
 
-const HALF_CHARACTER = /\p{Surrogate}/u;
-
 /** Half a surrogate pair would be replaced in UTF-8: the contract would get another text. */
 function requireTexts(call: NetworkCall): void {
   const texts = [call, 'metadata' in call ? call.metadata : {}].flatMap((part) => Object.entries(part));
   for (const [name, value] of texts) {
-    if (typeof value === 'string' && HALF_CHARACTER.test(value)) {
+    if (typeof value === 'string' && !value.isWellFormed()) {
       throw invalid(`${name} holds half a surrogate pair`);
     }
   }

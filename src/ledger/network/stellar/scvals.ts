@@ -12,7 +12,6 @@ const MIN_I128 = -(2n ** 127n);
 const MAX_U64 = 2n ** 64n - 1n;
 const MAX_U32 = 2 ** 32 - 1;
 const HASH32_PATTERN = /^0x[0-9a-f]{64}$/;
-const HALF_A_PAIR = /\p{Surrogate}/u;
 
 export function addressVal(name: string, address: string): xdr.ScVal {
   if (normalizeAddress(address) === null) throw invalid(name, `"${address}" is not a G… or C… address`);
@@ -38,7 +37,7 @@ export function u32Val(name: string, value: number): xdr.ScVal {
 
 /** Half a surrogate pair has no UTF-8: it would reach the ledger as another character. */
 export function textVal(name: string, text: string): xdr.ScVal {
-  if (HALF_A_PAIR.test(text)) throw invalid(name, 'holds half a surrogate pair');
+  if (!text.isWellFormed()) throw invalid(name, 'holds half a surrogate pair');
   return xdr.ScVal.scvString(Buffer.from(text, 'utf8'));
 }
 
