@@ -7,17 +7,25 @@ import { getTableColumns, sql, type AnyColumn, type SQL } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Db } from './connection.ts';
 
-/**
- * @param rows what is left out of one and given in another is null
- * @param computed columns whose values the database makes, the same expression for each row
- */
+/** Inserts them as `insertionOf` says. */
 export async function insertRows<Table extends PgTable, Computed extends string = never>(
   db: Pick<Db, 'execute'>,
   table: Table,
   rows: readonly Omit<Table['$inferInsert'], Computed>[],
   computed?: Readonly<Record<Computed, SQL>>,
 ): Promise<void> {
-  if (rows.length === 0) return;
+  if (rows.length > 0) await db.execute(insertionOf(table, rows, computed));
+}
+
+/**
+ * @param rows at least one; what is left out of one and given in another is null
+ * @param computed columns whose values the database makes, the same expression for each row
+ */
+export function insertionOf<Table extends PgTable, Computed extends string = never>(
+  table: Table,
+  rows: readonly Omit<Table['$inferInsert'], Computed>[],
+  computed?: Readonly<Record<Computed, SQL>>,
+): SQL {
   const columns = Object.entries(getTableColumns(table));
   const given = new Set(rows.flatMap((row) => Object.keys(row)));
   const named = columns.filter(([key]) => given.has(key));
@@ -32,8 +40,8 @@ export async function insertRows<Table extends PgTable, Computed extends string 
     ...named.map(([, { name }]) => sql.identifier(name)),
     ...made.map(([key]) => expressions[key]),
   ];
-  await db.execute(sql`INSERT INTO ${table} (${sql.join(into, sql`, `)}) SELECT ${sql.join(from, sql`, `)}
-    FROM json_populate_recordset(NULL::${table}, ${JSON.stringify(document)}::text::json)`);
+  return sql`INSERT INTO ${table} (${sql.join(into, sql`, `)}) SELECT ${sql.join(from, sql`, `)}
+    FROM json_populate_recordset(NULL::${table}, ${JSON.stringify(document)}::text::json)`;
 }
 
 /** The column is one of the values. */

@@ -9,6 +9,7 @@
  */
 import { and, asc, eq, inArray, lt, sql, type SQL } from 'drizzle-orm';
 import type { Tx } from '../db/connection.ts';
+import { insertionOf, isOneOf } from '../db/manyRows.ts';
 import { expiryItems, expiryRuns, receipts, submissions } from '../db/tables/index.ts';
 import { messageOf } from '../lib/errors.ts';
 import { MAX_TOKENS_PER_READ, NetworkUnavailable, type ExpiryAnswer } from '../ledger/network/port.ts';
@@ -179,7 +180,7 @@ async function lockActive(tx: Tx, page: readonly DueReceipt[]): Promise<DueRecei
   const locked = await tx
     .select({ id: receipts.id })
     .from(receipts)
-    .where(and(inArray(receipts.id, ids), eq(receipts.state, 'ACTIVE')))
+    .where(and(isOneOf(receipts.id, ids), eq(receipts.state, 'ACTIVE')))
     // In one order, so that runs at the same time can't deadlock.
     .orderBy(receipts.id)
     .for('update');
@@ -208,7 +209,7 @@ async function findUnderWay(tx: Tx, page: readonly DueReceipt[]): Promise<Readon
     .from(submissions)
     .where(
       and(
-        inArray(
+        isOneOf(
           targetId,
           page.map(({ id }) => id),
         ),
@@ -254,7 +255,7 @@ async function adoptExpired(
   const adopted = await tx
     .update(receipts)
     .set({ state: 'EXPIRED', expiredAt: deps.clock.now() })
-    .where(and(inArray(receipts.id, ids), eq(receipts.state, 'ACTIVE')))
+    .where(and(isOneOf(receipts.id, ids), eq(receipts.state, 'ACTIVE')))
     .returning({ id: receipts.id });
   const isAdopted = new Set(adopted.map(({ id }) => id));
   const noted = expired.filter(({ receipt }) => isAdopted.has(receipt.id));
@@ -276,12 +277,10 @@ function itemsOf(deps: Needs<'clock'>, runId: string, state: ItemState, noted: r
 }
 
 /** @returns the receipts whose items are new: those of the others are another instance's. */
-async function addItems(db: Pick<Tx, 'insert'>, items: ReturnType<typeof itemsOf>): Promise<string[]> {
+async function addItems(db: Pick<Tx, 'execute'>, items: ReturnType<typeof itemsOf>): Promise<string[]> {
   if (items.length === 0) return [];
-  const added = await db
-    .insert(expiryItems)
-    .values(items)
-    .onConflictDoNothing()
-    .returning({ receiptId: expiryItems.receiptId });
-  return added.map(({ receiptId }) => receiptId);
+  const added = await db.execute<{ receipt_id: string }>(
+    sql`${insertionOf(expiryItems, items)} ON CONFLICT DO NOTHING RETURNING receipt_id`,
+  );
+  return added.map(({ receipt_id }) => receipt_id);
 }

@@ -37,20 +37,17 @@ export function expiryEffects(deps: { clock: Clock; log: Pick<Logger, 'info'> })
 async function expire(tx: Tx, all: readonly LandedIntent[]): Promise<void> {
   const [first] = all;
   if (first === undefined) return;
-  const landed = sql.join(
-    all.map(
-      ({ intent: { targetId }, landed: { txHash, at } }) =>
-        sql`(${targetId}::uuid, ${txHash}::text, ${at.toISOString()}::timestamptz)`,
-    ),
-    sql`, `,
+  const listed = JSON.stringify(
+    all.map(({ intent: { targetId }, landed: { txHash, at } }) => ({ id: targetId, tx_hash: txHash, at })),
   );
+  const landed = sql`json_to_recordset(${listed}::text::json) v (id uuid, tx_hash text, at timestamptz)`;
   // A sweep may have seen the receipt expired before this submission was settled.
   await tx.execute(sql`
     UPDATE ${receipts} r SET state = 'EXPIRED', expired_tx_hash = v.tx_hash, expired_at = coalesce(r.expired_at, v.at)
-    FROM (VALUES ${landed}) v (id, tx_hash, at) WHERE r.id = v.id`);
+    FROM ${landed} WHERE r.id = v.id`);
   const decided = await tx.execute<{ run_id: string }>(sql`
     UPDATE ${expiryItems} i SET state = 'EXPIRED', tx_hash = v.tx_hash, decided_at = v.at
-    FROM (VALUES ${landed}) v (id, tx_hash, at) WHERE i.receipt_id = v.id AND i.state = 'PENDING'
+    FROM ${landed} WHERE i.receipt_id = v.id AND i.state = 'PENDING'
     RETURNING i.run_id`);
   // In one order, so that transactions that end the same runs can't deadlock.
   for (const runId of [...new Set(decided.map(({ run_id }) => run_id))].sort())

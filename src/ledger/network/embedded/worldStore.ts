@@ -2,9 +2,9 @@
  * Loads the state that a batch of calls touches and stores its changes: a few statements per batch, sent without
  * waiting for each other.
  */
-import { and, eq, inArray, or, sql } from 'drizzle-orm';
+import { and, eq, or, sql } from 'drizzle-orm';
 import type { Db, Tx } from '../../../db/connection.ts';
-import { insertRows } from '../../../db/manyRows.ts';
+import { insertionOf, insertRows, isOneOf } from '../../../db/manyRows.ts';
 import type { Address } from '../port.ts';
 import { balances, offRamps, retirements, settlements, tokens } from './tables.ts';
 import { createWorld } from './world.ts';
@@ -25,11 +25,11 @@ export async function loadState(db: Db | Tx, calls: readonly WorldKeys[]): Promi
     loadOffRamps(db, asked.offRamps),
     asked.settlements.length === 0
       ? []
-      : db.select().from(settlements).where(inArray(settlements.address, asked.settlements)),
+      : db.select().from(settlements).where(isOneOf(settlements.address, asked.settlements)),
   ]);
   const keys = mergeKeys([asked, ...keysBehind(heldOffRamps, heldSettlements, asked)]);
   const [heldTokens, heldBalances] = await Promise.all([
-    keys.tokens.length === 0 ? [] : db.select().from(tokens).where(inArray(tokens.address, keys.tokens)),
+    keys.tokens.length === 0 ? [] : db.select().from(tokens).where(isOneOf(tokens.address, keys.tokens)),
     loadBalances(db, keys.balances),
   ]);
   const loaded = {
@@ -69,11 +69,14 @@ function loadOffRamps(db: Db | Tx, keys: WorldKeys['offRamps']): Promise<LoadedW
 
 function loadBalances(db: Db | Tx, keys: WorldKeys['balances']): Promise<LoadedWorld['balances']> | [] {
   if (keys.length === 0) return [];
-  const pairs = keys.map((key) => sql`(${key.tokenAddress}, ${key.holder})`);
+  const pairs = JSON.stringify(keys.map((key) => [key.tokenAddress, key.holder]));
   return db
     .select()
     .from(balances)
-    .where(sql`(${balances.tokenAddress}, ${balances.holder}) IN (${sql.join(pairs, sql`, `)})`)
+    .where(
+      sql`(${balances.tokenAddress}, ${balances.holder}) IN (
+        SELECT pair ->> 0, pair ->> 1 FROM json_array_elements(${pairs}::text::json) AS pair)`,
+    )
     .execute();
 }
 
@@ -129,19 +132,9 @@ function uniqueBy<T>(items: T[], keyOf: (item: T) => string): T[] {
 
 async function saveTokens(tx: Tx, changed: WorldChanges['tokens']): Promise<void> {
   if (changed.length === 0) return;
-  await tx
-    .insert(tokens)
-    .values(changed)
-    .onConflictDoUpdate({
-      target: tokens.address,
-      set: {
-        paused: sql`excluded.paused`,
-        status: sql`excluded.status`,
-        totalSupply: sql`excluded.total_supply`,
-        totalRetired: sql`excluded.total_retired`,
-        totalRetirements: sql`excluded.total_retirements`,
-      },
-    });
+  await tx.execute(sql`${insertionOf(tokens, changed)} ON CONFLICT (address) DO UPDATE SET paused = excluded.paused,
+    status = excluded.status, total_supply = excluded.total_supply, total_retired = excluded.total_retired,
+    total_retirements = excluded.total_retirements`);
 }
 
 async function saveSettlements(tx: Tx, changed: WorldChanges['settlements']): Promise<void> {
@@ -154,13 +147,8 @@ async function saveSettlements(tx: Tx, changed: WorldChanges['settlements']): Pr
 
 async function saveBalances(tx: Tx, changed: WorldChanges['balances']): Promise<void> {
   if (changed.length === 0) return;
-  await tx
-    .insert(balances)
-    .values(changed)
-    .onConflictDoUpdate({
-      target: [balances.tokenAddress, balances.holder],
-      set: { amount: sql`excluded.amount` },
-    });
+  await tx.execute(sql`${insertionOf(balances, changed)}
+    ON CONFLICT (token_address, holder) DO UPDATE SET amount = excluded.amount`);
 }
 
 async function saveOffRamps(tx: Tx, changed: WorldChanges['offRamps']): Promise<void> {
