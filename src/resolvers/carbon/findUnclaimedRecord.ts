@@ -213,8 +213,9 @@ async function outcomesOfAlike(
   projectId: string,
   call: RetireCall,
 ): Promise<UnderWay[]> {
+  const { submissionId, hash, source, sequence, validUntil, preparedAtLedger, signedBytes } = attempts;
   const open = await deps.db
-    .select({ attempt: attempts })
+    .select({ submissionId, hash, source, sequence, validUntil, preparedAtLedger, signedBytes })
     .from(retirements)
     .innerJoin(submissions, and(eq(submissions.targetId, retirements.id), eq(submissions.kind, 'retire')))
     .innerJoin(attempts, and(eq(attempts.submissionId, submissions.id), eq(attempts.state, 'OPEN')))
@@ -234,9 +235,9 @@ async function outcomesOfAlike(
     );
   }
   return Promise.all(
-    open.map(async ({ attempt }) => ({
-      submissionId: attempt.submissionId,
-      outcome: await deps.network.outcome(attempt),
+    open.map(async ({ submissionId, ...sent }) => ({
+      submissionId,
+      outcome: await deps.network.outcome(sent),
     })),
   );
 }

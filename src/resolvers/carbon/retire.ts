@@ -58,7 +58,7 @@ export async function retire(
   input: RetireInput,
   entry?: OpenEntry,
 ): Promise<Retirement> {
-  const retirementId = await hold(deps, callerSubject, input, entry);
+  const { retirementId, isNew } = await hold(deps, callerSubject, input, entry);
   deps.stateSignal.notify(NEW_SUBMISSION);
 
   const retirement = await awaitState(
@@ -70,6 +70,7 @@ export async function retire(
       return current;
     },
     ({ state }) => state !== 'PENDING',
+    { isNew },
   );
   if (retirement.state === 'REFUSED') {
     throw new DomainError(
@@ -133,13 +134,13 @@ export async function rehearseRetirement(
   });
 }
 
-/** Commits the debit, the retirement and the intent to burn in one transaction. @returns the retirement's id */
+/** Commits the debit, the retirement and the intent to burn in one transaction, unless an earlier call of this key has. */
 async function hold(
   deps: HoldNeeds,
   callerSubject: string,
   input: RetireInput,
   entry?: OpenEntry,
-): Promise<string> {
+): Promise<{ retirementId: string; isNew: boolean }> {
   checkPurpose(input.purpose ?? NO_PURPOSE);
   const tokenAddress = requireTokenAddress(deps, input.tokenAddress, TOKEN);
   const { idempotencyKey, purpose = NO_PURPOSE, ...rest } = input;
@@ -159,10 +160,10 @@ async function hold(
   switch (booked.outcome) {
     case 'POSTED':
       entry?.markWritten();
-      return id;
+      return { retirementId: id, isNew: true };
     case 'REPLAYED':
       if (booked.targetId === id) entry?.markWritten();
-      return booked.targetId;
+      return { retirementId: booked.targetId, isNew: false };
     case 'CONFLICT':
       throw idempotencyConflict(request);
     case 'SHORT':
