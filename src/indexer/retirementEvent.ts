@@ -43,7 +43,7 @@ const deployedEvent = z.object({
 });
 
 const oneEvent = z.object({ event: z.unknown() });
-/** More than the embedded indexer sends at once. */
+/** As many as the embedded indexer sends at once (indexer/embedded/dispatcher.ts). */
 const someEvents = z.object({ events: z.array(z.unknown()).max(100) });
 
 /** Field names under which indexers of the specification's shape may say where the retirement is. All optional. */

@@ -35,11 +35,12 @@ export interface DispatcherOptions {
   onError: (message: string, error: unknown) => void;
 }
 
-const EVENTS_PER_CLAIM = 50;
+/** As many as its server takes in one delivery (indexer/retirementEvent.ts). */
+const EVENTS_PER_CLAIM = 100;
 /** Under load, what is published within this time is claimed together; the first after a quiet moment does not wait. */
 const CLAIM_INTERVAL_MS = 100;
-/** In one delivery: each is some hundred bytes longer than its transaction (16 KiB), and the hook takes 256 KiB. */
-const MAX_EVENTS_PER_DELIVERY = 15;
+/** Of several events: the hook takes 256 KiB. One alone is some hundred bytes longer than its transaction, 16 KiB at most. */
+const MAX_BODY_BYTES = 240 * 1024;
 /** Connections per receiver. */
 const CONCURRENCY_PER_RECEIVER = 4;
 /** Deliveries queued or under way in this process; a body has some kilobytes, and 240 KiB at most. */
@@ -128,18 +129,18 @@ function parcelsOf(deliveries: readonly DueDelivery[], options: DispatcherOption
     const registration = (ofOne[0] as DueDelivery).registration;
     const events = ofOne.map(({ event }) => event);
     const bodies = takesMany(registration.url)
-      ? inParts(events).map((part) => deliveryBodyOfMany(freshId(), part))
+      ? bodiesOf(events, freshId)
       : events.map((event) => deliveryBody(bodyShape, freshId(), event));
     return bodies.map((body) => ({ registration, body }));
   });
 }
 
-function inParts(events: readonly IndexedEvent[]): IndexedEvent[][] {
-  const parts: IndexedEvent[][] = [];
-  for (let from = 0; from < events.length; from += MAX_EVENTS_PER_DELIVERY) {
-    parts.push(events.slice(from, from + MAX_EVENTS_PER_DELIVERY));
-  }
-  return parts;
+/** One, or of halves, which are shorter. */
+function bodiesOf(events: readonly IndexedEvent[], freshId: () => string): Uint8Array<ArrayBuffer>[] {
+  const body = deliveryBodyOfMany(freshId(), events);
+  if (body.length <= MAX_BODY_BYTES || events.length === 1) return [body];
+  const half = events.length >> 1;
+  return [events.slice(0, half), events.slice(half)].flatMap((part) => bodiesOf(part, freshId));
 }
 
 async function send(

@@ -73,6 +73,9 @@ function eventOf(delivery: Delivered): IndexedEvent {
 }
 
 const EVENTUALLY = { interval: 20 };
+const LONGEST_TRANSACTION = 16 * 1024;
+/** The server takes no longer body. */
+const HOOK_BYTES = 256 * 1024;
 
 /** What nothing refers to is gone then, a timer that was to end a delivery, too. */
 function collectGarbage(): void {
@@ -235,7 +238,7 @@ describe('deliveries', () => {
     const indexer = await start({ takesMany: (url) => url === many.url });
     await expect.poll(() => single.delivered.length, EVENTUALLY).toBe(20);
     await indexer.stop();
-    expect(many.begun()).toBe(2);
+    expect(many.begun()).toBe(1);
     const indexes = many.delivered.flatMap(({ rawBody, headers }) => {
       expect(headers['x-service-signature']).toBe(signBody(secret, rawBody));
       const { events } = JSON.parse(rawBody.toString('utf8')) as { events: IndexedEvent[] };
@@ -244,6 +247,30 @@ describe('deliveries', () => {
     expect(indexes.toSorted((a, b) => Number(a) - Number(b))).toEqual(
       Array.from({ length: 20 }, (_, i) => i),
     );
+  });
+
+  it('splits what is too long for one delivery', async () => {
+    const receiver = await receive();
+    const first = await start();
+    await clientOf(first).registerWebhook(receiver.url, ['long']);
+    await first.stop();
+    const tokenAddress = await mintedCarbon(network, 1n);
+    await land(network, retire(tokenAddress, TONNE));
+    const ids = Array.from({ length: 40 }, (_, at) => `long-${at}`);
+    await database.handle.sql`
+      INSERT INTO embedded_network.events (id, contract, event_type, ledger, tx_hash, timestamp, data)
+      SELECT long.id, e.contract, 'long', e.ledger, e.tx_hash, e.timestamp,
+        jsonb_build_object('topics', jsonb_build_array(), 'value', repeat('x', ${LONGEST_TRANSACTION}::int))
+      FROM embedded_network.events e, json_array_elements_text(${JSON.stringify(ids)}::text::json) AS long (id)
+      WHERE e.contract = ${tokenAddress} AND e.event_type = 'retired'`;
+    const indexer = await start({ takesMany: () => true });
+    const delivered = () => receiver.delivered.map(({ rawBody }) => rawBody);
+    const idsOf = (body: Buffer) =>
+      (JSON.parse(body.toString('utf8')) as { events: IndexedEvent[] }).events.map(({ id }) => id);
+    await expect.poll(() => delivered().flatMap(idsOf).toSorted(), EVENTUALLY).toEqual(ids.toSorted());
+    await indexer.stop();
+    for (const body of delivered()) expect(body.length).toBeLessThanOrEqual(HOOK_BYTES);
+    expect(receiver.begun()).toBe(4);
   });
 
   it('delivers what was published while no indexer ran, but nothing from before the registration', async () => {
