@@ -6,7 +6,7 @@ import { openDatabase } from '../../src/db/connection.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { Bench } from '../bench.ts';
 import type { Product } from '../product.ts';
-import { median, type Row } from '../row.ts';
+import { inTurns, median, type Row } from '../row.ts';
 import { endow, openProject, retiringClients, type OpenProject } from './market.ts';
 
 const DATABASE = 'registry';
@@ -62,10 +62,15 @@ export const registryRows: readonly Row[] = [
     async run(bench) {
       const product = await bench.product(DATABASE);
       const project = await makeHistory(bench, product);
-      const loopMs = (await loopReadMs(bench, project)) * bench.size.records;
-      await forgetFeed(bench);
-      const ofProduct = await timeMs(() => read(product, project));
-      return { ratio: loopMs / ofProduct, product: ofProduct, baseline: loopMs };
+      const { ratio, ...turn } = await inTurns(bench, {
+        baseline: async () => (await loopReadMs(bench, project)) * bench.size.records,
+        async product() {
+          await forgetFeed(bench);
+          return timeMs(() => read(product, project));
+        },
+        of: (ms) => 1 / ms,
+      });
+      return { ratio, ...turn };
     },
   },
 ];
