@@ -23,7 +23,8 @@ export async function awaitState<T>(
   const timer = setTimeout(() => (isTimeUp = true), deps.mutationWaitMs);
   try {
     let lookMs = FIRST_LOOK_MS;
-    const waitForLook = () => deps.stateSignal.waitFor(id, Math.min(lookMs, Math.max(deps.mutationWaitMs, 0)));
+    const waitForLook = () =>
+      deps.stateSignal.waitFor(id, Math.min(lookMs, Math.max(deps.mutationWaitMs, 0)));
     if (isNew && !deps.stateSignal.hasEndedWaits()) await waitForLook();
     for (;;) {
       const isLastLook = isTimeUp || deps.mutationWaitMs <= 0 || deps.stateSignal.hasEndedWaits();
