@@ -527,13 +527,15 @@ BEGIN
     FROM listed l, counted c, w;
 END $$;
 --> statement-breakpoint
--- Adds outcomes to entries that have none.
+-- Adds outcomes to entries that have none. The planner expects hardly any of those, and would read all entries for them: the settings
+-- leave it the ids alone.
 CREATE FUNCTION end_audit_entries(rows json) RETURNS void LANGUAGE sql SET search_path = public, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+SET enable_seqscan = off SET enable_indexscan = off SET enable_nestloop = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+  WITH ended AS MATERIALIZED (
+    SELECT * FROM json_to_recordset(rows) AS e (id uuid, outcome text, ended_at timestamptz, target_ids text[]))
   UPDATE audit_entries AS entry
     SET outcome = ended.outcome, ended_at = ended.ended_at, target_ids = entry.target_ids || ended.target_ids
-    FROM json_to_recordset(rows) AS ended (id uuid, outcome text, ended_at timestamptz, target_ids text[])
-    WHERE entry.id = ended.id AND entry.outcome IS NULL
+    FROM ended WHERE entry.id = ended.id AND entry.id = ANY (ARRAY(SELECT id FROM ended)) AND entry.outcome IS NULL
 $$;
 --> statement-breakpoint
 -- A writer's count of entries only grows, so that missing entries are detected.

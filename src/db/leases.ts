@@ -174,5 +174,5 @@ function lease(db: Db, rows: DueTable, chosen: ReturnType<typeof selectUnlocked>
   return db
     .update(rows)
     .set({ dueAt: leaseEnd })
-    .where(sql`${rows.id} IN (${chosen})`);
+    .where(sql`${rows.id} = ANY (ARRAY(${chosen}))`);
 }

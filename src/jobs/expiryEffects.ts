@@ -40,14 +40,15 @@ async function expire(tx: Tx, all: readonly LandedIntent[]): Promise<void> {
   const listed = JSON.stringify(
     all.map(({ intent: { targetId }, landed: { txHash, at } }) => ({ id: targetId, tx_hash: txHash, at })),
   );
-  const landed = sql`json_to_recordset(${listed}::text::json) v (id uuid, tx_hash text, at timestamptz)`;
+  const landed = sql`WITH v AS MATERIALIZED (
+    SELECT * FROM json_to_recordset(${listed}::text::json) AS v (id uuid, tx_hash text, at timestamptz))`;
   // A sweep may have seen the receipt expired before this submission was settled.
-  await tx.execute(sql`
+  await tx.execute(sql`${landed}
     UPDATE ${receipts} r SET state = 'EXPIRED', expired_tx_hash = v.tx_hash, expired_at = coalesce(r.expired_at, v.at)
-    FROM ${landed} WHERE r.id = v.id`);
-  const decided = await tx.execute<{ run_id: string }>(sql`
+    FROM v WHERE r.id = v.id AND r.id = ANY (ARRAY(SELECT id FROM v))`);
+  const decided = await tx.execute<{ run_id: string }>(sql`${landed}
     UPDATE ${expiryItems} i SET state = 'EXPIRED', tx_hash = v.tx_hash, decided_at = v.at
-    FROM ${landed} WHERE i.receipt_id = v.id AND i.state = 'PENDING'
+    FROM v WHERE i.receipt_id = v.id AND i.receipt_id = ANY (ARRAY(SELECT id FROM v)) AND i.state = 'PENDING'
     RETURNING i.run_id`);
   // In one order, so that transactions that end the same runs can't deadlock.
   for (const runId of [...new Set(decided.map(({ run_id }) => run_id))].sort())

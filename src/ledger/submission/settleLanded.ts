@@ -101,13 +101,15 @@ async function decideSlots(tx: Tx, items: readonly LandedSubmission[], at: Date)
     }),
   );
   await tx.execute(sql`
+    WITH v AS MATERIALIZED (
+      SELECT * FROM json_to_recordset(${JSON.stringify(landed)}::text::json) AS v (submission_id uuid, hash text, ledger bigint))
     UPDATE ${attempts} a SET
       state = CASE WHEN a.hash = v.hash THEN 'LANDED' ELSE 'DEAD' END::attempt_state,
       evidence = CASE WHEN a.hash = v.hash THEN 'ledger ' || v.ledger ELSE v.hash || ' used up the slot' END,
       ledger = CASE WHEN a.hash = v.hash THEN v.ledger END,
       decided_at = ${at.toISOString()}::timestamptz
-    FROM json_to_recordset(${JSON.stringify(landed)}::text::json) v (submission_id uuid, hash text, ledger bigint)
-    WHERE a.submission_id = v.submission_id AND (a.hash = v.hash OR a.state = 'OPEN')`);
+    FROM v WHERE a.submission_id = v.submission_id AND a.submission_id = ANY (ARRAY(SELECT submission_id FROM v))
+      AND (a.hash = v.hash OR a.state = 'OPEN')`);
 }
 
 async function storeSuccess(tx: Tx, items: readonly LandedSubmission[], at: Date): Promise<void> {
@@ -125,8 +127,9 @@ async function storeSuccess(tx: Tx, items: readonly LandedSubmission[], at: Date
     }),
   );
   await tx.execute(sql`
+    WITH v AS MATERIALIZED (
+      SELECT * FROM json_to_recordset(${JSON.stringify(outcomes)}::text::json) AS v (id uuid, hash text, result jsonb))
     UPDATE ${submissions} s SET state = 'SUCCEEDED', tx_hash = v.hash, result = v.result, message = NULL,
       review_cause = NULL, settled_at = ${at.toISOString()}::timestamptz
-    FROM json_to_recordset(${JSON.stringify(outcomes)}::text::json) v (id uuid, hash text, result jsonb)
-    WHERE s.id = v.id`);
+    FROM v WHERE s.id = v.id AND s.id = ANY (ARRAY(SELECT id FROM v))`);
 }

@@ -92,22 +92,18 @@ interface HoldRow {
 const HOLDS: Rider<HoldRow> = {
   async write(tx, rows, deps) {
     const requestedAt = deps.clock.now();
-    await insertRows(
-      tx,
-      retirements,
-      rows.map(({ retirement, projectId }) => ({
-        ...retirement,
-        projectId,
-        state: 'PENDING' as const,
-        requestedAt,
-      })),
-    );
+    const pending = rows.map(({ retirement, projectId }) => ({
+      ...retirement,
+      projectId,
+      state: 'PENDING' as const,
+      requestedAt,
+    }));
     const intents = rows.map(({ retirement: { id, amountTonnes, beneficiary, note }, tokenAddress }) => ({
       targetType: 'RETIREMENT' as const,
       targetId: id,
       call: { kind: 'retire' as const, tokenAddress, amount: toBaseUnits(amountTonnes), beneficiary, note },
     }));
-    await enqueueSubmissions(tx, deps, intents);
+    await Promise.all([insertRows(tx, retirements, pending), enqueueSubmissions(tx, deps, intents)]);
   },
 };
 

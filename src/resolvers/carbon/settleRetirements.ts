@@ -82,22 +82,17 @@ async function retireAll(tx: Tx, burns: readonly LandedBurn[], at: Date): Promis
     record_index: recordIndex,
     ledger: ledger === null ? null : String(ledger),
   }));
-  const rows = await tx
-    .update(retirements)
-    .set({
-      state: 'RETIRED',
-      txHash: sql`v.tx_hash`,
-      recordIndex: sql`v.record_index`,
-      ledger: sql`v.ledger`,
-      settledAt: at,
-      refusalMessage: null,
-    })
-    .from(
-      sql`json_to_recordset(${JSON.stringify(values)}::text::json) v (id uuid, tx_hash text, record_index integer, ledger bigint)`,
-    )
-    .where(sql`${retirements.id} = v.id`)
-    .returning({ id: retirements.id, projectId: retirements.projectId, amount: retirements.amountTonnes });
-  const retired = new Map(rows.map((row) => [row.id, row]));
+  const rows = await tx.execute<{ id: string; project_id: string; amount: string }>(sql`
+    WITH v AS MATERIALIZED (
+      SELECT * FROM json_to_recordset(${JSON.stringify(values)}::text::json)
+        AS v (id uuid, tx_hash text, record_index integer, ledger bigint))
+    UPDATE ${retirements} r SET state = 'RETIRED', tx_hash = v.tx_hash, record_index = v.record_index, ledger = v.ledger,
+      settled_at = ${at.toISOString()}::timestamptz, refusal_message = NULL
+    FROM v WHERE r.id = v.id AND r.id = ANY (ARRAY(SELECT id FROM v))
+    RETURNING r.id, r.project_id, r.amount_tonnes::text AS amount`);
+  const retired = new Map(
+    rows.map(({ id, project_id, amount }) => [id, { id, projectId: project_id, amount: BigInt(amount) }]),
+  );
   const vanished = burns.find(({ retirementId }) => !retired.has(retirementId));
   if (vanished) throw new Error(`retirement ${vanished.retirementId} has vanished`);
   return retired;
