@@ -44,6 +44,18 @@ export function insertionOf<Table extends PgTable, Computed extends string = nev
     FROM json_populate_recordset(NULL::${table}, ${JSON.stringify(document)}::text::json)`;
 }
 
+/**
+ * Begins `UPDATE … FROM v WHERE id = v.id AND id = ANY (ARRAY(SELECT id FROM v))`: the rows as `v`.
+ *
+ * Without the second condition, the planner would read a whole table of up to some ten thousand rows for them, and connections keep
+ * the plan that was made for a young table until it is analysed.
+ * @param columns with their types: `id uuid, ledger bigint`
+ */
+export function givenRows(rows: readonly object[], columns: string): SQL {
+  return sql`WITH v AS MATERIALIZED (
+    SELECT * FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS v (${sql.raw(columns)}))`;
+}
+
 /** The column is one of the values. */
 export function isOneOf(column: AnyColumn, values: readonly string[]): SQL {
   return sql`${column} = ANY (ARRAY(SELECT value::${sql.raw(column.getSQLType())}

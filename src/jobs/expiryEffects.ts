@@ -4,6 +4,7 @@
 import { and, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { Clock } from '../lib/clock.ts';
 import type { Tx } from '../db/connection.ts';
+import { givenRows } from '../db/manyRows.ts';
 import { expiryItems, expiryRuns, receipts } from '../db/tables/index.ts';
 import type { Effects, LandedIntent } from '../ledger/submission/effects.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -37,11 +38,10 @@ export function expiryEffects(deps: { clock: Clock; log: Pick<Logger, 'info'> })
 async function expire(tx: Tx, all: readonly LandedIntent[]): Promise<void> {
   const [first] = all;
   if (first === undefined) return;
-  const listed = JSON.stringify(
+  const landed = givenRows(
     all.map(({ intent: { targetId }, landed: { txHash, at } }) => ({ id: targetId, tx_hash: txHash, at })),
+    'id uuid, tx_hash text, at timestamptz',
   );
-  const landed = sql`WITH v AS MATERIALIZED (
-    SELECT * FROM json_to_recordset(${listed}::text::json) AS v (id uuid, tx_hash text, at timestamptz))`;
   // A sweep may have seen the receipt expired before this submission was settled.
   await tx.execute(sql`${landed}
     UPDATE ${receipts} r SET state = 'EXPIRED', expired_tx_hash = v.tx_hash, expired_at = coalesce(r.expired_at, v.at)

@@ -4,7 +4,7 @@
  */
 import { sql } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
-import { isOneOf } from '../../db/manyRows.ts';
+import { givenRows, isOneOf } from '../../db/manyRows.ts';
 import { attempts, submissions } from '../../db/tables/index.ts';
 import type { LandedIntent, LandedTogether } from './effects.ts';
 import { isSettled } from './rules.ts';
@@ -100,9 +100,7 @@ async function decideSlots(tx: Tx, items: readonly LandedSubmission[], at: Date)
       ledger: String(ledger),
     }),
   );
-  await tx.execute(sql`
-    WITH v AS MATERIALIZED (
-      SELECT * FROM json_to_recordset(${JSON.stringify(landed)}::text::json) AS v (submission_id uuid, hash text, ledger bigint))
+  await tx.execute(sql`${givenRows(landed, 'submission_id uuid, hash text, ledger bigint')}
     UPDATE ${attempts} a SET
       state = CASE WHEN a.hash = v.hash THEN 'LANDED' ELSE 'DEAD' END::attempt_state,
       evidence = CASE WHEN a.hash = v.hash THEN 'ledger ' || v.ledger ELSE v.hash || ' used up the slot' END,
@@ -126,9 +124,7 @@ async function storeSuccess(tx: Tx, items: readonly LandedSubmission[], at: Date
       result,
     }),
   );
-  await tx.execute(sql`
-    WITH v AS MATERIALIZED (
-      SELECT * FROM json_to_recordset(${JSON.stringify(outcomes)}::text::json) AS v (id uuid, hash text, result jsonb))
+  await tx.execute(sql`${givenRows(outcomes, 'id uuid, hash text, result jsonb')}
     UPDATE ${submissions} s SET state = 'SUCCEEDED', tx_hash = v.hash, result = v.result, message = NULL,
       review_cause = NULL, settled_at = ${at.toISOString()}::timestamptz
     FROM v WHERE s.id = v.id AND s.id = ANY (ARRAY(SELECT id FROM v))`);

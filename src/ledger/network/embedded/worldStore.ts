@@ -69,14 +69,11 @@ function loadOffRamps(db: Db | Tx, keys: WorldKeys['offRamps']): Promise<LoadedW
 
 function loadBalances(db: Db | Tx, keys: WorldKeys['balances']): Promise<LoadedWorld['balances']> | [] {
   if (keys.length === 0) return [];
-  const pairs = JSON.stringify(keys.map((key) => [key.tokenAddress, key.holder]));
+  const pairs = keys.map((key) => sql`(${key.tokenAddress}, ${key.holder})`);
   return db
     .select()
     .from(balances)
-    .where(
-      sql`(${balances.tokenAddress}, ${balances.holder}) IN (
-        SELECT pair ->> 0, pair ->> 1 FROM json_array_elements(${pairs}::text::json) AS pair)`,
-    )
+    .where(sql`(${balances.tokenAddress}, ${balances.holder}) IN (${sql.join(pairs, sql`, `)})`)
     .execute();
 }
 

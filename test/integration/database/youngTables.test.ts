@@ -1,0 +1,52 @@
+/**
+ * What is looked up by its ids reads no whole table, however young it is: a plan that is made then is kept until the table is analysed.
+ */
+import { sql, type SQL } from 'drizzle-orm';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { givenRows } from '../../../src/db/manyRows.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+
+const ENTRIES = 2_000;
+/** Rows of an index that one entry's lookup meets: itself, and its version before. */
+const FEW = 4;
+
+let database: TestDatabase;
+let last: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  // Never analysed: the tests' server does so by itself no more than a new installation in its first minute.
+  await database.handle.db.execute(sql`
+    SELECT insert_audit_entries(gen_random_uuid(), (SELECT json_agg(json_build_object('id', gen_random_uuid(), 'kind', 'MUTATION',
+      'started_at', now(), 'request_id', n, 'caller_roles', ARRAY[]::text[], 'remote_address', '127.0.0.1', 'field', 'purchase',
+      'target_ids', ARRAY[]::text[])) FROM generate_series(1, ${ENTRIES}::int) AS n))`);
+  const rows = await database.handle.sql<
+    { id: string }[]
+  >`SELECT id FROM audit_entries ORDER BY id DESC LIMIT 1`;
+  last = rows[0]?.id ?? '';
+});
+afterAll(() => database.drop());
+
+/** How many rows of the audit log the statement has read. */
+async function rowsReadBy(statement: SQL): Promise<number> {
+  return database.handle.db.transaction(async (tx) => {
+    await tx.execute(statement);
+    const [read] = await tx.execute<{ rows: string }>(sql`
+      SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)) AS rows
+      FROM pg_stat_xact_user_tables WHERE relname = 'audit_entries'`);
+    return Number(read?.rows);
+  });
+}
+
+it('adds an outcome to an entry without reading the others', async () => {
+  const ended = JSON.stringify([{ id: last, outcome: 'OK', ended_at: new Date(), target_ids: [] }]);
+  expect(await rowsReadBy(sql`SELECT end_audit_entries(${ended}::text::json)`)).toBeLessThanOrEqual(FEW);
+});
+
+it('updates given rows without reading the others', async () => {
+  const ended = [{ id: last, target: 'x' }];
+  const byId = (condition: SQL) => sql`${givenRows(ended, 'id uuid, target text')}
+    SELECT e.id, v.target FROM audit_entries e, v WHERE e.id = v.id ${condition}`;
+  expect(await rowsReadBy(byId(sql`AND e.id = ANY (ARRAY(SELECT id FROM v))`))).toBeLessThanOrEqual(FEW);
+  expect(await rowsReadBy(byId(sql``))).toBeGreaterThanOrEqual(ENTRIES);
+});
