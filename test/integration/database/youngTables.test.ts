@@ -27,14 +27,19 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** How many rows of the audit log the statement has read. */
+/** How many rows of the audit log the statement reads. */
 async function rowsReadBy(statement: SQL): Promise<number> {
   return database.handle.db.transaction(async (tx) => {
+    // Since the session last reported, which may be more than this transaction.
+    const readSoFar = async () => {
+      const [read] = await tx.execute<{ rows: string }>(sql`
+        SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) AS rows
+        FROM pg_stat_xact_user_tables WHERE relname = 'audit_entries'`);
+      return Number(read?.rows);
+    };
+    const before = await readSoFar();
     await tx.execute(statement);
-    const [read] = await tx.execute<{ rows: string }>(sql`
-      SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)) AS rows
-      FROM pg_stat_xact_user_tables WHERE relname = 'audit_entries'`);
-    return Number(read?.rows);
+    return (await readSoFar()) - before;
   });
 }
 
