@@ -10,7 +10,7 @@ import { readBody } from '../../lib/readBody.ts';
 import { waitAtMost } from '../../lib/within.ts';
 import type { Gate } from './gate.ts';
 
-/** Fits some hundred retirements in one delivery of the embedded indexer, which splits a longer one. */
+/** Fits a hundred retirements, as many as the embedded indexer sends at once; it splits what is longer. */
 const MAX_HOOK_BYTES = 256 * 1024;
 /** The longest that a sender waits; the handler continues after the answer. */
 const MAX_HANDLING_MS = 10_000;
