@@ -45,15 +45,21 @@ export function insertionOf<Table extends PgTable, Computed extends string = nev
 }
 
 /**
- * Begins `UPDATE … FROM v WHERE id = v.id AND id = ANY (ARRAY(SELECT id FROM v))`: the rows as `v`.
- *
- * Without the second condition, the planner would read a whole table of up to some ten thousand rows for them, and connections keep
- * the plan that was made for a young table until it is analysed.
+ * Begins a statement that has the rows as `v`: `UPDATE … FROM v WHERE ${isGiven('r.id', 'id')}`.
  * @param columns with their types: `id uuid, ledger bigint`
  */
 export function givenRows(rows: readonly object[], columns: string): SQL {
   return sql`WITH v AS MATERIALIZED (
     SELECT * FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS v (${sql.raw(columns)}))`;
+}
+
+/**
+ * The column is that of a given row. Both conditions say so, but with the first alone the planner would read a whole table of up to some
+ * ten thousand rows, and connections keep the plan that was made for a young table until it is analysed.
+ * @param given the name of the column in `v`
+ */
+export function isGiven(column: string, given: string): SQL {
+  return sql.raw(`(${column} = v.${given} AND ${column} = ANY (ARRAY(SELECT ${given} FROM v)))`);
 }
 
 /** The column is one of the values. */

@@ -9,6 +9,7 @@
 import { sql, type SQL } from 'drizzle-orm';
 import type { Sealer } from '../lib/sealer.ts';
 import type { Db } from './connection.ts';
+import { givenRows, isGiven } from './manyRows.ts';
 import { SEALED_COLUMNS } from './sealedColumns.ts';
 
 /** Locked for some milliseconds; a payout that needs one of the rows waits as long. */
@@ -90,9 +91,8 @@ async function* pagesOf(
         }
       });
       if (anew.length > 0) {
-        await tx.execute(sql`
-          UPDATE ${name} AS t SET ${text} = r.sealed
-          FROM json_to_recordset(${JSON.stringify(anew)}::text::json) AS r (id uuid, sealed text) WHERE t.id = r.id`);
+        await tx.execute(sql`${givenRows(anew, 'id uuid, sealed text')}
+          UPDATE ${name} AS t SET ${text} = v.sealed FROM v WHERE ${isGiven('t.id', 'id')}`);
       }
       return { last: rows.at(-1)?.id ?? null, resealed: anew.length, problems };
     });

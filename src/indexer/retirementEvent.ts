@@ -43,8 +43,8 @@ const deployedEvent = z.object({
 });
 
 const oneEvent = z.object({ event: z.unknown() });
-/** As many as the embedded indexer sends at once (indexer/embedded/dispatcher.ts). */
-const someEvents = z.object({ events: z.array(z.unknown()).max(100) });
+export const MAX_EVENTS_PER_DELIVERY = 100;
+const someEvents = z.object({ events: z.array(z.unknown()).max(MAX_EVENTS_PER_DELIVERY) });
 
 /** Field names under which indexers of the specification's shape may say where the retirement is. All optional. */
 const specifiedShape = z.object({

@@ -4,7 +4,7 @@
 import { and, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { Clock } from '../lib/clock.ts';
 import type { Tx } from '../db/connection.ts';
-import { givenRows } from '../db/manyRows.ts';
+import { givenRows, isGiven } from '../db/manyRows.ts';
 import { expiryItems, expiryRuns, receipts } from '../db/tables/index.ts';
 import type { Effects, LandedIntent } from '../ledger/submission/effects.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -45,10 +45,10 @@ async function expire(tx: Tx, all: readonly LandedIntent[]): Promise<void> {
   // A sweep may have seen the receipt expired before this submission was settled.
   await tx.execute(sql`${landed}
     UPDATE ${receipts} r SET state = 'EXPIRED', expired_tx_hash = v.tx_hash, expired_at = coalesce(r.expired_at, v.at)
-    FROM v WHERE r.id = v.id AND r.id = ANY (ARRAY(SELECT id FROM v))`);
+    FROM v WHERE ${isGiven('r.id', 'id')}`);
   const decided = await tx.execute<{ run_id: string }>(sql`${landed}
     UPDATE ${expiryItems} i SET state = 'EXPIRED', tx_hash = v.tx_hash, decided_at = v.at
-    FROM v WHERE i.receipt_id = v.id AND i.receipt_id = ANY (ARRAY(SELECT id FROM v)) AND i.state = 'PENDING'
+    FROM v WHERE ${isGiven('i.receipt_id', 'id')} AND i.state = 'PENDING'
     RETURNING i.run_id`);
   // In one order, so that transactions that end the same runs can't deadlock.
   for (const runId of [...new Set(decided.map(({ run_id }) => run_id))].sort())

@@ -14,6 +14,7 @@ import type { LimitFunction } from 'p-limit';
 import { signBody } from '../../lib/signature.ts';
 import { groupBy } from '../../lib/groupBy.ts';
 import type { IndexedEvent } from '../client.ts';
+import { MAX_EVENTS_PER_DELIVERY } from '../retirementEvent.ts';
 import { deliveryBody, deliveryBodyOfMany } from './deliveryBodies.ts';
 import type { BodyShape } from './deliveryBodies.ts';
 import { hex } from './hex.ts';
@@ -35,8 +36,6 @@ export interface DispatcherOptions {
   onError: (message: string, error: unknown) => void;
 }
 
-/** As many as its server takes in one delivery (indexer/retirementEvent.ts). */
-const EVENTS_PER_CLAIM = 100;
 /** Under load, what is published within this time is claimed together; the first after a quiet moment does not wait. */
 const CLAIM_INTERVAL_MS = 100;
 /** Of several events: the hook takes 256 KiB. One alone is some hundred bytes longer than its transaction, 16 KiB at most. */
@@ -77,9 +76,9 @@ export async function startDispatcher(options: DispatcherOptions): Promise<{ sto
   /** Resolves to true when there may be more. */
   async function claimSome(): Promise<boolean> {
     while (underWay.size >= MAX_UNDER_WAY) await Promise.race(underWay);
-    const { eventCount, deliveries } = await store.claimDeliveries(EVENTS_PER_CLAIM);
+    const { eventCount, deliveries } = await store.claimDeliveries(MAX_EVENTS_PER_DELIVERY);
     for (const parcel of parcelsOf(deliveries, options)) start(parcel);
-    return eventCount === EVENTS_PER_CLAIM;
+    return eventCount === MAX_EVENTS_PER_DELIVERY;
   }
 
   function start(parcel: Parcel): void {

@@ -4,7 +4,7 @@
  */
 import { sql } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
-import { givenRows, isOneOf } from '../../db/manyRows.ts';
+import { givenRows, isGiven, isOneOf } from '../../db/manyRows.ts';
 import { attempts, submissions } from '../../db/tables/index.ts';
 import type { LandedIntent, LandedTogether } from './effects.ts';
 import { isSettled } from './rules.ts';
@@ -106,8 +106,7 @@ async function decideSlots(tx: Tx, items: readonly LandedSubmission[], at: Date)
       evidence = CASE WHEN a.hash = v.hash THEN 'ledger ' || v.ledger ELSE v.hash || ' used up the slot' END,
       ledger = CASE WHEN a.hash = v.hash THEN v.ledger END,
       decided_at = ${at.toISOString()}::timestamptz
-    FROM v WHERE a.submission_id = v.submission_id AND a.submission_id = ANY (ARRAY(SELECT submission_id FROM v))
-      AND (a.hash = v.hash OR a.state = 'OPEN')`);
+    FROM v WHERE ${isGiven('a.submission_id', 'submission_id')} AND (a.hash = v.hash OR a.state = 'OPEN')`);
 }
 
 async function storeSuccess(tx: Tx, items: readonly LandedSubmission[], at: Date): Promise<void> {
@@ -127,5 +126,5 @@ async function storeSuccess(tx: Tx, items: readonly LandedSubmission[], at: Date
   await tx.execute(sql`${givenRows(outcomes, 'id uuid, hash text, result jsonb')}
     UPDATE ${submissions} s SET state = 'SUCCEEDED', tx_hash = v.hash, result = v.result, message = NULL,
       review_cause = NULL, settled_at = ${at.toISOString()}::timestamptz
-    FROM v WHERE s.id = v.id AND s.id = ANY (ARRAY(SELECT id FROM v))`);
+    FROM v WHERE ${isGiven('s.id', 'id')}`);
 }

@@ -6,7 +6,7 @@ import { sql } from 'drizzle-orm';
 import type { IdSource } from '../../lib/clock.ts';
 import type { Tx } from '../../db/connection.ts';
 import { isPassing } from '../../db/passingFailures.ts';
-import { givenRows } from '../../db/manyRows.ts';
+import { givenRows, isGiven } from '../../db/manyRows.ts';
 import { retirements } from '../../db/tables/index.ts';
 import { FEED_GREW, type FeedDependencies } from '../../feed/fillToken.ts';
 import type { FeedFiller } from '../../feed/feedFiller.ts';
@@ -87,7 +87,7 @@ async function retireAll(tx: Tx, burns: readonly LandedBurn[], at: Date): Promis
     ${givenRows(values, 'id uuid, tx_hash text, record_index integer, ledger bigint')}
     UPDATE ${retirements} r SET state = 'RETIRED', tx_hash = v.tx_hash, record_index = v.record_index, ledger = v.ledger,
       settled_at = ${at.toISOString()}::timestamptz, refusal_message = NULL
-    FROM v WHERE r.id = v.id AND r.id = ANY (ARRAY(SELECT id FROM v))
+    FROM v WHERE ${isGiven('r.id', 'id')}
     RETURNING r.id, r.project_id, r.amount_tonnes::text AS amount`);
   const retired = new Map(
     rows.map(({ id, project_id, amount }) => [id, { id, projectId: project_id, amount: BigInt(amount) }]),
