@@ -65,6 +65,29 @@ export async function findFirstUse(
   return first.targetId;
 }
 
+/**
+ * For requests whose checks come before their key is reserved. A first use that commits during the checks of a second one may be what
+ * they fail of, so they are not believed until it has been looked for again.
+ * @param begin checks, and reserves the key; returns the target of its first use
+ * @returns the target of the key's first use, which may be this one
+ * @throws DomainError IDEMPOTENCY_CONFLICT, and what `begin` throws
+ */
+export async function findFirstUseOrBegin(
+  db: Pick<Db, 'select'>,
+  request: IdempotentRequest,
+  begin: () => Promise<string>,
+): Promise<string> {
+  const earlier = await findFirstUse(db, request);
+  if (earlier !== null) return earlier;
+  try {
+    return await begin();
+  } catch (error) {
+    const meanwhile = await findFirstUse(db, request);
+    if (meanwhile === null) throw error;
+    return meanwhile;
+  }
+}
+
 export function idempotencyConflict({ key, operation }: IdempotentRequest): DomainError {
   return new DomainError(
     'IDEMPOTENCY_CONFLICT',

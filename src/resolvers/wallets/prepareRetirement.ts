@@ -9,7 +9,7 @@ import type { Needs } from '../core/dependencies.ts';
 import { findHolderAct, type HolderAct } from './findHolderAct.ts';
 import { requireProjectByToken } from '../carbon/findProject.ts';
 import { insufficientBalance } from '../carbon/insufficientBalance.ts';
-import { findFirstUse, reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
+import { findFirstUseOrBegin, reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
 import { limitUnsigned } from './limitUnsigned.ts';
 import { prepareAct, requireHolder, storeAct } from './prepareAct.ts';
 
@@ -37,8 +37,8 @@ export async function prepareRetirement(
 ): Promise<HolderAct> {
   const { idempotencyKey: key, ...rest } = input;
   const request = { callerSubject, operation: 'prepareRetirement', key, input: rest };
-  // Before the checks: the first use may itself have spent the balance.
-  const id = (await findFirstUse(deps.db, request)) ?? (await prepare(deps, request, input));
+  // The first use may itself have spent the balance.
+  const id = await findFirstUseOrBegin(deps.db, request, () => prepare(deps, request, input));
   const act = await findHolderAct(deps, id);
   if (!act) throw new Error(`holder's act ${id} has vanished`);
   return act;

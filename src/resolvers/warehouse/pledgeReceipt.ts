@@ -14,7 +14,7 @@ import { readDatabaseTime } from '../../db/databaseTime.ts';
 import { receiptPledges, receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
-import { findFirstUse, reserveKey } from '../core/idempotency.ts';
+import { findFirstUseOrBegin, reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
 import { requireUnexpired } from './offRamp/checkCashOut.ts';
 import { requirePledge, requireUnpledged, type ReceiptPledge } from './findPledge.ts';
 import {
@@ -53,29 +53,32 @@ export async function pledgeReceipt(
     key,
     input: { ...input, lenderId, receiptTokenAddress: receipt.tokenAddress },
   };
-  // A run of the expiry job changes the state, hours after the date. A repeated request gets the pledge of before all the same.
-  if ((await findFirstUse(deps.db, request)) === null)
-    await requireUnexpired(deps.network, receipt.tokenAddress);
-  const pledgeId = await deps.db.transaction(async (tx) => {
+  const { lenderName, loanReference } = input;
+  const pledge = { id, lenderName, lenderId, loanReference, pledgedBy: caller.subject };
+  // The receipt may have expired since the first use.
+  const pledgeId = await findFirstUseOrBegin(deps.db, request, () => begin(deps, receipt, request, pledge));
+  deps.stateSignal.notify(receipt.id);
+  return requirePledge(deps, pledgeId);
+}
+
+async function begin(
+  deps: Needs<'db' | 'network'>,
+  receipt: TokenizedReceipt,
+  request: IdempotentRequest,
+  pledge: Pick<ReceiptPledge, 'id' | 'lenderName' | 'lenderId' | 'loanReference' | 'pledgedBy'>,
+): Promise<string> {
+  // A run of the expiry job changes the state, hours after the date.
+  await requireUnexpired(deps.network, receipt.tokenAddress);
+  return deps.db.transaction(async (tx) => {
     const pledgedAt = await readDatabaseTime(tx);
-    const first = await reserveKey(tx, request, id, pledgedAt);
+    const first = await reserveKey(tx, request, pledge.id, pledgedAt);
     if (first !== null) return first;
     requireActive(await lockReceipt(tx, receipt));
     await requireUnpledged({ db: tx }, receipt);
     await requireNotCashedOut(tx, receipt);
-    await tx.insert(receiptPledges).values({
-      id,
-      receiptId: receipt.id,
-      lenderName: input.lenderName,
-      lenderId,
-      loanReference: input.loanReference,
-      pledgedBy: caller.subject,
-      pledgedAt,
-    });
-    return id;
+    await tx.insert(receiptPledges).values({ ...pledge, receiptId: receipt.id, pledgedAt });
+    return pledge.id;
   });
-  deps.stateSignal.notify(receipt.id);
-  return requirePledge(deps, pledgeId);
 }
 
 /** Off-ramp sessions lock it as well, before they begin: of the two, one comes first. */

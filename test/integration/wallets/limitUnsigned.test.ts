@@ -43,3 +43,18 @@ it('refuses a caller who left a thousand unsigned in a day, and no other', async
   );
   await expect(prepareFor('careless')).resolves.toMatchObject({ state: 'PREPARED' });
 });
+
+it('gives the act of the first use to a second one that it has overtaken during its checks', async () => {
+  const { dependencies } = world.platform;
+  const input = retirementInput(tokenAddress, holder);
+  const first: string[] = [];
+  const emptied: typeof dependencies.network = {
+    ...dependencies.network,
+    async balanceOf() {
+      first.push((await prepareRetirement(dependencies, 'acme', input)).id);
+      return 0n;
+    },
+  };
+  const second = await prepareRetirement({ ...dependencies, network: emptied }, 'acme', input);
+  expect([second.id]).toEqual(first);
+});

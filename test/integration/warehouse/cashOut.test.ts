@@ -164,6 +164,22 @@ describe('cashOut', () => {
     });
   });
 
+  it('gives the session of the first use to a second one that it has overtaken during its checks', async () => {
+    const receipt = await activeReceipt(platform, { quantityKg: 100n });
+    const input = cashOutInput(receipt);
+    const first: string[] = [];
+    const overtaken: EmbeddedNetwork = {
+      ...network,
+      async balanceOf(...asked) {
+        if (first.length === 0) first.push((await cashOut(platform.dependencies, farmer, input)).id);
+        return network.balanceOf(...asked);
+      },
+    };
+    const second = await cashOut({ ...platform.dependencies, network: overtaken }, farmer, input);
+    expect(await network.balanceOf(receipt.tokenAddress, network.custodyAddress)).toBe(0n);
+    expect([second.id]).toEqual(first);
+  });
+
   it('opens and deposits once for one key, however often it is sent', async () => {
     const receipt = await activeReceipt(platform, { quantityKg: 100n });
     const key = randomUUID();

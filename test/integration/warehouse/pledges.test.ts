@@ -63,6 +63,21 @@ describe('a pledge', () => {
     expect(await cash(receipt)).toMatchObject({ state: 'AWAITING_PAYOUT' });
   });
 
+  it('of the first use is given to a second one that it has overtaken during its checks', async () => {
+    const { dependencies } = platform;
+    const input = pledgeInput(await activeReceipt(platform));
+    const first: string[] = [];
+    const expired: typeof dependencies.network = {
+      ...dependencies.network,
+      async expiryOf([tokenAddress = '']) {
+        first.push((await pledgeReceipt(dependencies, farmer, input)).id);
+        return [{ tokenAddress, status: 'ACTIVE', isExpired: true }];
+      },
+    };
+    const second = await pledgeReceipt({ ...dependencies, network: expired }, farmer, input);
+    expect([second.id]).toEqual(first);
+  });
+
   it('is recorded once for one key, and released once', async () => {
     const receipt = await activeReceipt(platform);
     const input = pledgeInput(receipt);

@@ -28,7 +28,7 @@ import {
   type TokenizedReceipt,
 } from '../findReceipt.ts';
 import { rehearse } from '../../core/rehearse.ts';
-import { findFirstUse, reserveKey, type IdempotentRequest } from '../../core/idempotency.ts';
+import { findFirstUseOrBegin, reserveKey, type IdempotentRequest } from '../../core/idempotency.ts';
 import { maskAccountNumber } from './payoutAccount.ts';
 import { quoteOffRamp } from '../quoteOffRamp.ts';
 import { lookSoon } from './stepHolderDeposit.ts';
@@ -71,9 +71,10 @@ export async function beginCashOut(
 ): Promise<OffRampSession> {
   const receipt = await requireOwnReceipt(deps, caller, order.input.receiptTokenAddress);
   const request = idempotentRequest(deps, caller, order);
-  // Before the checks: what the first use has deposited is not there for a second one.
-  const sessionId =
-    (await findFirstUse(deps.db, request)) ?? (await begin(deps, caller, receipt, request, order));
+  // What the first use has deposited is not there for a second one.
+  const sessionId = await findFirstUseOrBegin(deps.db, request, () =>
+    begin(deps, caller, receipt, request, order),
+  );
   for (const key of [receipt.id, OFF_RAMP_SESSIONS]) deps.stateSignal.notify(key);
 
   const session = await awaitState(
