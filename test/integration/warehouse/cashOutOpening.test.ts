@@ -19,6 +19,7 @@ import {
 } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
 import { prepareCashOutDeposit } from '../../../src/resolvers/wallets/prepareCashOutDeposit.ts';
+import { createSessionPoller } from '../../../src/resolvers/warehouse/offRamp/pollOpenSessions.ts';
 import { stepOffRampSession } from '../../../src/resolvers/warehouse/offRamp/stepOffRampSession.ts';
 import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { createEmbeddedHolder } from '../../support/wallets/embeddedWallets.ts';
@@ -52,7 +53,7 @@ beforeAll(async () => {
   network = await embeddedNetworkOn(database.handle);
   const working = await platformOn(database.handle, network);
   await working.start();
-  for (let i = 0; i < 2 * failures.length + 8; i++) receipts.push(await activeReceipt(working));
+  for (let i = 0; i < 2 * failures.length + 9; i++) receipts.push(await activeReceipt(working));
   receiptOfHolder = await activeReceipt(working, { farmerAddress: holder.address });
   await working.stop();
   await startAnew();
@@ -241,6 +242,24 @@ async function closedUnseen(receipt: TokenizedReceipt): Promise<string> {
   saying = {};
   return id;
 }
+
+it('is asked to be closed again within moments when the provider could not close it at once', async () => {
+  const id = await closedUnseen(nextReceipt());
+  isShown = true;
+  const { dependencies } = platform;
+  const { ramp } = dependencies;
+  const busy = async () => Promise.reject(new DomainError('RAMP_UNAVAILABLE', 'busy'));
+  dependencies.ramp = { ...ramp, closeSession: busy };
+  await database.handle.sql`UPDATE off_ramp_sessions SET due_at = now() WHERE id = ${id}`;
+  const poller = createSessionPoller(dependencies);
+  await poller.drain();
+  dependencies.ramp = ramp;
+  const [next] = await database.handle.sql<{ seconds: number }[]>`
+    SELECT extract(epoch FROM due_at - now())::float8 AS seconds FROM off_ramp_sessions
+    WHERE id = ${id} AND provider_session_id IS NOT NULL`;
+  expect(next?.seconds).toBeLessThan(60);
+  expect(await step(id)).toMatchObject({ state: 'CLOSED', providerStatus: 'failed' });
+});
 
 it('goes to an operator when what was refused turns out to be paid', async () => {
   const id = await closedUnseen(nextReceipt());

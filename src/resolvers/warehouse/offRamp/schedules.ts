@@ -104,8 +104,10 @@ const SCHEDULES: Record<OffRampState, Schedule> = {
   REFUNDED: ofEnd,
   CLOSED: {
     // Closed, and not known to be without consequences?
-    firstSeconds: ({ depositor, providerSessionId }) =>
-      depositor === 'HOLDER' || providerSessionId === null ? LATE_LOOK_SECONDS : AFTERMATH_INTERVAL_SECONDS,
+    firstSeconds: ({ depositor, providerSessionId, providerStatus }) =>
+      depositor === 'HOLDER' || providerSessionId === null || !isEnd(providerStatus)
+        ? LATE_LOOK_SECONDS
+        : AFTERMATH_INTERVAL_SECONDS,
     nextMs: nextAfterEndMs,
   },
 };
@@ -120,17 +122,24 @@ export function nextLookMs(session: OffRampSession, now: Circumstances): number 
   return SCHEDULES[session.state].nextMs(session, now);
 }
 
-function nextAfterEndMs(session: OffRampSession, { sinceEndedMs }: Circumstances): number | null {
+function nextAfterEndMs(
+  session: OffRampSession,
+  { fruitlessSteps, sinceEndedMs, random }: Circumstances,
+): number | null {
   // The provider may show what it was asked for late.
   if (session.providerSessionId === null) {
     const mayBeOpened = session.providerAskedAt !== null && sinceEndedMs < AFTERMATH_MS;
     return mayBeOpened ? lateDepositLookMs(sinceEndedMs) : null;
   }
-  if (mayBeDepositedLate(session)) return lateDepositLookMs(sinceEndedMs);
-  if (sinceEndedMs < AFTERMATH_MS) return AFTERMATH_INTERVAL_SECONDS * 1000;
-  // What the provider has not closed yet, it may still pay.
+  // What the provider has not closed yet, it may still pay, while another session takes the kilograms.
   const mayBePaid = session.state === 'CLOSED' && !isEnd(session.providerStatus);
-  return mayBePaid ? lateDepositLookMs(sinceEndedMs) : null;
+  if (mayBePaid || mayBeDepositedLate(session)) {
+    const longestMs = lateDepositLookMs(sinceEndedMs);
+    return mayBePaid && longestMs !== null
+      ? backoffMs(fruitlessSteps, { ...URGENT, longestMs }, random)
+      : longestMs;
+  }
+  return sinceEndedMs < AFTERMATH_MS ? AFTERMATH_INTERVAL_SECONDS * 1000 : null;
 }
 
 /** @returns when to ask about a payout that is awaited for `ageMs`, in case its webhook is lost. */
