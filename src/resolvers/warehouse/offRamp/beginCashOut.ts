@@ -11,13 +11,8 @@ import type { Address } from '../../../ledger/network/port.ts';
 import type { PayoutAccount, Quote } from '../../../ramp/port.ts';
 import { awaitState } from '../../core/awaitState.ts';
 import { OFF_RAMP_SESSIONS } from './offRampMoves.ts';
-import {
-  checkCashOut,
-  readPromisedKg,
-  requireBalance,
-  requireUnpaid,
-  type CashOutPlan,
-} from './checkCashOut.ts';
+import { checkCashOut, requireUnpaid, type CashOutPlan } from './checkCashOut.ts';
+import { readPromisedKg, requireAvailable, type Holding } from './holding.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import { requireUnpledged } from '../findPledge.ts';
 import { requireOffRampSession, type OffRampSession, type OffRampState } from './findOffRampSession.ts';
@@ -100,7 +95,7 @@ async function begin(
   request: IdempotentRequest,
   { input, holder }: OffRampSessionOrder,
 ): Promise<string> {
-  const { plan, settlement, balance, quote } = await planCashOut(deps, receipt, input, holder);
+  const { plan, settlement, holding, quote } = await planCashOut(deps, receipt, input, holder);
   const { id } = plan;
   const session = {
     ...plan,
@@ -117,7 +112,7 @@ async function begin(
     const createdAt = await readDatabaseTime(tx);
     const first = await reserveKey(tx, request, id, createdAt);
     if (first !== null) return first;
-    await requireLeft(tx, deps, receipt, plan, balance);
+    await requireLeft(tx, deps, receipt, plan, holding);
     if (holder !== null) await requireFewUnsigned(tx, holder);
     await tx.insert(offRampSessions).values({ ...session, createdAt });
     return id;
@@ -134,9 +129,9 @@ export async function rehearseCashOut(
   { input, holder }: Pick<OffRampSessionOrder, 'input' | 'holder'>,
 ): Promise<Quote> {
   const receipt = await requireOwnReceipt(deps, caller, input.receiptTokenAddress);
-  const { plan, balance, quote } = await planCashOut(deps, receipt, input, holder);
+  const { plan, holding, quote } = await planCashOut(deps, receipt, input, holder);
   return rehearse(deps.db, async (tx) => {
-    await requireLeft(tx, deps, receipt, plan, balance);
+    await requireLeft(tx, deps, receipt, plan, holding);
     if (holder !== null) await requireFewUnsigned(tx, holder);
     return quote;
   });
@@ -167,11 +162,12 @@ async function requireLeft(
   deps: Needs<'network'>,
   receipt: TokenizedReceipt,
   plan: CashOutPlan,
-  balance: bigint,
+  holding: Holding,
 ): Promise<void> {
   await tx.select({ id: receipts.id }).from(receipts).where(eq(receipts.id, receipt.id)).for('update');
   await requireUnpledged({ db: tx }, receipt);
-  requireBalance(deps.network, plan, balance, await readPromisedKg(tx, plan));
+  const promisedKg = await readPromisedKg(tx, plan, { exceptIds: holding.landedIds });
+  requireAvailable(deps.network, plan, holding, promisedKg);
   await requireUnpaid(tx, deps.network, plan);
 }
 

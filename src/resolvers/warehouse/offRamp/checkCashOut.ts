@@ -2,7 +2,7 @@
  * Everything about an off-ramp session that can fail is checked before the provider is asked for anything, because what
  * the provider has begun to pay can't be taken back.
  */
-import { and, eq, isNotNull, isNull, lt, ne, or, sum } from 'drizzle-orm';
+import { and, eq, isNotNull, lt, ne, or, sum } from 'drizzle-orm';
 import type { Db, Tx } from '../../../db/connection.ts';
 import { offRampSessions, receipts } from '../../../db/tables/index.ts';
 import { DomainError } from '../../../lib/errors.ts';
@@ -11,7 +11,8 @@ import { receiptExpired } from '../findReceipt.ts';
 import type { OffRampSession } from './findOffRampSession.ts';
 import { requireUnpledged } from '../findPledge.ts';
 import { isTaken, leftOf } from '../readTaken.ts';
-import { BASE_UNITS_PER_WHOLE, toBaseUnits } from '../../../ledger/units.ts';
+import { toBaseUnits } from '../../../ledger/units.ts';
+import { requireHolding, type Holding } from './holding.ts';
 
 export interface CashOutPlan {
   /** Our reference. */
@@ -24,21 +25,20 @@ export interface CashOutPlan {
 }
 
 /**
- * @returns the settlement contract, and the depositor's balance in base units.
+ * @returns the settlement contract, and what the depositor holds.
  * @throws DomainError CONFLICT (no settlement contract), RECEIPT_EXPIRED, RECEIPT_PLEDGED, INSUFFICIENT_BALANCE, LEDGER_REJECTED
  * (paused, or the simulated deposit was refused); NetworkUnavailable
  */
 export async function checkCashOut(
   deps: { db: Db; network: LedgerNetwork },
   plan: CashOutPlan,
-): Promise<{ settlement: SettlementContract; balance: bigint }> {
+): Promise<{ settlement: SettlementContract; holding: Holding }> {
   const { network } = deps;
   const { tokenAddress } = plan;
-  const [settlement, , balance, promisedKg] = await Promise.all([
+  const [settlement, , holding] = await Promise.all([
     network.settlementContract(),
     requireUnexpired(network, tokenAddress),
-    network.balanceOf(tokenAddress, plan.depositorAddress),
-    readPromisedKg(deps.db, plan, plan.id),
+    requireHolding(deps, plan),
     requireUnpledged(deps, { id: plan.receiptId, tokenAddress }),
     requireUnpaid(deps.db, network, plan, { beforeId: plan.id }),
   ]);
@@ -50,9 +50,8 @@ export async function checkCashOut(
       { reason: 'PAUSED' },
     );
   }
-  requireBalance(network, plan, balance, promisedKg);
   await simulateDeposit(network, plan);
-  return { settlement, balance };
+  return { settlement, holding };
 }
 
 /** @throws DomainError RECEIPT_EXPIRED */
@@ -63,31 +62,6 @@ export async function requireUnexpired(
   const [expiry] = await network.expiryOf([tokenAddress]);
   if (!expiry || 'error' in expiry) throw expiry?.error ?? new Error(`no answer about ${tokenAddress}`);
   if (expiry.isExpired || expiry.status === 'EXPIRED') throw receiptExpired(tokenAddress);
-}
-
-/**
- * Kilograms of the receipt that sessions will deposit from the same address, but have not yet.
- * @param beforeId counts older sessions alone: of two that together want too much, the later one gives way.
- */
-export async function readPromisedKg(
-  db: Pick<Db, 'select'>,
-  { receiptId, depositorAddress }: Pick<CashOutPlan, 'receiptId' | 'depositorAddress'>,
-  beforeId?: string,
-): Promise<bigint> {
-  const [row] = await db
-    .select({ promised: sum(offRampSessions.tokenAmountKg) })
-    .from(offRampSessions)
-    .where(
-      and(
-        eq(offRampSessions.receiptId, receiptId),
-        eq(offRampSessions.depositorAddress, depositorAddress),
-        isNull(offRampSessions.depositedAt),
-        ne(offRampSessions.state, 'CLOSED'),
-        // Ids follow time.
-        beforeId === undefined ? undefined : lt(offRampSessions.id, beforeId),
-      ),
-    );
-  return BigInt(row?.promised ?? 0);
 }
 
 /**
@@ -165,35 +139,6 @@ export async function obstacleToDeposit(
     if (!(error instanceof DomainError)) throw error;
     return `the provider says "settled", but nothing is to be deposited: ${error.message}`;
   }
-}
-
-/** @param balance base units */
-export function requireBalance(
-  { custodyAddress }: Pick<LedgerNetwork, 'custodyAddress'>,
-  plan: CashOutPlan,
-  balance: bigint,
-  promisedKg: bigint,
-): void {
-  const left = balance / BASE_UNITS_PER_WHOLE - promisedKg;
-  if (left >= plan.tokenAmountKg) return;
-  const available = left > 0n ? left : 0n;
-  const { depositorAddress, tokenAddress, tokenAmountKg } = plan;
-  const isCustody = depositorAddress === custodyAddress;
-  throw new DomainError(
-    'INSUFFICIENT_BALANCE',
-    `${tokenAmountKg} kg were to be cashed out, but ${isCustody ? 'the custody signer ' : ''}${depositorAddress} holds ` +
-      `${available} kg of token ${tokenAddress} that no other off-ramp session has a claim to. ` +
-      (isCustody
-        ? 'It deposits what it holds itself: transfer the receipt tokens to that address first, then try again; or ' +
-          'cash them out from where they are, with prepareCashOutDeposit.'
-        : 'It deposits what it holds itself.'),
-    {
-      field: 'input.tokenAmount',
-      requested: tokenAmountKg.toString(),
-      available: available.toString(),
-      ...(isCustody ? { custodyAddress } : { holder: depositorAddress }),
-    },
-  );
 }
 
 /** @throws DomainError CONFLICT: what is signed now would go to another contract */
