@@ -31,18 +31,37 @@ export async function grantApproval(
   await requireSecondPerson(deps.db, caller, request);
   if (request.state === 'APPROVED' && request.decidedBy === caller.subject) return request;
   if (request.state !== 'AWAITING') throw notAwaiting(request);
-  // Again with the effect; here for what an operation does before that.
-  await deps.db.transaction((tx) => requireSameBasis(tx, deps, request));
-  await run(request, { requestId: id, confirm: (tx) => confirm(tx, deps, caller, request) });
+  let isDecidedHere = false;
+  const confirm = async (tx: Tx) => {
+    await decide(tx, caller, id, 'APPROVED');
+    isDecidedHere = true;
+    await requireSameBasis(tx, deps, request);
+  };
+  try {
+    // Again with the effect; here for what an operation does before that.
+    await deps.db.transaction((tx) => requireSameBasis(tx, deps, request));
+    await run(request, { requestId: id, confirm });
+  } catch (error) {
+    // After a decision of its own, what the operation throws is what became of it.
+    const first = isDecidedHere ? null : await findDecision(deps, caller, id, 'APPROVED');
+    if (first === null) throw error;
+    return first;
+  }
   const now = await requireRequest(deps, id);
   // Without an effect of its own, the operation found that what it is about was decided meanwhile.
   if (now.state === 'AWAITING') throw changedMeanwhile();
   return now;
 }
 
-async function confirm(tx: Tx, deps: DecideNeeds, caller: Caller, request: ApprovalRequest): Promise<void> {
-  await decide(tx, caller, request.id, 'APPROVED');
-  await requireSameBasis(tx, deps, request);
+/** The same decision by the same person, committed while a repeated one is made: it is why that one fails. */
+async function findDecision(
+  deps: Needs<'db'>,
+  caller: Caller,
+  id: string,
+  state: Decision,
+): Promise<ApprovalRequest | null> {
+  const request = await requireRequest(deps, id);
+  return request.state === state && request.decidedBy === caller.subject ? request : null;
 }
 
 async function requireSameBasis(tx: Tx, deps: DecideNeeds, request: ApprovalRequest): Promise<void> {
@@ -65,17 +84,20 @@ export async function refuseApproval(
   if (!maySee(request)) throw notFound(id);
   const state = request.requestedBy === caller.subject ? 'WITHDRAWN' : 'REFUSED';
   if (request.state === state && request.decidedBy === caller.subject) return request;
-  await deps.db.transaction((tx) => decide(tx, caller, id, state));
+  try {
+    await deps.db.transaction((tx) => decide(tx, caller, id, state));
+  } catch (error) {
+    const first = await findDecision(deps, caller, id, state);
+    if (first === null) throw error;
+    return first;
+  }
   return requireRequest(deps, id);
 }
 
+type Decision = 'APPROVED' | 'REFUSED' | 'WITHDRAWN';
+
 /** The row lock orders decisions: the first one holds. */
-async function decide(
-  tx: Tx,
-  caller: Caller,
-  id: string,
-  state: 'APPROVED' | 'REFUSED' | 'WITHDRAWN',
-): Promise<void> {
+async function decide(tx: Tx, caller: Caller, id: string, state: Decision): Promise<void> {
   const [decided] = await tx
     .update(approvalRequests)
     .set({ state, decidedBy: caller.subject, decidedWithKey: caller.apiKeyId, decidedAt: DATABASE_NOW })

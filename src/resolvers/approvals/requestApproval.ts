@@ -44,12 +44,23 @@ export async function requestApproval(
 ): Promise<ApprovalRequest | null> {
   const keyed = keyOf(caller, asked);
   const first = keyed && (await findFirstUse(deps.db, keyed));
-  if (first) {
-    const earlier = await findApprovalRequest(deps, first);
-    return earlier?.state === 'APPROVED' ? null : earlier;
+  if (first) return stillToApprove(deps, first);
+  if (!needsApproval(deps.approvalPolicy, asked)) return null;
+  try {
+    if (!(await check())) return null;
+  } catch (error) {
+    // A first use that was approved during the check of a second one may be what that one fails of.
+    const meanwhile = keyed && (await findFirstUse(deps.db, keyed));
+    if (!meanwhile) throw error;
+    return stillToApprove(deps, meanwhile);
   }
-  if (!needsApproval(deps.approvalPolicy, asked) || !(await check())) return null;
   return deps.db.transaction((tx) => insertOnce(tx, deps, caller, asked, keyed));
+}
+
+/** @param id of the request that the key's first use made, or of what that use made without one */
+async function stillToApprove(deps: Needs<'db'>, id: string): Promise<ApprovalRequest | null> {
+  const request = await findApprovalRequest(deps, id);
+  return request?.state === 'APPROVED' ? null : request;
 }
 
 /** createProject's, with its checks. A project that exists already needs none: createProject says what there is to say. */

@@ -1,0 +1,86 @@
+/**
+ * Requests for approval and decisions that are sent twice, of which the first one commits while the second one is checked.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { projectInput } from '../../../devnet/platform.ts';
+import type { Caller } from '../../../src/identity/roles.ts';
+import { DomainError } from '../../../src/lib/errors.ts';
+import { findApprovalRequest } from '../../../src/resolvers/approvals/approvalRequests.ts';
+import { grantApproval, refuseApproval } from '../../../src/resolvers/approvals/decideApproval.ts';
+import { requestApproval, requestProjectApproval } from '../../../src/resolvers/approvals/requestApproval.ts';
+import { runApproved } from '../../../src/schema/approvals/runApproved.ts';
+import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
+import { depositInput } from '../../support/warehouse.ts';
+
+let market: Marketplace;
+beforeAll(async () => {
+  const limits = { aboveTonnes: 10n, aboveKilograms: 10n, lifetimeSeconds: 3600 };
+  market = await startMarketplace({ approvalPolicy: { isRequired: true, ...limits } });
+});
+afterAll(() => market.stop());
+
+const callerOf = (subject: string, role: 'operator' | 'developer' | 'warehouse'): Caller => ({
+  subject,
+  roles: [role],
+  warehouseIds: [],
+  expiresAt: 0,
+  apiKeyId: null,
+  jti: null,
+  issuedAt: null,
+});
+const second = callerOf('second', 'operator');
+
+async function largeProject() {
+  const { dependencies } = market.app;
+  const request = await requestProjectApproval(dependencies, callerOf('dev', 'developer'), projectInput());
+  if (!request) throw new Error('the project needs no approval');
+  return request;
+}
+
+describe('a decision that the same person sends twice', () => {
+  it('is granted to both, although the first one takes effect during the checks of the second one', async () => {
+    const { dependencies } = market.app;
+    const { id } = await largeProject();
+    const granted = await grantApproval(dependencies, second, id, async (request, grant) => {
+      await grantApproval(dependencies, second, id, (asked, own) => runApproved(dependencies, asked, own));
+      return runApproved(dependencies, request, grant);
+    });
+    expect(granted).toMatchObject({ state: 'APPROVED', decidedBy: 'second' });
+  });
+
+  it('tells the one whose decision took effect what became of the operation', async () => {
+    const { dependencies } = market.app;
+    const { id } = await largeProject();
+    const granted = grantApproval(dependencies, second, id, async (_, grant) => {
+      await dependencies.db.transaction((tx) => grant.confirm(tx));
+      throw new DomainError('LEDGER_REJECTED', 'refused by the test');
+    });
+    await expect(granted).rejects.toMatchObject({ code: 'LEDGER_REJECTED' });
+    expect(await findApprovalRequest(dependencies, id)).toMatchObject({ state: 'APPROVED' });
+  });
+
+  it('is refused to both in the same way', async () => {
+    const { dependencies } = market.app;
+    const { id } = await largeProject();
+    const refuse = (db = dependencies.db) => refuseApproval({ db }, second, id, () => true);
+    const overtaken: typeof dependencies.db = Object.assign(Object.create(dependencies.db), {
+      transaction: async (...asked: Parameters<typeof dependencies.db.transaction>) => {
+        await refuse();
+        return dependencies.db.transaction(...asked);
+      },
+    });
+    expect(await refuse(overtaken)).toMatchObject({ state: 'REFUSED', decidedBy: 'second' });
+  });
+});
+
+it('gives the request of the first use to a second one that it has overtaken during its check', async () => {
+  const { dependencies } = market.app;
+  const asked = { operation: 'createDeposit', input: depositInput(market.app) } as const;
+  const warehouse = callerOf('warehouse', 'warehouse');
+  const first: (string | undefined)[] = [];
+  const again = await requestApproval(dependencies, warehouse, asked, async () => {
+    first.push((await requestApproval(dependencies, warehouse, asked))?.id);
+    throw new DomainError('ISSUANCE_CAP_EXCEEDED', 'the first use has filled the cap');
+  });
+  expect([again?.id]).toEqual(first);
+});
