@@ -3,9 +3,9 @@
  */
 import { sql } from 'drizzle-orm';
 import pLimit from 'p-limit';
-import type { Db } from './connection.ts';
+import type { Db, Tx } from './connection.ts';
 
-/** Every advisory lock of the product, in one place so that no two uses share a number. */
+/** Every numbered advisory lock of the product, in one place so that no two uses share a number. */
 export const ADVISORY_LOCKS = {
   migrations: 71_001,
   indexerRegistration: 71_002,
@@ -42,4 +42,9 @@ export async function withAdvisoryLock<T>(
     ),
   );
   return outcome.value;
+}
+
+/** Transactions that lock the same name take turns, each until it ends. A name begins with what it is of, as in `receipt:…`. */
+export async function lockName(tx: Pick<Tx, 'execute'>, name: string): Promise<void> {
+  await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${name}, 0))`);
 }

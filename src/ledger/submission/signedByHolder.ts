@@ -4,6 +4,7 @@
  */
 import { and, eq, ne, or, sql } from 'drizzle-orm';
 import type { Clock, IdSource } from '../../lib/clock.ts';
+import { lockName } from '../../db/advisoryLock.ts';
 import type { Tx } from '../../db/connection.ts';
 import { attempts, submissions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -118,8 +119,12 @@ async function requireFirst(tx: Tx, intent: { targetId: string; call: HolderCall
     throw new DomainError('CONFLICT', `The same was signed and submitted before: it is ${other.state}.`);
 }
 
-/** Unique keys of the database enforce the same against concurrent calls. */
+/** Unique keys of the database enforce the same, but they don't say what to do. Of two acts in one slot, the second sees the first. */
 async function requireFreeSlot(tx: Tx, signed: PreparedTransaction): Promise<void> {
+  await lockName(
+    tx,
+    signed.sequence === null ? `act:${signed.hash}` : `slot:${signed.source}:${signed.sequence}`,
+  );
   const inSlot =
     signed.sequence === null
       ? sql`false`

@@ -3,7 +3,7 @@
  * store that keeps the promises made here: PostgreSQL, or a test's own memory.
  */
 import { and, eq, isNotNull, sql, type SQL } from 'drizzle-orm';
-import { attempts } from '../../db/tables/index.ts';
+import { attempts, submissions } from '../../db/tables/index.ts';
 import type { Outcome } from '../network/port.ts';
 import { countSigned, findRepeatedCause, markDead, type Attempt } from './attempts.ts';
 import { haltSigning } from './knownHistory.ts';
@@ -36,6 +36,12 @@ export function createStepStore(deps: SubmissionDependencies): StepStore {
       // All of them have the same.
       const [slot] = open;
       await deps.db.transaction(async (tx) => {
+        // A holder's replacement names the attempt before it: that one must not end between its reading and its writing.
+        await tx
+          .select({ id: submissions.id })
+          .from(submissions)
+          .where(eq(submissions.id, submission.id))
+          .for('update');
         await markDead(tx, hashes, proof, deps.clock.now(), cause ?? null);
         if (isUnused && slot?.sequence != null)
           await giveBackSlot(tx, { source: slot.source, sequence: slot.sequence });

@@ -3,6 +3,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { and, eq, sql } from 'drizzle-orm';
+import { lockName } from '../../db/advisoryLock.ts';
 import type { Tx } from '../../db/connection.ts';
 import { approvalRequests, manualRampSessions } from '../../db/tables/index.ts';
 import type { Caller } from '../../identity/roles.ts';
@@ -94,9 +95,7 @@ async function insertOnce(
   const { operation } = asked;
   const input = encodeExact(asked.input);
   // Two requests about the same thing at once: the second one sees the first.
-  await tx.execute(
-    sql`SELECT pg_advisory_xact_lock(hashtextextended(${`approval:${operation}:${targetId}`}, 0))`,
-  );
+  await lockName(tx, `approval:${operation}:${targetId}`);
   const open = await findOpenRequest(tx, { operation, targetId });
   if (open) {
     if (open.requestedBy === caller.subject && isDeepStrictEqual(open.input, input)) return open;

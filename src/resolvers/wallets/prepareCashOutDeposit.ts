@@ -16,6 +16,7 @@ import { beginCashOut, rehearseCashOut, type CashOutInput } from '../warehouse/o
 import {
   allowanceCall,
   depositCall,
+  lockOffRampSession,
   requireOpenAtProvider,
   type OpenedOffRampSession,
 } from '../warehouse/offRamp/offRampMoves.ts';
@@ -82,20 +83,24 @@ async function nextAct(
   const isUsable = latest !== null && (await isStillUsable(deps, latest));
   if (isUsable && latest.kind === 'initiateOffRamp') return latest;
 
-  const known = requireOpenAtProvider(session);
-  const deposit = await prepareIfAllowed(deps, known, preparedBy);
+  const next = { session: requireOpenAtProvider(session), preparedBy, latest };
+  const deposit = await prepareIfAllowed(deps, next);
   if (deposit !== null) return deposit;
-  return isUsable ? latest : prepare(deps, known, preparedBy, allowanceCall(known));
+  return isUsable ? latest : prepare(deps, next, allowanceCall(next.session));
+}
+
+interface NextAct {
+  session: OpenedOffRampSession;
+  /** The caller's subject. */
+  preparedBy: string;
+  /** The session's act that it follows. */
+  latest: HolderAct | null;
 }
 
 /** Null when the holder has to set the allowance first. */
-async function prepareIfAllowed(
-  deps: PrepareNeeds,
-  session: OpenedOffRampSession,
-  preparedBy: string,
-): Promise<HolderAct | null> {
+async function prepareIfAllowed(deps: PrepareNeeds, next: NextAct): Promise<HolderAct | null> {
   try {
-    return await prepare(deps, session, preparedBy, depositCall(session));
+    return await prepare(deps, next, depositCall(next.session));
   } catch (error) {
     const isShort = error instanceof NetworkRefusal && error.reason === 'INSUFFICIENT_ALLOWANCE';
     if (isShort && deps.network.depositsNeedAllowance) return null;
@@ -105,16 +110,21 @@ async function prepareIfAllowed(
 
 async function prepare(
   deps: PrepareNeeds,
-  session: OpenedOffRampSession,
-  preparedBy: string,
+  { session, preparedBy, latest }: NextAct,
   call: HolderCall,
 ): Promise<HolderAct> {
   const { id: offRampSessionId, depositorAddress: holder } = session;
   const prepared = await prepareAct(deps, { call, holder, preparedBy, offRampSessionId });
-  await storeAct(deps.db, prepared);
-  const act = await findHolderAct(deps, prepared.id);
-  if (!act) throw new Error(`holder's act ${prepared.id} has vanished`);
-  return act;
+  return deps.db.transaction(async (tx) => {
+    await lockOffRampSession(tx, offRampSessionId);
+    // Of requests at once the first one prepares: a wallet that signed two acts would pay for one that is refused.
+    const meanwhile = (await readHolderActs({ db: tx }, offRampSessionId)).at(-1);
+    if (meanwhile !== undefined && meanwhile.id !== latest?.id) return meanwhile;
+    await storeAct(tx, prepared);
+    const act = await findHolderAct({ db: tx }, prepared.id);
+    if (!act) throw new Error(`holder's act ${prepared.id} has vanished`);
+    return act;
+  });
 }
 
 /** A submitted allowance is awaited; a prepared act is returned again while it is fresh and valid. */

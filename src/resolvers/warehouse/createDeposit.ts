@@ -10,6 +10,7 @@ import { createHmac } from 'node:crypto';
 import { eq, max } from 'drizzle-orm';
 import { unixSeconds } from '../../lib/clock.ts';
 import type { Tx } from '../../db/connection.ts';
+import { readDatabaseTime } from '../../db/databaseTime.ts';
 import { receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { NetworkUnavailable } from '../../ledger/network/port.ts';
@@ -92,7 +93,7 @@ export async function rehearseDeposit(
 ): Promise<RehearsedDeposit> {
   const id = deps.ids.next();
   const createdAt = deps.clock.now();
-  const facts = await checkedFacts(deps, input, defaultCountryCode, createdAt);
+  const facts = await checkedFacts(deps, input, defaultCountryCode);
   return rehearse(deps.db, (tx) =>
     insertReceipt(tx, deps, { ...facts, id, createdAt, confirmedBy: warehouseOperatorId }),
   );
@@ -108,7 +109,7 @@ async function record(
 ): Promise<string> {
   const id = grant?.requestId ?? deps.ids.next();
   const now = deps.clock.now();
-  const facts = await checkedFacts(deps, input, defaultCountryCode, now);
+  const facts = await checkedFacts(deps, input, defaultCountryCode);
   return deps.db.transaction(async (tx) => {
     const first = grant ? null : await reserveKey(tx, depositRequest(warehouseOperatorId, input), id, now);
     if (first !== null) return first;
@@ -137,10 +138,9 @@ export function depositRequest(warehouseOperatorId: string, input: CreateDeposit
 type ReceiptFacts = ReturnType<typeof factsOf> & Pick<Receipt, 'id' | 'createdAt' | 'confirmedBy'>;
 
 async function checkedFacts(
-  deps: Needs<'network'>,
+  deps: Needs<'db' | 'network'>,
   input: CreateDepositInput,
   defaultCountryCode: string,
-  now: Date,
 ) {
   const farmerAddress = deps.network.normalizeAddress(input.farmerAddress);
   if (farmerAddress === null) {
@@ -159,7 +159,7 @@ async function checkedFacts(
       { field: 'input.farmerAddress' },
     );
   }
-  const depositDate = await networkTime(deps, now);
+  const depositDate = await networkTime(deps);
   return factsOf(
     { ...input, farmerAddress, countryCode: input.countryCode ?? defaultCountryCode },
     depositDate,
@@ -183,12 +183,12 @@ async function insertReceipt(tx: Tx, deps: Needs<'saltKey'>, facts: ReceiptFacts
   return receipt;
 }
 
-/** The network's clock decides the expiry, so it dates the deposit; the local clock does while the network is unavailable. */
-async function networkTime(deps: Needs<'network'>, now: Date): Promise<bigint> {
+/** The network's clock decides the expiry, so it dates the deposit; the database's does while the network is unavailable. */
+async function networkTime(deps: Needs<'db' | 'network'>): Promise<bigint> {
   try {
     return (await deps.network.status()).closedAt;
   } catch (error) {
-    if (error instanceof NetworkUnavailable) return unixSeconds(now);
+    if (error instanceof NetworkUnavailable) return unixSeconds(await readDatabaseTime(deps.db));
     throw error;
   }
 }

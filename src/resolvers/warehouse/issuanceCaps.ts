@@ -4,6 +4,7 @@
  * for their commodities alone, so that another name of the same produce is no way around them.
  */
 import { and, eq, inArray, notInArray, sql, sum, type SQL } from 'drizzle-orm';
+import { lockName } from '../../db/advisoryLock.ts';
 import type { Db, Tx } from '../../db/connection.ts';
 import { isAmong } from '../../db/conditions.ts';
 import { countRows, listRows, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
@@ -28,7 +29,7 @@ function commodityKeyOf(commodityType: string): string {
 
 /** Orders the deposits of a warehouse, and changes of its caps, until the transaction ends. */
 export async function lockWarehouse(tx: Tx, warehouseId: string): Promise<void> {
-  await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`receipt:${warehouseId}`}, 0))`);
+  await lockName(tx, `receipt:${warehouseId}`);
 }
 
 /**

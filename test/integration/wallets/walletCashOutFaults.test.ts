@@ -4,7 +4,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Tx } from '../../../src/db/connection.ts';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { holderActs, offRampSessions, submissions } from '../../../src/db/tables/index.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
@@ -26,6 +27,7 @@ import {
   type EmbeddedWallets,
 } from '../../support/wallets/embeddedWallets.ts';
 import { changePastRules } from '../../support/database/database.ts';
+import { hasLockWait } from '../../support/database/lockWaits.ts';
 import type { FaultPlan } from '../../support/faults/faultyNetwork.ts';
 import { depositInputOf, letSigningTimePass, prepareDeposit } from '../../support/wallets/walletCashOuts.ts';
 import {
@@ -165,6 +167,22 @@ describe('a signed deposit', () => {
     await sendPastUs(world, holder, act);
     await submitSigned(platform.dependencies, act, signed);
     expect(await reaches(platform, session.id, 'REFUNDED')).toMatchObject({ resolution: 'REFUND' });
+  });
+
+  it('is prepared once for two requests at once', async () => {
+    const { dependencies } = platform;
+    const input = depositInputOf(receipt, holder, { tokenAmount: 1n });
+    const first: unknown[] = [];
+    const overtaken: typeof dependencies.network = {
+      ...dependencies.network,
+      async prepareForHolder(...asked) {
+        if (first.length === 0)
+          first.push((await prepareCashOutDeposit(dependencies, farmer, input)).act?.id);
+        return dependencies.network.prepareForHolder(...asked);
+      },
+    };
+    const second = await prepareCashOutDeposit({ ...dependencies, network: overtaken }, farmer, input);
+    expect([second.act?.id]).toEqual(first);
   });
 
   it('of two for one session lands once, and the other is not even sent', async () => {
@@ -411,6 +429,34 @@ describe('a session that waits for a signature', () => {
       code: 'CONFLICT',
       details: { field: 'input.holderAddress' },
     });
+  });
+
+  it('is one of twenty also of those that are asked for at once, of other receipts', async () => {
+    const collector = createEmbeddedHolder();
+    const receipts: TokenizedReceipt[] = [];
+    for (let i = 0; i < 4; i++)
+      receipts.push(await activeReceipt(platform, { farmerAddress: collector.address }));
+    const { dependencies } = platform;
+    const { db } = dependencies;
+    const ask = (of: TokenizedReceipt, deps = dependencies) =>
+      prepareCashOutDeposit(deps, farmer, depositInputOf(of, collector, { tokenAmount: 1n }));
+    for (let i = 0; i < 19; i++) await ask(receipts[0] ?? receipt);
+    let uncommitted = 0;
+    /** Until all have counted, or one waits for another. */
+    const together = vi.waitUntil(
+      async () => uncommitted === 4 || (await hasLockWait(world.database.handle)),
+    );
+    const slow: typeof db = Object.assign(Object.create(db), {
+      transaction: async <T>(work: (tx: Tx) => Promise<T>) =>
+        db.transaction(async (tx) => {
+          const done = await work(tx);
+          uncommitted++;
+          await together;
+          return done;
+        }),
+    });
+    const atOnce = await Promise.allSettled(receipts.map((of) => ask(of, { ...dependencies, db: slow })));
+    expect(atOnce.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
   it('is looked at for a late deposit at ever longer intervals, for a year', () => {

@@ -17,6 +17,8 @@ import { createApiKeyVerifier } from '../../../src/identity/apiKeys.ts';
 import { signBody } from '../../../src/lib/signature.ts';
 import { createNightlyExpiry, latestNight } from '../../../src/jobs/nightlyExpiry.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
+import { createDeposit } from '../../../src/resolvers/warehouse/createDeposit.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import { lockOffRampSession, recordStatus } from '../../../src/resolvers/warehouse/offRamp/offRampMoves.ts';
 import { createApiKey } from '../../../src/resolvers/access/createApiKey.ts';
@@ -38,6 +40,7 @@ import { depositInputOf, prepareDeposit } from '../../support/wallets/walletCash
 import {
   activeReceipt,
   cashOutInput,
+  depositInput,
   decideSession,
   depositedCashOut,
   farmer,
@@ -117,6 +120,19 @@ describe.each(both)('an instance whose clock is %s', (_name, skewed) => {
     await others.stop();
     expect(await session(begun.id)).toMatchObject({ refusalMessage: null });
     await reaches(right, begun.id, 'AWAITING_PAYOUT');
+  });
+
+  it('dates a deposit by the database while the network can’t be asked', async () => {
+    const status = async () => Promise.reject(new NetworkUnavailable('away'));
+    const { dependencies } = skewed();
+    const { depositDate } = await createDeposit(
+      { ...dependencies, network: { ...network, status } },
+      'warehouse-1',
+      depositInput(right),
+      'KE',
+    );
+    const dated = new Date(Number(depositDate) * 1000);
+    expect(Math.abs(await msFromNow(dated))).toBeLessThan(MINUTE_MS);
   });
 
   it('quotes until a quarter of an hour from now', async () => {

@@ -3,6 +3,7 @@
  * stored with its frozen quote and our reference, before the provider is asked for anything.
  */
 import { and, eq, inArray, sql } from 'drizzle-orm';
+import { lockName } from '../../../db/advisoryLock.ts';
 import type { Tx } from '../../../db/connection.ts';
 import { readDatabaseTime } from '../../../db/databaseTime.ts';
 import { offRampSessions, receipts } from '../../../db/tables/index.ts';
@@ -172,6 +173,8 @@ async function requireLeft(
 }
 
 async function requireFewUnsigned(tx: Tx, holder: Address): Promise<void> {
+  // Sessions of other receipts are counted, too, and those don't lock this one.
+  await lockName(tx, `unsigned:${holder}`);
   const unsigned = await tx.$count(
     offRampSessions,
     and(

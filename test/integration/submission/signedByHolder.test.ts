@@ -1,0 +1,74 @@
+/**
+ * What holders sign, committed by two requests at once, or while what was signed before is found dead. No worker runs.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Tx } from '../../../src/db/connection.ts';
+import type { HolderCall, PreparedTransaction } from '../../../src/ledger/network/port.ts';
+import { findOpenAttempts } from '../../../src/ledger/submission/attempts.ts';
+import { addReplacement, enqueueSigned } from '../../../src/ledger/submission/signedByHolder.ts';
+import { createStepStore } from '../../../src/ledger/submission/stepStore.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { submissions } from '../../../src/db/tables/index.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { hasLockWait } from '../../support/database/lockWaits.ts';
+import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+
+const call: HolderCall = { kind: 'retire', tokenAddress: 'T', amount: 1n, beneficiary: 'b', note: '' };
+const deps = { clock: systemClock, ids: { next: () => randomUUID() } };
+let database: TestDatabase;
+let platform: Platform;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
+});
+afterAll(async () => {
+  await platform.stop();
+  await database.drop();
+});
+
+const signed = (source: string): PreparedTransaction => ({
+  hash: `0x${randomBytes(32).toString('hex')}`,
+  signedBytes: randomBytes(8),
+  source,
+  sequence: 5n,
+  validUntil: null,
+  preparedAtLedger: 1n,
+});
+/** Short of the time after which PostgreSQL ends the transaction that holds the lock. */
+const awaitLockWait = () => expect.poll(() => hasLockWait(database.handle), { timeout: 5_000 }).toBe(true);
+const enqueue = (tx: Tx, transaction: PreparedTransaction) =>
+  enqueueSigned(tx, deps, { targetType: 'HOLDER_ACT', targetId: randomUUID(), call }, transaction);
+
+it('in one slot is taken once, and the other one is told so', async () => {
+  const { db } = database.handle;
+  let second: Promise<unknown> = Promise.resolve();
+  await db.transaction(async (tx) => {
+    await enqueue(tx, signed('W1'));
+    second = db.transaction((other) => enqueue(other, signed('W1')));
+    second.catch(() => {});
+    await awaitLockWait();
+  });
+  await expect(second).rejects.toMatchObject({ code: 'CONFLICT' });
+});
+
+it('is replaced before it is found dead, or not at all', async () => {
+  const { db } = database.handle;
+  const { submission: dependencies } = platform.dependencies;
+  const store = createStepStore(dependencies);
+  const id = await db.transaction((tx) => enqueue(tx, signed('W2')));
+  const [submission] = (await db.select().from(submissions)).filter((row) => row.id === id);
+  if (!submission) throw new Error('the submission has vanished');
+  const open = await findOpenAttempts(db, id);
+  let ended: Promise<void> = Promise.resolve();
+  await db.transaction(async (tx) => {
+    await tx.select().from(submissions).for('update');
+    ended = store.endAttempts(submission, open, { status: 'dead', proof: 'its time is over' });
+    await awaitLockWait();
+    await addReplacement(tx, deps, id, signed('W2'));
+  });
+  await ended;
+  expect(await findOpenAttempts(db, id)).toHaveLength(1);
+});
