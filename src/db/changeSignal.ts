@@ -22,7 +22,7 @@ export interface ChangeSignal {
 /** NOTIFY payloads are limited to 8000 bytes: this many ids of 36 characters fit with room. */
 const MAX_KEYS_PER_NOTIFY = 150;
 /**
- * With more keys than this in one window, one notification without keys is sent: every waiter then reads its table.
+ * With more keys than this for one notification, it is sent without keys: every waiter then reads its table.
  */
 const MAX_PENDING_KEYS = 1500;
 const EVERYTHING = '*';
@@ -36,32 +36,20 @@ export async function openChangeSignal(
   channel: string,
   options: { senderId: string; coalesceMs?: number; onError: (error: unknown) => void },
 ): Promise<ChangeSignal> {
-  const { senderId, coalesceMs = 10 } = options;
+  const { senderId } = options;
   const waiters = createWaiters();
   const listeners = new Set<(key: string | null) => void>();
-  let pending = new Set<string>();
-  let timer: NodeJS.Timeout | null = null;
-  let sending: Promise<void> = Promise.resolve();
+  const outbox = createOutbox(async (keys) => {
+    for (let i = 0; i < keys.length; i += MAX_KEYS_PER_NOTIFY) {
+      const payload = [senderId, ...keys.slice(i, i + MAX_KEYS_PER_NOTIFY)].join(',');
+      await handle.sql`SELECT pg_notify(${channel}, ${payload})`;
+    }
+  }, options);
   let closed = false;
 
   function wake(key: string | null): void {
     waiters.wake(key);
     for (const listener of listeners) listener(key);
-  }
-
-  async function send(keys: string[]): Promise<void> {
-    for (let i = 0; i < keys.length; i += MAX_KEYS_PER_NOTIFY) {
-      const payload = [senderId, ...keys.slice(i, i + MAX_KEYS_PER_NOTIFY)].join(',');
-      await handle.sql`SELECT pg_notify(${channel}, ${payload})`;
-    }
-  }
-
-  function flush(): void {
-    timer = null;
-    const keys = pending.size > MAX_PENDING_KEYS ? [EVERYTHING] : [...pending];
-    pending = new Set();
-    // One send at a time: a slow database must not pile up notifications.
-    sending = sending.then(() => send(keys)).catch(options.onError);
   }
 
   const unlisten = await handle.listen(
@@ -79,8 +67,7 @@ export async function openChangeSignal(
     notify(key) {
       if (closed) return;
       wake(key);
-      pending.add(key);
-      timer ??= setTimeout(flush, coalesceMs);
+      outbox.add(key);
     },
     waitFor: waiters.waitFor,
     onNotify(listener) {
@@ -90,14 +77,46 @@ export async function openChangeSignal(
     endWaits: waiters.end,
     hasEndedWaits: waiters.hasEnded,
     async close() {
-      if (timer) {
-        clearTimeout(timer);
-        flush();
-      }
       closed = true;
-      await sending;
+      await outbox.empty();
       await unlisten();
       wake(null);
+    },
+  };
+}
+
+/** One send at a time. What comes meanwhile goes together after it, or a slow database would pile up notifications. */
+function createOutbox(
+  send: (keys: string[]) => Promise<void>,
+  { coalesceMs = 10, onError }: { coalesceMs?: number; onError: (error: unknown) => void },
+) {
+  let pending = new Set<string>();
+  let timer: NodeJS.Timeout | null = null;
+  let sending: Promise<void> | null = null;
+
+  async function sendPending(): Promise<void> {
+    while (pending.size > 0) {
+      const keys = pending.size > MAX_PENDING_KEYS ? [EVERYTHING] : [...pending];
+      pending = new Set();
+      await send(keys).catch(onError);
+    }
+  }
+
+  function flush(): void {
+    timer = null;
+    sending ??= sendPending().finally(() => (sending = null));
+  }
+
+  return {
+    add(key: string): void {
+      if (pending.size <= MAX_PENDING_KEYS) pending.add(key);
+      timer ??= setTimeout(flush, coalesceMs);
+    },
+    /** Resolves when all has been sent. */
+    async empty(): Promise<void> {
+      if (timer) clearTimeout(timer);
+      flush();
+      await sending;
     },
   };
 }
