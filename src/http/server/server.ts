@@ -76,7 +76,10 @@ interface HttpServer {
 function problemOfHost(request: IncomingMessage): string | null {
   // A proxy may decide by one of them, and what stands behind it by the other.
   if (countHosts(request) > 1) return 'There is more than one Host header: send one.';
-  const { host = '' } = request.headers;
+  const { host } = request.headers;
+  // HTTP/1.0 has none.
+  if (host === undefined && request.httpVersion !== '1.1') return null;
+  if (host === undefined) return 'There is no Host header: send the host and port of this server.';
   // The address of the request is made of it, and the making throws.
   if (host === '' || URL.canParse(`http://${host}`)) return null;
   return `The Host header is no host and port: ${JSON.stringify(host.slice(0, 100))}. Send those of this server.`;
@@ -184,7 +187,11 @@ function createLimitedServer(timeouts: RequestTimeouts, limits: Limits) {
     headersTimeout: timeouts.headersMs,
     connectionsCheckingInterval: timeouts.checkMs,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    // What Node answers by itself counts as no request: thousands in one packet, without a limit. See problemOfHost.
+    requireHostHeader: false,
   });
+  // The same of an expectation but 100-continue, which a server may ignore (RFC 9110, 10.1.1).
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   limitConnections(server, limits);
   ignoreOtherUpgrades(server);
   return { server, unanswered: limitPipelining(server, limits) };

@@ -222,6 +222,7 @@ describe('an offer of another protocol', () => {
 
 describe.each([
   ['two Host headers, of which a proxy may have believed the other', 'Host: one\r\nHost: two'],
+  ['no Host header', 'Accept: */*'],
   ['a Host header that is no host', 'Host: a:99999'],
 ])('%s', (_what, hosts) => {
   it.each([

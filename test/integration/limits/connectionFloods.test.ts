@@ -132,15 +132,45 @@ describe('connections', () => {
     expect(await statusFrom('127.0.0.1', api)).toBe(200);
   });
 
-  it('that send requests without waiting for answers are ended, and what they sent is not read', async () => {
-    let requests = 0;
-    const { port, api, load } = await serve({}, { newRequestId: () => String((requests += 1)) });
-    const { socket, closed } = await open(port);
-    socket.write(ONE.repeat(1_000));
-    await closed;
-    await expect.poll(() => load().unfinishedRequests).toBe(0);
-    expect(requests).toBe(16);
-    expect(await statusFrom('127.0.0.1', api)).toBe(200);
+  it.each([
+    ['requests', ONE, '200'],
+    [
+      'requests with an expectation that no server meets',
+      ONE.replace('host: x', 'host: x\r\nexpect: x'),
+      '200',
+    ],
+    ['requests without a Host header', ONE.replace('host: x\r\n', ''), '400'],
+  ])(
+    'that send %s without waiting for answers are ended, and what they sent is not read',
+    async (_what, one, status) => {
+      let requests = 0;
+      const { port, api, load } = await serve({}, { newRequestId: () => String((requests += 1)) });
+      const { socket, closed } = await open(port);
+      let text = '';
+      socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      socket.write(one);
+      await expect.poll(() => text).toContain(`HTTP/1.1 ${status} `);
+      socket.write(one.repeat(1_000));
+      await closed;
+      await expect.poll(() => load().unfinishedRequests).toBe(0);
+      expect(requests).toBe(17);
+      expect(text.split('HTTP/1.1 ').length - 1).toBeLessThanOrEqual(18);
+      expect(await statusFrom('127.0.0.1', api)).toBe(200);
+    },
+  );
+
+  it('of clients that ask before they send a body are told to go on', async () => {
+    const { port } = await serve({});
+    const { socket } = await open(port);
+    let text = '';
+    socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    const body = '{"query":"{ hello }"}';
+    const headers = ['host: x', 'content-type: application/json', `content-length: ${body.length}`];
+    socket.write(`POST /graphql HTTP/1.1\r\n${headers.join('\r\n')}\r\nexpect: 100-continue\r\n\r\n`);
+    await expect.poll(() => text).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+    socket.write(body);
+    await expect.poll(() => text).toContain('{"data":{"hello":"world"}');
+    socket.destroy();
   });
 
   it('of an address that does so again and again are closed for a while, others are served', async () => {
