@@ -18,16 +18,18 @@ const MAX_UNANSWERED = 16;
  */
 const EXCESSES = { capacity: 20, perSecond: 1 };
 
-/**
- * @param limits its connections are an address's own only where no proxy is in front
- * @returns the answers that are awaited now
- */
-export function limitPipelining(
-  server: Server,
-  limits: Pick<Limits, 'trustedProxyHops'>,
-): () => ServerResponse[] {
+export interface AwaitedAnswers {
+  /** Those of now. */
+  list(): ServerResponse[];
+  /** From now on, the last answer on each connection says that it is the last: what its client sent after it would be lost. */
+  endConnections(): void;
+}
+
+/** @param limits its connections are an address's own only where no proxy is in front */
+export function limitPipelining(server: Server, limits: Pick<Limits, 'trustedProxyHops'>): AwaitedAnswers {
   // Arrays, since a Set for each connection would keep each request's memory for long (fairQueue.ts).
   const unanswered = new Map<Socket, ServerResponse[]>();
+  let isEnding = false;
   const excesses = createTokenBuckets(EXCESSES, () => performance.now());
   server.on('connection', (socket) => {
     const address = addressKey(socket.remoteAddress ?? 'unknown');
@@ -52,10 +54,25 @@ export function limitPipelining(
   server.on('request', ({ socket }, response) => {
     const responses = unanswered.get(socket);
     if (responses === undefined) return;
+    if (isEnding) {
+      keepAliveAfter(responses.at(-1), true);
+      keepAliveAfter(response, false);
+    }
     responses.push(response);
     response.once('close', () => responses.splice(responses.indexOf(response), 1));
   });
-  return () => [...unanswered.values()].flat();
+  return {
+    list: () => [...unanswered.values()].flat(),
+    endConnections() {
+      isEnding = true;
+      for (const responses of unanswered.values()) keepAliveAfter(responses.at(-1), false);
+    },
+  };
+}
+
+/** What the head of the answer says, and what Node then does; without effect once the head is sent. */
+function keepAliveAfter(response: ServerResponse | undefined, isKept: boolean): void {
+  if (response !== undefined) response.shouldKeepAlive = isKept;
 }
 
 /**

@@ -67,7 +67,7 @@ interface Load {
 interface HttpServer {
   /** Resolves with the port in use. @throws EADDRINUSE and the like */
   listen(port: number, host: string): Promise<number>;
-  /** Refuses new connections, closes websockets, waits up to `graceMs` for running answers, then closes everything. */
+  /** Refuses new connections, closes websockets, waits up to `graceMs` for all answers, then closes everything. */
   close(graceMs: number): Promise<void>;
   load(): Load;
 }
@@ -107,7 +107,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     maxWaiting: limits.maxConnections,
     waitMs: TURN_WAIT_MS,
   });
-  const { server, unanswered } = createLimitedServer(timeouts, limits);
+  const { server, awaited } = createLimitedServer(timeouts, limits);
   const stopSweep = endStalledSockets(server, options.socketStallMs);
   let isClosing = false;
 
@@ -116,8 +116,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     const address = addressKey(remoteAddress);
     const finish = unfinished.open(address);
     if (finish !== null) response.on('close', finish);
-    const headers = isClosing ? [...COMMON_HEADERS, 'connection', 'close'] : COMMON_HEADERS;
-    const about = { requestId: options.newRequestId(), remoteAddress, headers };
+    const about = { requestId: options.newRequestId(), remoteAddress };
     const exchange = exchangeOf(request, response, about, compressAnswer);
     const refuse = (error: DomainError) => {
       exchange.prepare();
@@ -143,10 +142,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   return {
     listen: (port, host) => listen(server, port, host),
     close: async (graceMs) => {
+      const closeAt = performance.now() + graceMs;
       isClosing = true;
-      await closeServer(server, () =>
-        Promise.all([websockets.close(graceMs), awaitAnswers(unanswered(), graceMs)]),
-      );
+      awaited.endConnections();
+      await closeServer(server, async () => {
+        await websockets.close(graceMs);
+        await awaitAnswers(awaited.list, closeAt);
+      });
       stopSweep();
     },
     load: () => ({
@@ -160,12 +162,12 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 function exchangeOf(
   request: IncomingMessage,
   response: ServerResponse,
-  about: Pick<Exchange, 'requestId' | 'remoteAddress' | 'headers'>,
+  about: Pick<Exchange, 'requestId' | 'remoteAddress'>,
   compressAnswer: (request: IncomingMessage, response: ServerResponse) => void,
 ): Exchange {
   const { requestId, remoteAddress } = about;
   // Never the client's: two requests could have one, and a log that is searched by it could be misled.
-  const headers = ['x-request-id', requestId, ...about.headers];
+  const headers = ['x-request-id', requestId, ...COMMON_HEADERS];
   return {
     request,
     response,
@@ -194,7 +196,7 @@ function createLimitedServer(timeouts: RequestTimeouts, limits: Limits) {
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   limitConnections(server, limits);
   ignoreOtherUpgrades(server);
-  return { server, unanswered: limitPipelining(server, limits) };
+  return { server, awaited: limitPipelining(server, limits) };
 }
 
 function listen(server: Server, port: number, host: string): Promise<number> {
@@ -218,13 +220,21 @@ async function closeServer(server: Server, awaitOpen: () => Promise<unknown>): P
 
 const STREAM_TYPES = /^(text\/event-stream|multipart\/mixed)/;
 
-/** Streams do not end by themselves: their clients reconnect and resume from their cursor. */
-async function awaitAnswers(running: readonly ServerResponse[], graceMs: number): Promise<void> {
-  const answers = running.filter(
-    (response) => !STREAM_TYPES.test(String(response.getHeader('content-type'))),
-  );
-  const closed = answers.map((answer) => new Promise((resolve) => answer.once('close', resolve)));
-  await waitAtMost(graceMs, Promise.all(closed));
+/**
+ * Until nothing is awaited, also of what came meanwhile, or it is `closeAt`. Streams do not end by themselves: their clients
+ * reconnect and resume from their cursor.
+ */
+async function awaitAnswers(awaited: () => readonly ServerResponse[], closeAt: number): Promise<void> {
+  let leftMs = closeAt - performance.now();
+  while (leftMs > 0) {
+    const answers = awaited().filter(
+      (response) => !STREAM_TYPES.test(String(response.getHeader('content-type'))),
+    );
+    if (answers.length === 0) return;
+    const closed = answers.map((answer) => new Promise((resolve) => answer.once('close', resolve)));
+    await waitAtMost(leftMs, Promise.all(closed));
+    leftMs = closeAt - performance.now();
+  }
 }
 
 /** The status line for a refused upgrade, or null. */
