@@ -145,6 +145,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     multipart: false,
     graphiql: false,
     landingPage: false,
+    // yoga answers what ends with it before any limit: no address has a space.
+    healthCheckEndpoint: ' ',
     // The server limits bodies before this point, and the error table logs errors.
     maxRequestBodySize: false,
     logging: false,

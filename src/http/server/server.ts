@@ -72,6 +72,9 @@ interface HttpServer {
   load(): Load;
 }
 
+/** What would make a part of the Host header the user, path, query or fragment of the request's address. */
+const MORE_THAN_HOST = /[@/\\?#]/;
+
 /** What is wrong with the Host header: null, or what to do. */
 function problemOfHost(request: IncomingMessage): string | null {
   // A proxy may decide by one of them, and what stands behind it by the other.
@@ -81,7 +84,7 @@ function problemOfHost(request: IncomingMessage): string | null {
   if (host === undefined && request.httpVersion !== '1.1') return null;
   if (host === undefined) return 'There is no Host header: send the host and port of this server.';
   // The address of the request is made of it, and the making throws.
-  if (host === '' || URL.canParse(`http://${host}`)) return null;
+  if (host === '' || (!MORE_THAN_HOST.test(host) && URL.canParse(`http://${host}`))) return null;
   return `The Host header is no host and port: ${JSON.stringify(host.slice(0, 100))}. Send those of this server.`;
 }
 

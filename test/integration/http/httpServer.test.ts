@@ -224,6 +224,11 @@ describe.each([
   ['two Host headers, of which a proxy may have believed the other', 'Host: one\r\nHost: two'],
   ['no Host header', 'Accept: */*'],
   ['a Host header that is no host', 'Host: a:99999'],
+  ['a Host header with a path', 'Host: x/y'],
+  ['a Host header with a path behind a backslash', String.raw`Host: x\y`],
+  ['a Host header with a query', 'Host: x?y'],
+  ['a Host header with a fragment', 'Host: x#y'],
+  ['a Host header with a user', 'Host: x@y'],
 ])('%s', (_what, hosts) => {
   it.each([
     ['a request', '/graphql?query=%7Bhello%7D', 'Connection: close'],

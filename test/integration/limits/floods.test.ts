@@ -247,6 +247,7 @@ describe('requests', () => {
     ['for what is not there', 'GET', '/nowhere'],
     ['of a wrong method to a hook', 'GET', '/api/hooks/retirements'],
     ['of a wrong method to the metrics', 'POST', '/metrics'],
+    ['that end like a health probe of yoga', 'GET', '/graphql?/health'],
   ])('%s count, but health probes do not', async (_what, method, path) => {
     const metrics = { access: 'private', contentType: 'text/plain', read: async () => '' } as const;
     const { url } = await serve(rates({ addressPerMinute: 2 }), { metrics });
