@@ -10,7 +10,19 @@ import { Readable } from 'node:stream';
  */
 const MAX_DROPPED_BYTES = 1024 * 1024;
 
-/** @returns null when the body is larger than `maxBytes`. @throws when the client goes away before its end */
+class ClientGone extends Error {
+  override readonly name = 'ClientGone';
+}
+
+/**
+ * The client disconnected: not a defect, and no answer is needed. The request may have come completely, and not have been read,
+ * since it waited for its turn.
+ */
+export function hasLeft(request: IncomingMessage, error: unknown): boolean {
+  return error instanceof ClientGone || (request.destroyed && !request.complete);
+}
+
+/** @returns null when the body is larger than `maxBytes`. @throws ClientGone when the client goes away before its end */
 export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | null> {
   const declaredBytes = Number(request.headers['content-length'] ?? 0);
   if (declaredBytes > maxBytes + MAX_DROPPED_BYTES) return Promise.resolve(null);
@@ -28,7 +40,7 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Bu
     };
     const leave = () => {
       // Also after the end of a body.
-      if (!request.readableEnded) reject(new Error('the client went away before the end of the body'));
+      if (!request.readableEnded) reject(new ClientGone('the client went away before the end of the body'));
     };
     if (request.destroyed) return leave();
     request.on('data', add).on('error', reject).on('close', leave);

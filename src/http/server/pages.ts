@@ -11,7 +11,7 @@ import { DomainError, ERROR_CODES } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { addressKey } from '../../limits/addressKey.ts';
 import { pauseInLongTurn } from '../../lib/longTurns.ts';
-import { readBody } from '../../lib/readBody.ts';
+import { hasLeft, readBody } from '../../lib/readBody.ts';
 import { causeOf, toClientError } from '../graphql/errors.ts';
 import { newContext } from '../graphql/transportContext.ts';
 import type { Pipeline } from '../graphql/yoga.ts';
@@ -105,8 +105,7 @@ export async function answerPage(
       giveBack();
     }
   } catch (error) {
-    // The client disconnected: not a defect, and no answer is needed.
-    if (request.destroyed && !request.complete) return;
+    if (hasLeft(request, error)) return;
     if (error instanceof DomainError && error.code === 'RATE_LIMITED') return refuseBriefly(exchange, error);
     const unavailable = databaseUnavailable(error);
     if (!(error instanceof DomainError)) {

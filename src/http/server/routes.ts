@@ -28,7 +28,7 @@ import { answerHook } from './hooks.ts';
 import { answerLogFile, LOGS_PATH, type ReadLogFile } from './logFiles.ts';
 import { answerMetrics, type MetricsPage } from './metricsPage.ts';
 import { answerPage, createPagePlaces, type PublicPages } from './pages.ts';
-import { giveBody, readBody } from '../../lib/readBody.ts';
+import { giveBody, hasLeft, readBody } from '../../lib/readBody.ts';
 import type { DirectExchange } from '../graphql/directPost.ts';
 import { causeOf } from '../graphql/errors.ts';
 import { newContext } from '../graphql/transportContext.ts';
@@ -218,8 +218,7 @@ async function answerNotFound({ response }: Exchange): Promise<void> {
 
 function answerFailure(exchange: Exchange, error: unknown, log: RouteOptions['log']): void {
   const { request, response, requestId } = exchange;
-  // The client disconnected: not a defect, and no answer is needed.
-  if (request.destroyed && !request.complete) return;
+  if (hasLeft(request, error)) return;
   if (!response.headersSent && !response.hasHeader('x-request-id')) exchange.prepare();
   const unavailable = databaseUnavailable(error);
   const refusal = error instanceof DomainError ? error : unavailable;

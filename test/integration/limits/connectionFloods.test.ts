@@ -5,10 +5,12 @@
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
+import { silentLog } from '../../../devnet/platform.ts';
 import type { PublicPages } from '../../../src/http/server/pages.ts';
+import { createRateLimits } from '../../../src/limits/rateLimits.ts';
 import { askOver, codesOf } from '../../support/http/askOver.ts';
 import { serveWith as serve, statusFrom } from '../../support/http/flooded.ts';
-import { until } from '../../support/http/httpServer.ts';
+import { testLimits, until } from '../../support/http/httpServer.ts';
 
 describe('connections', () => {
   const open = (port: number, localAddress = '127.0.0.1') =>
@@ -131,6 +133,27 @@ describe('connections', () => {
     await expect.poll(() => load().unfinishedRequests).toBe(0);
     expect(await statusFrom('127.0.0.1', api)).toBe(200);
   });
+
+  it.each(['/graphql', '/graphql?', '/api/hooks/retirements', '/verify'])(
+    'that are lost while their requests to %s wait are no failures',
+    async (path) => {
+      let goOn = () => {};
+      const rested = new Promise<void>((resolve) => (goOn = resolve));
+      const pace = { charge: () => undefined, awaitTurn: () => rested };
+      const rateLimits = createRateLimits(testLimits().rates, null, silentLog, { pace });
+      const { port, load, log } = await serve({}, { pages, rateLimits });
+      const { socket, closed } = await open(port);
+      const headers = 'host: x\r\ncontent-type: application/json\r\ncontent-length: 2';
+      socket.write(`POST ${path} HTTP/1.1\r\n${headers}\r\n\r\n{}`);
+      await until(() => load().unfinishedRequests === 1);
+      socket.resetAndDestroy();
+      await closed;
+      await until(() => load().unfinishedRequests === 0);
+      goOn();
+      for (let turns = 0; turns < 10; turns += 1) await new Promise(setImmediate);
+      expect(log).toEqual([]);
+    },
+  );
 
   it.each([
     ['requests', ONE, '200'],
