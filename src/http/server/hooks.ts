@@ -9,6 +9,7 @@ import type { Logger } from '../../lib/logger.ts';
 import { readBody } from '../../lib/readBody.ts';
 import { waitAtMost } from '../../lib/within.ts';
 import type { Gate } from './gate.ts';
+import { pathOf } from './requestTarget.ts';
 
 /** Fits a hundred retirements, as many as the embedded indexer sends at once; it splits what is longer. */
 const MAX_HOOK_BYTES = 256 * 1024;
@@ -47,7 +48,7 @@ export async function answerHook(
   { gate, refused, observe, log }: HookServices,
 ): Promise<void> {
   const { remoteAddress } = about;
-  const path = request.url ?? '';
+  const path = pathOf(request);
   const refuse = (reason: string) => {
     observe('refused');
     refused.count({ path, remoteAddress, reason });

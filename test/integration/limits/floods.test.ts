@@ -64,6 +64,19 @@ describe('refused deliveries', () => {
     // Its requests are another matter.
     expect((await askOver('http', server.api, HELLO)).errors).toEqual([]);
   });
+
+  it('are logged without the queries of their addresses, which may hold a secret', async () => {
+    const refuse = async () => 'unverified';
+    const server = await serve({}, { hooks: { retirements: refuse, payoutSettled: refuse } });
+    for (let i = 0; i < 3; i++) {
+      const path = `/api/hooks/retirements?secret=${i}${'x'.repeat(10_000)}`;
+      await fetch(server.url + path, { method: 'POST', body: '{}' });
+    }
+    await expect
+      .poll(() => server.log.reduce((sum, { fields }) => sum + Number(fields['count'] ?? 0), 0))
+      .toBe(3);
+    for (const { fields } of server.log) expect(fields['path']).toEqual(['/api/hooks/retirements']);
+  });
 });
 
 describe('pages', () => {
