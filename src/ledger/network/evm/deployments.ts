@@ -4,7 +4,7 @@
  */
 import { decodeEventLog, encodeEventTopics, pad } from 'viem';
 import type { Address, Hex } from 'viem';
-import type { Hash32 } from '../port.ts';
+import { NetworkUnavailable, type Hash32 } from '../port.ts';
 import { normalizeAddress } from './addresses.ts';
 import { TEMPLATE_NUMBERS, factoryAbi, settlementFactoryAbi } from './contracts.ts';
 import type { ContractAddresses } from './contracts.ts';
@@ -46,13 +46,10 @@ export function createDeployments(options: Options): Deployments {
 
   return {
     async ownTokenOf(assetIdHash, pin) {
-      await own.catchUp(pin);
-      const known = own.byAsset(assetIdHash);
-      if (known && !(await isStillThere(rpc, known.block))) {
-        own.startAgain();
-        await own.catchUp(pin);
-      }
-      return own.byAsset(assetIdHash) ?? null;
+      const known = (await own.readUpTo(pin)).get(assetIdHash);
+      if (!known || (await isStillThere(rpc, known.block))) return known ?? null;
+      own.startAgain();
+      return (await own.readUpTo(pin)).get(assetIdHash) ?? null;
     },
     treasuryOf,
   };
@@ -94,37 +91,37 @@ const TEMPLATES: readonly number[] = Object.values(TEMPLATE_NUMBERS);
 
 /** Bounded by what custody paid to deploy. */
 function followOwnTokens({ contracts, custodyAddress, firstBlock }: Options, search: LogSearch) {
-  let readUpTo = firstBlock - 1n;
-  const byAsset = new Map<Hash32, SeenToken>();
+  const nothing = () => ({ upTo: firstBlock - 1n, byAsset: new Map<Hash32, SeenToken>() });
+  let seen = nothing();
   const [signature] = encodeEventTopics({ abi: factoryAbi, eventName: 'TokenDeployed' });
   const topics: (Hex | null)[] = [signature, null, null, pad(custodyAddress)];
 
-  function keep(token: SeenToken): void {
+  function keep({ byAsset }: typeof seen, token: SeenToken): void {
     const first = byAsset.get(token.assetIdHash);
     // After a reorganisation the same token may be in another block.
     if (!first || first.tokenAddress === token.tokenAddress) byAsset.set(token.assetIdHash, token);
   }
 
-  async function catchUp(pin: Pin): Promise<void> {
-    const filter = { address: contracts.factory, topics };
-    await search(
-      filter,
-      { from: nextToRead(readUpTo, firstBlock), to: pin.final.number },
-      {
-        onRead: (logs, upTo) => {
-          for (const token of logs.flatMap(readTokenDeployed)) keep(token);
-          if (upTo > readUpTo) readUpTo = upTo;
-        },
-      },
-    );
-  }
-
   return {
-    catchUp,
-    byAsset: (assetIdHash: Hash32) => byAsset.get(assetIdHash),
+    /** @returns all that custody deployed up to there, by asset */
+    async readUpTo(pin: Pin): Promise<ReadonlyMap<Hash32, SeenToken>> {
+      // What another call begins again meanwhile does not get the end of this reading, without what was before it.
+      const mine = seen;
+      const filter = { address: contracts.factory, topics };
+      await search(
+        filter,
+        { from: nextToRead(mine.upTo, firstBlock), to: pin.final.number },
+        {
+          onRead: (logs, upTo) => {
+            for (const token of logs.flatMap(readTokenDeployed)) keep(mine, token);
+            if (upTo > mine.upTo) mine.upTo = upTo;
+          },
+        },
+      );
+      return mine.byAsset;
+    },
     startAgain() {
-      readUpTo = firstBlock - 1n;
-      byAsset.clear();
+      seen = nothing();
     },
   };
 }
@@ -132,8 +129,11 @@ function followOwnTokens({ contracts, custodyAddress, firstBlock }: Options, sea
 type Seen = Pick<Block, 'number' | 'hash'>;
 type SeenToken = DeployedToken & { block: Seen };
 
+/** @throws NetworkUnavailable when the node is behind: that is no sign that the block is gone */
 async function isStillThere(rpc: JsonRpc, seen: Seen): Promise<boolean> {
-  return (await rpc.ask(ask.block(seen.number)))?.hash === seen.hash;
+  const block = await rpc.ask(ask.block(seen.number));
+  if (block === null) throw new NetworkUnavailable(`The node has no block ${seen.number} yet`);
+  return block.hash === seen.hash;
 }
 
 function readTokenDeployed(log: Log): SeenToken[] {

@@ -1,10 +1,14 @@
 /**
- * Where the settlement contract does not show its treasury, the factory's event names it, however far back that is.
+ * What the factories' events say: custody's own tokens, and, where the settlement contract does not show its treasury, that.
  */
 import { encodeAbiParameters, encodeEventTopics, getAddress } from 'viem';
 import type { Hex } from 'viem';
 import { expect, it } from 'vitest';
-import { settlementFactoryAbi } from '../../../../../src/ledger/network/evm/contracts.ts';
+import {
+  factoryAbi,
+  settlementFactoryAbi,
+  TEMPLATE_NUMBERS,
+} from '../../../../../src/ledger/network/evm/contracts.ts';
 import { createDeployments } from '../../../../../src/ledger/network/evm/deployments.ts';
 import type { Pin } from '../../../../../src/ledger/network/evm/finality.ts';
 import { RpcError } from '../../../../../src/ledger/network/evm/jsonRpc.ts';
@@ -44,18 +48,76 @@ function answer(block: number, { method, params, read }: Question<unknown>): Ans
 
 const pinAt = (number: bigint) => ({ final: { number } }) as Pin;
 
-it('is found in the end, when the search takes more questions than one may have', async () => {
-  const deployments = createDeployments({
-    rpc: {
-      askTogether: async (all: Question<unknown>[]) => all.map((one) => answer(2_500, one)),
-    } as never,
+const deploymentsAt = (rpc: Record<string, unknown>) =>
+  createDeployments({
+    rpc: rpc as never,
     contracts: { factory: FACTORY, settlementFactory: FACTORY, settlement: SETTLEMENT, errors: [] },
     custodyAddress: OTHER,
     firstBlock: 0n,
+  });
+
+it('finds a treasury in the end, when the search takes more questions than one may have', async () => {
+  const deployments = deploymentsAt({
+    askTogether: async (all: Question<unknown>[]) => all.map((one) => answer(2_500, one)),
   });
   const treasury = () => deployments.treasuryOf(SETTLEMENT, pinAt(3_000n));
   await expect(treasury()).rejects.toThrow(NetworkUnavailable);
   await expect(treasury()).rejects.toThrow('set LEDGER_FIRST_BLOCK');
   expect(await treasury()).toBe(TREASURY);
   expect(await treasury()).toBe(TREASURY);
+});
+
+it('forgets no token of custody while another call doubts what was read, and fails to read it again', async () => {
+  const [TOKEN, ASSET] = [addressOf('8'), hashOf('a')];
+  const token = {
+    ...deployedIn(100),
+    topics: encodeEventTopics({
+      abi: factoryAbi,
+      eventName: 'TokenDeployed',
+      args: { template: TEMPLATE_NUMBERS['carbon-credit'], tokenAddress: TOKEN, deployer: OTHER },
+    }),
+    data: encodeAbiParameters(
+      [{ type: 'bytes32' }, { type: 'string' }, { type: 'uint256' }],
+      [ASSET, 'ID', 1n],
+    ),
+  };
+  const ANOTHER_BLOCK = hashOf('e');
+  let ofBlock100 = hashOf('b');
+  let isFailing = false;
+  let held: Promise<void> | null = null;
+  const logsOf = async ({ params, read }: Question<unknown>): Promise<Answer<unknown>> => {
+    const [{ fromBlock }] = params as [{ fromBlock: Hex }];
+    const isHeld = held;
+    held = null;
+    await isHeld;
+    if (isFailing) throw new NetworkUnavailable('away');
+    return { value: read(Number(fromBlock) <= 100 ? [token] : []) };
+  };
+  const blockOf = ({ params, read }: Question<unknown>) =>
+    read({ number: params[0], hash: ofBlock100, timestamp: '0x1', gasLimit: '0x1' });
+  const deployments = deploymentsAt({
+    ask: async (one: Question<unknown>) => {
+      if (one.method === 'eth_getLogs') throw new NetworkUnavailable('away');
+      // The reading before the doubt was answered; the one after it is not.
+      isFailing = ofBlock100 === ANOTHER_BLOCK;
+      return blockOf(one);
+    },
+    askTogether: async ([logs, block]: [Question<unknown>, Question<unknown>]) => [
+      await logsOf(logs),
+      { value: blockOf(block) },
+    ],
+  });
+  const tokenOf = (asset: Hex, upTo: bigint) => deployments.ownTokenOf(asset, pinAt(upTo));
+  expect(await tokenOf(ASSET, 1_000n)).toMatchObject({ tokenAddress: TOKEN.toLowerCase() });
+
+  let release = () => {};
+  held = new Promise((resolve) => (release = resolve));
+  const ofAnother = tokenOf(hashOf('d'), 1_010n);
+  ofBlock100 = ANOTHER_BLOCK;
+  await expect(tokenOf(ASSET, 1_010n)).rejects.toThrow('away');
+  ofBlock100 = hashOf('b');
+  isFailing = false;
+  release();
+  expect(await ofAnother).toBeNull();
+  expect(await tokenOf(ASSET, 1_010n)).toMatchObject({ tokenAddress: TOKEN.toLowerCase() });
 });
