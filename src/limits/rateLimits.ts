@@ -18,7 +18,7 @@ import { DomainError } from '../lib/errors.ts';
 import type { Caller } from '../identity/roles.ts';
 import type { Logger } from '../lib/logger.ts';
 import { shareRun } from '../lib/sharedRuns.ts';
-import { addressKey, networkKey } from './addressKey.ts';
+import { addressKey, networkKey } from '../lib/addressKey.ts';
 import type { ComputingPace } from './computingPace.ts';
 import { createComputingPace, MAX_STEP_MS } from './computingPace.ts';
 import type { DelayRefusal } from './refusalDelays.ts';

@@ -5,7 +5,7 @@
  * some of them, before the others cost anything.
  */
 import { createTurns } from '../../lib/turns.ts';
-import { addressKey } from '../../limits/addressKey.ts';
+import { addressKey } from '../../lib/addressKey.ts';
 import { stopwatch } from '../graphql/chargeCpu.ts';
 import type { DocumentParams, DocumentSource, NamedDocument } from './documentSource.ts';
 

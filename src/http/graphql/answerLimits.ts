@@ -4,7 +4,7 @@
  */
 import type { ExecutionResult } from 'graphql';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
-import { addressKey } from '../../limits/addressKey.ts';
+import { addressKey } from '../../lib/addressKey.ts';
 import { LARGE_BYTES, MAX_WRITTEN_BYTES, measureAnswer } from '../../limits/measureAnswer.ts';
 import { createCounters } from '../../limits/counters.ts';
 import type { ChargeCpu } from './chargeCpu.ts';

@@ -9,7 +9,7 @@ import type { ExecutionArgs, ExecutionResult, OperationDefinitionNode } from 'gr
 import { getOperationAST, getVariableValues, OperationTypeNode } from 'graphql';
 import { DomainError } from '../../lib/errors.ts';
 import type { CredentialEnds } from '../../identity/credentialEnds.ts';
-import { addressKey } from '../../limits/addressKey.ts';
+import { addressKey } from '../../lib/addressKey.ts';
 import type { Counters } from '../../limits/counters.ts';
 import { requireModestVariables } from '../../limits/documentLimits.ts';
 import type { OperationLimits } from '../../limits/operationCost.ts';

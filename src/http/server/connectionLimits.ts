@@ -4,7 +4,7 @@
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { addressKey } from '../../limits/addressKey.ts';
+import { addressKey } from '../../lib/addressKey.ts';
 import { createCounters } from '../../limits/counters.ts';
 import type { Limits } from '../../limits/limits.ts';
 

@@ -3,7 +3,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
-import { addressKey } from '../../limits/addressKey.ts';
+import { addressKey } from '../../lib/addressKey.ts';
 import { BYTES_PER_MS } from '../graphql/answerLimits.ts';
 import type { ChargeCpu } from '../graphql/chargeCpu.ts';
 import { answerError } from './answers.ts';

@@ -9,7 +9,7 @@ import { databaseUnavailable } from '../../db/databaseUnavailable.ts';
 import { createConcurrencyLimit, type ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import { DomainError, ERROR_CODES } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { addressKey } from '../../limits/addressKey.ts';
+import { addressKey } from '../../lib/addressKey.ts';
 import { pauseInLongTurn } from '../../lib/longTurns.ts';
 import { hasLeft, readBody } from '../../lib/readBody.ts';
 import { causeOf, toClientError } from '../graphql/errors.ts';

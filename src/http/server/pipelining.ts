@@ -5,7 +5,7 @@
  */
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { addressKey } from '../../limits/addressKey.ts';
+import { addressKey } from '../../lib/addressKey.ts';
 import type { Limits } from '../../limits/limits.ts';
 import { createTokenBuckets } from '../../limits/tokenBuckets.ts';
 import { seeRequests, STOP } from './parsedRequests.ts';

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { addressKey } from '../../limits/addressKey.ts';
+import { addressKey } from '../../lib/addressKey.ts';
 import { clientAddressOf } from '../../limits/clientAddress.ts';
 import { createCounters } from '../../limits/counters.ts';
 import type { Limits } from '../../limits/limits.ts';

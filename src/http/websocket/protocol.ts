@@ -10,7 +10,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { CredentialEnds } from '../../identity/credentialEnds.ts';
 import type { Caller } from '../../identity/roles.ts';
 import { createTurns } from '../../lib/turns.ts';
-import { addressKey } from '../../limits/addressKey.ts';
+import { addressKey } from '../../lib/addressKey.ts';
 import { toWireError } from '../graphql/errors.ts';
 import { isStream } from '../graphql/guardOperations.ts';
 import type { ErrorLog } from '../graphql/maskErrors.ts';

@@ -19,7 +19,7 @@ import { handleProtocols } from 'graphql-ws';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
 import { DomainError } from '../../lib/errors.ts';
-import { addressKey } from '../../limits/addressKey.ts';
+import { addressKey } from '../../lib/addressKey.ts';
 import { createCounters } from '../../limits/counters.ts';
 import type { Limits } from '../../limits/limits.ts';
 import type { ErrorLog } from '../graphql/maskErrors.ts';

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { describeDocument, describeVariables } from '../../../src/http/graphql/describeOperation.ts';
 import { createDocumentCache } from '../../../src/http/graphql/documentCache.ts';
 import { rootFields } from '../../../src/http/graphql/rootFields.ts';
-import { addressKey, networkKey } from '../../../src/limits/addressKey.ts';
+import { addressKey, networkKey } from '../../../src/lib/addressKey.ts';
 import { clientAddressOf } from '../../../src/limits/clientAddress.ts';
 import { createCounters } from '../../../src/limits/counters.ts';
 import { createRateLimits } from '../../../src/limits/rateLimits.ts';
