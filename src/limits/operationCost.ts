@@ -30,6 +30,9 @@ const COSTLY_FIELDS: Readonly<Record<string, number>> = {
   'Query.projectTypes': 100,
   // A request to the network.
   'RetirementRecord.onNetwork': 100,
+  // Up to three, which all who ask for a token share; an operation may ask for a page of a hundred projects, once.
+  'Query.registry': 80,
+  'Project.registry': 80,
   // Three reads: the head, the tiles, the entry.
   'RetirementRecord.inclusionProof': 20,
   // Looks at the ids of all leaves.

@@ -7,11 +7,11 @@ import type { Db } from '../../db/connection.ts';
 import type { KeysetPage } from '../../db/keyset.ts';
 import { retirementRecords } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
-import { fillToken } from '../../feed/fillToken.ts';
 import type { FeedRecord } from '../../feed/followFeed.ts';
 import type { CarbonTotals } from '../../ledger/network/port.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { findProjectByToken, type TokenizedProject } from './findProject.ts';
+import { readTotals } from './readTotals.ts';
 
 /** Limit on one answer; longer histories are paged through the connection. */
 export const MAX_REGISTRY_RECORDS = 10_000;
@@ -21,14 +21,20 @@ export interface Registry {
   totals: CarbonTotals;
 }
 
-/** Null when no project has a token there. @throws NetworkUnavailable */
+/**
+ * Null when no project has a token there.
+ * @param addressKey who asks, where places are given in turns
+ * @throws NetworkUnavailable; DomainError OVERLOADED
+ */
 export async function readRegistry(
   deps: Needs<'db' | 'network' | 'feed'>,
   tokenAddress: string,
+  addressKey: string,
 ): Promise<Registry | null> {
   const project = await findProjectByToken(deps, tokenAddress);
   if (project === null) return null;
-  const totals = await fillToken(deps.feed, { projectId: project.id, tokenAddress: project.tokenAddress });
+  const token = { projectId: project.id, tokenAddress: project.tokenAddress };
+  const totals = await readTotals(deps.feed, token, addressKey);
   return { project, totals };
 }
 

@@ -2,6 +2,7 @@
  * The ways between a project, its registry, and a retirement's public record.
  */
 import { findRecord } from '../../resolvers/carbon/findRecord.ts';
+import { addressKey } from '../../lib/addressKey.ts';
 import { readRegistry } from '../../resolvers/carbon/readRegistry.ts';
 import { builder } from '../core/builder.ts';
 import { balancesOfProject, projectOf, ProjectRef } from './project.ts';
@@ -16,8 +17,8 @@ builder.objectFields(ProjectRef, (t) => ({
     description:
       "Its token's public retirement history, read from the token now, as by the query `registry`; null until the token is " +
       'deployed. Errors: LEDGER_UNAVAILABLE.',
-    resolve: ({ tokenAddress }, _args, { dependencies }) =>
-      tokenAddress === null ? null : readRegistry(dependencies, tokenAddress),
+    resolve: ({ tokenAddress }, _args, { dependencies, remoteAddress }) =>
+      tokenAddress === null ? null : readRegistry(dependencies, tokenAddress, addressKey(remoteAddress)),
   }),
   buyable: t.boolean({
     description: 'Whether its credits can be purchased now: it is OPEN, and some are unsold.',

@@ -8,6 +8,7 @@ import {
   readRegistry,
 } from '../../resolvers/carbon/readRegistry.ts';
 import type { Registry } from '../../resolvers/carbon/readRegistry.ts';
+import { addressKey } from '../../lib/addressKey.ts';
 import { MAX_COUNTED } from '../../db/keyset.ts';
 import { forPublic } from '../core/access.ts';
 import { cursorValues, pageOf, valueCursors } from '../core/paging.ts';
@@ -76,6 +77,7 @@ builder.queryField('registry', (t) =>
     type: RegistryRef,
     nullable: true,
     args: { tokenAddress: t.arg(TOKEN_ADDRESS) },
-    resolve: (_root, { tokenAddress }, { dependencies }) => readRegistry(dependencies, tokenAddress),
+    resolve: (_root, { tokenAddress }, { dependencies, remoteAddress }) =>
+      readRegistry(dependencies, tokenAddress, addressKey(remoteAddress)),
   }),
 );

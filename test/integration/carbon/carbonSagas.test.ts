@@ -139,7 +139,7 @@ describe('retire', () => {
     const retirement = await retire(platform.dependencies, buyerId, retireInput(project, 30n));
     expect(retirement).toMatchObject({ state: 'RETIRED', recordIndex: 0 });
     expect(await balancesOf(project)).toMatchObject({ heldByBuyers: 70n, retiring: 0n, retired: 30n });
-    const registry = await readRegistry(platform.dependencies, project.tokenAddress);
+    const registry = await readRegistry(platform.dependencies, project.tokenAddress, 'test');
     if (registry === null) throw new Error('the project has no registry');
     expect(registry.totals.totalRetired).toBe(toBaseUnits(30n));
     expect(await readAllRecords(platform.dependencies, registry)).toMatchObject([

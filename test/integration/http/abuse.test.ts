@@ -75,6 +75,13 @@ const DOCUMENTS: [string, Question, ErrorCode][] = [
     'OPERATION_TOO_LARGE',
   ],
   [
+    'the registries of the projects of thousands of records',
+    {
+      query: `{ ${many(24, (i) => `a${i}: retirementRecords(first: 100) { nodes { project { registry { totalRetired } } } }`)} }`,
+    },
+    'OPERATION_TOO_LARGE',
+  ],
+  [
     'all records of a token as the answer of a mutation',
     {
       ...purchaseOf({}),

@@ -53,7 +53,7 @@ export function describeWalletRetirements(inWorld: InWorld): void {
       );
     const records = async () => {
       const { dependencies } = inWorld().platform;
-      const registry = await readRegistry(dependencies, project.tokenAddress);
+      const registry = await readRegistry(dependencies, project.tokenAddress, 'test');
       return registry === null ? [] : readAllRecords(dependencies, registry);
     };
     const reconciliationFindings = async () => (await reconcileAll(inWorld().platform.dependencies)).findings;
