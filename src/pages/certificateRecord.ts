@@ -2,7 +2,7 @@
  * A certificate: one retirement with all that the public may know of it, and the same read from the network now.
  */
 import { TooLate, within } from '../lib/within.ts';
-import { DomainError } from '../lib/errors.ts';
+import { DomainError, type ErrorCode } from '../lib/errors.ts';
 import { askFor, askOrNull, type Ask } from './ask.ts';
 import type { Inclusion } from './inclusion.ts';
 import { certificatePath, readPublicId } from './records.ts';
@@ -69,6 +69,8 @@ export type NetworkCheck =
 
 /** A reader waits for the page meanwhile. */
 const NETWORK_WAIT_MS = 3_000;
+/** The node does not answer, or others use all places for asking it. */
+const SILENCE: ReadonlySet<ErrorCode> = new Set(['LEDGER_UNAVAILABLE', 'OVERLOADED']);
 
 const ON_NETWORK = `query CertificateOnNetwork($tokenAddress: Address!, $index: Int!) {
   retirementRecord(tokenAddress: $tokenAddress, index: $index) {
@@ -97,8 +99,7 @@ export async function checkOnNetwork(
     // The network knows no such token.
     if (error instanceof DomainError && error.code === 'LEDGER_REJECTED')
       return { outcome: 'MISSING', checkedAt };
-    const isSilence =
-      error instanceof TooLate || (error instanceof DomainError && error.code === 'LEDGER_UNAVAILABLE');
+    const isSilence = error instanceof TooLate || (error instanceof DomainError && SILENCE.has(error.code));
     if (isSilence) return { outcome: 'NO_ANSWER', checkedAt };
     throw error;
   }

@@ -2,6 +2,7 @@
  * RetirementRecord.onNetwork: the record as its token has it at this moment.
  */
 import type { RetirementRecord } from '../../ledger/network/port.ts';
+import { addressKey } from '../../lib/addressKey.ts';
 import { readRecordOnNetwork } from '../../resolvers/carbon/readRecordOnNetwork.ts';
 import { builder } from '../core/builder.ts';
 import { RetirementRecordRef } from './retirementRecord.ts';
@@ -33,7 +34,7 @@ builder.objectFields(RetirementRecordRef, (t) => ({
     description:
       'The same record, read from its token now; null when the token has none there. For proving one record: lists of ' +
       'records need no such read, because tokens never change them. Errors: LEDGER_UNAVAILABLE.',
-    resolve: ({ tokenAddress, index }, _args, { dependencies }) =>
-      readRecordOnNetwork(dependencies, tokenAddress, index),
+    resolve: ({ tokenAddress, index }, _args, { dependencies, remoteAddress }) =>
+      readRecordOnNetwork(dependencies, tokenAddress, index, addressKey(remoteAddress)),
   }),
 }));

@@ -5,6 +5,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { LedgerNetwork, RetirementPage } from '../../../src/ledger/network/port.ts';
 import { encodeStrkey } from '../../../src/lib/strkey.ts';
+import { readRecordOnNetwork } from '../../../src/resolvers/carbon/readRecordOnNetwork.ts';
 import { readRegistry } from '../../../src/resolvers/carbon/readRegistry.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
@@ -95,4 +96,17 @@ it('readings of twenty registries take four requests at a time, of one address t
   expect(unanswered.at(-1)?.tokenAddress).toBe(ofOther);
   await answerUntilRead([...readings, other]);
   expect(askedCount).toBe(21);
+});
+
+it('readings of records take four requests at a time, of one address three, and addresses take turns', async () => {
+  const recordOf = (tokenAddress: string, addressKey: string) =>
+    readRecordOnNetwork(platform.dependencies, tokenAddress, 0, addressKey);
+  const asked = () => unanswered.map(({ tokenAddress }) => tokenAddress);
+  const greedy = Array.from({ length: 98 }, () => recordOf('greedy', 'greedy'));
+  const other = recordOf('other', 'other');
+  await expect.poll(asked).toEqual(['greedy', 'greedy', 'greedy', 'other']);
+  const modest = recordOf('modest', 'modest');
+  for (const { answer } of unanswered.splice(0, 2)) answer();
+  await expect.poll(asked).toEqual(['greedy', 'other', 'greedy', 'modest']);
+  await answerUntilRead([...greedy, other, modest]);
 });

@@ -110,6 +110,8 @@ describe('the network’s word', () => {
     });
     expect(await check(answer(null))).toMatchObject({ outcome: 'MISSING' });
     expect(await check(failure('LEDGER_UNAVAILABLE'))).toMatchObject({ outcome: 'NO_ANSWER' });
+    // All places for reading the network are taken; the page itself has one.
+    expect(await check(failure('OVERLOADED'))).toMatchObject({ outcome: 'NO_ANSWER' });
   });
 
   it('is waited for no longer than a reader does', async () => {
