@@ -10,6 +10,8 @@ import { createTokenBucket, createTokenBuckets, type TokenBucket } from '../../l
 const SOCKET_MESSAGES = { capacity: 1_000, perSecond: 200 };
 /** Pings and pongs of the websocket itself; clients send one in some seconds. */
 const SOCKET_CONTROL_FRAMES = { capacity: 100, perSecond: 10 };
+/** Parsing a message of 64 kB takes milliseconds, as much as some operations: each of these pieces counts like a message. */
+const PIECE_BYTES = 4 * 1024;
 /** An operation takes two messages. */
 const MESSAGES_PER_OPERATION = 2;
 /** Sockets that are lost are opened again all at once: a handshake, and some subscriptions. */
@@ -25,7 +27,7 @@ const TOO_MANY = 4429;
 export type MessageLimit = (socket: WebSocket, connection: Socket, address: string) => AdmitMessage;
 
 /** Counts a message. @returns false when the socket is closed, or closing: the message is not handled */
-export type AdmitMessage = () => boolean;
+export type AdmitMessage = (bytes: number) => boolean;
 
 /** @param perAddress what one address may have and begin */
 export function createMessageLimit(
@@ -38,10 +40,10 @@ export function createMessageLimit(
   return (socket, connection, address) => {
     const messages = createTokenBucket(SOCKET_MESSAGES, nowMs);
     const controlFrames = createTokenBucket(SOCKET_CONTROL_FRAMES, nowMs);
-    const admit = (own: TokenBucket): boolean => {
+    const admit = (own: TokenBucket, points: number): boolean => {
       if (socket.readyState !== socket.OPEN) return false;
-      const isOwnEnough = own.take(1);
-      if (isOwnEnough && ofAddresses.take(address, 1)) return true;
+      const isOwnEnough = own.take(points);
+      if (isOwnEnough && ofAddresses.take(address, points)) return true;
       end(
         socket,
         connection,
@@ -49,8 +51,8 @@ export function createMessageLimit(
       );
       return false;
     };
-    for (const event of ['ping', 'pong'] as const) socket.on(event, () => admit(controlFrames));
-    return () => admit(messages);
+    for (const event of ['ping', 'pong'] as const) socket.on(event, () => admit(controlFrames, 1));
+    return (bytes) => admit(messages, 1 + Math.floor(bytes / PIECE_BYTES));
   };
 }
 

@@ -146,7 +146,7 @@ function serve(peer: Peer, { connection, protocol, admitMessage, log }: Served):
       onMessage: (handle) => {
         const separated = separateReusedIds(socket, handle);
         socket.on('message', (data: Buffer) => {
-          if (admitMessage()) work(separated, data);
+          if (admitMessage(data.length)) work(separated, data);
         });
       },
     },
