@@ -7,7 +7,7 @@ import { requireAtMost } from './tooLarge.ts';
 
 /** A whole registry with the longest texts in all of its fields has 20 MiB. */
 export const MAX_WRITTEN_BYTES = 24 * 1024 * 1024;
-/** Smaller answers are bounded by the number of connections. */
+/** What a mutation's answer may be estimated at: it has had its effect, and can't be refused by then. */
 export const LARGE_BYTES = 256 * 1024;
 /** Of a number, a boolean and null at the longest; most are shorter. */
 const SCALAR_BYTES = 8;

@@ -5,12 +5,17 @@
 import type { ExecutionResult } from 'graphql';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
 import { addressKey } from '../../lib/addressKey.ts';
-import { LARGE_BYTES, MAX_WRITTEN_BYTES, measureAnswer } from '../../limits/measureAnswer.ts';
+import { MAX_WRITTEN_BYTES, measureAnswer } from '../../limits/measureAnswer.ts';
 import { createCounters } from '../../limits/counters.ts';
 import type { ChargeCpu } from './chargeCpu.ts';
 import type { TransportContext } from './transportContext.ts';
 
-/** Large answers that are being made and sent; as text alone, one takes as much again while it is written. */
+/**
+ * Smaller answers are bounded by the number of connections, and the sixteen requests that wait on one. Of 256 kB each, those of one
+ * address would take gigabytes.
+ */
+const COUNTED_BYTES = 8 * 1024;
+/** Answers that are being made and sent; as text alone, one takes as much again while it is written. */
 const MAX_SENDING_BYTES = 256 * 1024 * 1024;
 const MAX_SENDING_BYTES_PER_ADDRESS = 64 * 1024 * 1024;
 /** Executing and writing a megabyte takes about 50 ms. */
@@ -29,7 +34,7 @@ export function createAnswerLimits(charge: ChargeCpu): LimitAnswer {
     } finally {
       charge(context.remoteAddress, bytes / BYTES_PER_MS);
     }
-    if (bytes < LARGE_BYTES) return;
+    if (bytes < COUNTED_BYTES) return;
     const sent = sending.open(addressKey(context.remoteAddress), bytes);
     if (sent === null) throw overloaded();
     context.whenSent(sent);

@@ -2,6 +2,7 @@
  * Answers that are too large, and large answers that are never read: neither takes the memory that others need.
  */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { createBuilder } from '../../../src/schema/core/createBuilder.ts';
@@ -17,11 +18,11 @@ function schemaOfLongText() {
     fields: (t) => ({
       hello: t.string({ authScopes: { public: true }, resolve: () => 'world' }),
       long: t.string({
-        args: { megabytes: t.arg.int({ required: true }), lateMs: t.arg.int() },
+        args: { megabytes: t.arg.int(), kilobytes: t.arg.int(), lateMs: t.arg.int() },
         authScopes: { public: true },
-        resolve: async (_root, { megabytes, lateMs }) => {
+        resolve: async (_root, { megabytes, kilobytes, lateMs }) => {
           if (lateMs) await delay(lateMs);
-          return 'x'.repeat(megabytes * MEGABYTE);
+          return 'x'.repeat((megabytes ?? 0) * MEGABYTE + (kilobytes ?? 0) * 1024);
         },
       }),
     }),
@@ -63,6 +64,19 @@ it('large answers that are not read hold their bytes until they are, and no othe
     .toEqual([]);
 });
 
+it('answers of 200 kB count while they wait behind one that is not read', async () => {
+  const { api } = await start();
+  const query = '{ long(kilobytes: 200) }';
+  const isFull = async () => codesOf(await askOver('http', api, { query })).includes('OVERLOADED');
+  const held = [await unread(api, '{ long(megabytes: 20) }'), await unread(api, '{ long(megabytes: 20) }')];
+  // With the large ones these are 65 of the 64 MB that an address may hold.
+  const waiting = pipelined(api, ['{ long(megabytes: 22) }', ...Array<string>(15).fill(query)]);
+  await expect.poll(isFull).toBe(true);
+  expect((await askOver('http', api, HELLO)).data).toEqual({ hello: 'world' });
+  for (const stream of [...held, waiting]) stream.destroy();
+  await expect.poll(isFull).toBe(false);
+});
+
 it('answers that are made when their clients have gone hold nothing', async () => {
   const { api } = await start();
   for (let i = 0; i < 3; i++) {
@@ -94,4 +108,14 @@ function unread(url: string, query: string, localAddress = '127.0.0.1'): Promise
     request.on('error', reject);
     request.end();
   });
+}
+
+/** Queries in one packet, whose answers are not read. */
+function pipelined(url: string, queries: readonly string[]): Socket {
+  const { host, hostname, port, pathname } = new URL(url);
+  const socket = connect(Number(port), hostname).pause();
+  const requestOf = (query: string) =>
+    `GET ${pathname}?query=${encodeURIComponent(query)} HTTP/1.1\r\nhost: ${host}\r\n\r\n`;
+  socket.write(queries.map(requestOf).join(''));
+  return socket;
 }
