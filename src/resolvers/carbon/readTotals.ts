@@ -1,5 +1,5 @@
 /**
- * A token's totals, read from the network for whoever asks: the public does, also a thousand times in one operation, and the
+ * A token's totals, read from the network for all who ask: the public does, also a thousand times in one operation, and the
  * platform's own writes need the same node.
  *
  * All who ask for a token while it is not being read share its next reading, so no answer is older than its question. Each
