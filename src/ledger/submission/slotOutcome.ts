@@ -1,10 +1,9 @@
 /**
  * The outcome of a slot: at most one of its attempts can land, and the slot is dead when all of them are.
  */
-import type { LedgerNetwork, Outcome } from '../network/port.ts';
-import type { Attempt } from './attempts.ts';
+import type { LedgerNetwork, Outcome, SentTransaction } from '../network/port.ts';
 
-interface SlotOutcome {
+interface SlotOutcome<Attempt> {
   /** The attempt that the outcome is about: the one that landed, if one did. */
   attempt: Attempt;
   outcome: Outcome;
@@ -20,15 +19,17 @@ const PRECEDENCE: readonly Outcome['status'][] = [
 ];
 
 /**
- * @param open at least one
+ * Of attempts with the same outcome, it is about the newest: a Stellar node finds a transaction by its own hash also when it landed
+ * within a fee bump, and names the bump's in its events. Retirement and record of the feed would keep two hashes.
+ * @param open at least one, oldest first
  * @throws NetworkUnavailable when any of them is unknown: it might be the one that landed
  */
-export async function outcomeOfSlot(
+export async function outcomeOfSlot<Attempt extends SentTransaction>(
   network: Pick<LedgerNetwork, 'outcome'>,
   open: readonly Attempt[],
-): Promise<SlotOutcome> {
+): Promise<SlotOutcome<Attempt>> {
   const reported = await Promise.all(
-    open.map(async (attempt) => ({ attempt, outcome: await network.outcome(attempt) })),
+    open.toReversed().map(async (attempt) => ({ attempt, outcome: await network.outcome(attempt) })),
   );
   const [decisive] = reported.sort((a, b) => rank(a) - rank(b));
   if (!decisive) throw new Error('a slot without attempts has no outcome');
@@ -36,7 +37,7 @@ export async function outcomeOfSlot(
 }
 
 /** Of dead ones, first the one that landed without effect: the others only died because it took their slot. */
-function rank({ outcome }: SlotOutcome): number {
+function rank({ outcome }: Pick<SlotOutcome<unknown>, 'outcome'>): number {
   const hasLanded = outcome.status === 'dead' && outcome.cause !== undefined;
   return PRECEDENCE.indexOf(outcome.status) - (hasLanded ? 0.5 : 0);
 }

@@ -11,6 +11,7 @@ import {
 } from '@stellar/stellar-sdk';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { PreparedTransaction } from '../../../src/ledger/network/port.ts';
+import { outcomeOfSlot } from '../../../src/ledger/submission/slotOutcome.ts';
 import { land, mintedCarbon, prepare, retire, TONNE } from '../../../devnet/calls.ts';
 import { invoke, startStellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
 import type { StellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
@@ -97,6 +98,11 @@ it('replaces what is stuck: the same transaction within, one landing, found unde
   const outcome = await network.outcome(second);
   expect(outcome).toMatchObject({ status: 'succeeded', result: { kind: 'retired', retirementIndex: 0 } });
   expect(await twin.outcome(first)).toEqual(outcome);
+  // What the retirement keeps, and what the token's events say for its record.
+  expect((await outcomeOfSlot(network, [first, second])).attempt.hash).toBe(second.hash);
+  const { records } = await network.retirementRecords(tokenAddress, 0, 1);
+  const wanted = records.map((record) => ({ ...record, hints: [] }));
+  expect(await network.retirementTransactions(tokenAddress, wanted)).toEqual(new Map([[0, second.hash]]));
   expect(await network.broadcast(first.signedBytes)).toEqual({ status: 'accepted' });
   expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(1);
   testbed.devnet.controls.release();
