@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { reconcileAll } from '../reconciliation/reconcileAll.ts';
+import { findUnknownTokens } from '../reconciliation/unknownTokens.ts';
 import { createIdSource, systemClock, type Clock, type IdSource } from '../lib/clock.ts';
 import { claimInstallation } from '../ledger/network/claimInstallation.ts';
 import type { DatabaseHandle, Db } from '../db/connection.ts';
@@ -258,5 +259,6 @@ async function findOwnContradictions(deps: {
   const ours = findings.filter(({ isGift }) => !isGift);
   // What holders or reviews leave open does not end soon; what the network did not answer may hide a disagreement.
   const unanswered = notProved.filter(({ obstacle }) => obstacle === 'NO_ANSWER');
-  return [...ours, ...unanswered].map(({ invariant, message }) => `${invariant}: ${message}`);
+  const disagreements = [...ours, ...unanswered].map(({ invariant, message }) => `${invariant}: ${message}`);
+  return [...disagreements, ...(await findUnknownTokens(deps))];
 }

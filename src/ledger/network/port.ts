@@ -111,6 +111,11 @@ export interface LedgerNetwork {
   predictTokenAddress(salt: Hash32): Address | null;
   /** The token that custody deployed for this asset, if any: by its salt, or from the factory's events. */
   findToken(deployed: { salt: Hash32; assetId: string }): Promise<Address | null>;
+  /**
+   * The tokens that custody has deployed since the ledger, by the factory's events.
+   * @throws NetworkUnavailable, also when the node has no events of that time any more
+   */
+  tokensDeployedSince(ledger: bigint): Promise<readonly Address[]>;
 
   /** @throws NetworkRefusal WRONG_TEMPLATE or CONTRACT_NOT_FOUND */
   carbonTotals(tokenAddress: Address): Promise<CarbonTotals>;

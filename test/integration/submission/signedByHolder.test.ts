@@ -59,7 +59,7 @@ it('is replaced before it is found dead, or not at all', async () => {
   const { submission: dependencies } = platform.dependencies;
   const store = createStepStore(dependencies);
   const id = await db.transaction((tx) => enqueue(tx, signed('W2')));
-  const [submission] = (await db.select().from(submissions)).filter((row) => row.id === id);
+  const submission = (await db.select().from(submissions)).find((row) => row.id === id);
   if (!submission) throw new Error('the submission has vanished');
   const open = await findOpenAttempts(db, id);
   let ended: Promise<void> = Promise.resolve();

@@ -8,11 +8,14 @@ import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { projects, retirements, submissions, transparencyHeads } from '../../../src/db/tables/index.ts';
 import { readHalt } from '../../../src/ledger/submission/halts.ts';
 import { resumeSigning } from '../../../src/resolvers/operations/resumeSigning.ts';
+import { resolveSubmissionReview } from '../../../src/resolvers/operations/resolveSubmissionReview.ts';
+import { createProject } from '../../../src/resolvers/carbon/createProject.ts';
+import { findProjectById } from '../../../src/resolvers/carbon/findProject.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { listBalances } from '../../../src/resolvers/carbon/readBuyerAccount.ts';
 import { parseCheckpoint, type SignedNote } from '../../../src/transparency/checkpoint.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
-import { openProject } from '../../../devnet/platform.ts';
+import { openProject, projectInput } from '../../../devnet/platform.ts';
 import { decideReview, instancesOn, type Instance } from '../../support/evm/onInstance.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
 import { holding, retirement } from '../../support/holding.ts';
@@ -115,6 +118,43 @@ describe('a copy whose buyer has burned everything since', () => {
     });
   });
 });
+
+it('does not go on by itself while custody has a token of which it knows no project', async () => {
+  const tokenAddress = await onInstance(original.url, (platform) => holding(platform, 100n));
+  copy = await createTestDatabase({ copyOf: original });
+  await copy.handle.close();
+  const facts = projectInput({ quantityCO2e: 5n });
+  const lost = await onInstance(original.url, ({ dependencies }) =>
+    createProject(dependencies, 'dev', facts),
+  );
+  await onInstance(copy.url, async (instance) => {
+    const { handle } = instance;
+    const dependencies = { ...instance.dependencies, mutationWaitMs: 0 };
+    await retire(dependencies, 'acme', retirement(tokenAddress, 1n));
+    await expect.poll(() => readHalt(handle.db)).toMatch(/the database is an old copy/);
+    // Of all that it knows, books and network agree.
+    expect((await reconcileAll(dependencies)).findings).toEqual([]);
+    expect(await dependencies.submission.reconcile()).toEqual([
+      expect.stringContaining(`the token ${lost.tokenAddress}`),
+    ]);
+
+    const again = await createProject(dependencies, 'dev', facts);
+    for (const kind of ['deployCarbonCredit', 'mint']) await adopt(instance, kind);
+    expect(await findProjectById(dependencies, again.id)).toMatchObject({
+      state: 'OPEN',
+      tokenAddress: lost.tokenAddress,
+    });
+    expect(await dependencies.submission.reconcile()).toEqual([]);
+  });
+});
+
+/** Once it is under review, beside others. */
+async function adopt(instance: Instance, kind: string): Promise<void> {
+  const find = async () => (await underReview(instance)).find((submission) => submission.kind === kind);
+  await expect.poll(find).toBeDefined();
+  const input = { submissionId: (await find())?.id ?? '', decision: 'ADOPT', reason: 'found' } as const;
+  await resolveSubmissionReview(instance.dependencies, 'operator', input);
+}
 
 describe('the way out of a halt', () => {
   it('takes the record on the network as the outcome, and then books and network agree', async () => {

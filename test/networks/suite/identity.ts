@@ -52,7 +52,9 @@ export function describeIdentity(underTest: UnderTest, traits: NetworkTraits): v
 
   describe('deploys', () => {
     it('puts each template where it says, and custody finds it again', async () => {
-      const { network } = underTest();
+      const { network, stranger } = underTest();
+      const { ledger } = await network.status();
+      const foreignAddress = await deploy(stranger, deployCarbon());
       const carbon = deployCarbon();
       const receipt = deployReceipt(1_800_000_000n);
       const carbonAddress = await deploy(network, carbon);
@@ -60,6 +62,10 @@ export function describeIdentity(underTest: UnderTest, traits: NetworkTraits): v
       expect(await network.findToken(carbon)).toBe(carbonAddress);
       expect(await network.findToken(receipt)).toBe(receiptAddress);
       expect(await network.findToken(deployCarbon())).toBeNull();
+      const own = await network.tokensDeployedSince(ledger);
+      expect(own).toEqual(expect.arrayContaining([carbonAddress, receiptAddress]));
+      expect(own).not.toContain(foreignAddress);
+      expect(await network.tokensDeployedSince((await network.status()).ledger + 1n)).toEqual([]);
       expect(await network.carbonTotals(carbonAddress)).toMatchObject({ totalRetirements: 0 });
       expect(await network.expiryOf([receiptAddress])).toMatchObject([{ status: 'DRAFT' }]);
       expect(await network.totalSupply(carbonAddress)).toBe(0n);

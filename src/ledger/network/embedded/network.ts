@@ -22,6 +22,7 @@ import { initialiseLedgerClock, readLedgerClock } from './ledgerClock.ts';
 import { createOutcomes } from './outcome.ts';
 import { createReads, readToken } from './reads.ts';
 import { retirementTransactions } from './retirementTransactions.ts';
+import { tokensDeployedSince } from './deployments.ts';
 import { createSubmit, draftCall } from './draft.ts';
 import type { SignerDeps } from './draft.ts';
 import { isAddress, keypairOf } from '../../../lib/strkey.ts';
@@ -99,6 +100,8 @@ export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Pr
       const address = predictTokenAddress(salt);
       return (await readToken(db, address)) === null ? null : address;
     },
+    tokensDeployedSince: (ledger) =>
+      tokensDeployedSince(db, { factory: factoryAddress, deployer: custody.address, ledger }),
     ...reads,
     retirementTransactions: (address, wanted) => retirementTransactions(db, address, wanted),
     depositsNeedAllowance: false,

@@ -23,6 +23,7 @@ interface DeployedToken {
 export interface Deployments {
   /** The first token that custody deployed for the asset. */
   ownTokenOf(assetIdHash: Hash32, pin: Pin): Promise<DeployedToken | null>;
+  ownTokensSince(block: bigint, pin: Pin): Promise<Address[]>;
   /** From the settlement factory's event. */
   treasuryOf(settlement: Address, pin: Pin): Promise<Address | null>;
 }
@@ -51,6 +52,7 @@ export function createDeployments(options: Options): Deployments {
       own.startAgain();
       return (await own.readUpTo(pin)).get(assetIdHash) ?? null;
     },
+    ownTokensSince: own.since,
     treasuryOf,
   };
 }
@@ -122,6 +124,11 @@ function followOwnTokens({ contracts, custodyAddress, firstBlock }: Options, sea
     },
     startAgain() {
       seen = nothing();
+    },
+    async since(block: bigint, pin: Pin): Promise<Address[]> {
+      const range = { from: block > firstBlock ? block : firstBlock, to: pin.final.number };
+      const logs = await search({ address: contracts.factory, topics }, range);
+      return logs.flatMap(readTokenDeployed).map(({ tokenAddress }) => tokenAddress);
     },
   };
 }

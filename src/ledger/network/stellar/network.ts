@@ -10,6 +10,7 @@ import { explainFailures } from '../wrapNetwork.ts';
 import { createSigningAccounts } from './accounts.ts';
 import { deployedAddress, normalizeAddress } from './addresses.ts';
 import { broadcastBytes, signReplacement } from './broadcast.ts';
+import { tokensDeployedSince } from './deployments.ts';
 import { draftCall, simulateCall } from './draft.ts';
 import { outcomeOf } from './outcome.ts';
 import { assembleParts } from './options.ts';
@@ -63,6 +64,12 @@ export async function createStellarNetwork(options: StellarNetworkOptions): Prom
     openSigned: (call, unsigned, signed) => openSigned(deps, call, unsigned, signed),
     predictTokenAddress,
     findToken: (deployed) => findToken(deployed),
+    tokensDeployedSince: (ledger) =>
+      tokensDeployedSince(node, {
+        factory: contracts.factoryAddress,
+        deployer: keys.custody.publicKey(),
+        ledger,
+      }),
     carbonTotals: async (token) => (await tokens.carbonTotals(token)).totals,
     retirementRecords: (token, from, limit) => readRecords({ node, tokens }, token, from, limit),
     retirementTransactions: (token, wanted) => retirementTransactions(node, token, wanted),

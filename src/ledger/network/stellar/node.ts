@@ -74,7 +74,7 @@ interface EventFilter {
   topics: string[];
 }
 
-interface EventPage {
+export interface EventPage {
   events: { topics: xdr.ScVal[]; value: xdr.ScVal; txHash: string | null }[];
   latestLedger: bigint;
   cursor: string | null;

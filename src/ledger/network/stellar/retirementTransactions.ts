@@ -4,6 +4,7 @@
  */
 import { StrKey, xdr } from '@stellar/stellar-sdk';
 import type { Address, TransactionHash, WantedTransaction } from '../port.ts';
+import { readEvents } from './events.ts';
 import { indexInChanges } from './results.ts';
 import type { StellarNode } from './node.ts';
 import type { LandedTransaction } from './nodeDecoding.ts';
@@ -14,8 +15,6 @@ type Found = Map<number, TransactionHash>;
 const HASH = /^[0-9a-f]{64}$/i;
 /** Each hint costs one request. */
 const MAX_HINTS = 40;
-/** Of a thousand events or some 10,000 ledgers each; a week has 120,000. */
-const MAX_EVENT_PAGES = 20;
 /**
  * Ledgers take five seconds or more, so dividing by this leads to a ledger that is too early rather than too late.
  */
@@ -55,27 +54,23 @@ async function findInEvents(
   const oldest = oldestLedger + 1n;
   const indexes = new Set(missing.map(({ index }) => index));
   const found: Found = new Map();
-  if (guess > oldest && guess <= latestLedger) await readEvents(node, token, { from: guess, indexes, found });
-  if (found.size < indexes.size) await readEvents(node, token, { from: oldest, indexes, found });
+  if (guess > oldest && guess <= latestLedger)
+    await findRetired(node, token, { from: guess, indexes, found });
+  if (found.size < indexes.size) await findRetired(node, token, { from: oldest, indexes, found });
   return found;
 }
 
-async function readEvents(
+async function findRetired(
   node: StellarNode,
   token: Address,
   { from, indexes, found }: { from: bigint; indexes: ReadonlySet<number>; found: Found },
 ): Promise<void> {
   const topics = [xdr.ScVal.scvSymbol('retired').toXDR('base64'), '*'];
-  let start: { ledger: bigint } | { cursor: string } = { ledger: from };
-  for (let page = 0; page < MAX_EVENT_PAGES && found.size < indexes.size; page += 1) {
-    const { events, cursor } = await node.events({ start, contract: token, topics });
-    for (const { value, txHash } of events) {
-      const index = indexOf(value);
-      if (txHash !== null && index !== null && indexes.has(index)) found.set(index, txHash.toLowerCase());
-    }
-    if (cursor === null || ('cursor' in start && cursor === start.cursor)) return;
-    start = { cursor };
-  }
+  await readEvents(node, { from, contract: token, topics }, ({ value, txHash }) => {
+    const index = indexOf(value);
+    if (txHash !== null && index !== null && indexes.has(index)) found.set(index, txHash.toLowerCase());
+    return found.size < indexes.size ? 'go on' : 'enough';
+  });
 }
 
 /** From the token's own events, or from the record that was written when the node shows none. */

@@ -1,0 +1,30 @@
+/**
+ * Finds what an account has deployed, by the events that the factory published.
+ */
+import { and, eq, gte, inArray, sql } from 'drizzle-orm';
+import type { Db } from '../../../db/connection.ts';
+import type { Address } from '../port.ts';
+import { events, tokens } from './tables.ts';
+
+export async function tokensDeployedSince(
+  db: Db,
+  { factory, deployer, ledger }: { factory: Address; deployer: Address; ledger: bigint },
+): Promise<Address[]> {
+  // (address, deployer, …)
+  const deployed = db
+    .select({ address: sql<string>`${events.data} -> 'value' ->> 0` })
+    .from(events)
+    .where(
+      and(
+        eq(events.contract, factory),
+        eq(events.eventType, 'deployed'),
+        gte(events.ledger, ledger),
+        eq(sql`${events.data} -> 'value' ->> 1`, deployer),
+      ),
+    );
+  const found = await db
+    .select({ address: tokens.address })
+    .from(tokens)
+    .where(inArray(tokens.address, deployed));
+  return found.map(({ address }) => address);
+}

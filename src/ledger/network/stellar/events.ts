@@ -1,0 +1,30 @@
+/**
+ * Reads a contract's events from a ledger on, page by page.
+ */
+import type { Address } from '../port.ts';
+import type { EventPage, StellarNode } from './node.ts';
+
+/** Of a thousand events or some 10,000 ledgers each; a week has 120,000. */
+const MAX_EVENT_PAGES = 20;
+
+interface EventsWanted {
+  from: bigint;
+  contract: Address;
+  topics: string[];
+}
+
+/** @returns false when there were more than are read at a time */
+export async function readEvents(
+  node: StellarNode,
+  { from, contract, topics }: EventsWanted,
+  visit: (event: EventPage['events'][number]) => 'go on' | 'enough',
+): Promise<boolean> {
+  let start: { ledger: bigint } | { cursor: string } = { ledger: from };
+  for (let page = 0; page < MAX_EVENT_PAGES; page += 1) {
+    const { events, cursor } = await node.events({ start, contract, topics });
+    for (const event of events) if (visit(event) === 'enough') return true;
+    if (cursor === null || ('cursor' in start && cursor === start.cursor)) return true;
+    start = { cursor };
+  }
+  return false;
+}

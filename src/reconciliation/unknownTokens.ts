@@ -1,0 +1,60 @@
+/**
+ * Tokens that custody has deployed and this database does not know: a copy that was restored from before createProject has
+ * neither the project nor its token, so nothing else compares them.
+ */
+import { and, inArray, isNull, max, ne } from 'drizzle-orm';
+import type { Db } from '../db/connection.ts';
+import { attempts, projects, receipts } from '../db/tables/index.ts';
+import type { Address, LedgerNetwork } from '../ledger/network/port.ts';
+
+/** Deploys under way or under review: more are not asked about, and their tokens count as unknown. */
+const MAX_OPEN_DEPLOYS = 100;
+
+/**
+ * Since the last that was signed with this database: whatever another copy has signed is later. Nothing is known of one that has signed
+ * nothing.
+ * @returns a sentence for each. @throws NetworkUnavailable
+ */
+export async function findUnknownTokens({
+  db,
+  network,
+}: {
+  db: Db;
+  network: Pick<LedgerNetwork, 'tokensDeployedSince' | 'findToken'>;
+}): Promise<string[]> {
+  const [signed] = await db.select({ latest: max(attempts.preparedAtLedger) }).from(attempts);
+  if (signed?.latest == null) return [];
+  const deployed = await network.tokensDeployedSince(signed.latest);
+  if (deployed.length === 0) return [];
+  const known = new Set([...(await readTokens(db, deployed)), ...(await findOpenDeploys(db, network))]);
+  return deployed
+    .filter((address) => !known.has(address))
+    .map(
+      (address) =>
+        `custody has deployed the token ${address}, which no project and no receipt of this database has`,
+    );
+}
+
+async function readTokens(db: Db, among: readonly Address[]): Promise<(Address | null)[]> {
+  const ofTable = (table: typeof projects | typeof receipts) =>
+    db
+      .select({ address: table.tokenAddress })
+      .from(table)
+      .where(inArray(table.tokenAddress, [...among]));
+  return (await Promise.all([ofTable(projects), ofTable(receipts)])).flat().map(({ address }) => address);
+}
+
+/** Their tokens may be deployed, and not be written here yet. */
+async function findOpenDeploys(
+  db: Db,
+  network: Pick<LedgerNetwork, 'findToken'>,
+): Promise<(Address | null)[]> {
+  const ofTable = (table: typeof projects | typeof receipts) =>
+    db
+      .select({ salt: table.deploySalt, assetId: table.assetId })
+      .from(table)
+      .where(and(isNull(table.tokenAddress), ne(table.state, 'REFUSED')))
+      .limit(MAX_OPEN_DEPLOYS);
+  const open = (await Promise.all([ofTable(projects), ofTable(receipts)])).flat();
+  return Promise.all(open.map((deploy) => network.findToken(deploy)));
+}
