@@ -25,6 +25,7 @@ import {
   type DocumentNode,
   type ExecutionArgs,
   type ExecutionResult,
+  type GraphQLError,
   type FieldNode,
   type GraphQLField,
   type GraphQLObjectType,
@@ -47,17 +48,32 @@ export function createPlainLists(schema: GraphQLSchema): Execute {
     }
     if (document === null) return execute(args);
     const check = (result: ExecutionResult) => {
-      if (result.errors?.some(({ originalError }) => originalError === NOT_PLAIN) !== true) {
-        if (result.errors === undefined && result.data != null) holdsReady(result.data);
-        return result;
+      const { errors = [] } = result;
+      if (errors.some(({ originalError }) => originalError === NOT_PLAIN)) {
+        // It would not be plain the next time either.
+        known.set(args.document, null);
+        return execute(args);
       }
-      // It would not be plain the next time either.
-      known.set(args.document, null);
-      return execute(args);
+      if (errors.some((error) => mayHideOthers(error, result.data))) return execute(args);
+      if (errors.length === 0 && result.data != null) holdsReady(result.data);
+      return result;
     };
     const result = execute({ ...args, document });
     return 'then' in result ? result.then(check) : check(result);
   };
+}
+
+/**
+ * Whether an error took more than its own field with it. What a list beside it has met is not told then, and graphql-js tells the first
+ * of both, which may be that of the list.
+ */
+function mayHideOthers({ path = [] }: GraphQLError, data: ExecutionResult['data']): boolean {
+  let value: unknown = data;
+  for (const key of path) {
+    if (value == null) return true;
+    value = (value as Record<string | number, unknown>)[key];
+  }
+  return false;
 }
 
 /** @returns null when it has none */

@@ -34,7 +34,7 @@ let platform: Platform;
 let misfortunes: (Fault | null)[] = [];
 
 beforeAll(async () => {
-  database = await createTestDatabase({ poolSize: 20 });
+  database = await createTestDatabase();
   network = await embeddedNetworkOn(database.handle);
   const plan = (method: string) => {
     const fault = misfortunes.pop() ?? null;

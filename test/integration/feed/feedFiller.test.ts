@@ -21,7 +21,7 @@ let platform: Platform;
 let feedFiller: FeedFiller;
 
 beforeEach(async () => {
-  database = await createTestDatabase({ poolSize: 20 });
+  database = await createTestDatabase();
   network = await embeddedNetworkOn(database.handle);
   platform = await platformOn(database.handle, network);
   await platform.start();

@@ -21,7 +21,7 @@ let reads: number[];
 let missing: number | null;
 
 beforeAll(async () => {
-  database = await createTestDatabase({ poolSize: 20 });
+  database = await createTestDatabase();
   platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
   await platform.start();
   const { id: projectId, tokenAddress } = await openProject(platform, 100n);

@@ -22,7 +22,7 @@ let platform: Platform;
 const unused: TokenizedProject[] = [];
 
 beforeAll(async () => {
-  database = await createTestDatabase({ poolSize: 20 });
+  database = await createTestDatabase();
   platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
   await platform.start();
   for (let projects = 0; projects < 3; projects++) unused.push(await openProject(platform, 100n));

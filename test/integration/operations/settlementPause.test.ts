@@ -39,7 +39,7 @@ let settlement: string;
 let paused: string[] = [];
 
 beforeAll(async () => {
-  database = await createTestDatabase({ poolSize: 20 });
+  database = await createTestDatabase();
   network = await embeddedNetworkOn(database.handle);
   platform = await platformOn(database.handle, network);
   await platform.start();

@@ -48,7 +48,7 @@ it('is told to the workers before a reconciliation under way has ended', async (
 });
 
 it('answers mutations that wait for the network with the state reached, and writes their outcomes', async () => {
-  const database = await createTestDatabase({ poolSize: 20 });
+  const database = await createTestDatabase();
   const { sql } = database.handle;
   const draft = () => Promise.reject(new Error('the network is away'));
   const market = await startMarketplace({

@@ -25,7 +25,7 @@ let accounts: string[];
 
 // A database of its own for each test: which accounts come first makes a difference.
 beforeEach(async () => {
-  database = await createTestDatabase({ poolSize: 20 });
+  database = await createTestDatabase();
   accounts = Array.from({ length: 5 }, () => `G${randomUUID()}`);
 });
 afterEach(() => database.drop());

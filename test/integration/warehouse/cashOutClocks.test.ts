@@ -60,7 +60,7 @@ let ahead: Platform;
 let behind: Platform;
 
 beforeAll(async () => {
-  database = await createTestDatabase({ poolSize: 20 });
+  database = await createTestDatabase();
   network = await embeddedNetworkOn(database.handle);
   const instance = (skewMs: number) =>
     platformOn(database.handle, network, { clock: { now: () => new Date(Date.now() + skewMs) } });

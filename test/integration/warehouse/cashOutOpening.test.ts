@@ -49,7 +49,7 @@ let saying: Partial<LedgerNetwork> = {};
 let isShown = true;
 
 beforeAll(async () => {
-  database = await createTestDatabase({ poolSize: 20 });
+  database = await createTestDatabase();
   network = await embeddedNetworkOn(database.handle);
   const working = await platformOn(database.handle, network);
   await working.start();

@@ -35,7 +35,7 @@ let faults: FaultPlan = () => null;
 let asked: string[][] = [];
 
 beforeAll(async () => {
-  database = await createTestDatabase({ poolSize: 20 });
+  database = await createTestDatabase();
   network = await embeddedNetworkOn(database.handle);
   const listening: EmbeddedNetwork = {
     ...network,

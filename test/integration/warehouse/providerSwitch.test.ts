@@ -33,7 +33,7 @@ let first: RampServer;
 let second: RampServer;
 
 beforeAll(async () => {
-  database = await createTestDatabase({ poolSize: 20 });
+  database = await createTestDatabase();
   network = await embeddedNetworkOn(database.handle);
   first = await startRampServer();
   second = await startRampServer();

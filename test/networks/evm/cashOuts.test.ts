@@ -39,7 +39,7 @@ let faults: FaultPlan = () => null;
 
 beforeAll(async () => {
   world = await startEvmWorld();
-  database = await createTestDatabase({ poolSize: 20 });
+  database = await createTestDatabase();
   const network = await connectLedger(world.ledger, database.handle);
   platform = await platformOn(
     database.handle,

@@ -23,7 +23,7 @@ let market: Marketplace;
 
 beforeAll(async () => {
   world = await startEvmWorld();
-  database = await createTestDatabase({ poolSize: 20 });
+  database = await createTestDatabase();
   network = await connectLedger(world.ledger, database.handle);
   market = await startMarketplace({ database, network, withIndexer: false });
   await storeRegistration(market.app.dependencies, SECRET);

@@ -29,7 +29,7 @@ let database: TestDatabase;
 let platform: Platform;
 beforeAll(async () => {
   world = await startStellarWorld({ channels: 6 });
-  database = await createTestDatabase({ poolSize: 20 });
+  database = await createTestDatabase();
   const network = await connectLedger(world.ledger, database.handle);
   platform = await platformOn(database.handle, network, { mutationWaitMs: 120_000 });
   await platform.start();

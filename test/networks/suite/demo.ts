@@ -26,7 +26,7 @@ export function describeDemo(name: string, startWorld: () => Promise<NetworkWorl
     const told: string[] = [];
     beforeAll(async () => {
       world = await startWorld();
-      database = await createTestDatabase({ poolSize: 20 });
+      database = await createTestDatabase();
       const network = await connectLedger(world.ledger, database.handle);
       marketplace = await startMarketplace({
         database,

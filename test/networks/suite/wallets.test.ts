@@ -14,7 +14,7 @@ describeWallets('an EVM chain', async () => walletWorldIn(await startEvmWorld())
 describeWallets('Stellar', async () => walletWorldIn(await startStellarWorld()));
 
 async function walletWorldIn(world: NetworkWorld): Promise<WalletWorld> {
-  const database = await createTestDatabase({ poolSize: 20 });
+  const database = await createTestDatabase();
   const network = await connectLedger(world.ledger, database.handle);
   const platform = await platformOn(database.handle, network);
   await platform.start();

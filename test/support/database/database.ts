@@ -14,6 +14,12 @@ const CLONE_LOCK = 4711;
 /** A worker makes and drops databases every second or so: a connection for each costs more than they do. */
 const ADMINISTRATOR_IDLE_SECONDS = 5;
 
+/**
+ * Enough for what runs at once in a test. A connection plans each statement for itself, so with more of them, which a busy moment opens
+ * and nothing closes, the server's work grows.
+ */
+const POOL_SIZE = 5;
+
 export interface TestDatabase {
   /** As a superuser, who may corrupt and restore what is there. */
   url: string;
@@ -41,7 +47,7 @@ export async function createTestDatabase(
     await administrator`SELECT pg_advisory_unlock(${CLONE_LOCK})`;
   }
   const url = `${serverUrl}/${name}`;
-  const handle = openDatabase({ url, poolSize: options.poolSize ?? 10, applicationName: 'test' });
+  const handle = openDatabase({ url, poolSize: options.poolSize ?? POOL_SIZE, applicationName: 'test' });
   return {
     url,
     handle,
@@ -55,7 +61,7 @@ export async function createTestDatabase(
 }
 
 /** The database as the product has it, without power over its rules; the caller closes it before the database is dropped. */
-export function openAsApplication({ url }: Pick<TestDatabase, 'url'>, poolSize = 20): DatabaseHandle {
+export function openAsApplication({ url }: Pick<TestDatabase, 'url'>, poolSize = POOL_SIZE): DatabaseHandle {
   const { href } = Object.assign(new URL(url), { username: APPLICATION_ROLE });
   return openDatabase({ url: href, poolSize, applicationName: 'application' });
 }

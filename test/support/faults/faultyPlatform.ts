@@ -6,7 +6,7 @@ import { embeddedNetworkOn, platformOn } from '../platform.ts';
 import { withFaults, type FaultPlan } from './faultyNetwork.ts';
 
 export async function startFaultyPlatform(faults: FaultPlan) {
-  const database = await createTestDatabase({ poolSize: 20 });
+  const database = await createTestDatabase();
   const network = await embeddedNetworkOn(database.handle);
   const platform = await platformOn(database.handle, withFaults(network, faults));
   await platform.start();

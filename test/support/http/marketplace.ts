@@ -72,7 +72,7 @@ export async function startMarketplace(options: MarketplaceOptions = {}): Promis
     wrapNetwork = (n: EmbeddedNetwork) => n,
     ...overrides
   } = options;
-  const database = shared ?? (await createTestDatabase({ poolSize: 20 }));
+  const database = shared ?? (await createTestDatabase());
   const handle = shared?.handle ?? openAsApplication(database);
   const network = await embeddedNetworkOn(handle);
   const onError = () => {};

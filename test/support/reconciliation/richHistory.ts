@@ -48,7 +48,7 @@ const IMPATIENT_MS = 300;
 
 /** Drop it when done; nothing is connected to it any more. */
 export async function createRichHistory(): Promise<TestDatabase> {
-  const database = await createTestDatabase({ poolSize: 20 });
+  const database = await createTestDatabase();
   const network = await embeddedNetworkOn(database.handle);
   let faults: FaultPlan = () => null;
   let rampFaults: RampFaultPlan = () => null;

@@ -32,7 +32,7 @@ export function createEmbeddedHolder(): EmbeddedHolder {
 }
 
 export async function startEmbeddedWallets(faults: FaultPlan = () => null): Promise<EmbeddedWallets> {
-  const database = await createTestDatabase({ poolSize: 20 });
+  const database = await createTestDatabase();
   const network = await embeddedNetworkOn(database.handle);
   const platform = await platformOn(database.handle, withFaults(network, faults));
   await platform.start();

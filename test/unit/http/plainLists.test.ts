@@ -205,6 +205,19 @@ function trimmed(source: string): string {
 
 const schema = worldSchema();
 
+const TWO_FAILURES = 'query Q { shelves { items { must id } first: items { must id tags } } }';
+const WITHOUT_MUST = {
+  id: '',
+  name: '',
+  note: null,
+  count: 0,
+  share: undefined,
+  isNew: false,
+  colour: 'RED',
+  tags: [],
+  must: null,
+} as const;
+
 /** Whether lists were written at once in some of the answers: the comparison would say nothing otherwise. */
 let written = 0;
 
@@ -238,7 +251,8 @@ describe('plain lists', () => {
           expect(sent(await plainly(args))).toEqual(expected);
         },
       ),
-      { numRuns: 500 },
+      // Of two lists that fail, the one that is not plain fails first where the other one is asked for as text.
+      { numRuns: 500, examples: [[TWO_FAILURES, { items: [WITHOUT_MUST], list: 'later' }, undefined]] },
     );
     expect(written).toBeGreaterThan(100);
   });
