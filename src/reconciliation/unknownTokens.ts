@@ -25,10 +25,12 @@ export async function findUnknownTokens({
   const [signed] = await db.select({ latest: max(attempts.preparedAtLedger) }).from(attempts);
   if (signed?.latest == null) return [];
   const deployed = await network.tokensDeployedSince(signed.latest);
-  if (deployed.length === 0) return [];
-  const known = new Set([...(await readTokens(db, deployed)), ...(await findOpenDeploys(db, network))]);
-  return deployed
-    .filter((address) => !known.has(address))
+  const written = new Set(await readTokens(db, deployed));
+  const unwritten = deployed.filter((address) => !written.has(address));
+  if (unwritten.length === 0) return [];
+  const underWay = new Set(await findOpenDeploys(db, network));
+  return unwritten
+    .filter((address) => !underWay.has(address))
     .map(
       (address) =>
         `custody has deployed the token ${address}, which no project and no receipt of this database has`,

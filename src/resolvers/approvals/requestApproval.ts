@@ -17,7 +17,7 @@ import {
 } from '../carbon/createProject.ts';
 import { findProjectByAsset } from '../carbon/findProject.ts';
 import type { Needs } from '../core/dependencies.ts';
-import { findFirstUse, reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
+import { findFirstUseOrBegin, reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
 import { depositRequest } from '../warehouse/createDeposit.ts';
 import { readBasis } from './approvalBasis.ts';
 import { needsApproval } from './approvalPolicy.ts';
@@ -44,23 +44,14 @@ export async function requestApproval(
   check: () => Promise<boolean> = async () => true,
 ): Promise<ApprovalRequest | null> {
   const keyed = keyOf(caller, asked);
-  const first = keyed && (await findFirstUse(deps.db, keyed));
-  if (first) return stillToApprove(deps, first);
-  if (!needsApproval(deps.approvalPolicy, asked)) return null;
-  try {
-    if (!(await check())) return null;
-  } catch (error) {
-    // A first use that was approved during the check of a second one may be what that one fails of.
-    const meanwhile = keyed && (await findFirstUse(deps.db, keyed));
-    if (!meanwhile) throw error;
-    return stillToApprove(deps, meanwhile);
-  }
-  return deps.db.transaction((tx) => insertOnce(tx, deps, caller, asked, keyed));
-}
-
-/** @param id of the request that the key's first use made, or of what that use made without one */
-async function stillToApprove(deps: Needs<'db'>, id: string): Promise<ApprovalRequest | null> {
-  const request = await findApprovalRequest(deps, id);
+  const begin = async () => {
+    if (!needsApproval(deps.approvalPolicy, asked) || !(await check())) return null;
+    const { id } = await deps.db.transaction((tx) => insertOnce(tx, deps, caller, asked, keyed));
+    return id;
+  };
+  const id = await (keyed ? findFirstUseOrBegin(deps.db, keyed, begin) : begin());
+  // The first use may have needed no approval: then it is none of a request's.
+  const request = id === null ? null : await findApprovalRequest(deps, id);
   return request?.state === 'APPROVED' ? null : request;
 }
 

@@ -68,15 +68,15 @@ export async function findFirstUse(
 /**
  * For requests whose checks come before their key is reserved. A first use that commits during the checks of a second one may be what
  * they fail of, so they are not believed until it has been looked for again.
- * @param begin checks, and reserves the key; returns the target of its first use
+ * @param begin checks, and reserves the key; returns the target of its first use, or null when there is nothing to begin
  * @returns the target of the key's first use, which may be this one
  * @throws DomainError IDEMPOTENCY_CONFLICT, and what `begin` throws
  */
-export async function findFirstUseOrBegin(
+export async function findFirstUseOrBegin<Target extends string | null>(
   db: Pick<Db, 'select'>,
   request: IdempotentRequest,
-  begin: () => Promise<string>,
-): Promise<string> {
+  begin: () => Promise<Target>,
+): Promise<Target | string> {
   const earlier = await findFirstUse(db, request);
   if (earlier !== null) return earlier;
   try {

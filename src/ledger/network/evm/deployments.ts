@@ -97,6 +97,7 @@ function followOwnTokens({ contracts, custodyAddress, firstBlock }: Options, sea
   let seen = nothing();
   const [signature] = encodeEventTopics({ abi: factoryAbi, eventName: 'TokenDeployed' });
   const topics: (Hex | null)[] = [signature, null, null, pad(custodyAddress)];
+  const filter = { address: contracts.factory, topics };
 
   function keep({ byAsset }: typeof seen, token: SeenToken): void {
     const first = byAsset.get(token.assetIdHash);
@@ -109,7 +110,6 @@ function followOwnTokens({ contracts, custodyAddress, firstBlock }: Options, sea
     async readUpTo(pin: Pin): Promise<ReadonlyMap<Hash32, SeenToken>> {
       // What another call begins again meanwhile does not get the end of this reading, without what was before it.
       const mine = seen;
-      const filter = { address: contracts.factory, topics };
       await search(
         filter,
         { from: nextToRead(mine.upTo, firstBlock), to: pin.final.number },
@@ -127,7 +127,7 @@ function followOwnTokens({ contracts, custodyAddress, firstBlock }: Options, sea
     },
     async since(block: bigint, pin: Pin): Promise<Address[]> {
       const range = { from: block > firstBlock ? block : firstBlock, to: pin.final.number };
-      const logs = await search({ address: contracts.factory, topics }, range);
+      const logs = await search(filter, range);
       return logs.flatMap(readTokenDeployed).map(({ tokenAddress }) => tokenAddress);
     },
   };
