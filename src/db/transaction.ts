@@ -64,10 +64,13 @@ export async function runTransaction<T>(
   async function savepoint<R>(run: (sql: postgres.TransactionSql) => Promise<R>): Promise<R> {
     requireOpen();
     const name = `s${savepoints++}`;
-    await ask(`SAVEPOINT ${name}`);
+    // The work does not wait for it: should it fail, PostgreSQL refuses every statement after it.
+    const isSet = ask(`SAVEPOINT ${name}`);
     try {
-      return await runScope(run);
+      const [result] = await Promise.all([runScope(run), isSet]);
+      return result;
     } catch (error) {
+      await isSet;
       await ask(`ROLLBACK TO ${name}`);
       throw error;
     }

@@ -41,14 +41,19 @@ export async function appendRecords(
   all: readonly FreshRecords[],
   appendedAt: Date,
 ): Promise<{ appended: number; before: ReadonlyMap<string, number>; stored: ReadonlyMap<string, number> }> {
-  const [head] = await tx.select().from(feedHead).for('update');
-  if (!head) throw new Error('feed_head has no row: migrations are incomplete');
   const addresses = all.map(({ token }) => token.tokenAddress);
-  const lasts = await readLastOf(tx, addresses);
+  const locking = tx.select().from(feedHead).for('update').execute();
+  // Sent second, so they are read under the lock.
+  const [[head], lasts, candidates] = await Promise.all([
+    locking,
+    readLastOf(tx, addresses),
+    Promise.all(all.map(async (one) => ({ ...one, known: await readKnown(tx, one.token, one.records) }))),
+  ]);
+  if (!head) throw new Error('feed_head has no row: migrations are incomplete');
   const before = new Map(addresses.map((token) => [token, (lasts.get(token)?.index ?? -1) + 1]));
   const stored = new Map(before);
   const rows: (typeof retirementRecords.$inferInsert)[] = [];
-  for (const { token, records, verified } of all) {
+  for (const { token, records, verified, known } of candidates) {
     const from = before.get(token.tokenAddress) ?? 0;
     const fresh = records.filter((record) => record.index >= from);
     // What was read from a later index on than is stored would leave a gap.
@@ -56,7 +61,6 @@ export async function appendRecords(
     const last = lasts.get(token.tokenAddress);
     if (last && !records.some((record) => isSame(record, last))) continue;
     stored.set(token.tokenAddress, from + fresh.length);
-    const known = await readKnown(tx, token, fresh);
     for (const record of fresh) {
       const { index } = record;
       const position = head.position + BigInt(rows.length) + 1n;

@@ -76,14 +76,15 @@ async function lockSubmissions(
   lock: SkipLocked | undefined,
 ): Promise<Map<string, Locked>> {
   const ids = requests.map(({ intent }) => intent.submissionId);
-  const rows = await tx
+  const locking = tx
     .select({ id: submissions.id, state: submissions.state })
     .from(submissions)
     .where(isOneOf(submissions.id, ids))
     .orderBy(submissions.id)
-    .for('update', lock);
-  // Only once the rows are locked: another instance may have signed until then.
-  const currentOf = await readCurrentAttempts(tx, ids);
+    .for('update', lock)
+    .execute();
+  // Sent second, so it is run once the rows are locked: another instance may have signed until then.
+  const [rows, currentOf] = await Promise.all([locking, readCurrentAttempts(tx, ids)]);
   return new Map(rows.map(({ id, state }) => [id, { state, ...currentOf(id) }]));
 }
 

@@ -34,3 +34,16 @@ it('opens no savepoint once the transaction is over', async () => {
   await expect(late).rejects.toThrow('The transaction is over; this statement was not sent');
   expect(opened).toEqual([]);
 });
+
+it('refuses what is sent with a savepoint that cannot be set, and commits nothing', async () => {
+  const { db } = database.handle;
+  await db.execute(sql`CREATE TABLE savepoint_notes (note text)`);
+  const work = db.transaction(async (tx) => {
+    await tx.execute(sql`SELECT 1 / 0`).catch(() => {});
+    await tx
+      .transaction((nested) => nested.execute(sql`INSERT INTO savepoint_notes VALUES ('behind')`))
+      .catch(() => {});
+  });
+  await expect(work).rejects.toThrow('division by zero');
+  expect(await db.execute(sql`SELECT note FROM savepoint_notes`)).toHaveLength(0);
+});

@@ -10,64 +10,66 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 type Seconds = Readonly<Record<string, number>>;
 
 const WAITING: Seconds = {
-  'test/networks/evm/rolledBackChain.test.ts': 110,
+  'test/networks/evm/rolledBackChain.test.ts': 105,
   'test/networks/evm/continuity.test.ts': 55,
-  'test/networks/evm/haltedSigning.test.ts': 45,
+  'test/networks/evm/haltedSigning.test.ts': 50,
   'test/integration/operations/settlementPause.test.ts': 40,
   'test/crash/silentConnections.test.ts': 40,
-  'test/integration/database/embeddedPostgres.test.ts': 30,
+  'test/integration/database/embeddedPostgres.test.ts': 25,
   'test/crash/takeOver.test.ts': 25,
   'test/integration/reconciliation/unanswered.test.ts': 20,
-  'test/crash/failover.test.ts': 20,
-  'test/networks/evm/waitingHistory.test.ts': 12,
+  'test/crash/failover.test.ts': 15,
+  'test/networks/evm/waitingHistory.test.ts': 10,
 };
 
 const COMPUTING: Seconds = {
-  'test/crash/cashOutCrashPoints.test.ts': 55,
-  'test/crash/evmDeposits.test.ts': 45,
-  'test/crash/payoutCrashPoints.test.ts': 45,
-  'test/crash/crashPoints.test.ts': 45,
-  'test/crash/evmIssuance.test.ts': 30,
-  'test/crash/evmPayouts.test.ts': 20,
-  'test/crash/evmRetirements.test.ts': 20,
-  'test/crash/batchCrashes.test.ts': 15,
-  'test/crash/logCrashes.test.ts': 10,
+  'test/crash/cashOutCrashPoints.test.ts': 50,
+  'test/crash/evmDeposits.test.ts': 35,
+  'test/crash/payoutCrashPoints.test.ts': 40,
+  'test/crash/crashPoints.test.ts': 35,
+  'test/crash/evmIssuance.test.ts': 40,
+  'test/crash/evmPayouts.test.ts': 40,
+  'test/crash/evmRetirements.test.ts': 25,
+  'test/crash/batchCrashes.test.ts': 10,
+  'test/crash/logCrashes.test.ts': 20,
   'test/crash/databaseUnavailable.test.ts': 10,
-  'test/networks/evm/contract.test.ts': 35,
+  'test/networks/evm/contract.test.ts': 40,
   'test/networks/evm/faults.test.ts': 30,
-  'test/networks/stellar/contract.test.ts': 30,
+  'test/networks/stellar/contract.test.ts': 25,
   'test/networks/devnet/stellar/dev.test.ts': 25,
   'test/networks/devnet/evm/dev.test.ts': 25,
-  'test/networks/suite/wallets.test.ts': 20,
-  'test/networks/stellar/parallel.test.ts': 20,
+  'test/networks/suite/wallets.test.ts': 25,
+  'test/networks/stellar/parallel.test.ts': 30,
   'test/networks/stellar/ledgerChannels.test.ts': 15,
   'test/networks/stellar/faults.test.ts': 15,
   'test/networks/stellar/nodeFaults.test.ts': 15,
-  'test/networks/stellar/authorisation.test.ts': 15,
-  'test/networks/evm/cashOuts.test.ts': 15,
-  'test/networks/evm/restoredCopy.test.ts': 15,
-  'test/networks/evm/restoredCashOuts.test.ts': 15,
-  'test/networks/evm/reads.test.ts': 10,
-  'test/networks/evm/chaos.test.ts': 10,
-  'test/networks/evm/replacement.test.ts': 10,
-  'test/integration/reconciliation/corruptions.test.ts': 65,
-  'test/integration/docs/tour.test.ts': 40,
-  'test/integration/docs/blocks.test.ts': 40,
-  'test/integration/reconciliation/everyColumn.test.ts': 35,
-  'test/integration/books/booksProperties.test.ts': 30,
-  'test/integration/reconciliation/reconciliation.test.ts': 30,
-  'test/integration/access/access.test.ts': 30,
-  'test/integration/wallets/walletCashOutFaults.test.ts': 30,
-  'test/integration/operations/transparencyLogs.test.ts': 15,
-  'test/integration/carbon/foreignText.test.ts': 15,
-  'test/integration/wallets/walletChaos.test.ts': 15,
+  'test/networks/stellar/authorisation.test.ts': 10,
+  'test/networks/evm/cashOuts.test.ts': 8,
+  'test/networks/evm/restoredCopy.test.ts': 10,
+  'test/networks/evm/restoredCashOuts.test.ts': 9,
+  'test/networks/evm/reads.test.ts': 8,
+  'test/networks/evm/chaos.test.ts': 7,
+  'test/networks/evm/replacement.test.ts': 9,
+  'test/integration/reconciliation/corruptions.test.ts': 35,
+  'test/integration/docs/tour.test.ts': 25,
+  'test/integration/docs/blocks.test.ts': 25,
+  'test/integration/reconciliation/everyColumn.test.ts': 20,
+  'test/integration/books/booksProperties.test.ts': 15,
+  'test/integration/reconciliation/reconciliation.test.ts': 20,
+  'test/integration/access/access.test.ts': 20,
+  'test/integration/wallets/walletCashOutFaults.test.ts': 25,
+  'test/integration/operations/transparencyLogs.test.ts': 10,
+  'test/integration/carbon/foreignText.test.ts': 7,
+  'test/integration/wallets/walletChaos.test.ts': 8,
   'test/integration/limits/floods.test.ts': 15,
-  'test/integration/examples/examples.test.ts': 10,
-  'test/integration/operations/startup.test.ts': 10,
-  'test/unit/pages/pages.test.ts': 7,
+  'test/integration/examples/examples.test.ts': 15,
+  'test/integration/operations/startup.test.ts': 20,
+  'test/unit/pages/pages.test.ts': 3,
 };
 /** What nothing is known of. */
-const USUAL_SECONDS = 3;
+const USUAL_SECONDS = 2;
+/** One after the other, they would take longer than all that compute; more at once leave the processors idle. */
+const WAITING_AT_A_TIME = 2;
 
 /** Those with the longest files first. */
 const FOLDERS = ['crash', 'networks', 'integration', 'unit'];
@@ -87,7 +89,7 @@ export class FileOrder extends BaseSequencer {
       .filter(({ path }) => !(path in WAITING))
       .sort((a, b) => folderOf(a.path) - folderOf(b.path));
     const workers = Math.max(this.ctx.config.maxWorkers, 1);
-    return oneWaitingAtATime(waiting, computing, workers)
+    return fewWaitingAtATime(waiting, computing, workers)
       .sort((a, b) => rankOf(a) - rankOf(b))
       .map(({ file }) => file);
   }
@@ -102,19 +104,20 @@ export class FileOrder extends BaseSequencer {
 }
 
 /** Gives each worker, when it should be free, what comes next. */
-function oneWaitingAtATime(waiting: readonly Timed[], computing: readonly Timed[], workers: number): Timed[] {
+function fewWaitingAtATime(waiting: readonly Timed[], computing: readonly Timed[], workers: number): Timed[] {
   const queues = { waiting: [...waiting], computing: [...computing] };
   const freeAt = Array.from({ length: workers }, () => 0);
   const order: Timed[] = [];
-  let waitingUntil = 0;
+  const waitingUntil = Array.from({ length: WAITING_AT_A_TIME }, () => 0);
   while (order.length < waiting.length + computing.length) {
     const now = Math.min(...freeAt);
-    const isWaitingTurn = queues.computing.length === 0 || (now >= waitingUntil && queues.waiting.length > 0);
+    const firstEnd = Math.min(...waitingUntil);
+    const isWaitingTurn = queues.computing.length === 0 || (now >= firstEnd && queues.waiting.length > 0);
     const next = (isWaitingTurn ? queues.waiting : queues.computing).shift();
     if (next === undefined) break;
     order.push(next);
     freeAt[freeAt.indexOf(now)] = now + next.seconds;
-    if (isWaitingTurn) waitingUntil = now + next.seconds;
+    if (isWaitingTurn) waitingUntil[waitingUntil.indexOf(firstEnd)] = now + next.seconds;
   }
   return order;
 }

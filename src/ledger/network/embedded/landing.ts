@@ -64,8 +64,9 @@ async function landInOneLedger(
   deps: LandingDeps,
   batch: SignedTransaction[],
 ): Promise<BroadcastAnswer[]> {
-  const ledger = await closeLedger(tx, deps.clock);
-  const [landedBefore, world] = await Promise.all([
+  // Sent without waiting for the lock, and run under it.
+  const [ledger, landedBefore, world] = await Promise.all([
+    closeLedger(tx, deps.clock),
     knownHashes(tx, batch),
     loadWorld(
       tx,
@@ -123,8 +124,8 @@ async function store(tx: Tx, world: World, ledger: ClosedLedger, landed: Landed[
   const eventRows = landed.flatMap(({ transaction, effects }, at) =>
     (effects?.events ?? []).map((event, eventIndex) => eventRow(ledger, transaction, event, at, eventIndex)),
   );
-  // Referenced rows first; the statements of one step are sent without waiting for each other.
   const changes = world.changes();
+  // Sent without waiting for each other, so PostgreSQL runs them in this order: referenced rows first.
   await Promise.all([
     saveContracts(tx, changes),
     insertRows(
@@ -132,8 +133,6 @@ async function store(tx: Tx, world: World, ledger: ClosedLedger, landed: Landed[
       transactions,
       landed.map((one) => transactionRow(ledger, one)),
     ),
-  ]);
-  await Promise.all([
     saveHoldings(tx, changes),
     insertRows(tx, events, eventRows),
     eventRows.length > 0 && tx.execute(sql`SELECT pg_notify(${EVENTS_CHANNEL}, '')`),

@@ -25,7 +25,8 @@ export async function readLedgerClock(db: Db | Tx, clock: Clock): Promise<Closed
 }
 
 /**
- * Closes the next ledger and holds the clock's row lock until the transaction ends: nothing else can land meanwhile.
+ * Closes the next ledger and holds the clock's row lock until the transaction ends: nothing else can land meanwhile. What the caller
+ * sends after it is run under the lock, without having to wait for it.
  */
 export async function closeLedger(tx: Tx, clock: Clock): Promise<ClosedLedger> {
   const [row] = await tx
@@ -34,7 +35,9 @@ export async function closeLedger(tx: Tx, clock: Clock): Promise<ClosedLedger> {
       sequence: sql`${ledgerClock.sequence} + 1`,
       closedAt: sql`greatest(${ledgerClock.closedAt}, ${nowSeconds(clock)}::bigint + ${ledgerClock.offsetSeconds})`,
     })
-    .returning();
+    .returning()
+    // Sent now; awaited by itself it would be sent in the next microtask.
+    .execute();
   if (!row) throw new Error('The embedded network has no ledger clock: it was never initialised');
   return { ledger: row.sequence, closedAt: row.closedAt };
 }

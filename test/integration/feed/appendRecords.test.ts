@@ -1,0 +1,48 @@
+/**
+ * Two instances that append the same records at once: the second reads, under the lock, what the first has appended.
+ */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Tx } from '../../../src/db/connection.ts';
+import { appendRecords } from '../../../src/feed/appendRecords.ts';
+import type { RetirementRecord } from '../../../src/ledger/network/port.ts';
+import { openProject } from '../../../devnet/platform.ts';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { hasLockWait } from '../../support/database/lockWaits.ts';
+import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+
+let database: TestDatabase;
+let platform: Platform;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
+  await platform.start();
+});
+afterAll(async () => {
+  await platform.stop();
+  await database.drop();
+});
+
+const record = (index: number): RetirementRecord => ({
+  index,
+  retiredBy: 'custody',
+  amount: 1n,
+  timestamp: 1_700_000_000n,
+  beneficiary: 'Acme Ltd',
+  note: `burn ${index}`,
+});
+
+it('appends each record once', async () => {
+  const { db } = database.handle;
+  const { id: projectId, tokenAddress } = await openProject(platform, 10n);
+  const append = (tx: Tx, records: readonly RetirementRecord[]) =>
+    appendRecords(tx, [{ token: { projectId, tokenAddress }, records, verified: new Map() }], new Date());
+  let second: ReturnType<typeof append> | undefined;
+  await db.transaction(async (tx) => {
+    await append(tx, [record(0), record(1)]);
+    second = db.transaction((other) => append(other, [record(0), record(1), record(2)]));
+    // Short of the time after which PostgreSQL ends the transaction that holds the lock.
+    await expect.poll(() => hasLockWait(database.handle), { timeout: 5_000 }).toBe(true);
+  });
+  expect(await second).toMatchObject({ appended: 1, before: new Map([[tokenAddress, 2]]) });
+});

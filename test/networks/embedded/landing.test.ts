@@ -1,0 +1,38 @@
+/**
+ * Landing under the ledger clock's lock: a batch executes on what the one before it has committed.
+ */
+import { randomBytes } from 'node:crypto';
+import { eq } from 'drizzle-orm';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createEmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import { ledgerClock, tokens } from '../../../src/ledger/network/embedded/tables.ts';
+import type { BroadcastAnswer } from '../../../src/ledger/network/port.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { generateSecretKey } from '../../../src/lib/strkey.ts';
+import { TONNE, mintedCarbon, prepare, retire } from '../../../devnet/calls.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { hasLockWait } from '../../support/database/lockWaits.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+it('executes on what was committed while the lock was waited for', async () => {
+  const { handle } = database;
+  const secretKey = generateSecretKey(randomBytes);
+  const network = await createEmbeddedNetwork({ handle, secretKey, clock: systemClock, randomBytes });
+  const tokenAddress = await mintedCarbon(network, 5n);
+  const burn = await prepare(network, retire(tokenAddress, TONNE));
+  let answer: Promise<BroadcastAnswer> | undefined;
+  await handle.db.transaction(async (tx) => {
+    await tx.select().from(ledgerClock).for('update');
+    answer = network.broadcast(burn.signedBytes);
+    // Short of the time after which PostgreSQL ends the transaction that holds the lock.
+    await expect.poll(() => hasLockWait(handle), { timeout: 5_000 }).toBe(true);
+    await tx.update(tokens).set({ paused: true }).where(eq(tokens.address, tokenAddress));
+  });
+  expect(await answer).toEqual({ status: 'accepted' });
+  expect(await network.outcome(burn)).toMatchObject({ status: 'refused' });
+});
