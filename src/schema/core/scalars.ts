@@ -37,7 +37,8 @@ const SHOWN_DECIMAL = /^-?(0|[1-9][0-9]{0,39})(\.[0-9]{1,18})?$/;
 export const ADDRESS = /^[0-9A-Za-z][0-9A-Za-z._:-]{0,127}$/;
 const COUNTRY_CODE = /^[A-Z]{2}$/;
 const CURRENCY_CODE = /^[A-Z]{3}$/;
-const CALENDAR_DATE = /^\d{4}-\d{2}-\d{2}$/;
+/** PostgreSQL has no year 0, which JavaScript has. */
+const CALENDAR_DATE = /^(?!0000)\d{4}-\d{2}-\d{2}$/;
 const HASH_32 = /^0x[0-9a-fA-F]{64}$/;
 /** i128, which Soroban contracts count in. */
 const MAX_BASE_UNITS = 2n ** 127n - 1n;

@@ -104,6 +104,7 @@ describe('a retirement for another', () => {
     ['a period that ends before it begins', { period: { from: '2026-01-01', until: '2025-01-01' } }],
     ['an empty period', { period: { from: '2026-01-01', until: '2026-01-01' } }],
     ['no day', { period: { from: '2025-02-30', until: '2026-01-01' } }],
+    ['a day of the year 0', { period: { from: '0000-01-01', until: '2026-01-01' } }],
     ['no country', { jurisdiction: 'XX' }],
     ['an unknown reason', { reason: 'FUN' }],
     ['an empty id', { beneficiaryId: ' ' }],

@@ -258,7 +258,7 @@ describe('Date', () => {
   it('is a day of the calendar', () => {
     expect(CalendarDate.parseValue('2024-02-29')).toBe('2024-02-29');
     expect(CalendarDate.serialize('2025-06-30')).toBe('2025-06-30');
-    for (const value of ['2023-02-29', '2024-13-01', '2024-1-1', '2024-01-01T00:00:00Z', 20240101]) {
+    for (const value of ['2023-02-29', '2024-13-01', '2024-1-1', '0000-01-01', '2024-01-01T00:00:00Z', 20240101]) {
       expect(errorOf(() => CalendarDate.parseValue(value)).extensions['code']).toBe('BAD_USER_INPUT');
     }
   });
