@@ -9,7 +9,9 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
-import { StartupError } from '../lib/startupErrors.ts';
+import { refusedByDatabase } from '../db/refusedByDatabase.ts';
+import { innermostMessage } from '../lib/errors.ts';
+import { codeOf, StartupError } from '../lib/startupErrors.ts';
 
 /** Memory and lock time of one step; an entry has some hundred bytes. */
 const ENTRIES_PER_STEP = 5_000;
@@ -29,10 +31,21 @@ interface Line {
   line: string;
 }
 
-/** @returns how many entries the file has @throws StartupError where entries are missing */
+/** Entries of this run. */
+interface Progress {
+  inFile: number;
+  /** Whose removal was asked for: where the answer was lost, they may be removed. */
+  asked: number;
+  removed: number;
+}
+
+/**
+ * @returns how many entries the file has
+ * @throws StartupError where the file exists, where entries are missing, and where some are in the file alone
+ */
 export async function exportAuditLog({ db, before, path, prune }: AuditExport): Promise<number> {
-  const file = await open(path, 'wx', 0o600);
-  let entries = 0;
+  const file = await openNew(path);
+  const progress: Progress = { inFile: 0, asked: 0, removed: 0 };
   try {
     await syncFolder(dirname(path));
     const writers = await db.execute<{ id: string; pruned: string }>(
@@ -48,17 +61,44 @@ export async function exportAuditLog({ db, before, path, prune }: AuditExport): 
         const digest = await write(file, lines);
         const first = (done + 1n).toString();
         done = BigInt(last.number);
-        if (prune)
-          await db.execute(
-            sql`SELECT prune_audit_entries(${writer.id}, ${first}, ${last.number}, ${digest})`,
-          );
-        entries += lines.length;
+        progress.inFile += lines.length;
+        if (!prune) continue;
+        progress.asked = progress.inFile;
+        await db.execute(sql`SELECT prune_audit_entries(${writer.id}, ${first}, ${last.number}, ${digest})`);
+        progress.removed = progress.inFile;
       }
     }
+  } catch (error) {
+    throw sayWhatIsOnlyHere(path, progress, error);
   } finally {
     await file.close();
   }
-  return entries;
+  return progress.inFile;
+}
+
+async function openNew(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'wx', 0o600);
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+    throw new StartupError(
+      `${path} exists. An earlier export with --prune may have removed from the database what is in it: keep it, and give ` +
+        'this export another file name.',
+      { cause: error },
+    );
+  }
+}
+
+/** Other sentences lead to an export that begins again, and to this file's being taken for a failed try. */
+function sayWhatIsOnlyHere(path: string, { asked, removed }: Progress, error: unknown): unknown {
+  const atMost = refusedByDatabase(error) === null ? asked : removed;
+  if (atMost === 0) return error;
+  const entries = atMost === removed ? `${removed}` : `at least ${removed} and at most ${atMost}`;
+  return new StartupError(
+    `The export has stopped, and ${entries} entries are removed from the database and are in ${path} alone: keep this file, ` +
+      `and export the rest to another one. What has stopped it: ${innermostMessage(error)}`,
+    { cause: error },
+  );
 }
 
 /** Up to the first one that is too young. */

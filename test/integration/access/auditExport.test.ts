@@ -114,7 +114,9 @@ it('exports the first entries of each process, those without an outcome and of r
 
   // Again: nothing is left to do, and a file that is there is not overwritten.
   expect(await exportAuditLog({ db, before, path: join(folder, 'none.jsonl'), prune: true })).toBe(0);
-  await expect(exportAuditLog({ db, before, path, prune: true })).rejects.toThrow(/EEXIST/);
+  await expect(exportAuditLog({ db, before, path, prune: true })).rejects.toThrow(
+    `${path} exists. An earlier export with --prune may have removed`,
+  );
 
   await expect(ask`DELETE FROM audit_entries WHERE writer_id = ${ended}`).rejects.toThrow(/append/);
   await expect(ask`UPDATE audit_writers SET pruned = 3 WHERE id = ${ended}`).rejects.toThrow(/only grow/);
@@ -161,6 +163,37 @@ it('puts the name of the file on the disk before anything is removed', async () 
     vi.restoreAllMocks();
   }
   expect(synced.slice(0, 2)).toEqual(['folder', 'file']);
+});
+
+it('says after a failure which entries are in the file alone', async () => {
+  const { db } = database.handle;
+  const [first, second] = [randomUUID(), randomUUID()].sort();
+  for (let number = 1; number <= 2; number++) await write(String(first), old, 'OK');
+  await logs().catchUp();
+  await write(String(second), old, 'OK');
+  const path = join(folder, 'stopped.jsonl');
+  const only = (entries: string, file: string) =>
+    `${entries} entries are removed from the database and are in ${file} alone: keep this file`;
+  const stopped = exportAuditLog({ db, before, path, prune: true });
+  await expect(stopped).rejects.toThrow(only('2', path));
+  await expect(stopped).rejects.toThrow('are not in the transparency log yet');
+  expect([await numbers(String(first)), await numbers(String(second))]).toEqual([[], [1]]);
+
+  await logs().catchUp();
+  const execute = db.execute.bind(db);
+  vi.spyOn(db, 'execute').mockImplementation((query) =>
+    JSON.stringify(query).includes('prune_audit_entries')
+      ? (execute(query).then(() => Promise.reject(new Error('the answer is lost'))) as never)
+      : execute(query),
+  );
+  const unanswered = join(folder, 'unanswered.jsonl');
+  try {
+    const lost = exportAuditLog({ db, before, path: unanswered, prune: true });
+    await expect(lost).rejects.toThrow(only('at least 0 and at most 1', unanswered));
+  } finally {
+    vi.restoreAllMocks();
+  }
+  expect(await numbers(String(second))).toEqual([]);
 });
 
 it('removes nothing where entries are missing, and says which', async () => {
