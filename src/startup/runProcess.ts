@@ -29,18 +29,16 @@ export async function runProcess(main: () => Promise<void>): Promise<void> {
 /** What `start` has opened is closed on a signal, and when the start fails. */
 export async function runUntilStopped(log: Logger, start: (stops: Stops) => Promise<void>): Promise<void> {
   const stops: Stops = [];
-  const started = start(stops);
-  stopOnDemand(async () => {
-    // What is half open can't be closed.
-    await started.catch(() => {});
-    await stopAll(stops);
-  }, log);
-  try {
-    await started;
-  } catch (error) {
+  const started = start(stops).catch(async (error: unknown) => {
     await stopAll(stops);
     throw error;
-  }
+  });
+  stopOnDemand(async () => {
+    // What is half open can't be closed. A start that fails closes what it has opened, and ends the process with its own code.
+    await started.catch(() => new Promise<never>(() => {}));
+    await stopAll(stops);
+  }, log);
+  await started;
 }
 
 /** On a signal, or after a defect that nothing caught: the state is unknown then, and a new process recovers it. */
