@@ -14,6 +14,7 @@ const command = new Command('migrate')
   .action(async () => {
     const database = await openConfiguredDatabase(await loadConfig());
     await database.stop();
+    for (const warning of database.warnings) process.stderr.write(`${warning}\n`);
     process.stdout.write(`${database.description} has the newest schema.\n`);
   });
 

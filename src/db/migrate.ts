@@ -22,12 +22,15 @@ const LOCK_TIMEOUT_MS = 120_000;
 const MIGRATIONS_SCHEMA = 'drizzle';
 const MIGRATIONS_FOLDER = new URL('../../drizzle/', import.meta.url);
 
-/** @param applicationRole gets the rights that the program needs, when it is another role than that of `url` */
+/**
+ * @param applicationRole gets the rights that the program needs, when it is another role than that of `url`
+ * @returns whether a newer version of the program has migrated the database, so that its schema and rights are left alone
+ */
 export async function migrate(
   url: string,
   sets: readonly MigrationSet[],
   applicationRole?: string,
-): Promise<void> {
+): Promise<{ isNewer: boolean }> {
   const sql = postgres(await findPrimaryUrl(url), {
     max: 1,
     connect_timeout: CONNECT_TIMEOUT_SECONDS,
@@ -39,6 +42,7 @@ export async function migrate(
   });
   try {
     await sql`SELECT pg_advisory_lock(${ADVISORY_LOCKS.migrations})`;
+    let isNewer = false;
     for (const set of sets) {
       const migrations = {
         migrationsFolder: fileURLToPath(new URL(set, MIGRATIONS_FOLDER)),
@@ -46,28 +50,34 @@ export async function migrate(
         migrationsTable: `${set.replaceAll('-', '_')}_migrations`,
       };
       // The migrator begins by making its schema, which the application's role may not, also where it is there.
-      if (!(await isDone(sql, migrations))) await runMigrations(drizzle(sql), migrations);
+      const age = await compareSchema(sql, migrations);
+      if (age === 'OLDER') await runMigrations(drizzle(sql), migrations);
+      isNewer ||= age === 'NEWER';
     }
-    if (sets.length > 0 && applicationRole !== undefined) await grantApplicationRole(sql, applicationRole);
+    // This version does not know what the newer one needs, and would take it back from servers that run.
+    if (sets.length > 0 && applicationRole !== undefined && !isNewer)
+      await grantApplicationRole(sql, applicationRole);
+    return { isNewer };
   } finally {
     // The lock ends with the connection.
     await sql.end({ timeout: 0 });
   }
 }
 
-/** By the time of the newest migration, as the migrator itself decides. */
-async function isDone(
+/** What was applied against what is known, by the time of the newest migration, as the migrator itself decides. */
+async function compareSchema(
   sql: postgres.Sql,
   migrations: { migrationsFolder: string; migrationsTable: string },
-): Promise<boolean> {
+): Promise<'OLDER' | 'SAME' | 'NEWER'> {
   const { migrationsFolder, migrationsTable } = migrations;
   const [history] = await sql`
     SELECT FROM pg_tables WHERE schemaname = ${MIGRATIONS_SCHEMA} AND tablename = ${migrationsTable}`;
-  if (!history) return false;
+  if (!history) return 'OLDER';
   const [last] = await sql<{ at: string | null }[]>`
     SELECT max(created_at) AS at FROM ${sql(`${MIGRATIONS_SCHEMA}.${migrationsTable}`)}`;
   const newest = Math.max(
     ...readMigrationFiles({ migrationsFolder }).map(({ folderMillis }) => folderMillis),
   );
-  return last?.at != null && Number(last.at) >= newest;
+  if (last?.at == null || Number(last.at) < newest) return 'OLDER';
+  return Number(last.at) === newest ? 'SAME' : 'NEWER';
 }

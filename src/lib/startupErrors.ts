@@ -59,6 +59,10 @@ export function migrationNeedsOwner(error: unknown): StartupError {
   );
 }
 
+export const MIGRATED_BY_NEWER =
+  'The database was migrated by a newer version of this program: its schema and the rights of the role of DATABASE_URL are ' +
+  'left as they are. Start the newer version, unless this one is being replaced.';
+
 /** One sentence about a role that can switch off what the database promises. */
 export function roleOverRules(role: string, powers: readonly string[]): string {
   return (

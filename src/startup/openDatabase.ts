@@ -16,6 +16,7 @@ import {
   isLackOfRights,
   isSettingsRefusal,
   migrationFailed,
+  MIGRATED_BY_NEWER,
   migrationNeedsOwner,
   notTheSameDatabase,
   poolerWithoutSessions,
@@ -29,8 +30,8 @@ export interface ConfiguredDatabase {
   publicReads: PublicReads;
   /** For people: which database this is, without its password. */
   description: string;
-  /** For operators: its role could switch off the database's rules. Null when it can't, or when that is accepted. */
-  roleWarning: string | null;
+  /** For operators: that its role could switch off the database's rules, or that a newer version has migrated it. */
+  warnings: readonly string[];
   stop(): Promise<void>;
 }
 
@@ -73,17 +74,20 @@ export async function openConfiguredDatabase(
     await handle.close();
     await embedded?.stop();
   };
-  let roleWarning: string | null;
+  const warnings: string[] = [];
   try {
     // First of all: a lock that migrations take through a pooler could stay behind in one of its connections.
     if (!embedded) await checkSessions(handle, { url, directUrl });
     if (!asItIs) onProgress("bringing the database's schema up to date");
     const [session] = await handle.sql<{ role: string }[]>`SELECT current_user AS role`;
-    await migrate(migrationUrl, asItIs ? [] : setsOf(config), session?.role).catch((error: unknown) => {
+    const sets = asItIs ? [] : setsOf(config);
+    const migrated = await migrate(migrationUrl, sets, session?.role).catch((error: unknown) => {
       if (embedded) throw migrationFailed(error);
       throw isLackOfRights(error) ? migrationNeedsOwner(error) : databaseUnreachable(migrationUrl, error);
     });
-    roleWarning = asItIs ? null : await checkRole(handle, config);
+    if (migrated.isNewer) warnings.push(MIGRATED_BY_NEWER);
+    const roleWarning = asItIs ? null : await checkRole(handle, config);
+    if (roleWarning !== null) warnings.push(roleWarning);
   } catch (error) {
     await stop();
     throw error;
@@ -95,7 +99,7 @@ export async function openConfiguredDatabase(
     description: embedded
       ? `embedded PostgreSQL at ${servers}, in ${config.DATA_DIR}${embedded.attached ? ' (was running already)' : ''}`
       : `PostgreSQL ${partsOf(url).database} at ${servers}`,
-    roleWarning,
+    warnings,
     publicReads,
     async stop() {
       await publicReads.close();

@@ -47,7 +47,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const onProgress = (message: string) => log.info(message);
   const database = await openConfiguredDatabase(config, { onProgress, log });
   stops.push(database.stop);
-  if (database.roleWarning !== null) log.warn(database.roleWarning);
+  for (const warning of database.warnings) log.warn(warning);
   const opened = await openConfiguredNetwork(config, database.handle, log);
   const { network } = opened;
   const clockControl = options.clockControl ?? opened.clockControl;

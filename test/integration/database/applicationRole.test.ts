@@ -72,6 +72,7 @@ const started = async (settings: Record<string, string>) => {
     }),
   );
   await opened.stop();
+  return opened.warnings;
 };
 
 const execute = async (as: string, statement: string) => {
@@ -89,8 +90,8 @@ describe('a start', () => {
   });
 
   it('with both migrates and grants, and from then on needs the application’s role alone', async () => {
-    await expect(started({ DATABASE_URL: url, DATABASE_MIGRATION_URL: ownerUrl })).resolves.toBeUndefined();
-    await expect(started({ DATABASE_URL: url })).resolves.toBeUndefined();
+    await expect(started({ DATABASE_URL: url, DATABASE_MIGRATION_URL: ownerUrl })).resolves.toEqual([]);
+    await expect(started({ DATABASE_URL: url })).resolves.toEqual([]);
   });
 
   it('by the owner is refused in production, unless that is asked for', async () => {
@@ -150,7 +151,22 @@ describe('a start', () => {
   it('takes back what was granted beyond the need', async () => {
     await execute(ownerUrl, `GRANT ALL ON transfers, audit_entries TO ${application.name}`);
     await expect(started({ DATABASE_URL: url })).rejects.toThrow(/may empty tables or add triggers/);
-    await expect(started({ DATABASE_URL: url, DATABASE_MIGRATION_URL: ownerUrl })).resolves.toBeUndefined();
+    await expect(started({ DATABASE_URL: url, DATABASE_MIGRATION_URL: ownerUrl })).resolves.toEqual([]);
+  });
+
+  it('of an older version leaves alone what a newer one has granted, and warns', async () => {
+    await execute(
+      ownerUrl,
+      `CREATE TABLE of_newer (); GRANT SELECT, DELETE ON of_newer TO ${application.name};
+       INSERT INTO drizzle.platform_migrations (hash, created_at)
+         SELECT 'newer', max(created_at) + 1 FROM drizzle.platform_migrations`,
+    );
+    const urls = { DATABASE_URL: url, DATABASE_MIGRATION_URL: ownerUrl };
+    expect(await started(urls)).toEqual([expect.stringContaining('migrated by a newer version')]);
+    await execute(url, 'DELETE FROM of_newer');
+    const undo = `DROP TABLE of_newer; DELETE FROM drizzle.platform_migrations WHERE hash = 'newer'`;
+    await execute(ownerUrl, undo);
+    expect(await started(urls)).toEqual([]);
   });
 });
 
