@@ -40,6 +40,13 @@ function findMissing(values: Values, isGiven: ReadSettings['isGiven']): string[]
       'AUTH_SECRET or AUTH_JWKS_URL is required in production: without one, callers cannot be authenticated.',
     );
   }
+  if (!isGiven('TRUSTED_PROXY_HOPS')) {
+    problems.push(
+      'TRUSTED_PROXY_HOPS must be set in production: the number of proxies in front that append to X-Forwarded-For, or 0 ' +
+        'when clients connect to this server itself. With too few, all clients have the address of a proxy and share its ' +
+        'limits, so that any of them can lock the others out; with too many, a client chooses its address itself.',
+    );
+  }
   if (values.RAMP_PROVIDER !== 'http' && !isGiven('RAMP_EXCHANGE_RATES')) {
     problems.push(
       'RAMP_EXCHANGE_RATES must be set in production: the default ones are examples, and payouts are real.',

@@ -261,7 +261,7 @@ export const SETTINGS = {
   TRUSTED_PROXY_HOPS: setting(
     wholeNumber(0, 10),
     '0',
-    "Proxies in front, whose X-Forwarded-For is trusted for the client's address.",
+    "Proxies in front, whose X-Forwarded-For is trusted for the client's address. Production has no default.",
   ),
   ...LIMIT_SETTINGS,
   MUTATION_WAIT_MS: setting(

@@ -68,6 +68,7 @@ const started = async (settings: Record<string, string>) => {
       PUBLIC_URL: 'https://api.example',
       RAMP_EXCHANGE_RATES: 'KES=0.02',
       APPROVALS: 'off',
+      TRUSTED_PROXY_HOPS: '0',
       ...settings,
     }),
   );

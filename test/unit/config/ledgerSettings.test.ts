@@ -55,6 +55,7 @@ const inProduction = (environment: Environment): Environment => ({
   AUTH_SECRET: randomBytes(32).toString('base64'),
   RAMP_EXCHANGE_RATES: 'KES=129.5',
   APPROVALS: 'required',
+  TRUSTED_PROXY_HOPS: '0',
   ...environment,
 });
 

@@ -92,6 +92,7 @@ describe('loadConfig', () => {
     AUTH_SECRET: strong(),
     RAMP_EXCHANGE_RATES: 'KES=129.5',
     APPROVALS: 'required',
+    TRUSTED_PROXY_HOPS: '0',
     ...overrides,
   });
 
@@ -125,6 +126,7 @@ describe('loadConfig', () => {
     'APP_SECRET',
     'AUTH_SECRET',
     'RAMP_EXCHANGE_RATES',
+    'TRUSTED_PROXY_HOPS',
   ])('names %s when it is missing in production', async (name) => {
     const { [name]: _left, ...rest } = production() as Record<string, string>;
     await expect(loadConfig(rest)).rejects.toThrow(name);
