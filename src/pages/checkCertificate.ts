@@ -187,6 +187,7 @@ function onNetwork({ network }: Site, check: NetworkCheck): Step {
 const BROKEN_PROOFS = {
   NO_CHECKPOINT: 'What the proof has is no signed head of a log.',
   NOT_SIGNED: 'The head in the proof is not signed with the key of this registry’s log.',
+  OTHER_HEAD: 'The proof names another number of leaves, or another root, than its signed head.',
   NOT_INCLUDED: 'The hashes of the proof do not lead from this retirement to the signed root.',
 } as const;
 

@@ -19,8 +19,8 @@ export interface Site {
     ((place: { tokenAddress: string; index: number; txHash: string | null }) => Command[]) | null;
   /** What is wrong with a proof of inclusion; null when it leads to a head that this installation has signed. */
   checkInclusion(
-    proof: Pick<InclusionProof, 'leafIndex' | 'entry' | 'hashes' | 'checkpoint'>,
-  ): 'NO_CHECKPOINT' | 'NOT_SIGNED' | 'NOT_INCLUDED' | null;
+    proof: InclusionProof,
+  ): 'NO_CHECKPOINT' | 'NOT_SIGNED' | 'OTHER_HEAD' | 'NOT_INCLUDED' | null;
   clock: Clock;
 }
 

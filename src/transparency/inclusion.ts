@@ -76,17 +76,22 @@ export async function readEntries(db: Db, first: number, count: number): Promise
 
 /** What is wrong with a proof; null when the entry is in the log whose head this installation has signed. */
 export type CheckInclusion = (
-  proof: Pick<InclusionProof, 'leafIndex' | 'entry' | 'checkpoint'> & { hashes: readonly string[] },
-) => 'NO_CHECKPOINT' | 'NOT_SIGNED' | 'NOT_INCLUDED' | null;
+  proof: Pick<InclusionProof, 'leafIndex' | 'entry' | 'leafCount' | 'checkpoint'> & {
+    hashes: readonly string[];
+    rootHash: string;
+  },
+) => 'NO_CHECKPOINT' | 'NOT_SIGNED' | 'OTHER_HEAD' | 'NOT_INCLUDED' | null;
 
 /** A tree of as many leaves as a number counts exactly is no higher. */
 const MAX_HASHES = 53;
 
 export function createInclusionCheck(key: LogKey): CheckInclusion {
-  return ({ leafIndex, entry, hashes, checkpoint }) => {
+  return ({ leafIndex, entry, hashes, leafCount, rootHash, checkpoint }) => {
     const note = parseCheckpoint(checkpoint);
     if (note === null) return 'NO_CHECKPOINT';
     if (!key.isSigned(note)) return 'NOT_SIGNED';
+    // Readers of the proof are shown them, although its hashes are held against what is signed.
+    if (leafCount !== note.size || rootHash !== note.root.toString('hex')) return 'OTHER_HEAD';
     const path = hashes.slice(0, MAX_HASHES + 1).map((hash) => Buffer.from(hash, 'hex'));
     const isWhole = path.length <= MAX_HASHES && path.every(({ length }) => length === HASH_BYTES);
     const root = isWhole ? rootOfProof(leafHash(Buffer.from(entry)), leafIndex, note.size, path) : null;

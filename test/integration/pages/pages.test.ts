@@ -285,6 +285,11 @@ describe('pages', () => {
     expect(await check(otherLeaf)).toContain('do not lead from this retirement to the signed root');
     await expect(verify(otherEntry)).rejects.toThrow('does not lead to the signed root');
     expect(await check(otherEntry)).toContain('The proof is of another entry: it differs in beneficiary');
+    for (const unsigned of [{ leafCount: inclusionProof.leafCount + 1 }, { rootHash: '0'.repeat(64) }]) {
+      const otherNumbers = await check(forge(() => unsigned));
+      expect(otherNumbers).toContain('another number of leaves, or another root, than its signed head');
+      expect(otherNumbers).not.toContain('The proof leads from leaf');
+    }
     await expect(verify(otherHead)).rejects.toThrow('not signed with this key');
     expect(await check(otherHead)).toContain('is not signed with the key of this registry');
     await expect(
