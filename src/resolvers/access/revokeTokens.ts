@@ -14,7 +14,7 @@ interface RevokeTokensInput {
   /** One of the two. */
   jti?: string | null | undefined;
   subject?: string | null | undefined;
-  /** Unix seconds, with a subject; five seconds from now unless given. */
+  /** Unix seconds, with a subject; ten seconds from now unless given. */
   issuedUntil?: bigint | null | undefined;
   reason?: string | null | undefined;
 }
@@ -61,8 +61,8 @@ function tokensOf(
       field: jti === null ? 'input' : 'input.subject',
     });
   }
-  // Identity providers' clocks may be ahead: a token of this moment is then dated later.
-  const latest = Math.ceil(now.getTime() / 1000) + CLOCK_TOLERANCE_SECONDS;
+  // The identity provider's clock may be ahead and the database's behind: a token of this moment is then dated later by both.
+  const latest = Math.ceil(now.getTime() / 1000) + 2 * CLOCK_TOLERANCE_SECONDS;
   if (jti !== null) {
     if (issuedUntil === null) return { jti, subject, issuedUntil };
     throw new DomainError('BAD_USER_INPUT', 'input.issuedUntil goes with input.subject alone.', {

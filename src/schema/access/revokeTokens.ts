@@ -21,7 +21,7 @@ const RevokeTokensInput = builder.inputType('RevokeTokensInput', {
       type: 'UnixTime',
       description:
         'With a `subject`: tokens that were issued ("iat") before this time, in Unix seconds, and those that do not say when. ' +
-        'It must not lie ahead. Defaults to five seconds from now, since clocks differ: the subject gets a good token after that.',
+        'It must not lie ahead. Defaults to ten seconds from now, since clocks differ: the subject gets a good token after that.',
     }),
     reason: t.string({ validate: { schema: reason }, description: 'Why: at most 512 bytes of UTF-8.' }),
   }),
