@@ -66,7 +66,8 @@ function wholeUnits(name: string, unit: string): ScalarDefinition<bigint> {
       `Whole ${unit}. In: an integer from 1 to ${MAX_WHOLE_UNITS}, either a JSON integer up to ` +
       `${Number.MAX_SAFE_INTEGER} or a decimal string. Out: always a decimal string, from "0" on.`,
     specifiedByURL: documented(name),
-    serialize: (value) => serializeInteger(name, value, 0n, MAX_WHOLE_UNITS),
+    // A sum of amounts may be larger than any of them.
+    serialize: (value) => serializeInteger(name, value, 0n, MAX_BASE_UNITS),
     parseValue: (value) => {
       if (typeof value === 'string') return read(value, showValue(value));
       if (typeof value !== 'number' || !Number.isInteger(value))

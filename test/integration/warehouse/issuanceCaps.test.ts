@@ -27,7 +27,7 @@ const setCap = (warehouseId: string, limitKg: number | null, commodityType = 'Ma
     operator,
   );
 
-function deposit(warehouseId: string, quantityKg: number, more: Record<string, unknown> = {}) {
+function deposit(warehouseId: string, quantityKg: number | string, more: Record<string, unknown> = {}) {
   const { valuationUSD, ...input } = depositInput(market.app, { warehouseId });
   return mutate<{ receipt: { state: string } | null; dryRun: unknown }>(
     market,
@@ -108,4 +108,13 @@ it('gives back what expired, was refused or was settled, and keeps what a lowere
   });
   expect((await deposit(warehouseId, 1)).errors[0]?.extensions.code).toBe('ISSUANCE_CAP_EXCEEDED');
   expect(await outstanding(newWarehouse())).toEqual([]);
+});
+
+it('shows an outstanding sum that is larger than any single deposit may be', async () => {
+  const warehouseId = newWarehouse();
+  const largest = (2n ** 63n - 1n).toString();
+  for (let i = 0; i < 2; i++) expect((await deposit(warehouseId, largest)).errors).toEqual([]);
+  await setCap(warehouseId, 1_000);
+  const sum = (2n * (2n ** 63n - 1n)).toString();
+  expect(await outstanding(warehouseId)).toEqual([{ warehouseId, outstandingKg: sum }]);
 });

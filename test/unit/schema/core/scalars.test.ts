@@ -108,7 +108,9 @@ describe('Tonnes', () => {
   it('prints decimal strings, zero included, and nothing else', () => {
     expect(Tonnes.serialize(0n)).toBe('0');
     expect(Tonnes.serialize(MAX_WHOLE_UNITS)).toBe('9223372036854775807');
-    for (const value of [-1n, MAX_WHOLE_UNITS + 1n, 1, '1', null]) {
+    // A sum.
+    expect(Tonnes.serialize(MAX_WHOLE_UNITS + 1n)).toBe('9223372036854775808');
+    for (const value of [-1n, 2n ** 127n, 1, '1', null]) {
       expect(() => Tonnes.serialize(value)).toThrow("can't print");
     }
   });
@@ -258,7 +260,14 @@ describe('Date', () => {
   it('is a day of the calendar', () => {
     expect(CalendarDate.parseValue('2024-02-29')).toBe('2024-02-29');
     expect(CalendarDate.serialize('2025-06-30')).toBe('2025-06-30');
-    for (const value of ['2023-02-29', '2024-13-01', '2024-1-1', '0000-01-01', '2024-01-01T00:00:00Z', 20240101]) {
+    for (const value of [
+      '2023-02-29',
+      '2024-13-01',
+      '2024-1-1',
+      '0000-01-01',
+      '2024-01-01T00:00:00Z',
+      20240101,
+    ]) {
       expect(errorOf(() => CalendarDate.parseValue(value)).extensions['code']).toBe('BAD_USER_INPUT');
     }
   });
