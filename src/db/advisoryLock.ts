@@ -9,6 +9,7 @@ import type { Db, Tx } from './connection.ts';
 export const ADVISORY_LOCKS = {
   migrations: 71_001,
   indexerRegistration: 71_002,
+  channelKeys: 71_003,
 } as const;
 
 /**

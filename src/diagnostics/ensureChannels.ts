@@ -3,6 +3,7 @@
  * those that have spent their fees.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { withAdvisoryLock } from '../db/advisoryLock.ts';
 import type { Db } from '../db/connection.ts';
 import { hasTable } from '../db/hasTable.ts';
 import { messageOf } from '../lib/errors.ts';
@@ -41,7 +42,11 @@ export async function ensureChannels(
   if (!accounts) throw new StartupError('Channels are accounts of Stellar, and other networks need none.');
   // Keys are made for, and money is given to, accounts of the network that is meant.
   await accounts.checkIdentity();
-  const keys = await collectChannelKeys({ configured: accounts.configuredKeys, dataDir, count, random });
+  const { configuredKeys: configured } = accounts;
+  // Two at once would each replace the other's keys in the file, and pay accounts whose keys are lost.
+  const keys = await withAdvisoryLock(db, 'channelKeys', () =>
+    collectChannelKeys({ configured, dataDir, count, random }),
+  );
   const isKnown = await hasTable(db, 'signing_accounts');
   const before = await accounts.read(keys.secretKeys);
   if (count === 0) return { channels: before, made: [], toppedUp: [], keys };

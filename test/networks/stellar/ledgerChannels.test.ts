@@ -81,6 +81,22 @@ describe('making channels', () => {
     expect(addresses).toEqual(made);
   });
 
+  it('makes keys once when two commands run at the same time', async () => {
+    let keysMade = 0;
+    const random = (size: number) => {
+      if (size === 32) keysMade++;
+      return randomBytes(size);
+    };
+    const deps = { ledger: await ledgerOf(), dataDir: folder, db: database.handle.db, random };
+    const request = { count: 3, fundsStroops: 10n * XLM };
+    const both = await Promise.allSettled([ensureChannels(deps, request), ensureChannels(deps, request)]);
+    // One of them may find custody's sequence used by the other.
+    const done = both.flatMap((end) => (end.status === 'fulfilled' ? [end.value.keys.secretKeys] : []));
+    expect(done.length).toBeGreaterThan(0);
+    for (const keys of done) expect(keys.join()).toBe(await keysOnDisk());
+    expect(keysMade).toBe(3);
+  });
+
   it('leaves what is there, adds what is missing, and keeps every key', async () => {
     const first = await ensure(2);
     const second = await ensure(3);
