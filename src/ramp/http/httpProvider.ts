@@ -54,10 +54,16 @@ const quoteSchema = z.object({
   exchangeRate: decimal,
   feeFiat: decimal,
   feeBps: z.int().min(0).max(10_000),
-  expiresAt: z.iso.datetime({ offset: true }),
+  expiresAt: z.iso.datetime({ offset: true }).refine(isStorable),
 });
 const callbackSchema = z.object({ sessionId });
 type Payout = z.infer<typeof payoutSchema>;
+
+/** A program's zero time, such as 0001-01-01, is no answer; PostgreSQL has no year 0, and clients get times from 1970 to 9999. */
+function isStorable(text: string): boolean {
+  const year = new Date(text).getUTCFullYear();
+  return year >= 1970 && year <= 9999;
+}
 
 export function createHttpProvider(options: HttpProviderOptions): RampProvider {
   const { base, ask, askOrReject } = createTransport(options);

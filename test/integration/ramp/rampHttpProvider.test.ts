@@ -29,17 +29,19 @@ let provider: RampProvider;
 
 beforeAll(async () => {
   server = await startRampServer();
-  provider = createHttpProvider({
-    url: server.url,
-    apiKey: RAMP_API_KEY,
-    callbackSecrets: [CALLBACK_SECRET, OLD_SECRET],
-    fetch,
-    timeoutMs: 500,
-    pace: createPace(1000),
-  });
+  provider = createHttpProvider(options());
 });
 afterEach(() => server.misbehave(null));
 afterAll(() => server.close());
+
+const options = () => ({
+  url: server.url,
+  apiKey: RAMP_API_KEY,
+  callbackSecrets: [CALLBACK_SECRET, OLD_SECRET],
+  fetch,
+  timeoutMs: 500,
+  pace: createPace(1000),
+});
 
 const quoteRequest = { tokenAmount: 100n, tokenSymbol: 'WHR', fiatCurrency: 'KES' };
 
@@ -62,6 +64,20 @@ describe('the adapter', () => {
       expiresAt: expect.any(Date) as Date,
     });
   });
+
+  it.each(['0000-06-01T00:00:00Z', '0001-01-01T00:00:00Z', '9999-12-31T23:59:59-14:00'])(
+    'takes a quote until %s for no answer',
+    async (expiresAt) => {
+      const dated = createHttpProvider({
+        ...options(),
+        fetch: async (...asked) => {
+          const quote = (await (await fetch(...asked)).json()) as object;
+          return Response.json({ ...quote, expiresAt });
+        },
+      });
+      await expect(dated.quote(quoteRequest)).rejects.toMatchObject({ code: 'RAMP_UNAVAILABLE' });
+    },
+  );
 
   it('opens a session under our reference, with the account as providers want it', async () => {
     const open = await request();
