@@ -2,17 +2,17 @@
  * Tokens that custody has deployed and this database does not know: a copy that was restored from before createProject has
  * neither the project nor its token, so nothing else compares them.
  */
-import { and, inArray, isNull, max, ne } from 'drizzle-orm';
+import { and, desc, eq, inArray, isNull, max, ne, sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
-import { attempts, projects, receipts } from '../db/tables/index.ts';
+import { attempts, projects, receipts, signingAccounts } from '../db/tables/index.ts';
 import type { Address, LedgerNetwork } from '../ledger/network/port.ts';
 
 /** Deploys under way or under review: more are not asked about, and their tokens count as unknown. */
 const MAX_OPEN_DEPLOYS = 100;
 
 /**
- * Since the last that was signed with this database: whatever another copy has signed is later. Nothing is known of one that has signed
- * nothing.
+ * Since the last that custody has signed with this database: whatever another copy has signed is later. Nothing is known of one that has
+ * signed nothing.
  * @returns a sentence for each. @throws NetworkUnavailable
  */
 export async function findUnknownTokens({
@@ -22,9 +22,9 @@ export async function findUnknownTokens({
   db: Db;
   network: Pick<LedgerNetwork, 'tokensDeployedSince' | 'findToken'>;
 }): Promise<string[]> {
-  const [signed] = await db.select({ latest: max(attempts.preparedAtLedger) }).from(attempts);
-  if (signed?.latest == null) return [];
-  const deployed = await network.tokensDeployedSince(signed.latest);
+  const signedAt = await readSignedAt(db);
+  if (signedAt === null) return [];
+  const deployed = await network.tokensDeployedSince(signedAt);
   const written = new Set(await readTokens(db, deployed));
   const unwritten = deployed.filter((address) => !written.has(address));
   if (unwritten.length === 0) return [];
@@ -35,6 +35,32 @@ export async function findUnknownTokens({
       (address) =>
         `custody has deployed the token ${address}, which no project and no receipt of this database has`,
     );
+}
+
+/**
+ * What custody has signed in the last slot of each account. What holders sign, and what custody signs again for its fee, goes on after the
+ * copy was restored: from there on the tokens from before would not be seen.
+ */
+async function readSignedAt(db: Db): Promise<bigint | null> {
+  const last = db
+    .select({ ledger: attempts.preparedAtLedger })
+    .from(attempts)
+    .where(
+      and(
+        eq(attempts.source, signingAccounts.address),
+        // As the index `attempts_slot` says it, which has the last one at its end.
+        sql`${attempts.state} <> 'DEAD'`,
+        isNull(attempts.replaces),
+      ),
+    )
+    .orderBy(desc(attempts.sequence))
+    .limit(1)
+    .as('last');
+  const [signed] = await db
+    .select({ at: max(last.ledger) })
+    .from(signingAccounts)
+    .crossJoinLateral(last);
+  return signed?.at ?? null;
 }
 
 async function readTokens(db: Db, among: readonly Address[]): Promise<(Address | null)[]> {

@@ -1,0 +1,77 @@
+/**
+ * From which ledger on a database that may be an old copy looks for tokens that it does not know.
+ */
+import { randomUUID } from 'node:crypto';
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { attempts, signingAccounts } from '../../../src/db/tables/index.ts';
+import { enqueueSubmission } from '../../../src/ledger/submission/enqueue.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { findUnknownTokens } from '../../../src/reconciliation/unknownTokens.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+
+const deps = { clock: systemClock, ids: { next: () => randomUUID() } };
+const CHANNELS = ['C1', 'C2'];
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await database.handle.db
+    .insert(signingAccounts)
+    .values(CHANNELS.map((address) => ({ address, nextSequence: 9n, haltedBecause: 'an old copy' })));
+});
+afterAll(() => database.drop());
+
+/** @returns the hash */
+async function attempt(
+  signer: 'CUSTODY' | 'HOLDER',
+  source: string,
+  of: Pick<typeof attempts.$inferInsert, 'sequence' | 'preparedAtLedger'> &
+    Partial<typeof attempts.$inferInsert>,
+): Promise<string> {
+  const hash = `0x${randomUUID()}`;
+  await database.handle.db.transaction(async (tx) => {
+    const call = { kind: 'retire', tokenAddress: 'T', amount: 1n, beneficiary: 'b', note: '' } as const;
+    const intent = { targetType: 'RETIREMENT', targetId: randomUUID(), call, signer } as const;
+    const submissionId = of.submissionId ?? (await enqueueSubmission(tx, deps, intent));
+    const bytes = { signedBytes: Buffer.from('signed'), createdAt: new Date() };
+    await tx
+      .insert(attempts)
+      .values({ hash, submissionId, number: 1, state: 'OPEN', source, ...bytes, ...of });
+  });
+  return hash;
+}
+
+async function lookedFrom(): Promise<bigint | null> {
+  let from: bigint | null = null;
+  await findUnknownTokens({
+    db: database.handle.db,
+    network: {
+      findToken: async () => null,
+      tokensDeployedSince: async (ledger) => {
+        from = ledger;
+        return [];
+      },
+    },
+  });
+  return from;
+}
+
+it('looks from what custody has signed last, whatever holders and replacements have signed since the copy was restored', async () => {
+  expect(await lookedFrom()).toBeNull();
+  await attempt('HOLDER', 'W1', { sequence: 40n, preparedAtLedger: 900n });
+  expect(await lookedFrom()).toBeNull();
+  await attempt('CUSTODY', 'C1', { sequence: 7n, preparedAtLedger: 990n });
+  const replaces = await attempt('CUSTODY', 'C1', { sequence: 8n, preparedAtLedger: 1_000n });
+  await attempt('CUSTODY', 'C2', { sequence: 3n, preparedAtLedger: 980n });
+  expect(await lookedFrom()).toBe(1_000n);
+
+  await attempt('HOLDER', 'W1', { sequence: 41n, preparedAtLedger: 2_000n });
+  const [replaced] = await database.handle.db
+    .select()
+    .from(attempts)
+    .where(sql`hash = ${replaces}`);
+  const of = { submissionId: replaced?.submissionId ?? '', number: 2, replaces };
+  await attempt('CUSTODY', 'C1', { ...of, sequence: 8n, preparedAtLedger: 1_999n });
+  expect(await lookedFrom()).toBe(1_000n);
+});
