@@ -5,6 +5,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { givenRows, isGiven } from '../../../src/db/manyRows.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { rowsReadBy } from '../../support/database/rowsRead.ts';
 
 const ENTRIES = 2_000;
 /** Rows of an index that one entry's lookup meets: itself, and its version before. */
@@ -27,31 +28,19 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** How many rows of the audit log the statement reads. */
-async function rowsReadBy(statement: SQL): Promise<number> {
-  return database.handle.db.transaction(async (tx) => {
-    // Since the session last reported, which may be more than this transaction.
-    const readSoFar = async () => {
-      const [read] = await tx.execute<{ rows: string }>(sql`
-        SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) AS rows
-        FROM pg_stat_xact_user_tables WHERE relname = 'audit_entries'`);
-      return Number(read?.rows);
-    };
-    const before = await readSoFar();
-    await tx.execute(statement);
-    return (await readSoFar()) - before;
-  });
-}
+/** Of the audit log. */
+const readBy = (statement: SQL) =>
+  rowsReadBy(database.handle, ['audit_entries'], (tx) => tx.execute(statement));
 
 it('adds an outcome to an entry without reading the others', async () => {
   const ended = JSON.stringify([{ id: last, outcome: 'OK', ended_at: new Date(), target_ids: [] }]);
-  expect(await rowsReadBy(sql`SELECT end_audit_entries(${ended}::text::json)`)).toBeLessThanOrEqual(FEW);
+  expect(await readBy(sql`SELECT end_audit_entries(${ended}::text::json)`)).toBeLessThanOrEqual(FEW);
 });
 
 it('updates given rows without reading the others', async () => {
   const ended = [{ id: last, target: 'x' }];
   const byId = (condition: SQL) => sql`${givenRows(ended, 'id uuid, target text')}
     SELECT e.id, v.target FROM audit_entries e, v WHERE ${condition}`;
-  expect(await rowsReadBy(byId(isGiven('e.id', 'id')))).toBeLessThanOrEqual(FEW);
-  expect(await rowsReadBy(byId(sql`e.id = v.id`))).toBeGreaterThanOrEqual(ENTRIES);
+  expect(await readBy(byId(isGiven('e.id', 'id')))).toBeLessThanOrEqual(FEW);
+  expect(await readBy(byId(sql`e.id = v.id`))).toBeGreaterThanOrEqual(ENTRIES);
 });
