@@ -77,6 +77,8 @@ export interface RampProvider {
   closeSession(sessionId: string): Promise<RampStatus>;
   /** The session id in a callback; null when the body is not a callback, or its signature is missing or wrong. */
   readCallback(callback: Callback): string | null;
+  /** How long a request would wait, or fail, because the provider limits them; left out where it does not. */
+  freeInMs?(): number;
 }
 
 /** Session ids of providers: printable ASCII without spaces, safe in logs, queries and URLs. */

@@ -5,14 +5,13 @@
 import { and, isNotNull } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
 import { projects } from '../db/tables/index.ts';
-import type { RampProvider } from '../ramp/port.ts';
 import { pagesById, type PageById } from './pagesById.ts';
 import type { ChangedRows, Snapshot } from './excerpt.ts';
 import { findChangedContradictions, findContradictions } from './findContradictions.ts';
 import { createQuestions, orNotAnswered } from './questions.ts';
 import { reconcileAttempts } from './reconcileAttempts.ts';
 import { reconcileDeposits } from './reconcileDeposits.ts';
-import { reconcilePayouts } from './reconcilePayouts.ts';
+import { reconcilePayouts, type PayoutDependencies } from './reconcilePayouts.ts';
 import { INVARIANTS_OF_A_PROJECT, reconcileProject, type ReconcileDependencies } from './reconcileProject.ts';
 import { reconcileLogs, type ReconcileLogs } from './reconcileLogs.ts';
 import { reconcileReceipts } from './reconcileReceipts.ts';
@@ -31,7 +30,7 @@ export interface ReconciliationReport extends Comparison {
 
 export interface ReconcileAllDependencies extends ReconcileDependencies {
   /** Left out where only books and network are compared: the provider is then not asked. */
-  ramp?: Pick<RampProvider, 'name' | 'findSessionByReference'>;
+  ramp?: PayoutDependencies['ramp'];
   /** Left out with it: the transparency logs are then not compared with their heads. */
   logs?: ReconcileLogs['logs'];
   /** Signed heads of the transparency logs, from outside. */

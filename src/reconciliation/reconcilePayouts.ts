@@ -2,6 +2,7 @@
  * Compares each off-ramp session with its provider's answer: the session behind the reference, its status, and the
  * amount paid.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { and, isNotNull, sql } from 'drizzle-orm';
 import pLimit from 'p-limit';
 import type { Db } from '../db/connection.ts';
@@ -12,34 +13,50 @@ import type { RampProvider, RampSession } from '../ramp/port.ts';
 import { pagesById, type PageById } from './pagesById.ts';
 import { add, nothingCompared, type Comparison, type NotProved } from './verdicts.ts';
 
-interface Dependencies {
+export interface PayoutDependencies {
   db: Db;
-  ramp: Pick<RampProvider, 'name' | 'findSessionByReference'>;
+  ramp: Pick<RampProvider, 'name' | 'findSessionByReference' | 'freeInMs'>;
   /** Of an incremental run: only these. */
   offRampSessionIds?: readonly string[];
 }
 
 /** Requests under way at once: a provider limits its callers. */
 const MAX_CONCURRENT_QUESTIONS = 4;
-/** After this many unanswered requests the provider counts as unavailable; each lasts until its time-out. */
-const MAX_UNANSWERED = 4;
+/**
+ * After this many running without an answer the provider counts as unavailable; each lasts until its time-out. One that is away for some
+ * seconds, or has refused what was under way at once, skips nothing.
+ */
+const MAX_UNANSWERED = 3 * MAX_CONCURRENT_QUESTIONS;
+const TRIES = 2;
+const PAUSE_MS = 1_000;
+/** A provider may ask to be left alone for as long (retryAfter.ts). */
+const MAX_PAUSE_MS = 60_000;
 
 type Session = Awaited<ReturnType<ReturnType<typeof readPage>>>[number];
 
-export async function reconcilePayouts(deps: Dependencies): Promise<Comparison> {
+interface Skipped {
+  ofOthers: number;
+  unanswered: number;
+  refused: number;
+  untold: number;
+}
+
+export async function reconcilePayouts(deps: PayoutDependencies): Promise<Comparison> {
   const compared = nothingCompared();
-  const skipped = { ofOthers: 0, unanswered: 0, untold: 0 };
+  const skipped: Skipped = { ofOthers: 0, unanswered: 0, refused: 0, untold: 0 };
   const limit = pLimit(MAX_CONCURRENT_QUESTIONS);
+  const find = createQuestion(deps.ramp);
   const ask = async (session: Session) => {
-    if (session.providerName !== deps.ramp.name) skipped.ofOthers += 1;
-    else if (skipped.unanswered >= MAX_UNANSWERED) skipped.unanswered += 1;
+    if (session.providerName !== deps.ramp.name) {
+      skipped.ofOthers += 1;
+      return;
+    }
+    const answer = await find(session.id);
+    if (answer === 'NO_ANSWER') skipped.unanswered += 1;
+    else if (answer === 'REFUSED') skipped.refused += 1;
     else {
-      const answer = await find(deps, session.id);
-      if (answer === 'NO_ANSWER') skipped.unanswered += 1;
-      else {
-        add(compared, comparePayout(session, answer));
-        if (answer !== null && answer.fiat === undefined) skipped.untold += 1;
-      }
+      add(compared, comparePayout(session, answer));
+      if (answer !== null && answer.fiat === undefined) skipped.untold += 1;
     }
   };
   for await (const page of pagesById(offRampSessions.id, deps.offRampSessionIds, readPage(deps))) {
@@ -49,8 +66,39 @@ export async function reconcilePayouts(deps: Dependencies): Promise<Comparison> 
   return compared;
 }
 
+type Answer = RampSession | null | 'NO_ANSWER' | 'REFUSED';
+
+/** Each is asked again once, after a pause, and waits while the provider wants no requests: they would all fail at once. */
+function createQuestion(ramp: PayoutDependencies['ramp']): (reference: string) => Promise<Answer> {
+  /** Running without an answer. */
+  let unanswered = 0;
+  return async (reference) => {
+    for (let tries = 0; tries < TRIES; tries++) {
+      if (unanswered >= MAX_UNANSWERED) return 'NO_ANSWER';
+      const waitMs = Math.max(ramp.freeInMs?.() ?? 0, tries === 0 ? 0 : PAUSE_MS);
+      if (waitMs > 0) await delay(Math.min(waitMs, MAX_PAUSE_MS));
+      const answer = await find(ramp, reference);
+      if (answer !== 'NO_ANSWER') {
+        unanswered = 0;
+        return answer;
+      }
+    }
+    unanswered += 1;
+    return 'NO_ANSWER';
+  };
+}
+
+async function find(ramp: PayoutDependencies['ramp'], reference: string): Promise<Answer> {
+  try {
+    return await ramp.findSessionByReference(reference);
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    return error.code === 'RAMP_REJECTED' ? 'REFUSED' : 'NO_ANSWER';
+  }
+}
+
 const readPage =
-  ({ db }: Dependencies) =>
+  ({ db }: PayoutDependencies) =>
   ({ where, orderBy, limit }: PageById) => {
     const { id, state, providerName, providerSessionId, providerStatus, fiatCurrency, fiatAmount } =
       offRampSessions;
@@ -72,15 +120,6 @@ const readPage =
       .orderBy(orderBy)
       .limit(limit);
   };
-
-async function find({ ramp }: Dependencies, reference: string): Promise<RampSession | null | 'NO_ANSWER'> {
-  try {
-    return await ramp.findSessionByReference(reference);
-  } catch (error) {
-    if (error instanceof DomainError) return 'NO_ANSWER';
-    throw error;
-  }
-}
 
 function comparePayout(session: Session, found: RampSession | null): Comparison {
   const compared = nothingCompared();
@@ -119,10 +158,7 @@ function isSameAmount(a: string, b: string): boolean {
   return x.units * 10n ** BigInt(y.scale) === y.units * 10n ** BigInt(x.scale);
 }
 
-function describeSkipped(
-  name: string,
-  { ofOthers, unanswered, untold }: { ofOthers: number; unanswered: number; untold: number },
-): NotProved[] {
+function describeSkipped(name: string, { ofOthers, unanswered, refused, untold }: Skipped): NotProved[] {
   const notProved: NotProved[] = [];
   if (ofOthers > 0) {
     const message = `${ofOthers} payouts are of other providers than "${name}", which is configured`;
@@ -131,6 +167,10 @@ function describeSkipped(
   if (unanswered > 0) {
     const message = `of ${unanswered} payouts the provider "${name}" gave no answer`;
     notProved.push({ invariant: 'I13', obstacle: 'NO_ANSWER', message });
+  }
+  if (refused > 0) {
+    const message = `of ${refused} payouts the provider "${name}" refuses to answer`;
+    notProved.push({ invariant: 'I13', obstacle: 'NO_DATA', message });
   }
   if (untold > 0) {
     const message = `of ${untold} payouts the provider "${name}" does not show the amount`;

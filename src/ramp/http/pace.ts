@@ -9,6 +9,8 @@ export interface Pace {
   turn(): Promise<void>;
   /** Sends no request for this long. */
   hold(ms: number): void;
+  /** How long until the next free moment. */
+  freeInMs(): number;
 }
 
 /** The caller holds a session's lease, or a client waits for it. */
@@ -17,16 +19,17 @@ const MAX_WAIT_MS = 10_000;
 export function createPace(requestsPerSecond: number): Pace {
   const intervalMs = 1000 / requestsPerSecond;
   let nextAtMs = 0;
+  const freeInMs = () => Math.max(nextAtMs - performance.now(), 0);
   return {
+    freeInMs,
     async turn() {
-      const nowMs = performance.now();
-      const waitMs = Math.max(nextAtMs - nowMs, 0);
+      const waitMs = freeInMs();
       if (waitMs > MAX_WAIT_MS) {
         throw new Error(
           `no request is free for ${Math.ceil(waitMs / 1000)} s (${requestsPerSecond} a second)`,
         );
       }
-      nextAtMs = nowMs + waitMs + intervalMs;
+      nextAtMs = Math.max(nextAtMs, performance.now()) + intervalMs;
       if (waitMs > 0) await delay(waitMs);
     },
     hold(ms) {

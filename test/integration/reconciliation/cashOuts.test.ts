@@ -2,9 +2,10 @@
  * Cash-outs that a reconciliation compares with less than everything: of settlement contracts that are not in use any more, under
  * review, or decided by an operator.
  */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { DomainError, type ErrorCode } from '../../../src/lib/errors.ts';
 import { reconcileDeposits } from '../../../src/reconciliation/reconcileDeposits.ts';
 import { reconcilePayouts } from '../../../src/reconciliation/reconcilePayouts.ts';
 import { reconcileReceipts } from '../../../src/reconciliation/reconcileReceipts.ts';
@@ -96,4 +97,62 @@ it('finds a cash-out that ended otherwise than its provider says, unless an oper
   expect((await compare()).findings).toEqual([]);
   await restorable.restore();
   await restorable.close();
+});
+
+describe('a provider that does not answer each question', () => {
+  /** More than the four that are under way at once. */
+  const SESSIONS = 6;
+  const ids: string[] = [];
+  beforeAll(async () => {
+    for (let count = 0; count < SESSIONS; count++) ids.push((await depositedCashOut(platform)).id);
+  });
+
+  /** @param failsAt by the number of the request, from 1 on; null for an answer */
+  async function compareAll(failsAt: (request: number) => ErrorCode | null, freeInMs?: () => number) {
+    const { ramp, db } = platform.dependencies;
+    let requests = 0;
+    const findSessionByReference = async (reference: string) => {
+      const code = failsAt(++requests);
+      if (code !== null) throw new DomainError(code, 'a test says so');
+      return ramp.findSessionByReference(reference);
+    };
+    const { findings, notProved } = await reconcilePayouts({
+      db,
+      ramp: { name: ramp.name, findSessionByReference, ...(freeInMs ? { freeInMs } : {}) },
+      offRampSessionIds: ids,
+    });
+    expect(findings).toEqual([]);
+    return { requests, notProved: notProved.map(({ obstacle, message }) => `${obstacle}: ${message}`) };
+  }
+
+  it('is asked again, and about the others', async () => {
+    const failures = 4;
+    const { requests, notProved } = await compareAll((request) =>
+      request <= failures ? 'RAMP_UNAVAILABLE' : null,
+    );
+    expect([requests, notProved]).toEqual([SESSIONS + failures, []]);
+  });
+
+  it('is left alone for as long as it wants', async () => {
+    let isBusy = false;
+    const { requests, notProved } = await compareAll(
+      (request) => {
+        if (request === SESSIONS - 1) isBusy = true;
+        return isBusy ? 'RAMP_UNAVAILABLE' : null;
+      },
+      () => {
+        const waitMs = isBusy ? 10 : 0;
+        isBusy = false;
+        return waitMs;
+      },
+    );
+    expect([requests <= SESSIONS + 2, notProved]).toEqual([true, []]);
+  });
+
+  it('has answered when it refuses, finally', async () => {
+    expect(await compareAll(() => 'RAMP_REJECTED')).toEqual({
+      requests: SESSIONS,
+      notProved: [`NO_DATA: of ${SESSIONS} payouts the provider "manual" refuses to answer`],
+    });
+  });
 });

@@ -112,11 +112,12 @@ describe('a provider', () => {
     expect((arrivedMs.at(-1) ?? 0) - (arrivedMs[0] ?? 0)).toBeGreaterThan(1_300);
   });
 
-  it('is left alone for as long as it says', async () => {
+  it('is left alone for as long as it says, which a reconciliation waits for', async () => {
     const { provider, arrivedMs, close } = await serve((count) =>
       count === 1 ? { status: 429, headers: { 'retry-after': '1' } } : { status: 200 },
     );
     await expect(provider.getStatus('p')).rejects.toMatchObject({ code: 'RAMP_UNAVAILABLE' });
+    expect(provider.freeInMs?.()).toBeGreaterThan(500);
     expect(await provider.getStatus('p')).toBe('pending');
     await close();
     expect((arrivedMs[1] ?? 0) - (arrivedMs[0] ?? 0)).toBeGreaterThan(900);

@@ -50,7 +50,7 @@ function providerAt({ fetch: answer }: ReturnType<typeof partner>) {
     callbackSecrets: [SECRET],
     fetch: answer,
     timeoutMs: 1000,
-    pace: { turn: async () => {}, hold: () => {} },
+    pace: { turn: async () => {}, hold: () => {}, freeInMs: () => 0 },
   });
 }
 
