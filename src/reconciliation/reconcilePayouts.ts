@@ -6,10 +6,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { and, isNotNull, sql } from 'drizzle-orm';
 import pLimit from 'p-limit';
 import type { Db } from '../db/connection.ts';
-import { offRampReviews, offRampSessions } from '../db/tables/index.ts';
+import { offRampProviderStatuses, offRampSessions } from '../db/tables/index.ts';
 import { DomainError } from '../lib/errors.ts';
 import { parseDecimal } from '../lib/decimals.ts';
 import type { RampProvider, RampSession } from '../ramp/port.ts';
+import { isAcknowledged } from './contradictions/offRampSessions.ts';
 import { pagesById, type PageById } from './pagesById.ts';
 import { add, nothingCompared, type Comparison, type NotProved } from './verdicts.ts';
 
@@ -102,8 +103,11 @@ const readPage =
   ({ where, orderBy, limit }: PageById) => {
     const { id, state, providerName, providerSessionId, providerStatus, fiatCurrency, fiatAmount } =
       offRampSessions;
-    // The table by its name: of a query's only table Drizzle writes the column alone, which is then the review's.
-    const isReviewed = sql<boolean>`EXISTS (SELECT 1 FROM ${offRampReviews} r WHERE r.off_ramp_session_id = off_ramp_sessions.id)`;
+    const session = 'off_ramp_sessions';
+    const decidedStatuses = sql<
+      string[]
+    >`(SELECT coalesce(array_agg(s.status::text), '{}') FROM ${offRampProviderStatuses} s
+      WHERE s.off_ramp_session_id = ${sql.raw(session)}.id AND ${sql.raw(isAcknowledged(session))})`;
     return db
       .select({
         id,
@@ -113,7 +117,7 @@ const readPage =
         providerStatus,
         fiatCurrency,
         fiatAmount,
-        isReviewed,
+        decidedStatuses,
       })
       .from(offRampSessions)
       .where(and(isNotNull(providerSessionId), where))
@@ -141,7 +145,9 @@ function comparePayout(session: Session, found: RampSession | null): Comparison 
     const message = `${at}: the quote is ${quoted}, its provider pays ${fiat.amount} ${fiat.currency}`;
     compared.findings.push({ invariant: 'I13', message });
   }
-  if (session.isReviewed || found.status === session.providerStatus) return compared;
+  // An operator decided about these, and about no later one.
+  const isDecided = session.decidedStatuses.includes(found.status);
+  if (isDecided || found.status === session.providerStatus) return compared;
   // The provider's status may be newer than the last poll; one that contradicts a final state is a finding.
   const isSettled = found.status === 'settled';
   const isContradiction =

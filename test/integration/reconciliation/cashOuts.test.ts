@@ -2,10 +2,12 @@
  * Cash-outs that a reconciliation compares with less than everything: of settlement contracts that are not in use any more, under
  * review, or decided by an operator.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { DomainError, type ErrorCode } from '../../../src/lib/errors.ts';
+import type { RampStatus } from '../../../src/ramp/port.ts';
+import { findContradictions } from '../../../src/reconciliation/findContradictions.ts';
 import { reconcileDeposits } from '../../../src/reconciliation/reconcileDeposits.ts';
 import { reconcilePayouts } from '../../../src/reconciliation/reconcilePayouts.ts';
 import { reconcileReceipts } from '../../../src/reconciliation/reconcileReceipts.ts';
@@ -15,7 +17,7 @@ import type { TestDatabase } from '../../support/database/database.ts';
 import { startFaultyPlatform } from '../../support/faults/faultyPlatform.ts';
 import type { FaultPlan } from '../../support/faults/faultyNetwork.ts';
 import { logAll } from '../../support/reconciliation/logAll.ts';
-import { makeRestorable } from '../../support/restorable.ts';
+import { makeRestorable, type Restorable } from '../../support/restorable.ts';
 import { activeReceipt, cashOutInput, depositedCashOut, farmer } from '../../support/warehouse.ts';
 
 let database: TestDatabase;
@@ -73,30 +75,76 @@ it('takes a deposit that landed unseen for what is under review', async () => {
   });
 });
 
-it('finds a cash-out that ended otherwise than its provider says, unless an operator decided it', async () => {
-  const { ramp, db, logs } = platform.dependencies;
-  const { id } = await depositedCashOut(platform);
-  const settled = async (reference: string) => {
-    const found = await ramp.findSessionByReference(reference);
-    return found && { ...found, status: 'settled' as const };
-  };
-  const compare = () =>
-    reconcilePayouts({
-      db,
-      ramp: { name: ramp.name, findSessionByReference: settled },
-      offRampSessionIds: [id],
-    });
-  await logAll(logs);
-  const restorable = await makeRestorable(database);
-  await restorable.corrupt(
-    `UPDATE off_ramp_sessions SET state = 'REFUNDED', ended_at = now(), released_at = now(), due_at = NULL WHERE id = '${id}'`,
+describe('a cash-out that ended otherwise than its provider says', () => {
+  let restorable: Restorable;
+  let id: string;
+  beforeAll(async () => {
+    ({ id } = await depositedCashOut(platform));
+    await logAll(platform.dependencies.logs);
+    restorable = await makeRestorable(database);
+  });
+  beforeEach(() =>
+    restorable.corrupt(
+      `UPDATE off_ramp_sessions SET state = 'REFUNDED', ended_at = now(), released_at = now(), due_at = NULL WHERE id = '${id}'`,
+    ),
   );
-  expect((await compare()).findings).toMatchObject([{ invariant: 'I8' }]);
-  await restorable.corrupt(`INSERT INTO off_ramp_reviews (id, off_ramp_session_id, flagged_because, state_before, opened_at)
-    VALUES (gen_random_uuid(), '${id}', 'tested', 'AWAITING_PAYOUT', now())`);
-  expect((await compare()).findings).toEqual([]);
-  await restorable.restore();
-  await restorable.close();
+  afterEach(() => restorable.restore());
+  afterAll(() => restorable.close());
+
+  /** @param says what the provider says by now; left out, it is not asked, and the recorded status counts */
+  async function compare(says?: RampStatus): Promise<string[]> {
+    const { ramp, db } = platform.dependencies;
+    const findSessionByReference = async (reference: string) => {
+      const found = await ramp.findSessionByReference(reference);
+      return found && { ...found, status: says ?? found.status };
+    };
+    const { findings } = says
+      ? await reconcilePayouts({
+          db,
+          ramp: { name: ramp.name, findSessionByReference },
+          offRampSessionIds: [id],
+        })
+      : { findings: await findContradictions(db) };
+    return findings.filter(({ invariant }) => invariant === 'I8').map(({ message }) => message);
+  }
+
+  const review = (decision: 'ACCEPT' | null, statusesSeen: number) => {
+    const decided = decision === null ? 'NULL, NULL' : `'${decision}', 'operator'`;
+    return restorable.corrupt(`INSERT INTO off_ramp_reviews
+      (id, off_ramp_session_id, flagged_because, state_before, opened_at, closed_at, statuses_seen, decision, decided_by)
+      VALUES (gen_random_uuid(), '${id}', 'tested', 'AWAITING_PAYOUT', now(), now(), ${statusesSeen}, ${decided})`);
+  };
+  const record = (status: RampStatus) =>
+    restorable.corrupt(`INSERT INTO off_ramp_provider_statuses (off_ramp_session_id, number, status, observed_at)
+        SELECT '${id}', count(*), '${status}', now() FROM off_ramp_provider_statuses WHERE off_ramp_session_id = '${id}';
+      UPDATE off_ramp_sessions SET provider_status = '${status}' WHERE id = '${id}'`);
+
+  it('is found, also after a review that a pause opened and its end closed', async () => {
+    const found = [`off-ramp session ${id} is REFUNDED, and its provider says "settled"`];
+    expect(await compare('settled')).toEqual(found);
+    await review(null, 1);
+    expect(await compare('settled')).toEqual(found);
+    await record('settled');
+    expect(await compare()).toEqual([expect.stringContaining('no operator has decided so')]);
+  });
+
+  it('is none once an operator has decided about what it said last', async () => {
+    await record('settled');
+    await review('ACCEPT', 9);
+    expect(await compare()).toEqual([]);
+    await record('failed');
+    expect(await compare('settled')).toEqual([]);
+  });
+
+  it('is found when it says so only since the operator decided', async () => {
+    await review('ACCEPT', 9);
+    expect(await compare('settled')).toHaveLength(1);
+    await restorable.corrupt(
+      `UPDATE off_ramp_reviews SET statuses_seen = 0 WHERE off_ramp_session_id = '${id}'`,
+    );
+    await record('settled');
+    expect(await compare()).toHaveLength(1);
+  });
 });
 
 describe('a provider that does not answer each question', () => {
