@@ -12,7 +12,7 @@ type JobNeeds = Needs<'db' | 'network' | 'feed' | 'ramp' | 'logs' | 'log'>;
 
 export interface ReconciliationJob {
   start(): void;
-  /** Resolves when a run under way has ended. */
+  /** Resolves when the runs under way have ended. */
   stop(): Promise<void>;
   /** Runs what is due. For tests; the timer does the same. */
   look(): Promise<void>;
@@ -40,40 +40,59 @@ export function createReconciliationJob(
   { timeZone, nowMs = () => performance.now() }: { timeZone: string; nowMs?: () => number },
 ): ReconciliationJob {
   let timer: NodeJS.Timeout | undefined;
-  let underWay: Promise<void> | null = null;
+  const looks = new Set<Promise<void>>();
+  const underWay = new Set<Due>();
 
+  /** One of each kind at a time. @returns whether it was due, and this instance ran it */
+  async function runDue(due: Due, againAfterSeconds: number, work: () => Promise<unknown>): Promise<boolean> {
+    if (underWay.has(due)) return false;
+    underWay.add(due);
+    try {
+      if (!(await take(deps, due, againAfterSeconds))) return false;
+      await work();
+      return true;
+    } finally {
+      underWay.delete(due);
+    }
+  }
+
+  async function compareEverything(): Promise<void> {
+    const { isAnswered } = await keepTaken(deps, 'full_due_at', FULL_RETRY_SECONDS, () => run(deps, true));
+    await putOff(deps.db, 'full_due_at', isAnswered ? nextNight(timeZone) : SOON);
+  }
+
+  async function compareChanges(): Promise<void> {
+    const began = nowMs();
+    const { since } = await keepTaken(deps, 'due_at', EVERY_SECONDS, () => run(deps, false));
+    // One that had to compare everything says nothing of how long the next one takes.
+    if (since !== null) await rest(deps.db, ((nowMs() - began) / 1_000) * REST_SHARE);
+  }
+
+  /** What changed is compared also while a night's run lasts, which may be hours; never begun with it in one look. */
   async function look(): Promise<void> {
     try {
-      if (await take(deps, 'full_due_at', FULL_RETRY_SECONDS)) {
-        const { isAnswered } = await keepTaken(deps, 'full_due_at', FULL_RETRY_SECONDS, () =>
-          run(deps, true),
-        );
-        await putOff(deps.db, 'full_due_at', isAnswered ? nextNight(timeZone) : SOON);
-      } else if (await take(deps, 'due_at', EVERY_SECONDS)) {
-        const began = nowMs();
-        const { since } = await keepTaken(deps, 'due_at', EVERY_SECONDS, () => run(deps, false));
-        // One that had to compare everything says nothing of how long the next one takes.
-        if (since !== null) await rest(deps.db, ((nowMs() - began) / 1_000) * REST_SHARE);
-      }
+      if (await runDue('full_due_at', FULL_RETRY_SECONDS, compareEverything)) return;
+      await runDue('due_at', EVERY_SECONDS, compareChanges);
     } catch (error) {
       deps.log.warn({ err: error }, 'reconciliation not finished');
     }
   }
 
-  function lookOnce(): Promise<void> {
-    underWay ??= look().finally(() => (underWay = null));
-    return underWay;
+  function keepLook(): Promise<void> {
+    const looking = look().finally(() => looks.delete(looking));
+    looks.add(looking);
+    return looking;
   }
 
   return {
     start() {
-      timer = setInterval(() => void lookOnce(), LOOK_MS);
+      timer = setInterval(() => void keepLook(), LOOK_MS);
     },
     async stop() {
       clearInterval(timer);
-      await underWay;
+      await Promise.all(looks);
     },
-    look: lookOnce,
+    look: keepLook,
   };
 }
 

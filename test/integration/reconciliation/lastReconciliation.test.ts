@@ -133,3 +133,33 @@ it('a full run stays with its instance however long it lasts, and is due again s
     vi.useRealTimers();
   }
 });
+
+it('what changed is compared while a full run lasts, by the same instance', async () => {
+  const { db } = database.handle;
+  let release = () => {};
+  const held = new Promise<void>((resolve) => (release = resolve));
+  let runs = 0;
+  const status = async () => {
+    runs += 1;
+    if (runs === 1) await held;
+    return network.status();
+  };
+  const dependencies = { ...platform.dependencies, network: { ...network, status } };
+  const job = createReconciliationJob(dependencies, { timeZone: 'UTC' });
+  const makeDue = (column: string, other: string) =>
+    db.execute(sql`UPDATE reconciliation_schedule SET ${sql.identifier(column)} = now() - interval '1 s',
+      ${sql.identifier(other)} = 'infinity'`);
+  await makeDue('full_due_at', 'due_at');
+  const full = job.look();
+  await expect.poll(() => runs).toBe(1);
+  await makeDue('due_at', 'full_due_at');
+  void job.look();
+  await expect.poll(() => runs).toBe(2);
+  release();
+  await full;
+  await job.stop();
+  expect(runs).toBe(2);
+  const [row] = await db.execute<{ full: boolean; changes: boolean }>(sql`
+    SELECT full_due_at < 'infinity' AS full, due_at > now() AS changes FROM reconciliation_schedule`);
+  expect(row).toEqual({ full: true, changes: true });
+});
