@@ -82,7 +82,8 @@ async function readOutstanding(
     .select({
       warehouseId: receipts.warehouseId,
       commodityType: receipts.commodityType,
-      kilograms: sum(sql`${receipts.quantityKg} - ${settled}`),
+      // More settled than there was is room for nothing else.
+      kilograms: sum(sql`greatest(${receipts.quantityKg} - ${settled}, 0)`),
     })
     .from(receipts)
     .where(

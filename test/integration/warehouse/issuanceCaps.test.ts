@@ -118,3 +118,16 @@ it('shows an outstanding sum that is larger than any single deposit may be', asy
   const sum = (2n * (2n ** 63n - 1n)).toString();
   expect(await outstanding(warehouseId)).toEqual([{ warehouseId, outstandingKg: sum }]);
 });
+
+it('gives no room for kilograms that were settled twice', async () => {
+  const warehouseId = newWarehouse();
+  await setCap(warehouseId, 2_000);
+  const session = await depositedCashOut(market.app, await activeReceipt(market.app, { warehouseId }));
+  await activeReceipt(market.app, { warehouseId });
+  await changePastRules(
+    market.database,
+    sql`UPDATE ${offRampSessions} SET token_amount_kg = 1500, state = 'SETTLED', resolution = 'SETTLE', resolution_tx_hash = 'h',
+      released_at = now(), ended_at = now(), due_at = NULL WHERE id = ${session.id}`,
+  );
+  expect(await outstanding(warehouseId)).toMatchObject([{ outstandingKg: '1000' }]);
+});
