@@ -48,11 +48,15 @@ export interface OpenSessionRequest {
   payoutAccount: PayoutAccount;
 }
 
-export interface RampSession {
-  sessionId: string;
+/** What a provider says of a session. */
+export interface RampAnswer {
   status: RampStatus;
   /** Paid out, after the fee; undefined when the provider does not say. */
   fiat?: { currency: string; amount: Decimal };
+}
+
+export interface RampSession extends RampAnswer {
+  sessionId: string;
 }
 
 export interface Callback {
@@ -69,12 +73,12 @@ export interface RampProvider {
   openSession(request: OpenSessionRequest): Promise<RampSession>;
   /** Null when the provider does not know the reference. */
   findSessionByReference(reference: string): Promise<RampSession | null>;
-  getStatus(sessionId: string): Promise<RampStatus>;
+  getStatus(sessionId: string): Promise<RampAnswer>;
   /**
    * Asks the provider not to pay. Safe to repeat.
-   * @returns the status afterwards: `failed` when closed, else the status that the session has reached
+   * @returns what it says afterwards: `failed` when closed, else the status that the session has reached
    */
-  closeSession(sessionId: string): Promise<RampStatus>;
+  closeSession(sessionId: string): Promise<RampAnswer>;
   /** The session id in a callback; null when the body is not a callback, or its signature is missing or wrong. */
   readCallback(callback: Callback): string | null;
   /** How long a request would wait, or fail, because the provider limits them; left out where it does not. */

@@ -8,8 +8,8 @@ import pLimit from 'p-limit';
 import type { Db } from '../db/connection.ts';
 import { offRampProviderStatuses, offRampSessions } from '../db/tables/index.ts';
 import { DomainError } from '../lib/errors.ts';
-import { parseDecimal } from '../lib/decimals.ts';
 import type { RampProvider, RampSession } from '../ramp/port.ts';
+import { describeOtherFiat } from '../ramp/quotedFiat.ts';
 import { isAcknowledged } from './contradictions/offRampSessions.ts';
 import { pagesById, type PageById } from './pagesById.ts';
 import { add, nothingCompared, type Comparison, type NotProved } from './verdicts.ts';
@@ -139,12 +139,8 @@ function comparePayout(session: Session, found: RampSession | null): Comparison 
     const message = `${at} names session ${session.providerSessionId}, its provider ${found.sessionId}`;
     compared.findings.push({ invariant: 'I13', message });
   }
-  const { fiat } = found;
-  if (fiat && !(fiat.currency === session.fiatCurrency && isSameAmount(fiat.amount, session.fiatAmount))) {
-    const quoted = `${session.fiatAmount} ${session.fiatCurrency}`;
-    const message = `${at}: the quote is ${quoted}, its provider pays ${fiat.amount} ${fiat.currency}`;
-    compared.findings.push({ invariant: 'I13', message });
-  }
+  const otherFiat = describeOtherFiat(session, found);
+  if (otherFiat !== null) compared.findings.push({ invariant: 'I13', message: `${at}: ${otherFiat}` });
   // An operator decided about these, and about no later one.
   const isDecided = session.decidedStatuses.includes(found.status);
   if (isDecided || found.status === session.providerStatus) return compared;
@@ -156,12 +152,6 @@ function comparePayout(session: Session, found: RampSession | null): Comparison 
   const message = `${at} is ${session.state}, and its provider says "${found.status}"`;
   if (isContradiction) compared.findings.push({ invariant: 'I8', message });
   return compared;
-}
-
-function isSameAmount(a: string, b: string): boolean {
-  const [x, y] = [parseDecimal(a), parseDecimal(b)];
-  if (x === null || y === null) return false;
-  return x.units * 10n ** BigInt(y.scale) === y.units * 10n ** BigInt(x.scale);
 }
 
 function describeSkipped(name: string, { ofOthers, unanswered, refused, untold }: Skipped): NotProved[] {

@@ -22,6 +22,7 @@ import {
   type Callback,
   type OpenSessionRequest,
   type QuoteRequest,
+  type RampAnswer,
   type RampProvider,
   type RampSession,
 } from '../port.ts';
@@ -102,17 +103,17 @@ export function createHttpProvider(options: HttpProviderOptions): RampProvider {
       if (payout.clientReference !== reference) {
         throw unavailable('POST /payouts', new Error('its answer is about another reference'));
       }
-      return { sessionId: payout.id, status: payout.status };
+      return sessionOf(payout);
     },
 
     async findSessionByReference(reference) {
       const payout = await findByReference(reference);
-      return payout && { sessionId: payout.id, status: payout.status, ...fiatOf(payout) };
+      return payout && sessionOf(payout);
     },
 
     async getStatus(id) {
       const path = `payouts/${encodeURIComponent(id)}`;
-      return statusOf(id, await askOrReject({ method: 'GET', path, schema: payoutSchema }));
+      return answerOf(id, await askOrReject({ method: 'GET', path, schema: payoutSchema }));
     },
 
     async closeSession(id) {
@@ -123,7 +124,7 @@ export function createHttpProvider(options: HttpProviderOptions): RampProvider {
           // Too late to cancel: its present status decides.
           return askOrReject({ method: 'GET', path, schema: payoutSchema });
         })
-        .then((payout) => statusOf(id, payout));
+        .then((payout) => answerOf(id, payout));
     },
 
     readCallback: (callback) => readSignedCallback(callback, options.callbackSecrets),
@@ -146,12 +147,16 @@ function payoutRequestOf({ reference, quote, countryCode, payoutAccount }: OpenS
 }
 
 /** An answer about another payout would release this one's tokens. */
-function statusOf(id: string, payout: Payout): Payout['status'] {
-  if (payout.id === id) return payout.status;
+function answerOf(id: string, payout: Payout): RampAnswer {
+  if (payout.id === id) return { status: payout.status, ...fiatOf(payout) };
   throw unavailable('/payouts/{id}', new Error('its answer is about another payout'));
 }
 
-function fiatOf({ fiatCurrency: currency, fiatAmount: amount }: Payout): Pick<RampSession, 'fiat'> {
+function sessionOf(payout: Payout): RampSession {
+  return { sessionId: payout.id, status: payout.status, ...fiatOf(payout) };
+}
+
+function fiatOf({ fiatCurrency: currency, fiatAmount: amount }: Payout): Pick<RampAnswer, 'fiat'> {
   return currency === undefined || amount === undefined ? {} : { fiat: { currency, amount } };
 }
 

@@ -10,7 +10,13 @@ import { readDatabaseTime } from '../../db/databaseTime.ts';
 import { manualRampSessions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { SESSION_ID_PATTERN, type RampProvider, type RampSession, type RampStatus } from '../port.ts';
+import {
+  SESSION_ID_PATTERN,
+  type RampAnswer,
+  type RampProvider,
+  type RampSession,
+  type RampStatus,
+} from '../port.ts';
 import { MANUAL_PROVIDER } from '../providerName.ts';
 import { quoteManually, type ManualPrices } from './quotes.ts';
 
@@ -46,7 +52,7 @@ const callbackBody = z.object({ sessionId: z.string().regex(SESSION_ID_PATTERN) 
 export function createManualProvider(options: ManualProviderOptions): ManualProvider {
   const { db, clock } = options;
 
-  const statusOf = (sessionId: string) => readStatus(db, sessionId);
+  const answerOf = (sessionId: string) => readAnswer(db, sessionId);
 
   async function findSessionByReference(reference: string): Promise<RampSession | null> {
     const [session] = await db
@@ -54,15 +60,14 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
       .from(manualRampSessions)
       .where(eq(manualRampSessions.reference, reference));
     if (!session) return null;
-    const fiat = { currency: session.fiatCurrency, amount: session.fiatAmount };
-    return { sessionId: session.id, status: session.status, fiat };
+    return { sessionId: session.id, ...shown(session) };
   }
 
   return {
     name: MANUAL_PROVIDER,
     quote: async (request) => quoteManually(options, request, await readDatabaseTime(db)),
     findSessionByReference,
-    getStatus: statusOf,
+    getStatus: answerOf,
     readCallback: ({ rawBody }) => readSessionId(rawBody),
 
     async openSession({ reference, quote }) {
@@ -92,7 +97,7 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
         .update(manualRampSessions)
         .set({ status: 'failed', changedAt: clock.now() })
         .where(and(eq(manualRampSessions.id, sessionId), eq(manualRampSessions.status, 'pending')));
-      return statusOf(sessionId);
+      return answerOf(sessionId);
     },
 
     async setStatus(sessionId, status, confirm) {
@@ -111,10 +116,14 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
   };
 }
 
-async function readStatus(db: ManualProviderOptions['db'], sessionId: string): Promise<RampStatus> {
+async function readAnswer(db: ManualProviderOptions['db'], sessionId: string): Promise<RampAnswer> {
   const [session] = await db.select().from(manualRampSessions).where(eq(manualRampSessions.id, sessionId));
   if (!session) throw new DomainError('RAMP_REJECTED', noSession(sessionId));
-  return session.status;
+  return shown(session);
+}
+
+function shown({ status, fiatCurrency, fiatAmount }: typeof manualRampSessions.$inferSelect): RampAnswer {
+  return { status, fiat: { currency: fiatCurrency, amount: fiatAmount } };
 }
 
 function noSession(sessionId: string): string {

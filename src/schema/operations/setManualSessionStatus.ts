@@ -80,7 +80,8 @@ builder.mutationField('setManualSessionStatus', (t) =>
         return { session: await setManualSessionStatus(dependencies, subjectOf(caller), input), approval };
       }
       const { sessionId } = input;
-      return { session: { sessionId, status: await dependencies.ramp.getStatus(sessionId) }, approval };
+      const { status } = await dependencies.ramp.getStatus(sessionId);
+      return { session: { sessionId, status }, approval };
     },
   }),
 );

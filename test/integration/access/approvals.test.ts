@@ -416,7 +416,7 @@ describe('a payout', () => {
     const cancellation = { offRampSessionId: id, idempotencyKey: randomUUID() };
     await cancelCashOut({ ...dependencies, mutationWaitMs: 0 }, farmer, cancellation);
     // What the cancellation asks of the provider.
-    expect(await dependencies.ramp.closeSession(providerSessionId)).toBe('processing');
+    expect(await dependencies.ramp.closeSession(providerSessionId)).toMatchObject({ status: 'processing' });
     expect(await errorsOf(grant(approval, second))).toEqual([]);
     await reaches(market.app, id, 'SETTLED');
   });

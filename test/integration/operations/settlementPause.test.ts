@@ -187,7 +187,7 @@ it('deposits nothing by itself, after a RETRY, once its receipt is not free any 
   await providerSays(platform, row?.providerSessionId ?? '', 'refunded');
   await reaches(platform, id, 'NEEDS_REVIEW');
   const { ramp } = platform.dependencies;
-  platform.dependencies.ramp = { ...ramp, closeSession: async () => 'settled' };
+  platform.dependencies.ramp = { ...ramp, closeSession: async () => ({ status: 'settled' }) };
   await decideReviewOf(platform, id, 'RETRY');
   const newest = async () => (await readReviews(platform.dependencies, id)).at(-1)?.flaggedBecause;
   await expect.poll(newest).toContain('nothing is to be deposited');

@@ -101,10 +101,13 @@ describe('the adapter', () => {
     const payout = server.payouts.get(sessionId) ?? {};
     const find = () => provider.findSessionByReference(open.reference);
     Object.assign(payout, { fiatCurrency: 'KES', fiatAmount: '4925.00' });
-    expect(await find()).toMatchObject({ sessionId, fiat: { currency: 'KES', amount: '4925.00' } });
+    const fiat = { currency: 'KES', amount: '4925.00' };
+    expect(await find()).toMatchObject({ sessionId, fiat });
+    expect(await provider.openSession(open)).toMatchObject({ sessionId, fiat });
+    expect(await provider.getStatus(sessionId)).toEqual({ status: 'pending', fiat });
     Object.assign(payout, { fiatAmount: 4925 });
     expect(await find()).toEqual({ sessionId, status: 'pending' });
-    expect(await provider.getStatus(sessionId)).toBe('pending');
+    expect(await provider.getStatus(sessionId)).toEqual({ status: 'pending' });
   });
 
   it('gets the same session for the same reference, also where the provider refuses a repeat', async () => {
@@ -123,13 +126,13 @@ describe('the adapter', () => {
 
   it('closes what is not paid yet, and says so of what is', async () => {
     const unpaid = await provider.openSession(await request());
-    expect(await provider.closeSession(unpaid.sessionId)).toBe('failed');
-    expect(await provider.closeSession(unpaid.sessionId)).toBe('failed');
+    expect(await provider.closeSession(unpaid.sessionId)).toEqual({ status: 'failed' });
+    expect(await provider.closeSession(unpaid.sessionId)).toEqual({ status: 'failed' });
     const paid = await provider.openSession(await request());
     const payout = server.payouts.get(paid.sessionId);
     if (payout) payout.status = 'settled';
-    expect(await provider.closeSession(paid.sessionId)).toBe('settled');
-    expect(await provider.getStatus(paid.sessionId)).toBe('settled');
+    expect(await provider.closeSession(paid.sessionId)).toEqual({ status: 'settled' });
+    expect(await provider.getStatus(paid.sessionId)).toEqual({ status: 'settled' });
     await expect(provider.getStatus(randomUUID())).rejects.toMatchObject({ code: 'RAMP_REJECTED' });
   });
 

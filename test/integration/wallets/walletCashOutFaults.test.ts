@@ -95,7 +95,7 @@ it('is given back when it lands late, also when another provider is configured b
   const asked: string[] = [];
   const noting = async (sessionId: string) => {
     asked.push(sessionId);
-    return 'failed' as const;
+    return { status: 'failed' } as const;
   };
   platform.dependencies.ramp = { ...ramp, getStatus: noting, closeSession: noting };
   await lookNow(session.id);

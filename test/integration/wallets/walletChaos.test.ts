@@ -79,8 +79,8 @@ async function letAllEnd(sessions: readonly OffRampSession[]): Promise<OffRampSe
   const now = async ({ id }: OffRampSession) =>
     (await findOffRampSession(platform.dependencies, id)) as OffRampSession;
   const isAtRest = (current: OffRampSession) => hasEnded(current) || current.state === 'NEEDS_REVIEW';
-  const saidOf = ({ providerSessionId }: OffRampSession) =>
-    platform.dependencies.ramp.getStatus(providerSessionId ?? '');
+  const saidOf = async ({ providerSessionId }: OffRampSession) =>
+    (await platform.dependencies.ramp.getStatus(providerSessionId ?? '')).status;
   for (const session of sessions) {
     await expect
       .poll(async () => {

@@ -284,7 +284,7 @@ describe('confirm and refund', () => {
     const { dependencies } = platform;
     const saying = (status: RampStatus) => ({
       ...dependencies,
-      ramp: { ...ramp, getStatus: async () => status },
+      ramp: { ...ramp, getStatus: async () => ({ status }) },
     });
     await Promise.allSettled(
       Array.from({ length: 20 }, (_, i) =>

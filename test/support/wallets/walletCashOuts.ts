@@ -75,8 +75,8 @@ export function describeWalletCashOuts(inWorld: InWorld): void {
     const balance = () => inWorld().network.balanceOf(receipt.tokenAddress, holder.address);
     const prepare = (overrides: Partial<PrepareCashOutDepositInput> = {}) =>
       prepareDeposit(inWorld(), holder, depositInputOf(receipt, holder, overrides));
-    const providerStatus = (sessionId: string | null) =>
-      inWorld().platform.dependencies.ramp.getStatus(sessionId ?? '');
+    const providerStatus = async (sessionId: string | null) =>
+      (await inWorld().platform.dependencies.ramp.getStatus(sessionId ?? '')).status;
     const statusOnNetwork = async (sessionId: string | null) =>
       (await inWorld().network.offRampDeposit(sessionId ?? ''))?.status;
 

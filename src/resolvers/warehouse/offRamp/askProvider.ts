@@ -3,7 +3,7 @@
  */
 import { readDatabaseTime } from '../../../db/databaseTime.ts';
 import { DomainError } from '../../../lib/errors.ts';
-import type { RampSession, RampStatus } from '../../../ramp/port.ts';
+import type { RampAnswer, RampSession } from '../../../ramp/port.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import { applyEvent } from './applyEvent.ts';
 import type { OffRampSession } from './findOffRampSession.ts';
@@ -36,8 +36,8 @@ export async function findAtProvider(
 export async function orReview(
   deps: Needs<'db' | 'submission'>,
   { id }: OpenedOffRampSession,
-  answer: Promise<RampStatus>,
-): Promise<RampStatus | null> {
+  answer: Promise<RampAnswer>,
+): Promise<RampAnswer | null> {
   return answer.catch(async (error: unknown) => {
     if (!isRejected(error)) throw error;
     const reason = `the provider does not say what became of its session: ${error.message}`;

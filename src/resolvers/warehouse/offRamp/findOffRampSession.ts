@@ -17,6 +17,8 @@ import type { Needs } from '../../core/dependencies.ts';
 import type { FollowedKind } from '../../core/changeFollower.ts';
 
 export type OffRampSession = typeof offRampSessions.$inferSelect;
+/** Why a session was closed without a deposit. */
+export type StopReason = Pick<OffRampSession, 'refusalCode' | 'refusalMessage'>;
 export type OffRampState = OffRampSession['state'];
 export type OffRampReview = typeof offRampReviews.$inferSelect;
 

@@ -59,8 +59,9 @@ export async function stepHolderDeposit(
 async function stepAwaitingSignature(deps: HolderDepositNeeds, session: OpenedOffRampSession): Promise<void> {
   if (await isReviewedAsForeign(deps, session)) return;
   const found = await deps.network.offRampDeposit(session.providerSessionId);
-  const status = await orReview(deps, session, deps.ramp.getStatus(session.providerSessionId));
-  if (status === null) return;
+  const answer = await orReview(deps, session, deps.ramp.getStatus(session.providerSessionId));
+  if (answer === null) return;
+  const { status } = answer;
   const isTimeOver = await isSigningOver(deps, session);
   await deps.db.transaction(async (tx) => {
     const current = await lockOffRampSession(tx, session.id);
@@ -100,8 +101,9 @@ export async function isReviewedAsForeign(
 
 /** Submission sends and asks; here only what it can't know: that no caller waits any more, and that it was paid. */
 async function stepDepositing(deps: HolderDepositNeeds, session: OpenedOffRampSession): Promise<void> {
-  const status = await orReview(deps, session, deps.ramp.getStatus(session.providerSessionId));
-  if (status === null) return;
+  const answer = await orReview(deps, session, deps.ramp.getStatus(session.providerSessionId));
+  if (answer === null) return;
+  const { status } = answer;
   const acts = await readHolderActs(deps, session.id);
   const mayWaitForEver = acts.some(
     ({ state, unsigned }) => state === 'SUBMITTED' && unsigned.validUntil === null,

@@ -32,15 +32,20 @@ import { checkCashOut, obstacleToDeposit } from './checkCashOut.ts';
 import { stepWaitingDeposit } from './custodyDeposits.ts';
 import { RECEIPT_TOKEN_SYMBOL } from '../createDeposit.ts';
 import type { Needs } from '../../core/dependencies.ts';
-import { hasEnded, isAsAgreed, isUnreleasedReview, type OffRampSession } from './findOffRampSession.ts';
+import {
+  hasEnded,
+  isAsAgreed,
+  isUnreleasedReview,
+  type OffRampSession,
+  type StopReason,
+} from './findOffRampSession.ts';
 import { stepUnreleasedReview } from './pausedReleases.ts';
+import { paidOtherwise, releasePaid, stopOtherAmount } from './payoutAmount.ts';
 import { isReviewedAsForeign, isToBeGivenBack, reviewPaid, stepHolderDeposit } from './stepHolderDeposit.ts';
 
 type LookNeeds = Needs<'db' | 'network' | 'ramp' | 'submission'>;
 type OpenNeeds = Needs<keyof LookNeeds | 'payoutAccounts'>;
 export type StepNeeds = Needs<keyof OpenNeeds | 'stateSignal'>;
-
-type StopReason = Pick<OffRampSession, 'refusalCode' | 'refusalMessage'>;
 
 const QUOTE_RAN_OUT: StopReason = {
   refusalCode: 'RAMP_UNAVAILABLE',
@@ -168,6 +173,7 @@ async function storeOpened(
 ): Promise<void> {
   const { sessionId: providerSessionId, status } = rampSession;
   await deps.db.transaction(async (tx) => {
+    await stopOtherAmount(tx, deps, id, rampSession);
     const session = await lockOffRampSession(tx, id);
     if (session.state === 'CLOSED' && session.providerSessionId === null) {
       // Closed while its answer was under way: the look that this makes due closes it there, too.
@@ -209,8 +215,9 @@ async function closeAtProvider(deps: LookNeeds, session: OpenedOffRampSession): 
     });
     return;
   }
-  const status = await orReview(deps, session, deps.ramp.closeSession(session.providerSessionId));
-  if (status === null) return;
+  const answer = await orReview(deps, session, deps.ramp.closeSession(session.providerSessionId));
+  if (answer === null) return;
+  const { status } = answer;
   await deps.db.transaction(async (tx) => {
     const current = await lockOffRampSession(tx, session.id);
     if (current.state !== 'CLOSING') return;
@@ -223,7 +230,8 @@ async function closeAtProvider(deps: LookNeeds, session: OpenedOffRampSession): 
       } else await applyEvent(tx, deps.submission, current, 'closed', { values: { endedAt: sql`now()` } });
     } else if (status === 'settled') {
       // Paid after all: now custody owes the tokens. A second refusal goes to an operator.
-      const obstacle = await obstacleToDeposit(tx, deps.network, current);
+      const obstacle =
+        (await paidOtherwise(tx, current, answer)) ?? (await obstacleToDeposit(tx, deps.network, current));
       if (obstacle === null) await reviewPaid(tx, deps, current, status);
       else await applyEvent(tx, deps.submission, current, 'undecidable', { reason: obstacle });
     } else if (status === 'refunded') {
@@ -252,14 +260,15 @@ async function observe(deps: LookNeeds, session: OpenedOffRampSession): Promise<
     isToBeClosed && !isEnd(providerStatus)
       ? deps.ramp.closeSession(providerSessionId)
       : deps.ramp.getStatus(providerSessionId);
-  const status = await orReview(deps, session, asked);
-  if (status === null) return;
+  const answer = await orReview(deps, session, asked);
+  if (answer === null) return;
+  const { status } = answer;
   await deps.db.transaction(async (tx) => {
     const current = await lockOffRampSession(tx, session.id);
     const isNew = await recordStatus(tx, current, status);
     if (current.state === 'AWAITING_PAYOUT') {
       const reason = 'the provider says that it took the payout back';
-      if (status === 'settled') await applyEvent(tx, deps.submission, current, 'paid');
+      if (status === 'settled') await releasePaid(tx, deps, current, answer);
       else if (status === 'failed') await applyEvent(tx, deps.submission, current, 'notPaid');
       else if (status === 'refunded') await applyEvent(tx, deps.submission, current, 'takenBack', { reason });
       return;

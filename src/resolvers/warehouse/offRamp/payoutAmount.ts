@@ -1,0 +1,46 @@
+/**
+ * What becomes of a payout of another amount than was quoted, where the provider says what it pays.
+ */
+import type { Tx } from '../../../db/connection.ts';
+import type { RampAnswer } from '../../../ramp/port.ts';
+import { describeOtherFiat } from '../../../ramp/quotedFiat.ts';
+import type { Needs } from '../../core/dependencies.ts';
+import { applyEvent } from './applyEvent.ts';
+import type { OffRampSession, StopReason } from './findOffRampSession.ts';
+import { isAcknowledged, lockOffRampSession } from './offRampMoves.ts';
+
+/** Nothing is deposited for a payout of another amount: it is closed at the provider like one that was refused since. */
+export async function stopOtherAmount(
+  tx: Tx,
+  deps: Needs<'submission'>,
+  id: string,
+  opened: RampAnswer,
+): Promise<void> {
+  const session = await lockOffRampSession(tx, id);
+  const refusalMessage = describeOtherFiat(session, opened);
+  if (session.state !== 'OPENING' || session.refusalMessage !== null || refusalMessage === null) return;
+  const values: StopReason = { refusalCode: 'RAMP_REJECTED', refusalMessage };
+  await applyEvent(tx, deps.submission, session, 'openingStopped', { values });
+}
+
+/** The tokens of a payout of another amount stay where they are, until an operator has decided. */
+export async function releasePaid(
+  tx: Tx,
+  deps: Needs<'submission'>,
+  session: OffRampSession,
+  answer: RampAnswer,
+): Promise<void> {
+  const reason = await paidOtherwise(tx, session, answer);
+  if (reason === null) await applyEvent(tx, deps.submission, session, 'paid');
+  else await applyEvent(tx, deps.submission, session, 'undecidable', { reason });
+}
+
+/** An operator who has decided about it is not asked again. */
+export async function paidOtherwise(
+  tx: Tx,
+  session: OffRampSession,
+  answer: RampAnswer,
+): Promise<string | null> {
+  const otherFiat = describeOtherFiat(session, answer);
+  return otherFiat === null || (await isAcknowledged(tx, session.id)) ? null : otherFiat;
+}

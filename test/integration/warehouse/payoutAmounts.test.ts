@@ -1,0 +1,108 @@
+/**
+ * A provider that pays another amount than it has quoted: nothing is deposited for it, and nothing that is deposited goes to the treasury
+ * by itself.
+ */
+import { sql } from 'drizzle-orm';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import { DomainError } from '../../../src/lib/errors.ts';
+import type { RampAnswer, RampProvider } from '../../../src/ramp/port.ts';
+import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
+import {
+  readReviews,
+  type OffRampSession,
+} from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { changePastRules, type TestDatabase } from '../../support/database/database.ts';
+import { startFaultyPlatform } from '../../support/faults/faultyPlatform.ts';
+import {
+  activeReceipt,
+  cashOutInput,
+  decideReviewOf,
+  depositedCashOut,
+  farmer,
+  providerSays,
+  reaches,
+} from '../../support/warehouse.ts';
+
+let database: TestDatabase;
+let network: EmbeddedNetwork;
+let platform: Platform;
+let ramp: RampProvider;
+
+beforeAll(async () => {
+  ({ database, network, platform } = await startFaultyPlatform(() => null));
+  ({ ramp } = platform.dependencies);
+});
+afterEach(() => {
+  platform.dependencies.ramp = ramp;
+});
+afterAll(async () => {
+  await platform.stop();
+  await database.drop();
+});
+
+const OTHER = { currency: 'KES', amount: '4000.00' };
+const both = ({ fiatAmount, fiatCurrency }: Pick<OffRampSession, 'fiatAmount' | 'fiatCurrency'>) =>
+  `the quote is ${fiatAmount} ${fiatCurrency}, its provider pays 4000.00 KES`;
+
+const reasonOf = async (id: string) => (await readReviews(platform.dependencies, id)).at(-1)?.flaggedBecause;
+
+describe('while it opens the payout', () => {
+  async function cashOutAt(over: Partial<RampProvider>): Promise<OffRampSession> {
+    const receipt = await activeReceipt(platform);
+    platform.dependencies.ramp = {
+      ...ramp,
+      openSession: async (asked) => ({ ...(await ramp.openSession(asked)), fiat: OTHER }),
+      ...over,
+    };
+    return cashOut(platform.dependencies, farmer, cashOutInput(receipt));
+  }
+
+  it('has the payout closed before anything is deposited', async () => {
+    const refused = await cashOutAt({}).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(DomainError);
+    const { code, message, details } = refused as DomainError;
+    const session = await reaches(platform, String(details['offRampSessionId']), 'CLOSED');
+    expect([code, message]).toEqual(['RAMP_REJECTED', expect.stringContaining(both(session))]);
+    expect(session).toMatchObject({ providerStatus: 'failed', depositedAt: null });
+    expect(await network.offRampDeposit(session.providerSessionId ?? '')).toBeNull();
+  });
+
+  it('leaves what it has paid already to an operator', async () => {
+    const paid = async (): Promise<RampAnswer> => ({ status: 'settled', fiat: OTHER });
+    const { id } = await cashOutAt({ closeSession: paid, getStatus: paid });
+    const session = await reaches(platform, id, 'NEEDS_REVIEW');
+    expect(await reasonOf(id)).toBe(both(session));
+    expect(await network.offRampDeposit(session.providerSessionId ?? '')).toBeNull();
+    // Who has it paid all the same: custody deposits what it owes.
+    await decideReviewOf(platform, id, 'RETRY');
+    await reaches(platform, id, 'SETTLED');
+  });
+});
+
+describe('once the tokens are deposited', () => {
+  async function paidOtherwise(): Promise<OffRampSession> {
+    const { id, providerSessionId } = await depositedCashOut(platform);
+    await changePastRules(
+      database,
+      sql`UPDATE manual_ramp_sessions SET fiat_amount = 4000.00 WHERE reference = ${id}`,
+    );
+    await providerSays(platform, providerSessionId, 'settled');
+    return reaches(platform, id, 'NEEDS_REVIEW');
+  }
+
+  it.each([
+    ['CONFIRM', 'SETTLED'],
+    ['REFUND', 'REFUNDED'],
+    ['RETRY', 'SETTLED'],
+  ] as const)('leaves them where they are until an operator decides to %s', async (decision, end) => {
+    const session = await paidOtherwise();
+    expect(await reasonOf(session.id)).toBe(both(session));
+    expect(await network.offRampDeposit(session.providerSessionId ?? '')).toMatchObject({
+      status: 'PENDING',
+    });
+    await decideReviewOf(platform, session.id, decision);
+    expect(await reaches(platform, session.id, end)).toMatchObject({ providerStatus: 'settled' });
+  });
+});
