@@ -50,9 +50,29 @@ export class HistoryRewritten extends NetworkUnavailable {
 }
 
 /**
+ * The token has more records than are stored, in a history that contradicts what was final and is not accepted: another node, or
+ * the same one a moment later, may show others in their places, and what is stored stays.
+ */
+export class HistoryUnaccepted extends NetworkUnavailable {
+  override readonly name = 'HistoryUnaccepted';
+  /** How many records are stored. */
+  readonly stored: number;
+  readonly totals: CarbonTotals;
+
+  constructor(tokenAddress: string, stored: number, { totals, rewritten }: RetirementPage) {
+    super(
+      `The records of ${tokenAddress} from ${stored} on are stored once that history is accepted. ${rewritten}`,
+    );
+    this.stored = stored;
+    this.totals = totals;
+  }
+}
+
+/**
  * Reads the token's records beyond the stored ones, page by page, and appends them.
  * @returns the token's totals at the last read; at least `totalRetirements` records are then stored
- * @throws NetworkUnavailable, also for an answer to another question; what was appended by then stays. HistoryRewritten
+ * @throws NetworkUnavailable, also for an answer to another question; what was appended by then stays. HistoryRewritten,
+ *   HistoryUnaccepted
  */
 export async function fillToken(deps: FeedDependencies, token: FeedToken): Promise<CarbonTotals> {
   for (;;) {
@@ -60,6 +80,7 @@ export async function fillToken(deps: FeedDependencies, token: FeedToken): Promi
     const page = await deps.network.retirementRecords(token.tokenAddress, stored, MAX_RECORDS_PER_READ);
     // Terminates: each round stores at least one of finitely many records, or finds none.
     if (page.records.length === 0) return page.totals;
+    if (page.rewritten !== undefined) throw new HistoryUnaccepted(token.tokenAddress, stored, page);
     requireInOrder(token.tokenAddress, page.records, stored);
     const [last, more] = await Promise.all([
       readLast(deps, token.tokenAddress, stored),
@@ -112,7 +133,7 @@ async function readOn(
   const records: RetirementRecord[] = [];
   for (const [i, page] of pages.entries()) {
     const from = starts[i] ?? end;
-    if (page.status === 'rejected') break;
+    if (page.status === 'rejected' || page.value.rewritten !== undefined) break;
     const expected = page.value.records.slice(0, end - from);
     if (expected.some(({ index }, at) => index !== from + at)) break;
     records.push(...expected);

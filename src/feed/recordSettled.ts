@@ -43,7 +43,9 @@ export async function readUnstored(
 ): Promise<UnstoredRecords> {
   const unstored = new Map<string, readonly RetirementRecord[]>();
   const read = async (tokenAddress: string, from: number) => {
-    const { records } = await network.retirementRecords(tokenAddress, from, MAX_RECORDS_PER_READ);
+    const { records, rewritten } = await network.retirementRecords(tokenAddress, from, MAX_RECORDS_PER_READ);
+    // The feed filler stores them once that history is accepted.
+    if (rewritten !== undefined) return;
     requireInOrder(tokenAddress, records, from);
     unstored.set(tokenAddress, records);
   };

@@ -44,12 +44,16 @@ export async function readClaimedUpTo(
 }
 
 /**
- * @param read.totals of the token, read after `claimedUpTo`; as many records are stored
+ * @param read.totals of the token, read after `claimedUpTo`; as many records are stored, or those before `unstoredFrom`
  */
 export async function compareRecords(
   deps: ReconcileDependencies,
   project: ReconciledProject,
-  { totals, claimedUpTo }: { totals: CarbonTotals; claimedUpTo: number },
+  {
+    totals,
+    claimedUpTo,
+    unstoredFrom = totals.totalRetirements,
+  }: { totals: CarbonTotals; claimedUpTo: number; unstoredFrom?: number },
 ): Promise<Comparison> {
   const findings: Finding[] = [];
   if (claimedUpTo > totals.totalRetirements) {
@@ -79,7 +83,9 @@ export async function compareRecords(
       const known = await readKnown(deps.db, project, from, records.length);
       for (const record of records) {
         retired += record.amount;
-        const found = compareRecord(project, record, known.get(record.index));
+        const found = compareRecord(project, record, known.get(record.index), {
+          mustBeStored: record.index < unstoredFrom,
+        });
         if (findings.length < MAX_FINDINGS) findings.push(...found);
         const isClaimed = known.get(record.index)?.isClaimed ?? false;
         const isOurs = record.retiredBy === deps.network.custodyAddress;
@@ -189,6 +195,7 @@ function compareRecord(
   { assetId }: ReconciledProject,
   record: RetirementRecord,
   known: KnownRecord | undefined,
+  { mustBeStored }: { mustBeStored: boolean },
 ): Finding[] {
   const { retiredBy, beneficiary, note } = record;
   const facts: Facts = {
@@ -200,8 +207,8 @@ function compareRecord(
   };
   const at = `${assetId}: record ${record.index} of the token`;
   const stored = known?.stored ?? null;
-  if (stored === null) return [{ invariant: 'I10', message: `${at} is not stored` }];
-  const different = differences(facts, stored);
+  if (stored === null && mustBeStored) return [{ invariant: 'I10', message: `${at} is not stored` }];
+  const different = stored === null ? [] : differences(facts, stored);
   const findings: Finding[] = [];
   if (different.length > 0) {
     findings.push({ invariant: 'I10', message: `${at} is stored with another ${different.join(', ')}` });

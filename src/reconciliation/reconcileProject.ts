@@ -1,7 +1,7 @@
 /**
  * Compares one project's books and stored records with its token on the network.
  */
-import { fillToken, HistoryRewritten, type FeedDependencies } from '../feed/fillToken.ts';
+import { fillToken, HistoryRewritten, HistoryUnaccepted, type FeedDependencies } from '../feed/fillToken.ts';
 import type { Db } from '../db/connection.ts';
 import type { ProjectBalances } from '../ledger/books/readBalances.ts';
 import { NetworkRefusal, type CarbonTotals, type LedgerNetwork } from '../ledger/network/port.ts';
@@ -95,6 +95,12 @@ async function compareHistory(deps: ReconcileDependencies, project: ReconciledPr
     const totals = await fillToken(deps.feed, { projectId: project.id, tokenAddress: project.tokenAddress });
     return await compareRecords(deps, project, { totals, claimedUpTo });
   } catch (error) {
+    if (error instanceof HistoryUnaccepted) {
+      // That history is accepted when nothing is found: what waits for that to be stored must not count.
+      const { totals, stored } = error;
+      const fromRecord = Math.min(Math.max(0, stored - 1), deps.fromRecord ?? 0);
+      return compareRecords({ ...deps, fromRecord }, project, { totals, claimedUpTo, unstoredFrom: stored });
+    }
     if (!(error instanceof HistoryRewritten)) throw error;
     // The stored record has not changed: an incremental run would leave out what contradicts it.
     const fromRecord = Math.min(error.index, deps.fromRecord ?? 0);

@@ -90,7 +90,7 @@ export interface LedgerNetwork {
   /** @throws NetworkRefusal when simulation shows that the call can't succeed. */
   draft(call: NetworkCall): Promise<Draft>;
   broadcast(signedBytes: Uint8Array): Promise<BroadcastAnswer>;
-  /** @throws ChainRewritten in place of a refusal while the history is not accepted; NetworkUnavailable */
+  /** @throws ChainRewritten in place of `refused` and `dead` while the history is not accepted; NetworkUnavailable */
   outcome(sent: SentTransaction): Promise<Outcome>;
   /**
    * The same call in the same slot at a higher fee, when `latest` (the last one signed for its slot) waits longer than
@@ -124,7 +124,7 @@ export interface LedgerNetwork {
   /**
    * The final transactions that made these records, by index, from the network's logs. Missing when the logs do not
    * show it (any more, or within a bounded search). At most MAX_RECORDS_PER_READ.
-   * @throws NetworkUnavailable
+   * @throws ChainRewritten while the history is not accepted; NetworkUnavailable
    */
   retirementTransactions(
     tokenAddress: Address,

@@ -25,7 +25,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
   await platform.start();
-  for (let projects = 0; projects < 3; projects++) unused.push(await openProject(platform, 100n));
+  for (let projects = 0; projects < 4; projects++) unused.push(await openProject(platform, 100n));
   await platform.stop();
 });
 afterAll(() => database.drop());
@@ -48,7 +48,11 @@ const burn = (note: string, more: Partial<Burn> = {}): Burn => ({
 });
 
 /** A network on which the token has these records. */
-function networkWith(burns: readonly Burn[], onRead: () => Promise<void> = async () => {}): LedgerNetwork {
+function networkWith(
+  burns: readonly Burn[],
+  onRead: () => Promise<void> = async () => {},
+  rewritten?: string,
+): LedgerNetwork {
   const records = burns.map((facts, index) => ({ ...facts, index }));
   const totals = {
     totalSupply: 0n,
@@ -59,7 +63,8 @@ function networkWith(burns: readonly Burn[], onRead: () => Promise<void> = async
     ...platform.dependencies.network,
     async retirementRecords(_tokenAddress, from, limit) {
       await onRead();
-      return { records: records.slice(from, from + limit), totals };
+      const page = { records: records.slice(from, from + limit), totals };
+      return rewritten === undefined ? page : { ...page, rewritten };
     },
   };
 }
@@ -140,5 +145,39 @@ describe('a history of which a stored record is another one now', () => {
     const longer = feedOn(networkWith([...later, burn('fourth')]));
     expect(await fillToken(longer, token)).toMatchObject({ totalRetirements: 4 });
     expect(await storedNotes(token)).toEqual(['first', 'second', 'third', 'fourth']);
+  });
+});
+
+describe('a history that contradicts what was final, and is not accepted', () => {
+  const unaccepted = (burns: readonly Burn[]) =>
+    feedOn(networkWith(burns, undefined, 'Block 7 was final as 0x1, and is 0x2 now'));
+
+  it('is compared, but not stored, by the filler or by a settlement', async () => {
+    const project = newProject();
+    const token = tokenOf(project);
+    const { db } = database.handle;
+    await fillToken(feedOn(networkWith([burn('first')])), token);
+
+    const feed = unaccepted([burn('first'), burn('second', { retiredBy: 'a holder' })]);
+    await expect(fillToken(feed, token)).rejects.toThrow(/from 1 on .* Block 7 was final as/);
+    const unstored = await readUnstored(feed, [token.tokenAddress]);
+    const settled = [{ ...token, recordIndex: 1, txHash: null }];
+    expect(await db.transaction((tx) => recordSettled(tx, unstored, settled, new Date()))).toEqual({
+      appended: 0,
+      behind: [token],
+    });
+    expect(await storedNotes(token)).toEqual(['first']);
+
+    const findingsOf = async (compared: typeof feed) => {
+      const deps = { ...platform.dependencies, network: compared.network, feed: compared };
+      const { findings } = await reconcileProject({ ...deps, fromRecord: Number.POSITIVE_INFINITY }, project);
+      return findings.filter(({ invariant }) => invariant === 'I10');
+    };
+    expect(await findingsOf(feed)).toEqual([]);
+    // What is stored is another one there: that is found, and keeps signing halted.
+    expect(await findingsOf(unaccepted([burn('other'), burn('first')]))).toMatchObject([
+      { message: expect.stringContaining('record 0 of the token is stored with another note') },
+    ]);
+    expect(await storedNotes(token)).toEqual(['first']);
   });
 });

@@ -3,7 +3,6 @@
  *
  *   receipt at or below the final block, in a block of that chain ──▶ succeeded, or why it was reverted:
  *       a contract's reason ──▶ refused      out of gas, or a reason that does not repeat ──▶ dead
- *       a contract's reason, on a chain that contradicts what was final ──▶ not decided
  *   receipt above the final block ──▶ pending: a reorganisation may still take it away
  *   no receipt, nonce unused at the final block ──▶ pending
  *   no receipt, nonce used at the final block:
@@ -11,6 +10,7 @@
  *       this one is found ──▶ not decided: the node showed no receipt, but there is one
  *       none is found ──▶ pending: the node contradicts itself
  *       history too old to decide ──▶ undeterminable
+ *   refused or dead, on a chain that contradicts what was final ──▶ not decided
  *
  * Each decision uses one batch of answers, tied to one block by its hash.
  */
@@ -41,7 +41,22 @@ export async function outcomeOf(deps: OutcomeDeps, sent: SentTransaction): Promi
       reason: 'Every transaction of this network has a nonce; this one names none',
     };
   }
-  return deps.finality.onFinalBlock((pin) => decide(deps, pin, { ...sent, sequence }));
+  return deps.finality.onFinalBlock(async (pin) =>
+    requireAccepted(pin, sent, await decide(deps, pin, { ...sent, sequence })),
+  );
+}
+
+/**
+ * A refusal returns what was held, and a death has the call signed anew. On a branch that contradicts what was final, and that
+ * nothing has accepted, that would be done beside what the same bytes do on the chain of before. What succeeded there is put
+ * back when it is undone.
+ * @throws ChainRewritten
+ */
+function requireAccepted({ rewritten }: Pin, { hash }: SentTransaction, outcome: Outcome): Outcome {
+  if (rewritten === null || (outcome.status !== 'refused' && outcome.status !== 'dead')) return outcome;
+  const found =
+    outcome.status === 'refused' ? `refused in block ${outcome.ledger}` : `dead (${outcome.proof})`;
+  throw new ChainRewritten(`${hash} is ${found}, which counts once that history is accepted. ${rewritten}`);
 }
 
 type Numbered = SentTransaction & { sequence: bigint };
@@ -85,10 +100,6 @@ async function landed(
   };
 }
 
-/**
- * A refusal returns what was held. On a branch that contradicts what was final, and that nothing has accepted, it returns what the
- * same bytes take away on the chain of before.
- */
 async function reverted(
   { rpc, finality, contracts: { errors } }: OutcomeDeps,
   pin: Pin,
@@ -97,13 +108,7 @@ async function reverted(
 ): Promise<Outcome> {
   const ledger = receipt.blockNumber;
   const why = await explainRevert({ rpc, finality, errors }, pin, receipt, transaction);
-  if (why.kind === 'refusal') {
-    const { rewritten } = pin;
-    if (rewritten === null) return { status: 'refused', ledger, refusal: why.refusal };
-    throw new ChainRewritten(
-      `${receipt.transactionHash} is refused in block ${ledger}, which counts once that history is accepted. ${rewritten}`,
-    );
-  }
+  if (why.kind === 'refusal') return { status: 'refused', ledger, refusal: why.refusal };
   return {
     status: 'dead',
     proof: `${receipt.transactionHash} landed without effect in block ${ledger}: ${why.problem}`,

@@ -6,7 +6,7 @@
  */
 import { encodeEventTopics, parseEventLogs } from 'viem';
 import type { Address, Hash, Hex } from 'viem';
-import { NetworkUnavailable } from '../port.ts';
+import { ChainRewritten, NetworkUnavailable } from '../port.ts';
 import type { TransactionHash, WantedTransaction } from '../port.ts';
 import { requireAddress } from './addresses.ts';
 import { carbonTokenAbi } from './contracts.ts';
@@ -41,6 +41,8 @@ export async function retirementTransactions(
   if (wanted.length === 0) return new Map();
   const token = requireAddress(tokenAddress);
   return deps.finality.onFinalBlock(async (pin) => {
+    // A record's transaction is stored once: perhaps one node's fork alone has this one.
+    if (pin.rewritten !== null) throw new ChainRewritten(pin.rewritten);
     const hinted = await readHinted(deps, pin, token, wanted);
     const missing = wanted.filter(({ index }) => !hinted.has(index));
     return missing.length === 0

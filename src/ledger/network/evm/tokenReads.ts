@@ -68,7 +68,8 @@ export function createTokenReads(finality: Finality, readAll: ReadAll): TokenRea
     const indexes = Array.from({ length: count }, (_, at) => from + at);
     const reads = indexes.map((index) => ({ target: token, data: recordData(index) }));
     const answers = await readAll(pin, reads, { perMulticall: RECORDS_PER_MULTICALL });
-    return { totals, records: indexes.map((index, at) => readRecord(token, index, answers[at])) };
+    const records = indexes.map((index, at) => readRecord(token, index, answers[at]));
+    return { totals, records, ...(pin.rewritten !== null && { rewritten: pin.rewritten }) };
   }
 
   return {

@@ -31,6 +31,11 @@ export interface RetirementPage {
   totals: CarbonTotals;
   /** Ascending by index, without gaps, from the index asked for. */
   records: RetirementRecord[];
+  /**
+   * How the history that this is from contradicts what was final, while that is not accepted: it may be one node's fork, so it is
+   * compared, and never stored. Absent when it does not.
+   */
+  rewritten?: string;
 }
 
 export type TokenTemplate = 'carbon-credit' | 'commodity';

@@ -30,7 +30,9 @@ function find(failing: string, problem: { code: number; message: string }) {
       method === failing ? { error: new RpcError(method, problem) } : { value: read(RESULTS[method]) },
     );
   const ask = async ({ method, read }: Question<unknown>) => read(RESULTS[method]);
-  const finality = { onFinalBlock: (work: (pin: unknown) => unknown) => work({ final: { number: 1n } }) };
+  const finality = {
+    onFinalBlock: (work: (pin: unknown) => unknown) => work({ final: { number: 1n }, rewritten: null }),
+  };
   return retirementTransactions(
     { rpc: { ask, askEach }, finality, search: async () => [], firstBlock: 0n } as never,
     `0x${'c'.repeat(40)}`,
