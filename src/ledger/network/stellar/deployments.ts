@@ -16,6 +16,9 @@ export async function tokensDeployedSince(
     throw new NetworkUnavailable(
       `The Stellar node has events since ledger ${oldestLedger}, not since ${ledger}`,
     );
+  // The node is behind: what was asked about has closed.
+  if (ledger > latestLedger + 1n)
+    throw new NetworkUnavailable(`The Stellar node is at ledger ${latestLedger}, not at ${ledger} yet`);
   if (ledger > latestLedger) return [];
   const found: Address[] = [];
   const topics = [xdr.ScVal.scvSymbol('deployed').toXDR('base64'), '*'];

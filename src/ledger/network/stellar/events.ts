@@ -2,7 +2,7 @@
  * Reads a contract's events from a ledger on, page by page.
  */
 import type { Address } from '../port.ts';
-import type { EventPage, StellarNode } from './node.ts';
+import { EVENTS_PER_PAGE, type EventPage, type StellarNode } from './node.ts';
 
 /** Of a thousand events or some 10,000 ledgers each; a week has 120,000. */
 const MAX_EVENT_PAGES = 20;
@@ -13,7 +13,7 @@ interface EventsWanted {
   topics: string[];
 }
 
-/** @returns false when there were more than are read at a time */
+/** @returns false when there were more than are read at a time, or a full page does not say where the next one begins */
 export async function readEvents(
   node: StellarNode,
   { from, contract, topics }: EventsWanted,
@@ -23,7 +23,8 @@ export async function readEvents(
   for (let page = 0; page < MAX_EVENT_PAGES; page += 1) {
     const { events, cursor } = await node.events({ start, contract, topics });
     for (const event of events) if (visit(event) === 'enough') return true;
-    if (cursor === null || ('cursor' in start && cursor === start.cursor)) return true;
+    if (cursor === null) return events.length < EVENTS_PER_PAGE;
+    if ('cursor' in start && cursor === start.cursor) return true;
     start = { cursor };
   }
   return false;

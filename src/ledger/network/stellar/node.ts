@@ -94,11 +94,12 @@ export interface StellarNode {
   entries(keys: readonly xdr.LedgerKey[]): Promise<LedgerEntries>;
   /** What contract transactions paid lately for inclusion, in stroops per operation. */
   inclusionFees(): Promise<InclusionFees>;
+  /** Of a ledger that is not older than any in an answer of the last minute, as `entries`. */
   events(filter: EventFilter): Promise<EventPage>;
 }
 
 const TRANSACTIONS_PER_PAGE = 200;
-const EVENTS_PER_PAGE = 1000;
+export const EVENTS_PER_PAGE = 1000;
 
 /** One false number would otherwise make every later read an outdated one. A node is behind by less, or counts as behind. */
 const HEARD_LASTS_MS = 60_000;
@@ -163,7 +164,7 @@ export function createNode(options: NodeOptions): StellarNode {
       return { usualStroops, highestStroops };
     },
 
-    events: (filter) => readEventPage(server, filter),
+    events: (filter) => readPresent(() => readEventPage(server, filter)),
   };
 }
 

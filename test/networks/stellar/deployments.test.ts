@@ -1,0 +1,38 @@
+/**
+ * What custody has deployed, where a node that is behind shows the events, or all there is.
+ */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
+import { deploy, deployCarbon } from '../../../devnet/calls.ts';
+import { startStellarTestbed, type StellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
+import { startRewritingProxy, type RewritingProxy } from '../../support/faults/rewritingProxy.ts';
+
+let testbed: StellarTestbed;
+let proxy: RewritingProxy;
+beforeAll(async () => {
+  testbed = await startStellarTestbed({ channels: 1 });
+  proxy = await startRewritingProxy(testbed.devnet.url);
+});
+afterAll(async () => {
+  await proxy.close();
+  await testbed.close();
+});
+
+it.each([
+  ['the events', ['getEvents']],
+  ['the events and the latest ledger', ['getEvents', 'getTransaction']],
+])('is unknown where the node that shows %s is behind', async (_name, methods) => {
+  const network = await testbed.open({ rpcUrl: proxy.url });
+  const { ledger } = await network.status();
+  const token = await deploy(testbed.network, deployCarbon());
+  await network.nextSequences();
+  let behind = 5;
+  proxy.onAnswer = ({ method = '' }, { result }) => {
+    if (!result || !methods.includes(method)) return;
+    result['latestLedger'] = Number(result['latestLedger']) - behind;
+    if (behind > 0 && method === 'getEvents') result['events'] = [];
+  };
+  await expect(network.tokensDeployedSince(ledger)).rejects.toThrow(NetworkUnavailable);
+  behind = 0;
+  expect(await network.tokensDeployedSince(ledger)).toEqual([token]);
+});

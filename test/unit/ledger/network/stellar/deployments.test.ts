@@ -1,0 +1,53 @@
+/**
+ * What custody has deployed, by the events of a Stellar node that shows a part of them.
+ */
+import { Address, Keypair, xdr } from '@stellar/stellar-sdk';
+import { expect, it } from 'vitest';
+import { NetworkUnavailable } from '../../../../../src/ledger/network/port.ts';
+import { tokensDeployedSince } from '../../../../../src/ledger/network/stellar/deployments.ts';
+import type { EventPage, StellarNode } from '../../../../../src/ledger/network/stellar/node.ts';
+
+const DEPLOYER = Keypair.random().publicKey();
+const FACTORY = Address.contract(Buffer.alloc(32, 1)).toString();
+const TOKEN = Address.contract(Buffer.alloc(32, 2)).toString();
+const EVENTS_PER_PAGE = 1_000;
+
+const deployed: EventPage['events'][number] = {
+  topics: [],
+  value: xdr.ScVal.scvVec([TOKEN, DEPLOYER].map((address) => new Address(address).toScVal())),
+  txHash: null,
+};
+
+/** The node is at ledger 100, and answers these pages in turn, the last one again and again. */
+function since(ledger: bigint, ...pages: EventPage[]): Promise<string[]> {
+  const node: Pick<StellarNode, 'ledgerState' | 'events'> = {
+    ledgerState: async () => ({ oldestLedger: 1n, latestLedger: 100n, closedAt: 0n }),
+    async events() {
+      const page = pages.length > 1 ? pages.shift() : pages[0];
+      if (!page) throw new Error('there is no page');
+      return page;
+    },
+  };
+  return tokensDeployedSince(node as StellarNode, { factory: FACTORY, deployer: DEPLOYER, ledger });
+}
+
+const page = (latestLedger: bigint, cursor: string | null, events: EventPage['events'] = []) => ({
+  latestLedger,
+  cursor,
+  events,
+});
+
+it('are all when there is nothing after the last page', async () => {
+  expect(await since(50n, page(100n, 'a', [deployed]), page(101n, 'a'))).toEqual([TOKEN]);
+  expect(await since(50n, page(100n, null, [deployed]))).toEqual([TOKEN]);
+  expect(await since(101n)).toEqual([]);
+});
+
+it('are unknown when the node has not come to that ledger', async () => {
+  await expect(since(102n)).rejects.toThrow(NetworkUnavailable);
+});
+
+it('are unknown when a full page does not say where to go on', async () => {
+  const full = Array.from({ length: EVENTS_PER_PAGE }, () => deployed);
+  await expect(since(50n, page(100n, null, full))).rejects.toThrow(NetworkUnavailable);
+});
