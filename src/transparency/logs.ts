@@ -14,10 +14,13 @@ import type { LogName } from './leaves.ts';
 import { edgeOf, growTiles, hashesOf, HASH_BYTES, MissingHash, rootOf, type Tile } from './merkle.ts';
 import { isOfOtherDatabase, NEXT_LEAVES, type Head } from './nextLeaves.ts';
 import { CURRENT_DATABASE, IS_NEXT_TRANSFER } from './nextTransfers.ts';
+import { createShownHeads, type ShownHeads } from './shownHeads.ts';
 import { readTiles, writeTiles } from './tiles.ts';
 
 export interface TransparencyLogs {
   key: LogKey;
+  /** For who serves a head. */
+  shown: Pick<ShownHeads, 'note'>;
   /** The logs that committed rows are missing from. One statement. */
   findBehind(): Promise<LogName[]>;
   /**
@@ -44,7 +47,11 @@ export function createTransparencyLogs(deps: {
   origin: OriginSettings;
 }): TransparencyLogs {
   const { db } = deps;
-  const signer: Signer = { key: createLogKey(deps.seed), origin: deps.origin };
+  const signer: Signer = {
+    key: createLogKey(deps.seed),
+    origin: deps.origin,
+    shown: createShownHeads(),
+  };
 
   async function buildAll(log: LogName, waits: boolean, isOver: () => boolean = () => false): Promise<void> {
     // Ends: what is committed after a step has begun is left to the next call.
@@ -53,6 +60,7 @@ export function createTransparencyLogs(deps: {
 
   return {
     key: signer.key,
+    shown: signer.shown,
     findBehind: () => findBehind(db, signer),
     build: (log, isOver) => buildAll(log, false, isOver),
     async catchUp() {
@@ -92,6 +100,8 @@ async function findBehind(db: Db, signer: Signer): Promise<LogName[]> {
       (SELECT json_object_agg(log, checkpoint) FROM transparency_heads) AS checkpoints`);
   return LOG_NAMES.filter((log) => {
     const checkpoint = behind?.checkpoints?.[log];
+    // Another instance has signed it, and may not live as long as this one.
+    if (checkpoint !== undefined) signer.shown.note(checkpoint);
     return checkpoint === undefined || isToBeRenamed({ log, checkpoint }, signer) || behind?.[log] !== false;
   });
 }
@@ -99,23 +109,30 @@ async function findBehind(db: Db, signer: Signer): Promise<LogName[]> {
 interface Signer {
   key: LogKey;
   origin: OriginSettings;
+  shown: ShownHeads;
 }
 
 /** @returns whether more may have been committed before it */
 async function step(db: Db, log: LogName, signer: Signer, waits: boolean): Promise<boolean> {
   const [known] = await db.select().from(transparencyHeads).where(eq(transparencyHeads.log, log));
   const isCompared = log === 'transfers' && (known === undefined || (await isOfOtherDatabase(db, known)));
-  return db.transaction(
+  const { hasMore, signed } = await db.transaction(
     async (tx) => {
       const head = await lockHead(tx, log, signer, waits);
-      if (head === null) return false;
+      if (head === null) return { hasMore: false, signed: null };
+      requireNoneLost(head, signer);
       const next = await NEXT_LEAVES[log](tx, head);
-      if (next.hashes.length > 0 || isToBeRenamed(head, signer)) await append(tx, head, next, signer);
-      else if (Object.keys(next.head).length > 0) await note(tx, log, next.head);
-      return next.hasMore;
+      const { hasMore } = next;
+      if (next.hashes.length > 0 || isToBeRenamed(head, signer)) {
+        return { hasMore, signed: await append(tx, head, next, signer) };
+      }
+      if (Object.keys(next.head).length > 0) await note(tx, log, next.head);
+      return { hasMore, signed: null };
     },
     isCompared ? { statementTimeoutMs: COMPARE_TIMEOUT_MS } : {},
   );
+  if (signed !== null) signer.shown.note(signed);
+  return hasMore;
 }
 
 function originOf(log: LogName, head: Pick<Head, 'checkpoint'> | null, { origin }: Signer): string {
@@ -147,13 +164,13 @@ async function lockHead(tx: Tx, log: LogName, signer: Signer, waits: boolean): P
   return (await select())[0] ?? null;
 }
 
-/** Tiles, head and checkpoint, in the caller's transaction. */
+/** Tiles, head and checkpoint, in the caller's transaction. @returns the checkpoint */
 async function append(
   tx: Tx,
   head: Head,
   next: { hashes: Buffer; rowIds: string[] | null; head: Partial<Head> },
   signer: Signer,
-): Promise<void> {
+): Promise<string> {
   const { log } = head;
   const edge = await readTiles(tx, log, edgeOf(head.size));
   requireUndamaged(head, edge, signer);
@@ -164,6 +181,17 @@ async function append(
   const checkpoint = signer.key.signCheckpoint({ origin: originOf(log, head, signer), size, root });
   await note(tx, log, { ...next.head, size, root, checkpoint });
   await keepOneADay(tx, { log, size, checkpoint });
+  return checkpoint;
+}
+
+/** The database may have lost its newest commits: another root would be signed for a size that readers have one of. */
+function requireNoneLost(head: Head, signer: Signer): void {
+  const contradiction = signer.shown.contradictionOf(originOf(head.log, head, signer), head);
+  if (contradiction === null) return;
+  throw new LogDamaged(
+    `The transparency log of ${head.log} ${contradiction}: the database has lost commits. Nothing is appended until ` +
+      'TRANSPARENCY_LOG_ORIGIN gives the logs a new name: see docs/operations.md.',
+  );
 }
 
 /** Before the next root is signed: what it is computed from is what was signed before. */

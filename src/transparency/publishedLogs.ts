@@ -14,6 +14,7 @@ import { LOG_NAMES } from '../db/tables/index.ts';
 import { parseCheckpoint, type LogKey } from './checkpoint.ts';
 import { proveInclusion, readEntries, readHead } from './inclusion.ts';
 import type { LogName } from './leaves.ts';
+import type { TransparencyLogs } from './logs.ts';
 import { HASH_BYTES, TILE_WIDTH } from './merkle.ts';
 import { readTiles } from './tiles.ts';
 
@@ -32,12 +33,22 @@ const LOG_PATH = new RegExp(`^(${LOG_NAMES.join('|')})/(.+)$`);
 const TILE_PATH = /^tile\/(entries|[0-6])\/((?:x\d{3}\/){0,4}\d{3})(?:\.p\/([1-9]\d{0,2}))?$/;
 const PROOF_PATH = /^proof\/(0|[1-9]\d{0,14})$/;
 
-export function createPublishedLogs({ db, logs }: { db: Db; logs: { key: LogKey } }): ReadPublished {
+export function createPublishedLogs({
+  db,
+  logs,
+}: {
+  db: Db;
+  logs: Pick<TransparencyLogs, 'key' | 'shown'>;
+}): ReadPublished {
   return async (path) => {
     const [, name, rest = ''] = LOG_PATH.exec(path) ?? [];
     const log = LOG_NAMES.find((known) => known === name);
     if (log === undefined) return null;
-    if (rest === 'checkpoint') return texted((await readHead(db, log))?.checkpoint);
+    if (rest === 'checkpoint') {
+      const checkpoint = (await readHead(db, log))?.checkpoint;
+      if (checkpoint !== undefined) logs.shown.note(checkpoint);
+      return texted(checkpoint);
+    }
     if (rest === 'key') return texted(await verifierKeyOf(db, log, logs.key));
     const [, leaf] = PROOF_PATH.exec(rest) ?? [];
     if (leaf !== undefined && log === 'retirements') return texted(await proofOf(db, Number(leaf)));
