@@ -21,9 +21,18 @@ import { readTiles } from './tiles.ts';
 export interface Published {
   body: string | Buffer;
   contentType: string;
-  /** Whether it never changes. */
-  isFixed: boolean;
+  /** How long others may keep it. */
+  keptSeconds: number;
 }
+
+/** The logs are a few seconds behind anyhow. */
+const HEAD_KEPT_SECONDS = 2;
+/**
+ * Tiles of one log never change. But a log of a new name, which has lost or changed its past, has others at the same addresses:
+ * caches that kept them for ever would give its readers proofs that fail.
+ */
+const PARTIAL_TILE_KEPT_SECONDS = 60;
+const FULL_TILE_KEPT_SECONDS = 24 * 60 * 60;
 
 /** Answers a path below /logs/; null when nothing is there. */
 export type ReadPublished = (path: string) => Promise<Published | null>;
@@ -54,8 +63,10 @@ export function createPublishedLogs({
     if (leaf !== undefined && log === 'retirements') return texted(await proofOf(db, Number(leaf)));
     const tile = readTilePath(rest);
     if (tile === null) return null;
-    if (tile.level !== 'entries') return bytesOrNull(await hashesIn(db, log, { ...tile, level: tile.level }));
-    return log === 'retirements' ? bytesOrNull(await entriesIn(db, tile)) : null;
+    if (tile.level !== 'entries') {
+      return tileOrNull(tile, await hashesIn(db, log, { ...tile, level: tile.level }));
+    }
+    return log === 'retirements' ? tileOrNull(tile, await entriesIn(db, tile)) : null;
   };
 }
 
@@ -122,9 +133,11 @@ export async function verifierKeyOf(
 }
 
 function texted(text: string | undefined): Published | null {
-  return text === undefined ? null : { body: text, contentType: 'text/plain; charset=utf-8', isFixed: false };
+  if (text === undefined) return null;
+  return { body: text, contentType: 'text/plain; charset=utf-8', keptSeconds: HEAD_KEPT_SECONDS };
 }
 
-function bytesOrNull(bytes: Buffer | null): Published | null {
-  return bytes && { body: bytes, contentType: 'application/octet-stream', isFixed: true };
+function tileOrNull({ width }: TilePath, bytes: Buffer | null): Published | null {
+  const keptSeconds = width === TILE_WIDTH ? FULL_TILE_KEPT_SECONDS : PARTIAL_TILE_KEPT_SECONDS;
+  return bytes && { body: bytes, contentType: 'application/octet-stream', keptSeconds };
 }

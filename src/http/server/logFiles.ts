@@ -13,16 +13,12 @@ export const LOGS_PATH = '/logs/';
 interface LogFile {
   body: string | Buffer;
   contentType: string;
-  /** Whether it never changes. */
-  isFixed: boolean;
+  /** How long others may keep it. */
+  keptSeconds: number;
 }
 
 /** Null when there is no such file. */
 export type ReadLogFile = (path: string) => Promise<LogFile | null>;
-
-/** The logs are a few seconds behind anyhow. */
-const KEPT_SECONDS = 2;
-const KEPT_FOR_EVER = 'public, max-age=31536000, immutable';
 
 interface LogFileServices {
   read: ReadLogFile;
@@ -54,7 +50,7 @@ export async function answerLogFile(
   response.writeHead(200, {
     'content-type': file.contentType,
     'content-length': body.length,
-    'cache-control': file.isFixed ? KEPT_FOR_EVER : `public, max-age=${KEPT_SECONDS}`,
+    'cache-control': `public, max-age=${file.keptSeconds}`,
     // Public, the same for everyone, and asked for without credentials: pages of other origins may verify it.
     'access-control-allow-origin': '*',
   });

@@ -120,7 +120,7 @@ describe('pages', () => {
 });
 
 describe('files of the logs', () => {
-  const file = (body: string) => ({ body, contentType: 'text/plain', isFixed: false });
+  const file = (body: string) => ({ body, contentType: 'text/plain', keptSeconds: 2 });
 
   it('are read two at a time for one address, and hold up no other', async () => {
     const reading: (() => void)[] = [];

@@ -17,6 +17,7 @@ import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { parseCheckpoint } from '../../../src/transparency/checkpoint.ts';
+import { createPublishedLogs } from '../../../src/transparency/publishedLogs.ts';
 import { changePastRules } from '../../support/database/database.ts';
 import { buyer, mutate } from '../../support/http/creditTrade.ts';
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
@@ -136,7 +137,8 @@ describe('a stranger', () => {
   it('reads hashes of all logs, and entries of retirements alone', async () => {
     const { size } = await published('transfers', 3);
     const tile = await get(`transfers/tile/0/000.p/${size}`);
-    expect(tile.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    // A log of a new name has other tiles at the same addresses.
+    expect(tile.headers.get('cache-control')).toBe('public, max-age=60');
     expect(tile.headers.get('content-type')).toBe('application/octet-stream');
     expect(await tile.arrayBuffer()).toHaveProperty('byteLength', 32 * size);
     expect((await get('retirements/checkpoint')).headers.get('cache-control')).toBe('public, max-age=2');
@@ -156,6 +158,17 @@ describe('a stranger', () => {
     expect(statuses).toEqual(missing.map(() => 404));
     expect((await fetch(`${logs}/retirements/checkpoint`, { method: 'POST' })).status).toBe(405);
   });
+});
+
+it('may keep a full tile for a day, and not for ever', async () => {
+  const { db } = marketplace.database.handle;
+  const read = createPublishedLogs({ db, logs: marketplace.app.dependencies.logs });
+  await changePastRules(
+    marketplace.database,
+    sql`INSERT INTO transparency_tiles (log, level, index, hashes) VALUES ('audit', 3, 0, ${Buffer.alloc(32 * 256)})`,
+  );
+  expect(await read('audit/tile/3/000')).toMatchObject({ keptSeconds: 24 * 60 * 60 });
+  expect(await read('audit/tile/3/000.p/255')).toMatchObject({ keptSeconds: 60 });
 });
 
 describe('the contract', () => {
