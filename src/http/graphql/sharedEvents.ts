@@ -15,11 +15,16 @@ import { stopwatch } from './chargeCpu.ts';
 import type { Subscribe } from './guardOperations.ts';
 import type { TransportContext } from './transportContext.ts';
 
-/** A promise until it is known. */
-type Results = Map<string, ExecutionResult | Promise<ExecutionResult>>;
+/** What was asked of one event since a time: a promise until it is known. */
+interface Results {
+  sinceMs: number;
+  byQuestion: Map<string, ExecutionResult | Promise<ExecutionResult>>;
+}
 
 /** Subscribers read an event within moments of each other; those that catch up are some events behind. */
 const MAX_EVENTS = 64;
+/** An event may be replayed hours later, when what its fields say of other rows has changed: a project, the proof in a log. */
+const SHARED_MS = 2_000;
 /** Of each event; what more is asked is executed for itself. A result that is kept, and its text, have SHARED_BYTES each at most. */
 const MAX_QUESTIONS = 100;
 const SHARED_BYTES = 16 * 1024;
@@ -34,16 +39,26 @@ export interface EventLimits {
 }
 
 /** For one server: its schema and its dependencies are the same for all subscriptions. */
-export function createSharedSubscribe(limits: EventLimits): Subscribe {
+export function createSharedSubscribe(
+  limits: EventLimits,
+  nowMs: () => number = () => performance.now(),
+): Subscribe {
   const { executeEvent, isSmall } = createExecution(limits);
   /** By event, then by what is asked of it. Bounded, because events themselves are kept for those who come later. */
   const shared = new LRUCache<object, Results>({ max: MAX_EVENTS });
   const nameOf = createNames();
+  const resultsOf = (event: object): Results['byQuestion'] => {
+    const now = nowMs();
+    const kept = shared.get(event);
+    if (kept !== undefined && now - kept.sinceMs <= SHARED_MS) return kept.byQuestion;
+    const fresh: Results = { sinceMs: now, byQuestion: new Map() };
+    shared.set(event, fresh);
+    return fresh.byQuestion;
+  };
   const resultOf = (args: ExecutionArgs, question: string, event: unknown) => {
     const own = () => executeEvent({ ...args, rootValue: event });
     if (typeof event !== 'object' || event === null) return own();
-    const results: Results = shared.get(event) ?? new Map();
-    if (results.size === 0) shared.set(event, results);
+    const results = resultsOf(event);
     const before = results.get(question);
     if (before !== undefined) {
       const ownIfFailed = (result: ExecutionResult) => (result.errors === undefined ? result : own());
@@ -67,7 +82,7 @@ export function createSharedSubscribe(limits: EventLimits): Subscribe {
 
 /** A large one would be kept until as many events have come since; a failure is of the first one's request alone. */
 async function noteResult(
-  results: Results,
+  results: Results['byQuestion'],
   question: string,
   first: Promise<ExecutionResult>,
   isSmall: (result: ExecutionResult) => boolean,

@@ -109,8 +109,12 @@ it('runs for each when it fails, so that each error is about its own request', a
 const NO_LIMITS = { requireCpu: () => undefined, chargeCpu: () => undefined };
 
 /** Of one subscription with one event, whose text has as many bytes. */
-async function runOnce(bytes: number, limits: EventLimits): Promise<{ again: () => Promise<number> }> {
-  const subscribeShared = createSharedSubscribe(limits);
+async function runOnce(
+  bytes: number,
+  limits: EventLimits,
+  nowMs?: () => number,
+): Promise<{ again: () => Promise<number> }> {
+  const subscribeShared = createSharedSubscribe(limits, nowMs);
   const schema = schemaOf(new Set());
   const event: Event = { number: 1 };
   let runs = 0;
@@ -141,6 +145,16 @@ it('is kept only while it is small, and ends when it is larger than an event may
   expect(await (await runOnce(100, NO_LIMITS)).again()).toBe(1);
   expect(await (await runOnce(100_000, NO_LIMITS)).again()).toBe(2);
   await expect(runOnce(2_000_000, NO_LIMITS)).rejects.toMatchObject({ code: 'OPERATION_TOO_LARGE' });
+});
+
+it('is forgotten soon after the delivery, so that a replay shows what has changed since', async () => {
+  let nowMs = 0;
+  const { again } = await runOnce(100, NO_LIMITS, () => nowMs);
+  nowMs = 1_999;
+  expect(await again()).toBe(1);
+  nowMs = 2_001;
+  expect(await again()).toBe(2);
+  expect(await again()).toBe(2);
 });
 
 it('is charged to its address, and not run when that has used up its time', async () => {
