@@ -69,6 +69,9 @@ it('leaves to an operator what used an own sequence: only the platform can have'
   testbed.devnet.controls.closeLedger();
   expect(await modest.outcome(second)).toMatchObject({ status: 'undeterminable' });
   expect(await modest.outcome(first)).toMatchObject({ status: 'succeeded' });
+  // Nor is it believed once the channel's key is not configured any more.
+  const without = await testbed.open({ rpcUrl: proxy.url, channelSecretKeys: [] });
+  expect(await without.outcome(second)).toMatchObject({ status: 'undeterminable' });
 });
 
 it('is believed of a holder’s act, once the holder used the sequence for something else', async () => {

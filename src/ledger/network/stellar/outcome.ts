@@ -34,7 +34,10 @@ import type { SearchDeps, SearchRange } from './sequenceUse.ts';
 import type { SigningKeys } from './signing.ts';
 
 /** With time bounds and a sequence, as all that are made here. */
-type Bounded = SentTransaction & { validUntil: bigint; sequence: bigint };
+type Bounded = Attributed & { validUntil: bigint; sequence: bigint };
+
+/** `isOurs`: custody or a channel has sent it, not a holder. */
+type Attributed = SentTransaction & { isOurs: boolean };
 
 interface OutcomeDeps extends FailureDeps, DetachedDeps, SearchDeps {
   keys: SigningKeys;
@@ -46,7 +49,8 @@ export async function outcomeOf(deps: OutcomeDeps, sent: SentTransaction): Promi
   const { signedBytes, preparedAtLedger } = sent;
   const envelope = answer.status === 'NOT_FOUND' ? signedBytes && openEnvelope(signedBytes) : answer.envelope;
   const credentials = envelope ? detachedIn(envelope) : [];
-  const outcome = await outcomeAlone(deps, sent, answer);
+  const isOurs = credentials.length > 0 || isOfOwnKeys(deps, sent.source, envelope);
+  const outcome = await outcomeAlone(deps, { ...sent, isOurs }, answer);
   return onceUnusable(deps, { credentials, preparedAtLedger }, outcome);
 }
 
@@ -54,9 +58,24 @@ function openEnvelope(signedBytes: Uint8Array): xdr.TransactionEnvelope {
   return xdr.TransactionEnvelope.fromXDR(Buffer.from(signedBytes));
 }
 
+/**
+ * A channel's key may have been removed since; then custody, in whose name it sent the call, shows that it was ours. (Of a holder's,
+ * the holder is the caller, and no authorisation is detached.)
+ */
+function isOfOwnKeys(
+  { keys }: OutcomeDeps,
+  source: string,
+  envelope: xdr.TransactionEnvelope | undefined,
+): boolean {
+  const custody = keys.custody.publicKey();
+  if (keys.sources.has(source) || source === custody) return true;
+  const call = envelope && landedCallOf(envelope);
+  return call?.kind === 'call' && call.caller === custody;
+}
+
 async function outcomeAlone(
   deps: OutcomeDeps,
-  sent: SentTransaction,
+  sent: Attributed,
   answer: TransactionAnswer,
 ): Promise<Outcome> {
   if (answer.status !== 'NOT_FOUND') return outcomeOfLanded(deps, answer);
@@ -129,7 +148,7 @@ async function outcomeOfMissing(deps: OutcomeDeps, sent: Bounded, state: LedgerS
     last: usedIn ?? state.latestLedger,
     // What a holder did after the transaction's time does not matter; an own account's sequence can only have been
     // used by the platform.
-    closedUntil: usedIn === null && !deps.keys.sources.has(sent.source) ? sent.validUntil : null,
+    closedUntil: usedIn === null && !sent.isOurs ? sent.validUntil : null,
   });
 }
 
@@ -141,8 +160,7 @@ async function outcomeOfUsed(
   range: SearchRange,
 ): Promise<Outcome> {
   const hash = bareHash(sent.hash);
-  const { source, sequence } = sent;
-  const isOurs = deps.keys.sources.has(source);
+  const { source, sequence, isOurs } = sent;
   const searched = await findUserOfSequence(deps, { hash, source, sequence }, range);
   if (searched.status === 'unfinished') return { status: 'pending' };
   if (searched.status !== 'found') {
