@@ -318,6 +318,14 @@ describe('a look at the chain', () => {
   });
 });
 
+it('reads a byte order mark in a foreign text as part of it', async () => {
+  const token = await mintedCarbon(network, 2n);
+  const [beneficiary, note] = ['\ufeffAcme', '\ufeff\ufeffé\ufeff'];
+  await land(network, { kind: 'retire', tokenAddress: token, amount: 1n, beneficiary, note });
+  const { records } = await network.retirementRecords(token, 0, 1);
+  expect(records).toMatchObject([{ beneficiary, note }]);
+});
+
 it('reads a NUL in a foreign text as text that a database can store', async () => {
   const token = await mintedCarbon(network, 2n);
   await land(network, {

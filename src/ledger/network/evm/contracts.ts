@@ -31,7 +31,8 @@ export const tokenAbi = parseAbi(erc20);
 
 export const carbonTokenAbi = parseAbi([
   ...erc20,
-  'struct RetirementRecord { address retiredBy; uint256 amount; uint256 timestamp; string beneficiary; string retirementNote; }',
+  // Texts, as the bytes that they are: viem's reading of a string drops a byte order mark, which belongs to what is quoted.
+  'struct RetirementRecord { address retiredBy; uint256 amount; uint256 timestamp; bytes beneficiary; bytes retirementNote; }',
   'function retire(uint256 amount, string beneficiary, string note)',
   'function totalRetired() view returns (uint256)',
   'function totalRetirements() view returns (uint256)',

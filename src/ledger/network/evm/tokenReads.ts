@@ -119,6 +119,10 @@ function recordData(index: number): Hex {
   return encodeFunctionData({ abi: carbonTokenAbi, functionName: 'getRetirement', args: [BigInt(index)] });
 }
 
+function textOf(bytes: Hex): string {
+  return storableText(Buffer.from(bytes.slice(2), 'hex').toString('utf8'));
+}
+
 /** @throws VanishedBlock when the record is missing although the count at the same block includes it */
 function readRecord(token: Address, index: number, answer: ReadAnswer | undefined): RetirementRecord {
   if (answer?.kind !== 'returned') {
@@ -132,7 +136,7 @@ function readRecord(token: Address, index: number, answer: ReadAnswer | undefine
     retiredBy: requireAddress(retiredBy.toLowerCase()),
     amount,
     timestamp,
-    beneficiary: storableText(beneficiary),
-    note: storableText(retirementNote),
+    beneficiary: textOf(beneficiary),
+    note: textOf(retirementNote),
   };
 }
