@@ -20,6 +20,9 @@ const MAX_RECORDS_PER_LOOK = 50;
 const MAX_TOKENS_PER_LOOK = 4;
 /** Per record: a lying indexer may send any number of hints. */
 const MAX_HINTS_PER_RECORD = 4;
+/** The token may not have the record yet, but not for so long. */
+const HINT_LASTS_DAYS = 7;
+const MAX_DELETED = 1_000;
 
 /** For records that are not stored yet: the transactions that hints name and the network confirms. Never rejects. */
 export async function verifyHints(
@@ -39,6 +42,7 @@ export async function verifyHints(
 
 /** Looks up stored records of the token that hints exist for. @throws NetworkUnavailable */
 export async function completeHinted(deps: Deps, tokenAddress: string): Promise<void> {
+  await deleteUnneeded(deps, tokenAddress);
   const hints = deps.db
     .select({ id: indexerEvents.id })
     .from(indexerEvents)
@@ -57,6 +61,17 @@ export async function completeHinted(deps: Deps, tokenAddress: string): Promise<
     .orderBy(desc(retirementRecords.index))
     .limit(MAX_RECORDS_PER_LOOK);
   await complete(deps, tokenAddress, records);
+}
+
+/** Hints that no question is asked about any more: of a delivery that came late, or twice, or about what never happened. */
+async function deleteUnneeded({ db }: Pick<Deps, 'db'>, tokenAddress: string): Promise<void> {
+  await db.execute(sql`
+    DELETE FROM ${indexerEvents} WHERE id IN (
+      SELECT e.id FROM ${indexerEvents} e
+        LEFT JOIN ${retirementRecords} r ON r.token_address = e.token_address AND r.index = e.record_index
+      WHERE e.token_address = ${tokenAddress}
+        AND (r.tx_hash IS NOT NULL OR e.received_at < now() - make_interval(days => ${HINT_LASTS_DAYS}))
+      LIMIT ${MAX_DELETED})`);
 }
 
 /**

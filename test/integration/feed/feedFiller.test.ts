@@ -1,11 +1,13 @@
 /**
  * The feed filler under tokens that misbehave: none keeps another's retirements out of the feed.
  */
+import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Platform } from '../../../src/startup/compose.ts';
-import { retirementRecords } from '../../../src/db/tables/index.ts';
+import { indexerEvents, retirementRecords } from '../../../src/db/tables/index.ts';
 import { countStored } from '../../../src/feed/appendRecords.ts';
 import { createFeedFiller, type FeedFiller } from '../../../src/feed/feedFiller.ts';
+import { completeHinted } from '../../../src/feed/recordTransactions.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
@@ -101,4 +103,24 @@ it('looks up the transactions of records behind a token whose transactions can n
   const records = await database.handle.db.select().from(retirementRecords);
   expect(records).toHaveLength(2);
   for (const { tokenAddress, txHash } of records) expect(txHash !== null).toBe(tokenAddress !== bad);
+});
+
+it('deletes hints that nothing asks for any more: of records whose transactions are known, and of a week ago', async () => {
+  const { db } = database.handle;
+  const project = await openProject(platform, 5n);
+  const { tokenAddress } = project;
+  await burn(project);
+  feedFiller = fillerOn({});
+  await feedFiller.round();
+  expect(await db.select().from(retirementRecords)).toMatchObject([{ index: 0, txHash: expect.any(String) }]);
+  const hint = (id: string, recordIndex: number, days: number) => ({
+    id,
+    tokenAddress,
+    recordIndex,
+    txHash: 'a hash',
+    receivedAt: sql`now() - make_interval(days => ${days})`,
+  });
+  await db.insert(indexerEvents).values([hint('known', 0, 0), hint('old', 7, 8), hint('to come', 7, 6)]);
+  await completeHinted({ db, network }, tokenAddress);
+  expect(await db.select().from(indexerEvents)).toMatchObject([{ id: 'to come' }]);
 });
