@@ -15,7 +15,7 @@ export interface IdempotentRequest {
   callerSubject: string;
   operation: string;
   key: string;
-  input: Readonly<Record<string, string | number | bigint | null>>;
+  input: Readonly<Record<string, string | number | bigint | null | undefined>>;
 }
 
 /**
@@ -102,9 +102,13 @@ export function postingKeyOf({ callerSubject, operation, key, input }: Idempoten
   return { callerSubject, operation, key, inputHash: hashInput(input) };
 }
 
-/** Covers every field, in any order. */
+/**
+ * Covers every field, in any order. A field that is null counts as left out: keys are kept for good, so a field that is added later
+ * must not change the hash of a request that has none.
+ */
 function hashInput(input: IdempotentRequest['input']): string {
   const canonical = Object.entries(input)
+    .filter(([, value]) => value !== null && value !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]) => [name, typeof value, String(value)]);
   return createHash('sha256').update(JSON.stringify(canonical)).digest('hex');

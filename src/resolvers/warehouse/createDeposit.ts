@@ -131,7 +131,7 @@ export function depositRequest(warehouseOperatorId: string, input: CreateDeposit
     callerSubject: warehouseOperatorId,
     operation: 'createDeposit',
     key: idempotencyKey,
-    input: Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, value ?? null])),
+    input: rest,
   };
 }
 

@@ -86,6 +86,8 @@ describe('createDeposit', () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => deposit(input)));
     expect(new Set(answers.map(({ id }) => id)).size).toBe(1);
     expect(await network.totalSupply(answers[0]?.tokenAddress ?? '')).toBe(toBaseUnits(1000n));
+    const leftOut = { countryCode: null, harvestSeason: undefined, farmerId: null };
+    expect((await deposit({ ...leftOut, ...input })).id).toBe(answers[0]?.id);
     await expect(deposit({ ...input, quantityKg: 999n })).rejects.toMatchObject({
       code: 'IDEMPOTENCY_CONFLICT',
     });
