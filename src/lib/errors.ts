@@ -45,8 +45,55 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
+/** Every detail that stands beside a code; docs/errors.md says which code has which. */
+export const ERROR_DETAILS = [
+  'actual',
+  'amount',
+  'amountReturned',
+  'assetId',
+  'available',
+  'claim',
+  'currency',
+  'custodyAddress',
+  'depositStatus',
+  'documentId',
+  'expected',
+  'field',
+  'holderActId',
+  'holderAddress',
+  'leafCount',
+  'limit',
+  'limitKg',
+  'maximum',
+  'offRampSessionId',
+  'operation',
+  'outstandingKg',
+  'policy',
+  'projectId',
+  'providerStatus',
+  'reason',
+  'receiptId',
+  'requested',
+  'requestedKg',
+  'retirementId',
+  'retryAfterSeconds',
+  'roles',
+  'settlementAddress',
+  'state',
+  'submissionId',
+  'supported',
+  'totalRetirements',
+  'txHash',
+  'value',
+  'what',
+] as const;
+
+export type ErrorDetail = (typeof ERROR_DETAILS)[number];
+
 /** Facts that a program can act on: field paths, amounts as decimal strings, identifiers. Never secrets. */
-export type ErrorDetails = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
+export type ErrorDetails = Readonly<
+  Partial<Record<ErrorDetail, string | number | boolean | null | readonly string[]>>
+>;
 
 export class DomainError extends Error {
   override readonly name = 'DomainError';

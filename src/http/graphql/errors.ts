@@ -13,6 +13,7 @@ import type { ErrorCode, ErrorDetails } from '../../lib/errors.ts';
 import { DomainError, ERROR_CODES } from '../../lib/errors.ts';
 import { withoutStack } from '../../lib/withoutStack.ts';
 import { NetworkRefusal, NetworkUnavailable } from '../../ledger/network/port.ts';
+import { toClientDetails } from './errorDetails.ts';
 import { escapeUnprintable, truncate } from '../../schema/core/showValue.ts';
 
 /** GraphQL's messages repeat whole values, which may be large. */
@@ -63,7 +64,7 @@ export function toClientError(thrown: unknown): GraphQLError {
   const located = locatedOf(thrown);
   const shown = judge(root, located);
   const extensions: Record<string, unknown> = {
-    ...shown?.details,
+    ...(shown?.details && toClientDetails(shown.details)),
     code: shown?.code ?? 'INTERNAL_SERVER_ERROR',
   };
   if (located?.path === undefined) {
@@ -188,5 +189,5 @@ function isErrorCode(code: unknown): code is ErrorCode {
 }
 
 function detailsOf(value: unknown): ErrorDetails {
-  return typeof value === 'object' && value !== null ? (value as ErrorDetails) : {};
+  return typeof value === 'object' && value !== null ? value : {};
 }

@@ -21,6 +21,7 @@ import type { Grant } from '../core/grant.ts';
 import { assetKeyOf, findProjectByAsset, findProjectById, type Project } from './findProject.ts';
 import { appendPrice, checkPrice, type Price } from './projectPrices.ts';
 import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
+import { readRefusalReason } from '../core/refusalReason.ts';
 
 type RecordNeeds = Needs<'db' | 'clock' | 'ids' | 'saltKey' | 'approvalPolicy'>;
 type CreateProjectNeeds = RecordNeeds & Needs<'stateSignal' | 'mutationWaitMs'>;
@@ -67,6 +68,7 @@ export async function createProject(
     throw new DomainError('LEDGER_REJECTED', `The project's token was refused: ${project.refusalMessage}`, {
       projectId,
       assetId: project.assetId,
+      reason: await readRefusalReason(deps, projectId),
     });
   }
   return project;

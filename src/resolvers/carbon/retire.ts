@@ -23,6 +23,7 @@ import type { Needs } from '../core/dependencies.ts';
 import { requireProjectByToken, requireTokenAddress, unknownToken } from './findProject.ts';
 import { findRetirement, type Retirement } from './findRetirement.ts';
 import { idempotencyConflict, postingKeyOf } from '../core/idempotency.ts';
+import { readRefusalReason } from '../core/refusalReason.ts';
 import { rehearse } from '../core/rehearse.ts';
 import { readDryRun, type DryRun } from './dryRun.ts';
 import { insufficientBalance } from './insufficientBalance.ts';
@@ -73,10 +74,11 @@ export async function retire(
     { isNew },
   );
   if (retirement.state === 'REFUSED') {
+    const reason = await readRefusalReason(deps, retirementId);
     throw new DomainError(
       'LEDGER_REJECTED',
       `The retirement was refused, and the credits were returned: ${retirement.refusalMessage}`,
-      { retirementId, amountReturned: retirement.amountTonnes.toString() },
+      { retirementId, amountReturned: retirement.amountTonnes.toString(), reason },
     );
   }
   return retirement;

@@ -13,6 +13,7 @@ import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
 import { awaitState } from '../core/awaitState.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { reserveKey } from '../core/idempotency.ts';
+import { readRefusalReason } from '../core/refusalReason.ts';
 import { deployEffects } from '../core/deployEffects.ts';
 
 type RecordNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'saltKey'>;
@@ -48,6 +49,7 @@ export async function deployRampSettlement(
     throw new DomainError(
       'LEDGER_REJECTED',
       `The settlement contract was refused: ${deployment.refusalMessage}`,
+      { reason: await readRefusalReason(deps, id) },
     );
   }
   return deployment;

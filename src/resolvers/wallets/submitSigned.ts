@@ -123,14 +123,14 @@ async function hasLandedInstead(
     'CONFLICT',
     `The transaction that was submitted first is dead, but ${txHash} ${whatToDo}`,
     {
-      actId: act.id,
+      holderActId: act.id,
       txHash,
     },
   );
 }
 
 function refusedByLedger(act: HolderAct, reason: string | null, message: string): DomainError {
-  return new DomainError('LEDGER_REJECTED', message, { actId: act.id, reason });
+  return new DomainError('LEDGER_REJECTED', message, { holderActId: act.id, reason });
 }
 
 interface Signed {

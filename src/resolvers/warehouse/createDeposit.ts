@@ -23,6 +23,7 @@ import type { Grant } from '../core/grant.ts';
 import { findReceiptById, type Receipt } from './findReceipt.ts';
 import { lockWarehouse, requireWithinCap } from './issuanceCaps.ts';
 import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
+import { readRefusalReason } from '../core/refusalReason.ts';
 import { rehearse } from '../core/rehearse.ts';
 
 type RecordNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'saltKey'>;
@@ -76,6 +77,7 @@ export async function createDeposit(
     throw new DomainError('LEDGER_REJECTED', `The receipt's token was refused: ${receipt.refusalMessage}`, {
       receiptId,
       assetId: receipt.assetId,
+      reason: await readRefusalReason(deps, receiptId),
     });
   }
   return receipt;

@@ -32,7 +32,7 @@ const LOCAL_IDS = {
   RetirementRecord: /^[0-9A-Za-z][0-9A-Za-z._-]{0,127}:(0|[1-9][0-9]{0,8})$/,
 };
 
-type NodeType = keyof typeof LOCAL_IDS;
+export type NodeType = keyof typeof LOCAL_IDS;
 export const NODE_TYPES = Object.keys(LOCAL_IDS) as readonly NodeType[];
 
 /** Undefined for what `encodeGlobalId` did not make. */

@@ -123,6 +123,15 @@ describe('createProject', () => {
     expect(await network.totalSupply(projects[0]?.tokenAddress ?? '')).toBe(toBaseUnits(1000n));
   });
 
+  it('says why the network refused the token', async () => {
+    faults = (method) => (method === 'draft' ? 'refused' : null);
+    await expect(createProject(platform.dependencies, 'developer', projectInput())).rejects.toMatchObject({
+      code: 'LEDGER_REJECTED',
+      details: { reason: 'OTHER' },
+    });
+    faults = () => null;
+  });
+
   it('mints once when the answers of deploy and mint are lost', async () => {
     let lost = 0;
     faults = (method) => (method === 'broadcast' && lost++ < 2 ? 'answer-lost' : null);
@@ -173,7 +182,7 @@ describe('retire', () => {
     const project = await boughtProject(10n);
     await network.pauseToken(project.tokenAddress);
     const key = randomUUID();
-    const refused = { code: 'LEDGER_REJECTED', details: { amountReturned: '4' } };
+    const refused = { code: 'LEDGER_REJECTED', details: { amountReturned: '4', reason: 'PAUSED' } };
     const send = () => retire(platform.dependencies, buyerId, retireInput(project, 4n, key));
     await expect(send()).rejects.toMatchObject(refused);
     expect(await balancesOf(project)).toMatchObject({ heldByBuyers: 10n, retiring: 0n, retired: 0n });

@@ -110,7 +110,7 @@ describe('a signed retirement', () => {
     const current = await findHolderAct(platform.dependencies, act.id);
     await expect(submitSigned(platform.dependencies, current ?? act, signed)).rejects.toMatchObject({
       code: 'LEDGER_REJECTED',
-      details: { reason: 'EXPIRED', actId: act.id },
+      details: { reason: 'EXPIRED', holderActId: act.id },
     });
     expect(await attemptsOf(current?.submission?.id)).toMatchObject([{ state: 'DEAD' }]);
     expect(await recordCount()).toBe(before);

@@ -334,7 +334,7 @@ describe('the deposit’s faults', () => {
     const sent = send(receipt);
     await expect(sent).rejects.toMatchObject({ code: 'LEDGER_REJECTED' });
     const session = await sessionOf(platform, receipt.id);
-    await expect(sent).rejects.toMatchObject({ details: { offRampSessionId: session.id } });
+    await expect(sent).rejects.toMatchObject({ details: { offRampSessionId: session.id, reason: 'OTHER' } });
     expect(session).toMatchObject({ state: 'CLOSED', providerStatus: 'failed' });
     expect(await manualSessionsOf(session.id)).toMatchObject([{ status: 'failed' }]);
   });

@@ -141,7 +141,7 @@ export function describeWalletCashOuts(inWorld: InWorld): void {
       const poor = await createHolder();
       await expect(ask({ holder: poor.address })).rejects.toMatchObject({
         code: 'INSUFFICIENT_BALANCE',
-        details: { available: '0', holder: poor.address },
+        details: { available: '0', holderAddress: poor.address },
       });
       const all = (await balance()) / toBaseUnits(1n);
       const both = await Promise.allSettled([ask({ tokenAmount: all }), ask({ tokenAmount: all })]);

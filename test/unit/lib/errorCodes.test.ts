@@ -1,14 +1,23 @@
 /**
- * docs/errors.md explains every code with the same text as the table in the program.
+ * docs/errors.md explains every code with the same text as the table in the program, and lists every detail.
  */
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import { ERROR_CODES } from '../../../src/lib/errors.ts';
+import { ERROR_CODES, ERROR_DETAILS } from '../../../src/lib/errors.ts';
 
-it('documents every error code', async () => {
-  const text = await readFile(new URL('../../../docs/errors.md', import.meta.url), 'utf8');
+const text = await readFile(new URL('../../../docs/errors.md', import.meta.url), 'utf8');
+
+it('documents every error code', () => {
   for (const [code, meaning] of Object.entries(ERROR_CODES)) {
     expect(text, code).toContain(`\`${code}\``);
     expect(text, `meaning of ${code}`).toContain(meaning);
   }
+});
+
+it('lists every detail in the table of details, and no other', () => {
+  const rows = text.slice(text.indexOf('## Details')).matchAll(/^\| `[^|]*\|([^|]*)\|/gm);
+  const listed = [...rows].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
+  );
+  expect(new Set(listed)).toEqual(new Set([...ERROR_DETAILS, 'requestId']));
 });

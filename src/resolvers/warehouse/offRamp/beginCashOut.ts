@@ -23,6 +23,7 @@ import {
   type ReceiptCaller,
   type TokenizedReceipt,
 } from '../findReceipt.ts';
+import { readRefusalReason } from '../../core/refusalReason.ts';
 import { rehearse } from '../../core/rehearse.ts';
 import { findFirstUseOrBegin, reserveKey, type IdempotentRequest } from '../../core/idempotency.ts';
 import { maskAccountNumber } from './payoutAccount.ts';
@@ -81,7 +82,7 @@ export async function beginCashOut(
   );
   if (!isStopped(session)) return session;
   await lookSoon(deps, session);
-  throw stopped(session);
+  throw await stopped(deps, session);
 }
 
 /** Also while it is still looked for at the provider, which may have got it. */
@@ -226,7 +227,7 @@ function idempotentRequest(
   };
 }
 
-function stopped(session: OffRampSession): DomainError {
+async function stopped(deps: Needs<'db'>, session: OffRampSession): Promise<DomainError> {
   const code = session.refusalCode ?? '';
   const known: ErrorCode = Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : 'LEDGER_REJECTED';
   return new DomainError(
@@ -234,6 +235,7 @@ function stopped(session: OffRampSession): DomainError {
     `The off-ramp session does not go on, and no tokens were taken: ${session.refusalMessage}`,
     {
       offRampSessionId: session.id,
+      ...(known === 'LEDGER_REJECTED' && { reason: await readRefusalReason(deps, session.id) }),
     },
   );
 }

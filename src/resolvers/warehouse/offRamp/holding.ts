@@ -85,7 +85,7 @@ export function requireAvailable(
       field: 'input.tokenAmount',
       requested: tokenAmountKg.toString(),
       available: available.toString(),
-      ...(isCustody ? { custodyAddress } : { holder: depositorAddress }),
+      ...(isCustody ? { custodyAddress } : { holderAddress: depositorAddress }),
     },
   );
 }

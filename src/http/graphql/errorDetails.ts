@@ -1,0 +1,28 @@
+/**
+ * The details of an error as clients see them: an id of a node is its global one, as its field `id` gives it and inputs take it.
+ */
+import type { ErrorDetail, ErrorDetails } from '../../lib/errors.ts';
+import { encodeGlobalId, type NodeType } from '../../schema/core/globalIds.ts';
+
+/** The type of each detail that ends in `Id`; null for what is no node's id. */
+const NODE_TYPES: Readonly<Record<Extract<ErrorDetail, `${string}Id`>, NodeType | null>> = {
+  assetId: null,
+  documentId: null,
+  holderActId: 'HolderAct',
+  offRampSessionId: 'OffRampSession',
+  projectId: 'Project',
+  receiptId: 'Receipt',
+  retirementId: 'Retirement',
+  submissionId: 'Submission',
+};
+
+const ENTRIES = Object.entries(NODE_TYPES) as [keyof typeof NODE_TYPES, NodeType | null][];
+
+export function toClientDetails(details: ErrorDetails): Record<string, unknown> {
+  const shown: Record<string, unknown> = { ...details };
+  for (const [name, type] of ENTRIES) {
+    const id = details[name];
+    if (type !== null && typeof id === 'string') shown[name] = encodeGlobalId(type, id);
+  }
+  return shown;
+}
