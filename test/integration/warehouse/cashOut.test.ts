@@ -256,7 +256,10 @@ describe('checks before the provider is called', () => {
 
   it('refuses an unknown currency and a provider that can not be asked', async () => {
     const receipt = await activeReceipt(platform);
-    expect(await refusalOf(receipt, { fiatCurrency: 'EUR' })).toMatchObject({ code: 'RAMP_REJECTED' });
+    expect(await refusalOf(receipt, { fiatCurrency: 'EUR' })).toMatchObject({
+      code: 'RAMP_REJECTED',
+      details: { field: 'input.fiatCurrency' },
+    });
     rampFaults = () => 'unreachable';
     expect(await refusalOf(receipt)).toMatchObject({ code: 'RAMP_UNAVAILABLE' });
   });

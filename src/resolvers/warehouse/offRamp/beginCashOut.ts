@@ -155,7 +155,18 @@ async function planCashOut(
     depositorAddress: holder ?? deps.network.custodyAddress,
   };
   const checked = await checkCashOut(deps, plan);
-  return { plan, ...checked, quote: await quoteOffRamp(deps, input) };
+  return { plan, ...checked, quote: await quoteInput(deps, input) };
+}
+
+/** A provider names the field of its request, which is an argument of the query offRampQuote, but here a member of the input. */
+async function quoteInput(deps: Needs<'ramp'>, input: CashOutInput): Promise<Quote> {
+  try {
+    return await quoteOffRamp(deps, input);
+  } catch (error) {
+    if (!(error instanceof DomainError) || typeof error.details.field !== 'string') throw error;
+    const details = { ...error.details, field: `input.${error.details.field}` };
+    throw new DomainError(error.code, error.message, details, { cause: error });
+  }
 }
 
 /** Off-ramp sessions of one receipt take turns, so that together they don't promise more than is there. */
