@@ -35,7 +35,7 @@ export const ATTACKS: readonly Attack[] = [
     await aborted(signal);
   }),
   requestFlood('documents that are new each time', (i) => {
-    const fields = Array.from({ length: 48 }, (_, k) => `a${i}_${k}: ledgerNetwork { name }`);
+    const fields = Array.from({ length: 48 }, (_, k) => `a${i}_${k}: ledgerNetwork { latestLedger }`);
     return `query q${i} { ${fields.join(' ')} }`;
   }),
   requestFlood('forty thousand empty lines and a hundred errors', (i) => {

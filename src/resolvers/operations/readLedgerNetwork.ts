@@ -2,41 +2,65 @@
  * ledgerNetwork: the network of this platform, and its status.
  */
 import { readHalt } from '../../ledger/submission/halts.ts';
-import type { LedgerNetwork } from '../../ledger/network/port.ts';
+import type { LedgerNetwork, NetworkStatus } from '../../ledger/network/port.ts';
 import { shareFreshRuns } from '../../lib/sharedRuns.ts';
 import type { Needs } from '../core/dependencies.ts';
 
 type LedgerNetworkNeeds = Needs<'db' | 'network' | 'clockControl'>;
 
-const runs = new WeakMap<LedgerNetwork, () => Promise<LedgerNetworkFacts>>();
-
-/**
- * The public may ask, also fifty times in one operation, and each reading takes requests to the node, which the platform's own
- * writes need: all who ask at a time share one.
- * @throws NetworkUnavailable
- */
-export function readLedgerNetwork(deps: LedgerNetworkNeeds): Promise<LedgerNetworkFacts> {
-  const run = runs.get(deps.network) ?? shareFreshRuns(() => read(deps));
-  runs.set(deps.network, run);
-  return run();
+/** What the node alone knows. */
+export interface NodeFacts extends NetworkStatus {
+  settlementAddress: string | null;
 }
 
-async function read(deps: LedgerNetworkNeeds) {
+/** What is configured is there while neither the node nor the database answers. */
+export interface LedgerNetworkFacts {
+  name: string;
+  networkId: string;
+  custodyAddress: string;
+  clockCanBeMoved: boolean;
+  /** The same facts each time, so that fields belong together. @throws NetworkUnavailable */
+  askNode: () => Promise<NodeFacts>;
+  readHalt: () => Promise<string | null>;
+}
+
+interface SharedReadings {
+  askNode: () => Promise<NodeFacts>;
+  readHalt: () => Promise<string | null>;
+}
+
+const shared = new WeakMap<LedgerNetwork, SharedReadings>();
+
+export function readLedgerNetwork(deps: LedgerNetworkNeeds): LedgerNetworkFacts {
   const { network, clockControl } = deps;
-  const [status, settlement, signingHaltedBecause] = await Promise.all([
-    network.status(),
-    network.settlementContract(),
-    readHalt(deps.db),
-  ]);
+  const readings = readingsOf(deps);
+  let facts: Promise<NodeFacts> | null = null;
   return {
     name: network.name,
     networkId: network.networkId,
     custodyAddress: network.custodyAddress,
-    settlementAddress: settlement?.address ?? null,
     clockCanBeMoved: clockControl !== null,
-    signingHaltedBecause,
-    ...status,
+    askNode: () => (facts ??= readings.askNode()),
+    readHalt: readings.readHalt,
   };
 }
 
-export type LedgerNetworkFacts = Awaited<ReturnType<typeof read>>;
+/**
+ * The public may ask, also fifty times in one operation, and each reading takes requests to the node, which the platform's own
+ * writes need: all who ask at a time share one.
+ */
+function readingsOf({ db, network }: LedgerNetworkNeeds): SharedReadings {
+  const known = shared.get(network);
+  if (known) return known;
+  const readings = {
+    askNode: shareFreshRuns(() => askNode(network)),
+    readHalt: shareFreshRuns(() => readHalt(db)),
+  };
+  shared.set(network, readings);
+  return readings;
+}
+
+async function askNode(network: LedgerNetwork): Promise<NodeFacts> {
+  const [status, settlement] = await Promise.all([network.status(), network.settlementContract()]);
+  return { ...status, settlementAddress: settlement?.address ?? null };
+}

@@ -3,6 +3,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import { callers, startCarbonExample } from '../../support/http/carbonExample.ts';
 import type { Page } from '../../support/http/carbonExample.ts';
 import type { Marketplace, TestCaller } from '../../support/http/marketplace.ts';
@@ -150,6 +151,59 @@ describe('for every caller', () => {
     });
     expect(data?.ledgerNetwork['latestLedger']).toBeGreaterThan(0);
     expect(data?.ledgerNetwork['latestLedgerClosedAt']).toBeGreaterThan(1_700_000_000);
+  });
+
+  it('the network without what its node is silent about, each field with its error', async () => {
+    const { network } = market;
+    const { status } = network;
+    network.status = () => Promise.reject(new NetworkUnavailable('silent'));
+    try {
+      const { data, errors } = await market.send<{ ledgerNetwork: Record<string, unknown> }>(
+        `{ ledgerNetwork { name networkId custodyAddress clockCanBeMoved signingHaltedBecause
+          settlementAddress latestLedger latestLedgerClosedAt oldestLedger } }`,
+      );
+      expect(data?.ledgerNetwork).toEqual({
+        name: network.name,
+        networkId: network.networkId,
+        custodyAddress: network.custodyAddress,
+        clockCanBeMoved: true,
+        signingHaltedBecause: null,
+        settlementAddress: null,
+        latestLedger: null,
+        latestLedgerClosedAt: null,
+        oldestLedger: null,
+      });
+      expect(errors.map(({ path, extensions }) => [path?.at(-1), extensions.code])).toEqual(
+        ['settlementAddress', 'latestLedger', 'latestLedgerClosedAt', 'oldestLedger'].map((name) => [
+          name,
+          'LEDGER_UNAVAILABLE',
+        ]),
+      );
+    } finally {
+      network.status = status;
+    }
+  });
+
+  it('the network as of one ledger in all fields, and without asking the node for those that it is not needed for', async () => {
+    const { network } = market;
+    const { status } = network;
+    let reads = 0n;
+    network.status = async () => {
+      reads += 1n;
+      return { ledger: reads, closedAt: reads, oldestLedger: reads };
+    };
+    try {
+      await market.send('{ ledgerNetwork { name signingHaltedBecause } }');
+      expect(reads).toBe(0n);
+      const { data } = await market.send(
+        '{ ledgerNetwork { latestLedger latestLedgerClosedAt oldestLedger } }',
+      );
+      expect(data).toEqual({
+        ledgerNetwork: { latestLedger: 1, latestLedgerClosedAt: 1, oldestLedger: 1 },
+      });
+    } finally {
+      network.status = status;
+    }
   });
 
   it('the records of a token, page by page', async () => {

@@ -401,7 +401,7 @@ it('the network is read a few times, however often strangers ask at once', async
     return status();
   };
   try {
-    const query = `{ ${many(48, (i) => `a${i}: ledgerNetwork { name }`)} }`;
+    const query = `{ ${many(48, (i) => `a${i}: ledgerNetwork { latestLedger settlementAddress }`)} }`;
     const replies = await Promise.all([1, 2, 3].map(() => askOver('http', market.url, { query })));
     expect(replies.flatMap(codesOf)).toEqual([]);
     expect(reads).toBeGreaterThan(0);

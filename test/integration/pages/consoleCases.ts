@@ -3,8 +3,9 @@
  */
 import { eq, sql } from 'drizzle-orm';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { offRampSessions, retirements, signingAccounts, submissions } from '../../../src/db/tables/index.ts';
+import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import { changePastRules } from '../../support/database/database.ts';
 import { burnOutside } from '../../support/burnOutside.ts';
 import { buy, buyer, mutate, newToken, operator, payloadOf } from '../../support/http/creditTrade.ts';
@@ -73,6 +74,19 @@ export function testConsole({
         expect(await page.getByText('Submissions under review').isVisible()).toBe(false);
         expect(await page.locator('#work-problems li').count()).toBe(0);
       });
+    },
+    slowMs,
+  );
+
+  it(
+    'says that the network could not be asked, and still whether signing works',
+    async () => {
+      const silent = vi.spyOn(market().network, 'status').mockRejectedValue(new NetworkUnavailable('silent'));
+      await withPage({}, async (page) => {
+        await signIn(page, buyer('acme'));
+        await page.getByRole('heading', { name: 'The network could not be asked' }).waitFor();
+        expect(await page.getByRole('heading', { name: 'Signing works' }).isVisible()).toBe(true);
+      }).finally(() => silent.mockRestore());
     },
     slowMs,
   );

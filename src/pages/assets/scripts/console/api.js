@@ -14,6 +14,7 @@ export class ApiError extends Error {
     this.code = extensions.code ?? 'INTERNAL_SERVER_ERROR';
     this.retryAfterSeconds = extensions.retryAfterSeconds ?? null;
     this.rootField = path?.[0] ?? null;
+    this.field = path?.at(-1) ?? null;
   }
 }
 

@@ -37,7 +37,10 @@ export function beginSession({ api, subject, access, page, refuse }) {
     parts.signing.show(data, errors, isOperator);
     parts.submissions.show(data);
     parts.approvals.show(data);
-    const ofOthers = errors.filter(({ rootField }) => rootField !== 'ledgerNetwork');
+    // The part of signing shows what the network's node does not answer.
+    const ofOthers = errors.filter(
+      ({ rootField, field }) => rootField !== 'ledgerNetwork' || field === 'signingHaltedBecause',
+    );
     showErrors(part('work-problems'), ofOthers);
     shownAt = api.nowSeconds();
   }

@@ -28,14 +28,20 @@ export function createSigning({ part, api, decide, refresh }) {
 
   return {
     show({ ledgerNetwork, openWork }, errors, isOperator) {
-      const error = errors.find(({ rootField }) => rootField === 'ledgerNetwork');
-      // The database knows of it when the network does not answer.
+      const ofNetwork = errors.filter(({ rootField }) => rootField === 'ledgerNetwork');
+      // Null is also what it is while it could not be read.
+      const isHaltUnread = ofNetwork.some(({ field }) => field === 'signingHaltedBecause');
+      const error = ofNetwork.find(({ field }) => field !== 'signingHaltedBecause');
       const because = openWork?.signingHaltedBecause ?? ledgerNetwork?.signingHaltedBecause ?? null;
-      const isKnown = because !== null || Boolean(openWork ?? ledgerNetwork);
+      const isKnown = because !== null || Boolean(openWork ?? (isHaltUnread ? null : ledgerNetwork));
       const items = [
         // Apart from the ledger, which moves on: what a button stands in is not made anew each time.
         ...(isKnown ? [{ key: 'halt', because, mayResume: isOperator }] : []),
-        { key: 'network', network: ledgerNetwork ?? null, problem: error ? errorText(error) : '' },
+        {
+          key: 'network',
+          network: error ? null : (ledgerNetwork ?? null),
+          problem: error ? errorText(error) : '',
+        },
       ];
       const itemOf = (item) => (item.key === 'halt' ? haltItem(item, ask) : networkItem(item));
       showItems(part('signing'), items, ({ key }) => key, itemOf);
