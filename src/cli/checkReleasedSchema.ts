@@ -27,7 +27,7 @@ const command = new Command('checkReleasedSchema')
         `Nothing is released yet: there is no ${RELEASED}, and the contract may change freely.\n`,
       );
     } else {
-      const refused = findRefusedChanges(buildSchema(released), buildSchema(current));
+      const refused = findRefusedChanges(buildSchema(released), buildSchema(current), new Date());
       if (refused.length > 0) throw new StartupError(explain(refused));
     }
     if (options.release === true) await writeFile(new URL(RELEASED, ROOT), current);
@@ -36,7 +36,8 @@ const command = new Command('checkReleasedSchema')
 function explain(refused: readonly string[]): string {
   return (
     `${CURRENT} breaks clients of the released contract:\n${refused.map((line) => `  ${line}\n`).join('')}` +
-    'Keep what was there and mark it @deprecated with a reason and a date; after that release it may be removed.'
+    'Keep what was there and mark it @deprecated with a reason that names a day (YYYY-MM-DD), three months or more after that ' +
+    'release; from that day on it may be removed.'
   );
 }
 

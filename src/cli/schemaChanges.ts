@@ -1,6 +1,6 @@
 /**
  * What a contract breaks of the released one, and whether clients were warned before: what was deprecated in the released
- * contract may be removed, everything else may not.
+ * contract may be removed from the day on that the reason names, everything else may not.
  */
 import {
   BreakingChangeType,
@@ -19,11 +19,23 @@ const ANNOUNCED_BY_DEPRECATION = new Set<BreakingChangeType>([
   BreakingChangeType.ARG_REMOVED,
 ]);
 
-/** A sentence for each change that breaks clients without a deprecation in the released contract. */
-export function findRefusedChanges(released: GraphQLSchema, current: GraphQLSchema): string[] {
+/** A sentence for each change that breaks clients without a deprecation in the released contract that is due today. */
+export function findRefusedChanges(released: GraphQLSchema, current: GraphQLSchema, today: Date): string[] {
+  const mayGo = goingBy(today);
   return findBreakingChanges(released, current)
-    .filter((change) => !isAnnounced(released, current, change))
+    .filter((change) => !isAnnounced(released, current, change, mayGo))
     .map(({ type, description }) => `${type}: ${description}`);
+}
+
+type MayGo = (member: { deprecationReason?: string | null | undefined } | null | undefined) => boolean;
+
+/** A reason names the first day on which its member may be missing; without one clients don't know how long they have. */
+function goingBy(today: Date): MayGo {
+  const day = today.toISOString().slice(0, 10);
+  return (member) => {
+    const named = /\b\d{4}-\d{2}-\d{2}\b/.exec(member?.deprecationReason ?? '')?.[0];
+    return named !== undefined && named <= day;
+  };
 }
 
 /** By graphql's descriptions, which name the coordinate: it gives no other form of it. */
@@ -31,31 +43,32 @@ function isAnnounced(
   released: GraphQLSchema,
   current: GraphQLSchema,
   { type, description }: BreakingChange,
+  mayGo: MayGo,
 ): boolean {
   if (type === BreakingChangeType.TYPE_REMOVED) {
     // `Int`, for example, because nothing uses it any more: what used it is reported.
     if (description.startsWith('Standard scalar')) return true;
     const name = /^(\w+) was removed/.exec(description)?.[1];
-    return name !== undefined && isOnlyReachedByDeprecated(released, name);
+    return name !== undefined && isOnlyReachedByGoing(released, name, mayGo);
   }
   if (!ANNOUNCED_BY_DEPRECATION.has(type)) return false;
   const value = /^(\w+) was removed from enum type (\w+)/.exec(description);
   if (value !== null) {
     const holder = released.getType(value[2] ?? '');
-    return isEnumType(holder) && holder.getValue(value[1] ?? '')?.deprecationReason !== undefined;
+    return isEnumType(holder) && mayGo(holder.getValue(value[1] ?? ''));
   }
   const argument = /^(\w+)\.(\w+) arg (\w+) was removed/.exec(description);
   const [, typeName = '', fieldName = ''] = argument ?? /^(\w+)\.(\w+) was removed/.exec(description) ?? [];
   const field = fieldsOf(released, typeName)[fieldName];
   if (field === undefined) return false;
-  if (argument === null) return field.deprecationReason !== undefined;
+  if (argument === null) return mayGo(field);
   // An argument of a field that goes away altogether is not reported by itself.
   const before = field.args?.find(({ name }) => name === argument[3]);
-  return before?.deprecationReason !== undefined || !(fieldName in fieldsOf(current, typeName));
+  return mayGo(before) || !(fieldName in fieldsOf(current, typeName));
 }
 
-/** A type that only deprecated members lead to goes with them. */
-function isOnlyReachedByDeprecated(schema: GraphQLSchema, name: string): boolean {
+/** A type that only such members lead to goes with them. */
+function isOnlyReachedByGoing(schema: GraphQLSchema, name: string, mayGo: MayGo): boolean {
   const mentions = Object.values(schema.getTypeMap()).flatMap((type) =>
     Object.values(fieldsOf(schema, type.name)).flatMap((field) => [
       ...(String(field.type).replaceAll(/[[\]!]/g, '') === name ? [field] : []),
@@ -64,7 +77,7 @@ function isOnlyReachedByDeprecated(schema: GraphQLSchema, name: string): boolean
         .map((arg) => ({ deprecationReason: arg.deprecationReason ?? field.deprecationReason })),
     ]),
   );
-  return mentions.length > 0 && mentions.every(({ deprecationReason }) => deprecationReason !== undefined);
+  return mentions.length > 0 && mentions.every(mayGo);
 }
 
 interface Member {

@@ -6,23 +6,29 @@ import { describe, expect, it } from 'vitest';
 import { findRefusedChanges } from '../../../src/cli/schemaChanges.ts';
 
 const RELEASED = `
-  enum State { OPEN CLOSED OLD @deprecated(reason: "Use CLOSED.") }
+  enum State { OPEN CLOSED OLD @deprecated(reason: "Use CLOSED. Goes on 2027-03-01.") }
   input Filter { state: State, note: String }
   type Old { note: String }
-  type Thing { id: ID!, note: String, state: State!, old: Old @deprecated(reason: "Nothing has one.") }
+  type Thing { id: ID!, note: String, state: State!, old: Old @deprecated(reason: "Nothing has one. Goes on 2027-03-01.") }
   type Query {
-    thing(id: ID!, kind: String @deprecated(reason: "There is one kind.")): Thing
+    thing(id: ID!, kind: String @deprecated(reason: "There is one kind. Goes on 2027-03-01.")): Thing
     things(filter: Filter, first: Int): [Thing!]!
   }
 `;
 
+const DAY = new Date('2027-03-01T00:00:00Z');
+
 function refusedAfter(...changes: [from: string, to: string][]): string[] {
-  let current = RELEASED;
+  return refusedOn(DAY, RELEASED, changes);
+}
+
+function refusedOn(today: Date, released: string, changes: [from: string, to: string][]): string[] {
+  let current = released;
   for (const [from, to] of changes) {
     expect(current).toContain(from);
     current = current.replace(from, to);
   }
-  return findRefusedChanges(buildSchema(RELEASED), buildSchema(current));
+  return findRefusedChanges(buildSchema(released), buildSchema(current), today);
 }
 
 describe('of a released contract', () => {
@@ -35,12 +41,15 @@ describe('of a released contract', () => {
       'an answer that is no longer null',
       [['type Thing { id: ID!, note: String,', 'type Thing { id: ID!, note: String!,']],
     ],
-    ['a deprecated value that goes', [['OLD @deprecated(reason: "Use CLOSED.")', '']]],
-    ['a deprecated argument that goes', [[', kind: String @deprecated(reason: "There is one kind.")', '']]],
+    ['a deprecated value that goes', [['OLD @deprecated(reason: "Use CLOSED. Goes on 2027-03-01.")', '']]],
+    [
+      'a deprecated argument that goes',
+      [[', kind: String @deprecated(reason: "There is one kind. Goes on 2027-03-01.")', '']],
+    ],
     [
       'a deprecated field that goes, and its type with it',
       [
-        [', old: Old @deprecated(reason: "Nothing has one.")', ''],
+        [', old: Old @deprecated(reason: "Nothing has one. Goes on 2027-03-01.")', ''],
         ['type Old { note: String }', ''],
       ],
     ],
@@ -82,5 +91,43 @@ describe('of a released contract', () => {
     const refused = refusedAfter(change);
     expect(refused).toHaveLength(1);
     expect(refused[0]).toContain(told);
+  });
+
+  const GOES: [string, [string, string][], string][] = [
+    [
+      'value',
+      [['OLD @deprecated(reason: "Use CLOSED. Goes on 2027-03-01.")', '']],
+      'VALUE_REMOVED_FROM_ENUM',
+    ],
+    [
+      'argument',
+      [[', kind: String @deprecated(reason: "There is one kind. Goes on 2027-03-01.")', '']],
+      'ARG_REMOVED',
+    ],
+    [
+      'field',
+      [[', old: Old @deprecated(reason: "Nothing has one. Goes on 2027-03-01.")', '']],
+      'FIELD_REMOVED',
+    ],
+  ];
+
+  it.each(GOES)('a deprecated %s stays until the day that its reason names', (_what, changes, told) => {
+    expect(refusedOn(new Date(DAY.getTime() - 1), RELEASED, changes)).toMatchObject([
+      expect.stringContaining(told),
+    ]);
+  });
+
+  it.each(GOES)('a deprecated %s whose reason names no day stays', (_what, changes, told) => {
+    const undated = (text: string) => text.replaceAll(' Goes on 2027-03-01.', '');
+    const undatedChanges = changes.map(([from, to]): [string, string] => [undated(from), undated(to)]);
+    expect(refusedOn(DAY, undated(RELEASED), undatedChanges)).toMatchObject([expect.stringContaining(told)]);
+  });
+
+  it('the type of a deprecated field stays as long as the field', () => {
+    const changes: [string, string][] = [
+      [', old: Old @deprecated(reason: "Nothing has one. Goes on 2027-03-01.")', ''],
+      ['type Old { note: String }', ''],
+    ];
+    expect(refusedOn(new Date(DAY.getTime() - 1), RELEASED, changes)).toHaveLength(2);
   });
 });
