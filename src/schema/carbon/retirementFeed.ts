@@ -51,7 +51,9 @@ builder.subscriptionField('retirementFeed', (t) =>
     args: {
       tokenAddress: t.arg({
         type: 'Address',
-        description: 'Only retirements of this token; of all tokens when omitted.',
+        description:
+          'Only retirements of this token; of all tokens when omitted. Errors: NOT_FOUND when no project has it, since a feed of ' +
+          'a mistyped address would stay silent for good.',
       }),
       filter: t.arg({ type: RetirementFeedFilterInput, description: 'Which retirements; all when omitted.' }),
       after: t.arg.string({

@@ -241,14 +241,18 @@ describe('for every caller', () => {
     }
   });
 
-  it('no feed from a cursor that no event had', async () => {
+  it.each([
+    ['from a cursor that no event had', 'after: "999"', { code: 'BAD_USER_INPUT', field: 'after' }],
+    [
+      'of a token that does not exist',
+      'tokenAddress: "nowhere"',
+      { code: 'NOT_FOUND', field: 'tokenAddress' },
+    ],
+  ])('no feed %s', async (_what, args, extensions) => {
+    const query = `subscription { retirementFeed(${args}) { cursor } }`;
     const answers: unknown[] = [];
-    for await (const answer of market
-      .socket()
-      .iterate({ query: 'subscription { retirementFeed(after: "999") { cursor } }' })) {
-      answers.push(answer);
-    }
-    expect(answers).toMatchObject([{ errors: [{ extensions: { code: 'BAD_USER_INPUT', field: 'after' } }] }]);
+    for await (const answer of market.socket().iterate({ query })) answers.push(answer);
+    expect(answers).toMatchObject([{ errors: [{ extensions }] }]);
   });
 });
 
