@@ -2,17 +2,21 @@
  * publicReceipt: what everyone who has a receipt's address may know of it.
  */
 import { findLiens } from '../../resolvers/warehouse/findPledge.ts';
-import { findReceiptByToken, type Receipt } from '../../resolvers/warehouse/findReceipt.ts';
+import { findReceiptByToken, type TokenizedReceipt } from '../../resolvers/warehouse/findReceipt.ts';
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { TOKEN_ADDRESS } from '../core/tokenAddress.ts';
 import { receiptFields } from './receiptFields.ts';
 
-const PublicReceipt = builder.objectRef<Receipt>('PublicReceipt').implement({
+const PublicReceipt = builder.objectRef<TokenizedReceipt>('PublicReceipt').implement({
   description:
     'What a warehouse receipt stands for, what of it is left, and whether it is pledged: for those who were given its address. ' +
     'It has nothing of the farmer, the lender or the payout.',
   fields: (t) => ({
+    tokenAddress: t.expose('tokenAddress', {
+      type: 'Address',
+      description: "The token's address on the ledger network, by which it is asked for.",
+    }),
     ...receiptFields(t),
     pledged: t.boolean({
       description: 'Whether it is pledged to a lender now.',

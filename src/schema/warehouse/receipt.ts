@@ -77,6 +77,11 @@ builder.node(ReceiptRef, {
   id: { resolve: ({ id }) => id },
   loadOne: (id: string, context) => findVisibleReceipt(context, id),
   fields: (t) => ({
+    tokenAddress: t.expose('tokenAddress', {
+      type: 'Address',
+      nullable: true,
+      description: "The token's address on the ledger network; null until it is deployed.",
+    }),
     ...receiptFields(t),
     assetId: t.exposeString('assetId', {
       description: 'Warehouse id and the millisecond of the deposit, joined by a hyphen; unique.',

@@ -30,11 +30,6 @@ const takenByReceipt = createBatch(({ dependencies }: Context<Dependencies>, ids
 
 export function receiptFields(t: ObjectFieldBuilder<Types, Receipt>) {
   return {
-    tokenAddress: t.expose('tokenAddress', {
-      type: 'Address',
-      nullable: true,
-      description: "The token's address on the ledger network; null until it is deployed.",
-    }),
     state: t.expose('state', { type: ReceiptStateEnum, description: 'Its state.' }),
     commodityType: t.exposeString('commodityType', { description: 'What is stored, such as Maize.' }),
     quantityKg: t.expose('quantityKg', {

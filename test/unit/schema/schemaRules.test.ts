@@ -204,6 +204,15 @@ describe('the contract', () => {
     expect(wrong).toEqual([]);
   });
 
+  it('has an address in what is found by nothing else', () => {
+    const [receipt, published] = ['Receipt', 'PublicReceipt'].map((name) => schema.getType(name));
+    const addressOf = (type: typeof receipt) =>
+      isObjectType(type) ? String(type.getFields()['tokenAddress']?.type) : null;
+    expect(addressOf(published)).toBe('Address!');
+    // Its deployment may still be under way.
+    expect(addressOf(receipt)).toBe('Address');
+  });
+
   it('has one form of name for numbers, times, addresses, states and filters', () => {
     // The specification's names, and those that tokens have.
     const given = new Set(['depositDate', 'expiryDate', 'timestamp', 'treasury', 'retiredBy', 'seconds']);
