@@ -154,7 +154,13 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
   };
 }
 
-function openLogs({ handle, appSecret, publicUrl, transparencyLogOrigin }: ComposeOptions): TransparencyLogs {
+/** As a process has them that has just started: it has signed and shown no head yet. */
+export function openLogs({
+  handle,
+  appSecret,
+  publicUrl,
+  transparencyLogOrigin,
+}: Pick<ComposeOptions, 'handle' | 'appSecret' | 'publicUrl' | 'transparencyLogOrigin'>): TransparencyLogs {
   return createTransparencyLogs({
     db: handle.db,
     seed: deriveKey(appSecret, 'transparency logs'),

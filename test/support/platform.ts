@@ -3,7 +3,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { systemClock } from '../../src/lib/clock.ts';
-import { composePlatform, type ComposeOptions, type Platform } from '../../src/startup/compose.ts';
+import { composePlatform, openLogs, type ComposeOptions, type Platform } from '../../src/startup/compose.ts';
 import type { DatabaseHandle } from '../../src/db/connection.ts';
 import { createEmbeddedNetwork, type EmbeddedNetwork } from '../../src/ledger/network/embedded/network.ts';
 import { custodySecretKey, silentLog, warehouseOptions } from '../../devnet/platform.ts';
@@ -21,6 +21,13 @@ export function embeddedNetworkOn(
   });
 }
 
+// Nothing listens there: tests of the indexer bring their own.
+const NOWHERE = 'http://127.0.0.1:9';
+const OF_LOGS = { publicUrl: NOWHERE, appSecret: 'an application secret for tests alone' };
+
+/** The transparency logs of `platformOn`, for a test that puts the database back: the platform's own remember what they have signed. */
+export const logsAnewOn = (handle: DatabaseHandle) => openLogs({ handle, ...OF_LOGS });
+
 export function platformOn(
   handle: DatabaseHandle,
   network: ComposeOptions['network'],
@@ -29,10 +36,8 @@ export function platformOn(
   return composePlatform({
     handle,
     network,
-    // Nothing listens there: tests of the indexer bring their own.
-    indexerUrl: 'http://127.0.0.1:9',
-    publicUrl: 'http://127.0.0.1:9',
-    appSecret: 'an application secret for tests alone',
+    indexerUrl: NOWHERE,
+    ...OF_LOGS,
     mutationWaitMs: 20_000,
     // Longer than any test: feeds are filled by what is tested, not by luck.
     feedCompareIntervalMs: 600_000,

@@ -32,7 +32,7 @@ import {
   PRICE_CORRUPTIONS,
 } from '../../support/reconciliation/carbonCorruptions.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
-import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { embeddedNetworkOn, logsAnewOn, platformOn } from '../../support/platform.ts';
 import {
   LAST_PURCHASE,
   TRANSPARENCY_CORRUPTIONS,
@@ -56,7 +56,10 @@ beforeAll(async () => {
   untouched = await reconcileAll(platform.dependencies);
   restorable = await makeRestorable(database);
 }, 120_000);
-afterEach(() => restorable.restore());
+afterEach(async () => {
+  await restorable.restore();
+  platform.dependencies.logs = logsAnewOn(database.handle);
+});
 afterAll(async () => {
   const restored = await reconcileAll(platform.dependencies);
   await restorable.close();
