@@ -67,7 +67,7 @@ func verifyGrowth(address, logName, key, file string) (any, error) {
 		return nil, err
 	}
 	question, err := json.Marshal(map[string]any{
-		"query": `query ($log: String!, $from: Int!) {
+		"query": `query ($log: String!, $from: LeafNumber!) {
 			consistencyProof(log: $log, fromLeafCount: $from) { hashes checkpoint } }`,
 		"variables": map[string]any{"log": logName, "from": earlier.Size},
 	})

@@ -34,7 +34,7 @@ export async function proveInclusion(db: Db, leafIndex: number): Promise<Inclusi
 /** Of a transfer in the books, whose leaf is found by its id. Null while the log does not have it yet. */
 export async function proveTransfer(db: Db, id: string): Promise<InclusionProof | null> {
   const [leaf] = await db.execute<{ index: number }>(sql`
-    SELECT (index * ${TILE_WIDTH} + array_position(row_ids, ${id}::uuid) - 1)::int AS index FROM transparency_tiles
+    SELECT (index * ${TILE_WIDTH} + array_position(row_ids, ${id}::uuid) - 1)::float8 AS index FROM transparency_tiles
     WHERE log = 'transfers' AND level = 0 AND ${id}::uuid = ANY (row_ids)`);
   if (leaf === undefined) return null;
   return prove(db, 'transfers', leaf.index, async () => {

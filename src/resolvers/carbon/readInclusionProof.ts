@@ -9,7 +9,7 @@ export function readInclusionProof(
   { db }: Needs<'db'>,
   record: { position: bigint },
 ): Promise<InclusionProof | null> {
-  return proveInclusion(db, leafIndexOf(record));
+  return proveInclusion(db, Number(leafIndexOf(record)));
 }
 
 /** A purchase is a transfer. Its entry shows its buyer nothing about other buyers, as that of a credit transfer would. */
@@ -21,6 +21,6 @@ export function readPurchaseProof(
 }
 
 /** Leaves are in the feed's order, whose positions begin with 1. */
-export function leafIndexOf({ position }: { position: bigint }): number {
-  return Number(position) - 1;
+export function leafIndexOf({ position }: { position: bigint }): bigint {
+  return position - 1n;
 }

@@ -13,7 +13,11 @@ const InclusionProofRef = builder.objectRef<InclusionProof>('InclusionProof').im
     'the proof lead to the root that the checkpoint has signed. docs/transparency.md describes how to ' +
     'check it without this server.',
   fields: (t) => ({
-    leafIndex: t.exposeInt('leafIndex', { description: 'The leaf of the entry, from 0.' }),
+    leafIndex: t.field({
+      type: 'LeafNumber',
+      description: 'The leaf of the entry, from 0.',
+      resolve: ({ leafIndex }) => BigInt(leafIndex),
+    }),
     entry: t.exposeString('entry', {
       description:
         'What the leaf is a hash of: canonical JSON (RFC 8785) of what the token has, or the books.',
@@ -22,7 +26,11 @@ const InclusionProofRef = builder.objectRef<InclusionProof>('InclusionProof').im
       description: 'The hashes that lead from the leaf to the root, each as 64 hexadecimal digits.',
       resolve: ({ hashes }) => hashes.map((hash) => hash.toString('hex')),
     }),
-    leafCount: t.exposeInt('leafCount', { description: 'The number of leaves under the root.' }),
+    leafCount: t.field({
+      type: 'LeafNumber',
+      description: 'The number of leaves under the root.',
+      resolve: ({ leafCount }) => BigInt(leafCount),
+    }),
     rootHash: t.string({
       description: 'The root, as 64 hexadecimal digits.',
       resolve: ({ rootHash }) => rootHash.toString('hex'),

@@ -53,7 +53,8 @@ builder.node(RetirementRecordRef, {
       description:
         'The hash of the burn. The record does not contain it: null until the platform or the indexer supplies it.',
     }),
-    leafIndex: t.int({
+    leafIndex: t.field({
+      type: 'LeafNumber',
       description:
         'The index of its leaf in the transparency log of retirements, from 0. The record enters ' +
         'the log a few seconds after it is readable here: see `transparencyLogs`.',

@@ -60,6 +60,7 @@ export function createBuilder<Dependencies>() {
   builder.scalarType('Decimal', scalars.Decimal);
   builder.scalarType('BaseUnits', scalars.BaseUnits);
   builder.scalarType('UnixTime', scalars.UnixTime);
+  builder.scalarType('LeafNumber', scalars.LeafNumber);
   builder.scalarType('LedgerNumber', scalars.LedgerNumber);
   builder.globalConnectionField('totalCount', (t) =>
     t.int({

@@ -24,6 +24,7 @@ export type ScalarTypes = {
   BaseUnits: { Input: bigint; Output: bigint };
   Decimal: { Input: string; Output: string };
   UnixTime: { Input: bigint; Output: bigint };
+  LeafNumber: { Input: bigint; Output: bigint };
   LedgerNumber: { Input: bigint; Output: bigint };
   Hash32: { Input: string; Output: string };
 };
@@ -146,6 +147,15 @@ const unixTime = jsonInteger({
   max: MAX_UNIX_TIME,
 });
 
+const leafNumber = jsonInteger({
+  name: 'LeafNumber',
+  description:
+    'A number of leaves of a transparency log, or the index of one from 0, as a JSON integer: logs grow beyond 2^31 leaves.',
+  specifiedByURL: documented('LeafNumber'),
+  expected: 'a number of leaves, or the index of one',
+  max: Number.MAX_SAFE_INTEGER,
+});
+
 const ledgerNumber = jsonInteger({
   name: 'LedgerNumber',
   description: 'The number of a closed ledger (block) of the network, as a JSON integer.',
@@ -248,6 +258,7 @@ export const scalars = {
   Decimal: decimal,
   BaseUnits: baseUnits,
   UnixTime: unixTime,
+  LeafNumber: leafNumber,
   LedgerNumber: ledgerNumber,
   Hash32: hash32,
 };

@@ -10,7 +10,11 @@ const ConsistencyProofRef = builder.objectRef<ConsistencyProof>('ConsistencyProo
     'The proof that a transparency log only grew between two sizes (RFC 9162, section 2.1.4): the hashes ' +
     'lead to both roots.',
   fields: (t) => ({
-    leafCount: t.exposeInt('leafCount', { description: 'The number of leaves of the later tree.' }),
+    leafCount: t.field({
+      type: 'LeafNumber',
+      description: 'The number of leaves of the later tree.',
+      resolve: ({ leafCount }) => BigInt(leafCount),
+    }),
     hashes: t.exposeStringList('hashes', {
       description:
         'The hashes of the proof, each as 64 hexadecimal digits; none when both sizes are the same.',
@@ -35,14 +39,21 @@ builder.queryField('consistencyProof', (t) =>
         required: true,
         description: 'The name of the log, as in `transparencyLogs`.',
       }),
-      fromLeafCount: t.arg.int({
+      fromLeafCount: t.arg({
+        type: 'LeafNumber',
         required: true,
         description: "The earlier checkpoint's number of leaves, from 1.",
       }),
-      toLeafCount: t.arg.int({
+      toLeafCount: t.arg({
+        type: 'LeafNumber',
         description: "The later tree's number of leaves. Defaults to that of the newest head.",
       }),
     },
-    resolve: (_root, args, { dependencies }) => proveConsistency(dependencies, args),
+    resolve: (_root, { log, fromLeafCount: from, toLeafCount: to }, { dependencies }) =>
+      proveConsistency(dependencies, {
+        log,
+        fromLeafCount: Number(from),
+        toLeafCount: to == null ? to : Number(to),
+      }),
   }),
 );

@@ -19,7 +19,11 @@ const TransparencyLogRef = builder.objectRef<TransparencyLog>('TransparencyLog')
         '(entries of the audit log).',
     }),
     origin: t.exposeString('origin', { description: 'Its name in its checkpoints and in its key.' }),
-    leafCount: t.exposeInt('leafCount', { description: 'The number of its leaves.' }),
+    leafCount: t.field({
+      type: 'LeafNumber',
+      description: 'The number of its leaves.',
+      resolve: ({ leafCount }) => BigInt(leafCount),
+    }),
     rootHash: t.exposeString('rootHash', {
       description: 'The root of the Merkle tree with that many leaves, as 64 hexadecimal digits.',
     }),

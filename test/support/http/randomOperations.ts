@@ -98,6 +98,15 @@ function dice(g: GeneratorValue) {
   };
 }
 
+const NUMERIC_SCALARS = [
+  'Tonnes',
+  'Kilograms',
+  'UsDollars',
+  'BaseUnits',
+  'UnixTime',
+  'LeafNumber',
+  'LedgerNumber',
+];
 const ODD_NUMBERS = [0, -1, 1, 1.5, 2 ** 31, -(2 ** 31) - 1, 2 ** 53, 1e300, 4_102_444_800];
 const ODD_TEXTS = [
   '',
@@ -134,7 +143,7 @@ function valueMaker(roll: Dice, known: readonly string[]) {
   const scalar = (name: string): unknown => {
     if (name === 'Boolean') return roll.oneIn(2);
     if (name === 'Int') return roll.oneIn(4) ? roll.pick(ODD_NUMBERS) : 1 + roll.upTo(20);
-    if (['Tonnes', 'Kilograms', 'UsDollars', 'BaseUnits', 'UnixTime', 'LedgerNumber'].includes(name)) {
+    if (NUMERIC_SCALARS.includes(name)) {
       if (roll.oneIn(4)) return roll.pick(ODD_NUMBERS);
       return roll.oneIn(3) ? roll.bigInt() : 1 + roll.upTo(50);
     }

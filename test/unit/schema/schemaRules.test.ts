@@ -213,6 +213,20 @@ describe('the contract', () => {
     expect(addressOf(receipt)).toBe('Address');
   });
 
+  it('counts the leaves of logs beyond 32 bits: there is one for each transfer, and two for a mutation', () => {
+    const counted = types
+      .filter((type) => isObjectType(type))
+      .flatMap((type) => Object.values(type.getFields()).flatMap((field) => [field, ...field.args]))
+      .filter(({ name }) => /[lL]eaf(Count|Index)$/.test(name))
+      .map(({ name, type }) => `${name}: ${getNamedType(type).name}`);
+    expect([...new Set(counted)].sort()).toEqual([
+      'fromLeafCount: LeafNumber',
+      'leafCount: LeafNumber',
+      'leafIndex: LeafNumber',
+      'toLeafCount: LeafNumber',
+    ]);
+  });
+
   it('has one form of name for numbers, times, addresses, states and filters', () => {
     // The specification's names, and those that tokens have.
     const given = new Set(['depositDate', 'expiryDate', 'timestamp', 'treasury', 'retiredBy', 'seconds']);
@@ -220,6 +234,7 @@ describe('the contract', () => {
       Int: /Count$|^total[A-Z]|[iI]ndex$|Years?$|Bps$|Seconds$|^first$|^last$/,
       UnixTime: /At$|^from$|^until$|From$|Until$/,
       Address: /Address(es)?$/,
+      LeafNumber: /[lL]eaf(Count|Index)$/,
     };
     const wrong = types.flatMap((type) => {
       if (!isObjectType(type) && !isInputObjectType(type)) return [];

@@ -6,7 +6,7 @@ import { MAX_WHOLE_UNITS } from '../../../../src/ledger/units.ts';
 import { scalars } from '../../../../src/schema/core/scalars.ts';
 import { anyText } from '../../../support/anyText.ts';
 
-const { Tonnes, Decimal, BaseUnits, UnixTime, LedgerNumber, Hash32 } = scalars;
+const { Tonnes, Decimal, BaseUnits, UnixTime, LeafNumber, LedgerNumber, Hash32 } = scalars;
 const { Address, CountryCode, CurrencyCode, Date: CalendarDate } = scalars;
 
 function literal(text: string): ValueNode {
@@ -177,6 +177,16 @@ describe('LedgerNumber', () => {
     expect(LedgerNumber.serialize(2n ** 40n)).toBe(2 ** 40);
     expect(() => LedgerNumber.serialize(2n ** 53n)).toThrow("can't print");
     expect(errorOf(() => LedgerNumber.parseValue('1')).extensions['code']).toBe('BAD_USER_INPUT');
+  });
+});
+
+describe('LeafNumber', () => {
+  it('is a JSON integer beyond 32 bits, from 0', () => {
+    expect(LeafNumber.serialize(0n)).toBe(0);
+    expect(LeafNumber.serialize(2n ** 53n - 1n)).toBe(2 ** 53 - 1);
+    expect(() => LeafNumber.serialize(2n ** 53n)).toThrow("can't print");
+    expect(LeafNumber.parseValue(2 ** 31)).toBe(2n ** 31n);
+    expect(errorOf(() => LeafNumber.parseValue(-1)).extensions['code']).toBe('BAD_USER_INPUT');
   });
 });
 
