@@ -54,7 +54,11 @@ const CreateApiKeyPayload = builder.objectRef<CreatedApiKey>('CreateApiKeyPayloa
         'Sent as `authorization: Bearer <key>`. It is not stored, so only the first answer has it, and it is null when the ' +
         'request is repeated. When it is lost, revoke the API key and create another under a new idempotency key.',
     }),
-    apiKey: t.expose('apiKey', { type: ApiKeyRef, description: 'The API key, without the key itself.' }),
+    apiKey: t.expose('apiKey', {
+      type: ApiKeyRef,
+      nullable: true,
+      description: 'The API key, without the key itself; null only where the mutation was not done.',
+    }),
   }),
 });
 

@@ -32,7 +32,8 @@ const RevokeTokensPayload = builder.objectRef<TokenRevocationRow>('RevokeTokensP
   fields: (t) => ({
     tokenRevocation: t.field({
       type: TokenRevocationRef,
-      description: 'The revocation.',
+      nullable: true,
+      description: 'The revocation; null only where the mutation was not done.',
       resolve: (row) => row,
     }),
   }),

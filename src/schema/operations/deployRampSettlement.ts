@@ -31,30 +31,42 @@ const SettlementDeploymentStateEnum = builder.enumType('SettlementDeploymentStat
   },
 });
 
+const SettlementDeploymentRef = builder.objectRef<SettlementDeployment>('SettlementDeployment').implement({
+  description: 'The deployment of a settlement contract.',
+  fields: (t) => ({
+    state: t.expose('state', { type: SettlementDeploymentStateEnum, description: 'Its state.' }),
+    settlementAddress: t.expose('settlementAddress', {
+      type: 'Address',
+      nullable: true,
+      description: 'The address to set as RAMP_SETTLEMENT_ADDRESS; null until it is deployed.',
+    }),
+    treasuryAddress: t.expose('treasuryAddress', {
+      type: 'Address',
+      description: 'The address that deposits are released to when the payout is settled.',
+    }),
+    txHash: t.exposeString('txHash', {
+      nullable: true,
+      description: 'The hash of the deploying transaction; null until it landed.',
+    }),
+    createdAt: t.field({
+      type: 'UnixTime',
+      description: 'When it was requested, in Unix seconds.',
+      resolve: ({ createdAt }) => unixSeconds(createdAt),
+    }),
+  }),
+});
+
 const DeployRampSettlementPayload = builder
   .objectRef<SettlementDeployment>('DeployRampSettlementPayload')
   .implement({
     description:
       'The deployment in the state that it had reached when the response was sent. Processing continues in the background.',
     fields: (t) => ({
-      state: t.expose('state', { type: SettlementDeploymentStateEnum, description: 'Its state.' }),
-      settlementAddress: t.expose('settlementAddress', {
-        type: 'Address',
+      settlementDeployment: t.field({
+        type: SettlementDeploymentRef,
         nullable: true,
-        description: 'The address to set as RAMP_SETTLEMENT_ADDRESS; null until it is deployed.',
-      }),
-      treasuryAddress: t.expose('treasuryAddress', {
-        type: 'Address',
-        description: 'The address that deposits are released to when the payout is settled.',
-      }),
-      txHash: t.exposeString('txHash', {
-        nullable: true,
-        description: 'The hash of the deploying transaction; null until it landed.',
-      }),
-      createdAt: t.field({
-        type: 'UnixTime',
-        description: 'When it was requested, in Unix seconds.',
-        resolve: ({ createdAt }) => unixSeconds(createdAt),
+        description: 'The deployment; null only where the mutation was not done.',
+        resolve: (deployment) => deployment,
       }),
     }),
   });

@@ -50,7 +50,9 @@ const PrepareRetirementPayload = builder.objectRef<HolderAct>('PrepareRetirement
   fields: (t) => ({
     holderAct: t.field({
       type: HolderActRef,
-      description: 'The retirement: sign its `unsigned`, and return that with `submitSigned`.',
+      nullable: true,
+      description:
+        'The retirement: sign its `unsigned`, and return that with `submitSigned`. Null only where the mutation was not done.',
       resolve: (act) => act,
     }),
   }),

@@ -12,7 +12,8 @@ const ExpireReceiptsPayload = builder.objectRef<ExpiryRun>('ExpireReceiptsPayloa
   fields: (t) => ({
     expiryRun: t.field({
       type: ExpiryRunRef,
-      description: 'The run: `node(id:)` shows its progress.',
+      nullable: true,
+      description: 'The run: `node(id:)` shows its progress. Null only where the mutation was not done.',
       resolve: (run) => run,
     }),
   }),

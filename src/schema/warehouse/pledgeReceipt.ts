@@ -55,20 +55,28 @@ const ReleasePledgeInput = builder.inputType('ReleasePledgeInput', {
   }),
 });
 
-function payload(name: string, description: string) {
-  return builder.objectRef<ReceiptPledge>(name).implement({
-    description,
-    fields: (t) => ({
-      receiptPledge: t.field({
-        type: ReceiptPledgeRef,
-        description: 'The pledge.',
-        resolve: (pledge) => pledge,
-      }),
+const PledgeReceiptPayload = builder.objectRef<ReceiptPledge>('PledgeReceiptPayload').implement({
+  description: 'The pledge that was recorded.',
+  fields: (t) => ({
+    receiptPledge: t.field({
+      type: ReceiptPledgeRef,
+      nullable: true,
+      description: 'The pledge; null only where the mutation was not done.',
+      resolve: (pledge) => pledge,
     }),
-  });
-}
-const PledgeReceiptPayload = payload('PledgeReceiptPayload', 'The pledge that was recorded.');
-const ReleasePledgePayload = payload('ReleasePledgePayload', 'The pledge that was released.');
+  }),
+});
+
+const ReleasePledgePayload = builder.objectRef<ReceiptPledge>('ReleasePledgePayload').implement({
+  description: 'The pledge that was released.',
+  fields: (t) => ({
+    receiptPledge: t.field({
+      type: ReceiptPledgeRef,
+      description: 'The pledge.',
+      resolve: (pledge) => pledge,
+    }),
+  }),
+});
 
 builder.mutationField('pledgeReceipt', (t) =>
   t.field({

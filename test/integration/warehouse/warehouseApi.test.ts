@@ -208,7 +208,7 @@ describe('who may do what', () => {
     for (const caller of [farmer, warehouse]) expect(await codeOf(setStatus, {}, caller)).toBe('FORBIDDEN');
     for (const query of [
       'mutation { expireReceipts { expiryRun { id } } }',
-      `mutation { deployRampSettlement(input: { idempotencyKey: "k" }) { state } }`,
+      `mutation { deployRampSettlement(input: { idempotencyKey: "k" }) { settlementDeployment { state } } }`,
       '{ expiryRuns(first: 1) { pageInfo { hasNextPage } } }',
       `mutation { resolveSessionReview(input: { offRampSessionId: "${session.id}", decision: ACCEPT, reason: "x" }) { offRampSession { id } } }`,
     ]) {
