@@ -45,7 +45,7 @@ const WRONG_FIELDS: Partial<Record<Misbehaviour, object>> = {
 export interface RampServer {
   url: string;
   payouts: Map<string, ServedPayout>;
-  requests: { method: string; path: string; authorization: string | undefined }[];
+  requests: { method: string; path: string; authorization: string | undefined; body: Body }[];
   /** Null for normal answers. */
   misbehave(how: Misbehaviour | null): void;
   /** Sends a payout's callback; `secret` signs it. */
@@ -77,12 +77,13 @@ export async function startRampServer({
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://stand-in');
     const { method = 'GET', headers } = request;
+    const body = JSON.parse((await readAll(request)) || '{}') as Body;
     requests.push({
       method,
       path: url.pathname + url.search,
       authorization: headers.authorization,
+      body,
     });
-    const body = JSON.parse((await readAll(request)) || '{}') as Record<string, unknown>;
     const answer = (status: number, value: unknown) => {
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
     };
@@ -209,7 +210,8 @@ function quoteFor(body: Body): unknown {
     ...body,
     fiatAmount: '4925.00',
     feeFiat: '75.00',
-    feeBps: 150,
+    // Banks take the same for each payout, which has no rate.
+    ...(body['payoutAccountType'] !== 'bank' && { feeBps: 150 }),
     exchangeRate: '0.02',
     expiresAt: new Date(Date.now() + 600_000).toISOString(),
   };

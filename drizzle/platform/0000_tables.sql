@@ -475,7 +475,7 @@ CREATE TABLE "off_ramp_sessions" (
 	"fiat_currency" text NOT NULL,
 	"fiat_amount" numeric NOT NULL,
 	"fee_fiat" numeric NOT NULL,
-	"fee_bps" integer NOT NULL,
+	"fee_bps" integer,
 	"exchange_rate" numeric NOT NULL,
 	"quote_expires_at" timestamp with time zone NOT NULL,
 	"provider_name" text NOT NULL,

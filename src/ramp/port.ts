@@ -27,14 +27,18 @@ export interface QuoteRequest {
   tokenSymbol: string;
   /** ISO 4217. */
   fiatCurrency: string;
+  /** Where the account is and what it is, as in OpenSessionRequest, where they are known: providers price by them. */
+  countryCode?: string | undefined;
+  payoutAccountType?: PayoutAccount['type'] | undefined;
 }
 
-export interface Quote extends QuoteRequest {
+export interface Quote extends Pick<QuoteRequest, 'tokenAmount' | 'tokenSymbol' | 'fiatCurrency'> {
   /** Paid out, after the fee. */
   fiatAmount: Decimal;
   /** Kept by the provider, in the same currency. */
   feeFiat: Decimal;
-  feeBps: number;
+  /** Of the amount before the fee; null when the provider has no such rate. */
+  feeBps: number | null;
   /** Tokens per one unit of fiat. */
   exchangeRate: Decimal;
   expiresAt: Date;

@@ -72,7 +72,8 @@ export const offRampSessions = pgTable(
     fiatCurrency: text('fiat_currency').notNull(),
     fiatAmount: numeric('fiat_amount').notNull(),
     feeFiat: numeric('fee_fiat').notNull(),
-    feeBps: integer('fee_bps').notNull(),
+    /** Null when the provider has no such rate. */
+    feeBps: integer('fee_bps'),
     exchangeRate: numeric('exchange_rate').notNull(),
     quoteExpiresAt: moment('quote_expires_at').notNull(),
 

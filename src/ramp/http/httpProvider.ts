@@ -1,7 +1,7 @@
 /**
  * A ramp provider behind an HTTP interface.
  *
- *   POST /quotes                       { tokenAmount, tokenSymbol, fiatCurrency } → quote
+ *   POST /quotes                       { tokenAmount, tokenSymbol, fiatCurrency, countryCode?, payoutAccountType? } → quote
  *   POST /payouts                      { clientReference, quote…, payoutAccount } → payout; idempotent by reference
  *   GET  /payouts?clientReference=…    → { payouts: [payout] }
  *   GET  /payouts/{id}                 → payout
@@ -54,7 +54,13 @@ const quoteSchema = z.object({
   tokenSymbol: z.string(),
   exchangeRate: decimal,
   feeFiat: decimal,
-  feeBps: z.int().min(0).max(10_000),
+  /** A fee that is the same for each payout has no rate. */
+  feeBps: z
+    .int()
+    .min(0)
+    .max(10_000)
+    .nullish()
+    .transform((bps) => bps ?? null),
   expiresAt: z.iso.datetime({ offset: true }).refine(isStorable),
 });
 const callbackSchema = z.object({ sessionId });
@@ -80,8 +86,9 @@ export function createHttpProvider(options: HttpProviderOptions): RampProvider {
     name: nameOfHttpProvider(base),
 
     async quote(request) {
-      const { tokenAmount, tokenSymbol, fiatCurrency } = request;
-      const body = { tokenAmount: tokenAmount.toString(), tokenSymbol, fiatCurrency };
+      const { tokenAmount, tokenSymbol, fiatCurrency, countryCode, payoutAccountType } = request;
+      const amount = tokenAmount.toString();
+      const body = { tokenAmount: amount, tokenSymbol, fiatCurrency, countryCode, payoutAccountType };
       const quote = await askOrReject({ method: 'POST', path: 'quotes', body, schema: quoteSchema });
       requireAnswerTo(request, quote);
       requirePayout(quote);

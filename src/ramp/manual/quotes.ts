@@ -23,7 +23,7 @@ export interface ManualPrices {
 
 /** @throws DomainError RAMP_REJECTED for an unknown currency, and for amounts too small to pay out. */
 export function quoteManually(prices: ManualPrices, request: QuoteRequest, now: Date): Quote {
-  const { tokenAmount, fiatCurrency } = request;
+  const { tokenAmount, tokenSymbol, fiatCurrency } = request;
   const exchangeRate = rateOf(prices, fiatCurrency);
   const rate = parseDecimal(exchangeRate);
   if (!rate || rate.units === 0n) throw new Error(`the rate of ${fiatCurrency} is ${exchangeRate}`);
@@ -34,13 +34,15 @@ export function quoteManually(prices: ManualPrices, request: QuoteRequest, now: 
   if (paid <= 0n) {
     throw new DomainError(
       'RAMP_REJECTED',
-      `${tokenAmount} ${request.tokenSymbol} are worth ${formatDecimal({ units: gross, scale })} ${fiatCurrency}, ` +
+      `${tokenAmount} ${tokenSymbol} are worth ${formatDecimal({ units: gross, scale })} ${fiatCurrency}, ` +
         `of which nothing is left after the fee. Cash out more at once.`,
       { field: 'tokenAmount', requested: tokenAmount.toString() },
     );
   }
   return {
-    ...request,
+    tokenAmount,
+    tokenSymbol,
+    fiatCurrency,
     fiatAmount: formatDecimal({ units: paid, scale }),
     feeFiat: formatDecimal({ units: fee, scale }),
     feeBps: prices.feeBps,

@@ -114,7 +114,7 @@ export const OFF_RAMP_CONTRADICTIONS: readonly Contradiction[] = [
       FROM (SELECT *, div(token_amount_kg * 10::numeric ^ scale(fiat_amount), exchange_rate) AS gross
         FROM off_ramp_sessions WHERE provider_name = '${MANUAL_PROVIDER}') AS q
       CROSS JOIN LATERAL (SELECT div(gross * fee_bps + 9999, 10000) AS fee) AS f
-      WHERE fee_fiat * 10::numeric ^ scale(fiat_amount) <> fee
+      WHERE fee_bps IS NULL OR fee_fiat * 10::numeric ^ scale(fiat_amount) <> fee
         OR fiat_amount * 10::numeric ^ scale(fiat_amount) <> gross - fee`,
   },
 ];

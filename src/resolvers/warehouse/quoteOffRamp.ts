@@ -1,15 +1,14 @@
 /**
  * offRampQuote: the payout for an amount of receipt tokens after the fee, and when the quote expires.
  */
-import type { Quote } from '../../ramp/port.ts';
+import type { Quote, QuoteRequest } from '../../ramp/port.ts';
 import { RECEIPT_TOKEN_SYMBOL } from './createDeposit.ts';
 import type { Needs } from '../core/dependencies.ts';
 
 /** @throws DomainError RAMP_REJECTED (no rate for the currency, or too little to pay out), RAMP_UNAVAILABLE */
 export async function quoteOffRamp(
   deps: Needs<'ramp'>,
-  input: { tokenAmount: bigint; fiatCurrency: string },
+  input: Omit<QuoteRequest, 'tokenSymbol'>,
 ): Promise<Quote> {
-  const { tokenAmount, fiatCurrency } = input;
-  return deps.ramp.quote({ tokenAmount, tokenSymbol: RECEIPT_TOKEN_SYMBOL, fiatCurrency });
+  return deps.ramp.quote({ ...input, tokenSymbol: RECEIPT_TOKEN_SYMBOL });
 }

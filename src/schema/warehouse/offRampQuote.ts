@@ -7,6 +7,8 @@ import { quoteOffRamp } from '../../resolvers/warehouse/quoteOffRamp.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { MoneyRef } from '../core/money.ts';
+import { PayoutAccountTypeEnum } from './offRampEnums.ts';
+import { TYPE_AT_PROVIDERS } from './payoutAccount.ts';
 
 export const OffRampQuoteRef = builder.objectRef<Quote>('OffRampQuote').implement({
   description:
@@ -56,7 +58,22 @@ builder.queryField('offRampQuote', (t) =>
     args: {
       tokenAmount: t.arg({ type: 'Kilograms', required: true, description: 'Whole kilograms.' }),
       fiatCurrency: t.arg({ type: 'CurrencyCode', required: true, description: 'ISO 4217, in upper case.' }),
+      countryCode: t.arg({
+        type: 'CountryCode',
+        description:
+          'The country of the payout account, and `payoutAccountType`: with them the quote is what a cash-out to such an ' +
+          'account would pay, where the provider prices by them.',
+      }),
+      payoutAccountType: t.arg({
+        type: PayoutAccountTypeEnum,
+        description: 'The type of the payout account.',
+      }),
     },
-    resolve: (_root, args, { dependencies }) => quoteOffRamp(dependencies, args),
+    resolve: (_root, { countryCode, payoutAccountType: type, ...asked }, { dependencies }) =>
+      quoteOffRamp(dependencies, {
+        ...asked,
+        countryCode: countryCode ?? undefined,
+        payoutAccountType: type == null ? undefined : TYPE_AT_PROVIDERS[type],
+      }),
   }),
 );

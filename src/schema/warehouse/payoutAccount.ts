@@ -37,6 +37,12 @@ const FIELDS: Readonly<
   BANK: { provider: 'foreign', bankCode: 'needed', accountName: 'needed' },
 };
 
+/** Of each type, its name at providers. */
+export const TYPE_AT_PROVIDERS = {
+  MOBILE_MONEY: 'mobile-money',
+  BANK: 'bank',
+} as const satisfies Record<AccountInput['type'], PayoutAccount['type']>;
+
 /** In the form that providers take. @throws DomainError BAD_USER_INPUT that names the field, never its value */
 export function payoutAccountOf(input: AccountInput): PayoutAccount {
   const { type, accountNumber, provider, bankCode, accountName } = input;
@@ -50,10 +56,15 @@ export function payoutAccountOf(input: AccountInput): PayoutAccount {
       throw wrongField(name, `must be left out with type ${type}`);
   }
   if (type === 'BANK') {
-    return { type: 'bank', accountNumber, bankCode: bankCode ?? '', accountName: accountName ?? '' };
+    return {
+      type: TYPE_AT_PROVIDERS[type],
+      accountNumber,
+      bankCode: bankCode ?? '',
+      accountName: accountName ?? '',
+    };
   }
   return {
-    type: 'mobile-money',
+    type: TYPE_AT_PROVIDERS[type],
     accountNumber,
     provider: provider ?? '',
     accountName: accountName ?? undefined,

@@ -65,6 +65,20 @@ describe('the adapter', () => {
     });
   });
 
+  it('says where and to what kind of account it would be paid, and takes a fee that has no rate', async () => {
+    const asked = { ...quoteRequest, countryCode: 'KE', payoutAccountType: 'bank' as const };
+    expect(await provider.quote(asked)).toMatchObject({ ...quoteRequest, feeFiat: '75.00', feeBps: null });
+    expect(server.requests.at(-1)?.body).toEqual({ ...asked, tokenAmount: '100' });
+    const flat = createHttpProvider({
+      ...options(),
+      fetch: async (...sent) => {
+        const quote = (await (await fetch(...sent)).json()) as object;
+        return Response.json({ ...quote, feeBps: null });
+      },
+    });
+    expect(await flat.quote(quoteRequest)).toMatchObject({ feeBps: null });
+  });
+
   it.each(['0000-06-01T00:00:00Z', '0001-01-01T00:00:00Z', '9999-12-31T23:59:59-14:00'])(
     'takes a quote until %s for no answer',
     async (expiresAt) => {
@@ -229,6 +243,26 @@ describe('the whole with an HTTP provider', () => {
     if (payout) payout.status = 'settled';
     expect(await server.callBack(webhookUrl(), session.providerSessionId, CALLBACK_SECRET)).toBe(200);
     await reaches(marketplace.app, session.id, 'SETTLED');
+  });
+
+  it('is asked for a price with the country and the kind of account, and pays out for a flat fee', async () => {
+    const quotes = () => server.requests.filter(({ path }) => path === '/quotes').map(({ body }) => body);
+    const { payoutAccount } = await request();
+    const session = await depositedCashOut(marketplace.app, undefined, { payoutAccount });
+    expect(session).toMatchObject({ feeFiat: '75.00', feeBps: null });
+    expect(quotes().at(-1)).toMatchObject({ countryCode: 'KE', payoutAccountType: 'bank' });
+    const payout = server.payouts.get(session.providerSessionId);
+    if (payout) payout.status = 'settled';
+    await server.callBack(webhookUrl(), session.providerSessionId, CALLBACK_SECRET);
+    await reaches(marketplace.app, session.id, 'SETTLED');
+
+    const { data } = await marketplace.send<{ offRampQuote: object }>(
+      '{ offRampQuote(tokenAmount: 1, fiatCurrency: "KES", countryCode: "UG", payoutAccountType: BANK) { feeBps } }',
+      {},
+      { role: 'farmer', subject: 'farmer-1' },
+    );
+    expect(data?.offRampQuote).toEqual({ feeBps: null });
+    expect(quotes().at(-1)).toMatchObject({ countryCode: 'UG', payoutAccountType: 'bank' });
   });
 
   it('refunds what the provider failed to pay', async () => {

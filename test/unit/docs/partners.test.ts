@@ -8,7 +8,7 @@ import { createIndexerClient } from '../../../src/indexer/client.ts';
 import { readRetirementHints } from '../../../src/indexer/retirementEvent.ts';
 import { HOOK_PATHS } from '../../../src/lib/hookUrls.ts';
 import { CALLBACK_SIGNATURE_HEADER, createHttpProvider } from '../../../src/ramp/http/httpProvider.ts';
-import type { PayoutAccount } from '../../../src/ramp/port.ts';
+import type { PayoutAccount, QuoteRequest } from '../../../src/ramp/port.ts';
 import { blocksOf } from '../../support/docs/blocks.ts';
 
 interface Sent {
@@ -56,16 +56,17 @@ function providerAt({ fetch: answer }: ReturnType<typeof partner>) {
 
 describe('the ramp provider', () => {
   it('is asked as the page shows, and its answers are understood', async () => {
-    const [quoteText = '', requestText = '', payoutText = ''] = text.json;
+    const [askedText = '', quoteText = '', requestText = '', payoutText = ''] = text.json;
     const wanted = JSON.parse(requestText) as {
       clientReference: string;
       countryCode: string;
       payoutAccount: PayoutAccount;
     };
+    const asked = JSON.parse(askedText) as Omit<QuoteRequest, 'tokenAmount'> & { tokenAmount: string };
     const { id } = JSON.parse(payoutText) as { id: string };
     const server = partner(quoteText, payoutText, `{ "payouts": [${payoutText}] }`, payoutText, payoutText);
     const provider = providerAt(server);
-    const quote = await provider.quote({ tokenAmount: 100n, tokenSymbol: 'WHR', fiatCurrency: 'KES' });
+    const quote = await provider.quote({ ...asked, tokenAmount: BigInt(asked.tokenAmount) });
     const { clientReference: reference, countryCode, payoutAccount } = wanted;
     await provider.openSession({ reference, quote, countryCode, payoutAccount });
     const answer = { status: 'pending', fiat: { currency: 'KES', amount: '4925.00' } };
@@ -80,6 +81,7 @@ describe('the ramp provider', () => {
       `GET /payouts/${id}`,
       `POST /payouts/${id}/cancel`,
     ]);
+    expect(server.sent[0]?.body).toEqual(asked);
     expect(server.sent[1]?.body).toEqual(wanted);
     expect(server.sent[1]?.headers.get('idempotency-key')).toBe(reference);
     expect(server.sent[1]?.headers.get('authorization')).toBe('Bearer key');
@@ -101,7 +103,7 @@ describe('the ramp provider', () => {
 
 describe('the indexer', () => {
   it('answers a registration as the page shows', async () => {
-    const registration = text.json[3] ?? '';
+    const registration = text.json[4] ?? '';
     const { url, ...expected } = JSON.parse(registration) as { url: string };
     const server = partner(registration);
     const options = { url: 'https://indexer.example', fetch: server.fetch, timeoutMs: 1000 };
@@ -111,7 +113,7 @@ describe('the indexer', () => {
   });
 
   it('delivers in the forms that the page shows', () => {
-    const [one = '', named = '', ...others] = text.json.slice(4);
+    const [one = '', named = '', ...others] = text.json.slice(5);
     expect(others).toEqual([]);
     const hint = { tokenAddress: 'CDDQ…', recordIndex: 0, txHash: '0x5cb3…' };
     const event = { ...hint, eventId: '0000064424513536-0000000001', ledger: 15n };

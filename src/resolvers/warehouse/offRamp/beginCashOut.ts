@@ -161,7 +161,9 @@ async function planCashOut(
 /** A provider names the field of its request, which is an argument of the query offRampQuote, but here a member of the input. */
 async function quoteInput(deps: Needs<'ramp'>, input: CashOutInput): Promise<Quote> {
   try {
-    return await quoteOffRamp(deps, input);
+    const { tokenAmount, fiatCurrency, countryCode, payoutAccount } = input;
+    const asked = { tokenAmount, fiatCurrency, countryCode, payoutAccountType: payoutAccount.type };
+    return await quoteOffRamp(deps, asked);
   } catch (error) {
     if (!(error instanceof DomainError) || typeof error.details.field !== 'string') throw error;
     const details = { ...error.details, field: `input.${error.details.field}` };
