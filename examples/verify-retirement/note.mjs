@@ -7,7 +7,7 @@ export const sha256 = (...parts) => createHash('sha256').update(Buffer.concat(pa
 export const leafHash = (entry) => sha256(Buffer.of(0), entry);
 export const nodeHash = (left, right) => sha256(Buffer.of(1), left, right);
 
-/** @returns size and root of a checkpoint that is signed with the key */
+/** @returns size and root of a checkpoint that is signed with the key, and the network whose records the log has */
 export function open(note, verifierKey) {
   const [, name, id, key] = /^([^+]+)\+([0-9a-f]{8})\+(.+)$/.exec(verifierKey.trim());
   const text = note.slice(0, note.indexOf('\n\n') + 1);
@@ -18,9 +18,13 @@ export function open(note, verifierKey) {
     format: 'jwk',
   });
   const isSigned = verify(null, Buffer.from(text), publicKey, signature.subarray(4));
-  const [origin, size, root] = text.split('\n');
+  const [origin, size, root, network = ''] = text.split('\n');
   if (signature.subarray(0, 4).toString('hex') !== id || !isSigned || origin !== name) {
     throw new Error('the checkpoint is not signed with this key');
   }
-  return { size: Number(size), root: Buffer.from(root, 'base64') };
+  return {
+    size: Number(size),
+    root: Buffer.from(root, 'base64'),
+    networkId: network.replace(/^network /, ''),
+  };
 }

@@ -12,7 +12,7 @@ import { readFileSync } from 'node:fs';
 import { leafHash, nodeHash, open } from './note.mjs';
 
 const [file, verifierKey] = process.argv.slice(2);
-const { record, inclusionProof: proof } = JSON.parse(readFileSync(file, 'utf8'));
+const { record, network, inclusionProof: proof } = JSON.parse(readFileSync(file, 'utf8'));
 if (!proof) throw new Error('the file has no proof: get it again, a few seconds after the retirement');
 
 /** RFC 9162, section 2.1.3.2. */
@@ -34,7 +34,12 @@ function rootFrom(leaf, index, size, path) {
   return hash;
 }
 
-const { size, root } = open(proof.checkpoint, verifierKey);
+const { size, root, networkId } = open(proof.checkpoint, verifierKey);
+// One address can be on a test chain and on the main one. An id may go on after a colon, with the hash of the chain's first block.
+const [ours, signed] = [`${network?.networkId}:`, `${networkId}:`];
+if (record && !ours.startsWith(signed) && !signed.startsWith(ours)) {
+  throw new Error('the certificate is about another network than the log');
+}
 const path = proof.hashes.map((hash) => Buffer.from(hash, 'hex'));
 if (!rootFrom(leafHash(Buffer.from(proof.entry)), proof.leafIndex, size, path).equals(root)) {
   throw new Error('the proof does not lead to the signed root');

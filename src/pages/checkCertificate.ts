@@ -2,6 +2,7 @@
  * The check of a certificate in steps: is there such a record, does the file say the same, does the network say the same.
  */
 import { DomainError } from '../lib/errors.ts';
+import { isSameNetwork } from '../lib/sameNetwork.ts';
 import type { Ask } from './ask.ts';
 import {
   CERTIFICATE_FORMAT,
@@ -116,7 +117,7 @@ function existence(asked: AskedCertificate, record: CertificateRecord | null): S
 
 function sameNetwork({ network }: Site, networkId: unknown): Step {
   const question = 'Is the file about the network of this registry?';
-  return networkId === network.networkId
+  return typeof networkId === 'string' && isSameNetwork(networkId, network.networkId)
     ? step(question, 'PASSED', `Both are about ${network.name} (${shown(network.networkId, 100)}).`)
     : step(question, 'FAILED', `This registry reads ${network.name}; the file is about another network.`);
 }
@@ -187,6 +188,7 @@ function onNetwork({ network }: Site, check: NetworkCheck): Step {
 const BROKEN_PROOFS = {
   NO_CHECKPOINT: 'What the proof has is no signed head of a log.',
   NOT_SIGNED: 'The head in the proof is not signed with the key of this registry’s log.',
+  OTHER_NETWORK: 'The head in the proof is of the log of another network.',
   OTHER_HEAD: 'The proof names another number of leaves, or another root, than its signed head.',
   NOT_INCLUDED: 'The hashes of the proof do not lead from this retirement to the signed root.',
 } as const;

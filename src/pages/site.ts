@@ -20,7 +20,7 @@ export interface Site {
   /** What is wrong with a proof of inclusion; null when it leads to a head that this installation has signed. */
   checkInclusion(
     proof: InclusionProof,
-  ): 'NO_CHECKPOINT' | 'NOT_SIGNED' | 'OTHER_HEAD' | 'NOT_INCLUDED' | null;
+  ): 'NO_CHECKPOINT' | 'NOT_SIGNED' | 'OTHER_NETWORK' | 'OTHER_HEAD' | 'NOT_INCLUDED' | null;
   clock: Clock;
 }
 

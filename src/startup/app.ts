@@ -165,7 +165,7 @@ function siteOf(
     publicUrl,
     network: { name, networkId },
     recordCommands: recordCommands ? (place) => recordCommands(place, networkId) : null,
-    checkInclusion: createInclusionCheck(logs.key),
+    checkInclusion: createInclusionCheck(logs.key, networkId),
     clock,
   };
 }

@@ -155,16 +155,15 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
 }
 
 /** As a process has them that has just started: it has signed and shown no head yet. */
-export function openLogs({
-  handle,
-  appSecret,
-  publicUrl,
-  transparencyLogOrigin,
-}: Pick<ComposeOptions, 'handle' | 'appSecret' | 'publicUrl' | 'transparencyLogOrigin'>): TransparencyLogs {
+export function openLogs(
+  options: Pick<ComposeOptions, 'handle' | 'appSecret' | 'publicUrl' | 'transparencyLogOrigin' | 'network'>,
+): TransparencyLogs {
+  const { handle, appSecret, publicUrl, transparencyLogOrigin, network } = options;
   return createTransparencyLogs({
     db: handle.db,
     seed: deriveKey(appSecret, 'transparency logs'),
     origin: { first: originOfUrl(publicUrl), given: transparencyLogOrigin },
+    networkId: network.networkId,
   });
 }
 

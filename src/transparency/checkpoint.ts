@@ -8,6 +8,8 @@ export interface Checkpoint {
   origin: string;
   size: number;
   root: Buffer;
+  /** Whose records the log has, in an extension line: nothing else that is signed names it, and one address can be on two chains. */
+  networkId: string;
 }
 
 export interface LogKey {
@@ -30,6 +32,7 @@ const ALGORITHM = Buffer.of(1);
 const KEY_ID_BYTES = 4;
 /** PKCS #8 of an Ed25519 key, up to its 32 bytes (RFC 8410). */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
+const NETWORK_LINE = 'network ';
 const SIGNATURE = /^— (\S+) ([A-Za-z0-9+/]+={0,2})$/;
 /** A log has a few signatures; more than this is not a checkpoint. */
 const MAX_NOTE_BYTES = 16_384;
@@ -44,8 +47,8 @@ export function createLogKey(seed: Uint8Array): LogKey {
   const publicKey = createPublicKey(privateKey);
   const rawKey = rawBytesOf(publicKey);
   return {
-    signCheckpoint({ origin, size, root }) {
-      const text = `${origin}\n${size}\n${root.toString('base64')}\n`;
+    signCheckpoint({ origin, size, root, networkId }) {
+      const text = `${origin}\n${size}\n${root.toString('base64')}\n${NETWORK_LINE}${networkId}\n`;
       const signature = Buffer.concat([keyIdOf(origin, rawKey), sign(null, Buffer.from(text), privateKey)]);
       return `${text}\n— ${origin} ${signature.toString('base64')}\n`;
     },
@@ -65,12 +68,12 @@ export function createLogKey(seed: Uint8Array): LogKey {
   };
 }
 
-/** Null when it is not a signed checkpoint. */
+/** Null when it is not a signed checkpoint of a log of this product. */
 export function parseCheckpoint(note: string): SignedNote | null {
   const end = note.lastIndexOf('\n\n');
   if (note.length > MAX_NOTE_BYTES || end < 0 || !note.endsWith('\n')) return null;
   const text = note.slice(0, end + 1);
-  const [origin = '', size = '', root = ''] = text.split('\n');
+  const [origin = '', size = '', root = '', network = ''] = text.split('\n');
   const signatures = note
     .slice(end + 2, -1)
     .split('\n')
@@ -81,7 +84,9 @@ export function parseCheckpoint(note: string): SignedNote | null {
   const isWhole = origin !== '' && /^(0|[1-9][0-9]{0,15})$/.test(size) && Number.isSafeInteger(Number(size));
   const hash = Buffer.from(root, 'base64');
   if (!isWhole || hash.length !== HASH_BYTES || signatures.length === 0) return null;
-  return { origin, size: Number(size), root: hash, text, signatures };
+  if (!network.startsWith(NETWORK_LINE)) return null;
+  const networkId = network.slice(NETWORK_LINE.length);
+  return { origin, size: Number(size), root: hash, networkId, text, signatures };
 }
 
 function keyIdOf(name: string, rawKey: Buffer): Buffer {

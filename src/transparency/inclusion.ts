@@ -4,6 +4,7 @@
 import { eq, sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
 import { transparencyHeads } from '../db/tables/index.ts';
+import { isSameNetwork } from '../lib/sameNetwork.ts';
 import { parseCheckpoint, type LogKey } from './checkpoint.ts';
 import { RECORD_LEAF, RELATED_TO_TRANSFER, TRANSFER_LEAF, type LogName } from './leaves.ts';
 import { HASH_BYTES, inclusionProof, leafHash, rootOfProof, TILE_WIDTH } from './merkle.ts';
@@ -80,16 +81,18 @@ export type CheckInclusion = (
     hashes: readonly string[];
     rootHash: string;
   },
-) => 'NO_CHECKPOINT' | 'NOT_SIGNED' | 'OTHER_HEAD' | 'NOT_INCLUDED' | null;
+) => 'NO_CHECKPOINT' | 'NOT_SIGNED' | 'OTHER_NETWORK' | 'OTHER_HEAD' | 'NOT_INCLUDED' | null;
 
 /** A tree of as many leaves as a number counts exactly is no higher. */
 const MAX_HASHES = 53;
 
-export function createInclusionCheck(key: LogKey): CheckInclusion {
+export function createInclusionCheck(key: LogKey, networkId: string): CheckInclusion {
   return ({ leafIndex, entry, hashes, leafCount, rootHash, checkpoint }) => {
     const note = parseCheckpoint(checkpoint);
     if (note === null) return 'NO_CHECKPOINT';
     if (!key.isSigned(note)) return 'NOT_SIGNED';
+    // Installations on two networks may have one secret, and so one key.
+    if (!isSameNetwork(note.networkId, networkId)) return 'OTHER_NETWORK';
     // Readers of the proof are shown them, although its hashes are held against what is signed.
     if (leafCount !== note.size || rootHash !== note.root.toString('hex')) return 'OTHER_HEAD';
     const path = hashes.slice(0, MAX_HASHES + 1).map((hash) => Buffer.from(hash, 'hex'));

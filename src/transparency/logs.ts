@@ -45,13 +45,11 @@ export function createTransparencyLogs(deps: {
   /** 32 secret bytes. */
   seed: Uint8Array;
   origin: OriginSettings;
+  networkId: string;
 }): TransparencyLogs {
   const { db } = deps;
-  const signer: Signer = {
-    key: createLogKey(deps.seed),
-    origin: deps.origin,
-    shown: createShownHeads(),
-  };
+  const { origin, networkId } = deps;
+  const signer: Signer = { key: createLogKey(deps.seed), origin, networkId, shown: createShownHeads() };
 
   async function buildAll(log: LogName, waits: boolean, isOver: () => boolean = () => false): Promise<void> {
     // Ends: what is committed after a step has begun is left to the next call.
@@ -110,6 +108,7 @@ interface Signer {
   key: LogKey;
   origin: OriginSettings;
   shown: ShownHeads;
+  networkId: string;
 }
 
 /** @returns whether more may have been committed before it */
@@ -156,7 +155,8 @@ async function lockHead(tx: Tx, log: LogName, signer: Signer, waits: boolean): P
   if (head !== undefined) return head;
   const root = Buffer.from(rootOf(hashesOf([]), 0));
   const origin = originOf(log, null, signer);
-  const checkpoint = signer.key.signCheckpoint({ origin, size: 0, root });
+  const { networkId } = signer;
+  const checkpoint = signer.key.signCheckpoint({ origin, size: 0, root, networkId });
   await tx
     .insert(transparencyHeads)
     .values({ log, size: 0, root, checkpoint, madeAt: sql`now()` })
@@ -178,7 +178,8 @@ async function append(
   if (grown.length > 0) await writeTiles(tx, head, grown, next.rowIds);
   const size = head.size + next.hashes.length / HASH_BYTES;
   const root = Buffer.from(rootOf(hashesOf(newest([...edge, ...grown])), size));
-  const checkpoint = signer.key.signCheckpoint({ origin: originOf(log, head, signer), size, root });
+  const origin = originOf(log, head, signer);
+  const checkpoint = signer.key.signCheckpoint({ origin, size, root, networkId: signer.networkId });
   await note(tx, log, { ...next.head, size, root, checkpoint });
   await keepOneADay(tx, { log, size, checkpoint });
   return checkpoint;

@@ -7,7 +7,7 @@ import { openDatabase } from '../../src/db/connection.ts';
 import { deriveKey } from '../../src/lib/sealer.ts';
 import { createTransparencyLogs } from '../../src/transparency/logs.ts';
 
-const [url = '', appSecret = '', killAt = ''] = process.argv.slice(2);
+const [url = '', appSecret = '', networkId = '', killAt = ''] = process.argv.slice(2);
 
 let messages = 0;
 function pass(): void {
@@ -28,5 +28,6 @@ Socket.prototype.push = function (this: Socket, chunk: unknown, ...args: []) {
 const handle = openDatabase({ url, poolSize: 2, applicationName: 'killed builder' });
 const seed = deriveKey(appSecret, 'transparency logs');
 // The logs have their names already.
-await createTransparencyLogs({ db: handle.db, seed, origin: { first: '127.0.0.1/logs' } }).catchUp();
+const origin = { first: '127.0.0.1/logs' };
+await createTransparencyLogs({ db: handle.db, seed, origin, networkId }).catchUp();
 process.exit(0);

@@ -41,7 +41,7 @@ it('what builds the logs may be killed anywhere', { timeout: 600_000 }, async ()
   let killAt = 1;
   for (; killAt < MAX_MESSAGES; killAt += STRIDE) {
     await addToEachLog(other, project);
-    const isBuilt = await build(killAt);
+    const isBuilt = await build(other.dependencies.network.networkId, killAt);
     await keepHeads(heads);
     if (isBuilt) break;
     kills += 1;
@@ -101,9 +101,9 @@ async function addToEachLog({ dependencies }: Platform, project: TokenizedProjec
 }
 
 /** @returns false when it was killed */
-async function build(killAt: number): Promise<boolean> {
+async function build(networkId: string, killAt: number): Promise<boolean> {
   const program = pathOf('test/crash/buildLogs.ts');
-  const child = spawn(process.execPath, [program, database().url, APP_SECRET, String(killAt)], {
+  const child = spawn(process.execPath, [program, database().url, APP_SECRET, networkId, String(killAt)], {
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   const ended = await new Promise<{ code: number | null; signal: string | null }>((resolve) => {

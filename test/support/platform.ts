@@ -26,7 +26,8 @@ const NOWHERE = 'http://127.0.0.1:9';
 const OF_LOGS = { publicUrl: NOWHERE, appSecret: 'an application secret for tests alone' };
 
 /** The transparency logs of `platformOn`, for a test that puts the database back: the platform's own remember what they have signed. */
-export const logsAnewOn = (handle: DatabaseHandle) => openLogs({ handle, ...OF_LOGS });
+export const logsAnewOn = (handle: DatabaseHandle, network: ComposeOptions['network']) =>
+  openLogs({ handle, network, ...OF_LOGS });
 
 export function platformOn(
   handle: DatabaseHandle,

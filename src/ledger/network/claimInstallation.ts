@@ -3,6 +3,7 @@
  * so the server refuses to start on them.
  */
 import type { Clock } from '../../lib/clock.ts';
+import { isSameNetwork } from '../../lib/sameNetwork.ts';
 import type { LedgerNetwork } from './port.ts';
 import type { Db } from '../../db/connection.ts';
 import { installation } from '../../db/tables/index.ts';
@@ -39,12 +40,4 @@ export async function checkInstallation(db: Db, network: NetworkIdentity): Promi
     );
   }
   return row !== undefined;
-}
-
-/**
- * A longer id that continues a shorter one after a colon names the same network: a chain id, and the same with the
- * hash of its first block, which only a node has.
- */
-function isSameNetwork(one: string, other: string): boolean {
-  return one === other || one.startsWith(`${other}:`) || other.startsWith(`${one}:`);
 }

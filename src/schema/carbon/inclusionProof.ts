@@ -36,7 +36,8 @@ const InclusionProofRef = builder.objectRef<InclusionProof>('InclusionProof').im
       resolve: ({ rootHash }) => rootHash.toString('hex'),
     }),
     checkpoint: t.exposeString('checkpoint', {
-      description: 'The signed note (C2SP tlog-checkpoint) with the root and the number of leaves.',
+      description:
+        'The signed note (C2SP tlog-checkpoint) with the root, the number of leaves and the network.',
     }),
   }),
 });

@@ -29,7 +29,7 @@ const TransparencyLogRef = builder.objectRef<TransparencyLog>('TransparencyLog')
     }),
     checkpoint: t.exposeString('checkpoint', {
       description:
-        'The signed note (C2SP tlog-checkpoint) with `leafCount` and `rootHash`. Keep it, to check later versions of the ' +
+        'The signed note (C2SP tlog-checkpoint) with `leafCount`, `rootHash` and the network. Keep it, to check later versions of the ' +
         'log against it.',
     }),
     verifierKey: t.exposeString('verifierKey', {

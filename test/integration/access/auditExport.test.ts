@@ -56,6 +56,7 @@ const logs = () =>
     db: database.handle.db,
     seed: new Uint8Array(32),
     origin: { first: 'tests.example/logs' },
+    networkId: 'tests',
   });
 
 async function contradictions(): Promise<string[]> {

@@ -41,7 +41,7 @@ afterEach(() => database.drop());
 
 /** The logs as one process has them. */
 const instance = (origin: OriginSettings = { first: 'api.example/logs' }) =>
-  createTransparencyLogs({ db: database.handle.db, seed: SEED, origin });
+  createTransparencyLogs({ db: database.handle.db, seed: SEED, origin, networkId: 'embedded' });
 
 async function buy(): Promise<void> {
   const input = { buyerId: 'acme', tokenAddress: project.tokenAddress, amountCO2e: 1n };

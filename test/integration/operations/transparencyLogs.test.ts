@@ -16,7 +16,7 @@ import { openProject } from '../../../devnet/platform.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
-import { parseCheckpoint } from '../../../src/transparency/checkpoint.ts';
+import { parseCheckpoint, type SignedNote } from '../../../src/transparency/checkpoint.ts';
 import { createPublishedLogs } from '../../../src/transparency/publishedLogs.ts';
 import { changePastRules } from '../../support/database/database.ts';
 import { buyer, mutate } from '../../support/http/creditTrade.ts';
@@ -121,6 +121,7 @@ describe('a stranger', () => {
     expect(parseCheckpoint(log?.checkpoint ?? '')).toMatchObject({
       origin: log?.origin,
       root: Buffer.from(log?.rootHash ?? '', 'hex'),
+      networkId: marketplace.app.dependencies.network.networkId,
     });
     expect(`${log?.verifierKey}\n`).toBe(await textAt('retirements/key'));
   });
@@ -211,9 +212,9 @@ describe('the contract', () => {
     }
     // A log that says otherwise about its past: the root of another size, signed with its own key.
     const [{ size } = { size: 0 }, other] = kept;
-    const { origin, root } = parseCheckpoint(other?.note ?? '') ?? { origin: '', root: Buffer.of() };
+    const otherHead = parseCheckpoint(other?.note ?? '') as SignedNote;
     const { key } = marketplace.app.dependencies.logs;
-    await writeFile(file, key.signCheckpoint({ origin, size, root }));
+    await writeFile(file, key.signCheckpoint({ ...otherHead, size }));
     await expect(grown(file)).rejects.toThrow(/rewritten since the checkpoint/);
   });
 

@@ -13,7 +13,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { openProject } from '../../../devnet/platform.ts';
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
-import { parseCheckpoint } from '../../../src/transparency/checkpoint.ts';
+import { parseCheckpoint, type SignedNote } from '../../../src/transparency/checkpoint.ts';
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../../examples/go', import.meta.url));
@@ -69,9 +69,9 @@ async function verify(...args: string[]): Promise<unknown> {
 
 /** A log with another past, signed with the key of the log. */
 async function forgedCheckpoint(): Promise<string> {
-  const { origin, size } = parseCheckpoint(await readFile(join(folder, 'kept'), 'utf8')) ?? {};
+  const kept = parseCheckpoint(await readFile(join(folder, 'kept'), 'utf8')) as SignedNote;
   const { key } = marketplace.app.dependencies.logs;
-  return key.signCheckpoint({ origin: origin ?? '', size: size ?? 0, root: Buffer.alloc(32, 1) });
+  return key.signCheckpoint({ ...kept, root: Buffer.alloc(32, 1) });
 }
 
 it('proves a retirement and the growth of the log from its tiles, and refuses another past', async () => {

@@ -14,6 +14,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NO_APPROVALS } from '../../../src/resolvers/approvals/approvalPolicy.ts';
 import { beneficiaryPath } from '../../../src/pages/records.ts';
+import { parseCheckpoint, type SignedNote } from '../../../src/transparency/checkpoint.ts';
 import { seedRecords } from '../../support/database/records.ts';
 import { chromiumPath, openBrowser } from '../../support/http/browser.ts';
 import { buyer, developer, mutate, payloadOf, projectInput } from '../../support/http/creditTrade.ts';
@@ -295,6 +296,17 @@ describe('pages', () => {
     await expect(
       verify(file.replace('"beneficiary": "Acme Shipping"', '"beneficiary": "Evil"')),
     ).rejects.toThrow('another beneficiary than the log');
+
+    // The same address may be on a test chain and on the main one, with one key for the logs of both.
+    const { network, logs } = market.app.dependencies;
+    const ofOtherChain = file.replace(network.networkId, `${network.networkId}0`);
+    await expect(verify(ofOtherChain)).rejects.toThrow('another network than the log');
+    const elsewhere = forge(({ checkpoint }) => {
+      const head = parseCheckpoint(String(checkpoint)) as SignedNote;
+      return { checkpoint: logs.key.signCheckpoint({ ...head, networkId: 'eip155:1' }) };
+    });
+    await expect(verify(elsewhere)).rejects.toThrow('another network than the log');
+    expect(await check(elsewhere)).toContain('is of the log of another network');
     await rm(folder, { recursive: true });
   });
 

@@ -58,7 +58,7 @@ beforeAll(async () => {
 }, 120_000);
 afterEach(async () => {
   await restorable.restore();
-  platform.dependencies.logs = logsAnewOn(database.handle);
+  platform.dependencies.logs = logsAnewOn(database.handle, platform.dependencies.network);
 });
 afterAll(async () => {
   const restored = await reconcileAll(platform.dependencies);
@@ -170,9 +170,9 @@ describe('the transparency logs', () => {
 
   it('are found rewritten by a key that is not ours, which the server appends nothing to', async () => {
     const seed = new Uint8Array(32);
-    await rewrite(
-      createTransparencyLogs({ db: database.handle.db, seed, origin: { first: 'forged.example/logs' } }),
-    );
+    const origin = { first: 'forged.example/logs' };
+    const { networkId } = platform.dependencies.network;
+    await rewrite(createTransparencyLogs({ db: database.handle.db, seed, origin, networkId }));
     const found = findingsOfLogs(await reconcileAll(platform.dependencies));
     expect(found).toContain(
       'the newest checkpoint of the transparency log of retirements is not signed with the key of this installation',
