@@ -62,6 +62,13 @@ export const ProjectStateEnum = builder.enumType('ProjectState', {
 
 export const ProjectRef = builder.objectRef<Project>('Project');
 
+function isItsDeveloperOrOperator(caller: PlatformContext['caller'], { developerId }: Project): boolean {
+  return (
+    isOperator(caller) ||
+    (caller !== null && caller.roles.includes('developer') && caller.subject === developerId)
+  );
+}
+
 builder.node(ProjectRef, {
   description: 'A verified project, whose credits are issued as one carbon credit token.',
   id: { resolve: ({ id }) => id },
@@ -72,10 +79,15 @@ builder.node(ProjectRef, {
       nullable: true,
       description:
         'Why it was refused or needs review, as text; null otherwise, and for others than its developer and operators.',
-      resolve: ({ refusalMessage, developerId }, _args, { caller }) =>
-        isOperator(caller) || (caller?.roles.includes('developer') && caller.subject === developerId)
-          ? refusalMessage
-          : null,
+      resolve: (project, _args, { caller }) =>
+        isItsDeveloperOrOperator(caller, project) ? project.refusalMessage : null,
+    }),
+    developerId: t.string({
+      nullable: true,
+      description:
+        'The subject of the developer who submitted it, and who may set its price; null for others than that developer and operators.',
+      resolve: (project, _args, { caller }) =>
+        isItsDeveloperOrOperator(caller, project) ? project.developerId : null,
     }),
     assetId: t.exposeString('assetId', {
       description:

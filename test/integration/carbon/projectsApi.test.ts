@@ -141,25 +141,27 @@ describe('projects', () => {
     });
   });
 
-  it('show its developer and operators alone why it is not open', async () => {
+  it('show its developer and operators alone whose they are, and why they are not open', async () => {
     const { db } = market.app.dependencies;
     const id = await insertProject(db, { quantityTonnes: 1n });
     await db
       .update(projectRows)
       .set({ refusalMessage: 'The factory is paused.' })
       .where(eq(projectRows.id, id));
-    const reason = async (caller: TestCaller | null) =>
+    const shownTo = async (caller: TestCaller | null) =>
       (
-        await market.send<{ node: { stateReason: string | null } }>(
-          'query ($id: ID!) { node(id: $id) { ... on Project { stateReason } } }',
+        await market.send<{ node: { stateReason: string | null; developerId: string | null } }>(
+          'query ($id: ID!) { node(id: $id) { ... on Project { stateReason developerId } } }',
           { id: encodeGlobalId('Project', id) },
           caller,
         )
-      ).data?.node.stateReason;
+      ).data?.node;
     const own: TestCaller = { role: 'developer', subject: 'developer' };
-    for (const caller of [own, callers.operator]) expect(await reason(caller)).toBe('The factory is paused.');
+    const all = { stateReason: 'The factory is paused.', developerId: own.subject };
+    for (const caller of [own, callers.operator]) expect(await shownTo(caller)).toEqual(all);
     const others: (TestCaller | null)[] = [callers.developer, { role: 'buyer', subject: own.subject }, null];
-    for (const caller of others) expect(await reason(caller)).toBeNull();
+    const none = { stateReason: null, developerId: null };
+    for (const caller of others) expect(await shownTo(caller)).toEqual(none);
   });
 });
 
