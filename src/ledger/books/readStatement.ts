@@ -5,7 +5,7 @@
  * number of projects that the buyer ever bought from, and not with the number of transfers.
  */
 import { and, eq, inArray, sql, type SQL } from 'drizzle-orm';
-import { isWithin } from '../../db/conditions.ts';
+import { isAmong, isWithin } from '../../db/conditions.ts';
 import type { Db } from '../../db/connection.ts';
 import { MAX_COUNTED, type KeysetPage } from '../../db/keyset.ts';
 import { accounts, BUYER_CREDITED, BUYER_DEBITED, projects, transfers } from '../../db/tables/index.ts';
@@ -42,6 +42,7 @@ export interface StatementSelection {
   buyerId: string;
   /** Only of these projects; a condition on `projects`. */
   projects?: SQL | undefined;
+  kinds?: readonly TransferKind[] | null | undefined;
   /** In Unix seconds; `until` is excluded. */
   from?: bigint | null | undefined;
   until?: bigint | null | undefined;
@@ -138,11 +139,12 @@ function ofBuyer(db: Db, { buyerId, projects: meant }: StatementSelection): SQL 
   );
 }
 
-function ofSide(side: Side, { isOfPurchases, from, until }: StatementSelection): SQL | undefined {
+function ofSide(side: Side, { isOfPurchases, kinds, from, until }: StatementSelection): SQL | undefined {
   return and(
     sql`${side.account} = ${accounts.id}`,
     side.isOfBuyer,
     isOfPurchases === true ? eq(transfers.kind, 'purchase') : undefined,
+    isAmong(transfers.kind, kinds),
     isWithin(transfers.createdAt, from, until),
   );
 }

@@ -19,6 +19,7 @@ export type { BuyerBalance, StatementCursor, StatementEntry };
 /** An unknown token has no entries. */
 export interface StatementFilter {
   tokenAddresses?: readonly string[] | null | undefined;
+  kinds?: readonly StatementEntry['kind'][] | null | undefined;
   /** In Unix seconds; `until` is excluded. */
   from?: bigint | null | undefined;
   until?: bigint | null | undefined;
@@ -93,7 +94,7 @@ export function countPurchases(
 function selectionOf(
   deps: StatementNeeds,
   buyerId: string,
-  { tokenAddresses, from, until }: StatementFilter,
+  { tokenAddresses, kinds, from, until }: StatementFilter,
 ): StatementSelection {
-  return { buyerId, projects: matchingProjects(deps, { tokenAddresses }), from, until };
+  return { buyerId, projects: matchingProjects(deps, { tokenAddresses }), kinds, from, until };
 }

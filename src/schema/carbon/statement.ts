@@ -86,6 +86,7 @@ const StatementFilterInput = builder.inputType('StatementEntryFilter', {
   description: `An entry ${FILTER_RULE}`,
   fields: (t) => ({
     tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
+    kinds: t.field({ type: [StatementEntryKind], description: 'Of one of these kinds.' }),
     from: t.field({ type: 'UnixTime', description: fromTime('Booked') }),
     until: t.field({ type: 'UnixTime', description: untilTime('Booked') }),
   }),

@@ -145,6 +145,14 @@ describe("a buyer's statement", () => {
     ['two tokens', () => ({ tokenAddresses: [tokens[2], tokens[1]] }), 9],
     ['an unknown token', () => ({ tokenAddresses: [market.network.custodyAddress] }), 0],
     ['no token', () => ({ tokenAddresses: [] }), 0],
+    ['a kind', () => ({ kinds: ['CREDIT_TRANSFER'] }), 2],
+    [
+      'two kinds and a token',
+      () => ({ kinds: ['RETIREMENT_HOLD', 'PURCHASE'], tokenAddresses: [tokens[1]] }),
+      8,
+    ],
+    ['a kind that it has none of', () => ({ kinds: ['RETIREMENT_RETURN'] }), 0],
+    ['no kind', () => ({ kinds: [] }), 0],
     ['a time', () => ({ from: START + 10, until: START + 20 }), 4],
     ['a time and a token', () => ({ until: START + 30, tokenAddresses: [tokens[0]] }), 4],
   ])('of %s', async (_what, filter, expected) => {
