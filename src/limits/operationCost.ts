@@ -26,8 +26,10 @@ export const LONG_LISTS: Readonly<Record<string, { maxEntries: number; price: nu
 const COSTLY_FIELDS: Readonly<Record<string, number>> = {
   'Query.retirementTotals': 500,
   'Query.retirementRecords': 100,
-  // Looks at every project.
+  // Looks at every project, or receipt.
   'Query.projectTypes': 100,
+  'Query.creditTypes': 100,
+  'Query.commodityTypes': 100,
   // A request to the network.
   'RetirementRecord.onNetwork': 100,
   // Up to three, which all who ask for a token share; an operation may ask for a page of a hundred projects, once.

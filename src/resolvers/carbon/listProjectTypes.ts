@@ -1,20 +1,14 @@
 /**
- * projectTypes: what kinds of projects there are.
+ * projectTypes, creditTypes: what kinds of projects and of credits there are.
  */
-import { asc } from 'drizzle-orm';
+import { readNames } from '../../db/distinctNames.ts';
 import { projects } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
 
-/** What a reader chooses from; a platform has a few. */
-const MAX_TYPES = 100;
+export function listProjectTypes({ db }: Needs<'db'>): Promise<string[]> {
+  return readNames(db, projects, projects.projectType);
+}
 
-/** In the order of their names. */
-export async function listProjectTypes({ db }: Needs<'db'>): Promise<string[]> {
-  const { projectType } = projects;
-  const rows = await db
-    .selectDistinct({ projectType })
-    .from(projects)
-    .orderBy(asc(projectType))
-    .limit(MAX_TYPES);
-  return rows.map((row) => row.projectType);
+export function listCreditTypes({ db }: Needs<'db'>): Promise<string[]> {
+  return readNames(db, projects, projects.creditType);
 }

@@ -3,6 +3,7 @@
  */
 import { and, eq, exists, gte, inArray, isNull, lt, notExists, or, sql, type SQL } from 'drizzle-orm';
 import { isAmong, isBetween, isWithin } from '../../db/conditions.ts';
+import { readNames } from '../../db/distinctNames.ts';
 import { countRows, listRows, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
 import { receiptPledges, receipts } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -58,6 +59,14 @@ export function listReceipts(
 
 export function countReceipts(deps: ListNeeds, filter: ReceiptFilter): Promise<number> {
   return countRows(deps.db, receipts, matching(deps, filter));
+}
+
+/** Each once, in alphabetical order, of the receipts that are in sight. */
+export function listCommodityTypes(
+  deps: ListNeeds,
+  filter: Pick<ReceiptFilter, 'visibleTo'>,
+): Promise<string[]> {
+  return readNames(deps.db, receipts, receipts.commodityType, matching(deps, filter));
 }
 
 function matching(deps: ListNeeds, filter: ReceiptFilter): SQL | undefined {

@@ -1,7 +1,7 @@
 /**
- * projectTypes: the kinds of projects that there are.
+ * projectTypes, creditTypes: the kinds of projects and of credits that there are.
  */
-import { listProjectTypes } from '../../resolvers/carbon/listProjectTypes.ts';
+import { listCreditTypes, listProjectTypes } from '../../resolvers/carbon/listProjectTypes.ts';
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 
@@ -13,5 +13,16 @@ builder.queryField('projectTypes', (t) =>
     ),
     nullable: true,
     resolve: (_root, _args, { dependencies }) => listProjectTypes(dependencies),
+  }),
+);
+
+builder.queryField('creditTypes', (t) =>
+  t.stringList({
+    ...forPublic(
+      'The kinds of credits that exist, each once, in alphabetical order, at most 100: the values for ' +
+        '`filter: { creditTypes }` of `projects`.',
+    ),
+    nullable: true,
+    resolve: (_root, _args, { dependencies }) => listCreditTypes(dependencies),
   }),
 );

@@ -1,7 +1,12 @@
 /**
- * receipts: a farmer's own, those of a warehouse, or all of them for operators.
+ * receipts: a farmer's own, those of a warehouse, or all of them for operators; commodityTypes: what they are of.
  */
-import { countReceipts, listReceipts, receiptCursor } from '../../resolvers/warehouse/listReceipts.ts';
+import {
+  countReceipts,
+  listCommodityTypes,
+  listReceipts,
+  receiptCursor,
+} from '../../resolvers/warehouse/listReceipts.ts';
 import type { ReceiptSight } from '../../resolvers/warehouse/listReceipts.ts';
 import type { Caller } from '../../identity/roles.ts';
 import { forRoles } from '../core/access.ts';
@@ -101,4 +106,17 @@ builder.queryField('receipts', (t) =>
     },
     ...listNames('Receipt'),
   ),
+);
+
+builder.queryField('commodityTypes', (t) =>
+  t.stringList({
+    ...forRoles(
+      ['farmer', 'warehouse', 'lender', 'operator'],
+      'The kinds of produce of the receipts that the caller sees, each once, in alphabetical order, at most 100: the values for ' +
+        '`filter: { commodityTypes }` of `receipts`.',
+    ),
+    nullable: true,
+    resolve: (_root, _args, { caller, dependencies }) =>
+      listCommodityTypes(dependencies, { visibleTo: sightOf(caller) }),
+  }),
 );

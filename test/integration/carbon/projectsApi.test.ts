@@ -82,6 +82,18 @@ describe('projects', () => {
     expect(vintages(await projects('first: 10, filter: { projectTypes: ["nothing"] }'))).toEqual([]);
   });
 
+  it('show which kinds of project and of credit there are, in the spelling that the filter needs', async () => {
+    const { data } = await market.send<Record<'projectTypes' | 'creditTypes', string[]>>(
+      '{ projectTypes creditTypes }',
+    );
+    const { projectTypes = [], creditTypes = [] } = data ?? {};
+    for (const kinds of [projectTypes, creditTypes]) expect(kinds).not.toEqual([]);
+    for (const type of creditTypes) {
+      const named = await projects(`first: 10, filter: { creditTypes: [${JSON.stringify(type)}] }`);
+      expect(vintages(named), type).not.toEqual([]);
+    }
+  });
+
   it.each([
     ['both sizes', 'first: 1, last: 1', 'last'],
     ['none', 'first: 0', 'first'],

@@ -218,11 +218,13 @@ describe('who may do what', () => {
 
   it('shows farmers and warehouses their own receipts, operators all, and others none', async () => {
     const tokenAddress = await deposited();
-    const list = '{ receipts(first: 100) { edges { node { tokenAddress } } } }';
+    const list = '{ commodityTypes receipts(first: 100) { edges { node { tokenAddress } } } }';
     const seenBy = async (caller: TestCaller) => {
       const answer = await marketplace.send<{
         receipts: { edges: { node: { tokenAddress: string } }[] };
+        commodityTypes: string[];
       }>(list, {}, caller);
+      expect(answer.data?.commodityTypes).toHaveLength(answer.data?.receipts.edges.length ? 1 : 0);
       return answer.data?.receipts.edges.map(({ node }) => node.tokenAddress) ?? [];
     };
     for (const caller of [farmer, warehouse, operator]) expect(await seenBy(caller)).toContain(tokenAddress);

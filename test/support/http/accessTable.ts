@@ -60,6 +60,7 @@ export const QUERIES: Readonly<Record<string, AccessRule>> = {
   openWork: { who: ['operator'], query: '{ openWork { reviewSubmissionCount feedDelaySeconds } }' },
   issuanceCaps: { who: ['warehouse', 'operator'], query: '{ issuanceCaps(first: 1) { nodes { id } } }' },
   ledgerNetwork: { who: null, query: '{ ledgerNetwork { name } }' },
+  commodityTypes: { who: ['farmer', 'warehouse', 'lender', 'operator'], query: '{ commodityTypes }' },
   consistencyProof: {
     who: null,
     query: '{ consistencyProof(log: "audit", fromLeafCount: 1) { leafCount hashes } }',
@@ -79,6 +80,7 @@ export const QUERIES: Readonly<Record<string, AccessRule>> = {
     query: 'query ($token: Address!) { project(tokenAddress: $token) { id } }',
     variables: ({ tokenAddress: token }) => ({ token }),
   },
+  creditTypes: { who: null, query: '{ creditTypes }' },
   projectTypes: { who: null, query: '{ projectTypes }' },
   projects: { who: null, query: '{ projects(first: 1) { edges { node { id } } } }' },
   receipt: {
