@@ -450,9 +450,11 @@ CREATE TABLE "off_ramp_reviews" (
 	"decision" "off_ramp_decision",
 	"decided_by" text,
 	"note" text,
+	"approval_request_id" uuid,
 	"closed_at" timestamp with time zone,
 	"statuses_seen" integer,
 	CONSTRAINT "off_ramp_reviews_decided_by" CHECK ((decision IS NULL) = (decided_by IS NULL) AND (decision IS NULL OR closed_at IS NOT NULL)),
+	CONSTRAINT "off_ramp_reviews_approved" CHECK (approval_request_id IS NULL OR decision IS NOT NULL),
 	CONSTRAINT "off_ramp_reviews_statuses_seen" CHECK ((closed_at IS NULL) = (statuses_seen IS NULL))
 );
 --> statement-breakpoint
@@ -595,6 +597,8 @@ CREATE TABLE "operator_decisions" (
 	"decision" "operator_decision" NOT NULL,
 	"decided_by" text NOT NULL,
 	"reason" text NOT NULL,
+	"basis" text NOT NULL,
+	"approval_request_id" uuid,
 	"decided_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "operator_decisions_of" CHECK ((decision = 'RESUME_SIGNING') = (submission_id IS NULL))
 );
@@ -693,10 +697,12 @@ ALTER TABLE "receipt_pledges" ADD CONSTRAINT "receipt_pledges_receipt_id_receipt
 ALTER TABLE "project_prices" ADD CONSTRAINT "project_prices_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "off_ramp_provider_statuses" ADD CONSTRAINT "off_ramp_provider_statuses_session_fk" FOREIGN KEY ("off_ramp_session_id") REFERENCES "public"."off_ramp_sessions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "off_ramp_reviews" ADD CONSTRAINT "off_ramp_reviews_off_ramp_session_id_off_ramp_sessions_id_fk" FOREIGN KEY ("off_ramp_session_id") REFERENCES "public"."off_ramp_sessions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "off_ramp_reviews" ADD CONSTRAINT "off_ramp_reviews_approval_request_id_approval_requests_id_fk" FOREIGN KEY ("approval_request_id") REFERENCES "public"."approval_requests"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "off_ramp_sessions" ADD CONSTRAINT "off_ramp_sessions_receipt_id_receipts_id_fk" FOREIGN KEY ("receipt_id") REFERENCES "public"."receipts"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "attempts" ADD CONSTRAINT "attempts_submission_id_submissions_id_fk" FOREIGN KEY ("submission_id") REFERENCES "public"."submissions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "attempts" ADD CONSTRAINT "attempts_replaces_attempts_hash_fk" FOREIGN KEY ("replaces") REFERENCES "public"."attempts"("hash") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "operator_decisions" ADD CONSTRAINT "operator_decisions_submission_id_submissions_id_fk" FOREIGN KEY ("submission_id") REFERENCES "public"."submissions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "operator_decisions" ADD CONSTRAINT "operator_decisions_approval_request_id_approval_requests_id_fk" FOREIGN KEY ("approval_request_id") REFERENCES "public"."approval_requests"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "transparency_audit_writers" ADD CONSTRAINT "transparency_audit_writers_writer_id_audit_writers_id_fk" FOREIGN KEY ("writer_id") REFERENCES "public"."audit_writers"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "transparency_open_entries" ADD CONSTRAINT "transparency_open_entries_entry_id_audit_entries_id_fk" FOREIGN KEY ("entry_id") REFERENCES "public"."audit_entries"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "approval_requests_requested" ON "approval_requests" USING btree ("requested_at","id");--> statement-breakpoint

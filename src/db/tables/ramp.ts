@@ -16,6 +16,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
+import { approvalRequests } from './approvals.ts';
 import { moment } from './columns.ts';
 import { receipts } from './receipts.ts';
 
@@ -183,6 +184,8 @@ export const offRampReviews = pgTable(
     decision: offRampDecision('decision'),
     decidedBy: text('decided_by'),
     note: text('note'),
+    /** The approval that the decision needed, which names who approved; then `decidedBy` is its requester. */
+    approvalRequestId: uuid('approval_request_id').references(() => approvalRequests.id),
     closedAt: moment('closed_at'),
     /** How many provider statuses were known at the decision: it covers these and no later one. */
     statusesSeen: integer('statuses_seen'),
@@ -196,6 +199,7 @@ export const offRampReviews = pgTable(
       'off_ramp_reviews_decided_by',
       sql`(decision IS NULL) = (decided_by IS NULL) AND (decision IS NULL OR closed_at IS NOT NULL)`,
     ),
+    check('off_ramp_reviews_approved', sql`approval_request_id IS NULL OR decision IS NOT NULL`),
     check('off_ramp_reviews_statuses_seen', sql`(closed_at IS NULL) = (statuses_seen IS NULL)`),
   ],
 );

@@ -16,6 +16,7 @@ import {
   uuid,
   type AnyPgColumn,
 } from 'drizzle-orm/pg-core';
+import { approvalRequests } from './approvals.ts';
 import { bytes, moment } from './columns.ts';
 
 export const submissionState = pgEnum('submission_state', [
@@ -131,6 +132,10 @@ export const operatorDecisions = pgTable(
     decision: operatorDecision('decision').notNull(),
     decidedBy: text('decided_by').notNull(),
     reason: text('reason').notNull(),
+    /** What was decided about, as it stood: the decision clears the cause and the message of the submission, or the halt. */
+    basis: text('basis').notNull(),
+    /** The approval that it needed, which names who approved; then `decidedBy` is its requester. */
+    approvalRequestId: uuid('approval_request_id').references(() => approvalRequests.id),
     decidedAt: moment('decided_at').notNull(),
   },
   (t) => [

@@ -4,11 +4,10 @@
  */
 import { and, eq, isNull } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
-import { manualRampSessions, offRampReviews, offRampSessions, submissions } from '../../db/tables/index.ts';
-import { readLastNumber } from '../../ledger/submission/attempts.ts';
-import { readHalts } from '../../ledger/submission/halts.ts';
+import { manualRampSessions, offRampReviews, offRampSessions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
+import { basisOfHalt, basisOfReview } from '../operations/decisionBasis.ts';
 import type { SessionReviewInput } from '../operations/resolveSessionReview.ts';
 import { requireManualRamp } from '../operations/setManualSessionStatus.ts';
 import { isStranded } from '../operations/strandedSessions.ts';
@@ -39,27 +38,17 @@ export async function readBasis(
     case 'createDeposit':
       return { targetId: newId, basis: NEW_TARGET };
     case 'resolveSubmissionReview':
-      return basisOfReview(tx, asked.input.submissionId);
+      return {
+        targetId: asked.input.submissionId,
+        basis: await basisOfReview(tx, asked.input.submissionId),
+      };
     case 'resolveSessionReview':
       return basisOfSessionReview(tx, deps, asked.input);
     case 'resumeSigning':
-      return basisOfHalt(tx);
+      return { targetId: null, basis: await basisOfHalt(tx) };
     case 'setManualSessionStatus':
       return basisOfManualSession(tx, deps, asked.input.sessionId);
   }
-}
-
-async function basisOfReview(tx: Tx, id: string): Promise<Basis> {
-  const [submission] = await tx.select().from(submissions).where(eq(submissions.id, id)).for('update');
-  if (!submission) throw new DomainError('NOT_FOUND', `There is no submission ${id}.`);
-  const { state, reviewCause, message } = submission;
-  if (state !== 'NEEDS_REVIEW') {
-    throw new DomainError('CONFLICT', `Submission ${id} is ${state}, not NEEDS_REVIEW.`);
-  }
-  return {
-    targetId: id,
-    basis: `${reviewCause} after ${await readLastNumber(tx, id)} attempts: ${message}`,
-  };
 }
 
 async function basisOfSessionReview(
@@ -82,13 +71,6 @@ async function basisOfSessionReview(
   }
   requireSeenStatus(session, seenProviderStatus);
   return { targetId: id, basis: review ? `review ${review.id}` : `${session.state}, at another provider` };
-}
-
-async function basisOfHalt(tx: Tx): Promise<Basis> {
-  const halts = await readHalts(tx);
-  if (halts.length === 0) throw new DomainError('CONFLICT', 'Signing is not halted.');
-  // All of them: what is granted ends all.
-  return { targetId: null, basis: halts.map(({ because }) => because).join('; ') };
 }
 
 async function basisOfManualSession(tx: Tx, deps: Needs<'ramp' | 'manualRamp'>, id: string): Promise<Basis> {

@@ -8,10 +8,11 @@ import type { Confirm } from '../../ledger/submission/settle.ts';
 import { groupBy } from '../../lib/groupBy.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
+import { basisOfHalt, basisOfReview } from './decisionBasis.ts';
 
 export type OperatorDecision = typeof operatorDecisions.$inferSelect;
 
-/** @returns what writes the decision in the transaction of its effect, with the approval that it needed */
+/** @returns what writes the decision in the transaction of its effect and before that, with the approval that it needed */
 export function recordDecision(
   { ids, clock }: Needs<'ids' | 'clock'>,
   decision: Pick<OperatorDecision, 'submissionId' | 'decision' | 'decidedBy' | 'reason'>,
@@ -19,7 +20,12 @@ export function recordDecision(
 ): Confirm {
   return async (tx) => {
     await grant?.confirm(tx);
-    await tx.insert(operatorDecisions).values({ ...decision, id: ids.next(), decidedAt: clock.now() });
+    const { submissionId } = decision;
+    const basis = submissionId === null ? await basisOfHalt(tx) : await basisOfReview(tx, submissionId);
+    const approvalRequestId = grant?.requestId ?? null;
+    await tx
+      .insert(operatorDecisions)
+      .values({ ...decision, basis, approvalRequestId, id: ids.next(), decidedAt: clock.now() });
   };
 }
 

@@ -81,7 +81,8 @@ export async function resolveSessionReview(
     const current = await lockForDecision(tx, deps, offRampSessionId);
     const review = await openReviewOf(tx, current);
     requireSeenStatus(current, input.seenProviderStatus);
-    await closeReview(tx, offRampSessionId, { decision, decidedBy: operatorId, note });
+    const approvalRequestId = grant?.requestId ?? null;
+    await closeReview(tx, offRampSessionId, { decision, decidedBy: operatorId, note, approvalRequestId });
     const held = onNetwork !== null && isAsAgreed(current, onNetwork) ? onNetwork : null;
     // The session may have changed while this transaction waited for its locks.
     if ((await findUndecided(tx, offRampSessionId))?.id !== undecided?.id)

@@ -3,10 +3,11 @@
  * approval, and are done once, however many people decide at the same time.
  */
 import { randomUUID } from 'node:crypto';
-import { eq, sql } from 'drizzle-orm';
+import { and, eq, isNotNull, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   approvalRequests,
+  offRampReviews,
   offRampSessions,
   projects,
   receipts,
@@ -456,6 +457,11 @@ describe('a payout', () => {
     const again = payloadOf(await askToRefund(session, 'SETTLED'));
     expect(await errorsOf(grant(again.approval, second))).toEqual([]);
     await reaches(market.app, session.id, 'REFUNDED');
+    const reviews = await market.app.dependencies.db
+      .select()
+      .from(offRampReviews)
+      .where(and(eq(offRampReviews.offRampSessionId, session.id), isNotNull(offRampReviews.decision)));
+    expect(reviews).toMatchObject([{ decidedBy: first.subject, approvalRequestId: localId(again.approval) }]);
   });
 
   it('whose provider is not configured any more is decided by two people', async () => {
@@ -507,7 +513,13 @@ it('ends a halt of signing by two people, and another halt not by the approval o
   expect(await db.select().from(operatorDecisions).where(ofHalts)).toEqual([]);
   expect(await errorsOf(grant(approval, second))).toEqual([]);
   expect(await db.select().from(operatorDecisions).where(ofHalts)).toMatchObject([
-    { submissionId: null, decidedBy: first.subject, reason: 'looked' },
+    {
+      submissionId: null,
+      decidedBy: first.subject,
+      reason: 'looked',
+      basis: 'a test',
+      approvalRequestId: localId(approval),
+    },
   ]);
   expect(await db.select({ because: signingAccounts.haltedBecause }).from(signingAccounts)).toEqual([
     { because: null },

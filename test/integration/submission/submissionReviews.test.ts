@@ -101,6 +101,17 @@ describe('a burn that the network shows already', () => {
       state: 'SUCCEEDED',
       txHash: expect.stringMatching(/^0x[0-9a-f]{64}$/),
     });
+    // The submission itself no longer says why it was under review.
+    const { id, reviewCause } = await submissionOf(retirement.id);
+    expect(reviewCause).toBeNull();
+    const decided = eq(operatorDecisions.submissionId, id);
+    expect(await database.handle.db.select().from(operatorDecisions).where(decided)).toMatchObject([
+      {
+        decision: 'ADOPT',
+        basis: expect.stringMatching(/^FOUND_ON_NETWORK after 0 attempts: ./) as string,
+        approvalRequestId: null,
+      },
+    ]);
   });
 
   it('is adopted without its hash at a node that has not kept so much of its history', async () => {

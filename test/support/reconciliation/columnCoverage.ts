@@ -175,11 +175,19 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
       },
     ],
     notFound: [
-      [DECIDED, 'id off_ramp_session_id flagged_because state_before opened_at note DELETED FORGED'],
+      [
+        DECIDED,
+        'id off_ramp_session_id flagged_because state_before opened_at note approval_request_id DELETED FORGED',
+      ],
     ],
   },
   operator_decisions: {
-    notFound: [[DECIDED, 'id submission_id decision decided_by reason decided_at DELETED FORGED']],
+    notFound: [
+      [
+        DECIDED,
+        'id submission_id decision decided_by reason basis approval_request_id decided_at DELETED FORGED',
+      ],
+    ],
   },
   off_ramp_sessions: {
     I13: `receipt_id token_address token_amount_kg farmer_id depositor_address fiat_amount fee_fiat fee_bps exchange_rate

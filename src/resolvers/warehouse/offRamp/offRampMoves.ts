@@ -101,7 +101,12 @@ export function depositCall(
 export async function closeReview(
   tx: Tx,
   sessionId: string,
-  decided: { decision: 'RETRY' | 'CONFIRM' | 'REFUND' | 'ACCEPT'; decidedBy: string; note: string } | null,
+  decided: {
+    decision: 'RETRY' | 'CONFIRM' | 'REFUND' | 'ACCEPT';
+    decidedBy: string;
+    note: string;
+    approvalRequestId: string | null;
+  } | null,
 ): Promise<void> {
   await tx
     .update(offRampReviews)

@@ -1,0 +1,28 @@
+/**
+ * What a decision is about, in words: kept with it, because the decision itself clears the reason from the submission or halt.
+ */
+import { eq } from 'drizzle-orm';
+import type { Tx } from '../../db/connection.ts';
+import { submissions } from '../../db/tables/index.ts';
+import { readLastNumber } from '../../ledger/submission/attempts.ts';
+import { readHalts } from '../../ledger/submission/halts.ts';
+import { DomainError } from '../../lib/errors.ts';
+
+/** Holds the submission until the transaction ends. @throws DomainError NOT_FOUND, CONFLICT when it is not under review */
+export async function basisOfReview(tx: Tx, id: string): Promise<string> {
+  const [submission] = await tx.select().from(submissions).where(eq(submissions.id, id)).for('update');
+  if (!submission) throw new DomainError('NOT_FOUND', `There is no submission ${id}.`);
+  const { state, reviewCause, message } = submission;
+  if (state !== 'NEEDS_REVIEW') {
+    throw new DomainError('CONFLICT', `Submission ${id} is ${state}, not NEEDS_REVIEW.`);
+  }
+  return `${reviewCause} after ${await readLastNumber(tx, id)} attempts: ${message}`;
+}
+
+/** @throws DomainError CONFLICT when signing is not halted */
+export async function basisOfHalt(tx: Tx): Promise<string> {
+  const halts = await readHalts(tx);
+  if (halts.length === 0) throw new DomainError('CONFLICT', 'Signing is not halted.');
+  // All of them: what is decided ends all.
+  return halts.map(({ because }) => because).join('; ');
+}
