@@ -430,7 +430,22 @@ CREATE TABLE "manual_ramp_sessions" (
 	"fiat_amount" numeric NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	"changed_at" timestamp with time zone NOT NULL,
-	CONSTRAINT "manual_ramp_sessions_reference" UNIQUE("reference")
+	CONSTRAINT "manual_ramp_sessions_reference" UNIQUE("reference"),
+	CONSTRAINT "manual_ramp_sessions_fiat" CHECK (fiat_amount > 0 AND fiat_currency ~ '^[A-Z]{3}$')
+);
+--> statement-breakpoint
+CREATE TABLE "manual_ramp_statuses" (
+	"session_id" text NOT NULL,
+	"number" integer NOT NULL,
+	"status" "ramp_status" NOT NULL,
+	"set_by" text,
+	"payment_reference" text,
+	"approval_request_id" uuid,
+	"set_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "manual_ramp_statuses_session_id_number_pk" PRIMARY KEY("session_id","number"),
+	CONSTRAINT "manual_ramp_statuses_number_positive" CHECK (number > 0),
+	CONSTRAINT "manual_ramp_statuses_set_by" CHECK (set_by IS NOT NULL OR status = 'failed'),
+	CONSTRAINT "manual_ramp_statuses_reference" CHECK (octet_length(payment_reference) BETWEEN 1 AND 128)
 );
 --> statement-breakpoint
 CREATE TABLE "off_ramp_provider_statuses" (
@@ -695,6 +710,8 @@ ALTER TABLE "expiry_items" ADD CONSTRAINT "expiry_items_run_id_expiry_runs_id_fk
 ALTER TABLE "expiry_items" ADD CONSTRAINT "expiry_items_receipt_id_receipts_id_fk" FOREIGN KEY ("receipt_id") REFERENCES "public"."receipts"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "receipt_pledges" ADD CONSTRAINT "receipt_pledges_receipt_id_receipts_id_fk" FOREIGN KEY ("receipt_id") REFERENCES "public"."receipts"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "project_prices" ADD CONSTRAINT "project_prices_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "manual_ramp_statuses" ADD CONSTRAINT "manual_ramp_statuses_session_id_manual_ramp_sessions_id_fk" FOREIGN KEY ("session_id") REFERENCES "public"."manual_ramp_sessions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "manual_ramp_statuses" ADD CONSTRAINT "manual_ramp_statuses_approval_request_id_approval_requests_id_fk" FOREIGN KEY ("approval_request_id") REFERENCES "public"."approval_requests"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "off_ramp_provider_statuses" ADD CONSTRAINT "off_ramp_provider_statuses_session_fk" FOREIGN KEY ("off_ramp_session_id") REFERENCES "public"."off_ramp_sessions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "off_ramp_reviews" ADD CONSTRAINT "off_ramp_reviews_off_ramp_session_id_off_ramp_sessions_id_fk" FOREIGN KEY ("off_ramp_session_id") REFERENCES "public"."off_ramp_sessions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "off_ramp_reviews" ADD CONSTRAINT "off_ramp_reviews_approval_request_id_approval_requests_id_fk" FOREIGN KEY ("approval_request_id") REFERENCES "public"."approval_requests"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint

@@ -455,6 +455,11 @@ CREATE TRIGGER off_ramp_reviews_no_delete BEFORE DELETE ON off_ramp_reviews FOR 
 SELECT add_row_rules('manual_ramp_sessions',
   'id reference fiat_currency fiat_amount created_at', '', '');
 --> statement-breakpoint
+CREATE TRIGGER manual_ramp_sessions_open_pending BEFORE INSERT ON manual_ramp_sessions
+  FOR EACH ROW WHEN (NEW.status <> 'pending') EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+CREATE TRIGGER manual_ramp_statuses_append_only BEFORE UPDATE OR DELETE ON manual_ramp_statuses FOR EACH ROW EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
 CREATE TRIGGER manual_ramp_sessions_no_delete BEFORE DELETE ON manual_ramp_sessions FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 SELECT add_row_rules('settlement_deployments',

@@ -12,6 +12,7 @@ const APPENDED: ReadonlySet<string> = new Set([
   'public.audit_prunings',
   'public.credit_transfers',
   'public.idempotency_keys',
+  'public.manual_ramp_statuses',
   'public.off_ramp_provider_statuses',
   'public.operator_decisions',
   'public.project_prices',

@@ -119,6 +119,7 @@ export const CHANGING_TABLES = [
   'holder_acts',
   'idempotency_keys',
   'manual_ramp_sessions',
+  'manual_ramp_statuses',
   'off_ramp_provider_statuses',
   'off_ramp_reviews',
   'off_ramp_sessions',

@@ -11,6 +11,7 @@ import {
   numeric,
   pgEnum,
   pgTable,
+  primaryKey,
   text,
   unique,
   uniqueIndex,
@@ -218,7 +219,35 @@ export const manualRampSessions = pgTable(
     createdAt: moment('created_at').notNull(),
     changedAt: moment('changed_at').notNull(),
   },
-  (t) => [unique('manual_ramp_sessions_reference').on(t.reference)],
+  (t) => [
+    unique('manual_ramp_sessions_reference').on(t.reference),
+    check('manual_ramp_sessions_fiat', sql`fiat_amount > 0 AND fiat_currency ~ '^[A-Z]{3}$'`),
+  ],
+);
+
+/** What each manual session's status was set to, in order, and who said so: `settled` sends the tokens to the treasury. Append-only. */
+export const manualRampStatuses = pgTable(
+  'manual_ramp_statuses',
+  {
+    sessionId: text('session_id')
+      .notNull()
+      .references(() => manualRampSessions.id),
+    number: integer('number').notNull(),
+    status: rampStatus('status').notNull(),
+    /** The operator; null where the platform closed the session. */
+    setBy: text('set_by'),
+    /** Of the payment at the bank or the mobile money service, as the operator gave it. */
+    paymentReference: text('payment_reference'),
+    /** The approval that it needed, which names who approved; then `setBy` is its requester. */
+    approvalRequestId: uuid('approval_request_id').references(() => approvalRequests.id),
+    setAt: moment('set_at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.sessionId, t.number] }),
+    check('manual_ramp_statuses_number_positive', sql`number > 0`),
+    check('manual_ramp_statuses_set_by', sql`set_by IS NOT NULL OR status = 'failed'`),
+    check('manual_ramp_statuses_reference', sql`octet_length(payment_reference) BETWEEN 1 AND 128`),
+  ],
 );
 
 /**

@@ -2,7 +2,7 @@
  * The manual ramp provider: a person pays out, and an operator records it. Sessions are stored in the platform's
  * database; a changed status reaches the platform as from any provider, by an HTTP callback that is only a hint.
  */
-import { and, eq } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
 import type { Db, Tx } from '../../db/connection.ts';
@@ -18,6 +18,7 @@ import {
   type RampStatus,
 } from '../port.ts';
 import { MANUAL_PROVIDER } from '../providerName.ts';
+import { changeManualStatus, type ManualStatusChange } from './manualStatuses.ts';
 import { quoteManually, type ManualPrices } from './quotes.ts';
 
 interface ManualProviderOptions extends ManualPrices {
@@ -32,12 +33,16 @@ interface ManualProviderOptions extends ManualPrices {
 
 export interface ManualControls {
   /**
-   * Records a session's status as the operator states it. Sends the platform a callback, which may fail: the platform
+   * Records a session's status as an operator states it. Sends the platform a callback, which may fail: the platform
    * polls as well.
    * @param confirm what has to hold for it, in the same transaction: nothing changes when this throws
    * @throws DomainError NOT_FOUND
    */
-  setStatus(sessionId: string, status: RampStatus, confirm?: (tx: Tx) => Promise<void>): Promise<RampSession>;
+  setStatus(
+    sessionId: string,
+    change: ManualStatusChange,
+    confirm?: (tx: Tx) => Promise<void>,
+  ): Promise<RampSession>;
 }
 
 type ManualProvider = RampProvider & ManualControls;
@@ -93,25 +98,21 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
 
     async closeSession(sessionId) {
       // A pending session is closed as failed; one that is being paid, or was paid meanwhile, stays as it is.
-      await db
-        .update(manualRampSessions)
-        .set({ status: 'failed', changedAt: clock.now() })
-        .where(and(eq(manualRampSessions.id, sessionId), eq(manualRampSessions.status, 'pending')));
+      const closed = { status: 'failed', setBy: null } as const;
+      await db.transaction((tx) =>
+        changeManualStatus(tx, sessionId, closed, { at: clock.now(), from: 'pending' }),
+      );
       return answerOf(sessionId);
     },
 
-    async setStatus(sessionId, status, confirm) {
-      const changed = await db.transaction(async (tx) => {
+    async setStatus(sessionId, change, confirm) {
+      const isChanged = await db.transaction(async (tx) => {
         await confirm?.(tx);
-        return tx
-          .update(manualRampSessions)
-          .set({ status, changedAt: clock.now() })
-          .where(eq(manualRampSessions.id, sessionId))
-          .returning({ id: manualRampSessions.id });
+        return changeManualStatus(tx, sessionId, change, { at: clock.now() });
       });
-      if (changed.length === 0) throw new DomainError('NOT_FOUND', noSession(sessionId));
+      if (!isChanged) throw new DomainError('NOT_FOUND', noSession(sessionId));
       await callBack(options, sessionId);
-      return { sessionId, status };
+      return { sessionId, status: change.status };
     },
   };
 }

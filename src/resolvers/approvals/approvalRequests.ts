@@ -13,11 +13,11 @@ import { DATABASE_NOW } from '../../db/databaseTime.ts';
 import { countRows, keyset, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
 import { approvalRequests } from '../../db/tables/index.ts';
 import { decodeExact } from '../../lib/exactJson.ts';
-import type { RampStatus } from '../../ramp/port.ts';
 import type { CreateProjectInput } from '../carbon/createProject.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { ResolveSubmissionReviewInput } from '../operations/resolveSubmissionReview.ts';
 import type { SessionReviewInput } from '../operations/resolveSessionReview.ts';
+import type { ManualStatusInput } from '../operations/setManualSessionStatus.ts';
 import type { CreateDepositInput } from '../warehouse/createDeposit.ts';
 
 /** What each operation takes. */
@@ -27,7 +27,7 @@ export interface ApprovalInputs {
   resolveSubmissionReview: ResolveSubmissionReviewInput;
   resolveSessionReview: SessionReviewInput;
   resumeSigning: { reason: string };
-  setManualSessionStatus: { sessionId: string; status: RampStatus };
+  setManualSessionStatus: ManualStatusInput;
 }
 
 export type ApprovalOperation = keyof ApprovalInputs;

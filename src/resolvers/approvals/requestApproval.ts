@@ -2,13 +2,14 @@
  * Asks for a second person's approval of an operation that needs it, instead of doing it.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { and, eq, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { lockName } from '../../db/advisoryLock.ts';
 import type { Tx } from '../../db/connection.ts';
-import { approvalRequests, manualRampSessions } from '../../db/tables/index.ts';
+import { approvalRequests } from '../../db/tables/index.ts';
 import type { Caller } from '../../identity/roles.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { encodeExact } from '../../lib/exactJson.ts';
+import { changeManualStatus } from '../../ramp/manual/manualStatuses.ts';
 import {
   assetIdOf,
   checkedProject,
@@ -81,7 +82,7 @@ async function insertOnce(
   const id = deps.ids.next();
   const first = keyed && (await reserveKey(tx, keyed, id, deps.clock.now()));
   if (first) return required(await findApprovalRequest({ db: tx }, first), first);
-  await holdReportedPayout(tx, deps, asked);
+  await holdReportedPayout(tx, deps, caller, asked);
   const { targetId, basis } = await readBasis(tx, deps, asked, id);
   const { operation } = asked;
   const input = encodeExact(asked.input);
@@ -115,15 +116,14 @@ async function insertOnce(
 async function holdReportedPayout(
   tx: Tx,
   { clock }: Pick<RequestNeeds, 'clock'>,
+  caller: Caller,
   asked: AskedOperation,
 ): Promise<void> {
   if (asked.operation !== 'setManualSessionStatus') return;
   const { sessionId, status } = asked.input;
   if (status !== 'settled' && status !== 'refunded') return;
-  await tx
-    .update(manualRampSessions)
-    .set({ status: 'processing', changedAt: clock.now() })
-    .where(and(eq(manualRampSessions.id, sessionId), eq(manualRampSessions.status, 'pending')));
+  const held = { status: 'processing', setBy: caller.subject } as const;
+  await changeManualStatus(tx, sessionId, held, { at: clock.now(), from: 'pending' });
 }
 
 function required(request: ApprovalRequest | null, id: string): ApprovalRequest {

@@ -10,19 +10,22 @@ import type { RampSession, RampStatus } from '../../ramp/port.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
 
-interface StatusInput {
+export interface ManualStatusInput {
   sessionId: string;
   status: RampStatus;
+  /** The bank's or the mobile money service's, of the payment that the operator speaks of. */
+  paymentReference?: string | null | undefined;
 }
 
 /** @throws DomainError NOT_FOUND, CONFLICT when another provider is configured */
 export async function setManualSessionStatus(
   deps: Needs<'ramp' | 'manualRamp' | 'log'>,
   operatorId: string,
-  { sessionId, status }: StatusInput,
+  { sessionId, status, paymentReference }: ManualStatusInput,
   grant?: Grant,
 ): Promise<RampSession> {
-  const session = await requireManualRamp(deps).setStatus(sessionId, status, grant?.confirm);
+  const change = { status, setBy: operatorId, paymentReference, approvalRequestId: grant?.requestId };
+  const session = await requireManualRamp(deps).setStatus(sessionId, change, grant?.confirm);
   deps.log.info({ providerSessionId: sessionId, status, caller: operatorId }, 'manual session status set');
   return session;
 }
@@ -39,7 +42,7 @@ export function requireManualRamp({ ramp, manualRamp }: Needs<'ramp' | 'manualRa
 /** False where there is no such session. */
 export async function hasManualStatus(
   { db, manualRamp }: Needs<'db' | 'manualRamp'>,
-  { sessionId, status }: StatusInput,
+  { sessionId, status }: ManualStatusInput,
 ): Promise<boolean> {
   if (manualRamp === null) return false;
   const isIt = and(eq(manualRampSessions.id, sessionId), eq(manualRampSessions.status, status));

@@ -14,7 +14,7 @@ import { forRoles } from '../core/access.ts';
 import { requireCaller, subjectOf } from '../core/caller.ts';
 import { RampStatusEnum } from '../warehouse/offRampEnums.ts';
 import { builder } from '../core/builder.ts';
-import { sessionId } from '../core/text.ts';
+import { label, sessionId } from '../core/text.ts';
 
 const SetManualSessionStatusInput = builder.inputType('SetManualSessionStatusInput', {
   description: 'A payout of the manual provider, and its new status.',
@@ -25,6 +25,10 @@ const SetManualSessionStatusInput = builder.inputType('SetManualSessionStatusInp
       description: "The provider's id: `sessionId` of the off-ramp session.",
     }),
     status: t.field({ type: RampStatusEnum, required: true, description: 'The new status of the payout.' }),
+    paymentReference: t.string({
+      validate: { schema: label },
+      description: "The bank's or mobile money service's reference of the payment; kept with the status.",
+    }),
   }),
 });
 
@@ -65,7 +69,7 @@ builder.mutationField('setManualSessionStatus', (t) =>
     args: {
       input: t.arg({ type: SetManualSessionStatusInput, required: true, description: 'What to set.' }),
     },
-    recordedInput: { targets: ['sessionId'], hidden: ['status'] },
+    recordedInput: { targets: ['sessionId'], hidden: ['status', 'paymentReference'] },
     safeWithoutKey: 'the status is what it is set to',
     resolve: async (_root, { input }, { caller, dependencies }): Promise<Answer> => {
       const operation = { operation: 'setManualSessionStatus', input } as const;
@@ -74,7 +78,7 @@ builder.mutationField('setManualSessionStatus', (t) =>
         needsApproval(dependencies.approvalPolicy, operation) &&
         (await hasManualStatus(dependencies, input))
       )
-        return { session: input, approval: null };
+        return { session: { sessionId: input.sessionId, status: input.status }, approval: null };
       const approval = await requestApproval(dependencies, requireCaller(caller), operation);
       if (!approval) {
         return { session: await setManualSessionStatus(dependencies, subjectOf(caller), input), approval };

@@ -373,6 +373,12 @@ describe('a payout', () => {
       caller,
     );
 
+  const statusesOf = async (sessionId: string) => {
+    const rows = await market.database.handle.sql<Record<string, string | null>[]>`
+      SELECT status, set_by, approval_request_id FROM manual_ramp_statuses WHERE session_id = ${sessionId} ORDER BY number`;
+    return rows.map((row) => [row.status, row.set_by, row.approval_request_id]);
+  };
+
   it('is not shown to its requester any more who is no operator', async () => {
     const { providerSessionId } = await depositedCashOut(market.app);
     const { approval } = payloadOf(await report(providerSessionId, 'SETTLED', first));
@@ -386,7 +392,7 @@ describe('a payout', () => {
 
   it('is settled by two people, and not on a report that another one has overtaken', async () => {
     const { id, providerSessionId } = await depositedCashOut(market.app);
-    expect(payloadOf(await report(providerSessionId, 'PROCESSING', first))).toMatchObject({
+    expect(payloadOf(await report(providerSessionId, 'PROCESSING', second))).toMatchObject({
       status: 'PROCESSING',
       approval: null,
     });
@@ -395,7 +401,7 @@ describe('a payout', () => {
       status: 'PROCESSING',
       approval: { target: { __typename: 'OffRampSession' } },
     });
-    await report(providerSessionId, 'PROCESSING', second);
+    await report(providerSessionId, 'PROCESSING', third);
     expect(await errorsOf(grant(overtaken.approval, second))).toEqual(['CONFLICT']);
     await refuse(overtaken.approval, first);
 
@@ -407,6 +413,11 @@ describe('a payout', () => {
       .toBe('SETTLED');
     const repeated = payloadOf(await report(providerSessionId, 'SETTLED', first));
     expect(repeated).toMatchObject({ sessionId: providerSessionId, status: 'SETTLED', approval: null });
+    expect(await statusesOf(providerSessionId)).toEqual([
+      ['processing', second.subject, null],
+      ['processing', third.subject, null],
+      ['settled', first.subject, localId(approval)],
+    ]);
   });
 
   it('is not cancelled while the report that it was paid awaits the second person', async () => {
@@ -420,6 +431,11 @@ describe('a payout', () => {
     expect(await dependencies.ramp.closeSession(providerSessionId)).toMatchObject({ status: 'processing' });
     expect(await errorsOf(grant(approval, second))).toEqual([]);
     await reaches(market.app, id, 'SETTLED');
+    // The first person's report is why it was held.
+    expect(await statusesOf(providerSessionId)).toEqual([
+      ['processing', first.subject, null],
+      ['settled', first.subject, localId(approval)],
+    ]);
   });
 
   it('that is being made is pending again, and can be cancelled, by two people', async () => {

@@ -375,9 +375,43 @@ describe('setManualSessionStatus', () => {
       code: 'CONFLICT',
     });
   });
+
+  it('keeps who set each status, and the reference of the payment', async () => {
+    const { id, providerSessionId: sessionId } = await depositedCashOut(platform);
+    const set = (by: string, status: RampStatus, paymentReference?: string) =>
+      setManualSessionStatus(platform.dependencies, by, { sessionId, status, paymentReference });
+    await set('operator-1', 'processing');
+    await set('operator-2', 'settled', 'MPESA QK41');
+    await reaches(platform, id, 'SETTLED');
+    const closed = await depositedCashOut(platform);
+    await platform.dependencies.ramp.closeSession(closed.providerSessionId);
+    await reaches(platform, closed.id, 'REFUNDED');
+    const { sql } = marketplace.database.handle;
+    expect(
+      await sql`SELECT number, status, set_by, payment_reference FROM manual_ramp_statuses
+        WHERE session_id IN (${sessionId}, ${closed.providerSessionId}) ORDER BY set_at, number`,
+    ).toEqual([
+      { number: 1, status: 'processing', set_by: 'operator-1', payment_reference: null },
+      { number: 2, status: 'settled', set_by: 'operator-2', payment_reference: 'MPESA QK41' },
+      { number: 1, status: 'failed', set_by: null, payment_reference: null },
+    ]);
+    await expect(sql`UPDATE manual_ramp_statuses SET set_by = 'x'`).rejects.toThrow('append-only');
+  });
 });
 
 describe('the database', () => {
+  it.each([
+    ['pending', 'KES', '-5', 'manual_ramp_sessions_fiat'],
+    ['pending', 'kes?', '5', 'manual_ramp_sessions_fiat'],
+    ['settled', 'KES', '5', 'append-only'],
+  ])('takes no manual session that is %s of %s %s', async (status, currency, amount, message) => {
+    const { sql } = marketplace.database.handle;
+    await expect(
+      sql`INSERT INTO manual_ramp_sessions (id, reference, status, fiat_currency, fiat_amount, created_at, changed_at)
+        VALUES ('x', ${randomUUID()}, ${status}, ${currency}, ${amount}, now(), now())`,
+    ).rejects.toThrow(message);
+  });
+
   it('lets no resolution be changed, no session be moved or deleted against its life', async () => {
     const { id, providerSessionId } = await depositedCashOut(platform);
     const { sql } = marketplace.database.handle;

@@ -158,6 +158,13 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     ],
     notFound: [[TIME, 'created_at changed_at']],
   },
+  manual_ramp_statuses: {
+    partly: [
+      { by: ['I16'], places: 'status', except: /^(?!.*of closed)/, because: DECIDED },
+      { by: ['I16'], places: 'set_by', except: /changed|filled|failed/, because: DECIDED },
+    ],
+    notFound: [[DECIDED, 'session_id number payment_reference approval_request_id set_at DELETED FORGED']],
+  },
   off_ramp_provider_statuses: {
     I13: 'off_ramp_session_id number DELETED FORGED',
     partly: [

@@ -1,0 +1,38 @@
+/**
+ * Statuses of the manual provider's sessions: each change is kept with who made it.
+ */
+import { and, eq, sql } from 'drizzle-orm';
+import type { Tx } from '../../db/connection.ts';
+import { manualRampSessions, manualRampStatuses } from '../../db/tables/index.ts';
+import type { RampStatus } from '../port.ts';
+
+export interface ManualStatusChange {
+  status: RampStatus;
+  /** The operator; null where the platform closes the session. */
+  setBy: string | null;
+  /** The bank's or the mobile money service's. */
+  paymentReference?: string | null | undefined;
+  approvalRequestId?: string | null | undefined;
+}
+
+/** @returns false when there is no such session; with `from`, none of that status */
+export async function changeManualStatus(
+  tx: Tx,
+  sessionId: string,
+  { status, setBy, paymentReference = null, approvalRequestId = null }: ManualStatusChange,
+  { at, from }: { at: Date; from?: RampStatus },
+): Promise<boolean> {
+  const isIt = eq(manualRampSessions.id, sessionId);
+  const changed = await tx
+    .update(manualRampSessions)
+    .set({ status, changedAt: at })
+    .where(from === undefined ? isIt : and(isIt, eq(manualRampSessions.status, from)))
+    .returning({ id: manualRampSessions.id });
+  if (changed.length === 0) return false;
+  // Counted under the row lock that the update has taken.
+  const number = sql`1 + (SELECT count(*)::int FROM ${manualRampStatuses} s WHERE s.session_id = ${sessionId})`;
+  await tx
+    .insert(manualRampStatuses)
+    .values({ sessionId, number, status, setBy, paymentReference, approvalRequestId, setAt: at });
+  return true;
+}
