@@ -281,14 +281,16 @@ CREATE TABLE "indexer_registrations" (
 );
 --> statement-breakpoint
 CREATE TABLE "issuance_caps" (
-	"id" uuid PRIMARY KEY NOT NULL,
+	"id" uuid NOT NULL,
 	"warehouse_id" text NOT NULL,
 	"commodity_type" text NOT NULL,
 	"commodity_key" text NOT NULL,
-	"limit_kg" bigint NOT NULL,
+	"number" integer NOT NULL,
+	"limit_kg" bigint,
 	"set_by" text NOT NULL,
 	"set_at" timestamp with time zone NOT NULL,
-	CONSTRAINT "issuance_caps_commodity" UNIQUE("warehouse_id","commodity_key"),
+	CONSTRAINT "issuance_caps_id_number_pk" PRIMARY KEY("id","number"),
+	CONSTRAINT "issuance_caps_number" UNIQUE("warehouse_id","commodity_key","number"),
 	CONSTRAINT "issuance_caps_limit" CHECK (limit_kg > 0)
 );
 --> statement-breakpoint

@@ -760,6 +760,25 @@ END $$;
 --> statement-breakpoint
 CREATE TRIGGER project_prices_follow BEFORE INSERT ON project_prices FOR EACH ROW EXECUTE FUNCTION check_price_number();
 --> statement-breakpoint
+-- Caps of issuance.
+
+CREATE TRIGGER issuance_caps_append_only BEFORE UPDATE OR DELETE ON issuance_caps FOR EACH ROW EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+CREATE FUNCTION check_cap_number() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  earlier issuance_caps;
+BEGIN
+  SELECT * INTO earlier FROM issuance_caps c
+    WHERE c.warehouse_id = NEW.warehouse_id AND c.commodity_key = NEW.commodity_key ORDER BY c.number DESC LIMIT 1;
+  IF NEW.number <> 1 + coalesce(earlier.number, 0) OR NEW.id <> earlier.id THEN
+    RAISE EXCEPTION 'cap % of % at warehouse % does not follow the last one', NEW.number, NEW.commodity_key, NEW.warehouse_id
+      USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER issuance_caps_follow BEFORE INSERT ON issuance_caps FOR EACH ROW EXECUTE FUNCTION check_cap_number();
+--> statement-breakpoint
 -- Retirements.
 
 SELECT add_row_rules('retirements',

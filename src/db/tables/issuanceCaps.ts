@@ -2,23 +2,32 @@
  * Caps of issuance: how many kilograms of a commodity may be outstanding in receipts of a warehouse.
  */
 import { sql } from 'drizzle-orm';
-import { bigint, check, index, pgTable, text, unique, uuid } from 'drizzle-orm/pg-core';
+import { bigint, check, index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
 import { moment } from './columns.ts';
 
+/**
+ * The limits that were set for a commodity of a warehouse, oldest first; the last one is in force. Append-only: under which cap a
+ * receipt was issued stays known. A rule of the database keeps the id the same in all rows of one commodity.
+ */
 export const issuanceCaps = pgTable(
   'issuance_caps',
   {
-    id: uuid('id').primaryKey(),
+    id: uuid('id').notNull(),
     warehouseId: text('warehouse_id').notNull(),
     commodityType: text('commodity_type').notNull(),
     /** The same for spellings that differ in letter case or white space alone. */
     commodityKey: text('commodity_key').notNull(),
-    limitKg: bigint('limit_kg', { mode: 'bigint' }).notNull(),
+    /** Number in the history of the commodity at the warehouse, from 1 without gaps. */
+    number: integer('number').notNull(),
+    /** Null: the cap was removed. */
+    limitKg: bigint('limit_kg', { mode: 'bigint' }),
+    /** The caller's subject. */
     setBy: text('set_by').notNull(),
     setAt: moment('set_at').notNull(),
   },
   (t) => [
-    unique('issuance_caps_commodity').on(t.warehouseId, t.commodityKey),
+    primaryKey({ columns: [t.id, t.number] }),
+    unique('issuance_caps_number').on(t.warehouseId, t.commodityKey, t.number),
     index('issuance_caps_set').on(t.setAt, t.id),
     check('issuance_caps_limit', sql`limit_kg > 0`),
   ],

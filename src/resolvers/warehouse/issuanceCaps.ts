@@ -3,7 +3,7 @@
  * expired, less those whose cash-out was settled. A warehouse without caps is not limited; one with caps issues receipts
  * for their commodities alone, so that another name of the same produce is no way around them.
  */
-import { and, eq, inArray, notInArray, sql, sum, type SQL } from 'drizzle-orm';
+import { and, eq, inArray, isNotNull, notInArray, sql, sum, type SQL } from 'drizzle-orm';
 import { lockName } from '../../db/advisoryLock.ts';
 import type { Db, Tx } from '../../db/connection.ts';
 import { isAmong } from '../../db/conditions.ts';
@@ -12,8 +12,9 @@ import { issuanceCaps, offRampSessions, receipts } from '../../db/tables/index.t
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
 
-type StoredCap = typeof issuanceCaps.$inferSelect;
-export type IssuanceCap = StoredCap & { outstandingKg: bigint };
+type SetCap = typeof issuanceCaps.$inferSelect;
+type CapInForce = SetCap & { limitKg: bigint };
+export type IssuanceCap = CapInForce & { outstandingKg: bigint };
 
 interface IssuanceCapInput {
   warehouseId: string;
@@ -21,6 +22,13 @@ interface IssuanceCapInput {
   /** Whole kilograms; null removes the cap. */
   limitKg: bigint | null;
 }
+
+/** The last one of its history. */
+const isLast = sql`NOT EXISTS (SELECT 1 FROM issuance_caps later
+  WHERE later.id = ${issuanceCaps.id} AND later.number > ${issuanceCaps.number})`;
+const isInForce = and(isLast, isNotNull(issuanceCaps.limitKg));
+
+const hasLimit = (cap: SetCap): cap is CapInForce => cap.limitKg !== null;
 
 /** Letter case and white space do not distinguish commodities. */
 function commodityKeyOf(commodityType: string): string {
@@ -41,7 +49,8 @@ export async function requireWithinCap(
   deposit: { warehouseId: string; commodityType: string; quantityKg: bigint },
 ): Promise<void> {
   const { warehouseId, commodityType, quantityKg } = deposit;
-  const caps = await tx.select().from(issuanceCaps).where(eq(issuanceCaps.warehouseId, warehouseId));
+  const ofWarehouse = and(eq(issuanceCaps.warehouseId, warehouseId), isInForce);
+  const caps = (await tx.select().from(issuanceCaps).where(ofWarehouse)).filter(hasLimit);
   if (caps.length === 0) return;
   const key = commodityKeyOf(commodityType);
   const cap = caps.find(({ commodityKey }) => commodityKey === key);
@@ -67,7 +76,7 @@ export async function requireWithinCap(
   );
 }
 
-function nameOf({ warehouseId, commodityKey }: Pick<StoredCap, 'warehouseId' | 'commodityKey'>): string {
+function nameOf({ warehouseId, commodityKey }: Pick<SetCap, 'warehouseId' | 'commodityKey'>): string {
   return JSON.stringify([warehouseId, commodityKey]);
 }
 
@@ -111,27 +120,30 @@ export async function setIssuanceCap(
   const commodityKey = commodityKeyOf(commodityType);
   return deps.db.transaction(async (tx) => {
     await lockWarehouse(tx, warehouseId);
-    if (limitKg === null) {
-      const isIt = and(
-        eq(issuanceCaps.warehouseId, warehouseId),
-        eq(issuanceCaps.commodityKey, commodityKey),
+    const [last] = await tx
+      .select()
+      .from(issuanceCaps)
+      .where(
+        and(eq(issuanceCaps.warehouseId, warehouseId), eq(issuanceCaps.commodityKey, commodityKey), isLast),
       );
-      await tx.delete(issuanceCaps).where(isIt);
-      return null;
-    }
-    const values = { commodityType, limitKg, setBy: operatorId, setAt: deps.clock.now() };
+    const cap = { warehouseId, commodityType, commodityKey, limitKg };
+    if (isSame(last, cap)) return (await withOutstanding(tx, last ? [last] : []))[0] ?? null;
+    const { id = deps.ids.next(), number = 0 } = last ?? {};
     const stored = await tx
       .insert(issuanceCaps)
-      .values({ id: deps.ids.next(), warehouseId, commodityKey, ...values })
-      .onConflictDoUpdate({ target: [issuanceCaps.warehouseId, issuanceCaps.commodityKey], set: values })
+      .values({ ...cap, id, number: number + 1, setBy: operatorId, setAt: deps.clock.now() })
       .returning();
-    const [cap] = await withOutstanding(tx, stored);
-    if (!cap) throw new Error('a cap of issuance was stored without being returned');
-    return cap;
+    return (await withOutstanding(tx, stored))[0] ?? null;
   });
 }
 
-async function withOutstanding(db: Pick<Db, 'select'>, caps: readonly StoredCap[]): Promise<IssuanceCap[]> {
+function isSame(last: SetCap | undefined, cap: Pick<SetCap, 'commodityType' | 'limitKg'>): boolean {
+  if (cap.limitKg === null) return (last?.limitKg ?? null) === null;
+  return last?.limitKg === cap.limitKg && last.commodityType === cap.commodityType;
+}
+
+async function withOutstanding(db: Pick<Db, 'select'>, rows: readonly SetCap[]): Promise<IssuanceCap[]> {
+  const caps = rows.filter(hasLimit);
   if (caps.length === 0) return [];
   const outstanding = await readOutstanding(db, [...new Set(caps.map(({ warehouseId }) => warehouseId))]);
   return caps.map((cap) => ({ ...cap, outstandingKg: outstanding.get(nameOf(cap)) ?? 0n }));
@@ -164,13 +176,20 @@ export function countIssuanceCaps({ db }: Needs<'db'>, filter: IssuanceCapFilter
 }
 
 function matching({ visibleTo, warehouseIds }: IssuanceCapFilter): SQL | undefined {
-  return and(isAmong(issuanceCaps.warehouseId, visibleTo), isAmong(issuanceCaps.warehouseId, warehouseIds));
+  return and(
+    isInForce,
+    isAmong(issuanceCaps.warehouseId, visibleTo),
+    isAmong(issuanceCaps.warehouseId, warehouseIds),
+  );
 }
 
 export async function findIssuanceCap({ db }: Needs<'db'>, id: string): Promise<IssuanceCap | null> {
   const [cap] = await withOutstanding(
     db,
-    await db.select().from(issuanceCaps).where(eq(issuanceCaps.id, id)),
+    await db
+      .select()
+      .from(issuanceCaps)
+      .where(and(eq(issuanceCaps.id, id), isInForce)),
   );
   return cap ?? null;
 }

@@ -11,7 +11,6 @@ const REMOVABLE = [
   'final_ledger',
   'indexer_events',
   'indexer_registrations',
-  'issuance_caps',
   'rate_limits',
   'reconciled_invariants',
   'reconciliation_schedule',

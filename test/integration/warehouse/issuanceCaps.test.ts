@@ -110,6 +110,36 @@ it('gives back what expired, was refused or was settled, and keeps what a lowere
   expect(await outstanding(newWarehouse())).toEqual([]);
 });
 
+it('keeps every cap that was in force, and shows the last one', async () => {
+  const warehouseId = newWarehouse();
+  const { sql } = market.database.handle;
+  for (const limitKg of [100, 10_000, 10_000, 100]) await setCap(warehouseId, limitKg);
+  expect(await outstanding(warehouseId)).toHaveLength(1);
+  const history = () =>
+    sql`SELECT number, limit_kg, set_by FROM issuance_caps WHERE warehouse_id = ${warehouseId} ORDER BY number`;
+  const set = [
+    { number: 1, limit_kg: '100', set_by: 'ops' },
+    { number: 2, limit_kg: '10000', set_by: 'ops' },
+    { number: 3, limit_kg: '100', set_by: 'ops' },
+  ];
+  // The same cap again changes nothing.
+  expect(await history()).toEqual(set);
+  for (let i = 0; i < 2; i++) expect(payloadOf(await setCap(warehouseId, null)).issuanceCap).toBeNull();
+  expect(await outstanding(warehouseId)).toEqual([]);
+  expect(await history()).toEqual([...set, { number: 4, limit_kg: null, set_by: 'ops' }]);
+  const refused = (query: Promise<unknown>, message: string) => expect(query).rejects.toThrow(message);
+  await refused(
+    sql`UPDATE issuance_caps SET limit_kg = 1 WHERE warehouse_id = ${warehouseId}`,
+    'append-only',
+  );
+  await refused(sql`DELETE FROM issuance_caps WHERE warehouse_id = ${warehouseId}`, 'append-only');
+  const further = (number: number, id: string | null) =>
+    sql`INSERT INTO issuance_caps SELECT coalesce(${id}, id), warehouse_id, commodity_type, commodity_key, ${number}, 1, set_by, set_at
+      FROM issuance_caps WHERE warehouse_id = ${warehouseId} AND number = 1`;
+  await refused(further(6, null), 'does not follow');
+  await refused(further(5, randomUUID()), 'does not follow');
+});
+
 it('shows an outstanding sum that is larger than any single deposit may be', async () => {
   const warehouseId = newWarehouse();
   const largest = (2n ** 63n - 1n).toString();
