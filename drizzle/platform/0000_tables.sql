@@ -627,6 +627,21 @@ CREATE TABLE "signing_accounts" (
 	"review_due_at" timestamp with time zone
 );
 --> statement-breakpoint
+CREATE TABLE "signing_halts" (
+	"id" uuid PRIMARY KEY DEFAULT gen_random_uuid() NOT NULL,
+	"address" text NOT NULL,
+	"because" text NOT NULL,
+	"began_at" timestamp with time zone NOT NULL,
+	"ended_at" timestamp with time zone,
+	"decision_id" uuid,
+	"replaced_ledger" bigint,
+	"replaced_hash" text,
+	"accepted_ledger" bigint,
+	"accepted_hash" text,
+	CONSTRAINT "signing_halts_end" CHECK (ended_at >= began_at),
+	CONSTRAINT "signing_halts_accepted" CHECK (replaced_ledger IS NULL OR accepted_ledger IS NOT NULL)
+);
+--> statement-breakpoint
 CREATE TABLE "submissions" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"kind" text NOT NULL,
@@ -722,6 +737,8 @@ ALTER TABLE "attempts" ADD CONSTRAINT "attempts_submission_id_submissions_id_fk"
 ALTER TABLE "attempts" ADD CONSTRAINT "attempts_replaces_attempts_hash_fk" FOREIGN KEY ("replaces") REFERENCES "public"."attempts"("hash") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "operator_decisions" ADD CONSTRAINT "operator_decisions_submission_id_submissions_id_fk" FOREIGN KEY ("submission_id") REFERENCES "public"."submissions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "operator_decisions" ADD CONSTRAINT "operator_decisions_approval_request_id_approval_requests_id_fk" FOREIGN KEY ("approval_request_id") REFERENCES "public"."approval_requests"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "signing_halts" ADD CONSTRAINT "signing_halts_address_signing_accounts_address_fk" FOREIGN KEY ("address") REFERENCES "public"."signing_accounts"("address") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "signing_halts" ADD CONSTRAINT "signing_halts_decision_id_operator_decisions_id_fk" FOREIGN KEY ("decision_id") REFERENCES "public"."operator_decisions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "transparency_audit_writers" ADD CONSTRAINT "transparency_audit_writers_writer_id_audit_writers_id_fk" FOREIGN KEY ("writer_id") REFERENCES "public"."audit_writers"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "transparency_open_entries" ADD CONSTRAINT "transparency_open_entries_entry_id_audit_entries_id_fk" FOREIGN KEY ("entry_id") REFERENCES "public"."audit_entries"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "approval_requests_requested" ON "approval_requests" USING btree ("requested_at","id");--> statement-breakpoint
@@ -794,6 +811,7 @@ CREATE UNIQUE INDEX "attempts_replaces" ON "attempts" USING btree ("replaces");-
 CREATE UNIQUE INDEX "attempts_one_landed" ON "attempts" USING btree ("submission_id") WHERE state = 'LANDED';--> statement-breakpoint
 CREATE INDEX "attempts_seen" ON "attempts" USING btree ("source","sequence") WHERE ledger IS NOT NULL;--> statement-breakpoint
 CREATE INDEX "operator_decisions_submission" ON "operator_decisions" USING btree ("submission_id","decided_at");--> statement-breakpoint
+CREATE INDEX "signing_halts_open" ON "signing_halts" USING btree ("address") WHERE ended_at IS NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "submissions_intent" ON "submissions" USING btree ("target_id","kind") WHERE state <> 'REFUSED' AND NOT (kind = 'setAllowance' AND state = 'SUCCEEDED');--> statement-breakpoint
 CREATE INDEX "submissions_target" ON "submissions" USING btree ("target_id");--> statement-breakpoint
 CREATE INDEX "submissions_due" ON "submissions" USING btree ("due_at") WHERE state = 'PENDING';--> statement-breakpoint

@@ -683,6 +683,28 @@ CREATE TRIGGER signing_accounts_forward BEFORE UPDATE ON signing_accounts
 CREATE TRIGGER signing_accounts_no_delete BEFORE DELETE ON signing_accounts
   FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
+-- Why signing was halted is kept, whichever program says so: the account has the newest reason alone, and none once signing goes on.
+CREATE FUNCTION keep_signing_halt() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NEW.halted_because IS NULL THEN
+    UPDATE signing_halts SET ended_at = greatest(clock_timestamp(), began_at) WHERE address = NEW.address AND ended_at IS NULL;
+  ELSE
+    INSERT INTO signing_halts (address, because, began_at) VALUES (NEW.address, NEW.halted_because, clock_timestamp());
+  END IF;
+  RETURN NULL;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER signing_accounts_begin_halted AFTER INSERT ON signing_accounts
+  FOR EACH ROW WHEN (NEW.halted_because IS NOT NULL) EXECUTE FUNCTION keep_signing_halt();
+--> statement-breakpoint
+CREATE TRIGGER signing_accounts_halted AFTER UPDATE OF halted_because ON signing_accounts
+  FOR EACH ROW WHEN (NEW.halted_because IS DISTINCT FROM OLD.halted_because) EXECUTE FUNCTION keep_signing_halt();
+--> statement-breakpoint
+SELECT add_row_rules('signing_halts',
+  'id address because began_at', 'ended_at decision_id replaced_ledger replaced_hash accepted_ledger accepted_hash', '');
+--> statement-breakpoint
+CREATE TRIGGER signing_halts_no_delete BEFORE DELETE ON signing_halts FOR EACH ROW EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
 -- Holders' acts, and the off-ramp sessions that wait for them.
 
 -- An act given out to be signed never changes, and is submitted once.

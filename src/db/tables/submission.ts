@@ -164,6 +164,37 @@ export const signingAccounts = pgTable('signing_accounts', {
   reviewDueAt: moment('review_due_at'),
 });
 
+/**
+ * Each reason for which an account was halted: written by the database when it is set, ended when signing goes on. An account that is
+ * halted anew before that has several open rows, which end together.
+ */
+export const signingHalts = pgTable(
+  'signing_halts',
+  {
+    id: uuid('id').primaryKey().defaultRandom(),
+    address: text('address')
+      .notNull()
+      .references(() => signingAccounts.address),
+    because: text('because').notNull(),
+    beganAt: moment('began_at').notNull(),
+    endedAt: moment('ended_at'),
+    /** The operator's; null where the end was proved by the program. */
+    decisionId: uuid('decision_id').references(() => operatorDecisions.id),
+    /** The highest final ledger seen until then, and the one of the present chain that was accepted in its place. */
+    replacedLedger: bigint('replaced_ledger', { mode: 'bigint' }),
+    replacedHash: text('replaced_hash'),
+    acceptedLedger: bigint('accepted_ledger', { mode: 'bigint' }),
+    acceptedHash: text('accepted_hash'),
+  },
+  (t) => [
+    index('signing_halts_open')
+      .on(t.address)
+      .where(sql`ended_at IS NULL`),
+    check('signing_halts_end', sql`ended_at >= began_at`),
+    check('signing_halts_accepted', sql`replaced_ledger IS NULL OR accepted_ledger IS NOT NULL`),
+  ],
+);
+
 /** OPEN until the network decides; then LANDED (with effect), REFUSED (landed without effect) or DEAD. */
 export const attemptState = pgEnum('attempt_state', ['OPEN', 'LANDED', 'REFUSED', 'DEAD']);
 

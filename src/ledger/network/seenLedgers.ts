@@ -3,7 +3,7 @@
  * recognises a node that is behind it or on another branch.
  */
 import { and, eq, sql } from 'drizzle-orm';
-import type { Db } from '../../db/connection.ts';
+import type { Db, Tx } from '../../db/connection.ts';
 import { finalLedger } from '../../db/tables/index.ts';
 import type { FinalLedger } from './port.ts';
 
@@ -140,13 +140,22 @@ async function advance(db: Db, before: StoredLedger | null, final: FinalLedger):
   return (await db.update(finalLedger).set(rowOf(final)).where(isBefore).returning()).length > 0;
 }
 
-/** Replaces what was seen with this ledger: every instance believes the history that ends with it once the transaction is committed. */
-export async function acceptLedger(db: Pick<Db, 'insert'>, final: FinalLedger): Promise<void> {
+/**
+ * Replaces what was seen with this ledger: every instance believes the history that ends with it once the transaction is committed.
+ * @returns what was seen until then
+ */
+export async function acceptLedger(
+  db: Pick<Tx, 'select' | 'insert'>,
+  final: FinalLedger,
+): Promise<FinalLedger | null> {
+  const { ledger, hash } = finalLedger;
+  const [replaced] = await db.select({ ledger, hash }).from(finalLedger).for('update');
   const acceptances = sql`${finalLedger.acceptances} + 1`;
   await db
     .insert(finalLedger)
     .values({ ...rowOf(final), acceptances: 1 })
     .onConflictDoUpdate({ target: finalLedger.singleton, set: { ...rowOf(final), acceptances } });
+  return replaced ?? null;
 }
 
 function rowOf({ ledger, hash }: FinalLedger) {

@@ -18,7 +18,7 @@ import { DomainError } from '../../lib/errors.ts';
 import { shareRun } from '../../lib/sharedRuns.ts';
 import type { NetworkCallKind, NextSequences } from '../network/port.ts';
 import { acceptLedger } from '../network/seenLedgers.ts';
-import { readHalt, readHalts, type Halts } from './halts.ts';
+import { keepAcceptance, readHalt, readHalts, type Halts } from './halts.ts';
 import { haltOnRewrittenChain, requireFinal } from './knownHistory.ts';
 import { resumeWithin } from './review.ts';
 import { settle, type Confirm } from './settle.ts';
@@ -134,6 +134,8 @@ async function endHalt(
   return deps.db.transaction(async (tx) => {
     if (!isDeepStrictEqual(await readHalts(tx).for('update'), halts)) return false;
     await confirm?.(tx);
+    // With the decision: every instance believes the present chain from then on, and steps conclude what it says of open attempts.
+    if (history !== null) await keepAcceptance(tx, await acceptLedger(tx, history), history);
     for (const [address, sequence] of expected) {
       await tx
         .update(signingAccounts)
@@ -147,8 +149,6 @@ async function endHalt(
     // What the end of a later halt proves says nothing of this one.
     const left = isProved ? and(waitsForEnd, inArray(submissions.kind, NEVER_PROVED)) : waitsForEnd;
     await tx.update(submissions).set({ reviewCause: 'SIGNING_RESUMED' }).where(left);
-    // With the decision: every instance believes the present chain from then on, and steps conclude what it says of open attempts.
-    if (history !== null) await acceptLedger(tx, history);
     return true;
   });
 }

@@ -1,9 +1,10 @@
 /**
  * Which accounts are halted, and why. Signing is halted while any account is.
  */
-import { asc, isNotNull } from 'drizzle-orm';
+import { asc, isNotNull, isNull } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
-import { signingAccounts } from '../../db/tables/index.ts';
+import { signingAccounts, signingHalts } from '../../db/tables/index.ts';
+import type { FinalLedger } from '../network/port.ts';
 
 const isHalted = isNotNull(signingAccounts.haltedBecause);
 
@@ -31,4 +32,26 @@ export async function readHalt(db: Pick<Db, 'select'>): Promise<string | null> {
  */
 export async function holdHalt(tx: Tx): Promise<boolean> {
   return (await readHalts(tx).limit(1).for('share')).length > 0;
+}
+
+/** Call these in the transaction that ends the halts, before it does. */
+export async function keepDecision(tx: Tx, decisionId: string): Promise<void> {
+  await tx.update(signingHalts).set({ decisionId }).where(isNull(signingHalts.endedAt));
+}
+
+/** @param replaced what was seen until then; null when nothing was */
+export async function keepAcceptance(
+  tx: Tx,
+  replaced: FinalLedger | null,
+  accepted: FinalLedger,
+): Promise<void> {
+  await tx
+    .update(signingHalts)
+    .set({
+      replacedLedger: replaced?.ledger ?? null,
+      replacedHash: replaced?.hash ?? null,
+      acceptedLedger: accepted.ledger,
+      acceptedHash: accepted.hash,
+    })
+    .where(isNull(signingHalts.endedAt));
 }

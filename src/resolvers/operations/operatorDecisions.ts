@@ -4,6 +4,7 @@
 import { asc } from 'drizzle-orm';
 import { isOneOf } from '../../db/manyRows.ts';
 import { operatorDecisions } from '../../db/tables/index.ts';
+import { keepDecision } from '../../ledger/submission/halts.ts';
 import type { Confirm } from '../../ledger/submission/settle.ts';
 import { groupBy } from '../../lib/groupBy.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -23,9 +24,11 @@ export function recordDecision(
     const { submissionId } = decision;
     const basis = submissionId === null ? await basisOfHalt(tx) : await basisOfReview(tx, submissionId);
     const approvalRequestId = grant?.requestId ?? null;
+    const id = ids.next();
     await tx
       .insert(operatorDecisions)
-      .values({ ...decision, basis, approvalRequestId, id: ids.next(), decidedAt: clock.now() });
+      .values({ ...decision, basis, approvalRequestId, id, decidedAt: clock.now() });
+    if (submissionId === null) await keepDecision(tx, id);
   };
 }
 

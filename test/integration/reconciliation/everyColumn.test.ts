@@ -30,6 +30,7 @@ const EMPTY = [
   'rate_limits',
   'reconciled_invariants',
   'signing_accounts',
+  'signing_halts',
   'token_revocations',
   'transparency_open_entries',
 ];

@@ -41,6 +41,7 @@ const RUNS = 'what a run of the expiry job saw: receipts, and the transactions t
 const CAPS = 'limits that operators set, of which no other row shows';
 const DECIDED =
   'what was asked for and decided by people: what was done is compared, and the audit log has who did it';
+const HALTS = 'when signing stopped, why, and what ended it, of which no other row shows';
 const FILES = "of the operator's file of old audit entries: the file is compared with it by hand";
 const INDEXER = 'hints, and limits of use: losing them costs time alone';
 
@@ -308,6 +309,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     ],
   },
   signing_accounts: { notFound: [[SIGNED, '*']] },
+  signing_halts: { notFound: [[HALTS, '*']] },
   submissions: {
     I12: 'kind target_type target_id',
     partly: [

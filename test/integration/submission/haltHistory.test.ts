@@ -1,0 +1,93 @@
+/**
+ * The table `signing_halts`: why signing was halted, since when, and who or what ended it, also once it goes on.
+ */
+import { eq, sql } from 'drizzle-orm';
+import { beforeEach, expect, it } from 'vitest';
+import { finalLedger, operatorDecisions, signingAccounts } from '../../../src/db/tables/index.ts';
+import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { reviewHaltedSigning } from '../../../src/ledger/submission/haltedSigning.ts';
+import type { SubmissionDependencies } from '../../../src/ledger/submission/submission.ts';
+import { resumeSigning } from '../../../src/resolvers/operations/resumeSigning.ts';
+import { reviewWorld } from '../../support/reviews.ts';
+
+const { deps, handle, network } = reviewWorld();
+
+let address: string;
+const ended = { ended: true, decision_id: null };
+
+/** All is final, and block 9 of the present chain is b. */
+const reviewing = (): SubmissionDependencies => {
+  const known: LedgerNetwork = {
+    ...network(),
+    signingOrder: { accounts: [address], maxOpenPerAccount: 4 },
+    nextSequences: async () => new Map([[address, 7n]]),
+    presentHistory: async () => ({ ledger: 9n, hash: 'b' }),
+  };
+  return { ...deps(), network: known, reconcile: async () => [] };
+};
+
+const halt = (haltedBecause: string) =>
+  handle()
+    .db.update(signingAccounts)
+    .set({ haltedBecause, reviewDueAt: sql`now()` })
+    .where(eq(signingAccounts.address, address));
+
+const halts = () =>
+  handle()
+    .sql`SELECT because, ended_at >= began_at AS ended, decision_id, replaced_ledger, replaced_hash, accepted_ledger, accepted_hash
+    FROM signing_halts WHERE address = ${address} ORDER BY began_at, because DESC`;
+
+beforeEach(async () => {
+  address = `0x${Buffer.from(crypto.getRandomValues(new Uint8Array(20))).toString('hex')}`;
+  await handle().db.insert(signingAccounts).values({ address, nextSequence: 7n });
+  await handle().db.delete(finalLedger);
+  await handle().db.insert(finalLedger).values({ ledger: 8n, hash: 'a', acceptances: 1, seenAt: new Date() });
+});
+
+const ACCEPTED = { replaced_ledger: '8', replaced_hash: 'a', accepted_ledger: '9', accepted_hash: 'b' };
+
+it('keeps each reason, and the history that was accepted when the halt ended by proof', async () => {
+  await halt('the first reason');
+  await halt('another reason');
+  await halt('another reason');
+  const open = { ended: null, decision_id: null, replaced_ledger: null, accepted_ledger: null };
+  expect(await halts()).toMatchObject([
+    { because: 'the first reason', ...open },
+    { because: 'another reason', ...open },
+  ]);
+  await reviewHaltedSigning(reviewing());
+  expect(await halts()).toEqual([
+    { because: 'the first reason', ...ended, ...ACCEPTED },
+    { because: 'another reason', ...ended, ...ACCEPTED },
+  ]);
+});
+
+it('names the decision by which an operator ended it', async () => {
+  await halt('a test');
+  await reviewHaltedSigning(reviewing());
+  await halt('a later one');
+  const { log, ids, clock } = deps();
+  await resumeSigning({ submission: reviewing(), log, ids, clock }, 'operator', { reason: 'looked' });
+  const [decision] = await handle()
+    .db.select()
+    .from(operatorDecisions)
+    .where(eq(operatorDecisions.basis, 'a later one'));
+  expect(await halts()).toMatchObject([
+    { because: 'a test', ...ended },
+    { because: 'a later one', ended: true, decision_id: decision?.id, accepted_ledger: '9' },
+  ]);
+});
+
+it('begins with an account that is halted from its start, and is not changed', async () => {
+  await halt('a test');
+  await reviewHaltedSigning(reviewing());
+  const { sql: run } = handle();
+  await run`INSERT INTO signing_accounts (address, next_sequence, halted_because) VALUES (${`${address}1`}, 1, 'new')`;
+  expect(
+    await run`SELECT because FROM signing_halts WHERE address = ${`${address}1`} AND ended_at IS NULL`,
+  ).toEqual([{ because: 'new' }]);
+  await run`UPDATE signing_accounts SET halted_because = NULL WHERE address = ${`${address}1`}`;
+  await expect(run`UPDATE signing_halts SET because = 'x'`).rejects.toThrow('fixed');
+  await expect(run`UPDATE signing_halts SET ended_at = now() + interval '1 s'`).rejects.toThrow('set once');
+  await expect(run`DELETE FROM signing_halts`).rejects.toThrow('append-only');
+});
