@@ -10,13 +10,7 @@ import { readDatabaseTime } from '../../db/databaseTime.ts';
 import { manualRampSessions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
-import {
-  SESSION_ID_PATTERN,
-  type RampAnswer,
-  type RampProvider,
-  type RampSession,
-  type RampStatus,
-} from '../port.ts';
+import { SESSION_ID_PATTERN, type RampAnswer, type RampProvider, type RampSession } from '../port.ts';
 import { MANUAL_PROVIDER } from '../providerName.ts';
 import { changeManualStatus, type ManualStatusChange } from './manualStatuses.ts';
 import { quoteManually, type ManualPrices } from './quotes.ts';
