@@ -288,6 +288,12 @@ CREATE TRIGGER retirement_records_immutable BEFORE UPDATE ON retirement_records 
 --> statement-breakpoint
 CREATE TRIGGER retirement_records_no_delete BEFORE DELETE ON retirement_records FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
+-- Tables without a primary key say what tells their rows apart. A publication of all tables, as a move to another server makes one,
+-- would refuse the updates below otherwise, and each record with them.
+ALTER TABLE retirement_totals REPLICA IDENTITY FULL;
+--> statement-breakpoint
+ALTER TABLE off_ramp_provider_statuses REPLICA IDENTITY USING INDEX off_ramp_provider_statuses_number;
+--> statement-breakpoint
 -- The totals follow the records, whichever program writes these.
 CREATE FUNCTION add_to_retirement_totals() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

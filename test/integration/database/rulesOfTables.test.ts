@@ -45,6 +45,16 @@ it('a table whose rows stay is not emptied', async () => {
   await expect(database.handle.sql`TRUNCATE expiry_runs CASCADE`).rejects.toThrow('append-only');
 });
 
+it('the rows of a table are told apart, as a publication of all tables needs to replicate a change', async () => {
+  const unidentified = await database.handle.sql<{ name: string }[]>`
+    SELECT c.oid::regclass::text AS name FROM pg_class c
+    WHERE relkind IN ('r', 'p') AND relnamespace::regnamespace::text IN ('public', 'embedded_network', 'drizzle')
+      AND NOT CASE relreplident WHEN 'f' THEN true WHEN 'i' THEN EXISTS (SELECT FROM pg_index WHERE indrelid = c.oid AND indisreplident)
+        WHEN 'd' THEN EXISTS (SELECT FROM pg_index WHERE indrelid = c.oid AND indisprimary) ELSE false END
+    ORDER BY 1`;
+  expect(unidentified.map(({ name }) => name)).toEqual([]);
+});
+
 it('a function looks at the tables of its own schema, whatever temporary ones hide them', async () => {
   // A body that isn't text was bound to its tables when it was made.
   const forgotten = await database.handle.sql<{ name: string }[]>`
