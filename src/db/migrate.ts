@@ -2,6 +2,7 @@
  * Brings a database to the newest schema. Drizzle's migrator takes no lock, so an advisory lock is held on the
  * migrating connection for the whole run: two instances may start at once.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { drizzle } from 'drizzle-orm/postgres-js';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
@@ -10,6 +11,7 @@ import postgres from 'postgres';
 import { ADVISORY_LOCKS } from './advisoryLock.ts';
 import { grantApplicationRole } from './applicationRole.ts';
 import { findPrimaryUrl } from './primary.ts';
+import { refusedByDatabase } from './refusedByDatabase.ts';
 
 /** Each set has its own history, so that the embedded network's tables and the platform's change independently. */
 export const MIGRATION_SETS = ['platform', 'embedded-network'] as const;
@@ -17,8 +19,18 @@ export type MigrationSet = (typeof MIGRATION_SETS)[number];
 
 /** A database that can't be reached in this time is reported, instead of blocking the start. */
 const CONNECT_TIMEOUT_SECONDS = 10;
-/** Another instance's migrations may run first; a table that stays locked must not block the start. */
-const LOCK_TIMEOUT_MS = 120_000;
+/** Another instance's migrations may run first, and they may wait for a table as long as these. */
+const OTHER_INSTANCE_TIMEOUT_MS = 300_000;
+/**
+ * While a migration waits for a table, every later statement on it waits behind the migration, and a request's ends after 8 s. So it
+ * waits briefly, gives those in the queue their turn, and tries again: a reconciliation reads tables for a minute.
+ */
+const LOCK_TIMEOUT_MS = 2_000;
+const PAUSE_MS = 3_000;
+/** A table that stays locked must not block the start for good. */
+const RETRY_FOR_MS = 180_000;
+/** A lock that was not available in time, and a deadlock with what the platform does meanwhile. */
+const HELD_BY_OTHERS: ReadonlySet<string> = new Set(['55P03', '40P01']);
 const MIGRATIONS_SCHEMA = 'drizzle';
 const MIGRATIONS_FOLDER = new URL('../../drizzle/', import.meta.url);
 
@@ -30,6 +42,7 @@ export async function migrate(
   url: string,
   sets: readonly MigrationSet[],
   applicationRole?: string,
+  folder = MIGRATIONS_FOLDER,
 ): Promise<{ isNewer: boolean }> {
   const sql = postgres(await findPrimaryUrl(url), {
     max: 1,
@@ -38,20 +51,25 @@ export async function migrate(
     fetch_types: false,
     onnotice: () => {},
     // The role's own limits may be meant for requests.
-    connection: { application_name: 'migrations', lock_timeout: LOCK_TIMEOUT_MS, statement_timeout: 0 },
+    connection: {
+      application_name: 'migrations',
+      lock_timeout: OTHER_INSTANCE_TIMEOUT_MS,
+      statement_timeout: 0,
+    },
   });
   try {
     await sql`SELECT pg_advisory_lock(${ADVISORY_LOCKS.migrations})`;
+    await sql`SELECT set_config('lock_timeout', ${String(LOCK_TIMEOUT_MS)}, false)`;
     let isNewer = false;
     for (const set of sets) {
       const migrations = {
-        migrationsFolder: fileURLToPath(new URL(set, MIGRATIONS_FOLDER)),
+        migrationsFolder: fileURLToPath(new URL(set, folder)),
         migrationsSchema: MIGRATIONS_SCHEMA,
         migrationsTable: `${set.replaceAll('-', '_')}_migrations`,
       };
       // The migrator begins by making its schema, which the application's role may not, also where it is there.
       const age = await compareSchema(sql, migrations);
-      if (age === 'OLDER') await runMigrations(drizzle(sql), migrations);
+      if (age === 'OLDER') await untilUnlocked(() => runMigrations(drizzle(sql), migrations));
       isNewer ||= age === 'NEWER';
     }
     // This version does not know what the newer one needs, and would take it back from servers that run.
@@ -61,6 +79,21 @@ export async function migrate(
   } finally {
     // The lock ends with the connection.
     await sql.end({ timeout: 0 });
+  }
+}
+
+/** All of `work` is undone when it fails: the migrator runs what is pending in one transaction. */
+async function untilUnlocked(work: () => Promise<void>): Promise<void> {
+  const end = performance.now() + RETRY_FOR_MS;
+  for (;;) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      const isHeld = HELD_BY_OTHERS.has(refusedByDatabase(error)?.code ?? '');
+      if (!isHeld || performance.now() > end) throw error;
+    }
+    await delay(PAUSE_MS);
   }
 }
 

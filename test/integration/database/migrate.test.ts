@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { drizzle } from 'drizzle-orm/postgres-js';
 import { migrate as runMigrations } from 'drizzle-orm/postgres-js/migrator';
 import postgres from 'postgres';
@@ -89,4 +89,35 @@ it('waits for an instance that holds the lock, and goes on when that one is gone
   expect(await Promise.race([migrated, Promise.resolve('waiting')])).toBe('waiting');
   await holder.end({ timeout: 0 });
   expect(await migrated).toBe('migrated');
+});
+
+it('waits for a table in use without keeping statements from it, and is tried again', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'migrations-'));
+  await cp(fileURLToPath(new URL('../../../drizzle/platform', import.meta.url)), join(folder, 'platform'), {
+    recursive: true,
+  });
+  const journalPath = join(folder, 'platform/meta/_journal.json');
+  const journal = JSON.parse(await readFile(journalPath, 'utf8')) as { entries: { when: number }[] };
+  const next = { ...journal.entries.at(-1), idx: journal.entries.length, when: Date.now(), tag: '0099_next' };
+  await writeFile(journalPath, JSON.stringify({ ...journal, entries: [...journal.entries, next] }));
+  await writeFile(join(folder, 'platform/0099_next.sql'), 'ALTER TABLE projects ADD COLUMN later integer');
+  const [reconciliation, request] = [1, 2].map(() => postgres(url, { max: 1, onnotice: () => {} }));
+  if (!reconciliation || !request) throw new Error('there are two');
+  try {
+    let migrated: Promise<unknown> | undefined;
+    await reconciliation.begin(async (tx) => {
+      await tx`SELECT 1 FROM projects`;
+      migrated = migrate(url, ['platform'], undefined, pathToFileURL(`${folder}/`));
+      while (
+        (await sql`SELECT 1 FROM pg_locks WHERE relation = 'projects'::regclass AND NOT granted`).length === 0
+      );
+      // As long as a request's statement may take.
+      await request`SET statement_timeout = 8000`;
+      expect(await request`SELECT 1 FROM projects`).toHaveLength(0);
+    });
+    await migrated;
+    expect(await sql`SELECT later FROM projects`).toHaveLength(0);
+  } finally {
+    await Promise.all([reconciliation.end(), request.end(), rm(folder, { recursive: true })]);
+  }
 });
