@@ -116,7 +116,8 @@ CREATE TABLE "retirements" (
 	CONSTRAINT "retirements_positive" CHECK (amount_tonnes > 0),
 	CONSTRAINT "retirements_jurisdiction" CHECK (jurisdiction ~ '^[A-Z]{2}$'),
 	CONSTRAINT "retirements_period" CHECK ((period_from IS NULL) = (period_until IS NULL) AND (period_from IS NULL OR period_from < period_until)),
-	CONSTRAINT "retirements_retired_is_proved" CHECK ((state = 'RETIRED') = (record_index IS NOT NULL) AND (state = 'RETIRED' OR tx_hash IS NULL))
+	CONSTRAINT "retirements_retired_is_proved" CHECK ((state = 'RETIRED') = (record_index IS NOT NULL) AND (state = 'RETIRED' OR tx_hash IS NULL)),
+	CONSTRAINT "retirements_settled_at" CHECK ((state IN ('RETIRED', 'REFUSED')) = (settled_at IS NOT NULL))
 );
 --> statement-breakpoint
 CREATE TABLE "feed_head" (
@@ -421,6 +422,7 @@ CREATE TABLE "projects" (
 	CONSTRAINT "projects_token" UNIQUE("token_address"),
 	CONSTRAINT "projects_quantity_positive" CHECK (quantity_tonnes > 0),
 	CONSTRAINT "projects_open_has_token" CHECK (state NOT IN ('OPEN', 'MINTING') OR token_address IS NOT NULL),
+	CONSTRAINT "projects_opened_at" CHECK (state <> 'OPEN' OR opened_at IS NOT NULL),
 	CONSTRAINT "projects_refused_has_no_token" CHECK (state <> 'REFUSED' OR token_address IS NULL)
 );
 --> statement-breakpoint
@@ -605,7 +607,9 @@ CREATE TABLE "attempts" (
 	"cause" text,
 	"decided_at" timestamp with time zone,
 	CONSTRAINT "attempts_number" UNIQUE("submission_id","number"),
-	CONSTRAINT "attempts_number_positive" CHECK (number > 0)
+	CONSTRAINT "attempts_number_positive" CHECK (number > 0),
+	CONSTRAINT "attempts_decided_at" CHECK ((state = 'OPEN') = (decided_at IS NULL)),
+	CONSTRAINT "attempts_landed_in_ledger" CHECK (state <> 'LANDED' OR ledger IS NOT NULL)
 );
 --> statement-breakpoint
 CREATE TABLE "operator_decisions" (
@@ -664,6 +668,7 @@ CREATE TABLE "submissions" (
 	"created_at" timestamp with time zone NOT NULL,
 	"settled_at" timestamp with time zone,
 	CONSTRAINT "submissions_succeeded_has_hash" CHECK (state <> 'SUCCEEDED' OR tx_hash IS NOT NULL OR adopted IS NOT NULL),
+	CONSTRAINT "submissions_settled_at" CHECK ((state IN ('SUCCEEDED', 'REFUSED')) = (settled_at IS NOT NULL)),
 	CONSTRAINT "submissions_review_has_cause" CHECK ((state = 'NEEDS_REVIEW') = (review_cause IS NOT NULL))
 );
 --> statement-breakpoint

@@ -104,5 +104,6 @@ export const retirements = pgTable(
       'retirements_retired_is_proved',
       sql`(state = 'RETIRED') = (record_index IS NOT NULL) AND (state = 'RETIRED' OR tx_hash IS NULL)`,
     ),
+    check('retirements_settled_at', sql`(state IN ('RETIRED', 'REFUSED')) = (settled_at IS NOT NULL)`),
   ],
 );

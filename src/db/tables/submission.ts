@@ -116,6 +116,7 @@ export const submissions = pgTable(
       'submissions_succeeded_has_hash',
       sql`state <> 'SUCCEEDED' OR tx_hash IS NOT NULL OR adopted IS NOT NULL`,
     ),
+    check('submissions_settled_at', sql`(state IN ('SUCCEEDED', 'REFUSED')) = (settled_at IS NOT NULL)`),
     check('submissions_review_has_cause', sql`(state = 'NEEDS_REVIEW') = (review_cause IS NOT NULL)`),
   ],
 );
@@ -243,5 +244,7 @@ export const attempts = pgTable(
       .on(t.source, t.sequence)
       .where(sql`ledger IS NOT NULL`),
     check('attempts_number_positive', sql`number > 0`),
+    check('attempts_decided_at', sql`(state = 'OPEN') = (decided_at IS NULL)`),
+    check('attempts_landed_in_ledger', sql`state <> 'LANDED' OR ledger IS NOT NULL`),
   ],
 );

@@ -70,7 +70,8 @@ describe('a project', () => {
       const hasToken = ['MINTING', 'OPEN'].includes(from) || ![from, to].includes('REFUSED');
       const facts = { quantityTonnes: 1n, state: from, ...(hasToken ? {} : { tokenAddress: null }) };
       const project = await insertProject(database.handle.db, facts);
-      const move = application.sql.unsafe(`UPDATE projects SET state = '${to}' WHERE id = '${project}'`);
+      const values = `state = '${to}'${to === 'OPEN' && from !== to ? ', opened_at = now()' : ''}`;
+      const move = application.sql.unsafe(`UPDATE projects SET ${values} WHERE id = '${project}'`);
       if (to === from || MOVES[from].includes(to)) await move;
       else await expect(move, to).rejects.toThrow("can't go");
     }

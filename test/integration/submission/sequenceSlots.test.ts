@@ -87,7 +87,8 @@ async function decide(slot: SequenceSlot, state: 'LANDED' | 'REFUSED' | 'DEAD'):
       sql`${attempts.source} = ${slot.source} AND ${attempts.sequence} = ${slot.sequence} AND state = 'OPEN'`,
     );
   if (!open) throw new Error('nothing is open there');
-  await decideAttempt(db, open.hash, state, 'decided by the test', systemClock.now());
+  const ledger = state === 'LANDED' ? 1n : null;
+  await decideAttempt(db, open.hash, state, 'decided by the test', systemClock.now(), ledger);
 }
 
 describe('an account with many open transactions', () => {
@@ -190,9 +191,11 @@ describe('channels, with one open transaction each', () => {
     const [one] = given;
     if (!one) throw new Error('not reached');
     await decide(one, 'LANDED');
-    // The node that is asked may not know of the landing yet.
-    expect(await sign(order, startingAt(100n))).toEqual({ source: one.source, sequence: 101n });
-    expect(await sign(order, startingAt(100n))).toBeNull();
+    const next: NextSequences = new Map(
+      accounts.map((address) => [address, address === one.source ? 101n : 100n]),
+    );
+    expect(await sign(order, next)).toEqual({ source: one.source, sequence: 101n });
+    expect(await sign(order, next)).toBeNull();
   });
 
   it('uses the sequence again that a dead transaction did not use up', async () => {
@@ -289,7 +292,7 @@ describe('replacing', () => {
     await expect(db.transaction((tx) => store(tx, first.slot, first.hash, submissionId))).rejects.toThrow();
     await expect(db.transaction((tx) => store(tx, first.slot, null, submissionId))).rejects.toThrow();
     await expect(db.transaction((tx) => store(tx, first.slot, null, randomUUID()))).rejects.toThrow();
-    await decideAttempt(db, higher, 'LANDED', 'by the test', systemClock.now());
+    await decideAttempt(db, higher, 'LANDED', 'by the test', systemClock.now(), 1n);
     await expect(db.transaction((tx) => store(tx, first.slot, higher, submissionId))).rejects.toThrow();
   });
 });

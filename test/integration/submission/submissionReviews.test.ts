@@ -180,6 +180,7 @@ describe('a settlement that always fails', () => {
         state: 'RETIRED',
         recordIndex: 0,
         requestedAt: new Date(),
+        settledAt: new Date(),
       })
       .returning();
     const retirement = await retire(platform.dependencies, 'acme', retireInput(project, 4n));

@@ -27,6 +27,7 @@ export async function insertProject(db: Db, facts: Facts): Promise<string> {
     tokenAddress: `C-${id}`,
     developerId: 'developer',
     createdAt: new Date('2026-01-01T00:00:00Z'),
+    openedAt: facts.state === undefined || facts.state === 'OPEN' ? new Date('2026-01-01T00:00:00Z') : null,
     ...facts,
   });
   return id;

@@ -45,6 +45,7 @@ export async function seedRecords({ db }: DatabaseHandle, seed: Seed): Promise<S
       deploySalt: project.id,
       developerId: 'dev',
       createdAt: new Date(0),
+      openedAt: new Date(0),
     })),
   );
   const next = new Map<string, number>();

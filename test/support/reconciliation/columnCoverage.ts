@@ -69,7 +69,12 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     partly: [
       { by: ['I12'], places: 'hash', except: /OPEN/, because: SIGNED },
       { by: ['I12'], places: 'decided_at evidence', except: /LANDED changed/, because: TIME },
-      { by: ['I12'], places: 'ledger', except: /^(?!.* retire CUSTODY)|OPEN/, because: SIGNED },
+      {
+        by: ['I12', 'I16'],
+        places: 'ledger',
+        except: /^(?!.* retire CUSTODY|.* LANDED emptied$)|OPEN/,
+        because: SIGNED,
+      },
       { by: ['I12'], places: 'DELETED', except: /OPEN/, because: SIGNED },
       { by: ['I7'], places: 'source', except: /CUSTODY/, because: SIGNED },
     ],
@@ -243,10 +248,8 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     I12: `id state asset_id credit_type verification_body_ref vintage_year quantity_tonnes project_location project_type country_code
       token_name token_symbol deploy_salt token_address created_at DELETED FORGED`,
     I15: 'asset_key developer_id',
-    notFound: [
-      [TIME, 'opened_at'],
-      [WORDS, 'refusal_message'],
-    ],
+    partly: [{ by: ['I16'], places: 'opened_at', except: /changed|filled/, because: TIME }],
+    notFound: [[WORDS, 'refusal_message']],
   },
   rate_limits: { notFound: [[INDEXER, '*']] },
   receipt_pledges: {
@@ -317,12 +320,8 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
       { by: ['I12', 'I5'], places: 'call' },
       { by: ['I12', 'I5'], places: 'signer', except: / HOLDER /, because: SIGNED },
       { by: ['I12', 'I13', 'I16'], places: 'tx_hash result', except: /filled/, because: WORDS },
-      {
-        by: ['I12', 'I13', 'I6', 'I5', 'I16', 'I8'],
-        places: 'state',
-        except: /initiateOffRamp.*REFUSED/,
-        because: REFUSED,
-      },
+      { by: ['I12', 'I13', 'I6', 'I5', 'I16', 'I8'], places: 'state' },
+      { by: ['I16'], places: 'settled_at', except: /changed/, because: TIME },
       {
         by: ['I12', 'I13', 'I6', 'I5', 'I16'],
         places: 'DELETED',
@@ -340,7 +339,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     notFound: [
       [WORK, 'due_at attempts_before_resume fruitless_steps failed_steps failed_settlements'],
       [WORDS, 'refusal_reason message'],
-      [TIME, 'created_at settled_at'],
+      [TIME, 'created_at'],
       [REFUSED, 'adopted'],
     ],
   },

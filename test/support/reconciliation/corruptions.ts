@@ -129,7 +129,7 @@ export const CREDIT_CORRUPTIONS: readonly Corruption[] = [
   {
     name: 'a retirement under review is shown as refused',
     invariant: 'I5',
-    sql: `UPDATE retirements SET state = 'REFUSED' WHERE state = 'NEEDS_REVIEW'`,
+    sql: `UPDATE retirements SET state = 'REFUSED', settled_at = now() WHERE state = 'NEEDS_REVIEW'`,
   },
 ];
 
