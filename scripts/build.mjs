@@ -7,9 +7,11 @@
  *
  *   node scripts/build.mjs [folder]     build unless given
  */
+import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { bundled } from './bundle.mjs';
 
@@ -39,13 +41,15 @@ async function isNewest() {
 
 async function make() {
   const startedMs = Date.now();
+  const options = bundled(FOLDER);
   const { metafile, outputFiles: files } = await build({
-    ...bundled(FOLDER),
+    ...options,
     absWorkingDir: ROOT,
     entryPoints: ['src/main.ts', 'src/cli/reconcile.ts'],
     write: false,
     metafile: true,
     legalComments: 'none',
+    define: { ...options.define, 'process.env.BUILD_COMMIT': JSON.stringify(await commitOf()) },
   });
   const sources = Object.keys(metafile.inputs).filter((path) => !path.includes('node_modules'));
   // A folder changes when a file is added to it: the files of the schema are not named anywhere.
@@ -61,6 +65,22 @@ async function make() {
   for (const { path, contents } of files.filter(isProgram)) await exchange(path, contents);
   if (states.some(({ mtimeMs }) => mtimeMs >= startedMs)) return;
   await exchange(RECORD, JSON.stringify(Object.fromEntries(names.map((name, i) => [name, states[i]]))));
+}
+
+/** Empty where the sources came without their history. With changes that are not committed it says so. */
+async function commitOf() {
+  try {
+    const { stdout } = await promisify(execFile)(
+      'git',
+      ['describe', '--always', '--dirty', '--abbrev=12', '--exclude=*'],
+      {
+        cwd: ROOT,
+      },
+    );
+    return stdout.trim();
+  } catch {
+    return '';
+  }
 }
 
 /** A server that was started before may still load from the last files; hardly from those of days ago. */

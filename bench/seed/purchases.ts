@@ -52,7 +52,7 @@ async function seedSome(tx: postgres.TransactionSql, tokenAddress: string, count
   await tx`
     INSERT INTO idempotency_keys (caller_subject, operation, key, input_hash, target_id, created_at)
     SELECT ${buyer}, 'purchase', purchase_id::text, ${inputHash}, purchase_id, at FROM seeded`;
-  await tx`INSERT INTO audit_writers (id, entries) VALUES (${writer}, ${count})`;
+  await tx`INSERT INTO audit_writers (id, started_at, program_version, entries) VALUES (${writer}, now(), 'seeded', ${count})`;
   await tx`
     INSERT INTO audit_entries (id, kind, writer_id, number, started_at, request_id, caller_subject, caller_roles, remote_address,
       field, outcome, ended_at, target_ids)

@@ -228,6 +228,8 @@ CREATE TABLE "audit_prunings" (
 --> statement-breakpoint
 CREATE TABLE "audit_writers" (
 	"id" uuid PRIMARY KEY NOT NULL,
+	"started_at" timestamp with time zone NOT NULL,
+	"program_version" text NOT NULL,
 	"entries" bigint NOT NULL,
 	"pruned" bigint DEFAULT 0 NOT NULL,
 	CONSTRAINT "audit_writers_entries" CHECK (entries > 0),

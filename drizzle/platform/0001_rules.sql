@@ -95,7 +95,7 @@ CREATE TRIGGER accounts_open_empty BEFORE INSERT ON accounts
 --   postings  [{id, kind, cause, debit, credit, amount, price, currency, caller, operation, key, hash}]
 --             debit and credit are places in accounts, from 1; price and currency are what a purchase expects, or null; the
 --             last four are null without an idempotency key
---   entries   [{posting, …}]                     rows of the audit log for those postings that are posted
+--   entries   [{posting, …}]                     rows of the audit log for those postings that are posted, of this writer
 --
 --   POSTED, SHORT (available is what the debited account holds), REPLAYED (target_id is of the key's first use),
 --   CONFLICT (the key was used with another input), PRICE_CHANGED (a tonne costs something else than expected), NO_PROJECT
@@ -104,7 +104,7 @@ CREATE TRIGGER accounts_open_empty BEFORE INSERT ON accounts
 -- Accounts are locked in the order of their ids before anything else, in a statement of its own: what follows sees what
 -- their last holders committed. Keys are inserted in their order, after the accounts. So batches that share accounts or keys
 -- wait for each other and don't deadlock. A refused posting leaves nothing behind, its key included.
-CREATE FUNCTION post_transfers(accounts json, postings json, entries json, posted_at timestamptz, writer uuid)
+CREATE FUNCTION post_transfers(accounts json, postings json, entries json, posted_at timestamptz, writer uuid, program_version text)
 RETURNS TABLE (outcome text, project_id uuid, available bigint, target_id uuid, unit_price numeric, price_currency text)
 LANGUAGE plpgsql SET search_path = public, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
@@ -215,7 +215,7 @@ BEGIN
     FROM unnest(callers, operations, keys, hashes, cause_ids, outcomes) AS k (caller, operation, key, hash, cause, outcome)
     WHERE k.outcome = 'POSTED' AND k.key IS NOT NULL
     ORDER BY 1, 2, 3;
-  IF writer IS NOT NULL THEN PERFORM insert_audit_entries(writer, $3, outcomes); END IF;
+  IF writer IS NOT NULL THEN PERFORM insert_audit_entries(writer, program_version, $3, outcomes); END IF;
 
   RETURN QUERY SELECT r.outcome, projects_of[r.debit], r.held, coalesce(r.first_use, r.cause), prices[r.debit],
       currencies[r.debit]
@@ -515,7 +515,7 @@ CREATE TRIGGER audit_entries_no_delete BEFORE DELETE ON audit_entries FOR EACH R
 -- Inserts entries, and numbers them in the order in which they stand. `outcomes` are those of the postings that they are for:
 -- an entry of a posting that was not posted is left out. Without outcomes all are inserted, except those that are there
 -- already, after a lost answer.
-CREATE FUNCTION insert_audit_entries(writer uuid, rows json, outcomes text[] DEFAULT NULL) RETURNS void LANGUAGE plpgsql SET search_path = public, pg_temp
+CREATE FUNCTION insert_audit_entries(writer uuid, version text, rows json, outcomes text[] DEFAULT NULL) RETURNS void LANGUAGE plpgsql SET search_path = public, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
   WITH listed AS MATERIALIZED (
@@ -528,7 +528,8 @@ BEGIN
     WHERE CASE WHEN outcomes IS NULL THEN (SELECT a.id FROM audit_entries a WHERE a.id = e.id) IS NULL
       ELSE outcomes[e.posting] = 'POSTED' END
   ), counted AS (SELECT count(*) AS entries FROM listed), w AS (
-    INSERT INTO audit_writers AS w (id, entries) SELECT writer, c.entries FROM counted c WHERE c.entries > 0
+    INSERT INTO audit_writers AS w (id, started_at, program_version, entries)
+      SELECT writer, now(), version, c.entries FROM counted c WHERE c.entries > 0
     ON CONFLICT (id) DO UPDATE SET entries = w.entries + excluded.entries
     RETURNING w.entries
   )
@@ -553,7 +554,7 @@ $$;
 -- A writer's count of entries only grows, so that missing entries are detected.
 CREATE FUNCTION check_audit_writer_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF NEW.id <> OLD.id OR NEW.entries < OLD.entries OR NEW.pruned < OLD.pruned
+  IF (NEW.id, NEW.started_at, NEW.program_version) <> (OLD.id, OLD.started_at, OLD.program_version) OR NEW.entries < OLD.entries OR NEW.pruned < OLD.pruned
     OR (NEW.entries = OLD.entries AND NEW.pruned = OLD.pruned)
     OR (NEW.pruned > OLD.pruned AND NOT EXISTS (SELECT 1 FROM audit_prunings p
       WHERE p.writer_id = NEW.id AND p.from_number = OLD.pruned + 1 AND p.to_number = NEW.pruned))

@@ -20,6 +20,7 @@ import type { Db } from '../db/connection.ts';
 import { createCountedLog } from '../lib/countedLog.ts';
 import { DomainError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import { PROGRAM_VERSION } from '../lib/programVersion.ts';
 import type { Caller } from './roles.ts';
 import { waitAtMost } from '../lib/within.ts';
 import { createBatches, type Batches } from './entryBatches.ts';
@@ -248,7 +249,7 @@ function startRow(kind: AuditRow['kind'], id: string, field: AuditedField, start
 /** The database counts and numbers them. Idempotent: rows that are there already, after a lost answer, are left out. */
 async function writeStarts(db: Db, writerId: string, rows: readonly AuditRow[]): Promise<void> {
   const listed = JSON.stringify(rows.map(encodeAuditRow));
-  await db.execute(sql`SELECT insert_audit_entries(${writerId}, ${listed}::text::json)`);
+  await db.execute(sql`SELECT insert_audit_entries(${writerId}, ${PROGRAM_VERSION}, ${listed}::text::json)`);
 }
 
 /** Idempotent: only rows without an outcome are updated. */

@@ -80,6 +80,10 @@ export const auditWriters = pgTable(
   {
     /** Chosen by the process when it starts. */
     id: uuid('id').primaryKey(),
+    /** When it wrote its first entry. */
+    startedAt: moment('started_at').notNull(),
+    /** As lib/programVersion.ts says it. */
+    programVersion: text('program_version').notNull(),
     /** How many entries it has written. */
     entries: bigint('entries', { mode: 'bigint' }).notNull(),
     /** Up to which number they are exported and removed. */

@@ -5,6 +5,7 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import { encodeAuditRow, type AuditRow } from '../../db/auditRows.ts';
+import { PROGRAM_VERSION } from '../../lib/programVersion.ts';
 import type { AccountRef, Posting } from './postings.ts';
 
 export interface PostingKey {
@@ -35,14 +36,14 @@ export type PostingRow = {
   price_currency: string | null;
 };
 
-/** Accounts, postings, entries, their time, and the writer of the entries. */
-type PostParameters = [string, string, string, string, string | null];
+/** Accounts, postings, entries, their time, and the writer of the entries with its version. */
+type PostParameters = [string, string, string, string, string | null, string];
 
-const callWith = ([accounts, postings, entries, at, writerId]: PostParameters): SQL =>
-  sql`SELECT * FROM post_transfers(${accounts}::text::json, ${postings}::text::json, ${entries}::text::json, ${at}, ${writerId})`;
+const callWith = ([accounts, postings, entries, at, writerId, version]: PostParameters): SQL =>
+  sql`SELECT * FROM post_transfers(${accounts}::text::json, ${postings}::text::json, ${entries}::text::json, ${at}, ${writerId}, ${version})`;
 
 /** For a prepared statement. */
-export const POST = new PgDialect().sqlToQuery(callWith(['', '', '', '', ''])).sql;
+export const POST = new PgDialect().sqlToQuery(callWith(['', '', '', '', '', ''])).sql;
 
 /** Its parameters. @param writerId of the entries of the audit log; null without any */
 export function parametersOfPost(
@@ -50,7 +51,7 @@ export function parametersOfPost(
   at: Date,
   writerId: string | null,
 ): PostParameters {
-  return [...encodePostings(items), at.toISOString(), writerId];
+  return [...encodePostings(items), at.toISOString(), writerId, PROGRAM_VERSION];
 }
 
 /** The same call for a transaction. */

@@ -47,7 +47,7 @@ async function write(
     target_ids: [],
   };
   await database.handle.db.execute(
-    sql`SELECT insert_audit_entries(${writerId}, ${JSON.stringify([row])}::text::json)`,
+    sql`SELECT insert_audit_entries(${writerId}, 'test', ${JSON.stringify([row])}::text::json)`,
   );
 }
 

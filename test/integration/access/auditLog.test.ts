@@ -2,10 +2,12 @@
  * The audit log: an entry for every mutation, whatever becomes of it, and none that can be changed.
  */
 import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock, createIdSource } from '../../../src/lib/clock.ts';
 import { encodeAuditRow } from '../../../src/db/auditRows.ts';
 import { createAuditLog } from '../../../src/identity/auditLog.ts';
+import { PROGRAM_VERSION } from '../../../src/lib/programVersion.ts';
 import { askOver, codesOf, TRANSPORTS } from '../../support/http/askOver.ts';
 import { newToken as newTokenOn } from '../../support/http/creditTrade.ts';
 import { startMarketplace, tokenOf, type Marketplace } from '../../support/http/marketplace.ts';
@@ -185,7 +187,7 @@ describe('the trail', () => {
     await newToken();
     const { sql } = market.database.handle;
     const [id, writer] = [randomUUID(), randomUUID()];
-    await sql`INSERT INTO audit_writers (id, entries) VALUES (${writer}, 1)`;
+    await sql`INSERT INTO audit_writers (id, started_at, program_version, entries) VALUES (${writer}, now(), 'test', 1)`;
     await sql`INSERT INTO audit_entries (id, kind, writer_id, number, started_at, request_id, caller_roles, remote_address, field,
         target_ids)
       VALUES (${id}, 'MUTATION', ${writer}, 1, now(), 'test', '{}', '127.0.0.1', 'retire', '{a}')`;
@@ -200,6 +202,22 @@ describe('the trail', () => {
     await expect(sql`TRUNCATE audit_entries CASCADE`).rejects.toThrow(/append/);
     await expect(sql`UPDATE audit_writers SET entries = 1 WHERE id = ${writer}`).rejects.toThrow(/only grow/);
     await expect(sql`DELETE FROM audit_writers WHERE id = ${writer}`).rejects.toThrow(/append/);
+  });
+
+  it('says of each process which version of the program it is of, and that stays', async () => {
+    const input = purchaseInput(await newToken());
+    await market.send(PURCHASE, { input }, buyer);
+    const { sql } = market.database.handle;
+    const writers = await sql<{ version: string; isStarted: boolean }[]>`
+      SELECT DISTINCT program_version AS version, started_at BETWEEN now() - interval '1 hour' AND now() AS "isStarted"
+      FROM audit_writers WHERE id IN (SELECT writer_id FROM audit_entries WHERE field IN ('createProject', 'purchase'))`;
+    expect([...writers]).toEqual([{ version: PROGRAM_VERSION, isStarted: true }]);
+    const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
+    expect(PROGRAM_VERSION).toContain(version);
+    for (const change of ["program_version = '9.9.9'", "started_at = started_at - interval '1 day'"]) {
+      const changed = sql.unsafe(`UPDATE audit_writers SET entries = entries + 1, ${change}`);
+      await expect(changed, change).rejects.toThrow(/only grow/);
+    }
   });
 
   it('comes first: what can not be written down is not done', async () => {
@@ -246,7 +264,7 @@ describe('the trail', () => {
       const about = { caller: null, remoteAddress: '127.0.0.1', field: 'retire', targetIds: [] };
       const entry = trail.open({ ...about, requestId });
       const rows = JSON.stringify([encodeAuditRow(entry.row())]);
-      await sql`SELECT insert_audit_entries(${randomUUID()}, ${rows}::text::json)`;
+      await sql`SELECT insert_audit_entries(${randomUUID()}, 'test', ${rows}::text::json)`;
       if (next === 'fails too') await sql`ALTER FUNCTION insert_audit_entries RENAME TO gone`;
       const isKept = await entry.end({ outcome: 'INTERNAL_SERVER_ERROR', targetIds: ['x'] });
       if (next === 'fails too') await sql`ALTER FUNCTION gone RENAME TO insert_audit_entries`;

@@ -18,7 +18,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   // Never analysed: the tests' server does so by itself no more than a new installation in its first minute.
   await database.handle.db.execute(sql`
-    SELECT insert_audit_entries(gen_random_uuid(), (SELECT json_agg(json_build_object('id', gen_random_uuid(), 'kind', 'MUTATION',
+    SELECT insert_audit_entries(gen_random_uuid(), 'test', (SELECT json_agg(json_build_object('id', gen_random_uuid(), 'kind', 'MUTATION',
       'started_at', now(), 'request_id', n, 'caller_roles', ARRAY[]::text[], 'remote_address', '127.0.0.1', 'field', 'purchase',
       'target_ids', ARRAY[]::text[])) FROM generate_series(1, ${ENTRIES}::int) AS n))`);
   const rows = await database.handle.sql<

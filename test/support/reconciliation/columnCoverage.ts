@@ -43,6 +43,7 @@ const DECIDED =
   'what was asked for and decided by people: what was done is compared, and the audit log has who did it';
 const HALTS = 'when signing stopped, why, and what ended it, of which no other row shows';
 const FILES = "of the operator's file of old audit entries: the file is compared with it by hand";
+const PROGRAM = 'which version of the program wrote entries, and since when: no other row shows it';
 const INDEXER = 'hints, and limits of use: losing them costs time alone';
 
 /** Cash-outs that ended before the provider knew of them. */
@@ -92,7 +93,10 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     I14: 'writer_id from_number to_number DELETED FORGED',
     notFound: [[FILES, 'sha256 pruned_at']],
   },
-  audit_writers: { I14: 'id entries pruned DELETED FORGED' },
+  audit_writers: {
+    I14: 'id entries pruned DELETED FORGED',
+    notFound: [[PROGRAM, 'started_at program_version']],
+  },
   credit_transfers: {
     I11: 'id project_id from_buyer_id to_buyer_id amount_tonnes DELETED FORGED',
     I15: 'memo created_at',

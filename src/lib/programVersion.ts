@@ -1,0 +1,12 @@
+/**
+ * Which program this is: the version in package.json and, where the build knows it, the commit. Rows that it writes name it.
+ */
+import { readFileSync } from 'node:fs';
+
+// The build puts the commit here (scripts/build.mjs).
+const commit = process.env['BUILD_COMMIT'];
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
+export const PROGRAM_VERSION = commit ? `${version}+${commit}` : version;
