@@ -493,8 +493,9 @@ CREATE TABLE "off_ramp_sessions" (
 	"signature_due_at" timestamp with time zone,
 	"country_code" text NOT NULL,
 	"payout_account_type" "payout_account_type" NOT NULL,
-	"sealed_payout_account" text NOT NULL,
-	"masked_account_number" text NOT NULL,
+	"sealed_payout_account" text,
+	"masked_account_number" text,
+	"payout_account_erased_at" timestamp with time zone,
 	"fiat_currency" text NOT NULL,
 	"fiat_amount" numeric NOT NULL,
 	"fee_fiat" numeric NOT NULL,
@@ -534,6 +535,8 @@ CREATE TABLE "off_ramp_sessions" (
         ELSE true END),
 	CONSTRAINT "off_ramp_holder_has_time" CHECK ((depositor = 'HOLDER') = (signature_due_at IS NOT NULL)),
 	CONSTRAINT "off_ramp_signature_of_a_holder" CHECK (state::text <> 'AWAITING_SIGNATURE' OR depositor = 'HOLDER'),
+	CONSTRAINT "off_ramp_erased_account" CHECK ((sealed_payout_account IS NULL) = (payout_account_erased_at IS NOT NULL)
+        AND (masked_account_number IS NULL) = (payout_account_erased_at IS NOT NULL)),
 	CONSTRAINT "off_ramp_cancelled_by" CHECK ((cancel_requested_at IS NULL) = (cancel_requested_by IS NULL)),
 	CONSTRAINT "off_ramp_closed_says_why" CHECK (state <> 'CLOSED' OR refusal_message IS NOT NULL),
 	CONSTRAINT "off_ramp_ended_at" CHECK (state NOT IN ('SETTLED', 'REFUNDED', 'CLOSED') OR ended_at IS NOT NULL)

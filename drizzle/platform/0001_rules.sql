@@ -390,7 +390,7 @@ SELECT add_row_rules('receipts',
 CREATE TRIGGER receipts_no_delete BEFORE DELETE ON receipts FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 SELECT add_row_rules('off_ramp_sessions',
-  'id receipt_id token_address token_amount_kg requested_by farmer_id depositor depositor_address settlement_address country_code payout_account_type masked_account_number fiat_currency fiat_amount fee_fiat fee_bps exchange_rate quote_expires_at provider_name created_at',
+  'id receipt_id token_address token_amount_kg requested_by farmer_id depositor depositor_address settlement_address country_code payout_account_type fiat_currency fiat_amount fee_fiat fee_bps exchange_rate quote_expires_at provider_name created_at',
   'provider_asked_at provider_session_id deposit_tx_hash deposited_at released_at resolution resolution_tx_hash cancel_requested_at cancel_requested_by',
   'OPENING>DEPOSITING OPENING>AWAITING_SIGNATURE OPENING>CLOSING OPENING>CLOSED OPENING>NEEDS_REVIEW AWAITING_SIGNATURE>DEPOSITING AWAITING_SIGNATURE>AWAITING_PAYOUT AWAITING_SIGNATURE>CLOSING AWAITING_SIGNATURE>NEEDS_REVIEW DEPOSITING>AWAITING_SIGNATURE DEPOSITING>AWAITING_PAYOUT DEPOSITING>CLOSING DEPOSITING>NEEDS_REVIEW AWAITING_PAYOUT>CONFIRMING AWAITING_PAYOUT>REFUNDING AWAITING_PAYOUT>NEEDS_REVIEW CONFIRMING>SETTLED CONFIRMING>NEEDS_REVIEW REFUNDING>REFUNDED REFUNDING>NEEDS_REVIEW CLOSING>CLOSED CLOSING>DEPOSITING CLOSING>AWAITING_PAYOUT CLOSING>REFUNDING CLOSING>NEEDS_REVIEW SETTLED>NEEDS_REVIEW REFUNDED>NEEDS_REVIEW CLOSED>REFUNDING CLOSED>NEEDS_REVIEW NEEDS_REVIEW>AWAITING_SIGNATURE NEEDS_REVIEW>DEPOSITING NEEDS_REVIEW>AWAITING_PAYOUT NEEDS_REVIEW>CONFIRMING NEEDS_REVIEW>REFUNDING NEEDS_REVIEW>CLOSING NEEDS_REVIEW>SETTLED NEEDS_REVIEW>REFUNDED NEEDS_REVIEW>CLOSED');
 --> statement-breakpoint
@@ -410,8 +410,30 @@ BEGIN
 END $$;
 --> statement-breakpoint
 CREATE TRIGGER off_ramp_sessions_sealed BEFORE UPDATE ON off_ramp_sessions FOR EACH ROW
-  WHEN (OLD.sealed_payout_account IS DISTINCT FROM NEW.sealed_payout_account)
+  WHEN (OLD.sealed_payout_account IS DISTINCT FROM NEW.sealed_payout_account AND NEW.payout_account_erased_at IS NULL)
   EXECUTE FUNCTION check_resealed('sealed_payout_account');
+--> statement-breakpoint
+-- A payout account may be erased when its session has ended, which asks the provider for no payout again. Nothing else changes with it.
+CREATE FUNCTION check_payout_account_erased() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  allowed off_ramp_sessions := OLD;
+BEGIN
+  allowed.sealed_payout_account := NULL;
+  allowed.masked_account_number := NULL;
+  allowed.payout_account_erased_at := NEW.payout_account_erased_at;
+  IF OLD.payout_account_erased_at IS NOT NULL OR NEW.payout_account_erased_at IS NULL
+    OR OLD.state NOT IN ('SETTLED', 'REFUNDED', 'CLOSED') OR NEW IS DISTINCT FROM allowed
+  THEN
+    RAISE EXCEPTION 'the payout account of off_ramp_sessions % is fixed, and erased once its session has ended', OLD.id
+      USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER off_ramp_sessions_erased BEFORE UPDATE ON off_ramp_sessions FOR EACH ROW
+  WHEN (OLD.payout_account_erased_at IS DISTINCT FROM NEW.payout_account_erased_at
+    OR OLD.masked_account_number IS DISTINCT FROM NEW.masked_account_number)
+  EXECUTE FUNCTION check_payout_account_erased();
 --> statement-breakpoint
 CREATE TRIGGER indexer_registrations_sealed BEFORE UPDATE ON indexer_registrations FOR EACH ROW
   WHEN (OLD.sealed_secret IS NOT NULL AND OLD.sealed_secret IS DISTINCT FROM NEW.sealed_secret)

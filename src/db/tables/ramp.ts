@@ -66,9 +66,11 @@ export const offRampSessions = pgTable(
 
     countryCode: text('country_code').notNull(),
     payoutAccountType: payoutAccountType('payout_account_type').notNull(),
-    sealedPayoutAccount: text('sealed_payout_account').notNull(),
+    /** Both are null once the account was erased, which an operator may do when the session has ended. */
+    sealedPayoutAccount: text('sealed_payout_account'),
     /** The part of the account number that may be shown. */
-    maskedAccountNumber: text('masked_account_number').notNull(),
+    maskedAccountNumber: text('masked_account_number'),
+    payoutAccountErasedAt: moment('payout_account_erased_at'),
 
     /** This session's frozen quote: exact decimals. */
     fiatCurrency: text('fiat_currency').notNull(),
@@ -141,6 +143,11 @@ export const offRampSessions = pgTable(
     ),
     check('off_ramp_holder_has_time', sql`(depositor = 'HOLDER') = (signature_due_at IS NOT NULL)`),
     check('off_ramp_signature_of_a_holder', sql`state::text <> 'AWAITING_SIGNATURE' OR depositor = 'HOLDER'`),
+    check(
+      'off_ramp_erased_account',
+      sql`(sealed_payout_account IS NULL) = (payout_account_erased_at IS NOT NULL)
+        AND (masked_account_number IS NULL) = (payout_account_erased_at IS NOT NULL)`,
+    ),
     check('off_ramp_cancelled_by', sql`(cancel_requested_at IS NULL) = (cancel_requested_by IS NULL)`),
     check('off_ramp_closed_says_why', sql`state <> 'CLOSED' OR refusal_message IS NOT NULL`),
     check('off_ramp_ended_at', sql`state NOT IN ('SETTLED', 'REFUNDED', 'CLOSED') OR ended_at IS NOT NULL`),

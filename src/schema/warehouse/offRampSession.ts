@@ -35,7 +35,10 @@ const PayoutAccountRef = builder.objectRef<OffRampSession>('PayoutAccount').impl
   fields: (t) => ({
     type: t.expose('payoutAccountType', { type: PayoutAccountTypeEnum, description: 'The type of account.' }),
     maskedAccountNumber: t.exposeString('maskedAccountNumber', {
-      description: 'The last characters of the account number, such as ••••4321.',
+      nullable: true,
+      description:
+        'The last characters of the account number, such as ••••4321. Null when an operator has erased the account, some time ' +
+        'after the cash-out ended.',
     }),
   }),
 });

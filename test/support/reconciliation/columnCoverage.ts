@@ -210,9 +210,15 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     I13: `receipt_id token_address token_amount_kg farmer_id depositor_address fiat_amount fee_fiat fee_bps exchange_rate
       provider_status deposit_tx_hash resolution_tx_hash`,
     I14: 'id requested_by depositor cancel_requested_at DELETED FORGED',
-    I16: 'signature_due_at cancel_requested_by',
+    I16: 'signature_due_at cancel_requested_by payout_account_erased_at',
     partly: [
       { by: ['I13', 'I16', 'I12'], places: 'provider_session_id' },
+      {
+        by: ['I16'],
+        places: 'sealed_payout_account masked_account_number',
+        except: /changed/,
+        because: PAYOUT,
+      },
       { by: ['I16'], places: 'ended_at', except: /changed|filled/, because: TIME },
       { by: ['I16'], places: 'deposited_at released_at', except: /changed/, because: TIME },
       {
@@ -237,7 +243,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
       },
     ],
     notFound: [
-      [PAYOUT, 'country_code payout_account_type sealed_payout_account masked_account_number'],
+      [PAYOUT, 'country_code payout_account_type'],
       [TIME, 'created_at quote_expires_at'],
       [WORK, 'due_at fruitless_steps hints'],
       [WORDS, 'refusal_code'],

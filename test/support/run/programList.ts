@@ -8,6 +8,7 @@ export const PROGRAMS = [
   'devnet/evm/dev.ts',
   'devnet/stellar/dev.ts',
   'src/main.ts',
+  'src/cli/erasePayoutAccounts.ts',
   'src/cli/ledgerChannels.ts',
   'src/cli/ledgerCheck.ts',
   'src/cli/reconcile.ts',

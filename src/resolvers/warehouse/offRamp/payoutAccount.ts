@@ -12,7 +12,7 @@ const MAX_SHOWN_CHARACTERS = 4;
 export interface PayoutAccounts {
   /** For the off-ramp session of this id. */
   seal(account: PayoutAccount, sessionId: string): string;
-  unseal(session: { id: string; sealedPayoutAccount: string }): PayoutAccount;
+  unseal(session: { id: string; sealedPayoutAccount: string | null }): PayoutAccount;
   /** Tells two accounts apart without saying anything of either: account numbers are short enough to be tried out. */
   fingerprint(account: PayoutAccount): string;
 }
@@ -21,8 +21,10 @@ export function createPayoutAccounts(sealer: Sealer, fingerprintKey: Uint8Array)
   return {
     seal: (account, sessionId) =>
       sealer.seal(JSON.stringify(account), sealedPlace('payoutAccount', sessionId)),
-    unseal: ({ id, sealedPayoutAccount }) =>
-      JSON.parse(sealer.unseal(sealedPayoutAccount, sealedPlace('payoutAccount', id))) as PayoutAccount,
+    unseal({ id, sealedPayoutAccount: sealed }) {
+      if (sealed === null) throw new Error(`the payout account of off-ramp session ${id} is erased`);
+      return JSON.parse(sealer.unseal(sealed, sealedPlace('payoutAccount', id))) as PayoutAccount;
+    },
     fingerprint(account) {
       const sorted = Object.entries(account).sort(([a], [b]) => (a < b ? -1 : 1));
       return createHmac('sha256', fingerprintKey)

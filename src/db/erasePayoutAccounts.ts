@@ -1,0 +1,47 @@
+/**
+ * Erases the payout accounts of cash-outs that ended long ago: what is sealed of them, and the part that is shown.
+ */
+import { sql } from 'drizzle-orm';
+import type { Db } from './connection.ts';
+import { isOneOf } from './manyRows.ts';
+import { ENDED_OFF_RAMP_STATES, offRampSessions } from './tables/index.ts';
+
+/** Locked for some milliseconds; a callback for one of the sessions waits as long. */
+const ROWS_PER_PAGE = 200;
+
+/**
+ * A session that an operator reopens meanwhile keeps its account. Goes on where it was killed: what is erased is committed.
+ * @returns how many were erased
+ */
+export async function erasePayoutAccounts(
+  db: Db,
+  { olderThanDays, rowsPerPage = ROWS_PER_PAGE }: { olderThanDays: number; rowsPerPage?: number },
+): Promise<number> {
+  const states = sql.join(
+    ENDED_OFF_RAMP_STATES.map((state) => sql`${state}`),
+    sql`, `,
+  );
+  let erased = 0;
+  let after: string | null = null;
+  for (;;) {
+    const ids: string[] = await db.transaction(async (tx) => {
+      const rows = await tx.execute<{ id: string }>(sql`
+        SELECT id FROM ${offRampSessions}
+        WHERE state IN (${states}) AND payout_account_erased_at IS NULL
+          AND ended_at < now() - make_interval(days => ${olderThanDays})
+          AND (${after}::uuid IS NULL OR id > ${after}::uuid)
+        ORDER BY id LIMIT ${rowsPerPage} FOR UPDATE`);
+      const page = rows.map(({ id }) => id);
+      if (page.length > 0) {
+        await tx
+          .update(offRampSessions)
+          .set({ sealedPayoutAccount: null, maskedAccountNumber: null, payoutAccountErasedAt: sql`now()` })
+          .where(isOneOf(offRampSessions.id, page));
+      }
+      return page;
+    });
+    erased += ids.length;
+    after = ids.at(-1) ?? null;
+    if (after === null) return erased;
+  }
+}
