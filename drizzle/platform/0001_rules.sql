@@ -594,8 +594,11 @@ CREATE TRIGGER audit_prunings_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON
 --> statement-breakpoint
 -- Removes the next entries of a writer, whose lines in the operator's file have this digest. A mutation without an outcome is of
 -- a process that was killed: the export takes it when no mutation can be under way any more.
+--
+-- It runs as the owner of the tables: the application's role can remove entries by it alone, and none that is young. What a defect
+-- or injected SQL has done stays visible for as long.
 CREATE FUNCTION prune_audit_entries(writer uuid, first bigint, up_to bigint, digest bytea) RETURNS void LANGUAGE plpgsql
-SET search_path = public, pg_temp AS $$
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   pruned_before bigint;
   here bigint;
@@ -604,6 +607,12 @@ BEGIN
   -- The digest is that of all lines from the first one on.
   IF first <> pruned_before + 1 THEN
     RAISE EXCEPTION 'entries of audit writer % are removed up to %, by another export', writer, pruned_before
+      USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  -- As few as the export lets an operator keep (cli/auditExport.ts).
+  IF EXISTS (SELECT FROM audit_entries
+      WHERE writer_id = writer AND number <= up_to AND started_at > clock_timestamp() - interval '30 days') THEN
+    RAISE EXCEPTION 'entries of audit writer % up to % are younger than 30 days', writer, up_to
       USING ERRCODE = 'integrity_constraint_violation';
   END IF;
   -- The transparency log keeps their hashes. An entry whose outcome it lacks can't be deleted: transparency_open_entries names it.
@@ -632,6 +641,8 @@ BEGIN
   UPDATE audit_writers SET pruned = up_to WHERE id = writer;
   DELETE FROM audit_entries WHERE writer_id = writer AND number <= up_to;
 END $$;
+--> statement-breakpoint
+REVOKE ALL ON FUNCTION prune_audit_entries FROM PUBLIC;
 --> statement-breakpoint
 -- An API key never gets other rights or a later expiry, and a revoked key stays revoked.
 CREATE FUNCTION check_api_key_change() RETURNS trigger LANGUAGE plpgsql AS $$

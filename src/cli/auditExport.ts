@@ -3,12 +3,15 @@
  */
 import { Command, InvalidArgumentError } from 'commander';
 import { loadConfig } from '../config/config.ts';
+import { readDatabaseTime } from '../db/databaseTime.ts';
 import { exportAuditLog } from '../identity/exportAuditLog.ts';
-import { systemClock } from '../lib/clock.ts';
 import { openConfiguredDatabase } from '../startup/openDatabase.ts';
 import { runCommand } from './runCommand.ts';
 
-/** What happened lately is looked for in the database, and what is under way gets its outcome there. */
+/**
+ * What happened lately is looked for in the database, and what is under way gets its outcome there. The database removes no
+ * younger entries (prune_audit_entries).
+ */
 const MIN_KEPT_DAYS = 30;
 const MS_PER_DAY = 86_400_000;
 
@@ -26,7 +29,8 @@ const command = new Command('audit:export')
   .action(async (path: string, { keepDays, prune = false }: { keepDays: number; prune?: boolean }) => {
     const database = await openConfiguredDatabase(await loadConfig());
     try {
-      const before = new Date(systemClock.now().getTime() - keepDays * MS_PER_DAY);
+      const now = await readDatabaseTime(database.handle.db);
+      const before = new Date(now.getTime() - keepDays * MS_PER_DAY);
       const entries = await exportAuditLog({ db: database.handle.db, before, path, prune });
       process.stdout.write(`${entries} entries before ${before.toISOString()} are in ${path}`);
       process.stdout.write(prune ? ', and no longer in the database.\n' : '.\n');

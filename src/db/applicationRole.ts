@@ -7,9 +7,11 @@ import type { DatabaseHandle } from './connection.ts';
 
 type Privilege = 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE';
 
+/** Rows that functions of the owner write. */
+const READ: ReadonlySet<string> = new Set(['public.audit_prunings']);
+
 /** Rows that are written once: they are neither changed nor locked. */
 const APPENDED: ReadonlySet<string> = new Set([
-  'public.audit_prunings',
   'public.credit_transfers',
   'public.idempotency_keys',
   'public.issuance_caps',
@@ -24,9 +26,8 @@ const APPENDED: ReadonlySet<string> = new Set([
   'embedded_network.transactions',
 ]);
 
-/** Rows that end: expired, handled, withdrawn, or exported by an operator. */
+/** Rows that end: expired, handled, or withdrawn. */
 const DELETED: ReadonlySet<string> = new Set([
-  'public.audit_entries',
   'public.early_deliveries',
   'public.indexer_events',
   'public.rate_limits',
@@ -90,6 +91,7 @@ function privilegesOn({ schema, name, isView }: Relation): Privilege[] {
   // The history of migrations says whether one is missing.
   if (isView || schema === HISTORY_SCHEMA) return ['SELECT'];
   const table = `${schema}.${name}`;
+  if (READ.has(table)) return ['SELECT'];
   if (APPENDED.has(table)) return ['SELECT', 'INSERT'];
   return DELETED.has(table)
     ? ['SELECT', 'INSERT', 'UPDATE', 'DELETE']
@@ -97,7 +99,7 @@ function privilegesOn({ schema, name, isView }: Relation): Privilege[] {
       ['SELECT', 'INSERT', 'UPDATE'];
 }
 
-/** Every role has them, unless the defaults of the database were changed. */
+/** Every role has most of them, unless the defaults of the database were changed. */
 async function findFunctionGrants(sql: postgres.Sql, role: string): Promise<string[]> {
   const rows = await sql<{ statement: string }[]>`
     SELECT format('GRANT EXECUTE ON FUNCTION %s TO %I', p.oid::regprocedure, ${role}::text) AS statement

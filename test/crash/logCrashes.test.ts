@@ -97,7 +97,7 @@ async function addToEachLog({ dependencies }: Platform, project: TokenizedProjec
   await db.transaction((tx) =>
     appendRecords(tx, [{ token: { projectId, tokenAddress }, records, verified: new Map() }], new Date()),
   );
-  await writeAuditEntries(db, 1);
+  await writeAuditEntries(db, [1]);
 }
 
 /** @returns false when it was killed */

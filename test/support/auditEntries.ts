@@ -4,14 +4,18 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Db } from '../../src/db/connection.ts';
 import { createAuditLog } from '../../src/identity/auditLog.ts';
-import { createIdSource, systemClock } from '../../src/lib/clock.ts';
+import { createIdSource, systemClock, type Clock } from '../../src/lib/clock.ts';
 import { silentLog } from '../../devnet/platform.ts';
 
 /** Processes that write so many entries each. */
-export async function writeAuditEntries(db: Db, ...processes: number[]): Promise<void> {
+export async function writeAuditEntries(
+  db: Db,
+  processes: readonly number[],
+  clock: Clock = systemClock,
+): Promise<void> {
   const ids = createIdSource(systemClock, randomBytes);
   for (const entries of processes) {
-    const trail = createAuditLog({ db, clock: systemClock, ids, log: silentLog });
+    const trail = createAuditLog({ db, clock, ids, log: silentLog });
     for (let i = 0; i < entries; i++) {
       const entry = trail.open({
         requestId: randomUUID(),

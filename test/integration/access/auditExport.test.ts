@@ -11,10 +11,15 @@ import { exportAuditLog } from '../../../src/identity/exportAuditLog.ts';
 import { createTransparencyLogs } from '../../../src/transparency/logs.ts';
 import { TRANSPARENCY_CONTRADICTIONS } from '../../../src/reconciliation/contradictions/transparency.ts';
 import { HISTORY_CONTRADICTIONS } from '../../../src/reconciliation/contradictions/history.ts';
-import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import {
+  changePastRules,
+  createTestDatabase,
+  openAsApplication,
+  type TestDatabase,
+} from '../../support/database/database.ts';
 
 const DAY_MS = 86_400_000;
-const before = new Date('2026-06-01T00:00:00Z');
+const before = new Date(Date.now() - 60 * DAY_MS);
 const [old, young] = [-10, 10].map((days) => new Date(before.getTime() + days * DAY_MS));
 let database: TestDatabase;
 let folder: string;
@@ -211,4 +216,37 @@ it('removes nothing where entries are missing, and says which', async () => {
   const pruned = ask`SELECT prune_audit_entries(${writerId}, 1, 6, sha256('lines'))`;
   await expect(pruned).rejects.toThrow(/from 1 to 6, only 3 are there/);
   expect(await numbers(writerId)).toEqual([1, 3, 6]);
+});
+
+it('is all that the application’s role can remove, and nothing of the last 30 days', async () => {
+  const { sql: ask } = database.handle;
+  const application = openAsApplication(database, 1);
+  const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS);
+  const [writerId, other] = [randomUUID(), randomUUID()];
+  for (const days of [31, 29]) await write(writerId, daysAgo(days), 'OK');
+  await write(other, daysAgo(31), 'OK');
+  await logs().catchUp();
+  const pruneTo = async (number: number) => {
+    const [lines] =
+      await ask`SELECT sha256(convert_to(string_agg(to_jsonb(e)::text || E'\n', '' ORDER BY number), 'UTF8')) AS digest
+      FROM audit_entries e WHERE writer_id = ${writerId} AND number <= ${number}`;
+    return application.sql`SELECT prune_audit_entries(${writerId}, 1, ${number}, ${lines?.['digest'] as Uint8Array})`;
+  };
+  try {
+    await expect(pruneTo(2)).rejects.toThrow(/younger than 30 days/);
+    expect(await numbers(writerId)).toEqual([1, 2]);
+    await pruneTo(1);
+    expect(await numbers(writerId)).toEqual([2]);
+    for (const forged of [
+      `INSERT INTO audit_prunings VALUES ('${other}', 1, 1, sha256(''), now())`,
+      `DELETE FROM audit_entries WHERE writer_id = '${other}'`,
+      `TRUNCATE audit_entries`,
+    ]) {
+      await expect(application.sql.unsafe(forged), forged).rejects.toMatchObject({ code: '42501' });
+    }
+    const unpruned = application.sql`UPDATE audit_writers SET pruned = 1 WHERE id = ${other}`;
+    await expect(unpruned).rejects.toThrow(/only grow/);
+  } finally {
+    await application.close();
+  }
 });

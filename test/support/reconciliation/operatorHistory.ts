@@ -18,6 +18,7 @@ import { STORAGE_SECONDS } from '../../../src/resolvers/warehouse/createDeposit.
 import { setIssuanceCap } from '../../../src/resolvers/warehouse/issuanceCaps.ts';
 import { runApproved } from '../../../src/schema/approvals/runApproved.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
+import { writeAuditEntries } from '../auditEntries.ts';
 import type { FaultPlan } from '../faults/faultyNetwork.ts';
 import { decideSession, depositedCashOut, providerSays, reaches } from '../warehouse.ts';
 
@@ -85,14 +86,16 @@ export async function expireReceipts(platform: Platform, network: EmbeddedNetwor
   await depositedCashOut(platform);
 }
 
-/** All that are there. */
+/** All of a process that wrote long ago: younger ones are not removed. */
 export async function pruneAuditLog({ dependencies }: Platform): Promise<void> {
   const { db, logs } = dependencies;
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
+  await writeAuditEntries(db, [2], { now: () => daysAgo(40) });
   await logs.catchUp();
   const folder = await mkdtemp(join(tmpdir(), 'audit-'));
   await exportAuditLog({
     db,
-    before: new Date(Date.now() + 60_000),
+    before: daysAgo(35),
     path: join(folder, 'audit.jsonl'),
     prune: true,
   });

@@ -95,9 +95,8 @@ export async function createRichHistory(): Promise<TestDatabase> {
   await deploySettlement(platform);
   await limitIssuance(platform);
   await decideApprovals(platform);
-  await writeAuditEntries(database.handle.db, 2);
   await pruneAuditLog(platform);
-  await writeAuditEntries(database.handle.db, 5, 2);
+  await writeAuditEntries(database.handle.db, [5, 2]);
   await createKey(platform);
 
   faults = (method, _n, call) => (method === 'draft' && call?.kind === 'retire' ? 'refused' : null);
