@@ -682,6 +682,12 @@ CREATE TRIGGER token_revocations_stay BEFORE UPDATE OR DELETE ON token_revocatio
 -- Counters of one minute: a crash of the database may reset them.
 ALTER TABLE rate_limits SET UNLOGGED;
 --> statement-breakpoint
+-- Queues at their end, archives before: each step leaves dead versions in the indexes that find what is due. A share of all rows,
+-- as by default, would let those grow with the archive.
+ALTER TABLE submissions SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
+--> statement-breakpoint
+ALTER TABLE off_ramp_sessions SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
+--> statement-breakpoint
 -- An attempt that replaces another has its call and slot, while that one can still land: at most one of both
 -- lands, because the network accepts each slot once.
 CREATE FUNCTION check_replacement() RETURNS trigger LANGUAGE plpgsql AS $$

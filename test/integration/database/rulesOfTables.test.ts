@@ -55,6 +55,17 @@ it('the rows of a table are told apart, as a publication of all tables needs to 
   expect(unidentified.map(({ name }) => name)).toEqual([]);
 });
 
+it('tables that are queues, and keep all rows, are vacuumed as often however long they are', async () => {
+  const queues = await database.handle.sql<{ name: string; options: string[] }[]>`
+    SELECT relname AS name, array_to_json(reloptions) AS options FROM pg_class
+    WHERE relnamespace = 'public'::regnamespace AND relname IN ('submissions', 'off_ramp_sessions') ORDER BY 1`;
+  const options = ['autovacuum_vacuum_scale_factor=0', 'autovacuum_vacuum_threshold=10000'];
+  expect(queues.map(({ name, options: set }) => [name, set?.toSorted()])).toEqual([
+    ['off_ramp_sessions', options],
+    ['submissions', options],
+  ]);
+});
+
 it('a function looks at the tables of its own schema, whatever temporary ones hide them', async () => {
   // A body that isn't text was bound to its tables when it was made.
   const forgotten = await database.handle.sql<{ name: string }[]>`
