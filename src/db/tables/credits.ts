@@ -29,6 +29,7 @@ export const creditTransfers = pgTable(
     fromBuyerId: text('from_buyer_id').notNull(),
     toBuyerId: text('to_buyer_id').notNull(),
     amountTonnes: bigint('amount_tonnes', { mode: 'bigint' }).notNull(),
+    /** Part of a signed leaf of the transparency log, so it can't be erased: it may hold nothing personal. */
     memo: text('memo'),
     createdAt: moment('created_at').notNull(),
   },

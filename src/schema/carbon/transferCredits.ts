@@ -35,7 +35,9 @@ const TransferCreditsInput = builder.inputType('TransferCreditsInput', {
     amountCO2e: t.field({ type: 'Tonnes', required: true, description: 'Whole tonnes CO2e.' }),
     memo: t.string({
       validate: { schema: memo },
-      description: 'What it is for, shown to both buyers and to operators: 1 to 512 bytes of UTF-8.',
+      description:
+        'What it is for, shown to both buyers and to operators: 1 to 512 bytes of UTF-8. It is stored for good and can never be ' +
+        'erased: put no personal data there.',
     }),
     dryRun: t.boolean(DRY_RUN),
     idempotencyKey: t.string(IDEMPOTENCY_KEY),
