@@ -8,6 +8,7 @@
  * A receiver that hangs occupies its own few connections, not the others'. When too many deliveries are under way,
  * claiming waits, and the events stay in the table for this instance or another one.
  */
+import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { LimitFunction } from 'p-limit';
@@ -51,6 +52,8 @@ export async function startDispatcher(options: DispatcherOptions): Promise<{ sto
   const limits = new Map<string, LimitFunction>();
   const underWay = new Set<Promise<void>>();
   const aborter = new AbortController();
+  // Each delivery under way listens to it: Node would warn of a leak from the eleventh on.
+  setMaxListeners(MAX_UNDER_WAY, aborter.signal);
   let isStopped = false;
   let wasWoken = false;
   let claiming: Promise<void> | null = null;
