@@ -187,7 +187,9 @@ async function append(
 
 /** The database may have lost its newest commits: another root would be signed for a size that readers have one of. */
 function requireNoneLost(head: Head, signer: Signer): void {
-  const contradiction = signer.shown.contradictionOf(originOf(head.log, head, signer), head);
+  // As it was signed: where the row says something else, it is damaged, which is found before anything is appended.
+  const signed = parseCheckpoint(head.checkpoint) ?? head;
+  const contradiction = signer.shown.contradictionOf(originOf(head.log, head, signer), signed);
   if (contradiction === null) return;
   throw new LogDamaged(
     `The transparency log of ${head.log} ${contradiction}: the database has lost commits. Nothing is appended until ` +
