@@ -1,12 +1,13 @@
 /**
  * `npm run audit:export -- audit.jsonl --keep-days 400 --prune`: old entries of the audit log, as lines of JSON.
  */
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { loadConfig } from '../config/config.ts';
 import { readDatabaseTime } from '../db/databaseTime.ts';
 import { exportAuditLog } from '../identity/exportAuditLog.ts';
 import { openConfiguredDatabase } from '../startup/openDatabase.ts';
 import { runCommand } from './runCommand.ts';
+import { wholeDays } from './wholeDays.ts';
 
 /**
  * What happened lately is looked for in the database, and what is under way gets its outcome there. The database removes no
@@ -15,16 +16,10 @@ import { runCommand } from './runCommand.ts';
 const MIN_KEPT_DAYS = 30;
 const MS_PER_DAY = 86_400_000;
 
-const days = (text: string): number => {
-  const number = Number(text);
-  if (Number.isInteger(number) && number >= MIN_KEPT_DAYS) return number;
-  throw new InvalidArgumentError(`must be a whole number from ${MIN_KEPT_DAYS} on`);
-};
-
 const command = new Command('audit:export')
   .description('Writes old entries of the audit log to a new file, as lines of JSON.')
   .argument('<file>', 'the file; it must not exist')
-  .requiredOption('--keep-days <n>', 'entries that are younger are left alone', days)
+  .requiredOption('--keep-days <n>', 'entries that are younger are left alone', wholeDays(MIN_KEPT_DAYS))
   .option('--prune', 'remove the entries once they are on the disk; their numbers and digests stay')
   .action(async (path: string, { keepDays, prune = false }: { keepDays: number; prune?: boolean }) => {
     const database = await openConfiguredDatabase(await loadConfig());

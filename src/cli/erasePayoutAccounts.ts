@@ -1,26 +1,19 @@
 /**
  * `npm run erase:payout-accounts -- --older-than-days 400`: erases payout accounts of cash-outs that ended before.
  */
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { loadConfig } from '../config/config.ts';
 import { erasePayoutAccounts } from '../db/erasePayoutAccounts.ts';
 import { openConfiguredDatabase } from '../startup/openDatabase.ts';
 import { runCommand } from './runCommand.ts';
-
-const MAX_DAYS = 36_500;
-
-const days = (text: string): number => {
-  const number = Number(text);
-  if (Number.isInteger(number) && number >= 1 && number <= MAX_DAYS) return number;
-  throw new InvalidArgumentError(`must be a whole number from 1 to ${MAX_DAYS}`);
-};
+import { wholeDays } from './wholeDays.ts';
 
 const command = new Command('erase:payout-accounts')
   .description(
     'Erases for good the payout accounts of cash-outs that have ended, also the part that is shown. May run beside the server, be ' +
       'killed and be started again.',
   )
-  .requiredOption('--older-than-days <n>', 'cash-outs that ended later keep theirs', days)
+  .requiredOption('--older-than-days <n>', 'cash-outs that ended later keep theirs', wholeDays(1))
   .action(async ({ olderThanDays }: { olderThanDays: number }) => {
     const database = await openConfiguredDatabase(await loadConfig());
     try {
