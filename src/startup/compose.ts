@@ -74,6 +74,8 @@ export interface ComposeOptions {
   maxTokenSeconds?: number | undefined;
   /** How often the registration at the indexer is checked; every minute unless given. */
   registrationLookMs?: number;
+  /** How often an idle platform compares the chain with what was final; continuityWatch.ts says it unless given. */
+  continuityLookMs?: number;
   log: Logger;
   clock?: Clock;
   random?: (size: number) => Uint8Array;
@@ -98,7 +100,7 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
   await claimInstallation(options.handle.db, options.network, options.clock ?? systemClock);
   const dependencies = await composeDependencies(options);
   const submissionWorker = createSubmissionWorker(dependencies.submission);
-  const continuityWatch = createContinuityWatch(dependencies.submission);
+  const continuityWatch = createContinuityWatch(dependencies.submission, options.continuityLookMs);
   const sessionPoller = createSessionPoller(dependencies);
   const strandedWatch = createStrandedWatch(dependencies);
   const overdueWatch = createOverdueWatch(dependencies);

@@ -15,7 +15,7 @@ interface ContinuityWatch {
 /** Two questions to the node, whose answers all that ask at the time share. */
 const LOOK_MS = 10_000;
 
-export function createContinuityWatch(deps: SubmissionDependencies): ContinuityWatch {
+export function createContinuityWatch(deps: SubmissionDependencies, lookMs = LOOK_MS): ContinuityWatch {
   let timer: NodeJS.Timeout | undefined;
   let underWay: Promise<void> | null = null;
 
@@ -37,7 +37,7 @@ export function createContinuityWatch(deps: SubmissionDependencies): ContinuityW
       if (deps.network.signingOrder === null) return;
       timer = setInterval(() => {
         underWay ??= look().finally(() => (underWay = null));
-      }, LOOK_MS);
+      }, lookMs);
     },
     async stop() {
       clearInterval(timer);

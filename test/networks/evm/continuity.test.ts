@@ -271,7 +271,7 @@ describe('a node that was restored from an older state', () => {
 
 describe('signing on a rewritten chain', () => {
   it('halts, and goes on once books and network are seen to agree', async () => {
-    const world = await startEvmWorld();
+    const world = await startEvmWorld({ ledger: { rewriteBelievedAfterMs: 1_000 } });
     const database = await createTestDatabase();
     const errors: string[] = [];
     const log = Object.assign(Object.create(silentLog) as typeof silentLog, {
@@ -311,7 +311,7 @@ describe('signing on a rewritten chain', () => {
   });
 
   it('believes no refusal of such a chain before its history is accepted', async () => {
-    const world = await startEvmWorld();
+    const world = await startEvmWorld({ ledger: { rewriteBelievedAfterMs: 1_000 } });
     const database = await createTestDatabase();
     const platform = await platformOn(database.handle, await connectLedger(world.ledger, database.handle));
     const { db } = database.handle;

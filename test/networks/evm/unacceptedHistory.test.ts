@@ -98,20 +98,24 @@ it('shows its records as such, and neither their transactions nor what died ther
 });
 
 it('gets its records stored once it is accepted, which does not wait for them', async () => {
-  const world = await startEvmWorld();
+  const world = await startEvmWorld({ ledger: { rewriteBelievedAfterMs: 1_000 } });
   const database = await createTestDatabase();
   const { db } = database.handle;
   const network = await connectLedger(world.ledger, database.handle);
   let tokenAddress = '';
   const storedAtEnd: number[] = [];
-  const platform = await platformOn(database.handle, {
-    ...network,
-    // Asked for when the halt of signing may end, before its history is accepted.
-    async presentHistory() {
-      storedAtEnd.push(await countStored(db, tokenAddress));
-      return network.presentHistory();
+  const platform = await platformOn(
+    database.handle,
+    {
+      ...network,
+      // Asked for when the halt of signing may end, before its history is accepted.
+      async presentHistory() {
+        storedAtEnd.push(await countStored(db, tokenAddress));
+        return network.presentHistory();
+      },
     },
-  });
+    { continuityLookMs: 1_000 },
+  );
   try {
     const { dependencies } = platform;
     await platform.start();

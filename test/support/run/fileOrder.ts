@@ -10,12 +10,12 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 type Seconds = Readonly<Record<string, number>>;
 
 const WAITING: Seconds = {
-  'test/networks/evm/rolledBackChain.test.ts': 105,
-  'test/networks/evm/continuity.test.ts': 55,
+  'test/networks/evm/rolledBackChain.test.ts': 45,
+  'test/networks/evm/continuity.test.ts': 40,
   'test/networks/evm/haltedSigning.test.ts': 50,
   'test/integration/operations/settlementPause.test.ts': 40,
   'test/crash/silentConnections.test.ts': 40,
-  'test/integration/database/embeddedPostgres.test.ts': 25,
+  'test/integration/database/embeddedPostgres.test.ts': 20,
   'test/crash/takeOver.test.ts': 25,
   'test/integration/reconciliation/unanswered.test.ts': 20,
   'test/crash/failover.test.ts': 15,
@@ -69,7 +69,7 @@ const COMPUTING: Seconds = {
 /** What nothing is known of. */
 const USUAL_SECONDS = 2;
 /** One after the other, they would take longer than all that compute; more at once leave the processors idle. */
-const WAITING_AT_A_TIME = 2;
+const WAITING_AT_A_TIME = 1;
 
 /** Those with the longest files first. */
 const FOLDERS = ['crash', 'networks', 'integration', 'unit'];

@@ -86,6 +86,8 @@ export interface EvmLedger extends NodeLedger {
   maxDeploymentFee: bigint;
   errorAbiFile: string | undefined;
   maxOpenPerAccount: number;
+  /** No setting: for a chain of tests, where no node lags behind another. */
+  rewriteBelievedAfterMs?: number;
 }
 
 export function configureEvm(network: string, values: EvmValues): EvmLedger {
