@@ -50,7 +50,7 @@ export default defineConfig({
     // A worker keeps its modules from file to file: loading and compiling them anew is a fifth of a run's work.
     isolate: false,
     // Most tests wait for servers, nodes and processes of their own, so they need more workers than cores.
-    maxWorkers: availableParallelism() + 3,
+    maxWorkers: availableParallelism() + 4,
     // Real servers and processes start inside tests: slow machines need room, hangs still end.
     testTimeout: 60_000,
     hookTimeout: 60_000,
