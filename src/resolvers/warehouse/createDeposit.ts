@@ -161,7 +161,18 @@ async function checkedFacts(
       { field: 'input.farmerAddress' },
     );
   }
-  const depositDate = await networkTime(deps);
+  const [depositDate, settlementAddress] = await Promise.all([
+    networkTime(deps),
+    farmerAddress === custodyAddress ? null : readSettlementAddress(deps),
+  ]);
+  if (farmerAddress === settlementAddress) {
+    throw new DomainError(
+      'BAD_USER_INPUT',
+      `${farmerAddress} is the settlement contract, which releases nothing but deposits of cash-outs: kilograms minted to it would ` +
+        `stay there. Take the farmer's own address, or custody's, ${custodyAddress}.`,
+      { field: 'input.farmerAddress' },
+    );
+  }
   return factsOf(
     { ...input, farmerAddress, countryCode: input.countryCode ?? defaultCountryCode },
     depositDate,
@@ -191,6 +202,16 @@ async function networkTime(deps: Needs<'db' | 'network'>): Promise<bigint> {
     return (await deps.network.status()).closedAt;
   } catch (error) {
     if (error instanceof NetworkUnavailable) return unixSeconds(await readDatabaseTime(deps.db));
+    throw error;
+  }
+}
+
+/** Null also while the network is unavailable: deposits are taken meanwhile. */
+async function readSettlementAddress({ network }: Needs<'network'>): Promise<string | null> {
+  try {
+    return (await network.settlementContract())?.address ?? null;
+  } catch (error) {
+    if (error instanceof NetworkUnavailable) return null;
     throw error;
   }
 }

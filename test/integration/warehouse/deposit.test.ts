@@ -115,6 +115,16 @@ describe('createDeposit', () => {
     });
   });
 
+  it('refuses the settlement contract as the farmer: what is minted to it would stay there', async () => {
+    const settlement = await network.settlementContract();
+    const wrong = depositInput(platform, { farmerAddress: settlement?.address ?? '' });
+    await expect(deposit(wrong)).rejects.toMatchObject({
+      code: 'BAD_USER_INPUT',
+      message: expect.stringContaining('settlement contract') as string,
+      details: { field: 'input.farmerAddress' },
+    });
+  });
+
   it('mints once when the answers of deploy and mint are lost', async () => {
     let lost = 0;
     faults = (method) => (method === 'broadcast' && lost++ < 2 ? 'answer-lost' : null);
