@@ -29,7 +29,7 @@ import {
   type AskedOperation,
 } from './approvalRequests.ts';
 
-type RequestNeeds = Needs<'db' | 'clock' | 'ids' | 'ramp' | 'manualRamp' | 'approvalPolicy'>;
+type RequestNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'ramp' | 'manualRamp' | 'approvalPolicy'>;
 
 /**
  * A repeated request gets the same request for approval, as it stands: with the same idempotency key, or from the same
@@ -44,7 +44,7 @@ export async function requestApproval(
   asked: AskedOperation,
   check: () => Promise<boolean> = async () => true,
 ): Promise<ApprovalRequest | null> {
-  const keyed = keyOf(caller, asked);
+  const keyed = keyOf(deps, caller, asked);
   const begin = async () => {
     if (!needsApproval(deps.approvalPolicy, asked) || !(await check())) return null;
     const { id } = await deps.db.transaction((tx) => insertOnce(tx, deps, caller, asked, keyed));
@@ -67,9 +67,9 @@ export function requestProjectApproval(
   return requestApproval(deps, caller, { operation: 'createProject', input }, isNew);
 }
 
-function keyOf(caller: Caller, asked: AskedOperation): IdempotentRequest | null {
+function keyOf(deps: Needs<'network'>, caller: Caller, asked: AskedOperation): IdempotentRequest | null {
   if (asked.operation === 'createProject') return projectRequest(caller.subject, asked.input);
-  return asked.operation === 'createDeposit' ? depositRequest(caller.subject, asked.input) : null;
+  return asked.operation === 'createDeposit' ? depositRequest(deps, caller.subject, asked.input) : null;
 }
 
 async function insertOnce(

@@ -142,7 +142,8 @@ async function hold(
   checkPurpose(input.purpose ?? NO_PURPOSE);
   const tokenAddress = requireTokenAddress(deps, input.tokenAddress, TOKEN);
   const { idempotencyKey, purpose = NO_PURPOSE, ...rest } = input;
-  const request = { callerSubject, operation: 'retire', key: idempotencyKey, input: { ...rest, ...purpose } };
+  const asked = { ...rest, ...purpose, tokenAddress };
+  const request = { callerSubject, operation: 'retire', key: idempotencyKey, input: asked };
   const { buyerId, amountCO2e: amount } = input;
   const { ids } = deps;
   const id = ids.next();

@@ -52,7 +52,8 @@ export async function transferCredits(
   requireTwoBuyers(input);
   const tokenAddress = requireTokenAddress(deps, input.tokenAddress, TOKEN);
   const { idempotencyKey, ...rest } = input;
-  const request = { callerSubject, operation: 'transferCredits', key: idempotencyKey, input: rest };
+  const asked = { ...rest, tokenAddress };
+  const request = { callerSubject, operation: 'transferCredits', key: idempotencyKey, input: asked };
   const { fromBuyerId, toBuyerId, amountCO2e: amount, memo } = input;
   const id = deps.ids.next();
   const sides = { fromBuyerId, toBuyerId };

@@ -15,6 +15,7 @@ export interface IdempotentRequest {
   callerSubject: string;
   operation: string;
   key: string;
+  /** Addresses in the network's one spelling: a client may spell them otherwise when it sends the same again. */
   input: Readonly<Record<string, string | number | bigint | null | undefined>>;
 }
 

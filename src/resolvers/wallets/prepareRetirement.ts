@@ -7,11 +7,13 @@
 import { BASE_UNITS_PER_WHOLE, toBaseUnits } from '../../ledger/units.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { findHolderAct, type HolderAct } from './findHolderAct.ts';
-import { requireProjectByToken } from '../carbon/findProject.ts';
+import { requireProjectByToken, requireTokenAddress } from '../carbon/findProject.ts';
 import { insufficientBalance } from '../carbon/insufficientBalance.ts';
 import { findFirstUseOrBegin, reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
 import { limitUnsigned } from './limitUnsigned.ts';
 import { prepareAct, requireHolder, storeAct } from './prepareAct.ts';
+
+const TOKEN = 'input.tokenAddress';
 
 export interface PrepareRetirementInput {
   tokenAddress: string;
@@ -36,7 +38,10 @@ export async function prepareRetirement(
   input: PrepareRetirementInput,
 ): Promise<HolderAct> {
   const { idempotencyKey: key, ...rest } = input;
-  const request = { callerSubject, operation: 'prepareRetirement', key, input: rest };
+  const tokenAddress = requireTokenAddress(deps, input.tokenAddress, TOKEN);
+  const holder = deps.network.normalizeAddress(input.holder) ?? input.holder;
+  const asked = { ...rest, tokenAddress, holder };
+  const request = { callerSubject, operation: 'prepareRetirement', key, input: asked };
   // The first use may itself have spent the balance.
   const id = await findFirstUseOrBegin(deps.db, request, () => prepare(deps, request, input));
   const act = await findHolderAct(deps, id);
@@ -49,11 +54,7 @@ async function prepare(
   request: IdempotentRequest,
   input: PrepareRetirementInput,
 ): Promise<string> {
-  const { id: projectId, tokenAddress } = await requireProjectByToken(
-    deps,
-    input.tokenAddress,
-    'input.tokenAddress',
-  );
+  const { id: projectId, tokenAddress } = await requireProjectByToken(deps, input.tokenAddress, TOKEN);
   const holder = requireHolder(deps, input.holder);
   await limitUnsigned(deps, request.callerSubject);
   await requireBalance(deps, tokenAddress, holder, input.amountCO2e);

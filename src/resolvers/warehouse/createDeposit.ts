@@ -113,7 +113,9 @@ async function record(
   const now = deps.clock.now();
   const facts = await checkedFacts(deps, input, defaultCountryCode);
   return deps.db.transaction(async (tx) => {
-    const first = grant ? null : await reserveKey(tx, depositRequest(warehouseOperatorId, input), id, now);
+    const first = grant
+      ? null
+      : await reserveKey(tx, depositRequest(deps, warehouseOperatorId, input), id, now);
     if (first !== null) return first;
     await grant?.confirm(tx);
     const receipt = await insertReceipt(tx, deps, {
@@ -127,13 +129,18 @@ async function record(
   });
 }
 
-export function depositRequest(warehouseOperatorId: string, input: CreateDepositInput): IdempotentRequest {
+export function depositRequest(
+  { network }: Needs<'network'>,
+  warehouseOperatorId: string,
+  input: CreateDepositInput,
+): IdempotentRequest {
   const { idempotencyKey, ...rest } = input;
+  const farmerAddress = network.normalizeAddress(input.farmerAddress) ?? input.farmerAddress;
   return {
     callerSubject: warehouseOperatorId,
     operation: 'createDeposit',
     key: idempotencyKey,
-    input: rest,
+    input: { ...rest, farmerAddress },
   };
 }
 

@@ -67,7 +67,7 @@ export async function beginCashOut(
   order: OffRampSessionOrder,
 ): Promise<OffRampSession> {
   const receipt = await requireOwnReceipt(deps, caller, order.input.receiptTokenAddress);
-  const request = idempotentRequest(deps, caller, order);
+  const request = idempotentRequest(deps, caller, receipt, order);
   // What the first use has deposited is not there for a second one.
   const sessionId = await findFirstUseOrBegin(deps.db, request, () =>
     begin(deps, caller, receipt, request, order),
@@ -225,6 +225,7 @@ function termsOf(deps: Needs<'ramp'>, input: CashOutInput, quote: Quote) {
 function idempotentRequest(
   deps: Needs<'payoutAccounts'>,
   caller: ReceiptCaller,
+  { tokenAddress: receiptTokenAddress }: TokenizedReceipt,
   { operation, input, holder }: OffRampSessionOrder,
 ): IdempotentRequest {
   const { idempotencyKey, payoutAccount, ...rest } = input;
@@ -234,6 +235,7 @@ function idempotentRequest(
     key: idempotencyKey,
     input: {
       ...rest,
+      receiptTokenAddress,
       payoutAccount: deps.payoutAccounts.fingerprint(payoutAccount),
       ...(holder === null ? {} : { holder }),
     },
