@@ -51,7 +51,7 @@ builder.node(RetirementRecordRef, {
     txHash: t.exposeString('txHash', {
       nullable: true,
       description:
-        'The hash of the burn. The record does not contain it: null until the platform or the indexer supplies it.',
+        "The hash of the burn. The record does not contain it: null until it is found among the platform's own transactions, or in the network's logs.",
     }),
     leafIndex: t.field({
       type: 'LeafNumber',

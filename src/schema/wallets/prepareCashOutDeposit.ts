@@ -71,9 +71,10 @@ builder.mutationField('prepareCashOutDeposit', (t) =>
         "own: freezes a quote, opens a session at the ramp provider, and returns the deposit for the holder's " +
         'wallet to sign. Send it again with the same key for what is to be signed next, or for a new transaction ' +
         'in place of an expired one. Without a deposit by `signatureDueAt` the session is closed, and what is ' +
-        'deposited after that is refunded. Errors: NOT_FOUND, BAD_USER_INPUT, RECEIPT_EXPIRED, CONFLICT (no ' +
-        'settlement contract, the receipt is not active, too many unsigned, or too late), INSUFFICIENT_BALANCE ' +
-        '(the holder has too little), RAMP_REJECTED, RAMP_UNAVAILABLE, LEDGER_REJECTED, IDEMPOTENCY_CONFLICT.',
+        'deposited after that is refunded. Errors: NOT_FOUND, BAD_USER_INPUT, RECEIPT_EXPIRED, RECEIPT_PLEDGED, ' +
+        'CONFLICT (no settlement contract, the receipt is not active, too many unsigned, or too late), INSUFFICIENT_BALANCE ' +
+        '(the holder has too little), RAMP_REJECTED, RAMP_UNAVAILABLE, LEDGER_REJECTED, LEDGER_UNAVAILABLE, ' +
+        'IDEMPOTENCY_CONFLICT.',
     ),
     type: PrepareCashOutDepositPayload,
     nullable: true,

@@ -73,7 +73,7 @@ builder.mutationField('cashOut', (t) =>
         'the payout follows later. Errors: NOT_FOUND, RECEIPT_EXPIRED, RECEIPT_PLEDGED, CONFLICT (no settlement contract, or the ' +
         'receipt is not active), INSUFFICIENT_BALANCE (custody holds too little, or too few kilograms are not paid out yet), ' +
         'RAMP_REJECTED, RAMP_UNAVAILABLE, ' +
-        'LEDGER_REJECTED, IDEMPOTENCY_CONFLICT.',
+        'LEDGER_REJECTED, LEDGER_UNAVAILABLE, IDEMPOTENCY_CONFLICT.',
     ),
     type: CashOutPayload,
     nullable: true,
