@@ -431,6 +431,19 @@ describe('a session that waits for a signature', () => {
     });
   });
 
+  it('is not refused for those that another farmer has asked for at the same address', async () => {
+    const collector = createEmbeddedHolder();
+    const at = { farmerAddress: collector.address };
+    const own = await activeReceipt(platform, at);
+    const foreign = await activeReceipt(platform, { ...at, farmerId: 'farmer-2' });
+    const ask = (by: typeof farmer, of: TokenizedReceipt) =>
+      prepareCashOutDeposit(platform.dependencies, by, depositInputOf(of, collector, { tokenAmount: 1n }));
+    const other = { subject: 'farmer-2', isOperator: false };
+    for (let i = 0; i < 20; i++) await ask(other, foreign);
+    await expect(ask(other, foreign)).rejects.toMatchObject({ code: 'CONFLICT' });
+    await expect(ask(farmer, own)).resolves.toMatchObject({ act: { state: 'PREPARED' } });
+  });
+
   it('is one of twenty also of those that are asked for at once, of other receipts', async () => {
     const collector = createEmbeddedHolder();
     const receipts: TokenizedReceipt[] = [];

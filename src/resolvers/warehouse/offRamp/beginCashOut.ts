@@ -53,7 +53,7 @@ interface OffRampSessionOrder {
   waitWhile: ReadonlySet<OffRampState>;
 }
 
-/** A holder who has more to sign than this should sign first: each is a session at the provider. */
+/** Who has more to sign than this should sign first: each is a session at the provider. */
 const MAX_UNSIGNED = 20;
 
 /**
@@ -115,7 +115,7 @@ async function begin(
     const first = await reserveKey(tx, request, id, createdAt);
     if (first !== null) return first;
     await requireLeft(tx, deps, receipt, plan, holding);
-    if (holder !== null) await requireFewUnsigned(tx, holder);
+    if (holder !== null) await requireFewUnsigned(tx, holder, receipt.farmerId);
     await tx.insert(offRampSessions).values({ ...session, createdAt });
     return id;
   });
@@ -134,7 +134,7 @@ export async function rehearseCashOut(
   const { plan, holding, quote } = await planCashOut(deps, receipt, input, holder);
   return rehearse(deps.db, async (tx) => {
     await requireLeft(tx, deps, receipt, plan, holding);
-    if (holder !== null) await requireFewUnsigned(tx, holder);
+    if (holder !== null) await requireFewUnsigned(tx, holder, receipt.farmerId);
     return quote;
   });
 }
@@ -186,13 +186,18 @@ async function requireLeft(
   await requireUnpaid(tx, deps.network, plan);
 }
 
-async function requireFewUnsigned(tx: Tx, holder: Address): Promise<void> {
+/**
+ * Of each farmer by itself: any farmer may name an address that holds tokens of theirs, to which anyone can send some, and must not
+ * use up what its owner may have.
+ */
+async function requireFewUnsigned(tx: Tx, holder: Address, farmerId: string | null): Promise<void> {
   // Sessions of other receipts are counted, too, and those don't lock this one.
   await lockName(tx, `unsigned:${holder}`);
   const unsigned = await tx.$count(
     offRampSessions,
     and(
       eq(offRampSessions.depositorAddress, holder),
+      sql`${offRampSessions.farmerId} IS NOT DISTINCT FROM ${farmerId}`,
       inArray(offRampSessions.state, ['OPENING', 'AWAITING_SIGNATURE']),
     ),
   );
