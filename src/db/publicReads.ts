@@ -29,7 +29,7 @@ export interface ReplicaState {
   name: string;
   /** Why it is not used; null when it is fresh enough. */
   obstacle: string | null;
-  /** How old what it shows may be; null when it never was as far as the primary. */
+  /** How old what it shows may be; null while that is not known: it never was as far as the primary, or is not believed. */
   lagMs: number | null;
 }
 

@@ -31,6 +31,8 @@ function createMakers(registers: Registry[]) {
       labelNames: label === undefined ? [] : [label],
       registers,
       collect() {
+        // What is not known any more is left out: its last value would look like a present one.
+        this.reset();
         for (const [key, value] of Object.entries(read()))
           this.set(label === undefined ? {} : { [label]: key }, value);
       },
@@ -99,7 +101,7 @@ export function registerInstance(
   );
   gauge(
     'marketplace_replica_lag_seconds',
-    'How old what a replica shows may be; missing while it was never as far as the primary.',
+    'How old what a replica shows may be; missing while that is not known.',
     () =>
       Object.fromEntries(
         publicReads
