@@ -2,7 +2,7 @@
  * Finds acts that were prepared for holders with their own wallet, and their state.
  */
 import { asc, desc, eq } from 'drizzle-orm';
-import { attempts, holderActs, submissions } from '../../db/tables/index.ts';
+import { attempts, holderActs, offRampSessions, submissions } from '../../db/tables/index.ts';
 import type { HolderCall, UnsignedTransaction } from '../../ledger/network/port.ts';
 import { decodeCall } from '../../ledger/submission/callCodec.ts';
 import type { Submission } from '../../ledger/submission/settle.ts';
@@ -21,6 +21,8 @@ export interface HolderAct extends Pick<
   call: HolderCall;
   unsigned: UnsignedTransaction;
   state: HolderActState;
+  /** Whose off-ramp session it belongs to; null for a retirement, and where the receipt names no farmer. */
+  farmerId: string | null;
   /** The submission of the signed transaction; null until one was submitted. */
   submission: Submission | null;
 }
@@ -64,13 +66,20 @@ export async function readActTransactions(
 
 function selectActs({ db }: Finder) {
   return db
-    .select({ act: holderActs, submission: submissions })
+    .select({ act: holderActs, submission: submissions, farmerId: offRampSessions.farmerId })
     .from(holderActs)
     .leftJoin(submissions, eq(submissions.id, holderActs.submissionId))
+    .leftJoin(offRampSessions, eq(offRampSessions.id, holderActs.offRampSessionId))
     .$dynamic();
 }
 
-function actOf({ act, submission }: { act: HolderActRow; submission: Submission | null }): HolderAct {
+interface ReadAct {
+  act: HolderActRow;
+  submission: Submission | null;
+  farmerId: string | null;
+}
+
+function actOf({ act, submission, farmerId }: ReadAct): HolderAct {
   const { id, kind, preparedBy, offRampSessionId, recordIndex, preparedAtLedger, createdAt } = act;
   const { format, payload, holder, validUntil } = act;
   return {
@@ -85,6 +94,7 @@ function actOf({ act, submission }: { act: HolderActRow; submission: Submission 
     call: decodeCall(act.call) as HolderCall,
     unsigned: { format, payload, holder, validUntil },
     state: stateOf(submission),
+    farmerId,
     submission,
   };
 }

@@ -82,7 +82,9 @@ export async function findVisibleAct(context: Context<Dependencies>, id: string)
 }
 
 builder.node(HolderActRef, {
-  ...ownedBy<HolderAct>(({ preparedBy }) => [preparedBy]),
+  ...ownedBy<HolderAct>(({ offRampSessionId, preparedBy, farmerId }) => [
+    offRampSessionId === null ? preparedBy : farmerId,
+  ]),
   description:
     "An act that only a holder's own signature can do: prepared here, signed by the holder's wallet, and " +
     'given back with `submitSigned`. Visible to the caller who had a retirement prepared, to the farmer of its ' +

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import { TRANSPARENCY_CONTRADICTIONS } from '../../../src/reconciliation/contradictions/transparency.ts';
+import { prepareCashOutDeposit } from '../../../src/resolvers/wallets/prepareCashOutDeposit.ts';
 import { changePastRules } from '../../support/database/database.ts';
 import { askOver, TRANSPORTS } from '../../support/http/askOver.ts';
 import { logAll } from '../../support/reconciliation/logAll.ts';
@@ -14,6 +15,9 @@ import {
   type Marketplace,
   type TestCaller,
 } from '../../support/http/marketplace.ts';
+import { createEmbeddedHolder } from '../../support/wallets/embeddedWallets.ts';
+import { depositInputOf } from '../../support/wallets/walletCashOuts.ts';
+import { activeReceipt } from '../../support/warehouse.ts';
 
 let market: Marketplace;
 let receipt: { id: string; tokenAddress: string };
@@ -143,6 +147,19 @@ describe('what an operator reads of others leaves an entry', () => {
     expect(await readAs('{ issuanceCaps { nodes { outstandingKg } } }')).toEqual([
       ['issuanceCaps', ['depot']],
     ]);
+  });
+
+  it('for an act of a cash-out that the operator has prepared for its farmer', async () => {
+    const { dependencies } = market.app;
+    const caller = someOperator();
+    const holder = createEmbeddedHolder();
+    const own = await activeReceipt(market.app, { farmerAddress: holder.address, farmerId: 'wanjiru' });
+    const by = { subject: caller.subject, isOperator: true };
+    const { act } = await prepareCashOutDeposit(dependencies, by, depositInputOf(own, holder));
+    const actId = act?.id ?? '';
+    const id = Buffer.from(`HolderAct:${actId}`).toString('base64url');
+    const query = 'query ($id: ID!) { node(id: $id) { ... on HolderAct { amount } } }';
+    expect(await readAs(query, { id }, caller)).toEqual([['node', [actId, 'wanjiru'].toSorted()]]);
   });
 
   it('for a subscription when it begins', async () => {
