@@ -15,6 +15,7 @@ import { databaseUnavailable } from '../../db/databaseUnavailable.ts';
 import { DomainError, ERROR_CODES } from '../../lib/errors.ts';
 import { HOOK_PATHS } from '../../lib/hookUrls.ts';
 import { createCountedLog } from '../../lib/countedLog.ts';
+import { addressKey } from '../../lib/addressKey.ts';
 import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import type { ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import { keepAnswer } from '../../lib/keepAnswer.ts';
@@ -198,7 +199,8 @@ function hookRoute(handler: HookHandler, services: HookServices & Pick<Pipeline,
 /** @throws DomainError OVERLOADED, which is counted, when deliveries come faster than they can be handled */
 function withinLimit(handler: HookHandler, deliveries: ConcurrencyLimit): HookHandler {
   return async (delivery) => {
-    const giveBack = await deliveries.take();
+    // Addresses take turns: what strangers send must not keep out what the indexer and the provider do.
+    const giveBack = await deliveries.take(addressKey(delivery.remoteAddress));
     return handler(delivery).finally(giveBack);
   };
 }

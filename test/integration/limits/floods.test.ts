@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { createDocumentTurns } from '../../../src/http/documents/documentTurns.ts';
+import type { HookDelivery } from '../../../src/http/server/hooks.ts';
 import { DomainError } from '../../../src/lib/errors.ts';
 import { createRateLimits } from '../../../src/limits/rateLimits.ts';
 import { createBuilder } from '../../../src/schema/core/createBuilder.ts';
@@ -63,6 +64,32 @@ describe('refused deliveries', () => {
     expect(handled).toBe(130);
     // Its requests are another matter.
     expect((await askOver('http', server.api, HELLO)).errors).toEqual([]);
+  });
+
+  it('take turns by address: those of one, which wait for long, leave room for those of another', async () => {
+    const begun: string[] = [];
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    const wait = async ({ remoteAddress }: HookDelivery) => {
+      begun.push(remoteAddress);
+      await ended;
+      return null;
+    };
+    const { port, log } = await serve({}, { hooks: { retirements: wait, payoutSettled: wait } });
+    const deliver = async (localAddress: string) => {
+      const socket = connect({ port, host: '127.0.0.1', localAddress });
+      await once(socket, 'connect');
+      socket.write('POST /api/hooks/retirements HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}');
+      return socket;
+    };
+    const sockets = await Promise.all(Array.from({ length: 201 }, () => deliver('127.0.0.1')));
+    // As many are under way as may be, as many wait, and one is refused.
+    await until(() => log.length > 0);
+    sockets.push(await deliver('127.0.0.2'));
+    await expect.poll(() => log.length).toBeGreaterThan(1);
+    end();
+    await expect.poll(() => begun).toContain('127.0.0.2');
+    for (const socket of sockets) socket.destroy();
   });
 
   it('are logged without the queries of their addresses, which may hold a secret', async () => {
