@@ -2,7 +2,7 @@
  * receiveDelivery: handles an indexer's delivery. The signature is verified first; the content is then only a hint
  * which token to read, because the token's own list of records is authoritative.
  */
-import { and, asc, count, desc, eq, gt, inArray, or, sql } from 'drizzle-orm';
+import { and, asc, count, desc, eq, gt, inArray, isNotNull, or, sql } from 'drizzle-orm';
 import { isOneOf } from '../../db/manyRows.ts';
 import { attempts, earlyDeliveries, indexerEvents, indexerRegistrations } from '../../db/tables/index.ts';
 import { readRetirementHints, type RetirementHint } from '../../indexer/retirementEvent.ts';
@@ -69,9 +69,13 @@ async function liveSecrets(deps: Needs<'db' | 'sealer'>): Promise<string[]> {
     .select({ id: indexerRegistrations.id, sealedSecret: indexerRegistrations.sealedSecret })
     .from(indexerRegistrations)
     .where(
-      or(
-        eq(indexerRegistrations.state, 'LIVE'),
-        gt(indexerRegistrations.replacedAt, secondsAgo(REPLACED_SECRET_GRACE_SECONDS)),
+      and(
+        // An attempt to register that had no answer has no secret: many would leave no place for the one before them.
+        isNotNull(indexerRegistrations.sealedSecret),
+        or(
+          eq(indexerRegistrations.state, 'LIVE'),
+          gt(indexerRegistrations.replacedAt, secondsAgo(REPLACED_SECRET_GRACE_SECONDS)),
+        ),
       ),
     )
     .orderBy(desc(indexerRegistrations.createdAt))

@@ -100,6 +100,21 @@ describe('a registration at the indexer', () => {
     await watchRetirements(market.app.dependencies);
   });
 
+  it('that was replaced is believed for a while, also after many attempts that had no answer', async () => {
+    const { dependencies } = market.app;
+    const { db, ids, retirementsHookUrl: url } = dependencies;
+    await storeRegistration(dependencies, 'the secret before', 'REPLACED');
+    for (let i = 0; i < 10; i++) {
+      const [createdAt, replacedAt] = [new Date(), new Date()];
+      await db
+        .insert(indexerRegistrations)
+        .values({ id: ids.next(), state: 'REPLACED', url, createdAt, replacedAt });
+    }
+    const signature = createHmac('sha256', 'the secret before').update('{}').digest('hex');
+    const delivery = { rawBody: Buffer.from('{}'), signature: `sha256=${signature}` };
+    expect(await receiveDelivery(dependencies, delivery)).toBe('not-a-retirement');
+  });
+
   it('is left to an operator when it is for another address', async () => {
     const { dependencies } = market.app;
     const [before = ''] = await listed();
