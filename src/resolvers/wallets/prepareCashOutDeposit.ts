@@ -26,7 +26,7 @@ import type { Needs } from '../core/dependencies.ts';
 import type { OffRampSession, OffRampState } from '../warehouse/offRamp/findOffRampSession.ts';
 import { findHolderAct, readHolderActs, type HolderAct } from './findHolderAct.ts';
 import { prepareAct, requireHolder, storeAct } from './prepareAct.ts';
-import { isSignatureAwaited } from '../warehouse/offRamp/stepHolderDeposit.ts';
+import { isSignatureAwaited, requireSignatureAwaited } from '../warehouse/offRamp/stepHolderDeposit.ts';
 
 type PrepareNeeds = Needs<'db' | 'network' | 'ids'>;
 
@@ -116,10 +116,13 @@ async function prepare(
   const { id: offRampSessionId, depositorAddress: holder } = session;
   const prepared = await prepareAct(deps, { call, holder, preparedBy, offRampSessionId });
   return deps.db.transaction(async (tx) => {
-    await lockOffRampSession(tx, offRampSessionId);
+    const current = await lockOffRampSession(tx, offRampSessionId);
     // Of requests at once the first one prepares: a wallet that signed two acts would pay for one that is refused.
     const meanwhile = (await readHolderActs({ db: tx }, offRampSessionId)).at(-1);
     if (meanwhile !== undefined && meanwhile.id !== latest?.id) return meanwhile;
+    if (meanwhile?.state === 'SUBMITTED' && meanwhile.kind === 'initiateOffRamp') return meanwhile;
+    // It may have been closed while the network was asked: what is signed for it now would be given back.
+    await requireSignatureAwaited({ db: tx }, current);
     await storeAct(tx, prepared);
     const act = await findHolderAct({ db: tx }, prepared.id);
     if (!act) throw new Error(`holder's act ${prepared.id} has vanished`);

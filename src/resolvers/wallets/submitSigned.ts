@@ -23,7 +23,7 @@ import { requireSettlementOf } from '../warehouse/offRamp/checkCashOut.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { findOffRampSession, type OffRampSession } from '../warehouse/offRamp/findOffRampSession.ts';
 import { findHolderAct, readActTransactions, type HolderAct } from './findHolderAct.ts';
-import { isSignatureAwaited } from '../warehouse/offRamp/stepHolderDeposit.ts';
+import { isSignatureAwaited, requireSignatureAwaited } from '../warehouse/offRamp/stepHolderDeposit.ts';
 
 type CommitNeeds = Needs<'db' | 'network' | 'clock' | 'ids'>;
 
@@ -171,8 +171,7 @@ async function commitNew(
     const session = offRampSessionId === null ? null : await lockOffRampSession(tx, offRampSessionId);
     const submissionId = await lockAct(tx, act.id);
     if (submissionId !== null && submissionId !== act.submission?.id) return submissionId;
-    if (session !== null && !isLanded && !(await isSignatureAwaited({ db: tx }, session)))
-      throw notAwaited(session);
+    if (session !== null && !isLanded) await requireSignatureAwaited({ db: tx }, session);
     if (session?.state === 'AWAITING_SIGNATURE' && call.kind === 'initiateOffRamp') {
       await applyEvent(tx, deps, session, 'signed');
     }
@@ -196,14 +195,4 @@ async function lockAct(tx: Tx, id: string): Promise<string | null> {
     .for('update');
   if (!act) throw new Error(`holder's act ${id} has vanished`);
   return act.submissionId;
-}
-
-/** A deposit that is no longer awaited would have to be refunded. */
-function notAwaited({ id, state }: OffRampSession): DomainError {
-  const where = state === 'AWAITING_SIGNATURE' ? 'past its deadline for the signature' : state;
-  return new DomainError(
-    'CONFLICT',
-    `The off-ramp session ${id} is ${where}: nothing more is signed for it. Begin another one.`,
-    { state },
-  );
 }

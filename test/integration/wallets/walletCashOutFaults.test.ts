@@ -415,6 +415,31 @@ describe('a session that waits for a signature', () => {
     await reaches(platform, session.id, 'CLOSED');
   });
 
+  it('is not given out to be signed for a session that was closed while it was prepared', async () => {
+    const { dependencies } = platform;
+    const { network: own, db } = dependencies;
+    const slow: typeof own = {
+      ...own,
+      async prepareForHolder(call, address) {
+        const unsigned = await own.prepareForHolder(call, address);
+        const providerSessionId = call.kind === 'initiateOffRamp' ? call.sessionId : '';
+        await providerSays(platform, providerSessionId, 'failed');
+        const [session] = await db
+          .select()
+          .from(offRampSessions)
+          .where(eq(offRampSessions.providerSessionId, providerSessionId));
+        await reaches(platform, session?.id ?? '', 'CLOSED');
+        return unsigned;
+      },
+    };
+    const asked = prepareCashOutDeposit(
+      { ...dependencies, network: slow },
+      farmer,
+      depositInputOf(receipt, holder),
+    );
+    await expect(asked).rejects.toMatchObject({ code: 'CONFLICT', details: { state: 'CLOSED' } });
+  });
+
   it('is one of twenty of its holder at most', async () => {
     const collector = createEmbeddedHolder();
     const own = await activeReceipt(platform, { farmerAddress: collector.address });

@@ -8,6 +8,7 @@ import type { Tx } from '../../../db/connection.ts';
 import { readDatabaseTime } from '../../../db/databaseTime.ts';
 import { offRampSessions } from '../../../db/tables/index.ts';
 import type { OffRampDeposit } from '../../../ledger/network/port.ts';
+import { DomainError } from '../../../lib/errors.ts';
 import type { RampStatus } from '../../../ramp/port.ts';
 import { applyEvent, giveBack } from './applyEvent.ts';
 import { orReview } from './askProvider.ts';
@@ -176,6 +177,18 @@ export async function isSignatureAwaited(deps: Needs<'db'>, session: OffRampSess
   const { state, signatureDueAt } = session;
   if (state !== 'AWAITING_SIGNATURE' || signatureDueAt === null) return false;
   return (await millisecondsPast(deps, session)) <= 0;
+}
+
+/** A deposit that is no longer awaited would have to be refunded. @throws DomainError CONFLICT */
+export async function requireSignatureAwaited(deps: Needs<'db'>, session: OffRampSession): Promise<void> {
+  if (await isSignatureAwaited(deps, session)) return;
+  const { id, state } = session;
+  const where = state === 'AWAITING_SIGNATURE' ? 'past its deadline for the signature' : state;
+  throw new DomainError(
+    'CONFLICT',
+    `The off-ramp session ${id} is ${where}: nothing more is signed for it. Begin another one.`,
+    { state },
+  );
 }
 
 /** Past the time for the signature, and nothing that was given out in that time can land any more, where it expires. */
