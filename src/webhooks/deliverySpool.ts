@@ -24,7 +24,8 @@ interface SpooledDelivery {
 }
 
 export interface DeliverySpool {
-  keep(delivery: SpooledDelivery): Promise<void>;
+  /** @returns false when there is no room for it */
+  keep(delivery: SpooledDelivery): Promise<boolean>;
   /**
    * Passes kept deliveries to `handle` every few seconds, oldest first, until it succeeds. A failing delivery does not
    * delay the others, and is dropped after an hour.
@@ -39,6 +40,7 @@ export function createDeliverySpool(options: { folder: string; ids: IdSource; lo
   const { folder, ids, log } = options;
   let timer: NodeJS.Timeout | null = null;
   let replaying: Promise<void> | null = null;
+  let isStopped = false;
 
   /** Names begin with the time, so they sort by arrival. */
   async function listed(): Promise<string[]> {
@@ -49,6 +51,7 @@ export function createDeliverySpool(options: { folder: string; ids: IdSource; lo
   async function replay(handle: (delivery: SpooledDelivery) => Promise<unknown>): Promise<void> {
     let failures = 0;
     for (const name of await listed()) {
+      if (isStopped) return;
       const path = join(folder, name);
       try {
         const delivery = await readDelivery(path);
@@ -64,16 +67,14 @@ export function createDeliverySpool(options: { folder: string; ids: IdSource; lo
 
   return {
     async keep({ rawBody, signature }) {
-      if ((await listed()).length >= MAX_SPOOLED) {
-        log.warn({ maximum: MAX_SPOOLED }, 'delivery spool is full, delivery dropped');
-        return;
-      }
+      if ((await listed()).length >= MAX_SPOOLED) return false;
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const path = join(folder, `${ids.next()}${SUFFIX}`);
       // Renamed when complete, so that a crash while writing leaves no partial delivery.
       const body = Buffer.from(rawBody).toString('base64');
       await writeFile(`${path}.part`, JSON.stringify({ body, signature }), { mode: 0o600 });
       await rename(`${path}.part`, path);
+      return true;
     },
     start(handle) {
       const replayAll = shareRun(() =>
@@ -86,6 +87,7 @@ export function createDeliverySpool(options: { folder: string; ids: IdSource; lo
       }, REPLAY_INTERVAL_MS);
     },
     async stop() {
+      isStopped = true;
       if (timer) clearInterval(timer);
       await replaying;
     },

@@ -3,6 +3,8 @@
  * that can't be handled now is spooled.
  */
 import type { HookHandler, HookRefusal } from '../http/server/hooks.ts';
+import { createCountedLog } from '../lib/countedLog.ts';
+import { innermostMessage } from '../lib/errors.ts';
 import type { Needs } from '../resolvers/core/dependencies.ts';
 import {
   receiveDelivery,
@@ -17,13 +19,15 @@ export function createRetirementsHook(
   deps: RetirementsHookNeeds,
   options: { signatureHeaders: readonly string[]; spool: DeliverySpool },
 ): HookHandler {
-  return async ({ body, headers, requestId }) => {
+  // Any client can send while nothing can be verified.
+  const kept = createCountedLog(deps.log, 'deliveries were not handled, and are kept for later');
+  return async ({ body, headers, requestId, remoteAddress }) => {
     const delivery = { rawBody: body, signature: signatureIn(headers, options.signatureHeaders) };
     try {
       return await handleDelivery(deps, delivery, requestId);
     } catch (error) {
-      deps.log.warn({ requestId, err: error }, 'delivery not handled, kept for later');
-      await options.spool.keep(delivery);
+      if (!(await options.spool.keep(delivery))) return 'spool-full';
+      kept.count({ remoteAddress, reason: innermostMessage(error) });
       return null;
     }
   };

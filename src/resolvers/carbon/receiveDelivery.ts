@@ -8,7 +8,7 @@ import { attempts, earlyDeliveries, indexerEvents, indexerRegistrations } from '
 import { readRetirementHints, type RetirementHint } from '../../indexer/retirementEvent.ts';
 import { groupBy } from '../../lib/groupBy.ts';
 import type { Sealer } from '../../lib/sealer.ts';
-import { verifySignature } from '../../lib/signature.ts';
+import { isSignature, verifySignature } from '../../lib/signature.ts';
 import { sealedPlace } from '../../db/sealedColumns.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { findProjectByToken } from './findProject.ts';
@@ -38,9 +38,11 @@ export async function receiveDelivery(
   deps: ReceiveDeliveryNeeds,
   delivery: Delivery,
 ): Promise<DeliveryOutcome> {
-  const secrets = await liveSecrets(deps);
-  if (!isVerified(delivery, secrets)) return keepIfEarly(deps, delivery);
-  const hints = readRetirementHints(delivery.rawBody);
+  const { rawBody, signature } = delivery;
+  // Before the database is asked: while it is away, what can never be verified must not be kept for later.
+  if (!isSignature(signature)) return 'unverified';
+  if (!isVerified(delivery, await liveSecrets(deps))) return keepIfEarly(deps, { rawBody, signature });
+  const hints = readRetirementHints(rawBody);
   if (hints.length === 0) return 'not-a-retirement';
   await follow(deps, hints);
   return 'accepted';
@@ -105,8 +107,10 @@ function secondsAgo(seconds: number) {
 }
 
 /** Keeps an unverifiable delivery while a registration is in progress: its secret may not be stored yet. */
-async function keepIfEarly(deps: Needs<'db' | 'ids'>, delivery: Delivery): Promise<DeliveryOutcome> {
-  if (delivery.signature === null) return 'unverified';
+async function keepIfEarly(
+  deps: Needs<'db' | 'ids'>,
+  { rawBody, signature }: Delivery & { signature: string },
+): Promise<DeliveryOutcome> {
   const [registering] = await deps.db
     .select({ id: indexerRegistrations.id })
     .from(indexerRegistrations)
@@ -122,8 +126,8 @@ async function keepIfEarly(deps: Needs<'db' | 'ids'>, delivery: Delivery): Promi
   if ((kept?.count ?? 0) >= MAX_EARLY_DELIVERIES) return 'unverified';
   await deps.db.insert(earlyDeliveries).values({
     id: deps.ids.next(),
-    body: delivery.rawBody,
-    signature: delivery.signature,
+    body: rawBody,
+    signature,
     receivedAt: sql`now()`,
   });
   return 'kept-until-registered';

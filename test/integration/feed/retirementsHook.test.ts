@@ -11,7 +11,7 @@ import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { generateSecretKey } from '../../../src/lib/strkey.ts';
 import { createProject } from '../../../src/resolvers/carbon/createProject.ts';
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
-import { receiveDelivery } from '../../../src/resolvers/carbon/receiveDelivery.ts';
+import { receiveDelivery, retryEarlyDeliveries } from '../../../src/resolvers/carbon/receiveDelivery.ts';
 import { retire as retireCredits } from '../../../src/resolvers/carbon/retire.ts';
 import { watchRetirements } from '../../../src/resolvers/operations/watchRetirements.ts';
 import { storeRegistration } from '../../support/indexerRegistrations.ts';
@@ -155,6 +155,30 @@ describe('deliveries', () => {
     const kept = await dependencies.db.select().from(indexerEvents);
     expect(kept.map((event) => event.tokenAddress).toSorted()).toEqual(filled.toSorted());
     expect(await records(tokenAddress)).toMatchObject([{ beneficiary: 'Own Ltd', txHash: own.txHash }]);
+  });
+
+  it('that come before their secret is stored are followed afterwards', async () => {
+    const { dependencies } = market.app;
+    const { db, ids, retirementsHookUrl: url } = dependencies;
+    const { tokenAddress } = await tokenWithStranger();
+    const body = JSON.stringify({ eventType: 'r', data: { beneficiary: 'x', contract: tokenAddress } });
+    const early = { rawBody: Buffer.from(body), signature: sign(body, 'the next secret') };
+    expect(await receiveDelivery(dependencies, early)).toBe('unverified');
+    const id = ids.next();
+    await db.insert(indexerRegistrations).values({ id, url, state: 'REGISTERING', createdAt: new Date() });
+    expect(await receiveDelivery(dependencies, early)).toBe('kept-until-registered');
+    const sealedSecret = dependencies.sealer.seal('the next secret', sealedPlace('registrationSecret', id));
+    await db
+      .update(indexerRegistrations)
+      .set({ state: 'REPLACED', sealedSecret, replacedAt: new Date() })
+      .where(eq(indexerRegistrations.id, id));
+    const filled: string[] = [];
+    const feedFiller = {
+      ...dependencies.feedFiller,
+      requestFill: (token: { tokenAddress: string }) => void filled.push(token.tokenAddress),
+    };
+    await retryEarlyDeliveries({ ...dependencies, feedFiller });
+    expect(filled).toEqual([tokenAddress]);
   });
 
   it('takes an oversize body without keeping it', async () => {
