@@ -137,12 +137,29 @@ async function requireFreeSlot(tx: Tx, signed: PreparedTransaction): Promise<voi
     .select({ hash: attempts.hash })
     .from(attempts)
     .where(or(eq(attempts.hash, signed.hash), inSlot))
+    .orderBy(sql`${attempts.hash} <> ${signed.hash}`)
     .limit(1);
   if (!other) return;
   throw new DomainError(
     'CONFLICT',
-    `Transaction ${other.hash} of another act has the sequence (nonce) ${signed.sequence} of ${signed.source}: sign with ` +
-      'the next one, or prepare the act anew where the sequence is part of what was prepared.',
-    { txHash: other.hash },
+    other.hash === signed.hash ? sameBytes(signed) : usedSlot(signed, other),
+    {
+      txHash: other.hash,
+    },
+  );
+}
+
+/** Whoever knows what a wallet sends may have had the same contents prepared, and submitted it first. */
+function sameBytes({ hash }: PreparedTransaction): string {
+  return (
+    `Transaction ${hash} was submitted before, for another act with the same contents: it counts for that one alone. Look ` +
+    'whether it has landed, and sign another one only to do it twice.'
+  );
+}
+
+function usedSlot({ sequence, source }: PreparedTransaction, other: { hash: string }): string {
+  return (
+    `Transaction ${other.hash} of another act has the sequence (nonce) ${sequence} of ${source}: sign with ` +
+    'the next one, or prepare the act anew where the sequence is part of what was prepared.'
   );
 }

@@ -207,15 +207,20 @@ describe('a wallet’s fee replacement', () => {
   it('does not take the slot, or the bytes, of another act', async () => {
     await within(async (tx) => {
       const first = signed('W3', 5n);
-      await enqueueSigned(tx, deps, { targetType: 'HOLDER_ACT', targetId: randomUUID(), call }, first);
-      for (const other of [first, signed('W3', 5n)]) {
-        const again = enqueueSigned(
-          tx,
-          deps,
-          { targetType: 'HOLDER_ACT', targetId: randomUUID(), call },
-          other,
-        );
-        await expect(again).rejects.toMatchObject({ code: 'CONFLICT' });
+      const act = { targetType: 'HOLDER_ACT', targetId: randomUUID(), call } as const;
+      const id = await enqueueSigned(tx, deps, act, signed('W3', 5n));
+      await addReplacement(tx, deps, id, first);
+      // Who signed the same contents once must not be told to sign them once more.
+      const refusals = [
+        [first, 'do it twice'],
+        [signed('W3', 5n), 'sign with the next one'],
+      ] as const;
+      for (const [other, advice] of refusals) {
+        const target = { targetType: 'HOLDER_ACT', targetId: randomUUID(), call } as const;
+        await expect(enqueueSigned(tx, deps, target, other)).rejects.toMatchObject({
+          code: 'CONFLICT',
+          message: expect.stringContaining(advice) as string,
+        });
       }
       await enqueueSigned(
         tx,
