@@ -22,6 +22,7 @@ import { findFirstUseOrBegin, reserveKey, type IdempotentRequest } from '../core
 import { depositRequest } from '../warehouse/createDeposit.ts';
 import { readBasis } from './approvalBasis.ts';
 import { needsApproval } from './approvalPolicy.ts';
+import { limitAwaiting } from './limitAwaiting.ts';
 import {
   findApprovalRequest,
   findOpenRequest,
@@ -36,7 +37,7 @@ type RequestNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'ramp' | 'manualR
  * person while it awaits approval.
  * @param check whether there is something to approve; throws what the operation would throw
  * @returns null when the caller acts alone, or the operation was approved
- * @throws DomainError CONFLICT, NOT_FOUND when there is nothing to approve; IDEMPOTENCY_CONFLICT
+ * @throws DomainError CONFLICT, NOT_FOUND when there is nothing to approve; IDEMPOTENCY_CONFLICT; RATE_LIMITED
  */
 export async function requestApproval(
   deps: RequestNeeds,
@@ -96,6 +97,7 @@ async function insertOnce(
       `${operation} awaits approval already, as asked for by ${open.requestedBy}: that request has to be approved, refused or withdrawn first.`,
     );
   }
+  await limitAwaiting(tx, caller.subject);
   const lifetime = sql`make_interval(secs => ${deps.approvalPolicy.lifetimeSeconds})`;
   await tx.insert(approvalRequests).values({
     id,
