@@ -440,6 +440,30 @@ describe('a session that waits for a signature', () => {
     await expect(asked).rejects.toMatchObject({ code: 'CONFLICT', details: { state: 'CLOSED' } });
   });
 
+  it('is the one that was submitted while another one was prepared', async () => {
+    const { dependencies } = platform;
+    const own = dependencies.network;
+    const input = depositInputOf(receipt, holder);
+    const { session, act } = await prepareDeposit(world, holder, input);
+    await changePastRules(
+      world.database,
+      sql`UPDATE ${holderActs} SET created_at = created_at - interval '2 minutes' WHERE id = ${act.id}`,
+    );
+    faults = (method) => (method === 'broadcast' ? 'unreachable' : null);
+    const slow: typeof own = {
+      ...own,
+      async prepareForHolder(call, address) {
+        const unsigned = await own.prepareForHolder(call, address);
+        await submitSigned(impatient(), act, await holder.sign(act.unsigned));
+        return unsigned;
+      },
+    };
+    const again = await prepareCashOutDeposit({ ...dependencies, network: slow }, farmer, input);
+    expect(again.act).toMatchObject({ id: act.id, state: 'SUBMITTED' });
+    faults = () => null;
+    await reaches(platform, session.id, 'AWAITING_PAYOUT');
+  });
+
   it('is one of twenty of its holder at most', async () => {
     const collector = createEmbeddedHolder();
     const own = await activeReceipt(platform, { farmerAddress: collector.address });
