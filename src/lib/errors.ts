@@ -18,11 +18,11 @@ export const ERROR_CODES = {
   ISSUANCE_CAP_EXCEEDED:
     'The deposit would exceed what the warehouse may have outstanding in receipts for the commodity.',
   PRICE_CHANGED: 'The price of a tonne is no longer the one that was expected; nothing was booked.',
-  LEDGER_REJECTED:
+  LEDGER_REFUSED:
     'The ledger network refused the transaction for good, or an operator ended it; what was reserved was returned.',
   LEDGER_UNAVAILABLE: 'The ledger network cannot be reached or read at the moment; try again.',
   INDEXER_UNAVAILABLE: 'The indexer cannot be reached or answered wrongly; try again.',
-  RAMP_REJECTED: 'The ramp provider refused the quote or the payout.',
+  RAMP_REFUSED: 'The ramp provider refused the quote or the payout.',
   RAMP_UNAVAILABLE: 'The ramp provider cannot be reached at the moment; try again.',
   DATABASE_UNAVAILABLE:
     'The database is not available at the moment; ask again, with the same idempotency key.',

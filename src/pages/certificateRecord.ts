@@ -97,7 +97,7 @@ export async function checkOnNetwork(
     return fields.length === 0 ? { outcome: 'SAME', checkedAt } : { outcome: 'DIFFERENT', checkedAt, fields };
   } catch (error) {
     // The network knows no such token.
-    if (error instanceof DomainError && error.code === 'LEDGER_REJECTED')
+    if (error instanceof DomainError && error.code === 'LEDGER_REFUSED')
       return { outcome: 'MISSING', checkedAt };
     const isSilence = error instanceof TooLate || (error instanceof DomainError && SILENCE.has(error.code));
     if (isSilence) return { outcome: 'NO_ANSWER', checkedAt };

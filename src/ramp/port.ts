@@ -10,7 +10,7 @@
  *   callback    the provider's message that something changed: a hint, never a fact; `getStatus` decides
  *
  * Every method throws a DomainError: RAMP_UNAVAILABLE when nothing is known (time-out, broken connection, an
- * answer that makes no sense), RAMP_REJECTED when the provider refused, finally. Messages never
+ * answer that makes no sense), RAMP_REFUSED when the provider refused, finally. Messages never
  * contain a payout account.
  */
 import type { Decimal } from '../lib/decimals.ts';

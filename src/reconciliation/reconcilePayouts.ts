@@ -94,7 +94,7 @@ async function find(ramp: PayoutDependencies['ramp'], reference: string): Promis
     return await ramp.findSessionByReference(reference);
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
-    return error.code === 'RAMP_REJECTED' ? 'REFUSED' : 'NO_ANSWER';
+    return error.code === 'RAMP_REFUSED' ? 'REFUSED' : 'NO_ANSWER';
   }
 }
 

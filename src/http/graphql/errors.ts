@@ -136,7 +136,7 @@ function judge(root: unknown, located: GraphQLError | undefined): ShownError | u
     return { code: 'LEDGER_UNAVAILABLE', message: ERROR_CODES.LEDGER_UNAVAILABLE };
   }
   if (root instanceof NetworkRefusal) {
-    return { code: 'LEDGER_REJECTED', message: root.message, details: { reason: root.reason } };
+    return { code: 'LEDGER_REFUSED', message: root.message, details: { reason: root.reason } };
   }
   if (root instanceof PothosValidationError) return { code: 'BAD_USER_INPUT', message: root.message };
   if (root instanceof GraphQLError) return judgeGraphQLError(root, located ?? root);

@@ -27,7 +27,7 @@ import {
   type RampSession,
 } from '../port.ts';
 import { nameOfHttpProvider } from '../providerName.ts';
-import { createTransport, Refused, rejected, unavailable, type TransportOptions } from './transport.ts';
+import { createTransport, Refused, refusal, unavailable, type TransportOptions } from './transport.ts';
 
 interface HttpProviderOptions extends TransportOptions {
   /** Secrets that sign callbacks; several during a rotation. */
@@ -105,7 +105,7 @@ export function createHttpProvider(options: HttpProviderOptions): RampProvider {
         // The provider may refuse a repeated reference; a payout that exists is then the answer.
         const existing = await findByReference(reference);
         if (existing) return existing;
-        throw rejected(error, 'The ramp provider refused the payout');
+        throw refusal(error, 'The ramp provider refused the payout');
       });
       if (payout.clientReference !== reference) {
         throw unavailable('POST /payouts', new Error('its answer is about another reference'));
@@ -184,7 +184,7 @@ function requirePayout({ fiatAmount, exchangeRate }: z.infer<typeof quoteSchema>
     throw unavailable('POST /quotes', new Error('its exchange rate is 0'));
   if (canonicalDecimal(fiatAmount) === '0') {
     throw new DomainError(
-      'RAMP_REJECTED',
+      'RAMP_REFUSED',
       'The ramp provider pays nothing for so few tokens: nothing is left after its fee. Cash out more.',
       { field: 'tokenAmount' },
     );

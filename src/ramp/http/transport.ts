@@ -50,7 +50,7 @@ interface Transport {
   base: string;
   /** @throws Refused, DomainError RAMP_UNAVAILABLE */
   ask<T>(question: Question<T>): Promise<T>;
-  /** For questions where a refusal has no meaning of its own. @throws DomainError RAMP_REJECTED, RAMP_UNAVAILABLE */
+  /** For questions where a refusal has no meaning of its own. @throws DomainError RAMP_REFUSED, RAMP_UNAVAILABLE */
   askOrReject<T>(question: Question<T>): Promise<T>;
 }
 
@@ -92,14 +92,14 @@ export function createTransport({ url, apiKey, fetch, timeoutMs, pace }: Transpo
     ask,
     askOrReject: (question) =>
       ask(question).catch((error: unknown) => {
-        if (error instanceof Refused) throw rejected(error, 'The ramp provider refused');
+        if (error instanceof Refused) throw refusal(error, 'The ramp provider refused');
         throw error;
       }),
   };
 }
 
-export function rejected({ message, status }: Refused, what: string): DomainError {
-  return new DomainError('RAMP_REJECTED', `${what}: ${message}.`, { providerStatus: status });
+export function refusal({ message, status }: Refused, what: string): DomainError {
+  return new DomainError('RAMP_REFUSED', `${what}: ${message}.`, { providerStatus: status });
 }
 
 export function unavailable(what: string, error: unknown): DomainError {

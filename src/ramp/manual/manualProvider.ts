@@ -113,7 +113,7 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
 
 async function readAnswer(db: ManualProviderOptions['db'], sessionId: string): Promise<RampAnswer> {
   const [session] = await db.select().from(manualRampSessions).where(eq(manualRampSessions.id, sessionId));
-  if (!session) throw new DomainError('RAMP_REJECTED', noSession(sessionId));
+  if (!session) throw new DomainError('RAMP_REFUSED', noSession(sessionId));
   return shown(session);
 }
 

@@ -21,7 +21,7 @@ export interface ManualPrices {
   quoteSeconds: number;
 }
 
-/** @throws DomainError RAMP_REJECTED for an unknown currency, and for amounts too small to pay out. */
+/** @throws DomainError RAMP_REFUSED for an unknown currency, and for amounts too small to pay out. */
 export function quoteManually(prices: ManualPrices, request: QuoteRequest, now: Date): Quote {
   const { tokenAmount, tokenSymbol, fiatCurrency } = request;
   const exchangeRate = rateOf(prices, fiatCurrency);
@@ -33,7 +33,7 @@ export function quoteManually(prices: ManualPrices, request: QuoteRequest, now: 
   const paid = gross - fee;
   if (paid <= 0n) {
     throw new DomainError(
-      'RAMP_REJECTED',
+      'RAMP_REFUSED',
       `${tokenAmount} ${tokenSymbol} are worth ${formatDecimal({ units: gross, scale })} ${fiatCurrency}, ` +
         `of which nothing is left after the fee. Cash out more at once.`,
       { field: 'tokenAmount', requested: tokenAmount.toString() },
@@ -57,7 +57,7 @@ function rateOf({ exchangeRates }: ManualPrices, fiatCurrency: string): Decimal 
   if (rate !== undefined) return rate;
   const known = Object.keys(exchangeRates).sort();
   throw new DomainError(
-    'RAMP_REJECTED',
+    'RAMP_REFUSED',
     `There is no exchange rate for ${fiatCurrency}. ` +
       (known.length === 0 ? 'No currency has one yet.' : `Currencies with a rate: ${known.join(', ')}.`),
     { field: 'fiatCurrency', supported: known },

@@ -45,7 +45,7 @@ export interface CreateProjectInput {
 /**
  * @param grant of a request for approval, whose idempotency key is reserved already
  * @returns the project in the state reached when the wait ended.
- * @throws DomainError BAD_USER_INPUT (the price), CONFLICT (the asset id is taken by other facts), IDEMPOTENCY_CONFLICT, LEDGER_REJECTED
+ * @throws DomainError BAD_USER_INPUT (the price), CONFLICT (the asset id is taken by other facts), IDEMPOTENCY_CONFLICT, LEDGER_REFUSED
  */
 export async function createProject(
   deps: CreateProjectNeeds,
@@ -65,7 +65,7 @@ export async function createProject(
     ({ state }) => state !== 'DEPLOYING' && state !== 'MINTING',
   );
   if (project.state === 'REFUSED') {
-    throw new DomainError('LEDGER_REJECTED', `The project's token was refused: ${project.refusalMessage}`, {
+    throw new DomainError('LEDGER_REFUSED', `The project's token was refused: ${project.refusalMessage}`, {
       projectId,
       assetId: project.assetId,
       reason: await readRefusalReason(deps, projectId),

@@ -51,7 +51,7 @@ export interface RetireInput {
  * @returns the retirement in the state reached when the wait ended: RETIRED, or PENDING or NEEDS_REVIEW with
  * the credits held.
  * @throws DomainError BAD_USER_INPUT, NOT_FOUND, INSUFFICIENT_BALANCE, IDEMPOTENCY_CONFLICT, OVERLOADED (nothing is held),
- * LEDGER_REJECTED (credits returned)
+ * LEDGER_REFUSED (credits returned)
  */
 export async function retire(
   deps: RetireNeeds,
@@ -76,7 +76,7 @@ export async function retire(
   if (retirement.state === 'REFUSED') {
     const reason = await readRefusalReason(deps, retirementId);
     throw new DomainError(
-      'LEDGER_REJECTED',
+      'LEDGER_REFUSED',
       `The retirement was refused, and the credits were returned: ${retirement.refusalMessage}`,
       { retirementId, amountReturned: retirement.amountTonnes.toString(), reason },
     );

@@ -29,7 +29,7 @@ interface DeployRampSettlementInput {
 
 /**
  * @returns the deployment in the state reached when the wait ended.
- * @throws DomainError BAD_USER_INPUT, CONFLICT (the platform has one already), IDEMPOTENCY_CONFLICT, LEDGER_REJECTED;
+ * @throws DomainError BAD_USER_INPUT, CONFLICT (the platform has one already), IDEMPOTENCY_CONFLICT, LEDGER_REFUSED;
  * NetworkUnavailable
  */
 export async function deployRampSettlement(
@@ -47,7 +47,7 @@ export async function deployRampSettlement(
   );
   if (deployment.state === 'REFUSED') {
     throw new DomainError(
-      'LEDGER_REJECTED',
+      'LEDGER_REFUSED',
       `The settlement contract was refused: ${deployment.refusalMessage}`,
       { reason: await readRefusalReason(deps, id) },
     );

@@ -30,7 +30,7 @@ type CommitNeeds = Needs<'db' | 'network' | 'clock' | 'ids'>;
 /**
  * @param act one that the caller may submit.
  * @returns the act in the state reached when the wait ended: LANDED, or SUBMITTED or NEEDS_REVIEW.
- * @throws DomainError BAD_USER_INPUT (another act, or not its holder's signature), CONFLICT, LEDGER_REJECTED (refused,
+ * @throws DomainError BAD_USER_INPUT (another act, or not its holder's signature), CONFLICT, LEDGER_REFUSED (refused,
  * or too late: prepare another); NetworkUnavailable
  */
 export async function submitSigned(
@@ -79,7 +79,7 @@ async function openSigned(
 
 /**
  * The network is asked where the transaction is too late to be sent or not awaited: the wallet may have sent it.
- * @throws DomainError LEDGER_REJECTED when its time is over, and it has not landed; CONFLICT when another one is dead, and
+ * @throws DomainError LEDGER_REFUSED when its time is over, and it has not landed; CONFLICT when another one is dead, and
  * the fate of this one is unknown
  */
 async function hasLandedAlready(
@@ -130,7 +130,7 @@ async function hasLandedInstead(
 }
 
 function refusedByLedger(act: HolderAct, reason: string | null, message: string): DomainError {
-  return new DomainError('LEDGER_REJECTED', message, { holderActId: act.id, reason });
+  return new DomainError('LEDGER_REFUSED', message, { holderActId: act.id, reason });
 }
 
 interface Signed {

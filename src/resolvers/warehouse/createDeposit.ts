@@ -56,7 +56,7 @@ export interface CreateDepositInput {
  * @param defaultCountryCode of a deposit whose input names no country.
  * @param grant of a request for approval, whose idempotency key is reserved already
  * @returns the receipt in the state reached when the wait ended.
- * @throws DomainError BAD_USER_INPUT, ISSUANCE_CAP_EXCEEDED, IDEMPOTENCY_CONFLICT, LEDGER_REJECTED
+ * @throws DomainError BAD_USER_INPUT, ISSUANCE_CAP_EXCEEDED, IDEMPOTENCY_CONFLICT, LEDGER_REFUSED
  */
 export async function createDeposit(
   deps: CreateDepositNeeds,
@@ -74,7 +74,7 @@ export async function createDeposit(
     ({ state }) => state !== 'DEPLOYING' && state !== 'MINTING',
   );
   if (receipt.state === 'REFUSED') {
-    throw new DomainError('LEDGER_REJECTED', `The receipt's token was refused: ${receipt.refusalMessage}`, {
+    throw new DomainError('LEDGER_REFUSED', `The receipt's token was refused: ${receipt.refusalMessage}`, {
       receiptId,
       assetId: receipt.assetId,
       reason: await readRefusalReason(deps, receiptId),

@@ -5,7 +5,7 @@ import type { Quote, QuoteRequest } from '../../ramp/port.ts';
 import { RECEIPT_TOKEN_SYMBOL } from './createDeposit.ts';
 import type { Needs } from '../core/dependencies.ts';
 
-/** @throws DomainError RAMP_REJECTED (no rate for the currency, or too little to pay out), RAMP_UNAVAILABLE */
+/** @throws DomainError RAMP_REFUSED (no rate for the currency, or too little to pay out), RAMP_UNAVAILABLE */
 export async function quoteOffRamp(
   deps: Needs<'ramp'>,
   input: Omit<QuoteRequest, 'tokenSymbol'>,

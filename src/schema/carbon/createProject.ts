@@ -105,7 +105,7 @@ builder.mutationField('createProject', (t) =>
       ['developer', 'operator'],
       'Issues verified credits: deploys a token (symbol CARB) and mints the whole quantity into custody. Waits for the ' +
         'network up to a limit, then returns the state reached. A large quantity may need approval (`approvalRequest`). Errors: CONFLICT when the same reference and ' +
-        'vintage are issued with other details, IDEMPOTENCY_CONFLICT, LEDGER_REJECTED.',
+        'vintage are issued with other details, IDEMPOTENCY_CONFLICT, LEDGER_REFUSED.',
     ),
     type: CreateProjectPayload,
     nullable: true,

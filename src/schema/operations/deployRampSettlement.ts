@@ -76,7 +76,7 @@ builder.mutationField('deployRampSettlement', (t) =>
     ...forRoles(
       ['operator'],
       'Deploys the settlement contract that holds receipt tokens during off-ramp sessions: once per platform. The embedded network has ' +
-        'one from the start. Errors: BAD_USER_INPUT, CONFLICT when there is one, IDEMPOTENCY_CONFLICT, LEDGER_REJECTED, ' +
+        'one from the start. Errors: BAD_USER_INPUT, CONFLICT when there is one, IDEMPOTENCY_CONFLICT, LEDGER_REFUSED, ' +
         'LEDGER_UNAVAILABLE.',
     ),
     type: DeployRampSettlementPayload,

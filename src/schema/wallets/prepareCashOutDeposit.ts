@@ -73,7 +73,7 @@ builder.mutationField('prepareCashOutDeposit', (t) =>
         'in place of an expired one. Without a deposit by `signatureDueAt` the session is closed, and what is ' +
         'deposited after that is refunded. Errors: NOT_FOUND, BAD_USER_INPUT, RECEIPT_EXPIRED, RECEIPT_PLEDGED, ' +
         'CONFLICT (no settlement contract, the receipt is not active, too many unsigned, or too late), INSUFFICIENT_BALANCE ' +
-        '(the holder has too little), RAMP_REJECTED, RAMP_UNAVAILABLE, LEDGER_REJECTED, LEDGER_UNAVAILABLE, ' +
+        '(the holder has too little), RAMP_REFUSED, RAMP_UNAVAILABLE, LEDGER_REFUSED, LEDGER_UNAVAILABLE, ' +
         'IDEMPOTENCY_CONFLICT.',
     ),
     type: PrepareCashOutDepositPayload,

@@ -66,7 +66,7 @@ builder.mutationField('prepareRetirement', (t) =>
         "or sent. (Credits in the platform's books are retired with `retire`.) The act belongs to the caller who " +
         "prepared it; it takes effect only with the holder's signature. Errors: RATE_LIMITED (also after a thousand in a day that were " +
         'not signed), NOT_FOUND, BAD_USER_INPUT, ' +
-        'INSUFFICIENT_BALANCE, LEDGER_REJECTED (the network would refuse it), LEDGER_UNAVAILABLE, IDEMPOTENCY_CONFLICT.',
+        'INSUFFICIENT_BALANCE, LEDGER_REFUSED (the network would refuse it), LEDGER_UNAVAILABLE, IDEMPOTENCY_CONFLICT.',
     ),
     type: PrepareRetirementPayload,
     nullable: true,

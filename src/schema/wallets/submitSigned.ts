@@ -46,7 +46,7 @@ builder.mutationField('submitSigned', (t) =>
         'it. Waits for the network up to a limit. The same signed transaction again returns the same result. Another one for ' +
         'the same act is a CONFLICT while the first can still land, unless it replaces it: the same act with the same ' +
         'nonce (sequence), as wallets do to raise a fee. Errors: NOT_FOUND, BAD_USER_INPUT (another act, or not the ' +
-        "holder's signature), CONFLICT (also when the deposit is no longer awaited), LEDGER_REJECTED (refused, or " +
+        "holder's signature), CONFLICT (also when the deposit is no longer awaited), LEDGER_REFUSED (refused, or " +
         'too late: prepare another), LEDGER_UNAVAILABLE.',
     ),
     type: SubmitSignedPayload,

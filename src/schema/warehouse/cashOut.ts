@@ -72,8 +72,8 @@ builder.mutationField('cashOut', (t) =>
         'at the ramp provider and deposits the tokens into the settlement contract. Waits for that for a limited time; ' +
         'the payout follows later. Errors: NOT_FOUND, RECEIPT_EXPIRED, RECEIPT_PLEDGED, CONFLICT (no settlement contract, or the ' +
         'receipt is not active), INSUFFICIENT_BALANCE (custody holds too little, or too few kilograms are not paid out yet), ' +
-        'RAMP_REJECTED, RAMP_UNAVAILABLE, ' +
-        'LEDGER_REJECTED, LEDGER_UNAVAILABLE, IDEMPOTENCY_CONFLICT.',
+        'RAMP_REFUSED, RAMP_UNAVAILABLE, ' +
+        'LEDGER_REFUSED, LEDGER_UNAVAILABLE, IDEMPOTENCY_CONFLICT.',
     ),
     type: CashOutPayload,
     nullable: true,

@@ -50,7 +50,7 @@ builder.queryField('offRampQuote', (t) =>
   t.field({
     ...forRoles(
       ['farmer', 'operator'],
-      'Asks the ramp provider what kilograms of receipts would pay out. Errors: RAMP_REJECTED (a currency without a ' +
+      'Asks the ramp provider what kilograms of receipts would pay out. Errors: RAMP_REFUSED (a currency without a ' +
         'rate, or too little to pay out), RAMP_UNAVAILABLE.',
     ),
     type: OffRampQuoteRef,

@@ -53,9 +53,9 @@ describe('a decision that the same person sends twice', () => {
     const { id } = await largeProject();
     const granted = grantApproval(dependencies, second, id, async (_, grant) => {
       await dependencies.db.transaction((tx) => grant.confirm(tx));
-      throw new DomainError('LEDGER_REJECTED', 'refused by the test');
+      throw new DomainError('LEDGER_REFUSED', 'refused by the test');
     });
-    await expect(granted).rejects.toMatchObject({ code: 'LEDGER_REJECTED' });
+    await expect(granted).rejects.toMatchObject({ code: 'LEDGER_REFUSED' });
     expect(await findApprovalRequest(dependencies, id)).toMatchObject({ state: 'APPROVED' });
   });
 

@@ -66,7 +66,7 @@ const EXPECTED_ERRORS = [
   'INSUFFICIENT_BALANCE',
   'INSUFFICIENT_SUPPLY',
   'IDEMPOTENCY_CONFLICT',
-  'LEDGER_REJECTED',
+  'LEDGER_REFUSED',
 ];
 
 it('keeps every invariant through random interleavings', { timeout: 300_000 }, async () => {

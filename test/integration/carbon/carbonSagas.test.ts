@@ -126,7 +126,7 @@ describe('createProject', () => {
   it('says why the network refused the token', async () => {
     faults = (method) => (method === 'draft' ? 'refused' : null);
     await expect(createProject(platform.dependencies, 'developer', projectInput())).rejects.toMatchObject({
-      code: 'LEDGER_REJECTED',
+      code: 'LEDGER_REFUSED',
       details: { reason: 'OTHER' },
     });
     faults = () => null;
@@ -182,7 +182,7 @@ describe('retire', () => {
     const project = await boughtProject(10n);
     await network.pauseToken(project.tokenAddress);
     const key = randomUUID();
-    const refused = { code: 'LEDGER_REJECTED', details: { amountReturned: '4', reason: 'PAUSED' } };
+    const refused = { code: 'LEDGER_REFUSED', details: { amountReturned: '4', reason: 'PAUSED' } };
     const send = () => retire(platform.dependencies, buyerId, retireInput(project, 4n, key));
     await expect(send()).rejects.toMatchObject(refused);
     expect(await balancesOf(project)).toMatchObject({ heldByBuyers: 10n, retiring: 0n, retired: 0n });
@@ -203,7 +203,7 @@ describe('retire', () => {
       if (point === 'attempt-committed') await network.pauseToken(project.tokenAddress);
     };
     await expect(retire(platform.dependencies, buyerId, retireInput(project, 4n))).rejects.toMatchObject({
-      code: 'LEDGER_REJECTED',
+      code: 'LEDGER_REFUSED',
     });
     platform.dependencies.submission.crashPoint = pausing;
     faults = () => null;

@@ -59,7 +59,7 @@ async function burn({ tokenAddress }: TokenizedProject, amountCO2e: bigint, buye
     });
     return { id, projectId, tonnes: amountCO2e };
   } catch (error) {
-    if (error instanceof DomainError && error.code === 'LEDGER_REJECTED') return null;
+    if (error instanceof DomainError && error.code === 'LEDGER_REFUSED') return null;
     throw error;
   }
 }

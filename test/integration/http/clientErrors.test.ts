@@ -145,7 +145,7 @@ describe('what a client sees of an error', () => {
     const refused = await ask('{ fail(how: "refusal") }');
     expect(refused.errors?.[0]).toMatchObject({
       message: 'The token is paused.',
-      extensions: { code: 'LEDGER_REJECTED', reason: 'PAUSED' },
+      extensions: { code: 'LEDGER_REFUSED', reason: 'PAUSED' },
     });
     const away = await ask('{ fail(how: "unavailable") }');
     expect(away.errors?.[0]?.extensions['code']).toBe('LEDGER_UNAVAILABLE');

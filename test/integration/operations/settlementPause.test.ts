@@ -151,7 +151,7 @@ async function refusedCashOut(receipt: TokenizedReceipt) {
   const refused = cashOut(platform.dependencies, farmer, cashOutInput(receipt)).finally(() => {
     platform.dependencies.ramp = ramp;
   });
-  await expect(refused).rejects.toMatchObject({ code: 'LEDGER_REJECTED' });
+  await expect(refused).rejects.toMatchObject({ code: 'LEDGER_REFUSED' });
   const [row] = await database.handle.db
     .select()
     .from(offRampSessions)
@@ -203,7 +203,7 @@ it('goes on after a pause although the provider has forgotten the session', asyn
   await reaches(platform, session.id, 'NEEDS_REVIEW');
   const { ramp } = platform.dependencies;
   const getStatus = async () => {
-    throw new DomainError('RAMP_REJECTED', 'The ramp provider refused: NOT_FOUND.');
+    throw new DomainError('RAMP_REFUSED', 'The ramp provider refused: NOT_FOUND.');
   };
   platform.dependencies.ramp = { ...ramp, getStatus };
   await unpause();

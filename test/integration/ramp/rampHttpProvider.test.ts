@@ -147,7 +147,7 @@ describe('the adapter', () => {
     if (payout) payout.status = 'settled';
     expect(await provider.closeSession(paid.sessionId)).toEqual({ status: 'settled' });
     expect(await provider.getStatus(paid.sessionId)).toEqual({ status: 'settled' });
-    await expect(provider.getStatus(randomUUID())).rejects.toMatchObject({ code: 'RAMP_REJECTED' });
+    await expect(provider.getStatus(randomUUID())).rejects.toMatchObject({ code: 'RAMP_REFUSED' });
   });
 
   it('takes every answer that makes no sense for "unknown", never for a refusal', async () => {
@@ -178,7 +178,7 @@ describe('the adapter', () => {
   it('quotes no payout of nothing', async () => {
     server.misbehave('zero-amount');
     await expect(provider.quote(quoteRequest)).rejects.toMatchObject({
-      code: 'RAMP_REJECTED',
+      code: 'RAMP_REFUSED',
       details: { field: 'tokenAmount' },
     });
     server.misbehave('zero-rate');
@@ -188,7 +188,7 @@ describe('the adapter', () => {
   it('reports a refusal without repeating the payout account', async () => {
     const open = await request();
     server.misbehave('refuse');
-    await expect(provider.quote(quoteRequest)).rejects.toMatchObject({ code: 'RAMP_REJECTED' });
+    await expect(provider.quote(quoteRequest)).rejects.toMatchObject({ code: 'RAMP_REFUSED' });
     const opening = await provider.openSession(open).then(
       () => '',
       (error: Error) => `${error.name} ${error.message}`,
@@ -285,6 +285,6 @@ describe('the whole with an HTTP provider', () => {
     const receipt = await activeReceipt(marketplace.app);
     server.misbehave('refuse');
     const refused = cashOut(marketplace.app.dependencies, farmer, cashOutInput(receipt));
-    await expect(refused).rejects.toMatchObject({ code: 'RAMP_REJECTED' });
+    await expect(refused).rejects.toMatchObject({ code: 'RAMP_REFUSED' });
   });
 });

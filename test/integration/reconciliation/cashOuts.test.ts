@@ -198,7 +198,7 @@ describe('a provider that does not answer each question', () => {
   });
 
   it('has answered when it refuses, finally', async () => {
-    expect(await compareAll(() => 'RAMP_REJECTED')).toEqual({
+    expect(await compareAll(() => 'RAMP_REFUSED')).toEqual({
       requests: SESSIONS,
       notProved: [`NO_DATA: of ${SESSIONS} payouts the provider "manual" refuses to answer`],
     });

@@ -342,7 +342,7 @@ describe('a session that waits for a signature', () => {
     const { session, act } = await prepareToDeposit();
     const { ramp } = platform.dependencies;
     const forgotten = async () => {
-      throw new DomainError('RAMP_REJECTED', 'The ramp provider refused: NOT_FOUND.');
+      throw new DomainError('RAMP_REFUSED', 'The ramp provider refused: NOT_FOUND.');
     };
     platform.dependencies.ramp = { ...ramp, getStatus: forgotten, closeSession: forgotten };
     await changePastRules(

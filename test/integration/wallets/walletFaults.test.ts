@@ -109,7 +109,7 @@ describe('a signed retirement', () => {
     // The same bytes get the same answer.
     const current = await findHolderAct(platform.dependencies, act.id);
     await expect(submitSigned(platform.dependencies, current ?? act, signed)).rejects.toMatchObject({
-      code: 'LEDGER_REJECTED',
+      code: 'LEDGER_REFUSED',
       details: { reason: 'EXPIRED', holderActId: act.id },
     });
     expect(await attemptsOf(current?.submission?.id)).toMatchObject([{ state: 'DEAD' }]);
@@ -122,7 +122,7 @@ describe('a signed retirement', () => {
     await sendPastUs(world, holder, sent);
     await network.advanceClock(3600);
     const tooLate = submitSigned(platform.dependencies, late, await holder.sign(late.unsigned));
-    await expect(tooLate).rejects.toMatchObject({ code: 'LEDGER_REJECTED', details: { reason: 'EXPIRED' } });
+    await expect(tooLate).rejects.toMatchObject({ code: 'LEDGER_REFUSED', details: { reason: 'EXPIRED' } });
     expect(await findHolderAct(platform.dependencies, late.id)).toMatchObject({ state: 'PREPARED' });
     const landed = await submitSigned(platform.dependencies, sent, await holder.sign(sent.unsigned));
     expect(landed).toMatchObject({ state: 'LANDED', recordIndex: before });
@@ -138,7 +138,7 @@ describe('a signed retirement', () => {
     await submitSigned(platform.dependencies, first, await poor.sign(first.unsigned));
     const refused = submitSigned(platform.dependencies, second, await poor.sign(second.unsigned));
     await expect(refused).rejects.toMatchObject({
-      code: 'LEDGER_REJECTED',
+      code: 'LEDGER_REFUSED',
       details: { reason: 'INSUFFICIENT_BALANCE' },
     });
     expect(await stateOf(second.id)).toBe('REFUSED');

@@ -101,7 +101,7 @@ describe('offRampQuote', () => {
 
   it('refuses a currency that it does not know, instead of taking its rate for 1', async () => {
     for (const currency of ['EUR', 'kes', 'constructor', '__proto__', '']) {
-      await expect(quote(100n, currency)).rejects.toMatchObject({ code: 'RAMP_REJECTED' });
+      await expect(quote(100n, currency)).rejects.toMatchObject({ code: 'RAMP_REFUSED' });
     }
   });
 
@@ -242,13 +242,13 @@ describe('checks before the provider is called', () => {
     const settlement = (await network.settlementContract())?.address ?? '';
     await network.pauseToken(settlement);
     expect(await refusalOf(receipt)).toMatchObject({
-      code: 'LEDGER_REJECTED',
+      code: 'LEDGER_REFUSED',
       details: { reason: 'PAUSED' },
     });
     await network.pauseToken(settlement, false);
     await network.pauseToken(receipt.tokenAddress);
     expect(await refusalOf(receipt)).toMatchObject({
-      code: 'LEDGER_REJECTED',
+      code: 'LEDGER_REFUSED',
       details: { reason: 'PAUSED' },
     });
     await network.pauseToken(receipt.tokenAddress, false);
@@ -257,7 +257,7 @@ describe('checks before the provider is called', () => {
   it('refuses an unknown currency and a provider that can not be asked', async () => {
     const receipt = await activeReceipt(platform);
     expect(await refusalOf(receipt, { fiatCurrency: 'EUR' })).toMatchObject({
-      code: 'RAMP_REJECTED',
+      code: 'RAMP_REFUSED',
       details: { field: 'input.fiatCurrency' },
     });
     rampFaults = () => 'unreachable';
@@ -294,15 +294,15 @@ describe('the provider’s faults', () => {
     await reaches(platform, pending.id, 'AWAITING_PAYOUT');
   });
 
-  it('reports a rejected payout, with nothing deposited', async () => {
+  it('reports a refused payout, with nothing deposited', async () => {
     const receipt = await activeReceipt(platform);
-    rampFaults = (method) => (method === 'openSession' ? 'rejected' : null);
+    rampFaults = (method) => (method === 'openSession' ? 'refused' : null);
     const key = randomUUID();
-    const rejected = { code: 'RAMP_REJECTED' };
-    await expect(send(receipt, { idempotencyKey: key })).rejects.toMatchObject(rejected);
+    const refused = { code: 'RAMP_REFUSED' };
+    await expect(send(receipt, { idempotencyKey: key })).rejects.toMatchObject(refused);
     rampFaults = () => null;
     // The same request gets the same answer.
-    await expect(send(receipt, { idempotencyKey: key })).rejects.toMatchObject(rejected);
+    await expect(send(receipt, { idempotencyKey: key })).rejects.toMatchObject(refused);
     expect(await network.balanceOf(receipt.tokenAddress, network.custodyAddress)).toBe(toBaseUnits(1000n));
   });
 
@@ -335,7 +335,7 @@ describe('the deposit’s faults', () => {
     const receipt = await activeReceipt(platform);
     faults = refuseDeposits;
     const sent = send(receipt);
-    await expect(sent).rejects.toMatchObject({ code: 'LEDGER_REJECTED' });
+    await expect(sent).rejects.toMatchObject({ code: 'LEDGER_REFUSED' });
     const session = await sessionOf(platform, receipt.id);
     await expect(sent).rejects.toMatchObject({ details: { offRampSessionId: session.id, reason: 'OTHER' } });
     expect(session).toMatchObject({ state: 'CLOSED', providerStatus: 'failed' });
@@ -408,7 +408,7 @@ describe('the deposit’s faults', () => {
     });
     await network.transfer(receipt.tokenAddress, stranger.custodyAddress, toBaseUnits(1n));
     depositsFirst(stranger, receipt.tokenAddress, 1n);
-    await expect(send(receipt)).rejects.toMatchObject({ code: 'LEDGER_REJECTED' });
+    await expect(send(receipt)).rejects.toMatchObject({ code: 'LEDGER_REFUSED' });
     const { state, providerSessionId } = await sessionOf(platform, receipt.id);
     expect(state).toBe('CLOSED');
     await land(network, { kind: 'refundOffRamp', sessionId: providerSessionId ?? '' });

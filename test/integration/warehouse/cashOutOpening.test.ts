@@ -169,7 +169,7 @@ const failures: [string, (receipt: TokenizedReceipt, id: string) => Promise<void
     'the provider refuses the repetition',
     () => {
       platform.dependencies.ramp.openSession = async () => {
-        throw new DomainError('RAMP_REJECTED', 'this reference was used before');
+        throw new DomainError('RAMP_REFUSED', 'this reference was used before');
       };
     },
   ],
@@ -304,7 +304,7 @@ it('ends in time when the provider refuses to look for it', async () => {
   await dieWhileAsking(id);
   const { ramp } = platform.dependencies;
   const findSessionByReference = async () => {
-    throw new DomainError('RAMP_REJECTED', 'The ramp provider refused: FORBIDDEN.');
+    throw new DomainError('RAMP_REFUSED', 'The ramp provider refused: FORBIDDEN.');
   };
   platform.dependencies.ramp = { ...ramp, findSessionByReference };
   await letQuoteRunOut(id, '6 minutes');
@@ -342,12 +342,12 @@ describe('a session that is to be closed', () => {
   it('and that its provider has forgotten goes to an operator, who can decide', async () => {
     const id = await closing();
     const forgotten = async () => {
-      throw new DomainError('RAMP_REJECTED', 'The ramp provider refused: NOT_FOUND.');
+      throw new DomainError('RAMP_REFUSED', 'The ramp provider refused: NOT_FOUND.');
     };
     const { ramp } = platform.dependencies;
     platform.dependencies.ramp = { ...ramp, closeSession: forgotten, getStatus: forgotten };
     // It may show a new one a little later.
-    await expect(step(id)).rejects.toMatchObject({ code: 'RAMP_REJECTED' });
+    await expect(step(id)).rejects.toMatchObject({ code: 'RAMP_REFUSED' });
     await changePastRules(
       database,
       sql`UPDATE off_ramp_sessions SET created_at = created_at - interval '10 minutes' WHERE id = ${id}`,

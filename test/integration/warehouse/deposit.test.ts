@@ -168,7 +168,7 @@ describe('createDeposit', () => {
 
   it('reports a refused deploy, and keeps a token without its mint for an operator', async () => {
     faults = (method) => (method === 'draft' ? 'refused' : null);
-    await expect(deposit()).rejects.toMatchObject({ code: 'LEDGER_REJECTED', details: { reason: 'OTHER' } });
+    await expect(deposit()).rejects.toMatchObject({ code: 'LEDGER_REFUSED', details: { reason: 'OTHER' } });
     faults = (_method, _n, call) => (call?.kind === 'mint' ? 'refused' : null);
     const input = depositInput(platform);
     const stuck = await deposit(input);

@@ -77,7 +77,7 @@ describe('a dry run of cashOut', () => {
 
   it('is refused as the real one would be', async () => {
     expect(await refusal({ tokenAmount: 1001 })).toMatchObject({ code: 'INSUFFICIENT_BALANCE' });
-    expect(await refusal({ fiatCurrency: 'XAU' })).toMatchObject({ code: 'RAMP_REJECTED' });
+    expect(await refusal({ fiatCurrency: 'XAU' })).toMatchObject({ code: 'RAMP_REFUSED' });
     expect(await refusal({ receiptTokenAddress: market.network.custodyAddress })).toMatchObject({
       code: 'NOT_FOUND',
     });
@@ -143,7 +143,7 @@ describe('a dry run of prepareCashOutDeposit', () => {
     [{ tokenAmount: 901 }, 'INSUFFICIENT_BALANCE'],
     [{ holderAddress: 'nowhere' }, 'BAD_USER_INPUT'],
     [{ receiptTokenAddress: 'nowhere' }, 'NOT_FOUND'],
-    [{ fiatCurrency: 'XAU' }, 'RAMP_REJECTED'],
+    [{ fiatCurrency: 'XAU' }, 'RAMP_REFUSED'],
   ])('is refused as the real one would be, with %j', async (overrides, code) => {
     const answer = await unchanged(() => send(overrides));
     expect(answer.errors[0]?.extensions.code).toBe(code);

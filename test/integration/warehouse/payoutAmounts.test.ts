@@ -64,7 +64,7 @@ describe('while it opens the payout', () => {
     expect(refused).toBeInstanceOf(DomainError);
     const { code, message, details } = refused as DomainError;
     const session = await reaches(platform, String(details['offRampSessionId']), 'CLOSED');
-    expect([code, message]).toEqual(['RAMP_REJECTED', expect.stringContaining(both(session))]);
+    expect([code, message]).toEqual(['RAMP_REFUSED', expect.stringContaining(both(session))]);
     expect(session).toMatchObject({ providerStatus: 'failed', depositedAt: null });
     expect(await network.offRampDeposit(session.providerSessionId ?? '')).toBeNull();
   });

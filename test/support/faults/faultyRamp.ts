@@ -11,7 +11,7 @@ type RampFault =
   /** The call takes effect, but its answer is lost. */
   | 'answer-lost'
   /** The provider says no. */
-  | 'rejected';
+  | 'refused';
 
 type RampMethod = 'quote' | 'openSession' | 'findSessionByReference' | 'getStatus' | 'closeSession';
 
@@ -46,7 +46,7 @@ export function withRampFaults(provider: RampProvider, plan: RampFaultPlan): Fau
       if (method === 'getStatus') looks.push(args[0]);
       const fault = plan(method, callNumber);
       if (fault === 'unreachable') throw new DomainError('RAMP_UNAVAILABLE', `${method}: connection refused`);
-      if (fault === 'rejected') throw new DomainError('RAMP_REJECTED', `${method} refused by the test`);
+      if (fault === 'refused') throw new DomainError('RAMP_REFUSED', `${method} refused by the test`);
       const answer = await original(...args);
       if (fault === 'answer-lost') throw new DomainError('RAMP_UNAVAILABLE', `${method}: connection reset`);
       return answer;

@@ -166,7 +166,7 @@ export function describeWalletCashOuts(inWorld: InWorld): void {
       expect(await providerStatus(session.providerSessionId)).toBe('failed');
       const late = submitSigned(platform.dependencies, act, await holder.sign(act.unsigned));
       await expect(late).rejects.toMatchObject({
-        code: act.unsigned.validUntil === null ? 'CONFLICT' : 'LEDGER_REJECTED',
+        code: act.unsigned.validUntil === null ? 'CONFLICT' : 'LEDGER_REFUSED',
       });
       expect(await statusOnNetwork(session.providerSessionId)).toBeUndefined();
     });

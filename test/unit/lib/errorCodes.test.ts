@@ -21,3 +21,7 @@ it('lists every detail in the table of details, and no other', () => {
   );
   expect(new Set(listed)).toEqual(new Set([...ERROR_DETAILS, 'requestId']));
 });
+
+it('calls a refusal REFUSED alone, as the states of rows and the glossary do', () => {
+  expect(Object.keys(ERROR_CODES).filter((code) => /REJECT|DENIED|DECLINE/.test(code))).toEqual([]);
+});

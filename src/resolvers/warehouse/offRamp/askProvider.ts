@@ -14,7 +14,7 @@ import { WAITING_FOR_PROVIDER } from './transitions.ts';
 export const LATE_SESSION_GRACE_MS = 5 * 60_000;
 
 export function isRejected(error: unknown): error is DomainError {
-  return error instanceof DomainError && error.code === 'RAMP_REJECTED';
+  return error instanceof DomainError && error.code === 'RAMP_REFUSED';
 }
 
 /** Null also when the provider refuses to look: such a session ends in time, and is looked for afterwards. */

@@ -58,7 +58,7 @@ const MAX_UNSIGNED = 20;
 
 /**
  * @returns the session in the state reached when the wait ended.
- * @throws DomainError NOT_FOUND, RECEIPT_EXPIRED, RECEIPT_PLEDGED, CONFLICT, INSUFFICIENT_BALANCE, LEDGER_REJECTED, RAMP_REJECTED,
+ * @throws DomainError NOT_FOUND, RECEIPT_EXPIRED, RECEIPT_PLEDGED, CONFLICT, INSUFFICIENT_BALANCE, LEDGER_REFUSED, RAMP_REFUSED,
  * RAMP_UNAVAILABLE, IDEMPOTENCY_CONFLICT; NetworkUnavailable
  */
 export async function beginCashOut(
@@ -249,13 +249,13 @@ function idempotentRequest(
 
 async function stopped(deps: Needs<'db'>, session: OffRampSession): Promise<DomainError> {
   const code = session.refusalCode ?? '';
-  const known: ErrorCode = Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : 'LEDGER_REJECTED';
+  const known: ErrorCode = Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : 'LEDGER_REFUSED';
   return new DomainError(
     known,
     `The off-ramp session does not go on, and no tokens were taken: ${session.refusalMessage}`,
     {
       offRampSessionId: session.id,
-      ...(known === 'LEDGER_REJECTED' && { reason: await readRefusalReason(deps, session.id) }),
+      ...(known === 'LEDGER_REFUSED' && { reason: await readRefusalReason(deps, session.id) }),
     },
   );
 }

@@ -26,7 +26,7 @@ export interface CashOutPlan {
 
 /**
  * @returns the settlement contract, and what the depositor holds.
- * @throws DomainError CONFLICT (no settlement contract), RECEIPT_EXPIRED, RECEIPT_PLEDGED, INSUFFICIENT_BALANCE, LEDGER_REJECTED
+ * @throws DomainError CONFLICT (no settlement contract), RECEIPT_EXPIRED, RECEIPT_PLEDGED, INSUFFICIENT_BALANCE, LEDGER_REFUSED
  * (paused, or the simulated deposit was refused); NetworkUnavailable
  */
 export async function checkCashOut(
@@ -45,7 +45,7 @@ export async function checkCashOut(
   if (settlement === null) throw noSettlement();
   if (settlement.paused) {
     throw new DomainError(
-      'LEDGER_REJECTED',
+      'LEDGER_REFUSED',
       `The settlement contract ${settlement.address} is paused: it takes no deposits at the moment.`,
       { reason: 'PAUSED' },
     );
@@ -172,7 +172,7 @@ async function simulateDeposit(network: LedgerNetwork, plan: CashOutPlan): Promi
     await network.checkDeposit(call, depositorAddress);
   } catch (error) {
     if (!(error instanceof NetworkRefusal)) throw error;
-    throw new DomainError('LEDGER_REJECTED', `The network would refuse the deposit: ${error.message}`, {
+    throw new DomainError('LEDGER_REFUSED', `The network would refuse the deposit: ${error.message}`, {
       reason: error.reason,
     });
   }

@@ -19,7 +19,7 @@ export async function stopOtherAmount(
   const session = await lockOffRampSession(tx, id);
   const refusalMessage = describeOtherFiat(session, opened);
   if (session.state !== 'OPENING' || session.refusalMessage !== null || refusalMessage === null) return;
-  const values: StopReason = { refusalCode: 'RAMP_REJECTED', refusalMessage };
+  const values: StopReason = { refusalCode: 'RAMP_REFUSED', refusalMessage };
   await applyEvent(tx, deps.submission, session, 'openingStopped', { values });
 }
 

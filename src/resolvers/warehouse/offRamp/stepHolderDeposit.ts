@@ -35,12 +35,12 @@ type HolderDepositNeeds = Needs<'db' | 'network' | 'ramp' | 'submission'>;
 const LANDING_GRACE_MS = 60 * 60_000;
 /** Why a session is closed that has no deposit. */
 const FAILED = {
-  refusalCode: 'RAMP_REJECTED',
+  refusalCode: 'RAMP_REFUSED',
   refusalMessage: 'the provider failed the payout before the deposit',
 };
 const NOT_SIGNED = { refusalCode: 'CONFLICT', refusalMessage: 'the signed deposit did not come in time' };
 const NOT_LANDED = {
-  refusalCode: 'LEDGER_REJECTED',
+  refusalCode: 'LEDGER_REFUSED',
   refusalMessage: 'the signed deposit did not land in time; should it land later, it is given back',
 };
 
@@ -226,5 +226,5 @@ export async function reviewPaid(
 
 function usedUpBy({ amount, tokenAddress, depositor }: OffRampDeposit) {
   const refusalMessage = `its reference was used up by a deposit of ${amount} base units of ${tokenAddress} by ${depositor}`;
-  return { refusalCode: 'LEDGER_REJECTED', refusalMessage };
+  return { refusalCode: 'LEDGER_REFUSED', refusalMessage };
 }

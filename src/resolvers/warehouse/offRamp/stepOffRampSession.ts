@@ -52,11 +52,11 @@ const QUOTE_RAN_OUT: StopReason = {
   refusalMessage: 'the quote ran out before the provider could be reached',
 };
 const FAILED_AT_ONCE: StopReason = {
-  refusalCode: 'RAMP_REJECTED',
+  refusalCode: 'RAMP_REFUSED',
   refusalMessage: 'the provider failed the payout as soon as it was opened',
 };
 
-/** @throws DomainError RAMP_UNAVAILABLE, RAMP_REJECTED; NetworkUnavailable: look again later. */
+/** @throws DomainError RAMP_UNAVAILABLE, RAMP_REFUSED; NetworkUnavailable: look again later. */
 export async function stepOffRampSession(deps: StepNeeds, session: OffRampSession): Promise<void> {
   if (session.state === 'OPENING') await openAtProvider(deps, session);
   else if (session.providerSessionId === null) await findClosed(deps, session);
