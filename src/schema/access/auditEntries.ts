@@ -86,7 +86,7 @@ builder.node(AuditEntryRef, {
       description: 'When it was requested, in Unix seconds.',
       resolve: ({ startedAt }) => unixSeconds(startedAt),
     }),
-    finishedAt: t.field({
+    endedAt: t.field({
       type: 'UnixTime',
       nullable: true,
       description: 'When the mutation ended, in Unix seconds; null before, and of a read.',

@@ -29,14 +29,14 @@ interface Entry {
   remoteAddress: string;
   requestId: string;
   targetIds: string[];
-  finishedAt: number | null;
+  endedAt: number | null;
 }
 
 const operator = { role: 'operator', subject: 'ops' } as const;
 const buyer = { role: 'buyer', subject: 'acme' } as const;
 
 const ENTRIES = `query ($filter: AuditEntryFilter) { auditEntries(first: 20, filter: $filter) { edges { node {
-  field outcome errorCode callerSubject callerRoles remoteAddress requestId targetIds finishedAt } } } }`;
+  field outcome errorCode callerSubject callerRoles remoteAddress requestId targetIds endedAt } } } }`;
 const PURCHASE = 'mutation ($input: PurchaseInput!) { purchase(input: $input) { purchase { id } } }';
 
 async function entries(filter: Record<string, unknown>): Promise<Entry[]> {
@@ -82,7 +82,7 @@ describe('every mutation leaves an entry', () => {
     });
     const localId = Buffer.from(id, 'base64url').toString().split(':')[1];
     expect(entry?.targetIds).toEqual(expect.arrayContaining(['acme', tokenAddress, localId]));
-    expect(entry?.finishedAt).not.toBeNull();
+    expect(entry?.endedAt).not.toBeNull();
     expect(await entries({ targetIds: [id] })).toEqual([entry]);
     expect(await entries({ targetIds: [localId] })).toEqual([entry]);
   });

@@ -54,7 +54,7 @@ interface Entry {
   field: string;
   kind: string;
   outcome: string | null;
-  finishedAt: number | null;
+  endedAt: number | null;
   errorCode: string | null;
   requestId: string;
   targetIds: string[];
@@ -63,7 +63,7 @@ interface Entry {
 async function readsBy(callerSubject: string): Promise<Entry[]> {
   const answer = await market.send<{ auditEntries: { nodes: Entry[] } }>(
     `query ($filter: AuditEntryFilter) { auditEntries(first: 100, filter: $filter) {
-      nodes { kind field outcome finishedAt errorCode requestId targetIds } } }`,
+      nodes { kind field outcome endedAt errorCode requestId targetIds } } }`,
     { filter: { callerSubjects: [callerSubject], kinds: ['READ'] } },
     auditor,
   );
@@ -98,7 +98,7 @@ describe('what an operator reads of others leaves an entry', () => {
       kind: 'READ',
       field: 'receipt',
       outcome: null,
-      finishedAt: null,
+      endedAt: null,
       errorCode: null,
     });
     expect(entry?.requestId).not.toBe('');
