@@ -470,7 +470,7 @@ CREATE TABLE "off_ramp_reviews" (
 	"opened_at" timestamp with time zone NOT NULL,
 	"decision" "off_ramp_decision",
 	"decided_by" text,
-	"note" text,
+	"reason" text,
 	"approval_request_id" uuid,
 	"closed_at" timestamp with time zone,
 	"statuses_seen" integer,

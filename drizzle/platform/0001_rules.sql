@@ -476,7 +476,7 @@ CREATE TRIGGER off_ramp_provider_statuses_append_only BEFORE UPDATE OR DELETE ON
 CREATE TRIGGER operator_decisions_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON operator_decisions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 SELECT add_row_rules('off_ramp_reviews',
-  'id off_ramp_session_id flagged_because state_before opened_at', 'decision decided_by note approval_request_id closed_at statuses_seen', '');
+  'id off_ramp_session_id flagged_because state_before opened_at', 'decision decided_by reason approval_request_id closed_at statuses_seen', '');
 --> statement-breakpoint
 CREATE TRIGGER off_ramp_reviews_no_delete BEFORE DELETE ON off_ramp_reviews FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint

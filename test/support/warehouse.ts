@@ -160,7 +160,7 @@ export function decideReviewOf(
   offRampSessionId: string,
   decision: SessionReviewInput['decision'],
 ): Promise<OffRampSession> {
-  return decideSession(dependencies, 'operator', { offRampSessionId, decision, note: 'looked at it' });
+  return decideSession(dependencies, 'operator', { offRampSessionId, decision, reason: 'looked at it' });
 }
 
 export function pledgeInput(

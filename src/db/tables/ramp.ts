@@ -191,7 +191,8 @@ export const offRampReviews = pgTable(
     /** Null while the review is open, or when the network's outcome or another reason closed it. */
     decision: offRampDecision('decision'),
     decidedBy: text('decided_by'),
-    note: text('note'),
+    /** The operator's. */
+    reason: text('reason'),
     /** The approval that the decision needed, which names who approved; then `decidedBy` is its requester. */
     approvalRequestId: uuid('approval_request_id').references(() => approvalRequests.id),
     closedAt: moment('closed_at'),

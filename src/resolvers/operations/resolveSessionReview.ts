@@ -53,8 +53,8 @@ export interface SessionReviewInput {
   decision: SessionReviewDecision;
   /** The provider's latest status that the operator knows of; null when none was read. */
   seenProviderStatus: RampStatus | null;
-  /** The reason; kept permanently. */
-  note: string;
+  /** Kept permanently. */
+  reason: string;
 }
 
 /**
@@ -67,7 +67,7 @@ export async function resolveSessionReview(
   input: SessionReviewInput,
   grant?: Grant,
 ): Promise<OffRampSession> {
-  const { offRampSessionId, decision, note } = input;
+  const { offRampSessionId, decision, reason } = input;
   const session = await findOffRampSession(deps, offRampSessionId);
   if (!session) throw new DomainError('NOT_FOUND', `There is no off-ramp session ${offRampSessionId}.`);
   if (decision !== 'ACCEPT') await observeReviewed(deps, session);
@@ -82,7 +82,7 @@ export async function resolveSessionReview(
     const review = await openReviewOf(tx, current);
     requireSeenStatus(current, input.seenProviderStatus);
     const approvalRequestId = grant?.requestId ?? null;
-    await closeReview(tx, offRampSessionId, { decision, decidedBy: operatorId, note, approvalRequestId });
+    await closeReview(tx, offRampSessionId, { decision, decidedBy: operatorId, reason, approvalRequestId });
     const held = onNetwork !== null && isAsAgreed(current, onNetwork) ? onNetwork : null;
     // The session may have changed while this transaction waited for its locks.
     if ((await findUndecided(tx, offRampSessionId))?.id !== undecided?.id)
@@ -100,7 +100,7 @@ export async function resolveSessionReview(
   });
 
   deps.log.info(
-    { offRampSessionId, decision, caller: operatorId, reason: note },
+    { offRampSessionId, decision, caller: operatorId, reason },
     'off-ramp session review resolved',
   );
   for (const key of [offRampSessionId, session.receiptId, OFF_RAMP_SESSIONS, NEW_SUBMISSION])

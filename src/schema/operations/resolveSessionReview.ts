@@ -76,7 +76,7 @@ builder.mutationField('resolveSessionReview', (t) =>
         offRampSessionId: input.offRampSessionId.id,
         decision: input.decision,
         seenProviderStatus: input.seenProviderStatus ?? null,
-        note: input.reason,
+        reason: input.reason,
       };
       const operation = { operation: 'resolveSessionReview', input: asked } as const;
       const approval = await requestApproval(dependencies, requireCaller(caller), operation);

@@ -75,7 +75,7 @@ const OffRampReviewRef = builder.objectRef<OffRampReview>('OffRampSessionReview'
       nullable: true,
       description: "The subject of the operator's token; null without a decision.",
     }),
-    reason: t.exposeString('note', {
+    reason: t.exposeString('reason', {
       nullable: true,
       description: "The operator's reason; null without a decision.",
     }),

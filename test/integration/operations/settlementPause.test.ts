@@ -119,7 +119,7 @@ it.each([
     await reaches(platform, session.id, 'NEEDS_REVIEW');
     expect((await network.offRampDeposit(session.providerSessionId))?.status).toBe('PENDING');
 
-    const retry = { offRampSessionId: session.id, decision: 'RETRY', note: 'called the provider' } as const;
+    const retry = { offRampSessionId: session.id, decision: 'RETRY', reason: 'called the provider' } as const;
     await decideSession(platform.dependencies, 'operator', retry);
     await reaches(platform, session.id, end);
   },
@@ -130,7 +130,7 @@ it('is tried again as soon as an operator says so', async () => {
   await pause(settlement);
   await providerSays(platform, session.providerSessionId, 'settled');
   await reaches(platform, session.id, 'NEEDS_REVIEW');
-  const retry = { offRampSessionId: session.id, decision: 'RETRY', note: 'looked' } as const;
+  const retry = { offRampSessionId: session.id, decision: 'RETRY', reason: 'looked' } as const;
   await decideSession(platform.dependencies, 'operator', retry);
   await reaches(platform, session.id, 'NEEDS_REVIEW');
   await unpause();

@@ -262,7 +262,7 @@ describe('a signed deposit', () => {
     const decision = {
       offRampSessionId: session.id,
       decision: 'RETRY',
-      note: 'the history is back',
+      reason: 'the history is back',
     } as const;
     await decideSession(platform.dependencies, 'operator', decision);
     await reaches(platform, session.id, 'AWAITING_PAYOUT');
@@ -381,7 +381,7 @@ describe('a session that waits for a signature', () => {
     await reaches(platform, session.id, 'CLOSED');
     await providerSays(platform, sessionId, 'settled');
     await reaches(platform, session.id, 'NEEDS_REVIEW');
-    const accept = { offRampSessionId: session.id, decision: 'ACCEPT', note: 'their mistake' } as const;
+    const accept = { offRampSessionId: session.id, decision: 'ACCEPT', reason: 'their mistake' } as const;
     await decideSession(platform.dependencies, 'operator', accept);
     await sendPastUs(world, holder, act);
     await lookNow(session.id);
@@ -391,7 +391,7 @@ describe('a session that waits for a signature', () => {
     const confirm = {
       offRampSessionId: session.id,
       decision: 'CONFIRM',
-      note: 'it is here after all',
+      reason: 'it is here after all',
     } as const;
     await decideSession(platform.dependencies, 'operator', confirm);
     await reaches(platform, session.id, 'SETTLED');
@@ -410,7 +410,7 @@ describe('a session that waits for a signature', () => {
     await reaches(platform, session.id, 'NEEDS_REVIEW').finally(() => {
       platform.dependencies.network = own;
     });
-    const decision = { offRampSessionId: session.id, decision: 'RETRY', note: 'pointed back' } as const;
+    const decision = { offRampSessionId: session.id, decision: 'RETRY', reason: 'pointed back' } as const;
     await decideSession(platform.dependencies, 'operator', decision);
     await reaches(platform, session.id, 'CLOSED');
   });

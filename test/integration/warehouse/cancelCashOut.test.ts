@@ -148,7 +148,7 @@ describe('a session with a deposit', () => {
     await reaches(platform, id, 'REFUNDED');
     await providerSays(platform, providerSessionId, 'settled');
     await reaches(platform, id, 'NEEDS_REVIEW');
-    const accepted = { offRampSessionId: id, decision: 'ACCEPT', note: 'the farmer paid it back' } as const;
+    const accepted = { offRampSessionId: id, decision: 'ACCEPT', reason: 'the farmer paid it back' } as const;
     const resolved = await decideSession(platform.dependencies, 'operator-1', accepted);
     expect(resolved.state).toBe('REFUNDED');
   });
@@ -174,7 +174,7 @@ describe('a session with a deposit', () => {
       await expect
         .poll(async () => (await network.offRampDeposit(providerSessionId))?.status)
         .toBe('REFUNDED');
-      const accepted = { offRampSessionId: id, decision: 'ACCEPT', note: 'both are known' } as const;
+      const accepted = { offRampSessionId: id, decision: 'ACCEPT', reason: 'both are known' } as const;
       await decideSession(platform.dependencies, 'operator-1', accepted);
     }
   });
@@ -206,7 +206,11 @@ describe('a session without a deposit', () => {
     await reaches(platform, session.id, 'NEEDS_REVIEW');
     const [review] = await readReviews(platform.dependencies, session.id);
     expect(review?.flaggedBecause).toContain('the session was cancelled');
-    const retried = { offRampSessionId: session.id, decision: 'RETRY', note: 'the farmer keeps it' } as const;
+    const retried = {
+      offRampSessionId: session.id,
+      decision: 'RETRY',
+      reason: 'the farmer keeps it',
+    } as const;
     await decideSession(platform.dependencies, 'operator-1', retried);
     await reaches(platform, session.id, 'SETTLED');
   });

@@ -272,7 +272,7 @@ describe('a decision about what the provider said', () => {
     );
     await providerSays(right, deposited.providerSessionId, 'refunded');
     await reaches(right, deposited.id, 'NEEDS_REVIEW');
-    const decision = { offRampSessionId: deposited.id, decision: 'CONFIRM', note: 'paid by hand' } as const;
+    const decision = { offRampSessionId: deposited.id, decision: 'CONFIRM', reason: 'paid by hand' } as const;
     await decideSession(behind.dependencies, 'operator', decision);
     await reaches(right, deposited.id, 'SETTLED', 'NEEDS_REVIEW');
     expect(await session(deposited.id)).toMatchObject({ state: 'SETTLED' });
@@ -283,7 +283,7 @@ describe('a decision about what the provider said', () => {
     const deposited = await depositedCashOut(right);
     await providerSays(right, deposited.providerSessionId, 'refunded');
     await reaches(right, deposited.id, 'NEEDS_REVIEW');
-    const decision = { offRampSessionId: deposited.id, decision: 'REFUND', note: 'not paid' } as const;
+    const decision = { offRampSessionId: deposited.id, decision: 'REFUND', reason: 'not paid' } as const;
     await withoutWorkers(async () => {
       await decideSession(ahead.dependencies, 'operator', decision);
       await behind.dependencies.db.transaction(async (tx) =>

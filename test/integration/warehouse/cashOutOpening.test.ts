@@ -270,7 +270,7 @@ it('goes to an operator when what was refused turns out to be paid', async () =>
   await decideSession(platform.dependencies, 'operator', {
     offRampSessionId: id,
     decision: 'ACCEPT',
-    note: 'taken back by hand',
+    reason: 'taken back by hand',
   });
 });
 

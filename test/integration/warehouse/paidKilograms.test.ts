@@ -69,7 +69,7 @@ it('are not free again when a refunded payout is paid after all, and that is acc
   await reaches(platform, id, 'REFUNDED');
   await providerSays(platform, providerSessionId, 'settled');
   await reaches(platform, id, 'NEEDS_REVIEW');
-  const accept = { offRampSessionId: id, decision: 'ACCEPT', note: 'the loss is taken' } as const;
+  const accept = { offRampSessionId: id, decision: 'ACCEPT', reason: 'the loss is taken' } as const;
   expect(await decideSession(platform.dependencies, 'operator', accept)).toMatchObject({ state: 'REFUNDED' });
   const again = cashOut(platform.dependencies, farmer, cashOutInput(receipt, { tokenAmount: 1n }));
   await expect(again).rejects.toMatchObject({ code: 'INSUFFICIENT_BALANCE', details: { available: '0' } });

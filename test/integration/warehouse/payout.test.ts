@@ -96,7 +96,7 @@ const review = (offRampSessionId: string, decision: SessionReviewDecision) =>
   decideSession(platform.dependencies, 'operator-1', {
     offRampSessionId,
     decision,
-    note: 'called the provider',
+    reason: 'called the provider',
   });
 
 describe('the provider’s status decides', () => {
@@ -161,7 +161,7 @@ describe('the provider’s status decides', () => {
       offRampSessionId: session.id,
       decision: 'REFUND',
       seenProviderStatus: 'refunded',
-      note: 'they paid nothing',
+      reason: 'they paid nothing',
     } as const;
     await providerSays(platform, session.providerSessionId, 'settled');
     await expect

@@ -103,7 +103,7 @@ it('warns operators, asks the new one nothing, and lets them decide or wait', as
       decideSession(dependencies, 'operator', {
         offRampSessionId,
         decision,
-        note: 'asked the old provider',
+        reason: 'asked the old provider',
       });
     await expect(decide(refunded, 'RETRY')).rejects.toMatchObject({
       code: 'CONFLICT',

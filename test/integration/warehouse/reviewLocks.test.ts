@@ -60,7 +60,7 @@ it(`are decided ${ROUNDS} times at once, each by one of them`, { timeout: 120_00
       reason,
     });
     expect(await findOffRampSession(dependencies, offRampSessionId)).toMatchObject({ state: 'NEEDS_REVIEW' });
-    const retry = { offRampSessionId, decision: 'RETRY', note: reason } as const;
+    const retry = { offRampSessionId, decision: 'RETRY', reason } as const;
     const results = await Promise.allSettled([
       resolveSubmissionReview(dependencies, 'operator-1', {
         submissionId: deposit.id,

@@ -102,7 +102,7 @@ const decide = (session: OffRampSession, decision: SessionReviewDecision) =>
   decideSession(platform.dependencies, 'operator', {
     offRampSessionId: session.id,
     decision,
-    note: 'a test',
+    reason: 'a test',
   });
 
 const happens = ({ id }: OffRampSession, event: OffRampEvent, details: EventDetails) =>

@@ -120,7 +120,7 @@ it('is brought to agreement with the network and the provider, and pays nothing 
     const accepted = {
       offRampSessionId: known.id,
       decision: 'ACCEPT',
-      note: 'as the network has it',
+      reason: 'as the network has it',
     } as const;
     expect(await decideSession(dependencies, 'operator', accepted)).toMatchObject({
       state: 'SETTLED',

@@ -194,7 +194,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     notFound: [
       [
         DECIDED,
-        'id off_ramp_session_id flagged_because state_before opened_at note approval_request_id DELETED FORGED',
+        'id off_ramp_session_id flagged_because state_before opened_at reason approval_request_id DELETED FORGED',
       ],
     ],
   },

@@ -63,7 +63,7 @@ export async function decideReview(platform: Platform, onNetwork: (plan: FaultPl
   await providerSays(platform, providerSessionId, 'settled');
   await reaches(platform, offRampSessionId, 'NEEDS_REVIEW');
   onNetwork(() => null);
-  const decided = { offRampSessionId, decision: 'RETRY' as const, note: 'tried again' };
+  const decided = { offRampSessionId, decision: 'RETRY' as const, reason: 'tried again' };
   await decideSession(platform.dependencies, 'operator', decided);
   await reaches(platform, offRampSessionId, 'SETTLED');
 }

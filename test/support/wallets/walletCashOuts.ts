@@ -209,7 +209,7 @@ export function describeWalletCashOuts(inWorld: InWorld): void {
       const decision = {
         offRampSessionId: session.id,
         decision: 'RETRY',
-        note: 'called the farmer',
+        reason: 'called the farmer',
       } as const;
       await decideSession(platform.dependencies, 'operator', decision);
       await reaches(platform, session.id, 'AWAITING_SIGNATURE');

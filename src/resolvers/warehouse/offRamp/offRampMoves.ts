@@ -104,7 +104,7 @@ export async function closeReview(
   decided: {
     decision: 'RETRY' | 'CONFIRM' | 'REFUND' | 'ACCEPT';
     decidedBy: string;
-    note: string;
+    reason: string;
     approvalRequestId: string | null;
   } | null,
 ): Promise<void> {
