@@ -19,7 +19,7 @@ export const LIMIT_SETTINGS = {
     '6000',
     'Mutations that one caller, or one address without a token, may send in a minute.',
   ),
-  RATE_LIMIT_FAILED_LOGINS_PER_MINUTE: setting(
+  RATE_LIMIT_REFUSED_CREDENTIALS_PER_MINUTE: setting(
     wholeNumber(1, 1_000_000_000),
     '60',
     'Refused tokens and API keys in a minute, after which an address has to wait.',

@@ -1,12 +1,12 @@
 /**
  * Rate limits for callers and addresses, per minute, and their headers.
  *
- *   address             every request, socket and operation from one address, but for health probes
- *   caller              every request, socket and operation with one credential's subject
- *   mutations           every field of a mutation, per caller, or per address without one
- *   failed-logins       every credential that was refused, per address
- *   refused-deliveries  every delivery to a webhook that was not believed, per address
- *   cpu                 computing time of this instance, per address, over 2.5 seconds
+ *   address              every request, socket and operation from one address, but for health probes
+ *   caller               every request, socket and operation with one credential's subject
+ *   mutations            every field of a mutation, per caller, or per address without one
+ *   refused-credentials  every token and API key that was refused, per address
+ *   refused-deliveries   every delivery to a webhook that was not believed, per address
+ *   cpu                  computing time of this instance, per address, over 2.5 seconds
  *
  * A refusal waits until the one before it of the same caller or address is 10 ms old (refusalDelays.ts), and a request until its address
  * has rested from what it made this instance compute (computingPace.ts).
@@ -31,7 +31,7 @@ export interface RateLimitSettings {
   addressPerMinute: number;
   callerPerMinute: number;
   mutationsPerMinute: number;
-  failedLoginsPerMinute: number;
+  refusedCredentialsPerMinute: number;
   /** Of one processor. */
   cpuPercentPerAddress: number;
 }
@@ -47,9 +47,9 @@ export interface RateLimits {
   admitAddress(remoteAddress: string, usages: Usage[]): Promise<void>;
   /** The same, of a caller. */
   admitCaller(caller: Caller, usages: Usage[]): Promise<void>;
-  /** Before a credential is verified. @throws DomainError RATE_LIMITED after too many failed logins */
+  /** Before a credential is verified. @throws DomainError RATE_LIMITED after too many that were refused */
   admitCredential(remoteAddress: string): Promise<void>;
-  noteFailedLogin(remoteAddress: string): Promise<void>;
+  noteRefusedCredential(remoteAddress: string): Promise<void>;
   /** Before a delivery to a webhook is read. @throws DomainError RATE_LIMITED, also after too many that were refused */
   admitDelivery(remoteAddress: string): Promise<void>;
   noteRefusedDelivery(remoteAddress: string): Promise<void>;
@@ -125,9 +125,9 @@ export function createRateLimits(
     chargeCpu,
     slowDown: (remoteAddress) => cpu.pace.charge(addressKey(remoteAddress), stepMs),
     admitCaller: ({ subject }, usages) => spend(budgets.caller, subject, 1, usages),
-    admitCredential: (remoteAddress) => requireLeft(budgets.failedLogins, remoteAddress),
-    async noteFailedLogin(remoteAddress) {
-      await budgets.failedLogins.spend(addressKey(remoteAddress), 1);
+    admitCredential: (remoteAddress) => requireLeft(budgets.refusedCredentials, remoteAddress),
+    async noteRefusedCredential(remoteAddress) {
+      await budgets.refusedCredentials.spend(addressKey(remoteAddress), 1);
     },
     async admitDelivery(remoteAddress) {
       await admitAddress(remoteAddress, []);
@@ -157,7 +157,7 @@ function createBudgets(settings: RateLimitSettings, db: Db | null) {
     caller: ofCallers('caller', settings.callerPerMinute),
     addressMutations: ofAddresses('mutations', settings.mutationsPerMinute),
     callerMutations: ofCallers('mutations', settings.mutationsPerMinute),
-    failedLogins: ofAddresses('failed-logins', settings.failedLoginsPerMinute),
+    refusedCredentials: ofAddresses('refused-credentials', settings.refusedCredentialsPerMinute),
     refusedDeliveries: ofAddresses('refused-deliveries', REFUSED_DELIVERIES_PER_MINUTE),
   };
 }

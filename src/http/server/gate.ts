@@ -33,7 +33,7 @@ export function createGate(limits: RateLimits, verifyToken: TokenVerifier): Gate
       } catch (error) {
         // That the identity provider is away is no fault of an address.
         if (error instanceof DomainError && error.code === 'UNAUTHENTICATED')
-          await limits.noteFailedLogin(remoteAddress);
+          await limits.noteRefusedCredential(remoteAddress);
         throw error;
       }
     },

@@ -25,7 +25,7 @@ import { startMarketplace, tokenOf, type Marketplace } from '../../support/http/
 
 const limits = testLimits();
 // Every field is tried with every bad credential.
-const patient = { ...limits, rates: { ...limits.rates, failedLoginsPerMinute: 100_000 } };
+const patient = { ...limits, rates: { ...limits.rates, refusedCredentialsPerMinute: 100_000 } };
 
 const RULES: [string, AccessRule, Transport[]][] = [
   ...Object.entries({ ...QUERIES, ...MUTATIONS }).map(([name, rule]): [string, AccessRule, Transport[]] => [

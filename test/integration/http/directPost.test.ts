@@ -123,7 +123,7 @@ const settings = {
       addressPerMinute: BEYOND,
       callerPerMinute: BEYOND,
       mutationsPerMinute: BEYOND,
-      failedLoginsPerMinute: BEYOND,
+      refusedCredentialsPerMinute: BEYOND,
       cpuPercentPerAddress: BEYOND,
     },
   },

@@ -36,7 +36,7 @@ beforeAll(async () => {
         addressPerMinute: 1_000_000,
         callerPerMinute: 1_000_000,
         mutationsPerMinute: 1_000_000,
-        failedLoginsPerMinute: 1_000_000,
+        refusedCredentialsPerMinute: 1_000_000,
         cpuPercentPerAddress: 1_000_000,
       },
     },

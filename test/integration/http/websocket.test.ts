@@ -260,10 +260,10 @@ describe('a websocket is closed', () => {
   });
 
   it('1013 while the keys for tokens are not known, which is not held against the address', async () => {
-    let failedLogins = 0;
+    let refusedCredentials = 0;
     const rateLimits = {
       ...createRateLimits(testLimits().rates, null, { warn: () => undefined }),
-      noteFailedLogin: async () => void (failedLogins += 1),
+      noteRefusedCredential: async () => void (refusedCredentials += 1),
     };
     const verifyToken = () => Promise.reject(new DomainError('OVERLOADED', 'Try again shortly.'));
     const keyless = await startServer({ rateLimits, verifyToken });
@@ -271,7 +271,7 @@ describe('a websocket is closed', () => {
     const closed = closeOf(socket);
     say(socket, { ...init, payload: { authorization: 'Bearer any' } });
     expect(await closed).toEqual({ code: 1013, reason: 'Try again shortly.' });
-    expect(failedLogins).toBe(0);
+    expect(refusedCredentials).toBe(0);
     await keyless.close(0);
   });
 

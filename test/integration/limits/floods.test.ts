@@ -518,14 +518,14 @@ describe('queries', () => {
 
 describe('bad credentials', () => {
   it('use up the patience with an address, on all transports together', async () => {
-    const { api, wsUrl } = await serve(rates({ failedLoginsPerMinute: 3 }));
+    const { api, wsUrl } = await serve(rates({ refusedCredentialsPerMinute: 3 }));
     for (const over of TRANSPORTS) await askOver(over, api, { ...HELLO, bearer: 'bad' });
     const good = await token(['buyer']);
     const refused = await askOver('http', api, { ...HELLO, bearer: good });
     expect([refused.status, codesOf(refused)]).toEqual([429, ['RATE_LIMITED']]);
     const socket = await askOver('websocket', wsUrl.replace('ws', 'http'), { ...HELLO, bearer: good });
     expect(socket.closeCode).toBe(4429);
-    expect(socket.closeReason).toContain('failed-logins');
+    expect(socket.closeReason).toContain('refused-credentials');
     // Who sends none, and who is elsewhere, has done nothing wrong.
     expect((await askOver('http', api, HELLO)).errors).toEqual([]);
     expect(await statusFrom('127.0.0.2', api, `Bearer ${good}`)).toBe(200);

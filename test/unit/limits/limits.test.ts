@@ -181,7 +181,7 @@ describe('a budget without other instances', () => {
       addressPerMinute: 2,
       callerPerMinute: 2,
       mutationsPerMinute: 2,
-      failedLoginsPerMinute: 2,
+      refusedCredentialsPerMinute: 2,
     };
     const limits = createRateLimits({ ...settings, cpuPercentPerAddress: 20 }, null, {
       warn: () => undefined,
