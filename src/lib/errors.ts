@@ -64,7 +64,6 @@ export const ERROR_DETAILS = [
   'leafCount',
   'limit',
   'limitKg',
-  'maximum',
   'offRampSessionId',
   'operation',
   'outstandingKg',

@@ -52,7 +52,7 @@ export async function readAllRecords(
       'RESULT_TOO_LARGE',
       `The token has ${totalRetirements} retirement records, at most ${MAX_REGISTRY_RECORDS} fit one answer. ` +
         'Page through "recordsConnection" instead.',
-      { totalRetirements, maximum: MAX_REGISTRY_RECORDS },
+      { totalRetirements, limit: MAX_REGISTRY_RECORDS },
     );
   }
   const { tokenAddress } = registry.project;

@@ -196,6 +196,6 @@ function tooManyRecords(): DomainError {
   return new DomainError(
     'RESULT_TOO_LARGE',
     `These beneficiaries have more than ${MAX_RECORDS_ADDED_UP} retirements. Ask for fewer of them, or for a shorter time.`,
-    { maximum: MAX_RECORDS_ADDED_UP },
+    { limit: MAX_RECORDS_ADDED_UP },
   );
 }

@@ -279,6 +279,6 @@ describe('of a beneficiary with more retirements than are added up', () => {
     const { errors } = await market.send(
       `{ retirementTotals(groupBy: DAY, filter: { beneficiaries: ["Many"] }) { ${selection} } }`,
     );
-    expect(errors[0]?.extensions).toMatchObject({ code: 'RESULT_TOO_LARGE', maximum: 50_000 });
+    expect(errors[0]?.extensions).toMatchObject({ code: 'RESULT_TOO_LARGE', limit: 50_000 });
   });
 });
