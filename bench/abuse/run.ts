@@ -171,7 +171,7 @@ function ask(url: string, agent: Agent): Promise<boolean> {
   });
 }
 
-export function tableOf(rows: readonly AbuseRow[], idleP99Ms: number): string {
+function tableOf(rows: readonly AbuseRow[], idleP99Ms: number): string {
   const head =
     '| Attack | Memory | CPU | p50 | p99 | p99 ÷ idle | max | computing p50 | computing p99 | failed |\n' +
     '| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n';

@@ -46,7 +46,7 @@ interface Question {
 
 const RETRY_AFTER_SECONDS = 1;
 
-export function noFaults(): Faults {
+function noFaults(): Faults {
   return {
     tryAgainLater: 0,
     sayDuplicate: 0,

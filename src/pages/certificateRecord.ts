@@ -105,7 +105,7 @@ export async function checkOnNetwork(
   }
 }
 
-export const NETWORK_FIELDS = ['beneficiary', 'amount', 'timestamp', 'note', 'retiredBy'] as const;
+const NETWORK_FIELDS = ['beneficiary', 'amount', 'timestamp', 'note', 'retiredBy'] as const;
 
 /** What distinguishes our files from other JSON. */
 export const CERTIFICATE_FORMAT = 'carbon-retirement-certificate/1';

@@ -46,7 +46,7 @@ export function projectPath(assetId: string): string {
 }
 
 /** An address can't be as long as some holders' names are: those have no page of their own. */
-export const MAX_BENEFICIARY_IN_PATH = 256;
+const MAX_BENEFICIARY_IN_PATH = 256;
 
 export function beneficiaryPath(name: string): string | null {
   // A lone surrogate has no place in an address.

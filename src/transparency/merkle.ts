@@ -119,7 +119,7 @@ export function tileHash({ hashes }: Pick<Tile, 'hashes'>): Uint8Array {
   return level;
 }
 
-export function hashIn(hashes: Buffer, place: number): Buffer {
+function hashIn(hashes: Buffer, place: number): Buffer {
   return hashes.subarray(place * HASH_BYTES, (place + 1) * HASH_BYTES);
 }
 

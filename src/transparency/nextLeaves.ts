@@ -31,7 +31,7 @@ export interface NextLeaves {
 }
 
 /** Of one transaction: some milliseconds of the head's lock, and of the database's processor. */
-export const LEAVES_PER_STEP = 1_024;
+const LEAVES_PER_STEP = 1_024;
 /** Transactions that are looked at together, at first; twice as many as long as they wrote nothing. */
 const TRANSACTIONS_PER_LOOK = 4_096n;
 

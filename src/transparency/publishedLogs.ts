@@ -122,11 +122,7 @@ async function proofOf(db: Db, leaf: number): Promise<string | undefined> {
 }
 
 /** Under the name that the log has now. */
-export async function verifierKeyOf(
-  db: Pick<Db, 'select'>,
-  log: LogName,
-  key: LogKey,
-): Promise<string | undefined> {
+async function verifierKeyOf(db: Pick<Db, 'select'>, log: LogName, key: LogKey): Promise<string | undefined> {
   const head = await readHead(db, log);
   const origin = head && parseCheckpoint(head.checkpoint)?.origin;
   return origin ? `${key.verifierKey(origin)}\n` : undefined;

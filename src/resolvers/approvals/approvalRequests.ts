@@ -37,7 +37,7 @@ export type AskedOperation = {
   [Operation in ApprovalOperation]: { operation: Operation; input: ApprovalInputs[Operation] };
 }[ApprovalOperation];
 
-export const APPROVAL_STATES = ['AWAITING', 'APPROVED', 'REFUSED', 'WITHDRAWN', 'EXPIRED'] as const;
+const APPROVAL_STATES = ['AWAITING', 'APPROVED', 'REFUSED', 'WITHDRAWN', 'EXPIRED'] as const;
 export type ApprovalState = (typeof APPROVAL_STATES)[number];
 
 type StoredRequest = typeof approvalRequests.$inferSelect;

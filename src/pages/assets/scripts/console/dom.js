@@ -46,7 +46,7 @@ const UNITS = [
   [1, 's'],
 ];
 
-export function ageText(seconds) {
+function ageText(seconds) {
   const size = Math.abs(seconds);
   const [unit, name] = UNITS.find(([length]) => size >= length * (length === 1 ? 1 : 2)) ?? [1, 's'];
   const text = `${Math.floor(size / unit)} ${name}`;
