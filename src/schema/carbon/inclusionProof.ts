@@ -48,7 +48,7 @@ builder.objectFields(RetirementRecordRef, (t) => ({
     nullable: true,
     description:
       'The proof that it is in the transparency log, against the newest head: it changes as the log ' +
-      'grows. Null for some seconds after the record is here.',
+      'grows. Null for some seconds after the platform has read the record.',
     resolve: (record, _args, { dependencies }) => readInclusionProof(dependencies, record),
   }),
 }));

@@ -5,9 +5,9 @@
 export const DRY_RUN = {
   defaultValue: false,
   description:
-    'True to make every check and change nothing: the answer says what would be, or the error that there would be. The ' +
+    'True to make every check and change nothing: the answer says what the mutation would do, or has the error that it would have. The ' +
     '`idempotencyKey` is neither looked at nor used up, and what others do meanwhile can change the outcome.',
 } as const;
 
 /** The description of every payload's `dryRun`. */
-export const DRY_RUN_ANSWER = 'What would be; null unless `dryRun` was asked for.';
+export const DRY_RUN_ANSWER = 'What the mutation would do; null unless `dryRun` was asked for.';

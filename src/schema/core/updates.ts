@@ -18,7 +18,7 @@ interface FollowedField<Row extends { id: string }> {
 
 /** How such a subscription behaves, for its description. */
 export const UPDATES =
-  'First as it is, then again after each change; a client that connects again continues with what is then. A change that ' +
+  'Sent as it is at first, then again after each change. A client that reconnects goes on with the state at that time. A state that ' +
   'lasted for a moment may be left out. ';
 /** Of what can't be reopened. */
 export const UPDATES_UNTIL_FINAL = `${UPDATES}The subscription ends in a state that is final: `;

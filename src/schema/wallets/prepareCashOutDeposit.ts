@@ -44,8 +44,8 @@ const PrepareCashOutDepositPayload = builder.objectRef<Answer>('PrepareCashOutDe
       type: OffRampSessionRef,
       nullable: true,
       description:
-        'The off-ramp session, with its frozen quote: AWAITING_SIGNATURE until `signatureDueAt`, or OPENING still; or ' +
-        'further. Null for a dry run.',
+        'The off-ramp session, with its frozen quote: AWAITING_SIGNATURE until `signatureDueAt`, still OPENING, or in a later ' +
+        'state. Null for a dry run.',
     }),
     dryRun: t.expose('dryRun', {
       type: OffRampQuoteRef,
@@ -58,7 +58,7 @@ const PrepareCashOutDepositPayload = builder.objectRef<Answer>('PrepareCashOutDe
       description:
         'What to sign now, when it is PREPARED: give it back with `submitSigned`. An ALLOWANCE comes before the DEPOSIT ' +
         'where the network needs one: send the same request again when the allowance has LANDED. SUBMITTED is on its ' +
-        'way. Null when there is nothing to sign: the off-ramp session is not open yet, or is further. And for a dry run.',
+        'way. Null when there is nothing to sign, because the off-ramp session is not open yet or is past its deposit, and for a dry run.',
     }),
   }),
 });

@@ -22,7 +22,7 @@ export const OffRampStateEnum = builder.enumType('OffRampSessionState', {
     REFUNDED: { description: 'Not paid, and the tokens refunded to the depositor.' },
     CLOSED: {
       description:
-        'Ended before tokens were taken; `stateReason` says why. A late deposit, or a late word of the provider, reopens it.',
+        'Ended before tokens were taken; `stateReason` says why. A late deposit, or a late status from the provider, reopens it.',
     },
     NEEDS_REVIEW: { description: 'An operator must decide with `resolveSessionReview`.' },
   },

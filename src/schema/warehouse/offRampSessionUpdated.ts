@@ -23,7 +23,7 @@ builder.subscriptionField('offRampSessionUpdated', (t) =>
     ...forRoles(
       ['farmer', 'operator'],
       `An off-ramp session. ${UPDATES}The subscription ends when the session is SETTLED, REFUNDED or CLOSED; a late deposit or a late ` +
-        'word of the provider can still reopen it, so read it again. NOT_FOUND when the caller may see none by that id.',
+        'status from the provider can still reopen it, so read it again. NOT_FOUND when the caller may see none by that id.',
     ),
     type: OffRampSessionRef,
     args: {
