@@ -110,7 +110,7 @@ CREATE TABLE "retirements" (
 	"record_index" integer,
 	"ledger" bigint,
 	"refusal_message" text,
-	"requested_at" timestamp with time zone NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
 	"settled_at" timestamp with time zone,
 	CONSTRAINT "retirements_record" UNIQUE("project_id","record_index"),
 	CONSTRAINT "retirements_positive" CHECK (amount_tonnes > 0),
@@ -159,7 +159,7 @@ CREATE TABLE "holder_acts" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"kind" text NOT NULL,
 	"call" jsonb NOT NULL,
-	"holder" text NOT NULL,
+	"holder_address" text NOT NULL,
 	"prepared_by" text NOT NULL,
 	"off_ramp_session_id" uuid,
 	"project_id" uuid,
@@ -759,10 +759,10 @@ CREATE UNIQUE INDEX "transfers_once" ON "transfers" USING btree ("cause_id",(CAS
 CREATE INDEX "transfers_buyer_debited" ON "transfers" USING btree ("debit_account_id","created_at","debit_version") WHERE kind IN ('retirement_hold', 'credit_transfer');--> statement-breakpoint
 CREATE INDEX "transfers_buyer_credited" ON "transfers" USING btree ("credit_account_id","created_at","credit_version") WHERE kind IN ('purchase', 'retirement_return', 'credit_transfer');--> statement-breakpoint
 CREATE INDEX "transfers_serials" ON "transfers" USING btree ("credit_account_id","credit_balance") WHERE kind = 'retirement_settle';--> statement-breakpoint
-CREATE INDEX "retirements_buyer" ON "retirements" USING btree ("buyer_id","requested_at","id");--> statement-breakpoint
-CREATE INDEX "retirements_project" ON "retirements" USING btree ("project_id","requested_at","id");--> statement-breakpoint
-CREATE INDEX "retirements_requested" ON "retirements" USING btree ("requested_at","id");--> statement-breakpoint
-CREATE INDEX "retirements_not_retired" ON "retirements" USING btree ("requested_at","id") WHERE state <> 'RETIRED';--> statement-breakpoint
+CREATE INDEX "retirements_buyer" ON "retirements" USING btree ("buyer_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "retirements_project" ON "retirements" USING btree ("project_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "retirements_created" ON "retirements" USING btree ("created_at","id");--> statement-breakpoint
+CREATE INDEX "retirements_not_retired" ON "retirements" USING btree ("created_at","id") WHERE state <> 'RETIRED';--> statement-breakpoint
 CREATE INDEX "retirement_records_token_position" ON "retirement_records" USING btree ("token_address","position");--> statement-breakpoint
 CREATE INDEX "retirement_records_time" ON "retirement_records" USING btree ("timestamp","position");--> statement-breakpoint
 CREATE INDEX "retirement_records_project_time" ON "retirement_records" USING btree ("project_id","timestamp","position");--> statement-breakpoint

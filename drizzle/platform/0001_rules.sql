@@ -755,7 +755,7 @@ CREATE TRIGGER signing_halts_no_delete BEFORE DELETE ON signing_halts FOR EACH R
 
 -- An act given out to be signed never changes, and is submitted once.
 SELECT add_row_rules('holder_acts',
-  'id kind call holder prepared_by off_ramp_session_id project_id format payload valid_until prepared_at_ledger created_at',
+  'id kind call holder_address prepared_by off_ramp_session_id project_id format payload valid_until prepared_at_ledger created_at',
   'record_index record_tx_hash', '');
 --> statement-breakpoint
 CREATE TRIGGER holder_acts_no_delete BEFORE DELETE ON holder_acts FOR EACH ROW EXECUTE FUNCTION refuse_change();
@@ -850,7 +850,7 @@ CREATE TRIGGER issuance_caps_follow BEFORE INSERT ON issuance_caps FOR EACH ROW 
 -- Retirements.
 
 SELECT add_row_rules('retirements',
-  'id project_id buyer_id beneficiary note beneficiary_id jurisdiction reason period_from period_until amount_tonnes requested_at',
+  'id project_id buyer_id beneficiary note beneficiary_id jurisdiction reason period_from period_until amount_tonnes created_at',
   'tx_hash record_index ledger settled_at',
   'PENDING>RETIRED PENDING>REFUSED PENDING>NEEDS_REVIEW NEEDS_REVIEW>PENDING NEEDS_REVIEW>RETIRED NEEDS_REVIEW>REFUSED');
 --> statement-breakpoint

@@ -178,7 +178,7 @@ async function readKnown(
       FROM retirements WHERE project_id = ${id} AND record_index >= ${from} AND record_index < ${from + length}
       UNION ALL
       SELECT record_index, jsonb_build_object('id', id, 'state', 'RETIRED', 'amount', call -> 'amount' ->> '$integer',
-        'retiredBy', holder, 'beneficiary', call ->> 'beneficiary', 'note', call ->> 'note')
+        'retiredBy', holder_address, 'beneficiary', call ->> 'beneficiary', 'note', call ->> 'note')
       FROM holder_acts WHERE project_id = ${id} AND record_index >= ${from} AND record_index < ${from + length})
     SELECT i.index,
       (SELECT jsonb_build_object('retiredBy', r.retired_by, 'amount', r.amount::text, 'timestamp', r.timestamp::text,

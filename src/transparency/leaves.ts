@@ -68,7 +68,7 @@ const CAUSE_OF_TRANSFER = `CASE t.kind
     reason: text('r.reason'),
     periodFrom: text('r.period_from'),
     periodUntil: text('r.period_until'),
-    requestedAt: micros('r.requested_at'),
+    createdAt: micros('r.created_at'),
   })}
   WHEN 'credit_transfer' THEN ${jsonOf({ memo: text('g.memo'), createdAt: micros('g.created_at') })}
   ELSE 'null' END`;

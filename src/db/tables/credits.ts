@@ -83,17 +83,17 @@ export const retirements = pgTable(
     recordIndex: integer('record_index'),
     ledger: bigint('ledger', { mode: 'bigint' }),
     refusalMessage: text('refusal_message'),
-    requestedAt: moment('requested_at').notNull(),
+    createdAt: moment('created_at').notNull(),
     settledAt: moment('settled_at'),
   },
   (t) => [
     unique('retirements_record').on(t.projectId, t.recordIndex),
-    index('retirements_buyer').on(t.buyerId, t.requestedAt, t.id),
-    index('retirements_project').on(t.projectId, t.requestedAt, t.id),
-    index('retirements_requested').on(t.requestedAt, t.id),
+    index('retirements_buyer').on(t.buyerId, t.createdAt, t.id),
+    index('retirements_project').on(t.projectId, t.createdAt, t.id),
+    index('retirements_created').on(t.createdAt, t.id),
     // Those that are asked for by their state are few among the retired ones.
     index('retirements_not_retired')
-      .on(t.requestedAt, t.id)
+      .on(t.createdAt, t.id)
       .where(sql`state <> 'RETIRED'`),
     check('retirements_positive', sql`amount_tonnes > 0`),
     check('retirements_jurisdiction', sql`jurisdiction ~ '^[A-Z]{2}$'`),

@@ -21,7 +21,7 @@ export const holderActs = pgTable(
     kind: text('kind', { enum: ['retire', 'setAllowance', 'initiateOffRamp'] }).notNull(),
     /** The call itself, encoded like a submission's. */
     call: jsonb('call').notNull(),
-    holder: text('holder').notNull(),
+    holderAddress: text('holder_address').notNull(),
     /** The subject who asked for it, and may see it. */
     preparedBy: text('prepared_by').notNull(),
     /** The off-ramp session that it belongs to; null for a retirement. */

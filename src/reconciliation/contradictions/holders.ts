@@ -8,7 +8,7 @@ export const HOLDER_CONTRADICTIONS: readonly Contradiction[] = [
     invariant: 'I4',
     query: `SELECT format('holder''s retirement %s claims record %s, which says otherwise', h.id, h.record_index) AS message
       FROM holder_acts h JOIN retirement_records r ON r.project_id = h.project_id AND r.index = h.record_index
-      WHERE r.retired_by <> h.holder OR r.amount <> (h.call -> 'amount' ->> '$integer')::numeric
+      WHERE r.retired_by <> h.holder_address OR r.amount <> (h.call -> 'amount' ->> '$integer')::numeric
         OR r.beneficiary <> h.call ->> 'beneficiary' OR r.note <> h.call ->> 'note'`,
   },
   {
@@ -28,7 +28,7 @@ export const HOLDER_CONTRADICTIONS: readonly Contradiction[] = [
   {
     // Only the holder may have signed, never custody.
     invariant: 'I7',
-    query: `SELECT format('attempt %s for holder %s is signed by %s', a.hash, h.holder, a.source) AS message
-      FROM attempts a JOIN holder_acts h ON h.submission_id = a.submission_id WHERE a.source <> h.holder`,
+    query: `SELECT format('attempt %s for holder %s is signed by %s', a.hash, h.holder_address, a.source) AS message
+      FROM attempts a JOIN holder_acts h ON h.submission_id = a.submission_id WHERE a.source <> h.holder_address`,
   },
 ];

@@ -23,7 +23,7 @@ interface RetirementFilter {
 type ListNeeds = Needs<'db' | 'network'>;
 
 const NEWEST_FIRST = {
-  column: retirements.requestedAt,
+  column: retirements.createdAt,
   id: retirements.id,
   type: 'timestamptz',
   direction: 'desc',
@@ -48,11 +48,11 @@ function matching(deps: ListNeeds, filter: RetirementFilter): SQL | undefined {
     isAmong(retirements.buyerId, buyerIds),
     meant && inArray(retirements.projectId, deps.db.select({ id: projects.id }).from(projects).where(meant)),
     isAmong(retirements.state, states),
-    isWithin(retirements.requestedAt, from, until),
+    isWithin(retirements.createdAt, from, until),
     isBetween(retirements.amountTonnes, minTonnes, maxTonnes),
   );
 }
 
 export function retirementCursor(retirement: Retirement): KeysetCursor {
-  return { value: retirement.requestedAt.toISOString(), id: retirement.id };
+  return { value: retirement.createdAt.toISOString(), id: retirement.id };
 }

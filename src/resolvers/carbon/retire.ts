@@ -93,12 +93,12 @@ interface HoldRow {
 /** The retirements and the intents to burn, in the transaction of the holds. */
 const HOLDS: Rider<HoldRow> = {
   async write(tx, rows, deps) {
-    const requestedAt = deps.clock.now();
+    const createdAt = deps.clock.now();
     const pending = rows.map(({ retirement, projectId }) => ({
       ...retirement,
       projectId,
       state: 'PENDING' as const,
-      requestedAt,
+      createdAt,
     }));
     const intents = rows.map(({ retirement: { id, amountTonnes, beneficiary, note }, tokenAddress }) => ({
       targetType: 'RETIREMENT' as const,

@@ -81,7 +81,7 @@ interface ReadAct {
 
 function actOf({ act, submission, farmerId }: ReadAct): HolderAct {
   const { id, kind, preparedBy, offRampSessionId, recordIndex, preparedAtLedger, createdAt } = act;
-  const { format, payload, holder, validUntil } = act;
+  const { format, payload, holderAddress: holder, validUntil } = act;
   return {
     id,
     kind,

@@ -26,9 +26,10 @@ interface ActPlan {
 export async function prepareAct(deps: Needs<'network' | 'ids'>, plan: ActPlan): Promise<PreparedAct> {
   const { call, holder, ...rest } = plan;
   const { ledger: preparedAtLedger } = await deps.network.status();
-  const unsigned = await deps.network.prepareForHolder(call, holder);
+  const { holder: holderAddress, ...unsigned } = await deps.network.prepareForHolder(call, holder);
   return {
     ...unsigned,
+    holderAddress,
     ...rest,
     id: deps.ids.next(),
     kind: call.kind,

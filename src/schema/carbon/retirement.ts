@@ -78,7 +78,7 @@ builder.node(RetirementRef, {
     createdAt: t.field({
       type: 'UnixTime',
       description: 'When the credits were held, in Unix seconds.',
-      resolve: ({ requestedAt }) => unixSeconds(requestedAt),
+      resolve: ({ createdAt }) => unixSeconds(createdAt),
     }),
     settledAt: t.field({
       type: 'UnixTime',

@@ -173,7 +173,7 @@ describe('the database refuses', () => {
 
   it('a period without its end, and a jurisdiction that is no code', async () => {
     const insert = (columns: string, values: string) =>
-      `INSERT INTO retirements (id, project_id, buyer_id, beneficiary, note, amount_tonnes, state, requested_at, ${columns})
+      `INSERT INTO retirements (id, project_id, buyer_id, beneficiary, note, amount_tonnes, state, created_at, ${columns})
         SELECT gen_random_uuid(), project_id, buyer_id, beneficiary, note, 1, 'PENDING', now(), ${values} FROM retirements LIMIT 1`;
     await refused(insert('period_from', `'2025-01-01'`), 'retirements_period');
     await refused(insert('period_from, period_until', `'2025-01-02', '2025-01-01'`), 'retirements_period');

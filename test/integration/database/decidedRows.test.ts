@@ -21,7 +21,7 @@ const TABLES = {
   attempts: `INSERT INTO attempts (hash, submission_id, number, source, signed_bytes, prepared_at_ledger, created_at,
       state, decided_at, ledger)
     VALUES ('${randomUUID()}', gen_random_uuid(), 1, 'custody', '\\x00', 1, now(), `,
-  retirements: `INSERT INTO retirements (id, project_id, buyer_id, beneficiary, note, amount_tonnes, requested_at,
+  retirements: `INSERT INTO retirements (id, project_id, buyer_id, beneficiary, note, amount_tonnes, created_at,
       state, settled_at, record_index)
     VALUES (gen_random_uuid(), gen_random_uuid(), 'acme', 'Acme', '', 1, now(), `,
   projects: `INSERT INTO projects (id, asset_id, asset_key, credit_type, verification_body_ref, vintage_year, quantity_tonnes,

@@ -179,7 +179,7 @@ describe('a settlement that always fails', () => {
         amountTonnes: 1n,
         state: 'RETIRED',
         recordIndex: 0,
-        requestedAt: new Date(),
+        createdAt: new Date(),
         settledAt: new Date(),
       })
       .returning();

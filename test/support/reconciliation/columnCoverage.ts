@@ -119,7 +119,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
   feed_head: { I10: 'position DELETED', I16: 'singleton FORGED' },
   final_ledger: { notFound: [[INSTALLATION, '*']] },
   holder_acts: {
-    I4: 'holder',
+    I4: 'holder_address',
     I5: 'kind call submission_id',
     I14: 'id prepared_by DELETED FORGED',
     I16: 'off_ramp_session_id',
@@ -305,7 +305,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     I5: 'id state settled_at FORGED',
     I11: 'project_id buyer_id amount_tonnes DELETED',
     I12: 'beneficiary note',
-    I15: 'beneficiary_id jurisdiction reason period_from period_until requested_at',
+    I15: 'beneficiary_id jurisdiction reason period_from period_until created_at',
     partly: [
       { by: ['I12', 'I16'], places: 'tx_hash record_index' },
       { by: ['I12'], places: 'ledger', except: /filled/, because: WORDS },
