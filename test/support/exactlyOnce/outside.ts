@@ -1,6 +1,6 @@
 /**
  * The outside world of the exactly-once model: a ledger network and a ramp provider, which keep what they receive, decide
- * when they like, and never forget. Everything is synchronous; what is lost on the way is simulatedInstance.ts's matter.
+ * when they like, and never forget. Everything is synchronous; instance.ts decides what is lost on the way.
  */
 import {
   NetworkRefusal,
