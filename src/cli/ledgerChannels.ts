@@ -39,7 +39,7 @@ async function ensure(request: ChannelsRequest): Promise<EnsuredChannels> {
       `LEDGER_NETWORK is ${config.LEDGER_NETWORK}: channels are accounts of Stellar, and other networks need none.`,
     );
   }
-  const database = await openConfiguredDatabase(config, { asItIs: true });
+  const database = await openConfiguredDatabase(config, { olderSchema: 'leave' });
   try {
     const { db } = database.handle;
     return await ensureChannels({ ledger, dataDir, db, random: randomBytes }, request);

@@ -12,7 +12,7 @@ const command = new Command('migrate')
       'it needs. Servers do it at their start where that address is set.',
   )
   .action(async () => {
-    const database = await openConfiguredDatabase(await loadConfig());
+    const database = await openConfiguredDatabase(await loadConfig(), { olderSchema: 'migrate' });
     await database.stop();
     for (const warning of database.warnings) process.stderr.write(`${warning}\n`);
     process.stdout.write(`${database.description} has the newest schema.\n`);

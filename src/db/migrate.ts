@@ -10,6 +10,7 @@ import { migrate as runMigrations } from 'drizzle-orm/postgres-js/migrator';
 import postgres from 'postgres';
 import { ADVISORY_LOCKS } from './advisoryLock.ts';
 import { grantApplicationRole } from './applicationRole.ts';
+import type { DatabaseHandle } from './connection.ts';
 import { findPrimaryUrl } from './primary.ts';
 import { refusedByDatabase } from './refusedByDatabase.ts';
 
@@ -62,11 +63,7 @@ export async function migrate(
     await sql`SELECT set_config('lock_timeout', ${String(LOCK_TIMEOUT_MS)}, false)`;
     let isNewer = false;
     for (const set of sets) {
-      const migrations = {
-        migrationsFolder: fileURLToPath(new URL(set, folder)),
-        migrationsSchema: MIGRATIONS_SCHEMA,
-        migrationsTable: `${set.replaceAll('-', '_')}_migrations`,
-      };
+      const migrations = migrationsOf(set, folder);
       // The migrator begins by making its schema, which the application's role may not, also where it is there.
       const age = await compareSchema(sql, migrations);
       if (age === 'OLDER') await untilUnlocked(() => runMigrations(drizzle(sql), migrations));
@@ -97,20 +94,44 @@ async function untilUnlocked(work: () => Promise<void>): Promise<void> {
   }
 }
 
+type SchemaAge = 'OLDER' | 'SAME' | 'NEWER';
+type Statements = Pick<DatabaseHandle['sql'], 'unsafe'>;
+
+/** Changes nothing, and needs the application's role alone. OLDER when one of the sets lacks a migration. */
+export async function readSchemaAge(
+  sql: Statements,
+  sets: readonly MigrationSet[],
+  folder = MIGRATIONS_FOLDER,
+): Promise<SchemaAge> {
+  const ages: SchemaAge[] = [];
+  for (const set of sets) ages.push(await compareSchema(sql, migrationsOf(set, folder)));
+  return (['OLDER', 'NEWER'] as const).find((age) => ages.includes(age)) ?? 'SAME';
+}
+
+function migrationsOf(set: MigrationSet, folder: URL) {
+  return {
+    migrationsFolder: fileURLToPath(new URL(set, folder)),
+    migrationsSchema: MIGRATIONS_SCHEMA,
+    migrationsTable: `${set.replaceAll('-', '_')}_migrations`,
+  };
+}
+
 /** What was applied against what is known, by the time of the newest migration, as the migrator itself decides. */
 async function compareSchema(
-  sql: postgres.Sql,
-  migrations: { migrationsFolder: string; migrationsTable: string },
-): Promise<'OLDER' | 'SAME' | 'NEWER'> {
-  const { migrationsFolder, migrationsTable } = migrations;
-  const [history] = await sql`
-    SELECT FROM pg_tables WHERE schemaname = ${MIGRATIONS_SCHEMA} AND tablename = ${migrationsTable}`;
+  sql: Statements,
+  { migrationsFolder, migrationsTable }: ReturnType<typeof migrationsOf>,
+): Promise<SchemaAge> {
+  const [history] = await sql.unsafe(
+    `SELECT FROM pg_tables WHERE schemaname = '${MIGRATIONS_SCHEMA}' AND tablename = '${migrationsTable}'`,
+  );
   if (!history) return 'OLDER';
-  const [last] = await sql<{ at: string | null }[]>`
-    SELECT max(created_at) AS at FROM ${sql(`${MIGRATIONS_SCHEMA}.${migrationsTable}`)}`;
+  const [last] = await sql.unsafe(
+    `SELECT max(created_at) AS at FROM ${MIGRATIONS_SCHEMA}.${migrationsTable}`,
+  );
   const newest = Math.max(
     ...readMigrationFiles({ migrationsFolder }).map(({ folderMillis }) => folderMillis),
   );
-  if (last?.at == null || Number(last.at) < newest) return 'OLDER';
-  return Number(last.at) === newest ? 'SAME' : 'NEWER';
+  const at: unknown = last?.['at'];
+  if (at == null || Number(at) < newest) return 'OLDER';
+  return Number(at) === newest ? 'SAME' : 'NEWER';
 }

@@ -41,7 +41,8 @@ export async function* checkLedger(config: Config, log: Logger): AsyncGenerator<
 
 /** Left as it is, unless the network lives in it: then it has to be up to date. */
 function openDatabaseToLook(config: Config): Promise<ConfiguredDatabase> {
-  return openConfiguredDatabase(config, { asItIs: familyOf(config.ledger).migrations.length === 0 });
+  const livesInDatabase = familyOf(config.ledger).migrations.length > 0;
+  return openConfiguredDatabase(config, { olderSchema: livesInDatabase ? 'require' : 'leave' });
 }
 
 async function createNetworkToLook(

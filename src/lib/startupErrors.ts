@@ -59,6 +59,10 @@ export function migrationNeedsOwner(error: unknown): StartupError {
   );
 }
 
+export const NOT_MIGRATED =
+  'The database needs a migration, and this command leaves that to "npm run migrate": run it with DATABASE_MIGRATION_URL set to the ' +
+  'role that owns the tables. A server of this version, where it has that address, does the same at its start.';
+
 export const MIGRATED_BY_NEWER =
   'The database was migrated by a newer version of this program: its schema and the rights of the role of DATABASE_URL are ' +
   'left as they are. Start the newer version, unless this one is being replaced.';

@@ -7,7 +7,7 @@ import { findPowersOverRules } from '../db/applicationRole.ts';
 import { openDatabase, type DatabaseHandle } from '../db/connection.ts';
 import { openEmbeddedPostgres } from '../db/embedded/embeddedPostgres.ts';
 import { readPrimary, readReplicas, type PublicReads } from '../db/publicReads.ts';
-import { migrate, type MigrationSet } from '../db/migrate.ts';
+import { migrate, readSchemaAge, type MigrationSet } from '../db/migrate.ts';
 import { partsOf, serversOf, serverUrlsOf } from '../lib/databaseUrl.ts';
 import type { Logger } from '../lib/logger.ts';
 import { familyOf } from '../ledger/network/families.ts';
@@ -18,6 +18,7 @@ import {
   migrationFailed,
   MIGRATED_BY_NEWER,
   migrationNeedsOwner,
+  NOT_MIGRATED,
   notTheSameDatabase,
   poolerWithoutSessions,
   roleOverRules,
@@ -39,9 +40,15 @@ const APPLICATION_NAME = 'asset-token-marketplace';
 /** A notification is there within milliseconds; a database that is busy at its start may take longer. */
 const NOTIFICATION_TIMEOUT_MS = 5_000;
 
+/**
+ * What becomes of an older schema. `migrate`, for servers and `npm run migrate`: it is brought up to date. `require`, for the other
+ * commands, because operators say when: one's own database is refused, and the embedded one brought up to date. `leave`, for who only
+ * looks: it stays. Not with a network that lives in the database: that needs its tables.
+ */
+type OlderSchema = 'migrate' | 'require' | 'leave';
+
 interface OpenDatabaseOptions {
-  /** Leave its schema as it is: for who only looks. Not with a network that lives in it: that needs its tables. */
-  asItIs?: boolean;
+  olderSchema?: OlderSchema;
   /** Told what is about to be done that may take seconds. */
   onProgress?: (message: string) => void;
   /** For a server, which also reads from replicas; commands read from the primary alone. */
@@ -51,7 +58,7 @@ interface OpenDatabaseOptions {
 /** @throws StartupError */
 export async function openConfiguredDatabase(
   config: Config,
-  { asItIs = false, onProgress = () => {}, log }: OpenDatabaseOptions = {},
+  { olderSchema = 'require', onProgress = () => {}, log }: OpenDatabaseOptions = {},
 ): Promise<ConfiguredDatabase> {
   const embedded =
     config.databasePassword === null
@@ -78,15 +85,15 @@ export async function openConfiguredDatabase(
   try {
     // First of all: a lock that migrations take through a pooler could stay behind in one of its connections.
     if (!embedded) await checkSessions(handle, { url, directUrl });
-    if (!asItIs) onProgress("bringing the database's schema up to date");
-    const [session] = await handle.sql<{ role: string }[]>`SELECT current_user AS role`;
-    const sets = asItIs ? [] : setsOf(config);
-    const migrated = await migrate(migrationUrl, sets, session?.role).catch((error: unknown) => {
-      if (embedded) throw migrationFailed(error);
-      throw isLackOfRights(error) ? migrationNeedsOwner(error) : databaseUnreachable(migrationUrl, error);
-    });
-    if (migrated.isNewer) warnings.push(MIGRATED_BY_NEWER);
-    const roleWarning = asItIs ? null : await checkRole(handle, config);
+    if (olderSchema !== 'leave') {
+      const sets = setsOf(config);
+      const { isNewer } =
+        olderSchema === 'migrate' || embedded
+          ? await bringUpToDate(handle, { sets, migrationUrl, isEmbedded: embedded !== null, onProgress })
+          : await requireNewest(handle, { sets, url });
+      if (isNewer) warnings.push(MIGRATED_BY_NEWER);
+    }
+    const roleWarning = olderSchema === 'leave' ? null : await checkRole(handle, config);
     if (roleWarning !== null) warnings.push(roleWarning);
   } catch (error) {
     await stop();
@@ -160,6 +167,43 @@ async function checkSessions(
     if (!(error instanceof TooLate)) throw error;
     throw isOneAddress ? poolerWithoutSessions(url) : notTheSameDatabase(url, directUrl);
   });
+}
+
+/** @throws StartupError */
+async function bringUpToDate(
+  { sql }: DatabaseHandle,
+  {
+    sets,
+    migrationUrl,
+    isEmbedded,
+    onProgress,
+  }: {
+    sets: readonly MigrationSet[];
+    migrationUrl: string;
+    isEmbedded: boolean;
+    onProgress: (message: string) => void;
+  },
+): Promise<{ isNewer: boolean }> {
+  onProgress("bringing the database's schema up to date");
+  const [session] = await sql<{ role: string }[]>`SELECT current_user AS role`;
+  try {
+    return await migrate(migrationUrl, sets, session?.role);
+  } catch (error) {
+    if (isEmbedded) throw migrationFailed(error);
+    throw isLackOfRights(error) ? migrationNeedsOwner(error) : databaseUnreachable(migrationUrl, error);
+  }
+}
+
+/** @throws StartupError when a migration is missing */
+async function requireNewest(
+  { sql }: DatabaseHandle,
+  { sets, url }: { sets: readonly MigrationSet[]; url: string },
+): Promise<{ isNewer: boolean }> {
+  const age = await readSchemaAge(sql, sets).catch((error: unknown) => {
+    throw isLackOfRights(error) ? migrationNeedsOwner(error) : databaseUnreachable(url, error);
+  });
+  if (age === 'OLDER') throw new StartupError(NOT_MIGRATED);
+  return { isNewer: age === 'NEWER' };
 }
 
 /**

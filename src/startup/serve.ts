@@ -45,7 +45,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const { config, log, stops } = options;
   await checkPort(config.PORT, config.HOST);
   const onProgress = (message: string) => log.info(message);
-  const database = await openConfiguredDatabase(config, { onProgress, log });
+  const database = await openConfiguredDatabase(config, { olderSchema: 'migrate', onProgress, log });
   stops.push(database.stop);
   for (const warning of database.warnings) log.warn(warning);
   const opened = await openConfiguredNetwork(config, database.handle, log);

@@ -55,9 +55,12 @@ afterAll(async () => {
 });
 
 /** In production, where a role over the rules is refused. */
-const started = async (settings: Record<string, string>) => {
+const opened = async (
+  settings: Record<string, string>,
+  options?: Parameters<typeof openConfiguredDatabase>[1],
+) => {
   const secret = () => randomBytes(32).toString('base64');
-  const opened = await openConfiguredDatabase(
+  const database = await openConfiguredDatabase(
     await loadConfig({
       NODE_ENV: 'production',
       DATA_DIR: dataDir,
@@ -71,10 +74,13 @@ const started = async (settings: Record<string, string>) => {
       TRUSTED_PROXY_HOPS: '0',
       ...settings,
     }),
+    options,
   );
-  await opened.stop();
-  return opened.warnings;
+  await database.stop();
+  return database.warnings;
 };
+
+const started = (settings: Record<string, string>) => opened(settings, { olderSchema: 'migrate' });
 
 const execute = async (as: string, statement: string) => {
   const sql = postgres(as, { max: 1, onnotice: () => {} });
@@ -85,6 +91,18 @@ const execute = async (as: string, statement: string) => {
   }
 };
 
+describe('a command', () => {
+  it('leaves an older schema to `npm run migrate`, also where it has the address of the owner', async () => {
+    const urls = { DATABASE_URL: url, DATABASE_MIGRATION_URL: ownerUrl };
+    await expect(opened(urls)).rejects.toThrow(/needs a migration.*"npm run migrate"/);
+    await expect(opened({ DATABASE_URL: url })).rejects.toThrow(/needs a migration.*"npm run migrate"/);
+    const sql = postgres(ownerUrl, { max: 1 });
+    const tables = await sql`SELECT FROM pg_tables WHERE schemaname IN ('public', 'drizzle')`;
+    await sql.end();
+    expect(tables.length).toBe(0);
+  });
+});
+
 describe('a start', () => {
   it('by the application’s role alone says that the database has to be migrated by its owner', async () => {
     await expect(started({ DATABASE_URL: url })).rejects.toThrow(/npm run migrate.*DATABASE_MIGRATION_URL/);
@@ -93,6 +111,7 @@ describe('a start', () => {
   it('with both migrates and grants, and from then on needs the application’s role alone', async () => {
     await expect(started({ DATABASE_URL: url, DATABASE_MIGRATION_URL: ownerUrl })).resolves.toEqual([]);
     await expect(started({ DATABASE_URL: url })).resolves.toEqual([]);
+    await expect(opened({ DATABASE_URL: url })).resolves.toEqual([]);
   });
 
   it('by the owner is refused in production, unless that is asked for', async () => {
@@ -164,6 +183,7 @@ describe('a start', () => {
     );
     const urls = { DATABASE_URL: url, DATABASE_MIGRATION_URL: ownerUrl };
     expect(await started(urls)).toEqual([expect.stringContaining('migrated by a newer version')]);
+    expect(await opened(urls)).toEqual([expect.stringContaining('migrated by a newer version')]);
     await execute(url, 'DELETE FROM of_newer');
     const undo = `DROP TABLE of_newer; DELETE FROM drizzle.platform_migrations WHERE hash = 'newer'`;
     await execute(ownerUrl, undo);
