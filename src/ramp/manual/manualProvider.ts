@@ -10,7 +10,13 @@ import { readDatabaseTime } from '../../db/databaseTime.ts';
 import { manualRampSessions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { SESSION_ID_PATTERN, type RampAnswer, type RampProvider, type RampSession } from '../port.ts';
+import {
+  SESSION_ID_PATTERN,
+  type RampAnswer,
+  type RampProvider,
+  type RampSession,
+  type RampStatus,
+} from '../port.ts';
 import { MANUAL_PROVIDER } from '../providerName.ts';
 import { changeManualStatus, type ManualStatusChange } from './manualStatuses.ts';
 import { quoteManually, type ManualPrices } from './quotes.ts';
@@ -30,7 +36,7 @@ export interface ManualControls {
    * Records a session's status as an operator states it. Sends the platform a callback, which may fail: the platform
    * polls as well.
    * @param confirm what has to hold for it, in the same transaction: nothing changes when this throws
-   * @throws DomainError NOT_FOUND
+   * @throws DomainError NOT_FOUND; CONFLICT when a payout that has ended is to be made
    */
   setStatus(
     sessionId: string,
@@ -94,21 +100,32 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
       // A pending session is closed as failed; one that is being paid, or was paid meanwhile, stays as it is.
       const closed = { status: 'failed', setBy: null } as const;
       await db.transaction((tx) =>
-        changeManualStatus(tx, sessionId, closed, { at: clock.now(), from: 'pending' }),
+        changeManualStatus(tx, sessionId, closed, { at: clock.now(), from: ['pending'] }),
       );
       return answerOf(sessionId);
     },
 
     async setStatus(sessionId, change, confirm) {
-      const isChanged = await db.transaction(async (tx) => {
+      const from = change.status === 'processing' ? PAYABLE : undefined;
+      await db.transaction(async (tx) => {
         await confirm?.(tx);
-        return changeManualStatus(tx, sessionId, change, { at: clock.now() });
+        if (await changeManualStatus(tx, sessionId, change, { at: clock.now(), from })) return;
+        throw await notToBePaid(tx, sessionId);
       });
-      if (!isChanged) throw new DomainError('NOT_FOUND', noSession(sessionId));
       await callBack(options, sessionId);
       return { sessionId, status: change.status };
     },
   };
+}
+
+/** Who is about to pay says so first: what the platform has closed meanwhile gives the tokens back. */
+const PAYABLE: readonly RampStatus[] = ['pending', 'processing'];
+
+async function notToBePaid(tx: Tx, sessionId: string): Promise<DomainError> {
+  const [session] = await tx.select().from(manualRampSessions).where(eq(manualRampSessions.id, sessionId));
+  if (!session) return new DomainError('NOT_FOUND', noSession(sessionId));
+  const status = session.status.toUpperCase();
+  return new DomainError('CONFLICT', `The payout is ${status}, so it must not be made: do not pay.`);
 }
 
 async function readAnswer(db: ManualProviderOptions['db'], sessionId: string): Promise<RampAnswer> {

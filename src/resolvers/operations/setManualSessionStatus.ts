@@ -17,7 +17,7 @@ export interface ManualStatusInput {
   paymentReference?: string | null | undefined;
 }
 
-/** @throws DomainError NOT_FOUND, CONFLICT when another provider is configured */
+/** @throws DomainError NOT_FOUND; CONFLICT when another provider is configured, or a payout that has ended is to be made */
 export async function setManualSessionStatus(
   deps: Needs<'ramp' | 'manualRamp' | 'log'>,
   operatorId: string,

@@ -62,7 +62,8 @@ builder.mutationField('setManualSessionStatus', (t) =>
       'Sets the status of a session at the manual provider, which then calls the payout webhook as any provider would. ' +
         'Set PROCESSING before you pay: the farmer can cancel what is PENDING. ' +
         'All but PROCESSING may need approval (`approvalRequest`), except the status that it has. ' +
-        'Errors: NOT_FOUND, CONFLICT when another provider is configured.',
+        'Errors: NOT_FOUND, CONFLICT when another provider is configured, and for PROCESSING of a payout that is SETTLED, FAILED or ' +
+        'REFUNDED: it must not be paid, because it was cancelled, or has ended otherwise.',
     ),
     type: SetManualSessionStatusPayload,
     nullable: true,

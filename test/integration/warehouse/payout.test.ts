@@ -22,6 +22,7 @@ import {
   type SessionReviewDecision,
 } from '../../../src/resolvers/operations/resolveSessionReview.ts';
 import { setManualSessionStatus } from '../../../src/resolvers/operations/setManualSessionStatus.ts';
+import { cancelCashOut } from '../../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
 import { stepOffRampSession } from '../../../src/resolvers/warehouse/offRamp/stepOffRampSession.ts';
 import { withFaults, type FaultPlan } from '../../support/faults/faultyNetwork.ts';
 import { withRampFaults, type FaultyRamp, type RampFaultPlan } from '../../support/faults/faultyRamp.ts';
@@ -30,6 +31,7 @@ import {
   activeReceipt,
   decideSession,
   depositedCashOut,
+  farmer,
   providerSays,
   reaches,
 } from '../../support/warehouse.ts';
@@ -374,6 +376,20 @@ describe('setManualSessionStatus', () => {
     await expect(setManualSessionStatus(other, 'operator-1', status)).rejects.toMatchObject({
       code: 'CONFLICT',
     });
+  });
+
+  it('lets no payout begin that was cancelled or has ended', async () => {
+    const { id, providerSessionId: sessionId } = await depositedCashOut(platform);
+    const set = (status: RampStatus) =>
+      setManualSessionStatus(platform.dependencies, 'operator-1', { sessionId, status });
+    const cancellation = { offRampSessionId: id, idempotencyKey: randomUUID() };
+    await cancelCashOut(platform.dependencies, farmer, cancellation);
+    await reaches(platform, id, 'REFUNDED');
+    await expect(set('processing')).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('do not pay'),
+    });
+    expect(await platform.dependencies.ramp.getStatus(sessionId)).toMatchObject({ status: 'failed' });
   });
 
   it('keeps who set each status, and the reference of the payment', async () => {
