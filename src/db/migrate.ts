@@ -11,6 +11,7 @@ import postgres from 'postgres';
 import { ADVISORY_LOCKS } from './advisoryLock.ts';
 import { grantApplicationRole } from './applicationRole.ts';
 import type { DatabaseHandle } from './connection.ts';
+import { CURRENT_DATABASE } from './currentDatabase.ts';
 import { findPrimaryUrl } from './primary.ts';
 import { refusedByDatabase } from './refusedByDatabase.ts';
 
@@ -35,15 +36,27 @@ const HELD_BY_OTHERS: ReadonlySet<string> = new Set(['55P03', '40P01']);
 const MIGRATIONS_SCHEMA = 'drizzle';
 const MIGRATIONS_FOLDER = new URL('../../drizzle/', import.meta.url);
 
+/** The address leads to another database than the one that the program works on: it stays as it is. */
+export class OtherDatabase extends Error {
+  override readonly name = 'OtherDatabase';
+}
+
+interface MigrateOptions {
+  /** As CURRENT_DATABASE shows it, where it may be another one than at `url`. */
+  expected?: string | undefined;
+  folder?: URL;
+}
+
 /**
  * @param applicationRole gets the rights that the program needs, when it is another role than that of `url`
  * @returns whether a newer version of the program has migrated the database, so that its schema and rights are left alone
+ * @throws OtherDatabase
  */
 export async function migrate(
   url: string,
   sets: readonly MigrationSet[],
   applicationRole?: string,
-  folder = MIGRATIONS_FOLDER,
+  { expected, folder = MIGRATIONS_FOLDER }: MigrateOptions = {},
 ): Promise<{ isNewer: boolean }> {
   const sql = postgres(await findPrimaryUrl(url), {
     max: 1,
@@ -59,6 +72,7 @@ export async function migrate(
     },
   });
   try {
+    if (expected !== undefined && (await readDatabase(sql)) !== expected) throw new OtherDatabase();
     await sql`SELECT pg_advisory_lock(${ADVISORY_LOCKS.migrations})`;
     await sql`SELECT set_config('lock_timeout', ${String(LOCK_TIMEOUT_MS)}, false)`;
     let isNewer = false;
@@ -92,6 +106,12 @@ async function untilUnlocked(work: () => Promise<void>): Promise<void> {
     }
     await delay(PAUSE_MS);
   }
+}
+
+/** Which database it is, whatever its address. */
+export async function readDatabase(sql: Statements): Promise<string> {
+  const [row] = await sql.unsafe(`SELECT ${CURRENT_DATABASE} AS database`);
+  return String(row?.['database']);
 }
 
 type SchemaAge = 'OLDER' | 'SAME' | 'NEWER';

@@ -97,6 +97,14 @@ export function notTheSameDatabase(url: string, directUrl: string): StartupError
   );
 }
 
+export function migratesElsewhere(url: string, migrationUrl: string): StartupError {
+  return new StartupError(
+    `DATABASE_MIGRATION_URL leads to another database (${partsOf(migrationUrl).database} at ${serversOf(migrationUrl)}) than ` +
+      `DATABASE_URL (${partsOf(url).database} at ${serversOf(url)}). Nothing was changed there. Set it to the same database, as ` +
+      'the role that owns the tables.',
+  );
+}
+
 /** Drizzle wraps the database's message in the whole statement. */
 function databaseMessage(error: unknown): string {
   return innermostMessage(error) || codeOf(innermost(error));

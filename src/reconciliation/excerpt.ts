@@ -10,9 +10,9 @@
  * transaction: the same queries then run on it.
  */
 import { sql } from 'drizzle-orm';
+import { CURRENT_DATABASE } from '../db/currentDatabase.ts';
 import type { Db, Tx } from '../db/connection.ts';
 import { OPEN_OFF_RAMP_STATES } from '../db/tables/index.ts';
-import { CURRENT_DATABASE } from '../transparency/nextTransfers.ts';
 import { MAX_OUTCOMES } from './reconcileAttempts.ts';
 
 export interface Snapshot {

@@ -7,7 +7,7 @@ import { findPowersOverRules } from '../db/applicationRole.ts';
 import { openDatabase, type DatabaseHandle } from '../db/connection.ts';
 import { openEmbeddedPostgres } from '../db/embedded/embeddedPostgres.ts';
 import { readPrimary, readReplicas, type PublicReads } from '../db/publicReads.ts';
-import { migrate, readSchemaAge, type MigrationSet } from '../db/migrate.ts';
+import { migrate, OtherDatabase, readDatabase, readSchemaAge, type MigrationSet } from '../db/migrate.ts';
 import { partsOf, serversOf, serverUrlsOf } from '../lib/databaseUrl.ts';
 import type { Logger } from '../lib/logger.ts';
 import { familyOf } from '../ledger/network/families.ts';
@@ -15,6 +15,7 @@ import {
   databaseUnreachable,
   isLackOfRights,
   isSettingsRefusal,
+  migratesElsewhere,
   migrationFailed,
   MIGRATED_BY_NEWER,
   migrationNeedsOwner,
@@ -89,7 +90,13 @@ export async function openConfiguredDatabase(
       const sets = setsOf(config);
       const { isNewer } =
         olderSchema === 'migrate' || embedded
-          ? await bringUpToDate(handle, { sets, migrationUrl, isEmbedded: embedded !== null, onProgress })
+          ? await bringUpToDate(handle, {
+              sets,
+              url,
+              migrationUrl,
+              isEmbedded: embedded !== null,
+              onProgress,
+            })
           : await requireNewest(handle, { sets, url });
       if (isNewer) warnings.push(MIGRATED_BY_NEWER);
     }
@@ -174,11 +181,13 @@ async function bringUpToDate(
   { sql }: DatabaseHandle,
   {
     sets,
+    url,
     migrationUrl,
     isEmbedded,
     onProgress,
   }: {
     sets: readonly MigrationSet[];
+    url: string;
     migrationUrl: string;
     isEmbedded: boolean;
     onProgress: (message: string) => void;
@@ -187,9 +196,12 @@ async function bringUpToDate(
   onProgress("bringing the database's schema up to date");
   const [session] = await sql<{ role: string }[]>`SELECT current_user AS role`;
   try {
-    return await migrate(migrationUrl, sets, session?.role);
+    // Before anything is changed there.
+    const expected = isEmbedded ? undefined : await readDatabase(sql);
+    return await migrate(migrationUrl, sets, session?.role, { expected });
   } catch (error) {
     if (isEmbedded) throw migrationFailed(error);
+    if (error instanceof OtherDatabase) throw migratesElsewhere(url, migrationUrl);
     throw isLackOfRights(error) ? migrationNeedsOwner(error) : databaseUnreachable(migrationUrl, error);
   }
 }

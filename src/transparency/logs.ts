@@ -7,13 +7,14 @@
  * checkpoints of one size differ, however many instances build, and wherever one is killed.
  */
 import { eq, sql } from 'drizzle-orm';
+import { CURRENT_DATABASE } from '../db/currentDatabase.ts';
 import type { Db, Tx } from '../db/connection.ts';
 import { LOG_NAMES, transparencyCheckpoints, transparencyHeads } from '../db/tables/index.ts';
 import { createLogKey, parseCheckpoint, type LogKey } from './checkpoint.ts';
 import type { LogName } from './leaves.ts';
 import { edgeOf, growTiles, hashesOf, HASH_BYTES, MissingHash, rootOf, type Tile } from './merkle.ts';
 import { isOfOtherDatabase, NEXT_LEAVES, type Head } from './nextLeaves.ts';
-import { CURRENT_DATABASE, IS_NEXT_TRANSFER } from './nextTransfers.ts';
+import { IS_NEXT_TRANSFER } from './nextTransfers.ts';
 import { createShownHeads, type ShownHeads } from './shownHeads.ts';
 import { readTiles, writeTiles } from './tiles.ts';
 

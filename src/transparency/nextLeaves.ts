@@ -2,10 +2,11 @@
  * The rows that a log has to take next: committed ones, in an order in which none can come before those that it has.
  */
 import { sql } from 'drizzle-orm';
+import { CURRENT_DATABASE } from '../db/currentDatabase.ts';
 import type { Tx } from '../db/connection.ts';
 import type { transparencyHeads } from '../db/tables/index.ts';
 import { HASH_BYTES } from './merkle.ts';
-import { CURRENT_DATABASE, IS_NEXT_TRANSFER, isWrittenFrom } from './nextTransfers.ts';
+import { IS_NEXT_TRANSFER, isWrittenFrom } from './nextTransfers.ts';
 import {
   ENTRY_HASH,
   ENDED_ENTRY_LEAF,

@@ -2,13 +2,6 @@
  * SQL that says which transfers a log lacks, by the transactions that wrote them.
  */
 
-/**
- * The database that the rows were written in, by its PostgreSQL cluster and its own number: a copy made by pg_restore is another one, whose
- * rows were written by other transactions.
- */
-export const CURRENT_DATABASE = `(SELECT system_identifier || '/' || oid FROM pg_control_system(), pg_database
-  WHERE datname = current_database())`;
-
 /** The first transaction that the statement does not see. */
 const NEXT_TRANSACTION = '(SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint)';
 

@@ -2,6 +2,7 @@
  * Contradictions between the leaves of the transparency logs and the rows that they are of. reconcileLogs.ts compares the leaves with
  * the signed heads.
  */
+import { CURRENT_DATABASE } from '../../db/currentDatabase.ts';
 import {
   BEGUN_ENTRY_LEAF,
   ENTRY_HASH,
@@ -12,7 +13,7 @@ import {
   type LogName,
 } from '../../transparency/leaves.ts';
 import { HASH_BYTES, TILE_WIDTH } from '../../transparency/merkle.ts';
-import { CURRENT_DATABASE, IS_NEXT_TRANSFER } from '../../transparency/nextTransfers.ts';
+import { IS_NEXT_TRANSFER } from '../../transparency/nextTransfers.ts';
 import type { Contradiction } from './contradiction.ts';
 
 const ALL_TILES = 'transparency_tiles';

@@ -114,6 +114,22 @@ describe('a start', () => {
     await expect(opened({ DATABASE_URL: url })).resolves.toEqual([]);
   });
 
+  it('leaves the database at a DATABASE_MIGRATION_URL that is another one, and says so', async () => {
+    const other = `other_${id}`;
+    await server.unsafe(`CREATE DATABASE ${other} OWNER ${owner.name}`);
+    try {
+      const elsewhere = ownerUrl.replace(name, other);
+      const start = started({ DATABASE_URL: url, DATABASE_MIGRATION_URL: elsewhere });
+      await expect(start).rejects.toThrow(/DATABASE_MIGRATION_URL leads to another database/);
+      const sql = postgres(elsewhere, { max: 1 });
+      const tables = await sql`SELECT FROM pg_tables WHERE schemaname IN ('public', 'drizzle')`;
+      await sql.end();
+      expect(tables.length).toBe(0);
+    } finally {
+      await server.unsafe(`DROP DATABASE ${other}`);
+    }
+  });
+
   it('by the owner is refused in production, unless that is asked for', async () => {
     await expect(started({ DATABASE_URL: ownerUrl })).rejects.toThrow(/owns tables.*DATABASE_ROLES=single/);
     await started({ DATABASE_URL: ownerUrl, DATABASE_ROLES: 'single' });

@@ -107,7 +107,7 @@ it('waits for a table in use without keeping statements from it, and is tried ag
     let migrated: Promise<unknown> | undefined;
     await reconciliation.begin(async (tx) => {
       await tx`SELECT 1 FROM projects`;
-      migrated = migrate(url, ['platform'], undefined, pathToFileURL(`${folder}/`));
+      migrated = migrate(url, ['platform'], undefined, { folder: pathToFileURL(`${folder}/`) });
       while (
         (await sql`SELECT 1 FROM pg_locks WHERE relation = 'projects'::regclass AND NOT granted`).length === 0
       );

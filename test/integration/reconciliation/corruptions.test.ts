@@ -17,7 +17,7 @@ import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { createLogKey, parseCheckpoint, type SignedNote } from '../../../src/transparency/checkpoint.ts';
 import { createTransparencyLogs } from '../../../src/transparency/logs.ts';
-import { CURRENT_DATABASE } from '../../../src/transparency/nextTransfers.ts';
+import { CURRENT_DATABASE } from '../../../src/db/currentDatabase.ts';
 import {
   BOOKS_CORRUPTIONS,
   CASH_OUT_CORRUPTIONS,
