@@ -14,7 +14,7 @@ import {ReentrancyGuard} from "@openzeppelin/contracts/utils/ReentrancyGuard.sol
 ///   None ──initiateOffRamp, by the depositor──▶ Pending ──confirmOffRampSettlement──▶ Settled  (to the treasury)
 ///                                                  └─────refundOffRamp──▶ Refunded             (to the depositor)
 ///
-/// A reference is used once, for ever. A pause stops new deposits only: what is held must be able to leave.
+/// A reference is used once, for ever. A pause stops deposits and releases alike, as that of the deployed contracts does.
 contract RampSettlement is Initializable, AccessControl, Pausable, ReentrancyGuard, UUPSUpgradeable {
     using SafeERC20 for IERC20;
 
