@@ -40,7 +40,7 @@ await runCommand(command);
 function print({ resealed, left, problems }: ResealReport, hasOtherKeys: boolean): void {
   const lines = [`${resealed} stored secrets were sealed anew.`, ...problems];
   const done = hasOtherKeys
-    ? 'The old key is no longer needed: every stored secret is sealed under the first of SEALING_SECRETS. Take the others out.'
+    ? 'Every stored secret is sealed under the first of SEALING_SECRETS: keep the first, the others are no longer needed.'
     : 'SEALING_SECRETS is not set: every stored secret is sealed under APP_SECRET. To replace that key, set it as docs/operations.md ' +
       'says, and run this again.';
   lines.push(

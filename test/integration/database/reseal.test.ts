@@ -112,6 +112,18 @@ it('says without SEALING_SECRETS that there is no other key to take out', { time
   expect(command.said()).not.toContain('no longer needed');
 });
 
+it(
+  'calls no key the old one by itself: before the new one is in front, that is the one to keep',
+  { timeout: 60_000 },
+  async () => {
+    await insertRegistrations(1);
+    const command = startCommand({ SEALING_SECRETS: `${OLD},${NEW}` });
+    expect(await command.ended).toBe(0);
+    expect(command.said()).not.toContain('old key');
+    expect(command.said()).toContain('keep the first');
+  },
+);
+
 it('goes on where it was killed, and then needs the old key no more', { timeout: 120_000 }, async () => {
   const ids = await insertRegistrations(1000);
   const session = await insertSession((id) => before.seal('an account', sealedPlace('payoutAccount', id)));
@@ -136,7 +148,7 @@ it('goes on where it was killed, and then needs the old key no more', { timeout:
   const resumed = startCommand();
   const beside = await resealAll({ db: database.handle.db, sealer: during, rowsPerPage: 7 });
   expect(await resumed.ended).toBe(0);
-  expect(resumed.said()).toContain('The old key is no longer needed');
+  expect(resumed.said()).toContain('the others are no longer needed');
   expect(beside).toMatchObject({ left: 0, problems: [] });
   for (const [number, { id, sealedSecret }] of (await registrations()).entries()) {
     expect(after.unseal(sealedSecret ?? '', sealedPlace('registrationSecret', id))).toBe(`secret ${number}`);
