@@ -80,10 +80,13 @@ async function openNew(path: string): Promise<FileHandle> {
   try {
     return await open(path, 'wx', 0o600);
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error;
+    const code = codeOf(error);
     throw new StartupError(
-      `${path} exists. An earlier export with --prune may have removed from the database what is in it: keep it, and give ` +
-        'this export another file name.',
+      code === 'EEXIST'
+        ? `${path} exists. An earlier export with --prune may have removed from the database what is in it: keep it, and give ` +
+            'this export another file name.'
+        : `${path} can't be made (${code}), and nothing was exported. Name a file in a folder that is there and that this user ` +
+            'may write to.',
       { cause: error },
     );
   }

@@ -124,6 +124,12 @@ it('exports the first entries of each process, those without an outcome and of r
     `${path} exists. An earlier export with --prune may have removed`,
   );
 
+  const nowhere = join(folder, 'missing', 'audit.jsonl');
+  await expect(exportAuditLog({ db, before, path: nowhere, prune: true })).rejects.toMatchObject({
+    name: 'StartupError',
+    message: expect.stringContaining(`${nowhere} can't be made (ENOENT)`),
+  });
+
   await expect(ask`DELETE FROM audit_entries WHERE writer_id = ${ended}`).rejects.toThrow(/append/);
   await expect(ask`UPDATE audit_writers SET pruned = 3 WHERE id = ${ended}`).rejects.toThrow(/only grow/);
   // Lines that another export has removed meanwhile are not in the digest of what is removed next.
