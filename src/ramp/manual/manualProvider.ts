@@ -2,21 +2,15 @@
  * The manual ramp provider: a person pays out, and an operator records it. Sessions are stored in the platform's
  * database; a changed status reaches the platform as from any provider, by an HTTP callback that is only a hint.
  */
-import { eq } from 'drizzle-orm';
+import { desc, eq } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
 import type { Db, Tx } from '../../db/connection.ts';
 import { readDatabaseTime } from '../../db/databaseTime.ts';
-import { manualRampSessions } from '../../db/tables/index.ts';
+import { manualRampSessions, manualRampStatuses } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
-import {
-  SESSION_ID_PATTERN,
-  type RampAnswer,
-  type RampProvider,
-  type RampSession,
-  type RampStatus,
-} from '../port.ts';
+import { SESSION_ID_PATTERN, type RampAnswer, type RampProvider, type RampSession } from '../port.ts';
 import { MANUAL_PROVIDER } from '../providerName.ts';
 import { changeManualStatus, type ManualStatusChange } from './manualStatuses.ts';
 import { quoteManually, type ManualPrices } from './quotes.ts';
@@ -36,7 +30,7 @@ export interface ManualControls {
    * Records a session's status as an operator states it. Sends the platform a callback, which may fail: the platform
    * polls as well.
    * @param confirm what has to hold for it, in the same transaction: nothing changes when this throws
-   * @throws DomainError NOT_FOUND; CONFLICT when a payout that has ended is to be made
+   * @throws DomainError NOT_FOUND; CONFLICT when a payout is to be made that has ended, or that another person makes
    */
   setStatus(
     sessionId: string,
@@ -100,17 +94,17 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
       // A pending session is closed as failed; one that is being paid, or was paid meanwhile, stays as it is.
       const closed = { status: 'failed', setBy: null } as const;
       await db.transaction((tx) =>
-        changeManualStatus(tx, sessionId, closed, { at: clock.now(), from: ['pending'] }),
+        changeManualStatus(tx, sessionId, closed, { at: clock.now(), from: 'pending' }),
       );
       return answerOf(sessionId);
     },
 
     async setStatus(sessionId, change, confirm) {
-      const from = change.status === 'processing' ? PAYABLE : undefined;
       await db.transaction(async (tx) => {
         await confirm?.(tx);
-        if (await changeManualStatus(tx, sessionId, change, { at: clock.now(), from })) return;
-        throw await notToBePaid(tx, sessionId);
+        if (change.status === 'processing') await requirePayable(tx, sessionId, change.setBy);
+        const isThere = await changeManualStatus(tx, sessionId, change, { at: clock.now() });
+        if (!isThere) throw new DomainError('NOT_FOUND', noSession(sessionId));
       });
       await callBack(options, sessionId);
       return { sessionId, status: change.status };
@@ -118,14 +112,30 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
   };
 }
 
-/** Who is about to pay says so first: what the platform has closed meanwhile gives the tokens back. */
-const PAYABLE: readonly RampStatus[] = ['pending', 'processing'];
-
-async function notToBePaid(tx: Tx, sessionId: string): Promise<DomainError> {
-  const [session] = await tx.select().from(manualRampSessions).where(eq(manualRampSessions.id, sessionId));
-  if (!session) return new DomainError('NOT_FOUND', noSession(sessionId));
-  const status = session.status.toUpperCase();
-  return new DomainError('CONFLICT', `The payout is ${status}, so it must not be made: do not pay.`);
+/**
+ * Who is about to pay says so first: what the platform has closed meanwhile gives the tokens back, and what another person pays, or has
+ * paid, is not to be paid twice.
+ * @throws DomainError CONFLICT
+ */
+async function requirePayable(tx: Tx, sessionId: string, setBy: string | null): Promise<void> {
+  const isIt = eq(manualRampSessions.id, sessionId);
+  const [session] = await tx.select().from(manualRampSessions).where(isIt).for('update');
+  if (!session || session.status === 'pending') return;
+  if (session.status !== 'processing') {
+    const status = session.status.toUpperCase();
+    throw new DomainError('CONFLICT', `The payout is ${status}, so it must not be made: do not pay.`);
+  }
+  const [last] = await tx
+    .select({ setBy: manualRampStatuses.setBy })
+    .from(manualRampStatuses)
+    .where(eq(manualRampStatuses.sessionId, sessionId))
+    .orderBy(desc(manualRampStatuses.number))
+    .limit(1);
+  if (!last || last.setBy === setBy) return;
+  throw new DomainError(
+    'CONFLICT',
+    `${last.setBy} has begun to make the payout: do not pay it a second time.`,
+  );
 }
 
 async function readAnswer(db: ManualProviderOptions['db'], sessionId: string): Promise<RampAnswer> {

@@ -1,7 +1,7 @@
 /**
  * Statuses of the manual provider's sessions: each change is kept with who made it.
  */
-import { and, eq, inArray, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
 import { manualRampSessions, manualRampStatuses } from '../../db/tables/index.ts';
 import type { RampStatus } from '../port.ts';
@@ -15,18 +15,18 @@ export interface ManualStatusChange {
   approvalRequestId?: string | null | undefined;
 }
 
-/** @returns false when there is no such session; with `from`, none in one of these statuses */
+/** @returns false when there is no such session; with `from`, none of that status */
 export async function changeManualStatus(
   tx: Tx,
   sessionId: string,
   { status, setBy, paymentReference = null, approvalRequestId = null }: ManualStatusChange,
-  { at, from }: { at: Date; from?: readonly RampStatus[] | undefined },
+  { at, from }: { at: Date; from?: RampStatus },
 ): Promise<boolean> {
   const isIt = eq(manualRampSessions.id, sessionId);
   const changed = await tx
     .update(manualRampSessions)
     .set({ status, changedAt: at })
-    .where(from === undefined ? isIt : and(isIt, inArray(manualRampSessions.status, [...from])))
+    .where(from === undefined ? isIt : and(isIt, eq(manualRampSessions.status, from)))
     .returning({ id: manualRampSessions.id });
   if (changed.length === 0) return false;
   // Counted under the row lock that the update has taken.

@@ -125,7 +125,7 @@ async function holdReportedPayout(
   const { sessionId, status } = asked.input;
   if (status !== 'settled' && status !== 'refunded') return;
   const held = { status: 'processing', setBy: caller.subject } as const;
-  await changeManualStatus(tx, sessionId, held, { at: clock.now(), from: ['pending'] });
+  await changeManualStatus(tx, sessionId, held, { at: clock.now(), from: 'pending' });
 }
 
 function required(request: ApprovalRequest | null, id: string): ApprovalRequest {

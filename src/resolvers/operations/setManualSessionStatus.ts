@@ -17,7 +17,7 @@ export interface ManualStatusInput {
   paymentReference?: string | null | undefined;
 }
 
-/** @throws DomainError NOT_FOUND; CONFLICT when another provider is configured, or a payout that has ended is to be made */
+/** @throws DomainError NOT_FOUND; CONFLICT when another provider is configured, or a payout must not be made any more */
 export async function setManualSessionStatus(
   deps: Needs<'ramp' | 'manualRamp' | 'log'>,
   operatorId: string,

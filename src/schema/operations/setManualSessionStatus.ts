@@ -63,7 +63,7 @@ builder.mutationField('setManualSessionStatus', (t) =>
         'Set PROCESSING before you pay: the farmer can cancel what is PENDING. ' +
         'All but PROCESSING may need approval (`approvalRequest`), except the status that it has. ' +
         'Errors: NOT_FOUND, CONFLICT when another provider is configured, and for PROCESSING of a payout that is SETTLED, FAILED or ' +
-        'REFUNDED: it must not be paid, because it was cancelled, or has ended otherwise.',
+        'REFUNDED (it was cancelled, or has ended otherwise), or that another operator has set to PROCESSING: do not pay it then.',
     ),
     type: SetManualSessionStatusPayload,
     nullable: true,

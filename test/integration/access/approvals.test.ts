@@ -401,7 +401,9 @@ describe('a payout', () => {
       status: 'PROCESSING',
       approval: { target: { __typename: 'OffRampSession' } },
     });
-    await report(providerSessionId, 'PROCESSING', third);
+    // Who has paid already, or is about to.
+    expect(await errorsOf(report(providerSessionId, 'PROCESSING', third))).toEqual(['CONFLICT']);
+    await report(providerSessionId, 'PROCESSING', second);
     expect(await errorsOf(grant(overtaken.approval, second))).toEqual(['CONFLICT']);
     await refuse(overtaken.approval, first);
 
@@ -415,7 +417,7 @@ describe('a payout', () => {
     expect(repeated).toMatchObject({ sessionId: providerSessionId, status: 'SETTLED', approval: null });
     expect(await statusesOf(providerSessionId)).toEqual([
       ['processing', second.subject, null],
-      ['processing', third.subject, null],
+      ['processing', second.subject, null],
       ['settled', first.subject, localId(approval)],
     ]);
   });

@@ -392,6 +392,23 @@ describe('setManualSessionStatus', () => {
     expect(await platform.dependencies.ramp.getStatus(sessionId)).toMatchObject({ status: 'failed' });
   });
 
+  it('lets one operator make a payout', async () => {
+    const { providerSessionId: sessionId } = await depositedCashOut(platform);
+    const set = (by: string, status: RampStatus) =>
+      setManualSessionStatus(platform.dependencies, by, { sessionId, status });
+    const both = await Promise.allSettled([set('operator-1', 'processing'), set('operator-2', 'processing')]);
+    const refused = both.flatMap((end) => (end.status === 'rejected' ? [end.reason as Error] : []));
+    expect(refused).toEqual([
+      expect.objectContaining({ code: 'CONFLICT', message: expect.stringMatching(/^operator-. has begun/) }),
+    ]);
+    const [first, second] =
+      both[0]?.status === 'fulfilled' ? ['operator-1', 'operator-2'] : ['operator-2', 'operator-1'];
+    // Again by who makes it; and by the other once that one has left it.
+    await set(first, 'processing');
+    await set(first, 'pending');
+    await set(second, 'processing');
+  });
+
   it('keeps who set each status, and the reference of the payment', async () => {
     const { id, providerSessionId: sessionId } = await depositedCashOut(platform);
     const set = (by: string, status: RampStatus, paymentReference?: string) =>
