@@ -102,7 +102,9 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
     async setStatus(sessionId, change, confirm) {
       await db.transaction(async (tx) => {
         await confirm?.(tx);
-        if (change.status === 'processing') await requirePayable(tx, sessionId, change.setBy);
+        if (change.status === 'pending' || change.status === 'processing') {
+          await requirePayable(tx, sessionId, change);
+        }
         const isThere = await changeManualStatus(tx, sessionId, change, { at: clock.now() });
         if (!isThere) throw new DomainError('NOT_FOUND', noSession(sessionId));
       });
@@ -117,14 +119,20 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
  * paid, is not to be paid twice.
  * @throws DomainError CONFLICT
  */
-async function requirePayable(tx: Tx, sessionId: string, setBy: string | null): Promise<void> {
+async function requirePayable(
+  tx: Tx,
+  sessionId: string,
+  { status, setBy }: ManualStatusChange,
+): Promise<void> {
   const isIt = eq(manualRampSessions.id, sessionId);
   const [session] = await tx.select().from(manualRampSessions).where(isIt).for('update');
   if (!session || session.status === 'pending') return;
   if (session.status !== 'processing') {
-    const status = session.status.toUpperCase();
-    throw new DomainError('CONFLICT', `The payout is ${status}, so it must not be made: do not pay.`);
+    const end = session.status.toUpperCase();
+    throw new DomainError('CONFLICT', `The payout is ${end}, so it must not be made: do not pay.`);
   }
+  // Who takes over from a person who has not paid.
+  if (status === 'pending') return;
   const [last] = await tx
     .select({ setBy: manualRampStatuses.setBy })
     .from(manualRampStatuses)

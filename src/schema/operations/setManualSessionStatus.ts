@@ -62,8 +62,9 @@ builder.mutationField('setManualSessionStatus', (t) =>
       'Sets the status of a session at the manual provider, which then calls the payout webhook as any provider would. ' +
         'Set PROCESSING before you pay: the farmer can cancel what is PENDING. ' +
         'All but PROCESSING may need approval (`approvalRequest`), except the status that it has. ' +
-        'Errors: NOT_FOUND, CONFLICT when another provider is configured, and for PROCESSING of a payout that is SETTLED, FAILED or ' +
-        'REFUNDED (it was cancelled, or has ended otherwise), or that another operator has set to PROCESSING: do not pay it then.',
+        'Errors: NOT_FOUND, CONFLICT when another provider is configured; for PROCESSING and PENDING of a payout that is SETTLED, ' +
+        'FAILED or REFUNDED (it was cancelled, or has ended otherwise); and for PROCESSING when another operator has set that: do not ' +
+        'pay it then.',
     ),
     type: SetManualSessionStatusPayload,
     nullable: true,
