@@ -6,8 +6,8 @@ import type { PageAnswer, PageRequest } from '../http/server/pages.ts';
 import { askFor, askOrNull } from './ask.ts';
 import { htmlAnswer } from './layout.tsx';
 import type { Overview } from './overview.ts';
-import { Filters } from './parts/filters.tsx';
-import { OlderLink, RecordItem, RecordList } from './parts/recordList.tsx';
+import { Filters, placeFilter, type PlaceFilter } from './parts/filters.tsx';
+import { NO_SUCH_LIST, OlderLink, RecordItem, RecordList } from './parts/recordList.tsx';
 import { Foreign } from './parts/shownText.tsx';
 import { WeekChart } from './parts/weekChart.tsx';
 import { LISTED_RECORD, projectPath, type ListedRecord, type RecordPage } from './records.ts';
@@ -30,17 +30,17 @@ const EMPTY_PAGE: RecordPage = { nodes: [], pageInfo: { hasNextPage: false, endC
 export async function homePage(site: Site, request: PageRequest, overview: Overview): Promise<PageAnswer> {
   const text = request.query.get('q')?.trim() ?? '';
   if (text !== '') return searchPage(site, request, overview, text);
-  const filter = filterIn(request.query);
+  const filter = placeFilter(request.query);
   const after = request.query.get('after');
   // Before the list: what comes in between is then in both, and in neither never.
   const { retirementFeedCursor: cursor } = await askFor<{ retirementFeedCursor: string }>(
     request.ask,
     'query FeedCursor { retirementFeedCursor }',
   );
-  const page =
-    (await askOrNull<{ retirementRecords: RecordPage }>(request.ask, LIST, { after, filter }))
-      ?.retirementRecords ?? EMPTY_PAGE;
-  const isLive = after === null;
+  const answer = await askOrNull<{ retirementRecords: RecordPage }>(request.ask, LIST, { after, filter });
+  const page = answer?.retirementRecords ?? EMPTY_PAGE;
+  // The feed would refuse the same filter, and live.js load the page again for that.
+  const isLive = after === null && answer !== null;
   return htmlAnswer(
     site,
     {
@@ -64,7 +64,7 @@ export async function homePage(site: Site, request: PageRequest, overview: Overv
       <Search text="" />
       <section aria-labelledby="list-title">
         <div class="listhead">
-          <h2 id="list-title">{isLive ? 'Latest retirements' : 'Earlier retirements'}</h2>
+          <h2 id="list-title">{after === null ? 'Latest retirements' : 'Earlier retirements'}</h2>
           {isLive ? <LiveState cursor={cursor} filter={filter} /> : null}
         </div>
         <Filters
@@ -74,7 +74,7 @@ export async function homePage(site: Site, request: PageRequest, overview: Overv
         />
         <RecordList records={page.nodes} isLive={isLive} />
         <p class="empty" id="empty" hidden={page.nodes.length > 0}>
-          No retirements here yet.
+          {answer === null ? NO_SUCH_LIST : 'No retirements here yet.'}
         </p>
         <OlderLink page={page} path="/" query={request.query} />
       </section>
@@ -125,13 +125,8 @@ function Search({ text }: { text: string }) {
   );
 }
 
-interface LiveFilter {
-  countryCodes?: string[];
-  vintageYears?: number[];
-}
-
 /** Where live.js goes on, and what it fills for each retirement. */
-function LiveState({ cursor, filter }: { cursor: string; filter: LiveFilter }) {
+function LiveState({ cursor, filter }: { cursor: string; filter: PlaceFilter }) {
   const blank: ListedRecord = {
     index: 0,
     tokenAddress: '',
@@ -151,15 +146,6 @@ function LiveState({ cursor, filter }: { cursor: string; filter: LiveFilter }) {
       </template>
     </>
   );
-}
-
-function filterIn(query: URLSearchParams): LiveFilter {
-  const country = query.get('country') ?? '';
-  const vintage = query.get('vintage') ?? '';
-  return {
-    ...(/^[A-Z]{2}$/.test(country) ? { countryCodes: [country] } : {}),
-    ...(/^\d{4}$/.test(vintage) ? { vintageYears: [Number(vintage)] } : {}),
-  };
 }
 
 async function searchPage(

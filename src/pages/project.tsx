@@ -7,7 +7,7 @@ import { DomainError } from '../lib/errors.ts';
 import { askOrNull } from './ask.ts';
 import { htmlAnswer, redirect } from './layout.tsx';
 import { Facts } from './parts/facts.tsx';
-import { OlderLink, RecordList } from './parts/recordList.tsx';
+import { NO_SUCH_LIST, OlderLink, RecordList } from './parts/recordList.tsx';
 import { Place } from './parts/place.tsx';
 import { Code, Foreign, Moment, ShortCode } from './parts/shownText.tsx';
 import { TonnesPicture } from './parts/tonnesPicture.tsx';
@@ -72,9 +72,8 @@ export async function projectPage(site: Site, request: PageRequest, assetId: str
   const path = projectPath(project.assetId);
   if (project.assetId !== assetId) return redirect(path);
   const variables = { projectId: project.id, after: query.get('after') };
-  const records =
-    (await askOrNull<{ retirementRecords: RecordPage }>(ask, RECORDS, variables))?.retirementRecords ??
-    EMPTY_PAGE;
+  const answer = await askOrNull<{ retirementRecords: RecordPage }>(ask, RECORDS, variables);
+  const records = answer?.retirementRecords ?? EMPTY_PAGE;
   return htmlAnswer(
     site,
     {
@@ -99,7 +98,11 @@ export async function projectPage(site: Site, request: PageRequest, assetId: str
       </section>
       <section>
         <h2>Retirements</h2>
-        {records.nodes.length === 0 ? <p class="empty">None yet.</p> : <RecordList records={records.nodes} />}
+        {records.nodes.length === 0 ? (
+          <p class="empty">{answer === null ? NO_SUCH_LIST : 'None yet.'}</p>
+        ) : (
+          <RecordList records={records.nodes} />
+        )}
         <OlderLink page={records} path={path} query={query} />
       </section>
       <Transactions transactions={project.transactions} />

@@ -6,8 +6,8 @@ import type { PageAnswer, PageRequest } from '../http/server/pages.ts';
 import { askOrNull } from './ask.ts';
 import { htmlAnswer } from './layout.tsx';
 import type { Overview } from './overview.ts';
-import { Filters } from './parts/filters.tsx';
-import { hrefOf } from './parts/recordList.tsx';
+import { Filters, placeFilter } from './parts/filters.tsx';
+import { hrefOf, NO_SUCH_LIST } from './parts/recordList.tsx';
 import { Place } from './parts/place.tsx';
 import { Foreign } from './parts/shownText.tsx';
 import { projectPath } from './records.ts';
@@ -46,7 +46,8 @@ export async function projectsPage(
 ): Promise<PageAnswer> {
   const { query, ask } = request;
   const variables = { after: query.get('after'), filter: filterIn(query) };
-  const page = (await askOrNull<{ projects: ProjectPage }>(ask, LIST, variables))?.projects ?? EMPTY_PAGE;
+  const answer = await askOrNull<{ projects: ProjectPage }>(ask, LIST, variables);
+  const page = answer?.projects ?? EMPTY_PAGE;
   const countries = [...overview.countryCodes, ...page.nodes.map(({ countryCode }) => countryCode)].sort();
   return htmlAnswer(
     site,
@@ -70,7 +71,7 @@ export async function projectsPage(
         }}
       />
       {page.nodes.length === 0 ? (
-        <p class="empty">No projects here.</p>
+        <p class="empty">{answer === null ? NO_SUCH_LIST : 'No projects here.'}</p>
       ) : (
         <ol class="records projects">
           {page.nodes.map((project) => (
@@ -115,12 +116,9 @@ function olderHref(query: URLSearchParams, { pageInfo }: ProjectPage): string {
 }
 
 function filterIn(query: URLSearchParams) {
-  const country = query.get('country') ?? '';
-  const vintage = query.get('vintage') ?? '';
   const type = query.get('type') ?? '';
   return {
-    ...(/^[A-Z]{2}$/.test(country) ? { countryCodes: [country] } : {}),
-    ...(/^\d{4}$/.test(vintage) ? { vintageYears: [Number(vintage)] } : {}),
+    ...placeFilter(query),
     ...(type === '' ? {} : { projectTypes: [type] }),
   };
 }

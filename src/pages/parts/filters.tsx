@@ -37,6 +37,24 @@ export function Filters({
   );
 }
 
+export interface PlaceFilter {
+  countryCodes?: string[];
+  vintageYears?: number[];
+}
+
+/**
+ * As the address has it: what is no country or year, the API refuses. Left out, the list would be shown without the filter that the form
+ * shows.
+ */
+export function placeFilter(query: URLSearchParams): PlaceFilter {
+  const country = query.get('country') ?? '';
+  const vintage = query.get('vintage') ?? '';
+  return {
+    ...(country === '' ? {} : { countryCodes: [country] }),
+    ...(vintage === '' ? {} : { vintageYears: [Number(vintage)] }),
+  };
+}
+
 /** Of an address that was written by hand. */
 function chosen(query: URLSearchParams, name: string): string[] {
   const value = query.get(name) ?? '';

@@ -48,6 +48,10 @@ export function RecordItem({ record }: { record: ListedRecord }) {
   );
 }
 
+/** In place of a list that the API refuses: an empty one would say that there is nothing. */
+export const NO_SUCH_LIST =
+  'This address asks for something to filter by, or a place in the list, that does not exist.';
+
 export function OlderLink({ page, path, query }: { page: RecordPage; path: string; query: URLSearchParams }) {
   if (!page.pageInfo.hasNextPage && !query.has('after')) return null;
   const older = new URLSearchParams(query);

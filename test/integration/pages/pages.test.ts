@@ -139,6 +139,27 @@ describe('pages', () => {
     expect([...text.matchAll(/<option value="([^"]*)"/g)].map(([, value]) => value)).toContain('REDD+');
   });
 
+  it('say of a filter and of a place in a list that there is none such, instead of showing another list or an empty one', async () => {
+    const problem =
+      'This address asks for something to filter by, or a place in the list, that does not exist.';
+    for (const address of [
+      '/?country=UK',
+      '/?country=br',
+      '/?vintage=late',
+      '/?after=nowhere',
+      '/projects?country=UK',
+      '/projects?after=nowhere',
+    ]) {
+      const { text } = await get(address);
+      expect([address, text.includes(problem)]).toEqual([address, true]);
+      expect(text).not.toContain('No retirements here yet.');
+      expect(text).not.toContain('class="tonnes"');
+      // Its script would follow the same filter, and load the page again each time that it is refused.
+      expect(text).not.toContain('data-cursor');
+    }
+    expect((await get('/?vintage=1990')).text).toContain('No retirements here yet.');
+  });
+
   it('keep assets for a year, under names of their content', async () => {
     const { text } = await get('/');
     const path = /href="(\/assets\/site\.[0-9a-f]{12}\.css)"/.exec(text)?.[1] ?? '';
