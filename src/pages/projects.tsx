@@ -118,6 +118,7 @@ function olderHref(query: URLSearchParams, { pageInfo }: ProjectPage): string {
 function filterIn(query: URLSearchParams) {
   const type = query.get('type') ?? '';
   return {
+    states: ['OPEN'],
     ...placeFilter(query),
     ...(type === '' ? {} : { projectTypes: [type] }),
   };

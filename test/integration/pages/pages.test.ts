@@ -2,6 +2,7 @@
  * The public pages over HTTP and, where there is a Chromium, as readers see them.
  */
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { createRequire } from 'node:module';
@@ -9,9 +10,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { eq } from 'drizzle-orm';
 import jsQR from 'jsqr';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { projects } from '../../../src/db/tables/index.ts';
 import { NO_APPROVALS } from '../../../src/resolvers/approvals/approvalPolicy.ts';
 import { beneficiaryPath } from '../../../src/pages/records.ts';
 import { parseCheckpoint, type SignedNote } from '../../../src/transparency/checkpoint.ts';
@@ -158,6 +161,25 @@ describe('pages', () => {
       expect(text).not.toContain('data-cursor');
     }
     expect((await get('/?vintage=1990')).text).toContain('No retirements here yet.');
+  });
+
+  it('list as issued only projects whose credits are', async () => {
+    const refused = { assetId: 'VCS-refused-2024', assetKey: 'vcs-refused-2024', deploySalt: 'refused' };
+    const [row] = await market.database.handle.db
+      .select()
+      .from(projects)
+      .where(eq(projects.tokenAddress, foreignToken));
+    const copy = {
+      ...row,
+      ...refused,
+      id: randomUUID(),
+      tokenAddress: null,
+      openedAt: null,
+      state: 'REFUSED',
+    };
+    await market.database.handle.db.insert(projects).values(copy as typeof projects.$inferInsert);
+    expect((await get('/projects')).text).not.toContain(refused.assetId);
+    expect((await get(`/projects/${refused.assetId}`)).text).toContain('nothing was issued');
   });
 
   it('keep assets for a year, under names of their content', async () => {
