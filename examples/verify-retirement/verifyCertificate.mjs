@@ -5,7 +5,8 @@
  *
  * The file is a certificate's .json, or the attachment of its PDF; or an object with the `inclusionProof` of a purchase, and the key that
  * of the log of transfers. Keep the key where the operator of the server can't change it.
- * Prints the retirement, or the entry of the purchase, as JSON. That the token on the network says the same is to be asked of a node of the network.
+ * Prints the retirement, or the entry of the purchase, as JSON: with the date that the log has, which is the first one. What else a
+ * certificate says (project, serial numbers, reason, period) is not in the log, and is this registry's word. That the token on the network says the same is to be asked of a node of the network.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -51,6 +52,14 @@ for (const name of record ? ['amount', 'index', 'retiredBy', 'tokenAddress', 'be
   const digest = createHash('sha256').update(String(record[name])).digest('hex');
   if (logged[name] !== record[name] && logged[`${name}Sha256`] !== digest) {
     throw new Error(`the certificate has another ${name} than the log`);
+  }
+}
+// For people, the same amount: a tonne is 10^18 base units.
+if (record) {
+  const [, sign = '', whole = '', fraction = ''] =
+    /^(-?)(\d+)(?:\.(\d{1,18}))?$/.exec(String(record.tonnes)) ?? [];
+  if (whole === '' || BigInt(`${sign}${whole}${fraction.padEnd(18, '0')}`) !== BigInt(logged.amount)) {
+    throw new Error('the certificate has other tonnes than the log');
   }
 }
 const of = record ? 'retirement' : 'entry';

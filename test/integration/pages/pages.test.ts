@@ -334,6 +334,9 @@ describe('pages', () => {
       expect(otherNumbers).toContain('another number of leaves, or another root, than its signed head');
       expect(otherNumbers).not.toContain('The proof leads from leaf');
     }
+    await expect(verify(file.replace('"tonnes": "120"', '"tonnes": "9120"'))).rejects.toThrow(
+      'other tonnes than the log',
+    );
     await expect(verify(otherHead)).rejects.toThrow('not signed with this key');
     expect(await check(otherHead)).toContain('is not signed with the key of this registry');
     await expect(
