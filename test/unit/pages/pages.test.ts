@@ -40,6 +40,15 @@ describe('text of strangers', () => {
     },
   );
 
+  it.each(['Acme;=1+1', 'Acme\t@SUM(A1)', 'Acme\n =1+1', 'Acme;"=1+1"', 'Acme\r-2+3'])(
+    'is no formula in CSV where a spreadsheet ends cells at other characters than commas: %j',
+    (text) => {
+      for (const part of csvOf([['2026', text]]).split(/[;\t\r\n]/)) {
+        expect(part.replaceAll(/["\s]/g, '')).not.toMatch(/^[=+\-@]/);
+      }
+    },
+  );
+
   it('leaves numbers and plain texts in CSV as they are', () => {
     expect(csvOf([['-12.5', 'Acme', 'a,"b"\n']])).toBe('-12.5,Acme,"a,""b""\n"\r\n');
   });
