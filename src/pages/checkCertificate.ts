@@ -24,7 +24,7 @@ import { isObject, parsedObject } from './pasted.ts';
 import { publicId } from './records.ts';
 import { search } from './search.ts';
 import type { Site } from './site.ts';
-import { shown } from './text.ts';
+import { shown, timeOf } from './text.ts';
 
 export interface Step {
   question: string;
@@ -46,7 +46,7 @@ export type AskedCertificate =
       id: string;
       networkId: unknown;
       facts: Record<string, unknown>;
-      proof: InclusionProof | null;
+      proof: InclusionProof | 'BROKEN' | null;
     }
   | { kind: 'NONE'; because: string };
 
@@ -71,7 +71,7 @@ export function askedCertificate(given: string): AskedCertificate {
     id: `${tokenAddress}-${index}`,
     networkId: isObject(network) ? network['networkId'] : undefined,
     facts,
-    proof: readProof(file['inclusionProof']),
+    proof: file['inclusionProof'] == null ? null : (readProof(file['inclusionProof']) ?? 'BROKEN'),
   };
 }
 
@@ -82,10 +82,13 @@ export async function checkCertificate(site: Site, ask: Ask, asked: AskedCertifi
   const steps = [existence(asked, record)];
   if (asked.kind === 'FILE') steps.push(sameNetwork(site, asked.networkId));
   if (record === null) return { record, steps };
-  if (asked.kind === 'FILE') steps.push(sameFacts(asked.facts, record));
-  steps.push(onNetwork(site, await checkOnNetwork(site, ask, record)));
   const proof = asked.kind === 'FILE' ? asked.proof : null;
-  const inclusion: Inclusion = proof ? { outcome: 'PROVED', proof } : await readInclusion(ask, record);
+  const inclusion: Inclusion | null =
+    proof === 'BROKEN' ? null : proof ? { outcome: 'PROVED', proof } : await readInclusion(ask, record);
+  if (asked.kind === 'FILE') {
+    steps.push(sameFacts(asked.facts, record, inclusion && firstDateIn(site, record, inclusion)));
+  }
+  steps.push(onNetwork(site, await checkOnNetwork(site, ask, record)));
   steps.push(inLog(site, record, inclusion));
   return { record, steps };
 }
@@ -122,17 +125,39 @@ function sameNetwork({ network }: Site, networkId: unknown): Step {
     : step(question, 'FAILED', `This registry reads ${network.name}; the file is about another network.`);
 }
 
-/** The file has the same facts, and no other; what is not in the token's record may be missing in it: the platform learns it later. */
-function sameFacts(facts: Record<string, unknown>, record: CertificateRecord): Step {
+/** The date that the log proves, which is the first one. */
+function firstDateIn(site: Site, record: CertificateRecord, inclusion: Inclusion): number | null {
+  if (inclusion.outcome !== 'PROVED') return null;
+  const { proof } = inclusion;
+  if (differencesOf(proof.entry, record).length > 0 || site.checkInclusion(proof) !== null) return null;
+  const first = parsedObject(proof.entry)?.['timestamp'];
+  return typeof first === 'number' ? first : null;
+}
+
+/**
+ * The file has the same facts, and no other; what is not in the token's record may be missing in it: the platform learns it later. A
+ * file from before a chain was rolled back has the first date.
+ */
+function sameFacts(
+  facts: Record<string, unknown>,
+  record: CertificateRecord,
+  firstDate: number | null,
+): Step {
   const question = 'Does the file say what the registry says?';
-  const own: Record<string, unknown> = certificateFacts(record);
+  const isOfFirstDate = facts['timestamp'] !== record.timestamp && facts['timestamp'] === firstDate;
+  const own: Record<string, unknown> = certificateFacts(
+    isOfFirstDate && firstDate !== null ? { ...record, timestamp: firstDate } : record,
+  );
   const others = namesOf(facts, own).filter(
     (name) =>
       !(facts[name] === null && own[name] !== null && BESIDE_THE_RECORD.has(name)) &&
       !isSame(facts[name], own[name]),
   );
-  if (others.length === 0)
-    return step(question, 'PASSED', 'Every fact of the file’s record is the same as here.');
+  if (others.length === 0) {
+    const same = 'Every fact of the file’s record is the same as here';
+    const redated = `${same}. The file has the date from before the chain was rolled back; now the token has ${timeOf(record.timestamp)}.`;
+    return step(question, 'PASSED', isOfFirstDate ? redated : `${same}.`);
+  }
   const difference = `it differs in ${shown(others.join(', '), 300)}`;
   return step(
     question,
@@ -193,8 +218,12 @@ const BROKEN_PROOFS = {
   NOT_INCLUDED: 'The hashes of the proof do not lead from this retirement to the signed root.',
 } as const;
 
-function inLog(site: Site, record: CertificateRecord, inclusion: Inclusion): Step {
+function inLog(site: Site, record: CertificateRecord, inclusion: Inclusion | null): Step {
   const question = 'Is it in the public log, under a signed head?';
+  if (inclusion === null) {
+    const advice = 'The proof in the file is not whole: a part of it was changed or is missing.';
+    return step(question, 'FAILED', advice);
+  }
   if (inclusion.outcome === 'NOT_YET')
     return step(
       question,

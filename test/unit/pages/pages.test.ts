@@ -6,7 +6,9 @@ import { describe, expect, it, vi } from 'vitest';
 import { schema } from '../../../src/schema/index.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createCertificatePdf } from '../../../src/pages/certificatePdf.ts';
-import { checkOnNetwork } from '../../../src/pages/certificateRecord.ts';
+import { askedCertificate, checkCertificate, type Checked } from '../../../src/pages/checkCertificate.ts';
+import { certificateFacts, certificateJson, checkOnNetwork } from '../../../src/pages/certificateRecord.ts';
+import type { Site } from '../../../src/pages/site.ts';
 import { csvOf } from '../../../src/pages/csv.ts';
 import { recordCommands as onEvm } from '../../../src/ledger/network/evm/recordCommands.ts';
 import { recordCommands as onStellar } from '../../../src/ledger/network/stellar/recordCommands.ts';
@@ -225,4 +227,103 @@ it('calls a receipt expired once its date is over, hours before the nightly job 
   expect(standingText(standingAt({ ...receipt, state: 'MINTING' }, 2_001n))).toBe(
     'Being issued, not pledged',
   );
+});
+
+describe('the check of a certificate', () => {
+  const record = {
+    index: 0,
+    tokenAddress: 'CABC',
+    beneficiary: 'Acme',
+    beneficiaryId: null,
+    note: '',
+    amount: '5000000000000000000',
+    tonnes: '5',
+    timestamp: 2_000,
+    txHash: null,
+    retiredBy: 'G',
+    reason: null,
+    jurisdiction: null,
+    period: null,
+    serialRange: null,
+    project: {
+      assetId: 'VCS-1-2024',
+      verificationBodyRef: 'VCS-1',
+      vintageYear: 2024,
+      creditType: 'removal',
+      projectType: 'forest',
+      projectLocation: 'Kasigau',
+      countryCode: 'KE',
+    },
+  };
+  /** In the log with its first date: its chain was rolled back, and it landed again later. */
+  const inclusionProof = {
+    leafIndex: 0,
+    entry: JSON.stringify({
+      amount: record.amount,
+      beneficiary: 'Acme',
+      index: 0,
+      note: '',
+      retiredBy: 'G',
+      timestamp: 1_000,
+      tokenAddress: 'CABC',
+    }),
+    hashes: [],
+    leafCount: 1,
+    rootHash: '',
+    checkpoint: 'api.example/logs/retirements\n1\n',
+  };
+  const here = site('x');
+  const answers: Record<string, unknown> = {
+    Certificate: { retirementRecord: record },
+    CertificateOnNetwork: { retirementRecord: { onNetwork: record } },
+    CertificateInclusion: { retirementRecord: { inclusionProof } },
+  };
+  const ask = (others: Record<string, unknown> = {}) => {
+    return async (source: string) => {
+      const name = /^query (\w+)/.exec(source)?.[1] ?? '';
+      const data = { ...answers, ...others }[name] ?? {};
+      return data instanceof GraphQLError
+        ? { data: null, errors: [data] }
+        : { data: data as Record<string, unknown> };
+    };
+  };
+  const fileOf = (changes: object, proof: unknown = null) =>
+    JSON.stringify({
+      ...certificateJson(here, record, { outcome: 'NOT_YET' }),
+      record: { ...certificateFacts(record), ...changes },
+      inclusionProof: proof,
+    });
+  const check = (given: string, others?: Record<string, unknown>, at: Site = here) =>
+    checkCertificate(at, ask(others), askedCertificate(given));
+  const outcomes = ({ steps }: Checked) => steps.map(({ outcome }) => outcome);
+  const words = ({ steps }: Checked) => steps.map(({ explanation }) => explanation).join(' ');
+
+  it('calls no file changed that has the date from before its chain was rolled back', async () => {
+    const first = await check(fileOf({ timestamp: 1_000, retiredAt: '1970-01-01T00:16:40.000Z' }));
+    expect(outcomes(first)).toEqual(['PASSED', 'PASSED', 'PASSED', 'PASSED', 'PASSED']);
+    expect(words(first)).toContain('has the date from before the chain was rolled back');
+    for (const changes of [
+      { timestamp: 1_001, retiredAt: '1970-01-01T00:16:41.000Z' },
+      { timestamp: 1_000 },
+      { timestamp: 1_000, retiredAt: '1970-01-01T00:16:40.000Z', tonnes: '6' },
+    ]) {
+      expect(outcomes(await check(fileOf(changes)))[2]).toBe('FAILED');
+    }
+    const unsigned = { ...here, checkInclusion: () => 'NOT_SIGNED' as const };
+    const forged = await check(
+      fileOf({ timestamp: 1_000, retiredAt: '1970-01-01T00:16:40.000Z' }),
+      {},
+      unsigned,
+    );
+    expect(outcomes(forged)[2]).toBe('FAILED');
+  });
+
+  it('says of a damaged proof in a file that it is damaged, in place of proving it with another one', async () => {
+    for (const proof of ['', {}, { ...inclusionProof, hashes: 'none' }]) {
+      const checked = await check(fileOf({}, proof));
+      expect(outcomes(checked).at(-1)).toBe('FAILED');
+      expect(words(checked)).toContain('The proof in the file is not whole');
+    }
+    expect(outcomes(await check(fileOf({}))).at(-1)).toBe('PASSED');
+  });
 });
