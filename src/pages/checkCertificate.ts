@@ -78,8 +78,9 @@ export function askedCertificate(given: string): AskedCertificate {
 export async function checkCertificate(site: Site, ask: Ask, asked: AskedCertificate): Promise<Checked> {
   if (asked.kind === 'NONE')
     return { record: null, steps: [step('Is it a certificate?', 'FAILED', asked.because)] };
-  const record = await findRecord(ask, asked);
-  const steps = [existence(asked, record)];
+  const found = await findRecord(ask, asked);
+  const { record } = found;
+  const steps = [existence(asked, found)];
   if (asked.kind === 'FILE') steps.push(sameNetwork(site, asked.networkId));
   if (record === null) return { record, steps };
   const proof = asked.kind === 'FILE' ? asked.proof : null;
@@ -93,21 +94,42 @@ export async function checkCertificate(site: Site, ask: Ask, asked: AskedCertifi
   return { record, steps };
 }
 
-async function findRecord(ask: Ask, asked: Exclude<AskedCertificate, { kind: 'NONE' }>) {
-  if (asked.kind === 'FILE') return readCertificate(ask, asked.id);
+interface FoundRecord {
+  record: CertificateRecord | null;
+  /** Why it is not known whether there is one. */
+  unknown?: string;
+}
+
+async function findRecord(
+  ask: Ask,
+  asked: Exclude<AskedCertificate, { kind: 'NONE' }>,
+): Promise<FoundRecord> {
+  if (asked.kind === 'FILE') return { record: await readCertificate(ask, asked.id) };
   try {
+    const name = asked.text.normalize('NFC');
     const { records } = await search(ask, asked.text);
     // A beneficiary's name is not a certificate, even when it has only one.
-    const [found] = records.length === 1 && records[0]?.beneficiary !== asked.text ? records : [];
-    return found === undefined ? null : await readCertificate(ask, publicId(found));
+    const [found, ...others] = records.filter(({ beneficiary }) => beneficiary !== name);
+    if (found === undefined) return { record: null };
+    if (others.length === 0) return { record: await readCertificate(ask, publicId(found)) };
+    const ids = [found, ...others].map(publicId).join(', ');
+    return {
+      record: null,
+      unknown: `It has several, each with a certificate of its own. Check one of them: ${ids}.`,
+    };
   } catch (error) {
-    if (error instanceof DomainError && error.code === 'LEDGER_UNAVAILABLE') return null;
-    throw error;
+    if (!(error instanceof DomainError && error.code === 'LEDGER_UNAVAILABLE')) throw error;
+    // Only what the books have retired is looked for on the network.
+    return {
+      record: null,
+      unknown: 'The ledger network, which has it, did not answer. Try again in a minute.',
+    };
   }
 }
 
-function existence(asked: AskedCertificate, record: CertificateRecord | null): Step {
+function existence(asked: AskedCertificate, { record, unknown }: FoundRecord): Step {
   const question = 'Does this registry have such a retirement?';
+  if (unknown !== undefined) return step(question, 'OPEN', unknown);
   if (record !== null) {
     return step(question, 'PASSED', `It is record ${record.index} of the token ${record.tokenAddress}.`);
   }

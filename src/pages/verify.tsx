@@ -72,7 +72,7 @@ function Outcome({ site, checked }: { site: Site; checked: Checked }) {
         </h2>
         <p>
           {record === null ? (
-            'The first step that failed says why.'
+            `The step ${hasFailed ? 'that failed' : 'below'} says why.`
           ) : (
             <>
               {`${grouped(record.tonnes)} t CO₂e for `}

@@ -326,4 +326,17 @@ describe('the check of a certificate', () => {
     }
     expect(outcomes(await check(fileOf({}))).at(-1)).toBe('PASSED');
   });
+
+  it('does not say that there is no such retirement while the network can’t be asked', async () => {
+    const unavailable = new GraphQLError('no', { extensions: { code: 'LEDGER_UNAVAILABLE' } });
+    const checked = await check('VCS-1-2024-000004', { FindBySerial: unavailable });
+    expect(outcomes(checked)).toEqual(['OPEN']);
+  });
+
+  it('names the certificates of a transaction that has several', async () => {
+    const retirementRecordsByTransaction = [record, { ...record, index: 1 }];
+    const checked = await check('ab'.repeat(32), { FindByHash: { retirementRecordsByTransaction } });
+    expect(outcomes(checked)).toEqual(['OPEN']);
+    expect(words(checked)).toContain('CABC-0, CABC-1');
+  });
 });
