@@ -33,8 +33,9 @@ export function certificateRoutes(site: Site): (request: PageRequest, rest?: str
 
 async function elsewhere({ ask }: PageRequest, id: string, form: string): Promise<PageAnswer> {
   const { records } = /^[\w-]{40,400}$/.test(id) ? await search(ask, id) : { records: [] };
-  const [found] = records;
-  if (found !== undefined && records.length === 1) return redirect(`${certificatePath(found)}${form}`);
+  // A beneficiary may be called like the id of a certificate that another one forges.
+  const [found, ...others] = records.filter(({ beneficiary }) => beneficiary !== id);
+  if (found !== undefined && others.length === 0) return redirect(`${certificatePath(found)}${form}`);
   throw new DomainError(
     'NOT_FOUND',
     'There is no retirement with this id. One that has just been made is here a few seconds later.',

@@ -37,6 +37,7 @@ const HOSTILE = {
   dots: '..',
   file: 'Acme Shipping.csv',
   manyBytes: 'Ł'.repeat(100),
+  likeAnId: `C${'A'.repeat(55)}-7`,
 } as const;
 /** A browser that has to begin, on a machine that is busy. */
 const SLOW_MS = 120_000;
@@ -180,6 +181,11 @@ describe('pages', () => {
     await market.database.handle.db.insert(projects).values(copy as typeof projects.$inferInsert);
     expect((await get('/projects')).text).not.toContain(refused.assetId);
     expect((await get(`/projects/${refused.assetId}`)).text).toContain('nothing was issued');
+  });
+
+  it('lead from no id of a certificate that does not exist to one whose beneficiary is called like it', async () => {
+    const { status } = await get(`/retirements/${HOSTILE.likeAnId}`);
+    expect(status).toBe(404);
   });
 
   it('keep assets for a year, under names of their content', async () => {
