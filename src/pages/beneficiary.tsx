@@ -8,10 +8,10 @@ import { askFor, type Ask } from './ask.ts';
 import { csvOf } from './csv.ts';
 import { htmlAnswer } from './layout.tsx';
 import { hrefOf, OlderLink, RecordList } from './parts/recordList.tsx';
-import { Foreign } from './parts/shownText.tsx';
+import { Name } from './parts/shownText.tsx';
 import { beneficiaryPath, certificatePath, LISTED_RECORD, type RecordPage } from './records.ts';
 import { absolute, type Site } from './site.ts';
-import { grouped, isoOf, shown, sumOf } from './text.ts';
+import { grouped, isoOf, shownName, sumOf } from './text.ts';
 
 /** A file has so many records; the next one goes on where it ends. Ten questions to the API. */
 const FILE_PAGES = 10;
@@ -53,8 +53,8 @@ export async function beneficiaryPage(site: Site, request: PageRequest, name: st
   return htmlAnswer(
     site,
     {
-      title: `Retirements for ${shown(name, 80)}`,
-      description: `${tonnes} tonnes of CO₂ equivalent in ${count} retirements for ${shown(name, 80)}.`,
+      title: `Retirements for ${shownName(name, 80)}`,
+      description: `${tonnes} tonnes of CO₂ equivalent in ${count} retirements for ${shownName(name, 80)}.`,
       path,
       section: 'registry',
       isUnlisted: query.size > 0,
@@ -62,7 +62,7 @@ export async function beneficiaryPage(site: Site, request: PageRequest, name: st
     <article>
       <p class="eyebrow">Beneficiary</p>
       <h1>
-        <Foreign text={name} max={256} />
+        <Name name={name} max={256} />
       </h1>
       <p class="intro">
         The name is what those who retired the credits wrote. This registry does not check who wrote it; a

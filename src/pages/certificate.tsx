@@ -10,11 +10,11 @@ import { Facts, type Fact } from './parts/facts.tsx';
 import { InPublicLog } from './parts/inPublicLog.tsx';
 import { NetworkCheckResult } from './parts/networkCheck.tsx';
 import { Place } from './parts/place.tsx';
-import { Code, Foreign, Moment } from './parts/shownText.tsx';
+import { Code, Foreign, Moment, Name } from './parts/shownText.tsx';
 import { QrCode } from './qrCode.tsx';
 import { beneficiaryPath, certificatePath, projectPath, publicId } from './records.ts';
 import { absolute, type Site } from './site.ts';
-import { countryName, dateOf, grouped, MAX_NOTE, periodText, reasonText, shown } from './text.ts';
+import { countryName, dateOf, grouped, MAX_NOTE, periodText, reasonText, shownName } from './text.ts';
 
 export function certificatePage(
   site: Site,
@@ -28,8 +28,8 @@ export function certificatePage(
   return htmlAnswer(
     site,
     {
-      title: `${grouped(tonnes)} t CO₂e retired for ${shown(beneficiary, 80)}`,
-      description: `Certificate of a retirement on ${dateOf(timestamp)}: ${grouped(tonnes)} tonnes of CO₂ equivalent, for ${shown(beneficiary, 80)}.`,
+      title: `${grouped(tonnes)} t CO₂e retired for ${shownName(beneficiary, 80)}`,
+      description: `Certificate of a retirement on ${dateOf(timestamp)}: ${grouped(tonnes)} tonnes of CO₂ equivalent, for ${shownName(beneficiary, 80)}.`,
       path,
       section: 'registry',
     },
@@ -39,7 +39,7 @@ export function certificatePage(
         <h1>
           <span class="amount">{grouped(tonnes)} t CO₂e</span>
           <span class="for">
-            retired for <Foreign text={beneficiary} max={400} />
+            retired for <Name name={beneficiary} max={400} />
           </span>
         </h1>
         <p class="dated">
@@ -76,7 +76,7 @@ export function certificatePage(
 function factsOfRetirement(record: CertificateRecord): Fact[] {
   const { beneficiary, beneficiaryId, note, reason, jurisdiction, period, serialRange } = record;
   const page = beneficiaryPath(beneficiary);
-  const name = <Foreign text={beneficiary} max={400} />;
+  const name = <Name name={beneficiary} max={400} />;
   return [
     ['Beneficiary', page === null ? name : <a href={page}>{name}</a>],
     ['Beneficiary’s public id', beneficiaryId === null ? null : <Foreign text={beneficiaryId} />],

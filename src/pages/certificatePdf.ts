@@ -22,6 +22,7 @@ import {
   placeOf,
   reasonText,
   shown,
+  shownName,
   timeOf,
 } from './text.ts';
 
@@ -114,7 +115,7 @@ function drawn(doc: Document, site: Site, { record, inclusion }: Certificate): D
     doc
       .font(FONT)
       .fontSize(14)
-      .text(`retired for ${print(shown(record.beneficiary, 400))}`);
+      .text(`retired for ${print(shownName(record.beneficiary, 400))}`);
   });
   add('P', () => doc.moveDown(0.3).fontSize(10).fillColor(DIM).text(timeOf(record.timestamp)).moveDown(1.2));
   for (const [name, value] of [...linesOf(site, record), logLine(inclusion)]) {

@@ -24,6 +24,14 @@ export function shown(text: string, max: number): string {
   return `${kept}…`;
 }
 
+/** Fillers count as letters, and are not seen. */
+const UNSEEN = /^(?:[^\p{L}\p{N}\p{P}\p{S}]|[\u{115f}\u{1160}\u{2800}\u{3164}\u{ffa0}])*$/u;
+
+/** A beneficiary's name as `shown`. Other holders may write one that can't be seen: a link needs a text. */
+export function shownName(name: string, max: number): string {
+  return UNSEEN.test(name) ? '(no name)' : shown(name, max);
+}
+
 /** `1234567.5` as `1 234 567.5`, with spaces that do not break lines. */
 export function grouped(decimal: string): string {
   const [whole = '', fraction] = decimal.split('.');

@@ -5,7 +5,7 @@
 import type { PageAnswer, PageRequest } from '../http/server/pages.ts';
 import { askedCertificate, checkCertificate, type Checked, type Step } from './checkCertificate.ts';
 import { htmlAnswer } from './layout.tsx';
-import { Foreign } from './parts/shownText.tsx';
+import { Name } from './parts/shownText.tsx';
 import { certificatePath } from './records.ts';
 import type { Site } from './site.ts';
 import { grouped, shown } from './text.ts';
@@ -76,7 +76,7 @@ function Outcome({ site, checked }: { site: Site; checked: Checked }) {
           ) : (
             <>
               {`${grouped(record.tonnes)} t CO₂e for `}
-              <Foreign text={record.beneficiary} />. <a href={certificatePath(record)}>The certificate</a>
+              <Name name={record.beneficiary} />. <a href={certificatePath(record)}>The certificate</a>
             </>
           )}
         </p>

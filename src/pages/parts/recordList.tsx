@@ -4,7 +4,7 @@
  */
 import { certificatePath, projectPath, type ListedRecord, type RecordPage } from '../records.ts';
 import { grouped } from '../text.ts';
-import { Foreign, Moment } from './shownText.tsx';
+import { Foreign, Moment, Name } from './shownText.tsx';
 
 export function RecordList({
   records,
@@ -32,7 +32,7 @@ export function RecordItem({ record }: { record: ListedRecord }) {
       </p>
       <p class="who">
         <a class="certificate" href={certificatePath(record)}>
-          <Foreign text={record.beneficiary} />
+          <Name name={record.beneficiary} />
         </a>
       </p>
       <p class="what">

@@ -2,11 +2,16 @@
 /**
  * Texts, hashes and times as elements.
  */
-import { countryName, isoOf, MAX_NAME, shortened, shown, timeOf } from '../text.ts';
+import { countryName, isoOf, MAX_NAME, shortened, shown, shownName, timeOf } from '../text.ts';
 
 /** Text that strangers wrote: what its letters do to the direction of a line ends with it. */
 export function Foreign({ text, max = MAX_NAME }: { text: string; max?: number }) {
   return <bdi class="foreign">{shown(text, max)}</bdi>;
+}
+
+/** A beneficiary's, which may have no letter that is seen. */
+export function Name({ name, max = MAX_NAME }: { name: string; max?: number }) {
+  return <bdi class="foreign">{shownName(name, max)}</bdi>;
 }
 
 export function Moment({ seconds }: { seconds: number }) {

@@ -37,6 +37,7 @@ const HOSTILE = {
   dots: '..',
   file: 'Acme Shipping.csv',
   manyBytes: 'Ł'.repeat(100),
+  unseen: '\u{200b}',
   likeAnId: `C${'A'.repeat(55)}-7`,
 } as const;
 /** A browser that has to begin, on a machine that is busy. */
@@ -181,6 +182,16 @@ describe('pages', () => {
     await market.database.handle.db.insert(projects).values(copy as typeof projects.$inferInsert);
     expect((await get('/projects')).text).not.toContain(refused.assetId);
     expect((await get(`/projects/${refused.assetId}`)).text).toContain('nothing was issued');
+  });
+
+  it('lead from a list to certificates whose beneficiary has no name that can be seen', async () => {
+    const { text } = await get('/');
+    const index = Object.keys(HOSTILE).indexOf('unseen');
+    expect(text).toContain(
+      `href="/retirements/${foreignToken}-${index}"><bdi class="foreign">(no name)</bdi></a>`,
+    );
+    const { text: page } = await get(`/retirements/${foreignToken}-${index}`);
+    expect(page).toContain('retired for (no name) ·');
   });
 
   it('lead from no id of a certificate that does not exist to one whose beneficiary is called like it', async () => {

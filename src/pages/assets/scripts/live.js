@@ -3,7 +3,7 @@
  * last cursor, so none is left out; the first cursor is from before the list was read, so what is in both is left out. A cursor that is
  * refused is one of a history that the database has lost: the page is loaded again, with the list of the present one.
  */
-import { grouped, isoOf, shown, timeOf } from './text.js';
+import { grouped, isoOf, shown, shownName, timeOf } from './text.js';
 
 (() => {
   const MAX_SHOWN = 100;
@@ -34,7 +34,7 @@ import { grouped, isoOf, shown, timeOf } from './text.js';
     const find = (selector) => item.querySelector(selector);
     find('.amount').textContent = grouped(tonnes);
     find('a.certificate').setAttribute('href', path);
-    find('a.certificate bdi').textContent = shown(beneficiary);
+    find('a.certificate bdi').textContent = shownName(beneficiary);
     find('a.project').setAttribute('href', `/projects/${encodeURIComponent(project.assetId)}`);
     find('a.project bdi').textContent = shown(project.assetId);
     find('.origin').textContent = `${project.countryCode} · ${project.vintageYear}`;

@@ -10,6 +10,13 @@ export function shown(text, max = 120) {
   return clean.length <= max ? clean : `${clean.slice(0, max - 1)}…`;
 }
 
+/** Fillers count as letters, and are not seen. */
+const UNSEEN = /^(?:[^\p{L}\p{N}\p{P}\p{S}]|[\u115f\u1160\u2800\u3164\uffa0])*$/u;
+
+export function shownName(name) {
+  return UNSEEN.test(name) ? '(no name)' : shown(name);
+}
+
 /** `1234567.5` with spaces that do not break lines. */
 export function grouped(decimal) {
   const [whole, fraction] = decimal.split('.');
