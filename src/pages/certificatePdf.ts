@@ -25,6 +25,7 @@ import {
   shownName,
   timeOf,
 } from './text.ts';
+import { hasRightToLeft, visualLines } from './visualOrder.ts';
 
 /** What one takes of the thread that serves everything; the first takes longer, which its reader can't help. */
 const USUAL_MS = 80;
@@ -112,10 +113,7 @@ function drawn(doc: Document, site: Site, { record, inclusion }: Certificate): D
       .fontSize(24)
       .fillColor(INK)
       .text(`${grouped(record.tonnes)} t CO₂e`);
-    doc
-      .font(FONT)
-      .fontSize(14)
-      .text(`retired for ${print(shownName(record.beneficiary, 400))}`);
+    writeName(doc.font(FONT).fontSize(14), print(shownName(record.beneficiary, 400)));
   });
   add('P', () => doc.moveDown(0.3).fontSize(10).fillColor(DIM).text(timeOf(record.timestamp)).moveDown(1.2));
   for (const [name, value] of [...linesOf(site, record), logLine(inclusion)]) {
@@ -174,15 +172,45 @@ function logLine(inclusion: Inclusion): Line {
   ];
 }
 
+function writeName(doc: Document, name: string): void {
+  const lines = turnedLines(doc, name, doc.page.width - 2 * MARGIN);
+  doc.text(`retired for${lines === null ? ` ${name}` : ''}`);
+  // On lines of its own, whose direction is the name's.
+  if (lines !== null) drawTurned(doc, lines, MARGIN);
+}
+
 function writeLine(doc: Document, name: string, value: string): void {
   doc.fontSize(9);
-  const height = doc.heightOfString(value, { width: valueWidth(doc) });
+  const lines = turnedLines(doc, value, valueWidth(doc));
+  const height =
+    lines === null
+      ? doc.heightOfString(value, { width: valueWidth(doc) })
+      : lines.length * doc.currentLineHeight(true);
   // A value is not parted from its name by the end of a page.
   if (doc.y + height > doc.page.height - MARGIN) doc.addPage();
   const { y } = doc;
   doc.fillColor(DIM).text(name, MARGIN, y, { width: LABEL_WIDTH });
-  doc.fillColor(INK).text(value, MARGIN + LABEL_WIDTH, y, { width: valueWidth(doc) });
+  doc.fillColor(INK);
+  if (lines === null) doc.text(value, MARGIN + LABEL_WIDTH, y, { width: valueWidth(doc) });
+  else drawTurned(Object.assign(doc, { y }), lines, MARGIN + LABEL_WIDTH);
   doc.y = Math.max(doc.y, y + height) + 4;
+}
+
+/** Null for a text that PDFKit writes as it has to be. */
+function turnedLines(doc: Document, text: string, width: number): string[][] | null {
+  return hasRightToLeft(text) ? visualLines(text, (line) => doc.widthOfString(line) <= width) : null;
+}
+
+function drawTurned(doc: Document, lines: readonly (readonly string[])[], x: number): void {
+  for (const pieces of lines) {
+    const { y } = doc;
+    let at = x;
+    for (const piece of pieces) {
+      doc.text(piece, at, y, { lineBreak: false });
+      at += doc.widthOfString(piece);
+    }
+    Object.assign(doc, { x, y: y + doc.currentLineHeight(true) });
+  }
 }
 
 function valueWidth(doc: Document): number {

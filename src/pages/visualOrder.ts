@@ -1,0 +1,114 @@
+/**
+ * The pieces of a text as they stand on paper from left to right, line by line. PDFKit turns the letters of a piece that is written
+ * from right to left, as long as nothing else is in it, and leaves the pieces themselves from left to right.
+ *
+ * What names and notes need of the Unicode bidirectional algorithm (UAX 9): the direction of the whole is that of its first
+ * letter, as `<bdi>` has it on the page. Overrides and isolates are not shown at all.
+ */
+
+const FROM_RIGHT = String.raw`\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}`;
+const RIGHT_LETTER = new RegExp(`(?=[${FROM_RIGHT}])\\p{L}`, 'u');
+/** Letters with what joins and marks them; numbers; and anything else by itself. */
+const PIECE = new RegExp(
+  [
+    String.raw`(?<right>(?=[${FROM_RIGHT}])\p{L}(?:(?=[${FROM_RIGHT}])\p{L}|[\p{M}\u200c\u200d])*)`,
+    String.raw`(?<left>(?![${FROM_RIGHT}])\p{L}(?:(?![${FROM_RIGHT}])\p{L}|\p{M})*)`,
+    String.raw`(?<number>\p{N}+(?:[.,:/]\p{N}+)*)`,
+    String.raw`(?<other>\P{M}\p{M}*|\p{M})`,
+  ].join('|'),
+  'gsu',
+);
+const MIRRORED: Readonly<Record<string, string>> = {
+  '(': ')',
+  ')': '(',
+  '[': ']',
+  ']': '[',
+  '{': '}',
+  '}': '{',
+  '<': '>',
+  '>': '<',
+  '«': '»',
+  '»': '«',
+};
+
+type Direction = 'LEFT' | 'RIGHT';
+
+interface Piece {
+  text: string;
+  /** Null for what has none of its own. */
+  direction: Direction | null;
+  isNumber: boolean;
+}
+
+/** Others need no order. */
+export function hasRightToLeft(text: string): boolean {
+  return RIGHT_LETTER.test(text);
+}
+
+/**
+ * @param fits whether this text fits into a line
+ * @returns lines, each with what is to be drawn from left to right
+ */
+export function visualLines(text: string, fits: (line: string) => boolean): string[][] {
+  const base = piecesOf(text).find(({ direction }) => direction !== null)?.direction ?? 'LEFT';
+  return logicalLines(text, fits).map((line) => inOrder(resolved(piecesOf(line), base), base));
+}
+
+function piecesOf(text: string): Piece[] {
+  return Array.from(text.matchAll(PIECE), ({ 0: piece, groups = {} }) => ({
+    text: piece,
+    direction: groups['right'] !== undefined ? 'RIGHT' : groups['left'] !== undefined ? 'LEFT' : null,
+    isNumber: groups['number'] !== undefined,
+  }));
+}
+
+function logicalLines(text: string, fits: (line: string) => boolean): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ').flatMap((whole) => cut(whole, fits))) {
+    const longer = `${lines.at(-1)} ${word}`;
+    if (lines.length > 0 && fits(longer)) lines.splice(-1, 1, longer);
+    else lines.push(word);
+  }
+  return lines;
+}
+
+/** A word that no line has room for. */
+function cut(word: string, fits: (line: string) => boolean): string[] {
+  if (fits(word)) return [word];
+  const parts: string[] = [];
+  for (const character of word) {
+    const longer = `${parts.at(-1)}${character}`;
+    if (parts.length > 0 && fits(longer)) parts.splice(-1, 1, longer);
+    else parts.push(character);
+  }
+  return parts;
+}
+
+/** Numbers go on with the letters before them; the rest goes with its neighbours where they agree, else with the whole. */
+function resolved(pieces: readonly Piece[], base: Direction): { text: string; direction: Direction }[] {
+  let before = base;
+  const strong = pieces.map(({ direction, isNumber }) => {
+    if (direction !== null) before = direction;
+    return isNumber ? before : direction;
+  });
+  return pieces.map(({ text }, place) => {
+    const own = strong[place];
+    if (own != null) return { text, direction: own };
+    const left = strong.slice(0, place).findLast((each) => each !== null) ?? base;
+    const right = strong.slice(place + 1).find((each) => each !== null) ?? base;
+    return { text, direction: left === right ? left : base };
+  });
+}
+
+function inOrder(pieces: readonly { text: string; direction: Direction }[], base: Direction): string[] {
+  const runs: { direction: Direction; texts: string[] }[] = [];
+  for (const { text, direction } of pieces) {
+    const run = runs.at(-1);
+    if (run?.direction === direction) run.texts.push(text);
+    else runs.push({ direction, texts: [text] });
+  }
+  const ordered = runs.map(({ direction, texts }) =>
+    direction === 'LEFT' ? [texts.join('')] : texts.toReversed().map((text) => MIRRORED[text] ?? text),
+  );
+  return (base === 'RIGHT' ? ordered.toReversed() : ordered).flat();
+}

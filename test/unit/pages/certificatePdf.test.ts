@@ -1,0 +1,104 @@
+/**
+ * What a certificate says on paper.
+ */
+import { inflateSync } from 'node:zlib';
+import { expect, it } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
+import type { CertificateRecord } from '../../../src/pages/certificateRecord.ts';
+import { createCertificatePdf } from '../../../src/pages/certificatePdf.ts';
+import { visualLines } from '../../../src/pages/visualOrder.ts';
+
+it('prints text that is written from right to left in its order, with what is written from left to right in it', () => {
+  const [a, b, c] = ['\u{627}\u{628}', '\u{5d0}\u{5d1}', '\u{629}'];
+  const lines = (text: string, width = 100) =>
+    visualLines(text, (line) => line.length <= width).map((pieces) => pieces.join(''));
+  expect(lines(`${a} ${b} ${c}`)).toEqual([`${c} ${b} ${a}`]);
+  expect(lines(`Acme ${a} ${b} Ltd`)).toEqual([`Acme ${b} ${a} Ltd`]);
+  expect(lines(`${a} ${b} Acme Ltd 2024 ${c}`)).toEqual([`${c} Acme Ltd 2024 ${b} ${a}`]);
+  expect(lines(`${a} 1,200.5 ${b}`)).toEqual([`${b} 1,200.5 ${a}`]);
+  expect(lines(`${a} (${b}) 12${c}-Acme`)).toEqual([`Acme-${c}12 (${b}) ${a}`]);
+  expect(lines('Acme 12 (Ltd)')).toEqual(['Acme 12 (Ltd)']);
+  // The first words stand on the first line.
+  expect(lines(`${a} ${b} ${c}`, 5)).toEqual([`${b} ${a}`, c]);
+  expect(lines(`${a.repeat(2)} ${b}`, 3)).toEqual(['\u{627}\u{628}\u{627}', '\u{628}', b]);
+});
+
+const RECORD = {
+  index: 0,
+  tokenAddress: 'C',
+  beneficiary: 'Acme',
+  beneficiaryId: null,
+  note: '',
+  amount: '5',
+  tonnes: '5',
+  timestamp: 7,
+  txHash: null,
+  retiredBy: 'G',
+  reason: null,
+  jurisdiction: null,
+  period: null,
+  serialRange: null,
+  project: {
+    assetId: 'VCS-1-2024',
+    verificationBodyRef: 'VCS-1',
+    vintageYear: 2024,
+    creditType: 'removal',
+    projectType: 'forest',
+    projectLocation: 'Kasigau',
+    countryCode: 'KE',
+  },
+};
+const SITE = {
+  publicUrl: 'https://api.example',
+  network: { name: 'mainnet', networkId: 'x' },
+  recordCommands: null,
+  checkInclusion: () => null,
+  clock: systemClock,
+};
+
+async function printed(facts: Partial<CertificateRecord>): Promise<string[]> {
+  const makePdf = createCertificatePdf(SITE);
+  const { body } = await makePdf(
+    { record: { ...RECORD, ...facts }, inclusion: { outcome: 'NOT_YET' } },
+    { addressKey: 'a', chargeCpu: () => undefined },
+  );
+  return printedLines(Buffer.from(body));
+}
+
+it('has a name that is written from right to left in its order, and a note that has one', async () => {
+  const lines = await printed({ beneficiary: 'אב גד 12', note: 'for הו זח Ltd' });
+  expect(lines).toContain('12 דג בא');
+  expect(lines).toContain('Note for חז וה Ltd');
+});
+
+/** What stands on the page, as eyes see it: glyphs from left to right, lines from the top. */
+function printedLines(pdf: Buffer): string[] {
+  const streams = Array.from(
+    pdf.toString('latin1').matchAll(/FlateDecode\n>>\nstream\n(.*?)\nendstream/gs),
+    ([, text = '']) => inflateSync(Buffer.from(text, 'latin1')).toString('latin1'),
+  );
+  const fonts = streams.filter((text) => text.includes('beginbfrange'));
+  const named = fonts.find((text) => text.includes('<05d0>'))?.match(/(?<=\[).*?(?=\])/gs) ?? [];
+  // A glyph of several letters has them after each other.
+  const letters = Array.from(named.join(' ').matchAll(/<([0-9a-f ]+)>/g), ([, codes = '']) =>
+    codes
+      .split(' ')
+      .map((code) => String.fromCodePoint(Number.parseInt(code, 16)))
+      .join(''),
+  );
+  const page = streams.find((text) => text.includes(' Tm')) ?? '';
+  const lines = new Map<number, { x: number; text: string }[]>();
+  for (const [, x, y, shown = ''] of page.matchAll(/1 0 0 1 (\S+) (\S+) Tm.*?\[(.*?)\] TJ/gs)) {
+    const glyphs = shown.match(/(?<=<)[0-9a-f]+(?=>)/g)?.join('') ?? '';
+    const text = (glyphs.match(/.{4}/g) ?? []).map((glyph) => letters[Number.parseInt(glyph, 16)]).join('');
+    const line = lines.get(Number(y)) ?? [];
+    lines.set(Number(y), [...line, { x: Number(x), text }]);
+  }
+  return Array.from(lines.values(), (parts) =>
+    parts
+      .sort((one, other) => one.x - other.x)
+      .map(({ text }) => text.trim())
+      .filter((text) => text !== '')
+      .join(' '),
+  );
+}
