@@ -8,8 +8,9 @@
 import { createRequire } from 'node:module';
 import { createConcurrencyLimit } from '../lib/concurrencyLimit.ts';
 import type { PageAnswer, PageRequest } from '../http/server/pages.ts';
-import { certificateJson, type CertificateRecord } from './certificateRecord.ts';
+import { certificateJson, type CertificateRecord, type NetworkCheck } from './certificateRecord.ts';
 import { originOf, type Inclusion } from './inclusion.ts';
+import { textOf, titleOf } from './parts/networkCheck.tsx';
 import { qrSquares } from './qrCode.tsx';
 import { certificatePath, publicId } from './records.ts';
 import { absolute, type Site } from './site.ts';
@@ -39,6 +40,7 @@ const BOLD_FONT = require.resolve('dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf');
 const INK = '#17211c';
 const DIM = '#55625b';
 const ACCENT = '#1f4d3a';
+const BAD = '#8c1d10';
 const MARGIN = 56;
 const LABEL_WIDTH = 130;
 const QR_POINTS = 96;
@@ -46,6 +48,7 @@ const QR_POINTS = 96;
 interface Certificate {
   record: CertificateRecord;
   inclusion: Inclusion;
+  check: NetworkCheck;
 }
 
 type Document = PDFKit.PDFDocument;
@@ -98,7 +101,7 @@ function optionsFor({ timestamp, tonnes }: CertificateRecord): PDFKit.PDFDocumen
   };
 }
 
-function drawn(doc: Document, site: Site, { record, inclusion }: Certificate): Document {
+function drawn(doc: Document, site: Site, { record, inclusion, check }: Certificate): Document {
   const url = absolute(site, certificatePath(record));
   const print = printable(doc);
   attachJson(doc, site, { record, inclusion });
@@ -116,6 +119,8 @@ function drawn(doc: Document, site: Site, { record, inclusion }: Certificate): D
     writeName(doc.font(FONT).fontSize(14), print(shownName(record.beneficiary, 400)));
   });
   add('P', () => doc.moveDown(0.3).fontSize(10).fillColor(DIM).text(timeOf(record.timestamp)).moveDown(1.2));
+  const warning = warningOf(check, site.network.name);
+  if (warning !== null) add('P', () => doc.fillColor(BAD).text(warning).moveDown(1.2));
   for (const [name, value] of [...linesOf(site, record), logLine(inclusion)]) {
     if (value !== null) add('P', () => writeLine(doc, name, print(value)));
   }
@@ -134,6 +139,12 @@ function drawn(doc: Document, site: Site, { record, inclusion }: Certificate): D
   root.end();
   doc.end();
   return doc;
+}
+
+/** Of what is made once and kept: a network that confirms it, or did not answer, may say something else later. */
+function warningOf(check: NetworkCheck, network: string): string | null {
+  if (check.outcome === 'SAME' || check.outcome === 'NO_ANSWER') return null;
+  return `${titleOf(check)}. ${textOf(check, network)} Asked at ${timeOf(check.checkedAt)}.`;
 }
 
 function linesOf(site: Site, record: CertificateRecord): Line[] {
@@ -231,7 +242,11 @@ function drawQr(doc: Document, url: string): void {
   doc.y = y + QR_POINTS + 6;
 }
 
-function attachJson(doc: Document, site: Site, { record, inclusion }: Certificate): void {
+function attachJson(
+  doc: Document,
+  site: Site,
+  { record, inclusion }: Pick<Certificate, 'record' | 'inclusion'>,
+): void {
   const json = Buffer.from(`${JSON.stringify(certificateJson(site, record, inclusion), null, 2)}\n`);
   const made = new Date(isoOf(record.timestamp));
   // PDF/A-3 wants the relationship, which PDFKit knows and its types do not.

@@ -25,8 +25,8 @@ export function certificateRoutes(site: Site): (request: PageRequest, rest?: str
     if (form === '/badge.svg') return badge(record);
     const reading = readInclusion(request.ask, record);
     if (form === '.json') return jsonAnswer(certificateJson(site, record, await reading));
-    if (form === '.pdf') return makePdf({ record, inclusion: await reading }, request);
     const [check, inclusion] = await Promise.all([checkOnNetwork(site, request.ask, record), reading]);
+    if (form === '.pdf') return makePdf({ record, inclusion, check }, request);
     return certificatePage(site, record, check, inclusion);
   };
 }

@@ -26,7 +26,7 @@ export function NetworkCheckResult({ check, network }: { check: NetworkCheck; ne
   );
 }
 
-function titleOf(check: NetworkCheck): string {
+export function titleOf(check: NetworkCheck): string {
   switch (check.outcome) {
     case 'SAME':
       return 'The network confirms this record';
@@ -39,7 +39,7 @@ function titleOf(check: NetworkCheck): string {
   }
 }
 
-function textOf(check: NetworkCheck, network: string): string {
+export function textOf(check: NetworkCheck, network: string): string {
   switch (check.outcome) {
     case 'SAME':
       return `The token’s own record on ${network} was read just now, and it says the same.`;

@@ -4,7 +4,7 @@
 import { inflateSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
-import type { CertificateRecord } from '../../../src/pages/certificateRecord.ts';
+import type { CertificateRecord, NetworkCheck } from '../../../src/pages/certificateRecord.ts';
 import { createCertificatePdf } from '../../../src/pages/certificatePdf.ts';
 import { visualLines } from '../../../src/pages/visualOrder.ts';
 
@@ -56,10 +56,13 @@ const SITE = {
   clock: systemClock,
 };
 
-async function printed(facts: Partial<CertificateRecord>): Promise<string[]> {
+async function printed(
+  facts: Partial<CertificateRecord>,
+  check: NetworkCheck = { outcome: 'SAME', checkedAt: 7 },
+): Promise<string[]> {
   const makePdf = createCertificatePdf(SITE);
   const { body } = await makePdf(
-    { record: { ...RECORD, ...facts }, inclusion: { outcome: 'NOT_YET' } },
+    { record: { ...RECORD, ...facts }, inclusion: { outcome: 'NOT_YET' }, check },
     { addressKey: 'a', chargeCpu: () => undefined },
   );
   return printedLines(Buffer.from(body));
@@ -71,6 +74,17 @@ it('has a name that is written from right to left in its order, and a note that 
   expect(lines).toContain('Note for חז וה Ltd');
 });
 
+it('says that the network contradicts it, as the page does, and nothing of a network that confirms it', async () => {
+  const saying = async (check: NetworkCheck) => (await printed({}, check)).join(' ');
+  for (const outcome of ['SAME', 'NO_ANSWER'] as const) {
+    expect(await saying({ outcome, checkedAt: 7 })).not.toContain('rely on this certificate');
+  }
+  const missing = await saying({ outcome: 'MISSING', checkedAt: 7 });
+  expect(missing).toMatch(/The network has no such record.*Don’t rely on this certificate/);
+  const other = await saying({ outcome: 'DIFFERENT', checkedAt: 7, fields: ['beneficiary'] });
+  expect(other).toMatch(/The network’s record differs.*Don’t rely on this certificate/);
+});
+
 /** What stands on the page, as eyes see it: glyphs from left to right, lines from the top. */
 function printedLines(pdf: Buffer): string[] {
   const streams = Array.from(
@@ -78,7 +92,9 @@ function printedLines(pdf: Buffer): string[] {
     ([, text = '']) => inflateSync(Buffer.from(text, 'latin1')).toString('latin1'),
   );
   const fonts = streams.filter((text) => text.includes('beginbfrange'));
-  const named = fonts.find((text) => text.includes('<05d0>'))?.match(/(?<=\[).*?(?=\])/gs) ?? [];
+  // The bold one has the letters of the amount alone.
+  const [regular] = fonts.toSorted((one, other) => other.length - one.length);
+  const named = regular?.match(/(?<=\[).*?(?=\])/gs) ?? [];
   // A glyph of several letters has them after each other.
   const letters = Array.from(named.join(' ').matchAll(/<([0-9a-f ]+)>/g), ([, codes = '']) =>
     codes

@@ -171,7 +171,7 @@ it('makes PDFs for each address in its turn, however many another one waits for'
   const made: string[] = [];
   const ask = async (addressKey: string) => {
     await makePdf(
-      { record, inclusion: { outcome: 'NOT_YET' } },
+      { record, inclusion: { outcome: 'NOT_YET' }, check: { outcome: 'SAME', checkedAt: 7 } },
       { addressKey, chargeCpu: () => void made.push(addressKey) },
     );
   };
