@@ -29,6 +29,11 @@ const TOTALS = `query BeneficiaryTotals($name: String!) {
   retirementTotals(groupBy: VINTAGE, first: 100, filter: { beneficiaries: [$name] }) { nodes { tonnes retirementCount } }
 }`;
 
+interface BeneficiaryTotals {
+  tonnes: string;
+  retirementCount: number;
+}
+
 interface FiledPage extends RecordPage {
   nodes: (RecordPage['nodes'][number] & {
     txHash: string | null;
@@ -36,25 +41,28 @@ interface FiledPage extends RecordPage {
   })[];
 }
 
-export async function beneficiaryPage(site: Site, request: PageRequest, name: string): Promise<PageAnswer> {
+export async function beneficiaryPage(
+  site: Site,
+  request: Pick<PageRequest, 'ask' | 'query'>,
+  name: string,
+): Promise<PageAnswer> {
   const { ask, query } = request;
   const path = beneficiaryPath(name);
   if (path === null) throw noSuchName();
   const [page, totals] = await Promise.all([
     readPage(ask, name, query.get('after'), 25),
-    askFor<{ retirementTotals: { nodes: { tonnes: string; retirementCount: number }[] } }>(ask, TOTALS, {
-      name,
-    }),
+    readTotals(ask, name),
   ]);
-  const sums = totals.retirementTotals.nodes;
-  if (sums.length === 0) throw noSuchName();
-  const tonnes = grouped(sumOf(sums.map((sum) => sum.tonnes)));
-  const count = sums.reduce((sum, { retirementCount }) => sum + retirementCount, 0);
+  if (totals?.retirementCount === 0) throw noSuchName();
+  const sums =
+    totals === null
+      ? 'Retirements'
+      : `${grouped(totals.tonnes)} tonnes of CO₂ equivalent in ${totals.retirementCount} retirements`;
   return htmlAnswer(
     site,
     {
       title: `Retirements for ${shownName(name, 80)}`,
-      description: `${tonnes} tonnes of CO₂ equivalent in ${count} retirements for ${shownName(name, 80)}.`,
+      description: `${sums} for ${shownName(name, 80)}.`,
       path,
       section: 'registry',
       isUnlisted: query.size > 0,
@@ -68,16 +76,11 @@ export async function beneficiaryPage(site: Site, request: PageRequest, name: st
         The name is what those who retired the credits wrote. This registry does not check who wrote it; a
         name in another spelling has a page of its own.
       </p>
-      <dl class="totals">
-        <div>
-          <dt>Tonnes retired</dt>
-          <dd>{tonnes}</dd>
-        </div>
-        <div>
-          <dt>Retirements</dt>
-          <dd>{grouped(String(count))}</dd>
-        </div>
-      </dl>
+      {totals === null ? (
+        <p class="intro">There are too many retirements to add up for a page.</p>
+      ) : (
+        <Totals totals={totals} />
+      )}
       <section>
         <div class="listhead">
           <h2>Retirements</h2>
@@ -89,6 +92,21 @@ export async function beneficiaryPage(site: Site, request: PageRequest, name: st
         <OlderLink page={page} path={path} query={query} />
       </section>
     </article>,
+  );
+}
+
+function Totals({ totals }: { totals: BeneficiaryTotals }) {
+  return (
+    <dl class="totals">
+      <div>
+        <dt>Tonnes retired</dt>
+        <dd>{grouped(totals.tonnes)}</dd>
+      </div>
+      <div>
+        <dt>Retirements</dt>
+        <dd>{grouped(String(totals.retirementCount))}</dd>
+      </div>
+    </dl>
   );
 }
 
@@ -150,6 +168,21 @@ function rowOf(site: Site, record: FiledPage['nodes'][number]): string[] {
     record.txHash ?? '',
     absolute(site, certificatePath(record)),
   ];
+}
+
+/** Null where there are too many: anyone may make more of them, of a small part of a tonne each. */
+async function readTotals(ask: Ask, name: string): Promise<BeneficiaryTotals | null> {
+  try {
+    const answer = await askFor<{ retirementTotals: { nodes: BeneficiaryTotals[] } }>(ask, TOTALS, { name });
+    const { nodes } = answer.retirementTotals;
+    return {
+      tonnes: sumOf(nodes.map(({ tonnes }) => tonnes)),
+      retirementCount: nodes.reduce((sum, { retirementCount }) => sum + retirementCount, 0),
+    };
+  } catch (error) {
+    if (error instanceof DomainError && error.code === 'RESULT_TOO_LARGE') return null;
+    throw error;
+  }
 }
 
 async function readPage(ask: Ask, name: string, after: string | null, first: number): Promise<FiledPage> {

@@ -5,6 +5,7 @@ import { GraphQLError, parse, validate } from 'graphql';
 import { describe, expect, it, vi } from 'vitest';
 import { schema } from '../../../src/schema/index.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
+import { beneficiaryPage } from '../../../src/pages/beneficiary.tsx';
 import { createCertificatePdf } from '../../../src/pages/certificatePdf.ts';
 import { askedCertificate, checkCertificate, type Checked } from '../../../src/pages/checkCertificate.ts';
 import { certificateFacts, certificateJson, checkOnNetwork } from '../../../src/pages/certificateRecord.ts';
@@ -61,6 +62,18 @@ describe('text of strangers', () => {
     expect(beneficiaryPath('\u{d800}')).toBeNull();
     expect(beneficiaryPath('W'.repeat(257))).toBeNull();
   });
+});
+
+it('shows the retirements of a beneficiary who has more of them than are added up', async () => {
+  const tooMany = new GraphQLError('too many', { extensions: { code: 'RESULT_TOO_LARGE' } });
+  const project = { assetId: 'VCS-1-2024', countryCode: 'KE', vintageYear: 2024, projectType: 'forest' };
+  const node = { index: 3, tokenAddress: 'CABC', beneficiary: 'Acme', tonnes: '5', timestamp: 7, project };
+  const retirementRecords = { nodes: [node], pageInfo: { hasNextPage: true, endCursor: 'next' } };
+  const ask = async (source: string) =>
+    source.includes('retirementTotals') ? { data: null, errors: [tooMany] } : { data: { retirementRecords } };
+  const { status, body } = await beneficiaryPage(site('x'), { ask, query: new URLSearchParams() }, 'Acme');
+  expect([status, String(body).includes('href="/retirements/CABC-3"')]).toEqual([200, true]);
+  expect(String(body)).toContain('There are too many retirements to add up');
 });
 
 it('asks in the console only for what the contract has', async () => {
