@@ -18,7 +18,7 @@ export function WeekChart({ weeks }: { weeks: readonly Week[] }) {
     <figure class="chart">
       <figcaption>
         <span id="chart-title">Tonnes retired per week</span>
-        {largest === 0 ? null : <span>{`at most ${grouped(String(Math.round(largest)))} t`}</span>}
+        {largest === 0 ? null : <span>{`at most ${grouped(String(Math.ceil(largest)))} t`}</span>}
       </figcaption>
       <svg
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}

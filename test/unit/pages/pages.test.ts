@@ -14,6 +14,8 @@ import { csvOf } from '../../../src/pages/csv.ts';
 import { recordCommands as onEvm } from '../../../src/ledger/network/evm/recordCommands.ts';
 import { recordCommands as onStellar } from '../../../src/ledger/network/stellar/recordCommands.ts';
 import { isFree, standingAt, standingText } from '../../../src/pages/receipt.tsx';
+import { WeekChart } from '../../../src/pages/parts/weekChart.tsx';
+import { rendered } from '../../../src/pages/render.ts';
 import { beneficiaryPath, readPublicId } from '../../../src/pages/records.ts';
 import { grouped, isoOf, periodText, placeOf, shown, sumOf } from '../../../src/pages/text.ts';
 
@@ -74,6 +76,11 @@ it('shows the retirements of a beneficiary who has more of them than are added u
   const { status, body } = await beneficiaryPage(site('x'), { ask, query: new URLSearchParams() }, 'Acme');
   expect([status, String(body).includes('href="/retirements/CABC-3"')]).toEqual([200, true]);
   expect(String(body)).toContain('There are too many retirements to add up');
+});
+
+it('names as the most that a week has no less than it has', () => {
+  const week = (tonnes: string) => ({ day: '2026-01-05', tonnes, retirementCount: 1 });
+  expect(rendered(WeekChart({ weeks: [week('0.4'), week('10.25')] }))).toContain('at most 11 t');
 });
 
 it('asks in the console only for what the contract has', async () => {
