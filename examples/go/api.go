@@ -11,8 +11,8 @@ import (
 	"github.com/transparency-dev/merkle/rfc6962"
 )
 
-// verifyProof proves, without the server, that the entry of a retirement or a purchase is in its log: from a certificate, or from the
-// answer of the API to a query of a purchase.
+// verifyProof proves, without the server, that the entry of a retirement or a purchase is in its log: from a certificate, which has to
+// say the same, or from the answer of the API to a query of a purchase.
 func verifyProof(file, key string) (any, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -52,6 +52,9 @@ func verifyProof(file, key string) (any, error) {
 	err = proof.VerifyInclusion(rfc6962.DefaultHasher, said.LeafIndex, head.Size, leafHash, hashes, head.Hash)
 	if err != nil {
 		return nil, fmt.Errorf("leaf %d is not in the log: %w", said.LeafIndex, err)
+	}
+	if err := compareCertificate(text, said.Entry, said.Checkpoint); err != nil {
+		return nil, err
 	}
 	return map[string]any{"leaf": said.LeafIndex, "size": head.Size, "entry": json.RawMessage(said.Entry)}, nil
 }

@@ -118,3 +118,31 @@ it("proves a purchase from the API's answer, and refuses a changed leaf and anot
   await writeFile(file, answer.replace(String.raw`\"amount\":\"10\"`, String.raw`\"amount\":\"11\"`));
   await expect(verify('proof', file, key)).rejects.toThrow(/is not in the log/);
 });
+
+it('proves a certificate, and refuses one that says something else than its proof', async () => {
+  const key = (await textAt('retirements/key')).trim();
+  const records = await marketplace.send<{ retirementRecords: { nodes: { tokenAddress: string }[] } }>(
+    '{ retirementRecords(first: 1) { nodes { tokenAddress } } }',
+  );
+  const token = records.data?.retirementRecords.nodes[0]?.tokenAddress;
+  const certificate = await (await fetch(new URL(`/retirements/${token}-0.json`, marketplace.url))).text();
+  const file = join(folder, 'certificate.json');
+  await writeFile(file, certificate);
+  expect(await verify('proof', file, key)).toMatchObject({ leaf: 0, entry: { note: 'one' } });
+  for (const [from, to, name] of [
+    ['"beneficiary": "Acme"', '"beneficiary": "Evil"', 'beneficiary'],
+    ['"note": "one"', '"note": "two"', 'note'],
+    ['"tonnes": "1"', '"tonnes": "1000"', 'tonnes'],
+    ['"tonnes": "1"', '"tonnes": [1]', 'tonnes'],
+    ['"amount": "1', '"amount": "2', 'amount'],
+    // Names are taken for the same, whatever their case, where a structure is decoded.
+    ['"beneficiary": "Acme"', '"beneficiary": "Evil", "Beneficiary": "Acme"', 'beneficiary'],
+    ['"networkId": "', '"networkId": "another-', 'network'],
+  ] as const) {
+    expect(certificate).toContain(from);
+    await writeFile(file, certificate.replace(from, to));
+    await expect(verify('proof', file, key)).rejects.toThrow(
+      `the certificate has another ${name} than the log`,
+    );
+  }
+});
