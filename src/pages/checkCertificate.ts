@@ -109,7 +109,7 @@ async function findRecord(
     const name = asked.text.normalize('NFC');
     const { records } = await search(ask, asked.text);
     // A beneficiary's name is not a certificate, even when it has only one.
-    const [found, ...others] = records.filter(({ beneficiary }) => beneficiary !== name);
+    const [found, ...others] = records.filter(({ beneficiary }) => beneficiary.normalize('NFC') !== name);
     if (found === undefined) return { record: null };
     if (others.length === 0) return { record: await readCertificate(ask, publicId(found)) };
     const ids = [found, ...others].map(publicId).join(', ');

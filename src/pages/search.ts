@@ -27,8 +27,8 @@ ${LISTED_RECORD}`;
 const BY_ASSET_ID = `query FindByAssetId($text: String!) {
   projects(first: 1, filter: { assetIds: [$text] }) { nodes { assetId } }
 }`;
-const BY_NAME = `query FindByName($text: String!) {
-  retirementRecords(first: 20, filter: { beneficiaries: [$text] }) { nodes { ...ListedRecord } }
+const BY_NAME = `query FindByName($names: [String!]!) {
+  retirementRecords(first: 20, filter: { beneficiaries: $names }) { nodes { ...ListedRecord } }
 }
 ${LISTED_RECORD}`;
 const BY_TOKEN = `query FindByToken($text: Address!) { project(tokenAddress: $text) { assetId } }`;
@@ -44,9 +44,11 @@ interface Answer {
 }
 
 export async function search(ask: Ask, given: string): Promise<Found> {
-  const text = given.normalize('NFC').trim().slice(0, MAX_TEXT);
+  const written = given.trim().slice(0, MAX_TEXT);
+  // As the platform writes texts; other holders write names as they like.
+  const text = written.normalize('NFC').slice(0, MAX_TEXT);
   const answers: (Answer | null)[] = [];
-  for (const [source, variables] of questionsAbout(text)) {
+  for (const [source, variables] of questionsAbout(text, [...new Set([text, written])])) {
     const answer = await askOrNull<Answer>(ask, source, variables);
     answers.push(answer);
     if (recordsIn(answer).length > 0) break;
@@ -64,7 +66,10 @@ export async function search(ask: Ask, given: string): Promise<Found> {
  * The narrowest first; six at most. Asset ids and names are asked for apart: a name may be longer than an asset id, and the API
  * refuses such a question as a whole.
  */
-function* questionsAbout(text: string): Generator<[string, Record<string, unknown>]> {
+function* questionsAbout(
+  text: string,
+  names: readonly string[],
+): Generator<[string, Record<string, unknown>]> {
   const place = readPublicId(text);
   const hash = /^(?:0x)?([0-9a-f]{64})$/i.exec(text)?.[1]?.toLowerCase();
   if (place !== null && place.tokenAddress.length > 20) yield [BY_PLACE, { ...place }];
@@ -81,7 +86,7 @@ function* questionsAbout(text: string): Generator<[string, Record<string, unknow
   }
   if (text === '') return;
   yield [BY_ASSET_ID, { text }];
-  yield [BY_NAME, { text }];
+  yield [BY_NAME, { names }];
 }
 
 function recordsIn(answer: Answer | null): ListedRecord[] {

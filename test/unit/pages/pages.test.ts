@@ -17,6 +17,7 @@ import { isFree, standingAt, standingText } from '../../../src/pages/receipt.tsx
 import { WeekChart } from '../../../src/pages/parts/weekChart.tsx';
 import { rendered } from '../../../src/pages/render.ts';
 import { beneficiaryPath, readPublicId } from '../../../src/pages/records.ts';
+import { search } from '../../../src/pages/search.ts';
 import { grouped, isoOf, periodText, placeOf, shown, sumOf } from '../../../src/pages/text.ts';
 
 const READER_WAITS_MS = 3_000;
@@ -76,6 +77,16 @@ it('shows the retirements of a beneficiary who has more of them than are added u
   const { status, body } = await beneficiaryPage(site('x'), { ask, query: new URLSearchParams() }, 'Acme');
   expect([status, String(body).includes('href="/retirements/CABC-3"')]).toEqual([200, true]);
   expect(String(body)).toContain('There are too many retirements to add up');
+});
+
+it('finds a name that another holder wrote with letters in parts, as it is written there', async () => {
+  const written = 'Cafe\u{301}';
+  const asked: unknown[] = [];
+  await search(async (_source, variables) => {
+    asked.push(...((variables?.['names'] as string[] | undefined) ?? []));
+    return { data: {} };
+  }, written);
+  expect(asked).toEqual(['Caf\u{e9}', written]);
 });
 
 it('names as the most that a week has no less than it has', () => {
@@ -351,6 +362,15 @@ describe('the check of a certificate', () => {
     const unavailable = new GraphQLError('no', { extensions: { code: 'LEDGER_UNAVAILABLE' } });
     const checked = await check('VCS-1-2024-000004', { FindBySerial: unavailable });
     expect(outcomes(checked)).toEqual(['OPEN']);
+  });
+
+  it('takes no beneficiary’s name for a certificate, however its letters are written', async () => {
+    const nodes = [{ ...record, beneficiary: 'Cafe\u{301}' }];
+    for (const name of ['Caf\u{e9}', 'Cafe\u{301}']) {
+      expect(outcomes(await check(name, { FindByName: { retirementRecords: { nodes } } }))).toEqual([
+        'FAILED',
+      ]);
+    }
   });
 
   it('names the certificates of a transaction that has several', async () => {
