@@ -72,7 +72,8 @@ func verifyGrowth(address, logName, key, file string) (any, error) {
 	question, err := json.Marshal(map[string]any{
 		"query": `query ($log: String!, $from: LeafNumber!) {
 			consistencyProof(log: $log, fromLeafCount: $from) { hashes checkpoint } }`,
-		"variables": map[string]any{"log": logName, "from": earlier.Size},
+		// From nothing, as the log of a new installation begins, there is nothing to prove: asked for is the newest head.
+		"variables": map[string]any{"log": logName, "from": max(1, earlier.Size)},
 	})
 	if err != nil {
 		return nil, err
@@ -104,6 +105,9 @@ func verifyGrowth(address, logName, key, file string) (any, error) {
 	later, err := openCheckpoint([]byte(said.Checkpoint), key)
 	if err != nil {
 		return nil, err
+	}
+	if earlier.Size == 0 {
+		return map[string]any{"from": 0, "to": later.Size}, nil
 	}
 	hashes, err := fromHex(said.Hashes)
 	if err != nil {

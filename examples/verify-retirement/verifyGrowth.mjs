@@ -16,7 +16,8 @@ const query = `query ($log: String!, $from: LeafNumber!) { consistencyProof(log:
 const response = await fetch(url, {
   method: 'POST',
   headers: { 'content-type': 'application/json' },
-  body: JSON.stringify({ query, variables: { log, from: earlier.size } }),
+  // From nothing, as the log of a new installation begins, there is nothing to prove: asked for is the newest head.
+  body: JSON.stringify({ query, variables: { log, from: Math.max(1, earlier.size) } }),
 });
 const { data, errors } = await response.json();
 if (!data?.consistencyProof)
@@ -29,6 +30,7 @@ if (!isConsistent(earlier, later, proof)) {
 process.stdout.write(`${JSON.stringify({ from: earlier.size, to: later.size })}\n`);
 
 function isConsistent(first, second, path) {
+  if (first.size === 0) return true;
   if (first.size === second.size) return path.length === 0 && first.root.equals(second.root);
   if (first.size > second.size) return false;
   const isWholeSubtree = Number.isInteger(Math.log2(first.size));

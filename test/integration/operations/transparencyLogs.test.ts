@@ -3,7 +3,7 @@
  * two instances build them.
  */
 import { execFile } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -210,6 +210,11 @@ describe('the contract', () => {
       await writeFile(file, note);
       expect(await grown(file)).toEqual({ from: size, to: last });
     }
+    // Of a log that was empty, as that of a new installation is.
+    const empty = { ...(parseCheckpoint(kept[0]?.note ?? '') as SignedNote), size: 0 };
+    const nothing = createHash('sha256').digest();
+    await writeFile(file, marketplace.app.dependencies.logs.key.signCheckpoint({ ...empty, root: nothing }));
+    expect(await grown(file)).toEqual({ from: 0, to: last });
     // A log that says otherwise about its past: the root of another size, signed with its own key.
     const [{ size } = { size: 0 }, other] = kept;
     const otherHead = parseCheckpoint(other?.note ?? '') as SignedNote;

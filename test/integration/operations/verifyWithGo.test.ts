@@ -2,7 +2,7 @@
  * examples/go: the transparency logs, verified by libraries that others wrote. Skipped without Go and the modules.
  */
 import { execFile, spawnSync } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -93,6 +93,10 @@ it('proves growth by consistencyProof, and refuses another past and a changed ch
   const key = (await textAt('retirements/key')).trim();
   const grow = (file: string) => verify('growth', marketplace.url, 'retirements', key, file);
   expect(await grow(join(folder, 'kept'))).toEqual({ from: 1, to: 3 });
+  const kept = parseCheckpoint(await readFile(join(folder, 'kept'), 'utf8')) as SignedNote;
+  const empty = { ...kept, size: 0, root: createHash('sha256').digest() };
+  await writeFile(join(folder, 'empty'), marketplace.app.dependencies.logs.key.signCheckpoint(empty));
+  expect(await grow(join(folder, 'empty'))).toEqual({ from: 0, to: 3 });
   const file = join(folder, 'other-past');
   await writeFile(file, await forgedCheckpoint());
   await expect(grow(file)).rejects.toThrow(/rewritten since the checkpoint of 1 leaves/);
