@@ -162,7 +162,8 @@ async function launch(flags: string[]): Promise<Running> {
 async function goOn(url: string, mining: AnvilOptions['mining'] = 'each-transaction'): Promise<void> {
   const latest = (await sendRpc(url, 'eth_getBlockByNumber', ['latest', false])) as { timestamp: string };
   const aheadSeconds = Number(latest.timestamp) - Math.floor(Date.now() / 1000);
-  if (aheadSeconds > 0) await sendRpc(url, 'evm_increaseTime', [aheadSeconds]);
+  // One more: a node's time that was cut to whole seconds would let the next block be a second older than the latest one.
+  if (aheadSeconds > 0) await sendRpc(url, 'evm_increaseTime', [aheadSeconds + 1]);
   if (mining === 'each-transaction') await sendRpc(url, 'evm_setAutomine', [true]);
   if (typeof mining === 'object') await sendRpc(url, 'evm_setIntervalMining', [mining.everySeconds]);
 }

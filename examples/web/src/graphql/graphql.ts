@@ -31,7 +31,7 @@ export type PurchaseInput = {
   amountCO2e: number | string;
   /** The buyer: the subject of the buyer's token. When omitted, the caller, who then needs role buyer. */
   buyerId?: string | null | undefined;
-  /** True to make every check and change nothing: the answer says what would be, or the error that there would be. The `idempotencyKey` is neither looked at nor used up, and what others do meanwhile can change the outcome. */
+  /** True to make every check and change nothing: the answer says what the mutation would do, or has the error that it would have. The `idempotencyKey` is neither looked at nor used up, and what others do meanwhile can change the outcome. */
   dryRun?: boolean | null | undefined;
   /** The price of a tonne that the buyer saw: with any other price in force, or none, nothing is booked (PRICE_CHANGED). Left out, the purchase is booked at the price in force. */
   expectedPricePerTonne?: MoneyInput | null | undefined;
@@ -51,7 +51,7 @@ export type RetireInput = {
   buyerId?: string | null | undefined;
   /** The beneficiary on the public record: a text label, not an address. 1 to 256 bytes of UTF-8, without control or bidirectional characters. */
   buyerName: string;
-  /** True to make every check and change nothing: the answer says what would be, or the error that there would be. The `idempotencyKey` is neither looked at nor used up, and what others do meanwhile can change the outcome. The network is not asked. */
+  /** True to make every check and change nothing: the answer says what the mutation would do, or has the error that it would have. The `idempotencyKey` is neither looked at nor used up, and what others do meanwhile can change the outcome. The network is not asked. */
   dryRun?: boolean | null | undefined;
   /** 1 to 255 printable ASCII characters chosen by the client, such as a UUID. The same key with the same input returns the same result without a second effect; with a different input it is an IDEMPOTENCY_CONFLICT. A key that had an effect is remembered for good. */
   idempotencyKey: string;
