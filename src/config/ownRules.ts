@@ -4,7 +4,7 @@
 import { MIN_SECRET_BYTES } from '../lib/secretBytes.ts';
 import { serverUrlsOf } from '../lib/databaseUrl.ts';
 import { parseDecimal } from '../lib/decimals.ts';
-import { list, text } from '../lib/settingRules.ts';
+import { httpUrl, list, text } from '../lib/settingRules.ts';
 
 export const postgresUrl = text
   .refine(
@@ -12,6 +12,11 @@ export const postgresUrl = text
     'must be an address like postgres://user:password@host:5432/name, with commas between several hosts',
   )
   .refine(hasReadableCredentials, 'must have a user and a password in which % is written as %25');
+/** Certificates, QR codes, pages and hooks have paths of their own, which would take the place of another one. */
+export const publicUrl = httpUrl.refine(
+  (url) => !URL.canParse(url) || new URL(url).href === new URL('/', url).href,
+  'must have no path: the server answers at the root of its host',
+);
 export const headerNames = list.refine(
   (names) => names.every((name) => /^[a-z0-9-]{1,64}$/i.test(name)),
   'must be header names, separated by commas',

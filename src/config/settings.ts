@@ -12,6 +12,7 @@ import {
   hostNames,
   origins,
   postgresUrl,
+  publicUrl,
   secretTexts,
   timeZone,
 } from './ownRules.ts';
@@ -29,9 +30,9 @@ export const SETTINGS = {
     'Address to listen on; 0.0.0.0 for every interface; GraphiQL then has no tokens.',
   ),
   PUBLIC_URL: setting(
-    httpUrl.optional(),
+    publicUrl.optional(),
     null,
-    'Where the indexer and clients reach this server. Default: http://localhost:PORT.',
+    'Where the indexer and clients reach this server, without a path. Default: http://localhost:PORT.',
   ),
   DATA_DIR: setting(
     text,

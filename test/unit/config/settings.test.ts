@@ -181,6 +181,8 @@ describe('loadConfig', () => {
     ['AUTH_JWKS_URL', 'http://0.0.0.0/keys', 'clear text'],
     ['AUTH_JWKS_URL', 'https://me:hunter2@login.example/keys', 'no user and password'],
     ['PUBLIC_URL', 'https://me@api.example', 'no user and password'],
+    ['PUBLIC_URL', 'https://example.com/marketplace', 'no path'],
+    ['PUBLIC_URL', 'https://api.example?v=1', 'no path'],
     ['DATABASE_URL', DATABASE, 'clear text'],
     ['DATABASE_URL', `${DATABASE}?sslmode=prefer`, 'clear text'],
     ['DATABASE_URL', 'postgres://app:%zz@db.example/app', '%25'],
