@@ -23,7 +23,7 @@ it('prints text that is written from right to left in its order, with what is wr
   expect(lines(`${a.repeat(2)} ${b}`, 3)).toEqual(['\u{627}\u{628}\u{627}', '\u{628}', b]);
 });
 
-const RECORD = {
+const RECORD: CertificateRecord = {
   index: 0,
   tokenAddress: 'C',
   beneficiary: 'Acme',
@@ -118,3 +118,17 @@ function printedLines(pdf: Buffer): string[] {
       .join(' '),
   );
 }
+
+it('is made for each address in its turn, however many another one waits for', async () => {
+  const makePdf = createCertificatePdf(SITE);
+  const made: string[] = [];
+  const ask = async (addressKey: string) => {
+    await makePdf(
+      { record: RECORD, inclusion: { outcome: 'NOT_YET' }, check: { outcome: 'SAME', checkedAt: 7 } },
+      { addressKey, chargeCpu: () => void made.push(addressKey) },
+    );
+  };
+  const greedy = Array.from({ length: 21 }, () => ask('greedy'));
+  await Promise.all([ask('modest'), Promise.allSettled(greedy)]);
+  expect(made.indexOf('modest')).toBeLessThan(3);
+});

@@ -6,7 +6,6 @@ import { describe, expect, it, vi } from 'vitest';
 import { schema } from '../../../src/schema/index.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { beneficiaryPage } from '../../../src/pages/beneficiary.tsx';
-import { createCertificatePdf } from '../../../src/pages/certificatePdf.ts';
 import { askedCertificate, checkCertificate, type Checked } from '../../../src/pages/checkCertificate.ts';
 import { certificateFacts, certificateJson, checkOnNetwork } from '../../../src/pages/certificateRecord.ts';
 import type { Site } from '../../../src/pages/site.ts';
@@ -170,45 +169,6 @@ describe('the network’s word', () => {
   it('is not made up when the page itself is refused', async () => {
     await expect(check(failure('RATE_LIMITED'))).rejects.toMatchObject({ code: 'RATE_LIMITED' });
   });
-});
-
-it('makes PDFs for each address in its turn, however many another one waits for', async () => {
-  const record = {
-    index: 0,
-    tokenAddress: 'C',
-    beneficiary: 'Acme',
-    beneficiaryId: null,
-    note: '',
-    amount: '5',
-    tonnes: '5',
-    timestamp: 7,
-    txHash: null,
-    retiredBy: 'G',
-    reason: null,
-    jurisdiction: null,
-    period: null,
-    serialRange: null,
-    project: {
-      assetId: 'VCS-1-2024',
-      verificationBodyRef: 'VCS-1',
-      vintageYear: 2024,
-      creditType: 'removal',
-      projectType: 'forest',
-      projectLocation: 'Kasigau',
-      countryCode: 'KE',
-    },
-  };
-  const makePdf = createCertificatePdf(site('x'));
-  const made: string[] = [];
-  const ask = async (addressKey: string) => {
-    await makePdf(
-      { record, inclusion: { outcome: 'NOT_YET' }, check: { outcome: 'SAME', checkedAt: 7 } },
-      { addressKey, chargeCpu: () => void made.push(addressKey) },
-    );
-  };
-  const greedy = Array.from({ length: 21 }, () => ask('greedy'));
-  await Promise.all([ask('modest'), Promise.allSettled(greedy)]);
-  expect(made.indexOf('modest')).toBeLessThan(3);
 });
 
 it('gives the commands of the network’s own tools', () => {
