@@ -7,6 +7,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import type { CertificateRecord, NetworkCheck } from '../../../src/pages/certificateRecord.ts';
 import { createCertificatePdf } from '../../../src/pages/certificatePdf.ts';
 import { visualLines } from '../../../src/pages/visualOrder.ts';
+import { CERTIFICATE_RECORD } from '../../support/certificateRecord.ts';
 
 it('prints text that is written from right to left in its order, with what is written from left to right in it', () => {
   const [a, b, c] = ['\u{627}\u{628}', '\u{5d0}\u{5d1}', '\u{629}'];
@@ -23,31 +24,6 @@ it('prints text that is written from right to left in its order, with what is wr
   expect(lines(`${a.repeat(2)} ${b}`, 3)).toEqual(['\u{627}\u{628}\u{627}', '\u{628}', b]);
 });
 
-const RECORD: CertificateRecord = {
-  index: 0,
-  tokenAddress: 'C',
-  beneficiary: 'Acme',
-  beneficiaryId: null,
-  note: '',
-  amount: '5',
-  tonnes: '5',
-  timestamp: 7,
-  txHash: null,
-  retiredBy: 'G',
-  reason: null,
-  jurisdiction: null,
-  period: null,
-  serialRange: null,
-  project: {
-    assetId: 'VCS-1-2024',
-    verificationBodyRef: 'VCS-1',
-    vintageYear: 2024,
-    creditType: 'removal',
-    projectType: 'forest',
-    projectLocation: 'Kasigau',
-    countryCode: 'KE',
-  },
-};
 const SITE = {
   publicUrl: 'https://api.example',
   network: { name: 'mainnet', networkId: 'x' },
@@ -62,7 +38,7 @@ async function printed(
 ): Promise<string[]> {
   const makePdf = createCertificatePdf(SITE);
   const { body } = await makePdf(
-    { record: { ...RECORD, ...facts }, inclusion: { outcome: 'NOT_YET' }, check },
+    { record: { ...CERTIFICATE_RECORD, ...facts }, inclusion: { outcome: 'NOT_YET' }, check },
     { addressKey: 'a', chargeCpu: () => undefined },
   );
   return printedLines(Buffer.from(body));
@@ -124,7 +100,11 @@ it('is made for each address in its turn, however many another one waits for', a
   const made: string[] = [];
   const ask = async (addressKey: string) => {
     await makePdf(
-      { record: RECORD, inclusion: { outcome: 'NOT_YET' }, check: { outcome: 'SAME', checkedAt: 7 } },
+      {
+        record: CERTIFICATE_RECORD,
+        inclusion: { outcome: 'NOT_YET' },
+        check: { outcome: 'SAME', checkedAt: 7 },
+      },
       { addressKey, chargeCpu: () => void made.push(addressKey) },
     );
   };

@@ -18,6 +18,7 @@ import { rendered } from '../../../src/pages/render.ts';
 import { beneficiaryPath, readPublicId } from '../../../src/pages/records.ts';
 import { search } from '../../../src/pages/search.ts';
 import { grouped, isoOf, periodText, placeOf, shown, sumOf } from '../../../src/pages/text.ts';
+import { CERTIFICATE_RECORD } from '../../support/certificateRecord.ts';
 
 const READER_WAITS_MS = 3_000;
 
@@ -222,29 +223,10 @@ it('calls a receipt expired once its date is over, hours before the nightly job 
 
 describe('the check of a certificate', () => {
   const record = {
-    index: 0,
+    ...CERTIFICATE_RECORD,
     tokenAddress: 'CABC',
-    beneficiary: 'Acme',
-    beneficiaryId: null,
-    note: '',
     amount: '5000000000000000000',
-    tonnes: '5',
     timestamp: 2_000,
-    txHash: null,
-    retiredBy: 'G',
-    reason: null,
-    jurisdiction: null,
-    period: null,
-    serialRange: null,
-    project: {
-      assetId: 'VCS-1-2024',
-      verificationBodyRef: 'VCS-1',
-      vintageYear: 2024,
-      creditType: 'removal',
-      projectType: 'forest',
-      projectLocation: 'Kasigau',
-      countryCode: 'KE',
-    },
   };
   /** In the log with its first date: its chain was rolled back, and it landed again later. */
   const inclusionProof = {
