@@ -149,7 +149,7 @@ async function requireFreeSlot(tx: Tx, signed: PreparedTransaction): Promise<voi
   );
 }
 
-/** Whoever knows what a wallet sends may have had the same contents prepared, and submitted it first. */
+/** Another caller who knows what a wallet sends may have had the same contents prepared, and submitted it first. */
 function sameBytes({ hash }: PreparedTransaction): string {
   return (
     `Transaction ${hash} was submitted before, for another act with the same contents: it counts for that one alone. Look ` +
