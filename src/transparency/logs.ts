@@ -80,8 +80,7 @@ export interface OriginSettings {
 
 /** `<host>/logs`: without a scheme, the address that the logs are below. */
 export function originOfUrl(publicUrl: string): string {
-  const { host, pathname } = new URL(publicUrl);
-  return `${host}${pathname.replace(/\/+$/, '')}/logs`;
+  return `${new URL(publicUrl).host}/logs`;
 }
 
 type Behind = Record<LogName, boolean> & { checkpoints: Partial<Record<LogName, string>> | null };
