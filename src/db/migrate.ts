@@ -11,7 +11,7 @@ import postgres from 'postgres';
 import { ADVISORY_LOCKS } from './advisoryLock.ts';
 import { grantApplicationRole } from './applicationRole.ts';
 import type { DatabaseHandle } from './connection.ts';
-import { CURRENT_DATABASE } from './currentDatabase.ts';
+import { readDatabase } from './currentDatabase.ts';
 import { findPrimaryUrl } from './primary.ts';
 import { refusedByDatabase } from './refusedByDatabase.ts';
 
@@ -42,7 +42,7 @@ export class OtherDatabase extends Error {
 }
 
 interface MigrateOptions {
-  /** As CURRENT_DATABASE shows it, where it may be another one than at `url`. */
+  /** As readDatabase shows it, where it may be another one than at `url`. */
   expected?: string | undefined;
   folder?: URL;
 }
@@ -72,7 +72,7 @@ export async function migrate(
     },
   });
   try {
-    if (expected !== undefined && (await readDatabase(sql)) !== expected) throw new OtherDatabase();
+    if (expected !== undefined && (await readDatabase(drizzle(sql))) !== expected) throw new OtherDatabase();
     await sql`SELECT pg_advisory_lock(${ADVISORY_LOCKS.migrations})`;
     await sql`SELECT set_config('lock_timeout', ${String(LOCK_TIMEOUT_MS)}, false)`;
     let isNewer = false;
@@ -106,12 +106,6 @@ async function untilUnlocked(work: () => Promise<void>): Promise<void> {
     }
     await delay(PAUSE_MS);
   }
-}
-
-/** Which database it is, whatever its address. */
-export async function readDatabase(sql: Statements): Promise<string> {
-  const [row] = await sql.unsafe(`SELECT ${CURRENT_DATABASE} AS database`);
-  return String(row?.['database']);
 }
 
 type SchemaAge = 'OLDER' | 'SAME' | 'NEWER';

@@ -4,10 +4,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import { findPowersOverRules } from '../db/applicationRole.ts';
+import { readDatabase } from '../db/currentDatabase.ts';
 import { openDatabase, type DatabaseHandle } from '../db/connection.ts';
 import { openEmbeddedPostgres } from '../db/embedded/embeddedPostgres.ts';
 import { readPrimary, readReplicas, type PublicReads } from '../db/publicReads.ts';
-import { migrate, OtherDatabase, readDatabase, readSchemaAge, type MigrationSet } from '../db/migrate.ts';
+import { migrate, OtherDatabase, readSchemaAge, type MigrationSet } from '../db/migrate.ts';
 import { partsOf, serversOf, serverUrlsOf } from '../lib/databaseUrl.ts';
 import type { Logger } from '../lib/logger.ts';
 import { familyOf } from '../ledger/network/families.ts';
@@ -178,7 +179,7 @@ async function checkSessions(
 
 /** @throws StartupError */
 async function bringUpToDate(
-  { sql }: DatabaseHandle,
+  { db, sql }: DatabaseHandle,
   {
     sets,
     url,
@@ -197,7 +198,7 @@ async function bringUpToDate(
   const [session] = await sql<{ role: string }[]>`SELECT current_user AS role`;
   try {
     // Before anything is changed there.
-    const expected = isEmbedded ? undefined : await readDatabase(sql);
+    const expected = isEmbedded ? undefined : await readDatabase(db);
     return await migrate(migrationUrl, sets, session?.role, { expected });
   } catch (error) {
     if (isEmbedded) throw migrationFailed(error);

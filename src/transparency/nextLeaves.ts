@@ -2,7 +2,7 @@
  * The rows that a log has to take next: committed ones, in an order in which none can come before those that it has.
  */
 import { sql } from 'drizzle-orm';
-import { CURRENT_DATABASE } from '../db/currentDatabase.ts';
+import { readDatabase } from '../db/currentDatabase.ts';
 import type { Tx } from '../db/connection.ts';
 import type { transparencyHeads } from '../db/tables/index.ts';
 import { HASH_BYTES } from './merkle.ts';
@@ -105,12 +105,6 @@ export async function isOfOtherDatabase(
   { database }: Pick<Head, 'database'>,
 ): Promise<boolean> {
   return database !== (await readDatabase(tx));
-}
-
-async function readDatabase(tx: Pick<Tx, 'execute'>): Promise<string> {
-  const [row] = await tx.execute<{ database: string }>(sql`SELECT ${sql.raw(CURRENT_DATABASE)} AS database`);
-  if (!row) throw new Error('a query of values has one row');
-  return row.database;
 }
 
 /**
