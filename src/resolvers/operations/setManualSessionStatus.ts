@@ -6,9 +6,10 @@ import { and, eq } from 'drizzle-orm';
 import { manualRampSessions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { ManualControls } from '../../ramp/manual/manualProvider.ts';
-import type { RampSession, RampStatus } from '../../ramp/port.ts';
+import type { PayoutAccount, RampSession, RampStatus } from '../../ramp/port.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
+import { findOffRampSessionAtProvider } from '../warehouse/offRamp/findOffRampSession.ts';
 
 export interface ManualStatusInput {
   sessionId: string;
@@ -28,6 +29,15 @@ export async function setManualSessionStatus(
   const session = await requireManualRamp(deps).setStatus(sessionId, change, grant?.confirm);
   deps.log.info({ providerSessionId: sessionId, status, caller: operatorId }, 'manual session status set');
   return session;
+}
+
+/** The whole account to pay to, for who makes the payout. Null while the tokens are not deposited for good: it must not be paid then. */
+export async function readPayoutAccount(
+  deps: Needs<'db' | 'ramp' | 'payoutAccounts'>,
+  sessionId: string,
+): Promise<PayoutAccount | null> {
+  const session = await findOffRampSessionAtProvider(deps, sessionId);
+  return session?.state === 'AWAITING_PAYOUT' ? deps.payoutAccounts.unseal(session) : null;
 }
 
 /** @throws DomainError CONFLICT when another provider is configured */

@@ -218,11 +218,11 @@ function isCalendarDate(text: string): boolean {
 }
 
 /**
- * Text that no answer and no error repeats: graphql-js itself would quote a String that is wrong.
+ * Text that no error repeats: graphql-js itself would quote a String that is wrong.
  */
 const privateText: ScalarDefinition<string> = {
   description:
-    'Text that is never shown again, neither in answers nor in errors: 1 to 64 characters, none of them ' +
+    'Text that no error repeats, and no answer but that to the operator who pays by hand: 1 to 64 characters, none of them ' +
     'hidden.',
   specifiedByURL: documented('PrivateText'),
   serialize: () => {

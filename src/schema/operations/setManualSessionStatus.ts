@@ -4,15 +4,17 @@
 import { needsApproval } from '../../resolvers/approvals/approvalPolicy.ts';
 import type { ApprovalRequest } from '../../resolvers/approvals/approvalRequests.ts';
 import { requestApproval } from '../../resolvers/approvals/requestApproval.ts';
-import type { RampSession } from '../../ramp/port.ts';
+import type { PayoutAccount, RampSession } from '../../ramp/port.ts';
 import {
   hasManualStatus,
+  readPayoutAccount,
   setManualSessionStatus,
 } from '../../resolvers/operations/setManualSessionStatus.ts';
+import { payoutAccountTypeOf } from '../../resolvers/warehouse/offRamp/payoutAccount.ts';
 import { APPROVAL } from '../approvals/approvalRequest.ts';
 import { forRoles } from '../core/access.ts';
 import { requireCaller, subjectOf } from '../core/caller.ts';
-import { RampStatusEnum } from '../warehouse/offRampEnums.ts';
+import { PayoutAccountTypeEnum, RampStatusEnum } from '../warehouse/offRampEnums.ts';
 import { builder } from '../core/builder.ts';
 import { label, sessionId } from '../core/text.ts';
 
@@ -32,8 +34,38 @@ const SetManualSessionStatusInput = builder.inputType('SetManualSessionStatusInp
   }),
 });
 
+const UnmaskedPayoutAccountRef = builder.objectRef<PayoutAccount>('UnmaskedPayoutAccount').implement({
+  description: 'The account to pay to, as its `PayoutAccountInput` named it.',
+  fields: (t) => ({
+    type: t.field({
+      type: PayoutAccountTypeEnum,
+      description: 'The type of account.',
+      resolve: payoutAccountTypeOf,
+    }),
+    accountNumber: t.exposeString('accountNumber', {
+      description: 'A phone number, IBAN or account number.',
+    }),
+    provider: t.string({
+      nullable: true,
+      description: 'The mobile operator; null for BANK.',
+      resolve: (account) => (account.type === 'mobile-money' ? account.provider : null),
+    }),
+    bankCode: t.string({
+      nullable: true,
+      description: "The bank's code; null for MOBILE_MONEY.",
+      resolve: (account) => (account.type === 'bank' ? account.bankCode : null),
+    }),
+    accountName: t.string({
+      nullable: true,
+      description: "The account holder's name; null for MOBILE_MONEY where it was not given.",
+      resolve: ({ accountName }) => accountName ?? null,
+    }),
+  }),
+});
+
 interface Answer {
   session: RampSession;
+  payTo?: PayoutAccount | null;
   approval: ApprovalRequest | null;
 }
 
@@ -51,6 +83,14 @@ const SetManualSessionStatusPayload = builder.objectRef<Answer>('SetManualSessio
       description: 'Its status.',
       resolve: ({ session }) => session.status,
     }),
+    payoutAccount: t.field({
+      type: UnmaskedPayoutAccountRef,
+      nullable: true,
+      description:
+        'For PROCESSING: the whole account to pay to, for the operator who makes the payout. Null while the off-ramp session is not ' +
+        'AWAITING_PAYOUT, because it must not be paid then, and with every other status.',
+      resolve: ({ payTo }) => payTo ?? null,
+    }),
     approvalRequest: t.expose('approval', APPROVAL),
   }),
 });
@@ -60,7 +100,7 @@ builder.mutationField('setManualSessionStatus', (t) =>
     ...forRoles(
       ['operator'],
       'Sets the status of a session at the manual provider, which then calls the payout webhook as any provider would. ' +
-        'Set PROCESSING before you pay: the farmer can cancel what is PENDING. ' +
+        'Set PROCESSING before you pay: the farmer can cancel what is PENDING, and the answer has the whole account to pay to. ' +
         'All but PROCESSING may need approval (`approvalRequest`), except the status that it has. ' +
         'Errors: NOT_FOUND, CONFLICT when another provider is configured; for PROCESSING and PENDING of a payout that is SETTLED, ' +
         'FAILED or REFUNDED (it was cancelled, or has ended otherwise); and for PROCESSING when another operator has set that: do not ' +
@@ -83,7 +123,13 @@ builder.mutationField('setManualSessionStatus', (t) =>
         return { session: { sessionId: input.sessionId, status: input.status }, approval: null };
       const approval = await requestApproval(dependencies, requireCaller(caller), operation);
       if (!approval) {
-        return { session: await setManualSessionStatus(dependencies, subjectOf(caller), input), approval };
+        const session = await setManualSessionStatus(dependencies, subjectOf(caller), input);
+        const isPayer = session.status === 'processing';
+        return {
+          session,
+          approval,
+          payTo: isPayer ? await readPayoutAccount(dependencies, session.sessionId) : null,
+        };
       }
       const { sessionId } = input;
       const { status } = await dependencies.ramp.getStatus(sessionId);

@@ -10,7 +10,7 @@ export const PayoutAccountInput = builder.inputType('PayoutAccountInput', {
   description:
     'The account to pay out to. MOBILE_MONEY needs `provider`, and has no `bankCode`; BANK needs `bankCode` and ' +
     '`accountName`, and has no `provider`. A wrong field is BAD_USER_INPUT with its path in `extensions.field`. Encrypted at rest, ' +
-    'masked when read, and never part of a log or an error.',
+    'masked when read but by the operator who pays by hand, and never part of a log or an error.',
   fields: (t) => ({
     type: t.field({ type: PayoutAccountTypeEnum, required: true, description: 'The type of account.' }),
     accountNumber: t.field({

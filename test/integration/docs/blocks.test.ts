@@ -23,6 +23,7 @@ import { custodySecretKey } from '../../../devnet/platform.ts';
 import { documentedBlocks, ROOT, type Block } from '../../support/docs/blocks.ts';
 import { buy, developer, mutate, payloadOf, projectInput } from '../../support/http/creditTrade.ts';
 import { auth, startMarketplace, type Marketplace, type TestCaller } from '../../support/http/marketplace.ts';
+import { depositedCashOut } from '../../support/warehouse.ts';
 import { createEmbeddedHolder } from '../../support/wallets/embeddedWallets.ts';
 
 /** Why a block is not run: no reason more than these, and none that has lost its block. */
@@ -70,7 +71,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** A project of a serial number that the docs name, with tonnes of it bought, retired and in a wallet. */
+/** A project of a serial number that the docs name, with tonnes of it bought, retired and in a wallet, and a payout to make. */
 async function makeSomethingToRead() {
   const { network } = marketplace;
   const created = await mutate<{ tokenAddress: string; project: { id: string } }>(
@@ -97,7 +98,8 @@ async function makeSomethingToRead() {
   );
   const holder = createEmbeddedHolder();
   await network.transfer(tokenAddress, holder.address, toBaseUnits(10n));
-  return { id: project.id, purchaseId, tokenAddress, holderAddress: holder.address };
+  const { providerSessionId: sessionId } = await depositedCashOut(marketplace.app);
+  return { id: project.id, purchaseId, tokenAddress, holderAddress: holder.address, sessionId };
 }
 
 /** A folder that looks like the project's, with data of its own. */

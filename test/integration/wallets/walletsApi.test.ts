@@ -164,10 +164,22 @@ describe('a cash-out', () => {
     });
     expect(act).toMatchObject({ kind: 'DEPOSIT', beneficiary: null, offRampSession: { id: session?.id } });
     expect((await submit(given(act), otherFarmer)).errors[0]?.extensions.code).toBe('NOT_FOUND');
+    const accountToPay = async () => {
+      const answer = await market.send<{ setManualSessionStatus: { payoutAccount: object | null } }>(
+        `mutation ($id: String!) { setManualSessionStatus(input: { sessionId: $id, status: PROCESSING }) {
+          payoutAccount { accountNumber } } }`,
+        { id: session?.sessionId },
+        operator,
+      );
+      return answer.data?.setManualSessionStatus.payoutAccount;
+    };
+    // Nothing is deposited, so nothing is to be paid.
+    expect(await accountToPay()).toBeNull();
     expect((await submit(given(act), farmer)).data?.submitSigned.holderAct).toMatchObject({
       state: 'LANDED',
     });
 
+    await expect.poll(accountToPay, EVENTUALLY).toEqual({ accountNumber: '254700123456' });
     await market.send(
       'mutation ($id: String!) { setManualSessionStatus(input: { sessionId: $id, status: SETTLED }) { status } }',
       { id: session?.sessionId },

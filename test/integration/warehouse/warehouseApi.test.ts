@@ -127,17 +127,31 @@ describe('a receipt over the API', () => {
       payoutAccount: { type: 'MOBILE_MONEY', maskedAccountNumber: '••••3456' },
     });
     const { sessionId = '', offRampSession: session } = begun.data?.cashOut ?? {};
-    await marketplace.send(
-      `mutation Paid($id: String!) {
-        setManualSessionStatus(input: { sessionId: $id, status: SETTLED }) { status }
-      }`,
-      { id: sessionId },
-      operator,
-    );
+    const report = async (status: 'PROCESSING' | 'SETTLED') => {
+      const answer = await marketplace.send<{ setManualSessionStatus: object }>(
+        `mutation Report($id: String!, $status: RampSessionStatus!) {
+          setManualSessionStatus(input: { sessionId: $id, status: $status }) {
+            status payoutAccount { type accountNumber provider bankCode accountName }
+          }
+        }`,
+        { id: sessionId, status },
+        operator,
+      );
+      return answer.data?.setManualSessionStatus;
+    };
+    const payoutAccount = {
+      type: 'MOBILE_MONEY',
+      accountNumber: ACCOUNT_NUMBER,
+      provider: 'Airtel',
+      bankCode: null,
+      accountName: null,
+    };
+    expect(await report('PROCESSING')).toEqual({ status: 'PROCESSING', payoutAccount });
+    expect(await report('SETTLED')).toEqual({ status: 'SETTLED', payoutAccount: null });
     await expect.poll(async () => (await stateOf(session?.id ?? ''))?.state).toBe('SETTLED');
     expect(await stateOf(session?.id ?? '')).toMatchObject({
       exposed: false,
-      providerHistory: [{ status: 'PENDING' }, { status: 'SETTLED' }],
+      providerHistory: [{ status: 'PENDING' }, { status: 'PROCESSING' }, { status: 'SETTLED' }],
       transactions: [
         { kind: 'INITIATE_OFF_RAMP', state: 'LANDED', txHash: begun.data?.cashOut.txHash },
         { kind: 'CONFIRM_OFF_RAMP_SETTLEMENT', state: 'LANDED' },

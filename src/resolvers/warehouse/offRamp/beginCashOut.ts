@@ -26,7 +26,7 @@ import {
 import { readRefusalReason } from '../../core/refusalReason.ts';
 import { rehearse } from '../../core/rehearse.ts';
 import { findFirstUseOrBegin, reserveKey, type IdempotentRequest } from '../../core/idempotency.ts';
-import { maskAccountNumber } from './payoutAccount.ts';
+import { maskAccountNumber, payoutAccountTypeOf } from './payoutAccount.ts';
 import { quoteOffRamp } from '../quoteOffRamp.ts';
 import { lookSoon } from './stepHolderDeposit.ts';
 
@@ -214,7 +214,7 @@ function termsOf(deps: Needs<'ramp'>, input: CashOutInput, quote: Quote) {
   const { payoutAccount } = input;
   return {
     countryCode: input.countryCode,
-    payoutAccountType: payoutAccount.type === 'bank' ? 'BANK' : 'MOBILE_MONEY',
+    payoutAccountType: payoutAccountTypeOf(payoutAccount),
     maskedAccountNumber: maskAccountNumber(payoutAccount.accountNumber),
     fiatCurrency: quote.fiatCurrency,
     fiatAmount: quote.fiatAmount,

@@ -1,5 +1,5 @@
 /**
- * Payout accounts: sealed at rest, masked when shown, whole only on the way to the ramp provider.
+ * Payout accounts: sealed at rest, masked when shown, whole only on the way to the ramp provider, or to the person who pays by hand.
  */
 import { createHmac } from 'node:crypto';
 import { sealedPlace } from '../../../db/sealedColumns.ts';
@@ -33,6 +33,9 @@ export function createPayoutAccounts(sealer: Sealer, fingerprintKey: Uint8Array)
     },
   };
 }
+
+/** As it is stored and shown. */
+export const payoutAccountTypeOf = ({ type }: PayoutAccount) => (type === 'bank' ? 'BANK' : 'MOBILE_MONEY');
 
 /** The last characters, a third of them at most: "••••4321". */
 export function maskAccountNumber(accountNumber: string): string {
