@@ -76,6 +76,15 @@ const ANSWER_TIMEOUT_MS = 10_000;
  * ends a transaction that waits for its client, so that its locks are free when the work is retried.
  */
 const SERVER_TIMEOUT_SHARE = 0.8;
+/**
+ * What the program counts on, and the administrator of the database may have set otherwise: how values are written that it reads, and
+ * that what follows a lock sees what its last holder committed.
+ */
+export const ASSUMED_SETTINGS = {
+  bytea_output: 'hex',
+  datestyle: 'ISO',
+  default_transaction_isolation: 'read committed',
+} as const;
 
 export function openDatabase(options: DatabaseOptions): DatabaseHandle {
   const { url, directUrl = url, poolSize: size, answerTimeoutMs = ANSWER_TIMEOUT_MS } = options;
@@ -86,8 +95,8 @@ export function openDatabase(options: DatabaseOptions): DatabaseHandle {
   const isPooled = directUrl !== url;
   const application_name = options.applicationName;
   // A pooler refuses settings at connect, and would give one session's settings to others.
-  const connection = isPooled ? { application_name } : { application_name, ...serverTimeouts };
-  const client = { connection, prepare: !isPooled };
+  const settings = isPooled ? {} : { ...serverTimeouts, ...ASSUMED_SETTINGS };
+  const client = { connection: { application_name, ...settings }, prepare: !isPooled };
   const primary = createPrimary(url);
   const pool = createPool({ primary, client, size, answerTimeoutMs });
   const isFrequent = createFrequentStatements();
@@ -97,11 +106,11 @@ export function openDatabase(options: DatabaseOptions): DatabaseHandle {
 
   /** A transaction whose statements may take `statementTimeoutMs`; the common deadline by default. */
   function beginWithin(statementTimeoutMs?: number): Begin {
-    const settings = {
+    const local = {
       ...(isPooled && serverTimeouts),
       ...(statementTimeoutMs !== undefined && { statement_timeout: statementTimeoutMs }),
     };
-    const lines = Object.entries(settings).map(([name, value]) => `SET LOCAL ${name} = ${value}`);
+    const lines = Object.entries(local).map(([name, value]) => `SET LOCAL ${name} = ${value}`);
     const transaction = {
       begin: ['BEGIN', ...lines].join('; '),
       answerTimeoutMs:

@@ -89,6 +89,13 @@ export function poolerWithoutSessions(url: string): StartupError {
   );
 }
 
+export function otherSetting(url: string, name: string, value: string, assumed: string): StartupError {
+  return new StartupError(
+    `The database at ${serversOf(url)} gives the sessions of DATABASE_URL ${name} = "${value}", and the program counts on "${assumed}", ` +
+      `which it can't set through a pooler. ALTER ROLE … SET ${name} = '${assumed}' for its role, and have the pooler connect anew.`,
+  );
+}
+
 export function notTheSameDatabase(url: string, directUrl: string): StartupError {
   return new StartupError(
     `What is notified through DATABASE_URL (${serversOf(url)}) is not heard at DATABASE_DIRECT_URL ` +

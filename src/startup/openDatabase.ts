@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import { findPowersOverRules } from '../db/applicationRole.ts';
 import { readDatabase } from '../db/currentDatabase.ts';
-import { openDatabase, type DatabaseHandle } from '../db/connection.ts';
+import { ASSUMED_SETTINGS, openDatabase, type DatabaseHandle } from '../db/connection.ts';
 import { openEmbeddedPostgres } from '../db/embedded/embeddedPostgres.ts';
 import { readPrimary, readReplicas, type PublicReads } from '../db/publicReads.ts';
 import { migrate, OtherDatabase, readSchemaAge, type MigrationSet } from '../db/migrate.ts';
@@ -22,6 +22,7 @@ import {
   migrationNeedsOwner,
   NOT_MIGRATED,
   notTheSameDatabase,
+  otherSetting,
   poolerWithoutSessions,
   roleOverRules,
   StartupError,
@@ -175,6 +176,15 @@ async function checkSessions(
     if (!(error instanceof TooLate)) throw error;
     throw isOneAddress ? poolerWithoutSessions(url) : notTheSameDatabase(url, directUrl);
   });
+  await checkSettings(handle, url);
+}
+
+/** Where there is no pooler, the program sets them itself. @throws StartupError */
+async function checkSettings({ sql }: DatabaseHandle, url: string): Promise<void> {
+  for (const [name, assumed] of Object.entries(ASSUMED_SETTINGS)) {
+    const [row] = await sql<{ value: string }[]>`SELECT current_setting(${name}) AS value`;
+    if (row && !row.value.startsWith(assumed)) throw otherSetting(url, name, row.value, assumed);
+  }
 }
 
 /** @throws StartupError */

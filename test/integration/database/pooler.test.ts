@@ -117,7 +117,7 @@ describe.skipIf(!isInstalled)(`behind PgBouncer in transaction mode${SKIPPED}`, 
 
   it('the same where the pooler ignores the settings that it does not know', async () => {
     const lenient = await startPgBouncer(database.url, [
-      'ignore_startup_parameters = statement_timeout,lock_timeout,idle_in_transaction_session_timeout',
+      'ignore_startup_parameters = statement_timeout,lock_timeout,idle_in_transaction_session_timeout,bytea_output,default_transaction_isolation',
     ]);
     try {
       await expect(configured({ DATABASE_URL: lenient.url })).rejects.toThrow(/Set DATABASE_DIRECT_URL/);
