@@ -73,6 +73,19 @@ BEGIN
       WHERE p.project_id = s.project_id ORDER BY p.number DESC LIMIT 1) p ON true
     WHERE (s.unit_price, s.price_currency) IS DISTINCT FROM (p.unit_price, p.price_currency) LIMIT 1;
   IF broken IS NOT NULL THEN RAISE EXCEPTION '%', broken USING ERRCODE = 'integrity_constraint_violation'; END IF;
+
+  -- A project's credits are issued once (transfers_once), as many as were verified. What leaves retiring, which has all retirements' holds
+  -- together, is what was held for its own retirement; what returns goes to whom it was taken from.
+  SELECT format('transfer %s does not issue the tonnes of project %s', t.id, t.project_id) INTO broken
+    FROM posted t LEFT JOIN projects p ON p.id = t.project_id
+    WHERE t.kind = 'issue' AND (t.cause_id, t.amount) IS DISTINCT FROM (p.id, p.quantity_tonnes)
+  UNION ALL SELECT format('transfer %s is not what was held for retirement %s', t.id, t.cause_id)
+    FROM posted t LEFT JOIN transfers h ON h.cause_id = t.cause_id AND h.kind = 'retirement_hold'
+    WHERE (t.kind = 'retirement_settle' AND (t.debit_account_id, t.amount) IS DISTINCT FROM (h.credit_account_id, h.amount))
+      OR (t.kind = 'retirement_return' AND (t.debit_account_id, t.amount, t.credit_account_id)
+        IS DISTINCT FROM (h.credit_account_id, h.amount, h.debit_account_id))
+  LIMIT 1;
+  IF broken IS NOT NULL THEN RAISE EXCEPTION '%', broken USING ERRCODE = 'integrity_constraint_violation'; END IF;
   RETURN NULL;
 END $$;
 --> statement-breakpoint

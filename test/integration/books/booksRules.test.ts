@@ -15,6 +15,7 @@ import {
   type Posting,
 } from '../../../src/ledger/books/postings.ts';
 import { postTransfers } from '../../../src/ledger/books/postTransfers.ts';
+import { innermostMessage } from '../../../src/lib/errors.ts';
 import { readProjectBalances } from '../../../src/ledger/books/readBalances.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { hasLockWait } from '../../support/database/lockWaits.ts';
@@ -87,6 +88,61 @@ describe('postTransfers', () => {
     await expect(post(returning(settled))).rejects.toThrow();
     await expect(post(settling(returned))).rejects.toThrow();
     await post(returning(other));
+  });
+});
+
+describe('the books, whichever program posts, refuse', () => {
+  /** Of a project of 100 t, with credits of two buyers, and one retirement's hold of 10 t. */
+  async function projectWithHold() {
+    const id = await insertProject(database.handle.db, { quantityTonnes: 100n });
+    const of = (amount: bigint) => ({ id: randomUUID(), projectId: id, amount });
+    const retirementId = randomUUID();
+    await post(
+      issuePosting(of(100n)),
+      purchasePosting({ ...of(20n), buyerId }),
+      purchasePosting({ ...of(20n), buyerId: 'bob' }),
+      holdPosting({ ...of(10n), retirementId, buyerId }),
+    );
+    return { of, retirementId };
+  }
+
+  const refusal = (posting: Posting) =>
+    post(posting).then(
+      () => 'posted',
+      (error: Error) => innermostMessage(error),
+    );
+
+  it('to issue credits again, or others than were verified', async () => {
+    const { of } = await projectWithHold();
+    const again = { ...issuePosting(of(100n)), causeId: randomUUID() };
+    expect(await refusal(again)).toMatch(/does not issue the tonnes of project/);
+    const id = await insertProject(database.handle.db, { quantityTonnes: 100n });
+    const more = issuePosting({ id: randomUUID(), projectId: id, amount: 101n });
+    expect(await refusal(more)).toMatch(/does not issue the tonnes of project/);
+  });
+
+  it("to settle a retirement without a hold, out of another's", async () => {
+    const { of } = await projectWithHold();
+    const settling = settlePosting({ ...of(10n), retirementId: randomUUID() });
+    expect(await refusal(settling)).toMatch(/is not what was held for retirement/);
+  });
+
+  it('to settle another amount than was held', async () => {
+    const { of, retirementId } = await projectWithHold();
+    const other = holdPosting({ ...of(5n), retirementId: randomUUID(), buyerId: 'bob' });
+    await post(other);
+    for (const amount of [9n, 11n]) {
+      const settling = settlePosting({ ...of(amount), retirementId });
+      expect(await refusal(settling)).toMatch(/is not what was held for retirement/);
+    }
+    await post(settlePosting({ ...of(10n), retirementId }));
+  });
+
+  it('to return what was held to another buyer', async () => {
+    const { of, retirementId } = await projectWithHold();
+    const toBob = returnPosting({ ...of(10n), retirementId, buyerId: 'bob' });
+    expect(await refusal(toBob)).toMatch(/is not what was held for retirement/);
+    await post(returnPosting({ ...of(10n), retirementId, buyerId }));
   });
 });
 
