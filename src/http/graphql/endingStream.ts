@@ -4,7 +4,8 @@
 import { pullStream, type PullStream, type Take } from '../../lib/pullStream.ts';
 
 /**
- * The same stream, ended by `watch`. Nothing is read ahead: each `pull` is one `pull` of the source.
+ * The same stream, ended by `watch`, and by its first failure: some readers go on after one, and a source that fails would fail again
+ * at each pull. Nothing is read ahead: each `pull` is one `pull` of the source.
  * @param watch receives the function that ends the stream, and returns the one that stops watching.
  */
 export function endingStream<T>(
@@ -22,7 +23,8 @@ export function endingStream<T>(
     return source.return();
   };
   // A failure of the source to stop is ignored: the reader already has its answer.
-  const stopWatch = watch(() => void end().catch(() => undefined));
+  const endSafely = () => void end().catch(() => undefined);
+  const stopWatch = watch(endSafely);
   return pullStream<T>((take) => {
     if (isEnded) return take(null);
     waiting = take;
@@ -30,7 +32,8 @@ export function endingStream<T>(
       // It was ended meanwhile, and has its answer.
       if (waiting !== take) return;
       waiting = undefined;
-      if (step === null || 'error' in step) stopWatch();
+      if (step === null) stopWatch();
+      else if ('error' in step) endSafely();
       take(step);
     });
     return undefined;

@@ -63,6 +63,9 @@ export function createOperations(options: {
     return mapPull(result, {
       value: (event) => {
         events += 1;
+        // A client that went on would leave it out: the next event's cursor is behind it. Whether the source can stop is no matter of
+        // the client's.
+        if (hasFailed(event)) result.return().catch(() => undefined);
         return mapResult(event, requestId, log);
       },
       error: (thrown) => mapAndLog(thrown, requestId, log),
@@ -83,4 +86,9 @@ export function createOperations(options: {
       operationLog.plugin,
     ],
   };
+}
+
+/** Of an event: its field, the only one of a subscription, is not there. */
+function hasFailed({ data, errors }: ExecutionResult): boolean {
+  return errors !== undefined && (data == null || Object.values(data).includes(null));
 }

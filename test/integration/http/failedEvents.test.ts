@@ -1,0 +1,110 @@
+/**
+ * A subscription ends with what fails: nothing is left out between two events, and nothing fails again and again.
+ */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createClient } from 'graphql-ws';
+import { WebSocket } from 'ws';
+import { pullStream } from '../../../src/lib/pullStream.ts';
+import { createBuilder } from '../../../src/schema/core/createBuilder.ts';
+import { startServer, type TestServer } from '../../support/http/httpServer.ts';
+
+let server: TestServer;
+/** How often the source of `broken` was asked. */
+let pulls = 0;
+
+beforeAll(async () => {
+  server = await startServer({ schema: numbersSchema() });
+});
+
+afterAll(() => server.close(0));
+
+const SSE = 'text/event-stream';
+const MULTIPART = 'multipart/mixed;subscriptionSpec=1.0';
+
+/** What is sent until the stream ends. */
+async function readAll(query: string, accept: string): Promise<string> {
+  const response = await server.post({ query }, { accept });
+  return response.text();
+}
+
+async function readOverWebsocket(query: string): Promise<unknown[]> {
+  const client = createClient({ url: server.wsUrl, webSocketImpl: WebSocket, retryAttempts: 0 });
+  const results: unknown[] = [];
+  for await (const result of client.iterate({ query })) results.push(result);
+  await client.dispose();
+  return results;
+}
+
+it.each([SSE, MULTIPART])('says once that its source has failed, and is over: %s', async (accept) => {
+  pulls = 0;
+  const text = await readAll('subscription { broken { id } }', accept);
+  expect(text.match(/INTERNAL_SERVER_ERROR/g)).toHaveLength(1);
+  expect(pulls).toBe(1);
+  expect(server.load().subscriptions).toBe(0);
+});
+
+it.each([SSE, MULTIPART])('sends nothing after an event that has failed: %s', async (accept) => {
+  const text = await readAll('subscription { numbers { id odd } }', accept);
+  expect(text).toContain('"id":"1"');
+  expect(text.match(/"errors"/g)).toHaveLength(1);
+  expect(text).not.toContain('"id":"3"');
+});
+
+it('sends nothing after an event that has failed over a websocket', async () => {
+  expect(await readOverWebsocket('subscription { numbers { id odd } }')).toMatchObject([
+    { data: { numbers: { id: '1' } } },
+    { data: { numbers: null }, errors: [{ extensions: { code: 'INTERNAL_SERVER_ERROR' } }] },
+  ]);
+});
+
+it('goes on after an event of which a part is null', async () => {
+  const parts = await readOverWebsocket('subscription { numbers { id oddOrNull } }');
+  expect(parts).toMatchObject([
+    { data: { numbers: { id: '1' } } },
+    { data: { numbers: { id: '2', oddOrNull: null } }, errors: [{}] },
+    { data: { numbers: { id: '3' } } },
+  ]);
+});
+
+function numbersSchema() {
+  const builder = createBuilder<object>();
+  const requireOdd = (id: number) => {
+    if (id % 2 === 0) throw new Error('even');
+    return String(id);
+  };
+  const number = builder.objectRef<{ id: number }>('Number').implement({
+    fields: (t) => ({
+      id: t.string({ resolve: ({ id }) => String(id) }),
+      odd: t.string({ resolve: ({ id }) => requireOdd(id) }),
+      oddOrNull: t.string({ nullable: true, resolve: ({ id }) => requireOdd(id) }),
+    }),
+  });
+  builder.queryType({
+    fields: (t) => ({ hello: t.string({ authScopes: { public: true }, resolve: () => 'world' }) }),
+  });
+  const event = { type: number, nullable: true, authScopes: { public: true } } as const;
+  builder.subscriptionType({
+    fields: (t) => ({
+      numbers: t.field({ ...event, subscribe: numbers, resolve: (source: { id: number }) => source }),
+      broken: t.field({ ...event, subscribe: broken, resolve: (source: { id: number }) => source }),
+    }),
+  });
+  return builder.toSchema();
+}
+
+async function* numbers() {
+  for (const id of [1, 2, 3]) yield { id };
+}
+
+/** As one that reads the next event from a database that is away: asked again, it fails again. */
+function broken() {
+  return pullStream<{ id: number }>(
+    (take) => {
+      pulls += 1;
+      // Or the test would never end.
+      if (pulls > 20) take(null);
+      else setImmediate(() => take({ error: new Error('away') }));
+    },
+    () => undefined,
+  );
+}
