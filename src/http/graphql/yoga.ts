@@ -271,7 +271,7 @@ const ALLOWED_HEADERS = [
 
 function corsOf(allowedOrigins: AllowedOrigins) {
   if (allowedOrigins !== '*' && allowedOrigins.length === 0) return false;
-  return {
+  const cors = {
     origin: allowedOrigins === '*' ? '*' : [...allowedOrigins],
     credentials: false,
     methods: ['GET', 'POST'],
@@ -279,4 +279,7 @@ function corsOf(allowedOrigins: AllowedOrigins) {
     exposedHeaders: ['x-request-id', 'retry-after', 'ratelimit', 'ratelimit-policy'],
     maxAge: 600,
   };
+  if (allowedOrigins === '*') return cors;
+  // yoga answers every other origin with `null`, which is the origin of pages in sandboxed frames, whatever site they are of.
+  return ({ headers }: Request) => (allowedOrigins.includes(headers.get('origin') ?? '') ? cors : false);
 }

@@ -83,6 +83,19 @@ describe('the server', () => {
     await open.close(0);
   });
 
+  it('shows them to no page of another origin, sandboxed ones included, when several are allowed', async () => {
+    const allowedOrigins = ['https://app.test', 'https://other.test'];
+    const several = await startServer({ allowedOrigins });
+    const shownTo = async (origin: string) => {
+      const answer = await several.post({ query: '{ hello }' }, { origin });
+      return answer.headers.get('access-control-allow-origin');
+    };
+    expect(await Promise.all(allowedOrigins.map(shownTo))).toEqual(allowedOrigins);
+    // The origin of a page in a sandboxed frame is the word null, whichever site it is of.
+    expect(await Promise.all(['https://evil.test', 'null'].map(shownTo))).toEqual([null, null]);
+    await several.close(0);
+  });
+
   it('answers whether it is alive and ready', async () => {
     expect(await (await fetch(`${server.url}/healthz`)).json()).toEqual({ status: 'ok' });
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
