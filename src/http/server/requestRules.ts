@@ -12,8 +12,12 @@ const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
 export function useRequestRules(): Plugin {
   return {
+    onRequest: ({ request }) => {
+      // yoga compares it as it is written: `Application/JSON`, and a space before the semicolon, it refuses, without saying why.
+      if (isJson(request)) request.headers.set('content-type', 'application/json');
+    },
     onRequestParse: ({ request, requestParser, setRequestParser }) => {
-      if (request.method === 'POST' && !JSON_TYPE.test(request.headers.get('content-type') ?? '')) {
+      if (request.method === 'POST' && !isJson(request)) {
         throw badRequest(415, 'A GraphQL request by POST must have the content type application/json.');
       }
       if (request.method !== 'GET' || requestParser === undefined) return;
@@ -28,6 +32,10 @@ export function useRequestRules(): Plugin {
     },
     onParse: ({ setParseFn }) => setParseFn(parseDocument),
   };
+}
+
+function isJson({ headers }: Request): boolean {
+  return JSON_TYPE.test(headers.get('content-type') ?? '');
 }
 
 function badRequest(status: number, message: string): GraphQLError {

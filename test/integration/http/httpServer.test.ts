@@ -66,6 +66,14 @@ describe('the server', () => {
     expect(await codeOf(response)).toBe('NOT_FOUND');
   });
 
+  it.each(['Application/JSON', 'application/json ; charset=utf-8', 'application/json;charset="UTF-8"'])(
+    'takes JSON whose type is written as %s',
+    async (type) => {
+      const response = await post({ query: '{ hello }' }, { 'content-type': type });
+      expect([response.status, await response.json()]).toMatchObject([200, { data: { hello: 'world' } }]);
+    },
+  );
+
   it('shows pages of other origins its answers only when they are allowed', async () => {
     const origin = 'https://app.test';
     const closed = await post({ query: '{ hello }' }, { origin });
