@@ -16,7 +16,15 @@ interface Run {
   next: { data: string; handled: () => void; failed: (error: unknown) => void } | null;
 }
 
+const BAD_MESSAGE = 4400;
 const ALREADY_EXISTS = 4409;
+
+/** Well-formed messages that clients never send: graphql-ws throws an error for them, which would be logged as a defect of this server. */
+const OF_SERVERS: ReadonlySet<MessageType> = new Set([
+  MessageType.ConnectionAck,
+  MessageType.Next,
+  MessageType.Error,
+]);
 
 /** The socket that the messages come from. */
 interface Socket {
@@ -46,6 +54,7 @@ export function separateReusedIds(socket: Socket, handleText: HandleMessage): Ha
   return async (data) => {
     const message = parse(data);
     if (message === null) return handle(data);
+    if (OF_SERVERS.has(message.type)) return socket.close(BAD_MESSAGE, 'Invalid message received');
     if (message.type !== MessageType.Subscribe && message.type !== MessageType.Complete)
       return handle(message);
     const { id, type } = message;

@@ -303,6 +303,19 @@ describe('a websocket is closed', () => {
     }
   });
 
+  it.each([
+    { type: 'connection_ack' },
+    { id: '1', type: 'next', payload: {} },
+    { id: '1', type: 'error', payload: [{ message: 'x' }] },
+  ])('4400 for what servers send, which is no defect of this one: $type', async (message) => {
+    const before = server.log.length;
+    const socket = await openSocket();
+    const closed = closeOf(socket);
+    say(socket, init, message);
+    expect((await closed).code).toBe(4400);
+    expect(server.log).toHaveLength(before);
+  });
+
   it('4409 for an id that is in use', async () => {
     const socket = await openSocket();
     const closed = closeOf(socket);
