@@ -56,6 +56,6 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Bu
  * Gives a body that is already read to yoga's adapter, which takes it from here. As a stream: the adapter lists the keys of
  * what it gets, and those of a text are its characters.
  */
-export function giveBody(request: IncomingMessage, body: Buffer | string): void {
-  Object.assign(request, { body: Readable.from(Buffer.from(body)) });
+export function giveBody(request: IncomingMessage, body: Buffer): void {
+  Object.assign(request, { body: Readable.from(body) });
 }

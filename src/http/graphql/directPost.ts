@@ -8,6 +8,7 @@
  * Only what both do alike comes this way: other methods, forms, origins and parameters, subscriptions, and every error
  * before the execution are yoga's.
  */
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { getOperationAST, OperationTypeNode, type DocumentNode, type ExecutionResult } from 'graphql';
 import { processRegularResult } from 'graphql-yoga';
@@ -85,10 +86,10 @@ export function createDirectPost(options: DirectPostOptions): DirectPost {
       context.refusal = { error };
       return false;
     }
-    const text = await readText(request);
-    const operation = operationIn(text, options);
+    const body = (await readBody(request, NO_LIMIT)) ?? Buffer.alloc(0);
+    const operation = isUtf8(body) ? operationIn(body.toString(), options) : null;
     if (operation === null) {
-      giveBody(request, text);
+      giveBody(request, body);
       return false;
     }
     const result = await options.execute(operation, context);
@@ -103,11 +104,6 @@ function mediaTypeOf({ method, url, headers }: IncomingMessage, path: string): M
   if (headers['content-encoding'] !== undefined || !CONTENT_TYPES.has(headers['content-type'] ?? ''))
     return null;
   return MEDIA_TYPES.get(headers.accept ?? '') ?? null;
-}
-
-async function readText(request: IncomingMessage): Promise<string> {
-  const body = await readBody(request, NO_LIMIT);
-  return body?.toString() ?? '';
 }
 
 /** Null for everything that is not a known query or mutation with nothing but its variables. */

@@ -4,6 +4,7 @@
  * POST takes application/json only, because browsers send other types across sites without a preflight request.
  * (yoga refuses mutations by GET and arrays of operations.)
  */
+import { isUtf8 } from 'node:buffer';
 import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { parseDocument } from '../documents/parseDocument.ts';
@@ -20,18 +21,34 @@ export function useRequestRules(): Plugin {
       if (request.method === 'POST' && !isJson(request)) {
         throw badRequest(415, 'A GraphQL request by POST must have the content type application/json.');
       }
-      if (request.method !== 'GET' || requestParser === undefined) return;
-      setRequestParser(async (get) => {
-        try {
-          return await requestParser(get);
-        } catch (error) {
-          if (!(error instanceof SyntaxError)) throw error;
-          throw badRequest(400, 'The parameters "variables" and "extensions" must be JSON objects.');
-        }
-      });
+      if (requestParser === undefined) return;
+      if (request.method === 'POST') setRequestParser((post) => requestParser(inUtf8(post)));
+      if (request.method === 'GET') setRequestParser((get) => requireJson(() => requestParser(get)));
     },
     onParse: ({ setParseFn }) => setParseFn(parseDocument),
   };
+}
+
+async function requireJson<T>(parse: () => T | Promise<T>): Promise<T> {
+  try {
+    return await parse();
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw badRequest(400, 'The parameters "variables" and "extensions" must be JSON objects.');
+  }
+}
+
+/**
+ * The same request, whose body must be UTF-8. It would be read in any case, with a sign in place of what can't be: in a name that is
+ * written to the network it would stay for good.
+ */
+function inUtf8(request: Request): Request {
+  const json = async (): Promise<unknown> => {
+    const bytes = Buffer.from(await request.arrayBuffer());
+    if (isUtf8(bytes)) return JSON.parse(bytes.toString());
+    throw badRequest(400, 'The body must be JSON in UTF-8, and has bytes that are not.');
+  };
+  return Object.assign(request, { json });
 }
 
 function isJson({ headers }: Request): boolean {

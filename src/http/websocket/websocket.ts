@@ -12,6 +12,7 @@
  * The loop of `graphql-ws/use/ws` is not used: it hands every message on, so a socket would have no budget of messages and no
  * order among reused ids, and it writes defects to the console and their texts to clients.
  */
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -40,6 +41,7 @@ const MAX_MESSAGE_FRAGMENTS = 64;
 /** Sockets of the same address may close soon. */
 const RETRY_SOCKET_SECONDS = 10;
 
+const INVALID_BYTES = 1007;
 const INTERNAL_ERROR = 4500;
 const GOING_AWAY = 1001;
 
@@ -146,7 +148,10 @@ function serve(peer: Peer, { connection, protocol, admitMessage, log }: Served):
       onMessage: (handle) => {
         const separated = separateReusedIds(socket, handle);
         socket.on('message', (data: Buffer) => {
-          if (admitMessage(data.length)) work(separated, data);
+          if (!admitMessage(data.length)) return;
+          // ws has looked at texts, and not at binary messages.
+          if (isUtf8(data)) work(separated, data);
+          else socket.close(INVALID_BYTES, 'The message is not UTF-8');
         });
       },
     },

@@ -74,6 +74,21 @@ describe('the server', () => {
     },
   );
 
+  it.each(['/graphql', '/graphql?'])('refuses a body in another encoding than UTF-8 at %s', async (path) => {
+    const query = 'mutation ($input: RetireInput!) { retire(input: $input) }';
+    const input = { buyerId: 'acme', buyerName: 'Müller', amountCO2e: 1 };
+    const authorization = `Bearer ${await token(['buyer'])}`;
+    const send = async (encoding: BufferEncoding) => {
+      const body = Buffer.from(JSON.stringify({ query, variables: { input } }), encoding);
+      const headers = { 'content-type': 'application/json', authorization };
+      const response = await fetch(`${server.url}${path}`, { method: 'POST', headers, body });
+      return [response.status, await response.text()];
+    };
+    // The second time it comes the short way.
+    for (let i = 0; i < 2; i++) expect(await send('utf8')).toEqual([200, expect.stringContaining('Müller')]);
+    expect(await send('latin1')).toEqual([400, expect.stringMatching(/UTF-8.*BAD_REQUEST/)]);
+  });
+
   it('shows pages of other origins its answers only when they are allowed', async () => {
     const origin = 'https://app.test';
     const closed = await post({ query: '{ hello }' }, { origin });

@@ -316,6 +316,13 @@ describe('a websocket is closed', () => {
     expect(server.log).toHaveLength(before);
   });
 
+  it.each([true, false])('1007 for bytes that are not UTF-8, binary: %s', async (binary) => {
+    const socket = await openSocket();
+    const closed = closeOf(socket);
+    socket.send(Buffer.from(JSON.stringify({ ...init, payload: { name: 'Müller' } }), 'latin1'), { binary });
+    expect((await closed).code).toBe(1007);
+  });
+
   it('4409 for an id that is in use', async () => {
     const socket = await openSocket();
     const closed = closeOf(socket);
