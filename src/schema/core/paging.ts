@@ -45,7 +45,13 @@ export async function pageOf<Item, Cursor>(
     { args, maxSize: MAX_PAGE_SIZE, toCursor },
     ({ limit, inverted }): Promise<unknown[]> => list({ after, before, limit, inverted }),
   );
-  return { edges: edges as { cursor: string; node: Item }[], pageInfo, count };
+  // The plugin makes up cursors for a page without items: "" is one that no list takes.
+  const place = { startCursor: args.before ?? null, endCursor: args.after ?? null };
+  return {
+    edges: edges as { cursor: string; node: Item }[],
+    pageInfo: edges.length > 0 ? pageInfo : { ...pageInfo, ...place },
+    count,
+  };
 }
 
 function sized(args: DefaultConnectionArguments): DefaultConnectionArguments {

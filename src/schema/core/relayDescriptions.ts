@@ -25,9 +25,13 @@ export const relayDescriptions = {
   hasPreviousPageFieldOptions: {
     description: 'Whether items precede this page, when paging with `last`.',
   },
-  startCursorFieldOptions: { description: 'The cursor of the first item of this page.' },
+  startCursorFieldOptions: {
+    description:
+      'The cursor of the first item of this page: `before` for the one before it. Without items it is what `before` was, or null.',
+  },
   endCursorFieldOptions: {
-    description: 'The cursor of the last item of this page: `after` for the next one.',
+    description:
+      'The cursor of the last item of this page: `after` for the next one. Without items it is what `after` was, or null.',
   },
   cursorFieldOptions: {
     description: 'Opaque. Pass it as `after` or `before` to continue the list from here.',

@@ -55,6 +55,16 @@ describe('projects', () => {
     expect(vintages(await projects('last: 1, orderBy: QUANTITY_LARGEST'))).toEqual([2022]);
   });
 
+  it('are asked for again after the end of a list that was empty', async () => {
+    const { pageInfo } = await projects('first: 2, filter: { countryCodes: ["ZW"] }');
+    const { data, errors } = await market.send(
+      'query ($after: String) { projects(first: 2, after: $after) { nodes { vintageYear } } }',
+      { after: pageInfo.endCursor },
+    );
+    expect(errors).toEqual([]);
+    expect(data).toEqual({ projects: { nodes: [{ vintageYear: 2022 }, { vintageYear: 2021 }] } });
+  });
+
   it('come without cursors too, and are counted over all pages', async () => {
     const { data, errors } = await market.send(`{
       all: projects { nodes { vintageYear } totalCount pageInfo { hasNextPage } }

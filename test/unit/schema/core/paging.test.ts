@@ -52,6 +52,19 @@ describe('a page', () => {
     },
   );
 
+  it('without items goes on where it was asked for, and from the start where that was nowhere', async () => {
+    const { source } = numbers();
+    const empty = await pageOf({}, cursors, { ...source, list: async () => [] });
+    expect(empty.pageInfo).toMatchObject({ startCursor: null, endCursor: null });
+    const { pageInfo } = await pageOf({ first: 100 }, cursors, source);
+    const beyond = await pageOf({ after: pageInfo.endCursor ?? null }, cursors, source);
+    expect(beyond.edges).toEqual([]);
+    expect(beyond.pageInfo).toMatchObject({ startCursor: null, endCursor: pageInfo.endCursor });
+    const before = await pageOf({ last: 2, before: pageInfo.startCursor ?? null }, cursors, source);
+    expect(before.edges).toEqual([]);
+    expect(before.pageInfo).toMatchObject({ startCursor: pageInfo.startCursor, endCursor: null });
+  });
+
   it('counts its list only when the count is asked for', async () => {
     const { source, counts } = numbers();
     const page = await pageOf({}, cursors, source);
