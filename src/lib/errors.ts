@@ -69,6 +69,7 @@ export const ERROR_DETAILS = [
   'outstandingKg',
   'policy',
   'projectId',
+  'providerHttpStatus',
   'providerStatus',
   'reason',
   'receiptId',

@@ -99,7 +99,7 @@ export function createTransport({ url, apiKey, fetch, timeoutMs, pace }: Transpo
 }
 
 export function refusal({ message, status }: Refused, what: string): DomainError {
-  return new DomainError('RAMP_REFUSED', `${what}: ${message}.`, { providerStatus: status });
+  return new DomainError('RAMP_REFUSED', `${what}: ${message}.`, { providerHttpStatus: status });
 }
 
 export function unavailable(what: string, error: unknown): DomainError {

@@ -52,7 +52,8 @@ export function unauthorized(caller: Caller | null, fieldName: string, failure: 
     return new DomainError('UNAUTHENTICATED', `${fieldName} needs ${needed}; no bearer token was sent.`);
   }
   return new DomainError('FORBIDDEN', `${fieldName} needs ${needed}; this one has ${has(caller, scopes)}.`, {
-    roles: caller.roles,
+    // As the contract's enum spells them.
+    roles: caller.roles.map((role) => role.toUpperCase()),
   });
 }
 

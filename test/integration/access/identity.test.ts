@@ -87,7 +87,8 @@ describe('a caller', () => {
     const { errors } = await ask('{ operators }', `Bearer ${await token(['farmer', 'buyer'])}`);
     expect(errors?.[0]).toMatchObject({
       message: 'operators needs a token with role operator; this one has farmer, buyer.',
-      extensions: { code: 'FORBIDDEN' },
+      // Spelled as the contract spells them, as in `viewer { roles }`.
+      extensions: { code: 'FORBIDDEN', roles: ['FARMER', 'BUYER'] },
     });
   });
 

@@ -188,7 +188,10 @@ describe('the adapter', () => {
   it('reports a refusal without repeating the payout account', async () => {
     const open = await request();
     server.misbehave('refuse');
-    await expect(provider.quote(quoteRequest)).rejects.toMatchObject({ code: 'RAMP_REFUSED' });
+    await expect(provider.quote(quoteRequest)).rejects.toMatchObject({
+      code: 'RAMP_REFUSED',
+      details: { providerHttpStatus: expect.any(Number) },
+    });
     const opening = await provider.openSession(open).then(
       () => '',
       (error: Error) => `${error.name} ${error.message}`,

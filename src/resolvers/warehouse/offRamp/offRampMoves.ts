@@ -70,7 +70,7 @@ export async function recordStatus(tx: Tx, session: OffRampSession, status: Ramp
  */
 export function requireSeenStatus({ id, providerStatus }: OffRampSession, seen: RampStatus | null): void {
   if (providerStatus === seen) return;
-  const nameOf = (status: RampStatus | null) => status?.toUpperCase() ?? 'null';
+  const nameOf = (status: RampStatus | null) => status?.toUpperCase() ?? null;
   throw new DomainError(
     'CONFLICT',
     `\`seenProviderStatus\` is ${nameOf(seen)}, but the \`providerStatus\` of off-ramp session ${id} is ${nameOf(providerStatus)}: read it again, then decide.`,
