@@ -162,7 +162,7 @@ export const SETTINGS = {
       'finds what others retire within FEED_COMPARE_INTERVAL_MS.',
   ),
   INDEXER_TOKEN: setting(
-    secretText.optional(),
+    text.optional(),
     null,
     'The bearer token that the indexer at INDEXER_URL asks for, if it asks for one.',
     { secret: true },

@@ -210,6 +210,19 @@ describe('loadConfig', () => {
     await expect(refusal).rejects.toThrow(new RegExp(`^  ${name} .*${reason}`, 'm'));
   });
 
+  it('takes the credentials that a ramp provider and an indexer issue, in the form that they have', async () => {
+    const issued = { RAMP_API_KEY: 'rk_live_4f8Qz1Lw9T', INDEXER_TOKEN: 'ix-7Hq2mVb9Kc0R' };
+    const settings = production({
+      ...issued,
+      RAMP_PROVIDER: 'http',
+      RAMP_URL: 'https://ramp.example',
+      RAMP_CALLBACK_SECRETS: strong(),
+      RAMP_EXCHANGE_RATES: '',
+      INDEXER_URL: 'https://indexer.example',
+    });
+    await expect(loadConfig(settings)).resolves.toMatchObject(issued);
+  });
+
   it('takes clear text in production on this machine, and at hosts that are named', async () => {
     const settings = production({
       DATABASE_URL: DATABASE.replace('db.example', 'api.internal'),
