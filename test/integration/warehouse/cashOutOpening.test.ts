@@ -53,7 +53,7 @@ beforeAll(async () => {
   network = await embeddedNetworkOn(database.handle);
   const working = await platformOn(database.handle, network);
   await working.start();
-  for (let i = 0; i < 2 * failures.length + 9; i++) receipts.push(await activeReceipt(working));
+  for (let i = 0; i < 2 * failures.length + 10; i++) receipts.push(await activeReceipt(working));
   receiptOfHolder = await activeReceipt(working, { farmerAddress: holder.address });
   await working.stop();
   await startAnew();
@@ -214,6 +214,25 @@ describe.each(failures)('%s, after the provider was asked by an instance that di
     expect(await step(id)).toMatchObject({ state: 'CLOSED', providerStatus: 'failed' });
     expect(await atProvider(id)).toBe('failed');
   });
+});
+
+it('is looked for before it ends unasked: a restored copy does not know that it was asked for since, and paid', async () => {
+  const { id } = await cashOut(platform.dependencies, farmer, cashOutInput(nextReceipt()));
+  const { fiatCurrency, fiatAmount } = await session(id);
+  await database.handle.db.insert(manualRampSessions).values({
+    id: `manual_${id}`,
+    reference: id,
+    status: 'pending',
+    fiatCurrency,
+    fiatAmount,
+    createdAt: new Date(),
+    changedAt: new Date(),
+  });
+  await setAtProvider(id, 'settled');
+  await letQuoteRunOut(id, '1 day');
+  const found = await step(id);
+  expect(found).toMatchObject({ state: 'DEPOSITING', providerStatus: 'settled' });
+  expect(found.providerAskedAt).not.toBeNull();
 });
 
 it('answers at once that it was refused, each time', async () => {

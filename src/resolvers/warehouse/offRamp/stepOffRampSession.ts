@@ -76,11 +76,12 @@ export async function stepOffRampSession(deps: StepNeeds, session: OffRampSessio
 
 async function openAtProvider(deps: OpenNeeds, session: OffRampSession): Promise<void> {
   const wasAsked = session.providerAskedAt !== null;
-  const found = wasAsked ? await findAtProvider(deps, session) : null;
-  if (found) return storeOpened(deps, session.id, found);
   const quoteAgeMs = (await readDatabaseTime(deps.db)).getTime() - session.quoteExpiresAt.getTime();
   // While the quote lasts it may be asked again, and for a while after that the provider may show what it was asked for.
   const isOver = quoteAgeMs > (wasAsked ? LATE_SESSION_GRACE_MS : 0);
+  // A restored copy does not know what was asked for since. Ended unseen, it may be paid, and its kilograms are given away again.
+  const found = wasAsked || isOver ? await findAtProvider(deps, session) : null;
+  if (found) return storeOpened(deps, session.id, found);
   if (!wasAsked && session.refusalMessage !== null) await endOpening(deps, session, 'openingRefused', null);
   else if (isOver) {
     await endOpening(deps, session, 'openingOver', session.refusalMessage === null ? QUOTE_RAN_OUT : null);
@@ -172,13 +173,17 @@ async function storeOpened(
   rampSession: RampSession,
 ): Promise<void> {
   const { sessionId: providerSessionId, status } = rampSession;
+  const opened = {
+    providerSessionId,
+    providerAskedAt: sql`coalesce(${offRampSessions.providerAskedAt}, now())`,
+  };
   await deps.db.transaction(async (tx) => {
     await stopOtherAmount(tx, deps, id, rampSession);
     const session = await lockOffRampSession(tx, id);
     if (session.state === 'CLOSED' && session.providerSessionId === null) {
       // Closed while its answer was under way: the look that this makes due closes it there, too.
       await applyEvent(tx, deps.submission, session, 'opened', {
-        values: { providerSessionId, dueAt: sql`now()` },
+        values: { ...opened, dueAt: sql`now()` },
       });
       return;
     }
@@ -186,9 +191,9 @@ async function storeOpened(
     await recordStatus(tx, session, status);
     if (status === 'failed' && session.refusalMessage === null) {
       await applyEvent(tx, deps.submission, session, 'providerFailed', {
-        values: { providerSessionId, ...FAILED_AT_ONCE },
+        values: { ...opened, ...FAILED_AT_ONCE },
       });
-    } else await applyEvent(tx, deps.submission, session, 'opened', { values: { providerSessionId } });
+    } else await applyEvent(tx, deps.submission, session, 'opened', { values: opened });
   });
 }
 
