@@ -12,9 +12,13 @@ import {
   readReviews,
   type OffRampSession,
 } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { prepareCashOutDeposit } from '../../../src/resolvers/wallets/prepareCashOutDeposit.ts';
+import { submitSigned } from '../../../src/resolvers/wallets/submitSigned.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { changePastRules, type TestDatabase } from '../../support/database/database.ts';
 import { startFaultyPlatform } from '../../support/faults/faultyPlatform.ts';
+import { createEmbeddedHolder } from '../../support/wallets/embeddedWallets.ts';
+import { depositInputOf } from '../../support/wallets/walletCashOuts.ts';
 import {
   activeReceipt,
   cashOutInput,
@@ -46,6 +50,11 @@ const OTHER = { currency: 'KES', amount: '4000.00' };
 const both = ({ fiatAmount, fiatCurrency }: Pick<OffRampSession, 'fiatAmount' | 'fiatCurrency'>) =>
   `the quote is ${fiatAmount} ${fiatCurrency}, its provider pays 4000.00 KES`;
 
+const paysOther = (id: string) =>
+  changePastRules(
+    database,
+    sql`UPDATE manual_ramp_sessions SET fiat_amount = 4000.00 WHERE reference = ${id}`,
+  );
 const reasonOf = async (id: string) => (await readReviews(platform.dependencies, id)).at(-1)?.flaggedBecause;
 
 describe('while it opens the payout', () => {
@@ -84,10 +93,7 @@ describe('while it opens the payout', () => {
 describe('once the tokens are deposited', () => {
   async function paidOtherwise(): Promise<OffRampSession> {
     const { id, providerSessionId } = await depositedCashOut(platform);
-    await changePastRules(
-      database,
-      sql`UPDATE manual_ramp_sessions SET fiat_amount = 4000.00 WHERE reference = ${id}`,
-    );
+    await paysOther(id);
     await providerSays(platform, providerSessionId, 'settled');
     return reaches(platform, id, 'NEEDS_REVIEW');
   }
@@ -105,4 +111,27 @@ describe('once the tokens are deposited', () => {
     await decideReviewOf(platform, session.id, decision);
     expect(await reaches(platform, session.id, end)).toMatchObject({ providerStatus: 'settled' });
   });
+});
+
+it('asks about the amount also when an operator has decided that the holder is to deposit what was paid before', async () => {
+  const holder = createEmbeddedHolder();
+  const receipt = await activeReceipt(platform, { farmerAddress: holder.address });
+  const { session, act } = await prepareCashOutDeposit(
+    platform.dependencies,
+    farmer,
+    depositInputOf(receipt, holder),
+  );
+  const { id, providerSessionId } = session;
+  await paysOther(id);
+  await providerSays(platform, providerSessionId ?? '', 'settled');
+  await reaches(platform, id, 'NEEDS_REVIEW');
+  expect(await reasonOf(id)).toBe('the provider says "settled", but the holder has deposited nothing');
+  await decideReviewOf(platform, id, 'RETRY');
+  if (act === null) throw new Error('nothing to sign');
+  await submitSigned(platform.dependencies, act, await holder.sign(act.unsigned));
+  await reaches(platform, id, 'NEEDS_REVIEW', 'SETTLED');
+  expect(await reasonOf(id)).toBe(both(session));
+  expect(await network.offRampDeposit(providerSessionId ?? '')).toMatchObject({ status: 'PENDING' });
+  await decideReviewOf(platform, id, 'CONFIRM');
+  await reaches(platform, id, 'SETTLED');
 });

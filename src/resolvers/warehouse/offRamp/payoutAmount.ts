@@ -1,13 +1,15 @@
 /**
  * What becomes of a payout of another amount than was quoted, where the provider says what it pays.
  */
+import { and, eq, isNotNull } from 'drizzle-orm';
 import type { Tx } from '../../../db/connection.ts';
+import { offRampReviews } from '../../../db/tables/index.ts';
 import type { RampAnswer } from '../../../ramp/port.ts';
 import { describeOtherFiat } from '../../../ramp/quotedFiat.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import { applyEvent } from './applyEvent.ts';
 import type { OffRampSession, StopReason } from './findOffRampSession.ts';
-import { isAcknowledged, lockOffRampSession } from './offRampMoves.ts';
+import { lockOffRampSession } from './offRampMoves.ts';
 
 /** Nothing is deposited for a payout of another amount: it is closed at the provider like one that was refused since. */
 export async function stopOtherAmount(
@@ -35,12 +37,21 @@ export async function releasePaid(
   else await applyEvent(tx, deps.submission, session, 'undecidable', { reason });
 }
 
-/** An operator who has decided about it is not asked again. */
+/**
+ * An operator who has decided about these amounts is not asked again. One who decided about something else, such as a payout before the
+ * deposit, has not seen them: what the provider pays is in no other review.
+ */
 export async function paidOtherwise(
   tx: Tx,
   session: OffRampSession,
   answer: RampAnswer,
 ): Promise<string | null> {
   const otherFiat = describeOtherFiat(session, answer);
-  return otherFiat === null || (await isAcknowledged(tx, session.id)) ? null : otherFiat;
+  return otherFiat === null || (await isDecided(tx, session.id, otherFiat)) ? null : otherFiat;
+}
+
+async function isDecided(tx: Tx, sessionId: string, flaggedBecause: string): Promise<boolean> {
+  const { offRampSessionId, flaggedBecause: because, decision } = offRampReviews;
+  const isIt = and(eq(offRampSessionId, sessionId), eq(because, flaggedBecause), isNotNull(decision));
+  return (await tx.$count(offRampReviews, isIt)) > 0;
 }
