@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { and, isNotNull, sql } from 'drizzle-orm';
 import pLimit from 'p-limit';
 import type { Db } from '../db/connection.ts';
-import { offRampProviderStatuses, offRampSessions } from '../db/tables/index.ts';
+import { offRampProviderStatuses, offRampReviews, offRampSessions } from '../db/tables/index.ts';
 import { DomainError } from '../lib/errors.ts';
 import type { RampProvider, RampSession } from '../ramp/port.ts';
 import { describeOtherFiat } from '../ramp/quotedFiat.ts';
@@ -101,13 +101,17 @@ async function find(ramp: PayoutDependencies['ramp'], reference: string): Promis
 const readPage =
   ({ db }: PayoutDependencies) =>
   ({ where, orderBy, limit }: PageById) => {
-    const { id, state, providerName, providerSessionId, providerStatus, fiatCurrency, fiatAmount } =
-      offRampSessions;
+    const { id, state, providerName, providerSessionId, providerStatus } = offRampSessions;
+    const { fiatCurrency, fiatAmount, refusalMessage } = offRampSessions;
     const session = 'off_ramp_sessions';
     const decidedStatuses = sql<
       string[]
     >`(SELECT coalesce(array_agg(s.status::text), '{}') FROM ${offRampProviderStatuses} s
       WHERE s.off_ramp_session_id = ${sql.raw(session)}.id AND ${sql.raw(isAcknowledged(session))})`;
+    const decidedReasons = sql<
+      string[]
+    >`(SELECT coalesce(array_agg(r.flagged_because), '{}') FROM ${offRampReviews} r
+      WHERE r.off_ramp_session_id = ${sql.raw(session)}.id AND r.decision IS NOT NULL)`;
     return db
       .select({
         id,
@@ -117,7 +121,9 @@ const readPage =
         providerStatus,
         fiatCurrency,
         fiatAmount,
+        refusalMessage,
         decidedStatuses,
+        decidedReasons,
       })
       .from(offRampSessions)
       .where(and(isNotNull(providerSessionId), where))
@@ -140,7 +146,9 @@ function comparePayout(session: Session, found: RampSession | null): Comparison 
     compared.findings.push({ invariant: 'I13', message });
   }
   const otherFiat = describeOtherFiat(session, found);
-  if (otherFiat !== null) compared.findings.push({ invariant: 'I13', message: `${at}: ${otherFiat}` });
+  if (otherFiat !== null && !isDealtWith(session, found, otherFiat)) {
+    compared.findings.push({ invariant: 'I13', message: `${at}: ${otherFiat}` });
+  }
   // An operator decided about these, and about no later one.
   const isDecided = session.decidedStatuses.includes(found.status);
   if (isDecided || found.status === session.providerStatus) return compared;
@@ -152,6 +160,12 @@ function comparePayout(session: Session, found: RampSession | null): Comparison 
   const message = `${at} is ${session.state}, and its provider says "${found.status}"`;
   if (isContradiction) compared.findings.push({ invariant: 'I8', message });
   return compared;
+}
+
+/** Decided by an operator, or closed over it before anything was deposited or paid: found for ever, it would hide what comes later. */
+function isDealtWith(session: Session, { status }: RampSession, otherFiat: string): boolean {
+  if (session.decidedReasons.includes(otherFiat)) return true;
+  return session.state === 'CLOSED' && session.refusalMessage === otherFiat && status === 'failed';
 }
 
 function describeSkipped(name: string, { ofOthers, unanswered, refused, untold }: Skipped): NotProved[] {

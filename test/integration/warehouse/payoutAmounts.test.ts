@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import { DomainError } from '../../../src/lib/errors.ts';
 import type { RampAnswer, RampProvider } from '../../../src/ramp/port.ts';
+import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import {
   readReviews,
@@ -55,6 +56,10 @@ const paysOther = (id: string) =>
     database,
     sql`UPDATE manual_ramp_sessions SET fiat_amount = 4000.00 WHERE reference = ${id}`,
   );
+const differencesOf = async (id: string) =>
+  (await reconcileAll(platform.dependencies)).findings
+    .map(({ message }) => message)
+    .filter((text) => text.includes(id));
 const reasonOf = async (id: string) => (await readReviews(platform.dependencies, id)).at(-1)?.flaggedBecause;
 
 describe('while it opens the payout', () => {
@@ -76,6 +81,9 @@ describe('while it opens the payout', () => {
     expect([code, message]).toEqual(['RAMP_REFUSED', expect.stringContaining(both(session))]);
     expect(session).toMatchObject({ providerStatus: 'failed', depositedAt: null });
     expect(await network.offRampDeposit(session.providerSessionId ?? '')).toBeNull();
+    // As the provider shows it from then on.
+    await paysOther(session.id);
+    expect(await differencesOf(session.id)).toEqual([]);
   });
 
   it('leaves what it has paid already to an operator', async () => {
@@ -108,8 +116,11 @@ describe('once the tokens are deposited', () => {
     expect(await network.offRampDeposit(session.providerSessionId ?? '')).toMatchObject({
       status: 'PENDING',
     });
+    expect(await differencesOf(session.id)).toEqual([expect.stringContaining(both(session))]);
     await decideReviewOf(platform, session.id, decision);
     expect(await reaches(platform, session.id, end)).toMatchObject({ providerStatus: 'settled' });
+    // Decided once: it hides no difference that comes later.
+    expect(await differencesOf(session.id)).toEqual([]);
   });
 });
 
