@@ -7,7 +7,7 @@
 import type { DatabaseHandle } from './connection.ts';
 
 export interface ChangeSignal {
-  /** Notifies this instance at once, and the others after at most `coalesceMs`. */
+  /** Notifies this instance at once, and the others after at most COALESCE_MS. */
   notify(key: string): void;
   /** Resolves at the key's next notification, or after `timeoutMs`. Call it before reading the table, or one is missed. */
   waitFor(key: string, timeoutMs: number): Promise<void>;
@@ -26,17 +26,18 @@ const MAX_KEYS_PER_NOTIFY = 150;
  */
 const MAX_PENDING_KEYS = 1500;
 const EVERYTHING = '*';
+/** What is notified within this time goes together. */
+const COALESCE_MS = 10;
 
 /**
  * Listens on `channel`; resolves when the subscription stands.
- * @param options.senderId of this instance alone; without commas
+ * @param senderId of this instance alone; without commas
  */
 export async function openChangeSignal(
   handle: Pick<DatabaseHandle, 'sql' | 'listen'>,
   channel: string,
-  options: { senderId: string; coalesceMs?: number; onError: (error: unknown) => void },
+  { senderId, onError }: { senderId: string; onError: (error: unknown) => void },
 ): Promise<ChangeSignal> {
-  const { senderId } = options;
   const waiters = createWaiters();
   const listeners = new Set<(key: string | null) => void>();
   const outbox = createOutbox(async (keys) => {
@@ -44,7 +45,7 @@ export async function openChangeSignal(
       const payload = [senderId, ...keys.slice(i, i + MAX_KEYS_PER_NOTIFY)].join(',');
       await handle.sql`SELECT pg_notify(${channel}, ${payload})`;
     }
-  }, options);
+  }, onError);
   let closed = false;
 
   function wake(key: string | null): void {
@@ -86,10 +87,7 @@ export async function openChangeSignal(
 }
 
 /** One send at a time. What comes meanwhile goes together after it, or a slow database would pile up notifications. */
-function createOutbox(
-  send: (keys: string[]) => Promise<void>,
-  { coalesceMs = 10, onError }: { coalesceMs?: number; onError: (error: unknown) => void },
-) {
+function createOutbox(send: (keys: string[]) => Promise<void>, onError: (error: unknown) => void) {
   let pending = new Set<string>();
   let timer: NodeJS.Timeout | null = null;
   let sending: Promise<void> | null = null;
@@ -110,7 +108,7 @@ function createOutbox(
   return {
     add(key: string): void {
       if (pending.size <= MAX_PENDING_KEYS) pending.add(key);
-      timer ??= setTimeout(flush, coalesceMs);
+      timer ??= setTimeout(flush, COALESCE_MS);
     },
     /** Resolves when all has been sent. */
     async empty(): Promise<void> {
