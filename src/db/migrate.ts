@@ -112,13 +112,9 @@ type SchemaAge = 'OLDER' | 'SAME' | 'NEWER';
 type Statements = Pick<DatabaseHandle['sql'], 'unsafe'>;
 
 /** Changes nothing, and needs the application's role alone. OLDER when one of the sets lacks a migration. */
-export async function readSchemaAge(
-  sql: Statements,
-  sets: readonly MigrationSet[],
-  folder = MIGRATIONS_FOLDER,
-): Promise<SchemaAge> {
+export async function readSchemaAge(sql: Statements, sets: readonly MigrationSet[]): Promise<SchemaAge> {
   const ages: SchemaAge[] = [];
-  for (const set of sets) ages.push(await compareSchema(sql, migrationsOf(set, folder)));
+  for (const set of sets) ages.push(await compareSchema(sql, migrationsOf(set, MIGRATIONS_FOLDER)));
   return (['OLDER', 'NEWER'] as const).find((age) => ages.includes(age)) ?? 'SAME';
 }
 
