@@ -5,21 +5,14 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { DatabaseHandle } from '../db/connection.ts';
 import type { PublicReads } from '../db/publicReads.ts';
 import type { Books } from '../ledger/books/books.ts';
+import type { ServerLoad } from '../http/server/server.ts';
 import type { RateLimits } from '../limits/rateLimits.ts';
 
-/** What is open at the moment. */
-export interface ServerLoad {
-  unfinishedRequests: number;
-  sockets: number;
-  subscriptions: number;
-}
-
-interface Sources {
+export interface InstanceMetricsDependencies {
   handle: Pick<DatabaseHandle, 'load'>;
   publicReads: Pick<PublicReads, 'replicas' | 'served'>;
   books: Pick<Books, 'load'>;
   rateLimits: Pick<RateLimits, 'refusals'>;
-  load: () => ServerLoad;
 }
 
 function createMakers(registers: Registry[]) {
@@ -59,7 +52,8 @@ function createMakers(registers: Registry[]) {
 
 export function registerInstance(
   registers: Registry[],
-  { handle, publicReads, books, rateLimits, load }: Sources,
+  { handle, publicReads, books, rateLimits }: InstanceMetricsDependencies,
+  load: () => ServerLoad,
 ): void {
   const { gauge, total } = createMakers(registers);
   gauge(

@@ -3,21 +3,11 @@
  * comes from the database at most every few seconds, however many ask.
  */
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
-import type { DatabaseHandle } from '../db/connection.ts';
-import type { PublicReads } from '../db/publicReads.ts';
 import type { ObserveOperation } from '../http/graphql/logOperations.ts';
 import type { DeliveryOutcome } from '../http/server/hooks.ts';
-import type { Books } from '../ledger/books/books.ts';
-import type { RateLimits } from '../limits/rateLimits.ts';
+import type { ServerLoad } from '../http/server/server.ts';
 import { createStoredMetrics, type StoredMetricsDependencies } from './storedMetrics.ts';
-import { registerInstance, type ServerLoad } from './instanceMetrics.ts';
-
-export interface MetricsDependencies extends StoredMetricsDependencies {
-  handle: Pick<DatabaseHandle, 'load'>;
-  publicReads: Pick<PublicReads, 'replicas' | 'served'>;
-  books: Pick<Books, 'load'>;
-  rateLimits: Pick<RateLimits, 'refusals'>;
-}
+import { registerInstance, type InstanceMetricsDependencies } from './instanceMetrics.ts';
 
 export interface Metrics {
   observeOperation: ObserveOperation;
@@ -29,7 +19,7 @@ export interface Metrics {
 /** From an answer out of memory to the longest that a mutation waits for the network. */
 const DURATION_BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-export function createMetrics(deps: MetricsDependencies): Metrics {
+export function createMetrics(deps: StoredMetricsDependencies & InstanceMetricsDependencies): Metrics {
   const registry = new Registry();
   const registers = [registry];
   const operations = new Counter({
@@ -52,7 +42,7 @@ export function createMetrics(deps: MetricsDependencies): Metrics {
     registers,
   });
   let load: ServerLoad = { unfinishedRequests: 0, sockets: 0, subscriptions: 0 };
-  registerInstance(registers, { ...deps, load: () => load });
+  registerInstance(registers, deps, () => load);
   const stored = createStoredMetrics(registers, deps);
   // Labels are hashed once for each combination, not with each request.
   const counters = new Map<string, Counter.Internal>();

@@ -7,7 +7,7 @@ import { composeAccess } from './composeAccess.ts';
 import type { DocumentRules } from '../http/documents/documentSource.ts';
 import type { GraphiqlPage } from '../http/pages/graphiql.ts';
 import type { MetricsPage } from '../http/server/metricsPage.ts';
-import { createHttpServer } from '../http/server/server.ts';
+import { createHttpServer, type ServerLoad } from '../http/server/server.ts';
 import type { AllowedOrigins } from '../http/graphql/yoga.ts';
 import type { TokenKey, TokenRules } from '../identity/tokens.ts';
 import { defaultLimits, type Limits } from '../limits/limits.ts';
@@ -151,7 +151,7 @@ async function stopInTime(log: Logger, stopWork: () => Promise<void>): Promise<v
 function metricsPage(
   { metricsAccess: access = 'private', metricsToken: token }: AppOptions,
   { contentType, read }: Metrics,
-  load: () => Parameters<Metrics['read']>[0],
+  load: () => ServerLoad,
 ): MetricsPage {
   return { access, token, contentType, read: () => read(load()) };
 }

@@ -58,7 +58,7 @@ interface RequestTimeouts {
 }
 
 /** What is open at the moment. */
-interface Load {
+export interface ServerLoad {
   unfinishedRequests: number;
   sockets: number;
   subscriptions: number;
@@ -69,7 +69,7 @@ interface HttpServer {
   listen(port: number, host: string): Promise<number>;
   /** Refuses new connections, closes websockets, waits up to `graceMs` for all answers, then closes everything. */
   close(graceMs: number): Promise<void>;
-  load(): Load;
+  load(): ServerLoad;
 }
 
 /** What would make a part of the Host header the user, path, query or fragment of the request's address. */

@@ -5,7 +5,7 @@ import { registerInstance } from '../../../src/metrics/instanceMetrics.ts';
 it('shows the lag of a replica while it is known, and no old one afterwards', async () => {
   const registry = new Registry();
   let lagMs: number | null = 500;
-  registerInstance([registry], {
+  const sources = {
     handle: { load: () => ({ lent: 0, idle: 0, waiting: 0, waited: 0, refused: 0 }) },
     publicReads: {
       replicas: () => [{ name: 'db-2:5432', obstacle: null, lagMs }],
@@ -13,8 +13,8 @@ it('shows the lag of a replica while it is known, and no old one afterwards', as
     },
     books: { load: () => ({ batches: 0, postings: 0 }) },
     rateLimits: { refusals: new Map() },
-    load: () => ({ unfinishedRequests: 0, sockets: 0, subscriptions: 0 }),
-  });
+  };
+  registerInstance([registry], sources, () => ({ unfinishedRequests: 0, sockets: 0, subscriptions: 0 }));
   const lags = async () =>
     (await registry.getSingleMetricAsString('marketplace_replica_lag_seconds'))
       .split('\n')
