@@ -11,9 +11,7 @@ import type { RateLimits } from '../../limits/rateLimits.ts';
 import type { Usage } from '../../limits/sharedBudget.ts';
 import type { TransportContext } from '../graphql/transportContext.ts';
 
-export interface Gate extends Pick<RateLimits, 'admitDelivery' | 'noteRefusedDelivery'> {
-  /** Counts one request or socket of an address. @throws DomainError RATE_LIMITED */
-  admitAddress(remoteAddress: string, usages: Usage[]): Promise<void>;
+export interface Gate extends Pick<RateLimits, 'admitAddress' | 'admitDelivery' | 'noteRefusedDelivery'> {
   /** The caller behind an authorization; null for the public. @throws DomainError UNAUTHENTICATED, OVERLOADED, RATE_LIMITED */
   identify(authorization: unknown, remoteAddress: string): Promise<Caller | null>;
   /** Counts one operation of a caller. @throws DomainError RATE_LIMITED */
@@ -21,10 +19,11 @@ export interface Gate extends Pick<RateLimits, 'admitDelivery' | 'noteRefusedDel
 }
 
 export function createGate(limits: RateLimits, verifyToken: TokenVerifier): Gate {
+  const { admitAddress, admitDelivery, noteRefusedDelivery } = limits;
   return {
-    admitAddress: (remoteAddress, usages) => limits.admitAddress(remoteAddress, usages),
-    admitDelivery: (remoteAddress) => limits.admitDelivery(remoteAddress),
-    noteRefusedDelivery: (remoteAddress) => limits.noteRefusedDelivery(remoteAddress),
+    admitAddress,
+    admitDelivery,
+    noteRefusedDelivery,
     async identify(authorization, remoteAddress) {
       if (authorization === undefined || authorization === null) return null;
       await limits.admitCredential(remoteAddress);
