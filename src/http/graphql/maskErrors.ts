@@ -55,15 +55,7 @@ export function useErrorTable(log: ErrorLog): Plugin<object, TransportContext> {
     // Failures outside of the execution (context, parameters) were mapped by yoga's maskError, without the request id.
     onResultProcess: ({ result, serverContext }) => {
       if (!('errors' in result)) return;
-      for (const error of result.errors ?? []) mapAndLog(error, requestIdOf(serverContext), log);
+      for (const error of result.errors ?? []) mapAndLog(error, serverContext.requestId, log);
     },
   };
-}
-
-function requestIdOf(context: unknown): string {
-  const id =
-    typeof context === 'object' && context !== null
-      ? (context as { requestId?: unknown }).requestId
-      : undefined;
-  return typeof id === 'string' ? id : 'unknown';
 }
