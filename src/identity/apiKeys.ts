@@ -6,6 +6,7 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { and, eq, getTableColumns, sql } from 'drizzle-orm';
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
 import type { Db } from '../db/connection.ts';
 import type { ChangeSignal } from '../db/changeSignal.ts';
@@ -22,7 +23,7 @@ const SECRET_BYTES = 32;
 
 /** A change whose notification was lost takes effect this late. */
 const MAX_CACHED_MS = 5_000;
-/** Limit on cached keys of one instance; the oldest is evicted. */
+/** Of one instance. */
 const MAX_CACHED_KEYS = 1_000;
 /** Resolution of lastUsedAt, so that not every request writes. */
 const USE_NOTED_EVERY_SECONDS = 5 * 60;
@@ -106,16 +107,12 @@ function callerOf(row: ReadKey, clock: Clock): Caller {
   };
 }
 
-interface CachedRow {
-  row: Promise<ReadKey | null>;
-  readAtMs: number;
-}
-
 /** Caches existing keys only, so that invented ones can't evict them. */
 function createCachedFind({ db, credentialSignal }: ApiKeyDependencies) {
-  const cache = new Map<string, CachedRow>();
+  const cache = new LRUCache<string, Promise<ReadKey | null>>({ max: MAX_CACHED_KEYS, ttl: MAX_CACHED_MS });
   credentialSignal.onNotify((id) => (id === null ? cache.clear() : cache.delete(id)));
-  const read = async (id: string, readAtMs: number): Promise<ReadKey | null> => {
+  const read = async (id: string): Promise<ReadKey | null> => {
+    const readAtMs = performance.now();
     const [row] = await db
       .select({
         ...getTableColumns(apiKeys),
@@ -127,18 +124,14 @@ function createCachedFind({ db, credentialSignal }: ApiKeyDependencies) {
     return row ? { ...row, readAtMs } : null;
   };
   return async (id: string): Promise<ReadKey | null> => {
-    const nowMs = performance.now();
     const cached = cache.get(id);
-    if (cached !== undefined && nowMs - cached.readAtMs < MAX_CACHED_MS) return cached.row;
-    const fresh: CachedRow = { row: read(id, nowMs), readAtMs: nowMs };
-    cache.delete(id);
+    if (cached !== undefined) return cached;
+    const fresh = read(id);
     cache.set(id, fresh);
-    const [oldest] = cache.keys();
-    if (cache.size > MAX_CACHED_KEYS && oldest !== undefined) cache.delete(oldest);
     const forget = () => {
-      if (cache.get(id) === fresh) cache.delete(id);
+      if (cache.peek(id) === fresh) cache.delete(id);
     };
-    const row = await fresh.row.catch((error: unknown) => {
+    const row = await fresh.catch((error: unknown) => {
       forget();
       throw error;
     });

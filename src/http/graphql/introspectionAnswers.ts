@@ -2,6 +2,7 @@
  * Answers to introspection, made once for each document: the schema does not change while the server runs.
  */
 import type { DocumentNode, ExecutionArgs, ExecutionResult } from 'graphql';
+import { LRUCache } from 'lru-cache';
 import type { PullStream } from '../../lib/pullStream.ts';
 import type { RootField } from './rootFields.ts';
 
@@ -21,8 +22,7 @@ export function isIntrospection(roots: readonly RootField[]): boolean {
 }
 
 export function createIntrospectionAnswers(): IntrospectionAnswers {
-  /** The one that was asked for last is at the end. */
-  const kept = new Map<DocumentNode, { operationName: string; result: Result }>();
+  const kept = new LRUCache<DocumentNode, { operationName: string; result: Result }>({ max: MAX_KEPT });
   return {
     async answer(args, run) {
       const { document, variableValues, operationName: named } = args;
@@ -30,12 +30,7 @@ export function createIntrospectionAnswers(): IntrospectionAnswers {
       const before = kept.get(document);
       if (Object.keys(variableValues ?? {}).length > 0) return run(args);
       const result = before?.operationName === operationName ? before.result : await run(args);
-      kept.delete(document);
       kept.set(document, { operationName, result });
-      for (const oldest of kept.keys()) {
-        if (kept.size <= MAX_KEPT) break;
-        kept.delete(oldest);
-      }
       return result;
     },
   };
