@@ -1,8 +1,6 @@
 /**
  * Serial numbers as texts, `<assetId>-000041`: what buyers publish, and what the public looks up.
  */
-import { and, eq } from 'drizzle-orm';
-import { retirementRecords } from '../../db/tables/index.ts';
 import { fillToken } from '../../feed/fillToken.ts';
 import type { FeedRecord } from '../../feed/followFeed.ts';
 import { findRetirementOfSerial, readSerialRanges } from '../../ledger/books/serialRanges.ts';
@@ -10,6 +8,7 @@ import { MAX_WHOLE_UNITS } from '../../ledger/units.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { findProjectByAsset } from './findProject.ts';
 import { findProjectsByIds } from './findProjects.ts';
+import { findRecord } from './findRecord.ts';
 import { findRetirement, type Retirement } from './findRetirement.ts';
 
 /** As texts, both included. */
@@ -56,7 +55,7 @@ export async function readSerialNumbers(
  * @throws NetworkUnavailable when the record is not in the feed yet, and the token can't be read
  */
 export async function findRecordBySerial(
-  deps: Needs<'db' | 'feed'>,
+  deps: Needs<'db' | 'feed' | 'network'>,
   serial: string,
 ): Promise<FeedRecord | null> {
   const [, assetId = '', digits = ''] = SERIAL.exec(serial) ?? [];
@@ -72,16 +71,4 @@ export async function findRecordBySerial(
   if (known) return known;
   await fillToken(deps.feed, { projectId: project.id, tokenAddress });
   return findRecord(deps, tokenAddress, retirement.recordIndex);
-}
-
-async function findRecord(
-  deps: Needs<'db'>,
-  tokenAddress: string,
-  index: number,
-): Promise<FeedRecord | null> {
-  const [record] = await deps.db
-    .select()
-    .from(retirementRecords)
-    .where(and(eq(retirementRecords.tokenAddress, tokenAddress), eq(retirementRecords.index, index)));
-  return record ?? null;
 }
