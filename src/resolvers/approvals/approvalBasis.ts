@@ -2,16 +2,16 @@
  * What a request for approval is about, as it stands: read when approval is asked for, and again in the transaction of the
  * effect. An approval is of what the requester saw, so when the two differ it has no effect.
  */
-import { and, eq, isNull } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
-import { manualRampSessions, offRampReviews, offRampSessions } from '../../db/tables/index.ts';
+import { manualRampSessions, offRampSessions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { basisOfHalt, basisOfReview } from '../operations/decisionBasis.ts';
 import type { SessionReviewInput } from '../operations/resolveSessionReview.ts';
 import { requireManualRamp } from '../operations/setManualSessionStatus.ts';
 import { isStranded } from '../operations/strandedSessions.ts';
-import { lockOffRampSession, requireSeenStatus } from '../warehouse/offRamp/offRampMoves.ts';
+import { findOpenReview, lockOffRampSession, requireSeenStatus } from '../warehouse/offRamp/offRampMoves.ts';
 import type { AskedOperation } from './approvalRequests.ts';
 
 export interface Basis {
@@ -62,10 +62,7 @@ async function basisOfSessionReview(
     .where(eq(offRampSessions.id, id));
   if (!known) throw new DomainError('NOT_FOUND', `There is no off-ramp session ${id}.`);
   const session = await lockOffRampSession(tx, id);
-  const [review] = await tx
-    .select({ id: offRampReviews.id })
-    .from(offRampReviews)
-    .where(and(eq(offRampReviews.offRampSessionId, id), isNull(offRampReviews.closedAt)));
+  const review = await findOpenReview(tx, id);
   if (!review && !isStranded(deps, session)) {
     throw new DomainError('CONFLICT', `Off-ramp session ${id} is ${session.state}, not NEEDS_REVIEW.`);
   }

@@ -7,10 +7,10 @@
  *   REFUND   the deposited tokens return to the depositor
  *   ACCEPT   the state that the network shows is final: released, refunded, or never deposited
  */
-import { and, desc, eq, isNull, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Tx } from '../../db/connection.ts';
-import { offRampReviews, offRampSessions, submissions } from '../../db/tables/index.ts';
+import { offRampSessions, submissions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { OffRampDeposit } from '../../ledger/network/port.ts';
 import { resumeWithin } from '../../ledger/submission/review.ts';
@@ -21,6 +21,7 @@ import { requireStillFree } from '../warehouse/offRamp/checkCashOut.ts';
 import {
   OFF_RAMP_SESSIONS,
   closeReview,
+  findOpenReview,
   lockOffRampSession,
   requireSeenStatus,
 } from '../warehouse/offRamp/offRampMoves.ts';
@@ -117,11 +118,7 @@ async function lockForDecision(tx: Tx, deps: MoveNeeds, id: string): Promise<Off
 }
 
 async function openReviewOf(tx: Tx, session: OffRampSession): Promise<OffRampReview> {
-  const [review] = await tx
-    .select()
-    .from(offRampReviews)
-    .where(and(eq(offRampReviews.offRampSessionId, session.id), isNull(offRampReviews.closedAt)))
-    .orderBy(desc(offRampReviews.openedAt));
+  const review = await findOpenReview(tx, session.id);
   if (session.state === 'NEEDS_REVIEW' && review) return review;
   throw new DomainError('CONFLICT', `Off-ramp session ${session.id} is ${session.state}, not NEEDS_REVIEW.`);
 }

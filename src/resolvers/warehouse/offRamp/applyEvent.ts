@@ -2,7 +2,7 @@
  * The only writer of an off-ramp session's state. It runs on a row that the caller has locked, in one transaction with the
  * intent that follows from the move; what comes second finds the row moved.
  */
-import { and, eq, isNull, sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import type { Tx } from '../../../db/connection.ts';
 import { offRampReviews, offRampSessions } from '../../../db/tables/index.ts';
 import { enqueueSubmission } from '../../../ledger/submission/enqueue.ts';
@@ -10,6 +10,7 @@ import { enqueueDeposit } from './custodyDeposits.ts';
 import type { OffRampSession, OffRampState } from './findOffRampSession.ts';
 import {
   closeReview,
+  findOpenReview,
   requireOpenAtProvider,
   type OffRampSessionChanges,
   type MoveDependencies,
@@ -75,18 +76,14 @@ async function openReview(
   reason: string,
   stateBefore: OffRampState,
 ): Promise<void> {
-  const { offRampSessionId, flaggedBecause, stateBefore: before, closedAt } = offRampReviews;
-  const [open] = await tx
-    .select({ flaggedBecause, before })
-    .from(offRampReviews)
-    .where(and(eq(offRampSessionId, session.id), isNull(closedAt)));
+  const open = await findOpenReview(tx, session.id);
   if (open?.flaggedBecause === reason) return;
   if (open !== undefined) await closeReview(tx, session.id, null);
   await tx.insert(offRampReviews).values({
     id: deps.ids.next(),
     offRampSessionId: session.id,
     flaggedBecause: reason,
-    stateBefore: open?.before ?? stateBefore,
+    stateBefore: open?.stateBefore ?? stateBefore,
     openedAt: sql`now()`,
   });
 }

@@ -11,7 +11,7 @@ import type { HolderCall, LedgerNetwork, NetworkCall } from '../../../ledger/net
 import { toBaseUnits } from '../../../ledger/units.ts';
 import { DomainError } from '../../../lib/errors.ts';
 import type { RampStatus } from '../../../ramp/port.ts';
-import type { OffRampSession, OffRampState } from './findOffRampSession.ts';
+import type { OffRampReview, OffRampSession, OffRampState } from './findOffRampSession.ts';
 
 /** Key in the state signal for "an off-ramp session is due". */
 export const OFF_RAMP_SESSIONS = 'off-ramp sessions';
@@ -97,6 +97,19 @@ export function depositCall(
   return { kind: 'initiateOffRamp', sessionId, tokenAddress, amount };
 }
 
+/** There is one at most. */
+export async function findOpenReview(
+  tx: Pick<Tx, 'select'>,
+  sessionId: string,
+): Promise<OffRampReview | undefined> {
+  const [review] = await tx.select().from(offRampReviews).where(isOpenReviewOf(sessionId));
+  return review;
+}
+
+function isOpenReviewOf(sessionId: string) {
+  return and(eq(offRampReviews.offRampSessionId, sessionId), isNull(offRampReviews.closedAt));
+}
+
 /** Closes the open review, if there is one: by an operator's decision, or, without one, by the network's outcome or another reason. */
 export async function closeReview(
   tx: Tx,
@@ -111,7 +124,7 @@ export async function closeReview(
   await tx
     .update(offRampReviews)
     .set({ ...decided, closedAt: sql`now()`, statusesSeen: statusesOf(sessionId) })
-    .where(and(eq(offRampReviews.offRampSessionId, sessionId), isNull(offRampReviews.closedAt)));
+    .where(isOpenReviewOf(sessionId));
 }
 
 /** How many statuses the provider was seen in; counted under the session's row lock. */
