@@ -5,7 +5,7 @@
 import { and, count, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { backoffMs, createDueWorker, type DueWorker } from '../db/dueWorker.ts';
 import { createLeases, leaseEnd, reschedule, type Leases } from '../db/leases.ts';
-import { countRows, listRows, type KeysetCursor, type KeysetPage } from '../db/keyset.ts';
+import { countRows, listRows, type KeysetCursor, type KeysetPage, newestFirst } from '../db/keyset.ts';
 import { expiryItems, expiryRuns } from '../db/tables/index.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Needs } from '../resolvers/core/dependencies.ts';
@@ -113,12 +113,7 @@ export async function findRun(deps: Needs<'db'>, id: string): Promise<ExpiryRun 
   return run ?? null;
 }
 
-const NEWEST_FIRST = {
-  column: expiryRuns.startedAt,
-  id: expiryRuns.id,
-  type: 'timestamptz',
-  direction: 'desc',
-} as const;
+const NEWEST_FIRST = newestFirst(expiryRuns.startedAt, expiryRuns.id);
 
 export function listRuns(deps: Needs<'db'>, page: KeysetPage<KeysetCursor>): Promise<ExpiryRun[]> {
   return listRows(deps.db, expiryRuns, NEWEST_FIRST, page);

@@ -3,18 +3,13 @@
  */
 import { and, arrayOverlaps, eq, gt, isNotNull, isNull, lte, or, sql, type SQL } from 'drizzle-orm';
 import { isAmong, isWithin } from '../../db/conditions.ts';
-import { countRows, listRows, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
+import { countRows, listRows, type KeysetCursor, type KeysetPage, newestFirst } from '../../db/keyset.ts';
 import { apiKeys } from '../../db/tables/index.ts';
 import type { ApiKeyRow } from '../../identity/apiKeys.ts';
 import type { Role } from '../../identity/roles.ts';
 import type { Needs } from '../core/dependencies.ts';
 
-const NEWEST_FIRST = {
-  column: apiKeys.createdAt,
-  id: apiKeys.id,
-  type: 'timestamptz',
-  direction: 'desc',
-} as const;
+const NEWEST_FIRST = newestFirst(apiKeys.createdAt, apiKeys.id);
 
 interface ApiKeyFilter {
   subjects?: readonly string[] | null | undefined;

@@ -4,18 +4,13 @@
 import { and, arrayOverlaps, eq, isNotNull, isNull, notInArray, or, sql } from 'drizzle-orm';
 import type { ErrorCode } from '../../lib/errors.ts';
 import { isAmong, isWithin } from '../../db/conditions.ts';
-import { countRows, listRows, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
+import { countRows, listRows, type KeysetCursor, type KeysetPage, newestFirst } from '../../db/keyset.ts';
 import { auditEntries } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
 
 export type AuditEntry = typeof auditEntries.$inferSelect;
 
-const NEWEST_FIRST = {
-  column: auditEntries.startedAt,
-  id: auditEntries.id,
-  type: 'timestamptz',
-  direction: 'desc',
-} as const;
+const NEWEST_FIRST = newestFirst(auditEntries.startedAt, auditEntries.id);
 
 /** A stored outcome that is none of these is an error code. */
 const GOOD_OUTCOMES = ['OK', 'DRY_RUN'] as const;

@@ -3,17 +3,12 @@
  */
 import { and, eq, gt, sql } from 'drizzle-orm';
 import { isAmong } from '../../db/conditions.ts';
-import { countRows, listRows, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
+import { countRows, listRows, type KeysetCursor, type KeysetPage, newestFirst } from '../../db/keyset.ts';
 import { tokenRevocations } from '../../db/tables/index.ts';
 import type { TokenRevocationRow } from '../../identity/tokenRevocations.ts';
 import type { Needs } from '../core/dependencies.ts';
 
-const NEWEST_FIRST = {
-  column: tokenRevocations.revokedAt,
-  id: tokenRevocations.id,
-  type: 'timestamptz',
-  direction: 'desc',
-} as const;
+const NEWEST_FIRST = newestFirst(tokenRevocations.revokedAt, tokenRevocations.id);
 
 interface TokenRevocationFilter {
   jtis?: readonly string[] | null | undefined;

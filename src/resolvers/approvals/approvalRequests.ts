@@ -10,7 +10,7 @@ import { and, eq, gt, lte, or, sql, type SQL } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
 import { isAmong, isWithin } from '../../db/conditions.ts';
 import { DATABASE_NOW } from '../../db/databaseTime.ts';
-import { countRows, keyset, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
+import { countRows, keyset, type KeysetCursor, type KeysetPage, newestFirst } from '../../db/keyset.ts';
 import { approvalRequests } from '../../db/tables/index.ts';
 import { decodeExact } from '../../lib/exactJson.ts';
 import type { CreateProjectInput } from '../carbon/createProject.ts';
@@ -84,12 +84,7 @@ export function askedOf(request: Pick<StoredRequest, 'operation' | 'input'>): As
   return { operation: request.operation, input: decodeExact(request.input) } as AskedOperation;
 }
 
-const NEWEST_FIRST = {
-  column: approvalRequests.requestedAt,
-  id: approvalRequests.id,
-  type: 'timestamptz',
-  direction: 'desc',
-} as const;
+const NEWEST_FIRST = newestFirst(approvalRequests.requestedAt, approvalRequests.id);
 
 interface ApprovalFilter {
   states?: readonly ApprovalState[] | null | undefined;

@@ -3,7 +3,7 @@
  */
 import { and, inArray, type SQL } from 'drizzle-orm';
 import { isAmong, isBetween, isWithin } from '../../db/conditions.ts';
-import { countRows, listRows, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
+import { countRows, listRows, type KeysetCursor, type KeysetPage, newestFirst } from '../../db/keyset.ts';
 import { projects, retirements } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Retirement } from './findRetirement.ts';
@@ -22,12 +22,7 @@ interface RetirementFilter {
 
 type ListNeeds = Needs<'db' | 'network'>;
 
-const NEWEST_FIRST = {
-  column: retirements.createdAt,
-  id: retirements.id,
-  type: 'timestamptz',
-  direction: 'desc',
-} as const;
+const NEWEST_FIRST = newestFirst(retirements.createdAt, retirements.id);
 
 export function listRetirements(
   deps: ListNeeds,

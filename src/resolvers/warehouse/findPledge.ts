@@ -3,7 +3,7 @@
  */
 import { and, eq, inArray, isNull } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
-import { countRows, listRows, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
+import { countRows, listRows, type KeysetCursor, type KeysetPage, newestFirst } from '../../db/keyset.ts';
 import { receiptPledges } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -49,12 +49,7 @@ export async function requireUnpledged(
   );
 }
 
-const NEWEST_FIRST = {
-  column: receiptPledges.pledgedAt,
-  id: receiptPledges.id,
-  type: 'timestamptz',
-  direction: 'desc',
-} as const;
+const NEWEST_FIRST = newestFirst(receiptPledges.pledgedAt, receiptPledges.id);
 
 /** All of a receipt's, or those of one lender. */
 export interface PledgeFilter {

@@ -7,7 +7,7 @@ import { and, eq, inArray, isNotNull, notInArray, sql, sum, type SQL } from 'dri
 import { lockName } from '../../db/advisoryLock.ts';
 import type { Db, Tx } from '../../db/connection.ts';
 import { isAmong } from '../../db/conditions.ts';
-import { countRows, listRows, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
+import { countRows, listRows, type KeysetCursor, type KeysetPage, newestFirst } from '../../db/keyset.ts';
 import { issuanceCaps, offRampSessions, receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -149,12 +149,7 @@ async function withOutstanding(db: Pick<Db, 'select'>, rows: readonly SetCap[]):
   return caps.map((cap) => ({ ...cap, outstandingKg: outstanding.get(nameOf(cap)) ?? 0n }));
 }
 
-const NEWEST_FIRST = {
-  column: issuanceCaps.setAt,
-  id: issuanceCaps.id,
-  type: 'timestamptz',
-  direction: 'desc',
-} as const;
+const NEWEST_FIRST = newestFirst(issuanceCaps.setAt, issuanceCaps.id);
 
 interface IssuanceCapFilter {
   /** Warehouses that the caller may see; null for all. */

@@ -4,7 +4,7 @@
 import { and, eq, exists, gte, inArray, isNull, lt, notExists, or, sql, type SQL } from 'drizzle-orm';
 import { isAmong, isBetween, isWithin } from '../../db/conditions.ts';
 import { readNames } from '../../db/distinctNames.ts';
-import { countRows, listRows, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
+import { countRows, listRows, type KeysetCursor, type KeysetPage, newestFirst } from '../../db/keyset.ts';
 import { receiptPledges, receipts } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Receipt } from './findReceipt.ts';
@@ -42,12 +42,7 @@ interface ReceiptFilter {
 
 type ListNeeds = Needs<'db' | 'network'>;
 
-const NEWEST_FIRST = {
-  column: receipts.createdAt,
-  id: receipts.id,
-  type: 'timestamptz',
-  direction: 'desc',
-} as const;
+const NEWEST_FIRST = newestFirst(receipts.createdAt, receipts.id);
 
 export function listReceipts(
   deps: ListNeeds,

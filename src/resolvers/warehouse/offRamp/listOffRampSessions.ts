@@ -3,7 +3,7 @@
  */
 import { and, eq, inArray, sql, type SQL } from 'drizzle-orm';
 import { isAmong, isBetween, isTrueOf, isWithin } from '../../../db/conditions.ts';
-import { countRows, listRows, type KeysetCursor, type KeysetPage } from '../../../db/keyset.ts';
+import { countRows, listRows, type KeysetCursor, type KeysetPage, newestFirst } from '../../../db/keyset.ts';
 import { offRampSessions, receipts } from '../../../db/tables/index.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import type { OffRampSession, OffRampState } from './findOffRampSession.ts';
@@ -30,12 +30,7 @@ interface OffRampSessionFilter {
   maxTokenAmount?: bigint | null | undefined;
 }
 
-const NEWEST_FIRST = {
-  column: offRampSessions.createdAt,
-  id: offRampSessions.id,
-  type: 'timestamptz',
-  direction: 'desc',
-} as const;
+const NEWEST_FIRST = newestFirst(offRampSessions.createdAt, offRampSessions.id);
 
 export function listOffRampSessions(
   deps: Lister,
