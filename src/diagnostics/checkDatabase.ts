@@ -1,13 +1,13 @@
 /**
  * Whether the database belongs to the configured network, and what it says about its signing accounts.
  */
-import { isNotNull } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
 import { hasTable } from '../db/hasTable.ts';
-import { settlementDeployments, signingAccounts } from '../db/tables/index.ts';
+import { settlementDeployments } from '../db/tables/index.ts';
 import { lookAt, right, worse, wrong, type Check } from '../ledger/network/check.ts';
 import { checkInstallation } from '../ledger/network/claimInstallation.ts';
 import type { LedgerNetwork } from '../ledger/network/port.ts';
+import { readHalts } from '../ledger/submission/halts.ts';
 
 export async function* checkDatabase(db: Db, network: LedgerNetwork): AsyncGenerator<Check> {
   const belongs = await lookAt('belongs to', () => checkOwner(db, network));
@@ -29,11 +29,10 @@ async function checkOwner(db: Db, network: LedgerNetwork): Promise<Check> {
 }
 
 async function* checkSigningAccounts(db: Db): AsyncGenerator<Check> {
-  const halted = await db.select().from(signingAccounts).where(isNotNull(signingAccounts.haltedBecause));
-  for (const { address, haltedBecause } of halted) {
+  for (const { address, because } of await readHalts(db)) {
     yield wrong(
       'signing',
-      `stopped for ${address}: ${haltedBecause}`,
+      `stopped for ${address}: ${because}`,
       'It goes on by itself when nothing is under way and npm run reconcile finds nothing; else an operator calls resumeSigning.',
     );
   }
