@@ -70,13 +70,9 @@ interface NamedSecret {
 }
 
 function secretsOf(values: Values): NamedSecret[] {
-  const ours = (['APP_SECRET', 'AUTH_SECRET'] as const).map((name) => ({
-    name,
-    values: [values[name]],
-    isOurs: true,
-  }));
   const all: { name: SettingName; values: readonly (string | undefined)[]; isOurs: boolean }[] = [
-    ...ours,
+    { name: 'APP_SECRET', values: [values.APP_SECRET], isOurs: true },
+    { name: 'AUTH_SECRET', values: [values.AUTH_SECRET], isOurs: true },
     { name: 'SEALING_SECRETS', values: sealingSecretsOf(values), isOurs: true },
     { name: 'RAMP_CALLBACK_SECRETS', values: values.RAMP_CALLBACK_SECRETS ?? [], isOurs: true },
     { name: 'RAMP_API_KEY', values: [values.RAMP_API_KEY], isOurs: false },
