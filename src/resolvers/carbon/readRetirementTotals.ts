@@ -2,7 +2,8 @@
  * Adds up what was retired, by day, project, country or vintage: from the totals that the database keeps, or, for given
  * beneficiaries, from their records.
  */
-import { and, eq, gte, inArray, isNotNull, isNull, lt, sql, type SQL } from 'drizzle-orm';
+import { and, eq, gte, isNotNull, isNull, lt, sql, type SQL } from 'drizzle-orm';
+import { isAmong } from '../../db/conditions.ts';
 import type { KeysetPage } from '../../db/keyset.ts';
 import { projects, retirementRecords, retirementTotals } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -125,15 +126,14 @@ function readSource(deps: TotalsNeeds, groupBy: RetirementGroup, filter: RecordF
       WHERE ${and(isNotNull(projectId), isByDay ? isNotNull(day) : isNull(day), ...range, selection)})`;
   }
   const keys = { DAY: day, COUNTRY: countryCode, VINTAGE: vintageYear };
-  const { countryCodes, vintageYears } = filter;
   const condition = and(
     isNull(projectId),
     dimension === 'COUNTRY' ? isNotNull(countryCode) : isNull(countryCode),
     dimension === 'VINTAGE' ? isNotNull(vintageYear) : isNull(vintageYear),
     isNotNull(day),
     ...range,
-    countryCodes == null ? undefined : inArray(countryCode, [...countryCodes]),
-    vintageYears == null ? undefined : inArray(vintageYear, [...vintageYears]),
+    isAmong(countryCode, filter.countryCodes),
+    isAmong(vintageYear, filter.vintageYears),
   );
   const key = groupBy === 'DAY' ? day : keys[dimension];
   return sql`(SELECT ${key}::text, ${amount}, ${retirements} FROM ${retirementTotals} WHERE ${condition})`;

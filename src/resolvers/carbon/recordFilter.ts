@@ -1,7 +1,8 @@
 /**
  * Which retirement records a public list or its totals are about.
  */
-import { and, inArray, isNotNull, type SQL } from 'drizzle-orm';
+import { and, isNotNull, type SQL } from 'drizzle-orm';
+import { isAmong } from '../../db/conditions.ts';
 import { projects } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
 
@@ -28,10 +29,10 @@ export function matchingProjects(
 ): SQL | undefined {
   const addresses = tokenAddresses?.flatMap((text) => network.normalizeAddress(text) ?? []);
   const conditions = [
-    projectIds == null ? undefined : inArray(projects.id, [...projectIds]),
-    addresses === undefined ? undefined : inArray(projects.tokenAddress, addresses),
-    countryCodes == null ? undefined : inArray(projects.countryCode, [...countryCodes]),
-    vintageYears == null ? undefined : inArray(projects.vintageYear, [...vintageYears]),
+    isAmong(projects.id, projectIds),
+    isAmong(projects.tokenAddress, addresses),
+    isAmong(projects.countryCode, countryCodes),
+    isAmong(projects.vintageYear, vintageYears),
   ];
   return conditions.every((condition) => condition === undefined)
     ? undefined
