@@ -7,8 +7,8 @@
  *   NEEDS_REVIEW ──give up─▶ REFUSED    only when nothing that was signed can still land, and the network shows nothing
  */
 import { and, eq, sql } from 'drizzle-orm';
-import postgres from 'postgres';
 import type { Tx } from '../../db/connection.ts';
+import { refusedByDatabase } from '../../db/refusedByDatabase.ts';
 import { submissions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { findOpenAttempts, readLastNumber, type Attempt } from './attempts.ts';
@@ -153,8 +153,7 @@ async function unlessTaken(evidence: string, settling: Promise<unknown>): Promis
   try {
     await settling;
   } catch (error) {
-    const cause = error instanceof Error ? error.cause : undefined;
-    if (!(cause instanceof postgres.PostgresError && cause.code === UNIQUE_VIOLATION)) throw error;
+    if (refusedByDatabase(error)?.code !== UNIQUE_VIOLATION) throw error;
     throw new DomainError('CONFLICT', `It has become the outcome of another submission. ${evidence}.`);
   }
 }
