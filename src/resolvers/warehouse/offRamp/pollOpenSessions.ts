@@ -7,6 +7,7 @@ import type { PgColumn } from 'drizzle-orm/pg-core';
 import { createDueWorker, type DueWorker } from '../../../db/dueWorker.ts';
 import { createLeases, reschedule } from '../../../db/leases.ts';
 import { offRampSessions } from '../../../db/tables/index.ts';
+import { keepAnswer } from '../../../lib/keepAnswer.ts';
 import { NEW_SUBMISSION } from '../../../ledger/submission/submission.ts';
 import { OFF_RAMP_SESSIONS } from './offRampMoves.ts';
 import type { Needs } from '../../core/dependencies.ts';
@@ -22,7 +23,10 @@ type PollerNeeds = Needs<keyof StepNeeds | 'log'>;
 
 export function createSessionPoller(deps: PollerNeeds): DueWorker {
   const { db, ramp, log } = deps;
-  const countPayouts = keptCount(deps);
+  const keeping = { keptMs: OPEN_PAYOUTS_KEPT_MS, clock: deps.submission.clock, keepsFailures: false };
+  const countPayouts = keepAnswer(keeping, () =>
+    db.$count(offRampSessions, eq(offRampSessions.state, 'AWAITING_PAYOUT')),
+  );
   return createDueWorker({
     name: 'off-ramp sessions',
     idField: 'offRampSessionId',
@@ -62,18 +66,6 @@ async function processSession(
     deps.log.warn({ offRampSessionId: session.id, err: error }, 'off-ramp session step failed');
   }
   await lookAgain(deps, session, await countPayouts());
-}
-
-/** How many payouts are awaited, as of a few seconds ago. */
-function keptCount({ db }: Needs<'db'>): () => Promise<number> {
-  let kept = { count: 0, untilMs: 0 };
-  return async () => {
-    if (performance.now() >= kept.untilMs) {
-      const count = await db.$count(offRampSessions, eq(offRampSessions.state, 'AWAITING_PAYOUT'));
-      kept = { count, untilMs: performance.now() + OPEN_PAYOUTS_KEPT_MS };
-    }
-    return kept.count;
-  };
 }
 
 /** Decides when to look next, from where the session stands now: effects and hints may have moved it meanwhile. */
