@@ -1,15 +1,12 @@
 /**
  * JSON that visitors paste: any text.
  */
+import { parseJson } from '../lib/parseJson.ts';
 
 /** Null for what is not JSON, and for JSON that is no object. */
 export function parsedObject(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
+  const value = parseJson(text);
+  return isObject(value) ? value : null;
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {

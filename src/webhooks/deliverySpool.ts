@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { IdSource } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import { parseJson } from '../lib/parseJson.ts';
 import { shareRun } from '../lib/sharedRuns.ts';
 
 /** Unverified clients can send deliveries too, which must not fill the disk. The feed filler finds what is not kept. */
@@ -100,14 +101,6 @@ async function readDelivery(path: string): Promise<SpooledDelivery | null> {
   const stored = storedForm.safeParse(parseJson(text));
   if (!stored.success) return null;
   return { rawBody: Buffer.from(stored.data.body, 'base64'), signature: stored.data.signature };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 /** By the file system's time, which is this machine's clock. */

@@ -13,6 +13,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { getOperationAST, OperationTypeNode, type DocumentNode, type ExecutionResult } from 'graphql';
 import { processRegularResult } from 'graphql-yoga';
 import { rateLimitHeaders } from '../../limits/rateLimits.ts';
+import { parseJson } from '../../lib/parseJson.ts';
 import { giveBody, readBody } from '../../lib/readBody.ts';
 import { stringify } from '../../lib/readyJson.ts';
 import { withoutStack } from '../../lib/withoutStack.ts';
@@ -126,14 +127,10 @@ function operationIn(text: string, { documents, known }: DirectPostOptions): Dir
 }
 
 function parseObject(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && !Array.isArray(value)
-      ? (value as Record<string, unknown> | null)
-      : null;
-  } catch {
-    return null;
-  }
+  const value = parseJson(text);
+  return typeof value === 'object' && !Array.isArray(value)
+    ? (value as Record<string, unknown> | null)
+    : null;
 }
 
 function isNameOrNone(value: unknown): value is string | null | undefined {

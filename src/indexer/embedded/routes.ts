@@ -9,6 +9,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
+import { parseJson } from '../../lib/parseJson.ts';
 import { readBody } from '../../lib/readBody.ts';
 import { MAX_EVENTS_PER_READ } from '../client.ts';
 import { MAX_REGISTRATIONS } from './store.ts';
@@ -63,7 +64,7 @@ async function register(store: IndexerStore, request: IncomingMessage): Promise<
   }
   const rawBody = await readBody(request, MAX_BODY_BYTES);
   if (!rawBody) return refusal(413, `The body is longer than ${MAX_BODY_BYTES} bytes`);
-  const wanted = registrationSchema.safeParse(parseJson(rawBody));
+  const wanted = registrationSchema.safeParse(parseJson(rawBody.toString('utf8')));
   if (!wanted.success) return refusal(400, z.prettifyError(wanted.error));
   const added = await store.addRegistration(wanted.data);
   if (!added) return refusal(409, `There are ${MAX_REGISTRATIONS} registrations already; delete one first`);
@@ -84,12 +85,4 @@ function withoutSecret({ id, url, events: wanted, createdAt }: Registration): Re
 
 function refusal(status: number, error: string): Answer {
   return { status, body: { error } };
-}
-
-function parseJson(rawBody: Buffer): unknown {
-  try {
-    return JSON.parse(rawBody.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }

@@ -17,6 +17,7 @@ import { z } from 'zod';
 import { verifySignature } from '../../lib/signature.ts';
 import { canonicalDecimal, DECIMAL_PATTERN } from '../../lib/decimals.ts';
 import { DomainError } from '../../lib/errors.ts';
+import { parseJson } from '../../lib/parseJson.ts';
 import {
   SESSION_ID_PATTERN,
   type Callback,
@@ -170,12 +171,8 @@ function fiatOf({ fiatCurrency: currency, fiatAmount: amount }: Payout): Pick<Ra
 function readSignedCallback({ rawBody, headers }: Callback, secrets: readonly string[]): string | null {
   const header = headers[CALLBACK_SIGNATURE_HEADER];
   if (typeof header !== 'string' || !verifySignature({ rawBody, header, secrets })) return null;
-  try {
-    const parsed = callbackSchema.safeParse(JSON.parse(Buffer.from(rawBody).toString('utf8')));
-    return parsed.success ? parsed.data.sessionId : null;
-  } catch {
-    return null;
-  }
+  const { data } = callbackSchema.safeParse(parseJson(Buffer.from(rawBody).toString('utf8')));
+  return data?.sessionId ?? null;
 }
 
 /** Nothing is paid out for nothing: the tokens would go to the treasury. */

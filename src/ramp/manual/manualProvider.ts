@@ -10,6 +10,7 @@ import { readDatabaseTime } from '../../db/databaseTime.ts';
 import { manualRampSessions, manualRampStatuses } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { parseJson } from '../../lib/parseJson.ts';
 import { SESSION_ID_PATTERN, type RampAnswer, type RampProvider, type RampSession } from '../port.ts';
 import { MANUAL_PROVIDER } from '../providerName.ts';
 import { changeManualStatus, type ManualStatusChange } from './manualStatuses.ts';
@@ -180,10 +181,6 @@ async function callBack(options: ManualProviderOptions, sessionId: string): Prom
  * A callback needs no signature here: it costs one look at the provider, and its sender has to know the session's id.
  */
 function readSessionId(rawBody: Uint8Array): string | null {
-  try {
-    const parsed = callbackBody.safeParse(JSON.parse(Buffer.from(rawBody).toString('utf8')));
-    return parsed.success ? parsed.data.sessionId : null;
-  } catch {
-    return null;
-  }
+  const { data } = callbackBody.safeParse(parseJson(Buffer.from(rawBody).toString('utf8')));
+  return data?.sessionId ?? null;
 }

@@ -9,6 +9,7 @@ import type { KeysetCursor, KeysetPage } from '../../db/keyset.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { MAX_WHOLE_UNITS } from '../../ledger/units.ts';
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from '../../lib/pageSizes.ts';
+import { parseJson } from '../../lib/parseJson.ts';
 import { showValue } from './showValue.ts';
 
 /** What the Relay plugin is to call the connection and edge types of a list. */
@@ -137,11 +138,7 @@ function encode(parts: readonly string[]): string {
 }
 
 function decode(text: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(text, 'base64url').toString());
-  } catch {
-    return undefined;
-  }
+  return parseJson(Buffer.from(text, 'base64url').toString());
 }
 
 /** What a cursor's value may be, so that the database's casts can't fail. */
