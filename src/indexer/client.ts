@@ -25,15 +25,6 @@ export interface IndexedEvent {
   data: { topics: unknown[]; value: unknown };
 }
 
-interface EventQuery {
-  contract?: string;
-  type?: string;
-  /** Unix seconds: events at or after this moment. */
-  since?: number;
-  /** At most MAX_EVENTS_PER_READ. */
-  limit?: number;
-}
-
 /** Every method throws DomainError INDEXER_UNAVAILABLE. */
 export interface IndexerClient {
   /** Only this answer contains the secret: store it. */
@@ -41,17 +32,11 @@ export interface IndexerClient {
   listWebhooks(): Promise<RegisteredWebhook[]>;
   /** False when there is no such registration. */
   deleteWebhook(id: string): Promise<boolean>;
-  /** Oldest first. */
-  events(query: EventQuery): Promise<IndexedEvent[]>;
   health(): Promise<{ ok: boolean }>;
 }
 
-export const MAX_EVENTS_PER_READ = 500;
-
 /** Registrations are a few hundred bytes each. */
 const MAX_ANSWER_BYTES = 256 * 1024;
-/** 500 events with the longest beneficiaries and notes that networks take. */
-const MAX_EVENTS_ANSWER_BYTES = 16 * 1024 * 1024;
 
 const registrationSchema = z.object({
   id: z.string().min(1).max(256),
@@ -65,21 +50,6 @@ const listSchema = z.union([
   z.object({ webhooks: z.array(registrationSchema) }).transform((answer) => answer.webhooks),
 ]);
 const removedSchema = z.object({ removed: z.boolean() });
-const eventsSchema = z.object({
-  events: z
-    .array(
-      z.object({
-        id: z.string().min(1).max(256),
-        contract: z.string(),
-        eventType: z.string(),
-        ledger: z.int().min(0),
-        txHash: z.string(),
-        timestamp: z.int().min(0),
-        data: z.object({ topics: z.array(z.unknown()).default([]), value: z.unknown() }),
-      }),
-    )
-    .max(MAX_EVENTS_PER_READ),
-});
 const healthSchema = z.object({ ok: z.boolean() });
 
 interface Question<T> {
@@ -87,7 +57,6 @@ interface Question<T> {
   path: string;
   body?: unknown;
   schema: z.ZodType<T>;
-  maxBytes?: number;
   /** The result for 404, where that is not a failure. */
   notFound?: T;
 }
@@ -115,14 +84,14 @@ export function createIndexerClient(options: {
         headers: { accept: 'application/json', 'content-type': 'application/json', ...authorization },
         ...(question.body === undefined ? {} : { body: JSON.stringify(question.body) }),
       });
-      const text = await readBounded(response, question.maxBytes ?? MAX_ANSWER_BYTES);
+      const text = await readBounded(response, MAX_ANSWER_BYTES);
       if (response.status === 404 && question.notFound !== undefined) return question.notFound;
       if (!response.ok) throw new Error(`it answered with status ${response.status}`);
       return question.schema.parse(JSON.parse(text));
     } catch (error) {
       throw new DomainError(
         'INDEXER_UNAVAILABLE',
-        `The indexer could not be asked (${question.method} /${question.path.split('?')[0]}): ${explain(error)}`,
+        `The indexer could not be asked (${question.method} /${question.path}): ${explain(error)}`,
         {},
         { cause: error },
       );
@@ -137,20 +106,6 @@ export function createIndexerClient(options: {
       const path = `webhooks/${encodeURIComponent(id)}`;
       const notFound = { removed: false };
       return (await ask({ method: 'DELETE', path, schema: removedSchema, notFound })).removed;
-    },
-    async events(query) {
-      const parameters = new URLSearchParams();
-      for (const [name, value] of Object.entries(query) as [string, string | number | undefined][]) {
-        if (value !== undefined) parameters.set(name, String(value));
-      }
-      const path = `events?${parameters}`;
-      const answer = await ask({
-        method: 'GET',
-        path,
-        schema: eventsSchema,
-        maxBytes: MAX_EVENTS_ANSWER_BYTES,
-      });
-      return answer.events;
     },
     health: () => ask({ method: 'GET', path: 'health', schema: healthSchema }),
   };

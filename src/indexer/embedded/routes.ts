@@ -11,7 +11,6 @@ import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { parseJson } from '../../lib/parseJson.ts';
 import { readBody } from '../../lib/readBody.ts';
-import { MAX_EVENTS_PER_READ } from '../client.ts';
 import { MAX_REGISTRATIONS } from './store.ts';
 import type { IndexerStore, Registration } from './store.ts';
 
@@ -23,6 +22,7 @@ export interface Answer {
 /** A registration is an address and a list of event types. */
 const MAX_BODY_BYTES = 16 * 1024;
 const DEFAULT_EVENTS = 100;
+const MAX_EVENTS = 500;
 
 const registrationSchema = z.object({
   url: z.url({ protocol: /^https?$/ }).max(2048),
@@ -33,7 +33,7 @@ const eventQuerySchema = z.object({
   contract: z.string().max(128).optional(),
   type: z.string().max(64).optional(),
   since: z.coerce.number().int().min(0).optional(),
-  limit: z.coerce.number().int().min(1).max(MAX_EVENTS_PER_READ).default(DEFAULT_EVENTS),
+  limit: z.coerce.number().int().min(1).max(MAX_EVENTS).default(DEFAULT_EVENTS),
 });
 
 export async function answerRequest(store: IndexerStore, request: IncomingMessage): Promise<Answer> {

@@ -20,6 +20,7 @@ import { generateSecretKey } from '../../../src/lib/strkey.ts';
 import { TONNE, land, mintedCarbon, prepare, retire } from '../../../devnet/calls.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import type { TestDatabase } from '../../support/database/database.ts';
+import { readEvents } from '../../support/indexerEvents.ts';
 import { startWebhookReceiver } from '../../support/http/webhookReceiver.ts';
 import type { Delivered, WebhookReceiver } from '../../support/http/webhookReceiver.ts';
 
@@ -306,20 +307,20 @@ describe('deliveries', () => {
 
 describe('the event log', () => {
   it('answers oldest first, filtered by contract, type and time, up to a limit', async () => {
-    const client = clientOf(await start());
+    const indexer = await start();
     const tokenAddress = await mintedCarbon(network, 5n);
     for (let at = 0; at < 3; at += 1) await land(network, retire(tokenAddress, TONNE));
-    const events = await client.events({ contract: tokenAddress });
+    const events = await readEvents(indexer, { contract: tokenAddress });
     expect(events.map((event) => event.eventType)).toEqual(['mint', 'retired', 'retired', 'retired']);
     expect(events.map((event) => event.id)).toEqual(events.map((event) => event.id).sort());
-    const burns = await client.events({ contract: tokenAddress, type: 'retired' });
+    const burns = await readEvents(indexer, { contract: tokenAddress, type: 'retired' });
     expect(burns).toEqual(events.slice(1));
-    expect(await client.events({ contract: tokenAddress, limit: 2 })).toEqual(events.slice(0, 2));
+    expect(await readEvents(indexer, { contract: tokenAddress, limit: 2 })).toEqual(events.slice(0, 2));
     const { timestamp = 0 } = events[3] ?? {};
-    const later = await client.events({ contract: tokenAddress, since: timestamp });
+    const later = await readEvents(indexer, { contract: tokenAddress, since: timestamp });
     expect(later).toContainEqual(events[3]);
     expect(later.every((event) => event.timestamp >= timestamp)).toBe(true);
-    expect(await client.events({ contract: tokenAddress, since: timestamp + 1 })).toEqual([]);
+    expect(await readEvents(indexer, { contract: tokenAddress, since: timestamp + 1 })).toEqual([]);
   });
 
   it('refuses queries beyond its limits, and takes empty parameters for none', async () => {

@@ -7,6 +7,7 @@ import { createIndexerClient } from '../../../../src/indexer/client.ts';
 import type { IndexedEvent } from '../../../../src/indexer/client.ts';
 import { readRetirementHints } from '../../../../src/indexer/retirementEvent.ts';
 import { verifySignature } from '../../../../src/lib/signature.ts';
+import { readEvents } from '../../../support/indexerEvents.ts';
 import { startWebhookReceiver } from '../../../support/http/webhookReceiver.ts';
 import type { Delivered, WebhookReceiver } from '../../../support/http/webhookReceiver.ts';
 import {
@@ -44,7 +45,7 @@ async function watch(options: Parameters<typeof startEvmIndexer>[1] = {}, events
   const receiver = await startWebhookReceiver();
   toClose.push(() => receiver.close());
   const { secret } = await client.registerWebhook(receiver.url, events);
-  return { client, receiver, secret };
+  return { indexer, receiver, secret };
 }
 
 async function retire(token: Awaited<ReturnType<typeof mintedCarbon>>, amount: bigint, beneficiary: string) {
@@ -105,32 +106,35 @@ describe('the indexer double', () => {
     await actors.node.advanceTime(3600);
     const second = await retire(token, TONNE, 'second');
     await retire(token, TONNE, 'third');
-    const { client } = await watch();
-    const deploys = await client.events({ contract: actors.contracts.factoryAddress, type: 'deployed' });
+    const { indexer } = await watch();
+    const deploys = await readEvents(indexer, {
+      contract: actors.contracts.factoryAddress,
+      type: 'deployed',
+    });
     const told = deploys.find(({ txHash }) => txHash === deployed.transactionHash);
     const { timestamp: deployedAt } = await actors.client.getBlock({ blockNumber: deployed.blockNumber });
     expect(told?.data).toEqual({
       topics: [4, tokenAddress, actors.custody.address],
       value: [hashText('asset'), 'KE', String(deployedAt)],
     });
-    const retired = await client.events({ contract: token.address, type: 'retired' });
+    const retired = await readEvents(indexer, { contract: token.address, type: 'retired' });
     expect(retired.map(({ data }) => (data.value as unknown[])[1])).toEqual(['second', 'third']);
     const { timestamp } = await actors.client.getBlock({ blockNumber: second.blockNumber });
     const since = Number(timestamp);
-    const late = await client.events({ contract: token.address, since });
+    const late = await readEvents(indexer, { contract: token.address, since });
     expect(late.map(({ eventType }) => eventType)).toEqual(['transfer', 'retired', 'transfer', 'retired']);
-    expect(await client.events({ contract: token.address, limit: 1 })).toHaveLength(1);
+    expect(await readEvents(indexer, { contract: token.address, limit: 1 })).toHaveLength(1);
   });
 
   it('delivers what a reorganisation brought, and forgets what it undid', async () => {
     const token = await mintedCarbon(actors, 5n);
-    const { client, receiver } = await watch({}, ['retired']);
+    const { indexer, receiver } = await watch({}, ['retired']);
     await retire(token, TONNE, 'undone');
     await expect.poll(() => retirementsIn(receiver), EVENTUALLY).toHaveLength(1);
     await actors.node.rpc('anvil_reorg', [1, []]);
     await retire(token, TONNE, 'stays');
     await expect.poll(() => retirementsIn(receiver), EVENTUALLY).toHaveLength(2);
-    const canonical = await client.events({ contract: token.address, type: 'retired' });
+    const canonical = await readEvents(indexer, { contract: token.address, type: 'retired' });
     expect(canonical.map(({ data }) => (data.value as unknown[]).slice(1, 3))).toEqual([['stays', 0]]);
   });
 });

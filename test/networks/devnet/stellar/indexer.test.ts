@@ -6,6 +6,7 @@ import { createIndexerClient } from '../../../../src/indexer/client.ts';
 import type { IndexedEvent, IndexerClient } from '../../../../src/indexer/client.ts';
 import { readRetirementHints } from '../../../../src/indexer/retirementEvent.ts';
 import { verifySignature } from '../../../../src/lib/signature.ts';
+import { readEvents } from '../../../support/indexerEvents.ts';
 import { startWebhookReceiver } from '../../../support/http/webhookReceiver.ts';
 import type { WebhookReceiver } from '../../../support/http/webhookReceiver.ts';
 import { startStellarIndexer } from '../../../../devnet/stellar/indexer.ts';
@@ -64,16 +65,16 @@ it('answers for events by contract and type, oldest first, also after a long sil
   const { devnet, token } = testbed;
   await retire(1n, 'first');
   const retired = async () =>
-    (await client.events({ contract: token, type: 'retired' })).map(
+    (await readEvents(indexer, { contract: token, type: 'retired' })).map(
       ({ data }) => (data.value as unknown[])[1],
     );
   await expect.poll(retired, EVENTUALLY).toEqual(['first']);
-  const [deploy] = await client.events({ contract: devnet.factoryAddress, type: 'deployed' });
+  const [deploy] = await readEvents(indexer, { contract: devnet.factoryAddress, type: 'deployed' });
   expect(deploy?.data).toEqual({
     topics: [['CarbonCredit']],
     value: [token, testbed.custody.publicKey(), 'ab'.repeat(32), 'KE'],
   });
-  const [mint] = await client.events({ contract: token, type: 'mint' });
+  const [mint] = await readEvents(indexer, { contract: token, type: 'mint' });
   expect(mint?.data.value).toBe(String(MINTED));
   // Longer than the node remembers: what its cursor stood at is forgotten.
   devnet.controls.skipLedgers(20_000);
