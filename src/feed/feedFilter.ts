@@ -2,7 +2,8 @@
  * Which records a subscriber of the feed wants, as a condition on the table and as a test of a record in memory. Records
  * that it does not want still advance its cursor.
  */
-import { and, eq, inArray, type SQL } from 'drizzle-orm';
+import { and, eq, type SQL } from 'drizzle-orm';
+import { isAmong } from '../db/conditions.ts';
 import { projects, retirementRecords } from '../db/tables/index.ts';
 
 export type FeedRecord = typeof retirementRecords.$inferSelect;
@@ -40,9 +41,9 @@ export function conditionOf({
 }: FeedFilter): SQL | undefined {
   return and(
     tokenAddress == null ? undefined : eq(retirementRecords.tokenAddress, tokenAddress),
-    beneficiaries == null ? undefined : inArray(retirementRecords.beneficiary, [...beneficiaries]),
-    countryCodes == null ? undefined : inArray(projects.countryCode, [...countryCodes]),
-    vintageYears == null ? undefined : inArray(projects.vintageYear, [...vintageYears]),
+    isAmong(retirementRecords.beneficiary, beneficiaries),
+    isAmong(projects.countryCode, countryCodes),
+    isAmong(projects.vintageYear, vintageYears),
   );
 }
 
