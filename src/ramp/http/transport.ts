@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import { readBounded } from '../../lib/boundedAnswer.ts';
 import { DomainError, messageOf } from '../../lib/errors.ts';
+import { parseJson } from '../../lib/parseJson.ts';
 import { pauseAskedForMs } from '../../lib/retryAfter.ts';
 import type { Pace } from './pace.ts';
 
@@ -110,10 +111,5 @@ export function unavailable(what: string, error: unknown): DomainError {
 }
 
 function codeIn(text: string): string | null {
-  try {
-    const parsed = refusalSchema.safeParse(JSON.parse(text));
-    return parsed.success ? parsed.data.code : null;
-  } catch {
-    return null;
-  }
+  return refusalSchema.safeParse(parseJson(text)).data?.code ?? null;
 }
