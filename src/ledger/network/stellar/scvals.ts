@@ -4,7 +4,7 @@
 import { Address as SdkAddress, nativeToScVal, scValToNative, xdr } from '@stellar/stellar-sdk';
 import { storableText } from '../foreignText.ts';
 import { NetworkRefusal } from '../port.ts';
-import type { Address, BaseUnits, Hash32, UnixSeconds } from '../port.ts';
+import type { Address, Hash32, RetirementRecord } from '../port.ts';
 import { bytesOf, normalizeAddress } from './addresses.ts';
 
 const MAX_I128 = 2n ** 127n - 1n;
@@ -132,15 +132,7 @@ export function plain(value: xdr.ScVal): unknown {
 }
 
 /** What a token stores of one retirement. */
-interface StoredRetirement {
-  retiredBy: Address;
-  amount: BaseUnits;
-  timestamp: UnixSeconds;
-  beneficiary: string;
-  note: string;
-}
-
-export function retirementOf(value: xdr.ScVal): StoredRetirement {
+export function retirementOf(value: xdr.ScVal): Omit<RetirementRecord, 'index'> {
   const fields = asFields(plain(value), 'a retirement record');
   return {
     retiredBy: asAddress(fields['retired_by'], 'retired_by'),
