@@ -72,20 +72,11 @@ BEGIN
   RAISE EXCEPTION '% is append-only: % refused', TG_TABLE_NAME, TG_OP USING ERRCODE = 'integrity_constraint_violation';
 END $$;
 --> statement-breakpoint
-CREATE TRIGGER retirements_append_only BEFORE UPDATE OR DELETE ON embedded_network.retirements
-  FOR EACH ROW EXECUTE FUNCTION embedded_network.refuse_change();
---> statement-breakpoint
-CREATE TRIGGER retirements_no_truncate BEFORE TRUNCATE ON embedded_network.retirements
+CREATE TRIGGER retirements_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON embedded_network.retirements
   FOR EACH STATEMENT EXECUTE FUNCTION embedded_network.refuse_change();
 --> statement-breakpoint
-CREATE TRIGGER transactions_append_only BEFORE UPDATE OR DELETE ON embedded_network.transactions
-  FOR EACH ROW EXECUTE FUNCTION embedded_network.refuse_change();
---> statement-breakpoint
-CREATE TRIGGER transactions_no_truncate BEFORE TRUNCATE ON embedded_network.transactions
+CREATE TRIGGER transactions_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON embedded_network.transactions
   FOR EACH STATEMENT EXECUTE FUNCTION embedded_network.refuse_change();
 --> statement-breakpoint
-CREATE TRIGGER events_append_only BEFORE UPDATE OR DELETE ON embedded_network.events
-  FOR EACH ROW EXECUTE FUNCTION embedded_network.refuse_change();
---> statement-breakpoint
-CREATE TRIGGER events_no_truncate BEFORE TRUNCATE ON embedded_network.events
+CREATE TRIGGER events_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON embedded_network.events
   FOR EACH STATEMENT EXECUTE FUNCTION embedded_network.refuse_change();
