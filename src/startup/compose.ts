@@ -36,7 +36,6 @@ import type { Dependencies } from '../resolvers/core/dependencies.ts';
 import { createRegistrationKeeper } from '../resolvers/operations/keepWatching.ts';
 import { createSessionPoller } from '../resolvers/warehouse/offRamp/pollOpenSessions.ts';
 import { createOverdueWatch } from '../resolvers/operations/overdueWork.ts';
-import { createStrandedWatch } from '../resolvers/operations/strandedSessions.ts';
 import { createPayoutAccounts } from '../resolvers/warehouse/offRamp/payoutAccount.ts';
 import { createChangeFollower } from '../resolvers/core/changeFollower.ts';
 import { createTransparencyLogs, originOfUrl, type TransparencyLogs } from '../transparency/logs.ts';
@@ -102,7 +101,6 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
   const submissionWorker = createSubmissionWorker(dependencies.submission);
   const continuityWatch = createContinuityWatch(dependencies.submission, options.continuityLookMs);
   const sessionPoller = createSessionPoller(dependencies);
-  const strandedWatch = createStrandedWatch(dependencies);
   const overdueWatch = createOverdueWatch(dependencies);
   const expiryWorker = createExpiryWorker(dependencies);
   const registrationKeeper = createRegistrationKeeper(dependencies, {
@@ -124,8 +122,7 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
       continuityWatch.start();
       sessionPoller.start();
       expiryWorker.start();
-      await strandedWatch.start();
-      overdueWatch.start();
+      await overdueWatch.start();
       registrationKeeper.start();
       await nightlyExpiry.start();
       logBuilder.start();
@@ -135,7 +132,6 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
       dependencies.follower.close();
       dependencies.changeFollower.close();
       nightlyExpiry.stop();
-      strandedWatch.stop();
       overdueWatch.stop();
       // All at once: while one ends what is under way, a reconciliation for minutes, the others would begin new work.
       await Promise.all([

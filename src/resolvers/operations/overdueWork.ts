@@ -16,6 +16,7 @@ import {
   submissions,
 } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
+import { logStranded } from './strandedSessions.ts';
 
 /** Ethereum is final after a quarter of an hour: longer waits have another cause. */
 const STUCK_MINUTES = 20;
@@ -138,13 +139,14 @@ function openWorkOf(row: Row): OpenWork {
 /** Operators are reminded as often as this. */
 const LOOK_INTERVAL_MS = 10 * 60_000;
 
-/** Logs overdue work at start and regularly: a line for each kind, however much there is. */
-export function createOverdueWatch({ db, log }: Needs<'db' | 'log'>): {
-  start(): void;
+/** Logs overdue work and stranded sessions at start and regularly: a line for each kind, however much there is. */
+export function createOverdueWatch(deps: Needs<'db' | 'ramp' | 'log'>): {
+  start(): Promise<void>;
   stop(): void;
   /** For tests; the timer does the same. */
   look(): Promise<void>;
 } {
+  const { db, log } = deps;
   let timer: NodeJS.Timeout | null = null;
   const look = async () => {
     try {
@@ -162,14 +164,15 @@ export function createOverdueWatch({ db, log }: Needs<'db' | 'log'>): {
           'off-ramp sessions are overdue: see offRampSessions(filter: { overdue: true })',
         );
       }
+      await logStranded(deps);
     } catch (error) {
       log.warn({ err: error }, 'overdue work could not be counted');
     }
   };
   return {
-    start() {
+    async start() {
       timer = setInterval(() => void look(), LOOK_INTERVAL_MS).unref();
-      void look();
+      await look();
     },
     stop() {
       if (timer) clearInterval(timer);

@@ -9,9 +9,6 @@ import type { Needs } from '../core/dependencies.ts';
 import type { OffRampSession } from '../warehouse/offRamp/findOffRampSession.ts';
 import { WAITING_FOR_PROVIDER } from '../warehouse/offRamp/transitions.ts';
 
-/** Operators are reminded as often as this. */
-const LOOK_INTERVAL_MS = 10 * 60_000;
-
 interface Stranded {
   providerName: string;
   sessions: number;
@@ -41,32 +38,12 @@ async function readStranded(deps: Needs<'db' | 'ramp'>): Promise<Stranded[]> {
 /** Why an operator must decide it. Its farmer may read that as the session's reason, so it has no address. */
 export const STRANDED = 'it waits for a ramp provider that is not configured';
 
-/** Logs stranded sessions at start and regularly. */
-export function createStrandedWatch(deps: Needs<'db' | 'ramp' | 'log'>): {
-  start(): Promise<void>;
-  stop(): void;
-} {
-  let timer: NodeJS.Timeout | null = null;
-  const look = async () => {
-    try {
-      for (const { providerName, sessions, oldest } of await readStranded(deps)) {
-        deps.log.error(
-          { providerName, configured: deps.ramp.name, sessions, oldest },
-          'off-ramp sessions wait for a ramp provider that is not configured: configure it again until they are done, ' +
-            'or decide about each with resolveSessionReview (offRampSessions, filter: { stranded: true })',
-        );
-      }
-    } catch (error) {
-      deps.log.warn({ err: error }, 'off-ramp sessions of other ramp providers could not be counted');
-    }
-  };
-  return {
-    async start() {
-      timer = setInterval(() => void look(), LOOK_INTERVAL_MS).unref();
-      await look();
-    },
-    stop() {
-      if (timer) clearInterval(timer);
-    },
-  };
+export async function logStranded(deps: Needs<'db' | 'ramp' | 'log'>): Promise<void> {
+  for (const { providerName, sessions, oldest } of await readStranded(deps)) {
+    deps.log.error(
+      { providerName, configured: deps.ramp.name, sessions, oldest },
+      'off-ramp sessions wait for a ramp provider that is not configured: configure it again until they are done, ' +
+        'or decide about each with resolveSessionReview (offRampSessions, filter: { stranded: true })',
+    );
+  }
 }
