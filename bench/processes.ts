@@ -32,15 +32,14 @@ interface ServerOptions {
   readyPath: string;
   /** What it writes, as an operator would keep it. */
   logFile: string;
-  nodeArgs?: readonly string[];
 }
 
 /** @throws with the end of its log when it does not become ready */
 export async function startServer(options: ServerOptions): Promise<ServerProcess> {
-  const { program, env, port, readyPath, logFile, nodeArgs = [] } = options;
+  const { program, env, port, readyPath, logFile } = options;
   const log = await open(logFile, 'a');
   const startedMs = performance.now();
-  const child = spawn(process.execPath, [...nodeArgs, program], {
+  const child = spawn(process.execPath, [program], {
     // Nothing of what runs this: npm's variables would make the product watch its parent.
     env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env, PORT: String(port) },
     stdio: ['ignore', log.fd, log.fd],

@@ -25,8 +25,6 @@ export interface AnvilOptions {
   accounts?: number;
   /** The chain is read from it if it exists, and written to it when the node stops. */
   stateFile?: string;
-  /** The `finalized` block is two of these behind. 1 by default, for early finality. */
-  slotsInAnEpoch?: number;
   /** Seconds since 1970 of the first block; the present by default. */
   genesisTimestamp?: number;
   /** Further flags of anvil, such as `--block-base-fee-per-gas`, `100`. */
@@ -176,7 +174,8 @@ function flagsFor(options: AnvilOptions, port: number): string[] {
     'chain-id': options.chainId ?? DEFAULT_CHAIN_ID,
     mnemonic: MNEMONIC,
     accounts: options.accounts ?? DEFAULT_ACCOUNTS,
-    'slots-in-an-epoch': options.slotsInAnEpoch ?? 1,
+    // The `finalized` block is two of these behind.
+    'slots-in-an-epoch': 1,
     'block-time': typeof mining === 'object' && stateFile === undefined ? mining.everySeconds : undefined,
     state: stateFile,
     timestamp: options.genesisTimestamp,

@@ -8,16 +8,12 @@ import type { DatabaseHandle } from '../../src/db/connection.ts';
 import { createEmbeddedNetwork, type EmbeddedNetwork } from '../../src/ledger/network/embedded/network.ts';
 import { custodySecretKey, silentLog, warehouseOptions } from '../../devnet/platform.ts';
 
-export function embeddedNetworkOn(
-  handle: DatabaseHandle,
-  options: { validitySeconds?: number } = {},
-): Promise<EmbeddedNetwork> {
+export function embeddedNetworkOn(handle: DatabaseHandle): Promise<EmbeddedNetwork> {
   return createEmbeddedNetwork({
     handle,
     secretKey: custodySecretKey,
     clock: systemClock,
     randomBytes,
-    ...options,
   });
 }
 

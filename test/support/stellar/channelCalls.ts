@@ -44,9 +44,11 @@ export function assembled(
   return transaction;
 }
 
-export function signedBy(testbed: SorobanTestbed, keys: Keypair, validLedgers = 100): SignEntry {
+const VALID_LEDGERS = 100;
+
+export function signedBy(testbed: SorobanTestbed, keys: Keypair): SignEntry {
   const { passphrase } = testbed.devnet;
-  return (entry) => authorizeEntry(entry, keys, latestOf(testbed) + validLedgers, passphrase);
+  return (entry) => authorizeEntry(entry, keys, latestOf(testbed) + VALID_LEDGERS, passphrase);
 }
 
 export function latestOf(testbed: SorobanTestbed): number {
