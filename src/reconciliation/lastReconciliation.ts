@@ -2,7 +2,7 @@
  * Reconciles, and keeps the verdicts: an incremental run compares from where everything agreed last, and adds what it finds to
  * what is known; a full one compares everything, and what it could compare it no longer finds is dropped.
  */
-import { sql } from 'drizzle-orm';
+import { getTableColumns, sql } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connection.ts';
 import { reconciledInvariants, reconciliationSchedule } from '../db/tables/index.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -168,25 +168,12 @@ function without<T extends Found>(list: readonly T[] = [], others: readonly T[] 
 }
 
 async function keep(tx: Tx, rows: readonly LastVerdict[]): Promise<void> {
-  const columns = [
-    'verdict',
-    'findings',
-    'not_proved',
-    'database',
-    'transaction',
-    'agreed_at',
-    'compared_at',
-    'fully_compared_at',
-  ];
+  const columns = Object.entries(getTableColumns(reconciledInvariants));
   await tx
     .insert(reconciledInvariants)
     .values([...rows])
     .onConflictDoUpdate({
       target: reconciledInvariants.invariant,
-      set: Object.fromEntries(columns.map((column) => [camelCase(column), sql.raw(`excluded.${column}`)])),
+      set: Object.fromEntries(columns.map(([field, { name }]) => [field, sql.raw(`excluded.${name}`)])),
     });
-}
-
-function camelCase(column: string): string {
-  return column.replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase());
 }
