@@ -23,10 +23,10 @@ import type { Simulate } from './simulation.ts';
 export interface SignerDeps extends LandingDeps {
   simulate: Simulate;
   randomBytes: RandomBytes;
-  /** How long signed bytes can land, by the network's clock. */
-  validitySeconds: number;
 }
 
+/** How long signed bytes can land, by the network's clock. */
+const VALIDITY_SECONDS = 60n;
 const NONCE_BYTES = 16;
 
 /** @throws NetworkRefusal when the contracts would refuse it, or it is too long; nothing was signed */
@@ -42,7 +42,7 @@ function signAt(
   invocation: Invocation,
   latest: ClosedLedger,
 ): PreparedTransaction {
-  const validUntil = latest.closedAt + BigInt(deps.validitySeconds);
+  const validUntil = latest.closedAt + VALIDITY_SECONDS;
   const signed = signTransaction(freshTransaction(deps, keypair.address, invocation, validUntil), keypair);
   return {
     hash: signed.hash,

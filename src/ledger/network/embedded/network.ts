@@ -41,11 +41,7 @@ export interface EmbeddedNetworkOptions {
   randomBytes: RandomBytes;
   /** The settlement contract to use; by default this network's own for the custody signer. */
   settlementAddress?: Address | undefined;
-  /** How long signed bytes can land, by the network's clock; a minute by default. */
-  validitySeconds?: number | undefined;
 }
-
-const DEFAULT_VALIDITY_SECONDS = 60;
 
 /**
  * Joins the network of this database, or creates it with a new id. Its schema must be migrated
@@ -65,7 +61,6 @@ export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Pr
     ...landing,
     simulate: createSimulator(landing),
     randomBytes,
-    validitySeconds: options.validitySeconds ?? DEFAULT_VALIDITY_SECONDS,
   };
   const lander = createLander(landing);
   const outcomes = createOutcomes(db, clock);
