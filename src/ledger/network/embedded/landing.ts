@@ -11,10 +11,10 @@ import { sql } from 'drizzle-orm';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Db, Tx } from '../../../db/connection.ts';
 import { insertRows, isOneOf } from '../../../db/manyRows.ts';
+import { refusedByDatabase } from '../../../db/refusedByDatabase.ts';
 import { NetworkRefusal } from '../port.ts';
 import type { BroadcastAnswer, Refusal } from '../port.ts';
 import { innermostMessage } from '../../../lib/errors.ts';
-import { isRefusedByDatabase } from './databaseErrors.ts';
 import { createBatcher, type Batcher } from '../../../lib/batches.ts';
 import type { Context, ContractEvent, Effects } from './contracts/effects.ts';
 import { execute, keysOf } from './contracts/execute.ts';
@@ -51,7 +51,7 @@ export function createLander(deps: LandingDeps): Batcher<SignedTransaction, Broa
     maxWaiting: MAX_WAITING,
     run: (batch) => deps.db.transaction((tx) => landInOneLedger(tx, deps, batch)),
     // The database refused one of them, which must not block the others.
-    dividesOn: isRefusedByDatabase,
+    dividesOn: (error) => refusedByDatabase(error) !== null,
   });
 }
 
