@@ -4,6 +4,7 @@
  * The tables are the truth. A notification carries no facts and may be lost, so every waiter also reads its table from
  * time to time. Notifications are coalesced because NOTIFY takes a lock over the whole database at commit.
  */
+import { chunksOf } from '../lib/chunksOf.ts';
 import type { DatabaseHandle } from './connection.ts';
 
 export interface ChangeSignal {
@@ -41,9 +42,8 @@ export async function openChangeSignal(
   const waiters = createWaiters();
   const listeners = new Set<(key: string | null) => void>();
   const outbox = createOutbox(async (keys) => {
-    for (let i = 0; i < keys.length; i += MAX_KEYS_PER_NOTIFY) {
-      const payload = [senderId, ...keys.slice(i, i + MAX_KEYS_PER_NOTIFY)].join(',');
-      await handle.sql`SELECT pg_notify(${channel}, ${payload})`;
+    for (const together of chunksOf(keys, MAX_KEYS_PER_NOTIFY)) {
+      await handle.sql`SELECT pg_notify(${channel}, ${[senderId, ...together].join(',')})`;
     }
   }, onError);
   let closed = false;

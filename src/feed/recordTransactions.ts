@@ -5,6 +5,7 @@
 import { and, asc, desc, eq, exists, gt, inArray, isNull, sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
 import { feedHead, indexerEvents, retirementRecords } from '../db/tables/index.ts';
+import { chunksOf } from '../lib/chunksOf.ts';
 import { MAX_RECORDS_PER_READ, type LedgerNetwork, type RetirementRecord } from '../ledger/network/port.ts';
 
 interface Deps {
@@ -32,8 +33,7 @@ export async function verifyHints(
 ): Promise<ReadonlyMap<number, string>> {
   // Storing the record does not wait for this: its transaction can be added later.
   const verified = new Map<number, string>();
-  for (let from = 0; from < records.length; from += MAX_RECORDS_PER_READ) {
-    const page = records.slice(from, from + MAX_RECORDS_PER_READ);
+  for (const page of chunksOf(records, MAX_RECORDS_PER_READ)) {
     const found = await askAbout(deps, tokenAddress, page, { onlyHinted: true }).catch(() => []);
     for (const [index, txHash] of found) verified.set(index, txHash);
   }

@@ -8,6 +8,7 @@
 import { RateLimiterDrizzle, RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Db } from '../db/connection.ts';
 import { rateLimits } from '../db/tables/index.ts';
+import { chunksOf } from '../lib/chunksOf.ts';
 
 interface Policy {
   /** Its name in the RateLimit headers. */
@@ -113,10 +114,8 @@ export function createSharedBudget(
       for (const [key, entry] of tracked) if (entry.endsAtMs <= nowMs) tracked.delete(key);
       if (table === null) return;
       const due = [...tracked].filter(([, entry]) => entry.unsharedPoints >= points * SHARED_FROM);
-      for (let i = 0; i < due.length; i += SHARED_AT_ONCE) {
-        await Promise.all(
-          due.slice(i, i + SHARED_AT_ONCE).map(([key, entry]) => shareKey(table, key, entry)),
-        );
+      for (const together of chunksOf(due, SHARED_AT_ONCE)) {
+        await Promise.all(together.map(([key, entry]) => shareKey(table, key, entry)));
       }
     },
   };

@@ -2,6 +2,7 @@
  * The rows that a reconciliation compares, page by page: all of a table in the order of its ids, or those that changed.
  */
 import { asc, gt, inArray, type AnyColumn, type SQL } from 'drizzle-orm';
+import { chunksOf } from '../lib/chunksOf.ts';
 
 const PAGE_SIZE = 200;
 
@@ -20,9 +21,7 @@ export async function* pagesById<Row extends { id: string }>(
   const order = { orderBy: asc(id), limit: PAGE_SIZE };
   if (ids !== undefined) {
     // By the ids, not by the rows: a page whose rows are all left out is not the last one.
-    for (let start = 0; start < ids.length; start += PAGE_SIZE) {
-      yield await read({ ...order, where: inArray(id, ids.slice(start, start + PAGE_SIZE)) });
-    }
+    for (const page of chunksOf(ids, PAGE_SIZE)) yield await read({ ...order, where: inArray(id, page) });
     return;
   }
   for (let where: SQL | undefined; ;) {

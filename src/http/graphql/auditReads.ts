@@ -11,6 +11,7 @@ import type { ExecutionResult, GraphQLField, GraphQLFieldResolver, GraphQLSchema
 import { defaultFieldResolver, getNamedType, isObjectType } from 'graphql';
 import { auditUnavailable, type OpenRead } from '../../identity/auditLog.ts';
 import type { Caller } from '../../identity/roles.ts';
+import { chunksOf } from '../../lib/chunksOf.ts';
 import { isOperator } from '../../schema/core/caller.ts';
 import type { Context } from '../../schema/core/context.ts';
 import { localId } from '../../schema/core/globalIds.ts';
@@ -72,7 +73,7 @@ export async function writeReads(context: ReadContext, { data }: ExecutionResult
   const written = [...reads]
     .filter(([key, { named, owners }]) => owners.size > 0 || (named.length > 0 && data[key] != null))
     .flatMap(([, { entry, open, owners, named, objects }]) => {
-      const [first = [], ...further] = chunksOf([...new Set([...owners, ...named, ...objects])]);
+      const [first = [], ...further] = chunksOf([...new Set([...owners, ...named, ...objects])], MAX_TARGETS);
       return [entry.write(first), ...further.map((chunk) => open().write(chunk))];
     });
   if ((await Promise.all(written)).includes(false)) throw auditUnavailable();
@@ -162,9 +163,4 @@ function namedBy(args: Readonly<Record<string, unknown>>, names: ReadonlySet<str
     .filter((value) => typeof value === 'string')
     .map(localId)
     .filter(isSafeTarget);
-}
-
-function chunksOf(targets: readonly string[]): string[][] {
-  const count = Math.ceil(targets.length / MAX_TARGETS);
-  return Array.from({ length: count }, (_, at) => targets.slice(at * MAX_TARGETS, (at + 1) * MAX_TARGETS));
 }

@@ -8,6 +8,7 @@
  */
 import type { ChangeSignal } from '../../db/changeSignal.ts';
 import type { Db } from '../../db/connection.ts';
+import { chunksOf } from '../../lib/chunksOf.ts';
 import type { Logger } from '../../lib/logger.ts';
 
 /** What is followed alike. */
@@ -105,8 +106,7 @@ function createSharedReads(db: Db, log: Logger): Shared {
       due.clear();
       for (const kind of new Set(entries.map((entry) => entry.kind))) {
         const alike = entries.filter((entry) => entry.kind === kind);
-        for (let i = 0; i < alike.length; i += MAX_READ_TOGETHER) {
-          const together = alike.slice(i, i + MAX_READ_TOGETHER);
+        for (const together of chunksOf(alike, MAX_READ_TOGETHER)) {
           await readTogether(db, kind, together, round).catch((error: unknown) => {
             // The next look at all reads them again.
             log.warn({ err: error }, 'followed rows not read');

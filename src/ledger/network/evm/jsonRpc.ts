@@ -6,6 +6,7 @@
  */
 import { z } from 'zod';
 import { readBounded } from '../../../lib/boundedAnswer.ts';
+import { chunksOf } from '../../../lib/chunksOf.ts';
 import { NetworkUnavailable } from '../port.ts';
 import { createPause } from '../../../lib/retryAfter.ts';
 import { ASKS_FOR_PATIENCE } from './trouble.ts';
@@ -182,12 +183,6 @@ function isUnknownMethod({ code, message }: RpcError): boolean {
 export function valueOf<T>(answer: Answer<T>): T {
   if ('error' in answer) throw answer.error;
   return answer.value;
-}
-
-export function chunksOf<T>(items: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, at) =>
-    items.slice(at * size, (at + 1) * size),
-  );
 }
 
 /** @throws Error unless the single answer says that batches are not supported */
