@@ -6,6 +6,7 @@ import { and, inArray, sql } from 'drizzle-orm';
 import { receipts } from '../db/tables/index.ts';
 import { NetworkRefusal } from '../ledger/network/port.ts';
 import { toBaseUnits } from '../ledger/units.ts';
+import { largest, smallest } from '../lib/bigints.ts';
 import type { ReconcileDependencies } from './reconcileProject.ts';
 import { createQuestions, orNotAnswered } from './questions.ts';
 import { pagesById, type PageById } from './pagesById.ts';
@@ -125,8 +126,8 @@ async function compareCustody(
   const isSettled = before.openKg === after.openKg && before.leavingKg + after.leavingKg === 0n;
   // Deposits only add up, so a balance that equals the open sessions is all of them.
   if (isSettled && held === toBaseUnits(after.openKg)) return nothingCompared();
-  const lowest = toBaseUnits(min(before.openKg - before.leavingKg, after.openKg - after.leavingKg));
-  const highest = toBaseUnits(max(before.openKg + before.comingKg, after.openKg + after.comingKg));
+  const lowest = toBaseUnits(smallest(before.openKg - before.leavingKg, after.openKg - after.leavingKg));
+  const highest = toBaseUnits(largest(before.openKg + before.comingKg, after.openKg + after.comingKg));
   const sums = `the settlement contract ${settlementAddress} holds ${held} base units, open off-ramp sessions say ${toBaseUnits(after.openKg)}`;
   const message = `${receipt.assetId}: ${sums}`;
   if (held < lowest || held > highest) {
@@ -167,12 +168,4 @@ async function readDeposits(
   if (!row) throw new Error('a sum without groups has no row');
   const { open, coming, leaving, reviewed: isReviewed } = row;
   return { openKg: BigInt(open), comingKg: BigInt(coming), leavingKg: BigInt(leaving), isReviewed };
-}
-
-function min(a: bigint, b: bigint): bigint {
-  return a < b ? a : b;
-}
-
-function max(a: bigint, b: bigint): bigint {
-  return a > b ? a : b;
 }

@@ -13,6 +13,7 @@ import type { ContractAddresses } from './contracts.ts';
 import { readDeploymentFee } from './deploymentFee.ts';
 import { estimateCall } from './draft.ts';
 import { encodeCall } from './calls.ts';
+import { largest } from '../../../lib/bigints.ts';
 import { readErrorAbi } from '../../../lib/errorAbi.ts';
 import { createFinality } from './finality.ts';
 import type { Finality } from './finality.ts';
@@ -145,7 +146,7 @@ async function lookAtFunds({ options, rpc, signer }: Looking): Promise<Check> {
 async function lookAtDeploymentFee({ options, rpc, contracts }: Looking): Promise<Check> {
   const factories = [contracts.factory, contracts.settlementFactory].filter((address) => address !== null);
   const fees = await Promise.all(factories.map((address) => readDeploymentFee(rpc, address, 'latest')));
-  const fee = fees.reduce((highest, other) => (other > highest ? other : highest), 0n);
+  const fee = largest(0n, ...fees);
   const { maxDeploymentFee: cap = DEFAULT_MAX_DEPLOYMENT_FEE } = options;
   const found = `${formatEther(fee)} now, under a cap of ${formatEther(cap)}`;
   if (fee <= cap) return right('deployment fee', found);

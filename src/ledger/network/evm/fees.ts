@@ -1,6 +1,7 @@
 /**
  * Fees of EIP-1559 by the market, never above the operator's cap.
  */
+import { largest, smallest } from '../../../lib/bigints.ts';
 import { NetworkUnavailable } from '../port.ts';
 import type { Block } from './node.ts';
 
@@ -48,8 +49,8 @@ export function feesUnderCap(market: FeeMarket, cap: bigint): Fees {
       `The network's base fee is ${baseFee} wei per gas, above the cap of ${cap}: waiting for it to fall`,
     );
   }
-  const maxFeePerGas = smaller(2n * baseFee + priorityFee, cap);
-  return { maxFeePerGas, maxPriorityFeePerGas: smaller(priorityFee, maxFeePerGas) };
+  const maxFeePerGas = smallest(2n * baseFee + priorityFee, cap);
+  return { maxFeePerGas, maxPriorityFeePerGas: smallest(priorityFee, maxFeePerGas) };
 }
 
 /**
@@ -57,7 +58,7 @@ export function feesUnderCap(market: FeeMarket, cap: bigint): Fees {
  * node's estimate.
  */
 export function isUnderpriced(offered: Fees, market: FeeMarket): boolean {
-  const tip = smaller(offered.maxPriorityFeePerGas, offered.maxFeePerGas - market.baseFee);
+  const tip = smallest(offered.maxPriorityFeePerGas, offered.maxFeePerGas - market.baseFee);
   return tip * 4n < market.priorityFee * 3n;
 }
 
@@ -65,20 +66,12 @@ export function isUnderpriced(offered: Fees, market: FeeMarket): boolean {
 export function replacementFees(offered: Fees, market: FeeMarket, cap: bigint): Fees | null {
   const least = { maxFee: oneStepUp(offered.maxFeePerGas), tip: oneStepUp(offered.maxPriorityFeePerGas) };
   if (least.maxFee > cap || market.baseFee > cap) return null;
-  const maxFeePerGas = smaller(larger(least.maxFee, 2n * market.baseFee + market.priorityFee), cap);
-  const maxPriorityFeePerGas = smaller(larger(least.tip, market.priorityFee), maxFeePerGas);
+  const maxFeePerGas = smallest(largest(least.maxFee, 2n * market.baseFee + market.priorityFee), cap);
+  const maxPriorityFeePerGas = smallest(largest(least.tip, market.priorityFee), maxFeePerGas);
   return maxPriorityFeePerGas < least.tip ? null : { maxFeePerGas, maxPriorityFeePerGas };
 }
 
 /** Nodes require a tenth or an eighth more of both fees for a replacement. */
 function oneStepUp(fee: bigint): bigint {
   return (fee * 9n) / 8n + 1n;
-}
-
-function smaller(one: bigint, other: bigint): bigint {
-  return one < other ? one : other;
-}
-
-function larger(one: bigint, other: bigint): bigint {
-  return one > other ? one : other;
 }

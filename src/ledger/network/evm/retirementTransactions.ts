@@ -6,6 +6,7 @@
  */
 import { encodeEventTopics, parseEventLogs } from 'viem';
 import type { Address, Hash, Hex } from 'viem';
+import { largest, smallest } from '../../../lib/bigints.ts';
 import { ChainRewritten, NetworkUnavailable } from '../port.ts';
 import type { TransactionHash, WantedTransaction } from '../port.ts';
 import { requireAddress } from './addresses.ts';
@@ -88,8 +89,8 @@ async function findByTime(
   missing: readonly WantedTransaction[],
 ): Promise<Found> {
   const times = missing.map(({ timestamp }) => timestamp);
-  const from = await firstSince(rpc, least(times), { from: firstBlock, to: final.number });
-  const after = await firstSince(rpc, most(times) + 1n, { from, to: final.number });
+  const from = await firstSince(rpc, smallest(...times), { from: firstBlock, to: final.number });
+  const after = await firstSince(rpc, largest(...times) + 1n, { from, to: final.number });
   const topics = encodeEventTopics({ abi: carbonTokenAbi, eventName: 'CreditsRetired' }) as Hex[];
   const range = { from, to: after - 1n };
   const logs = await search({ address: token, topics }, range, { enoughQuestions: ENOUGH_QUESTIONS });
@@ -121,12 +122,4 @@ function indexesIn(token: Address, wanted: readonly WantedTransaction[], logs: r
       return indexes.has(index) && transactionHash !== null ? [[index, transactionHash.toLowerCase()]] : [];
     }),
   );
-}
-
-function least(values: readonly bigint[]): bigint {
-  return values.reduce((one, other) => (one < other ? one : other));
-}
-
-function most(values: readonly bigint[]): bigint {
-  return values.reduce((one, other) => (one > other ? one : other));
 }
