@@ -819,7 +819,7 @@ CREATE UNIQUE INDEX "attempts_one_open" ON "attempts" USING btree ("submission_i
 CREATE UNIQUE INDEX "attempts_slot" ON "attempts" USING btree ("source","sequence") WHERE state <> 'DEAD' AND replaces IS NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_replaces" ON "attempts" USING btree ("replaces");--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_one_landed" ON "attempts" USING btree ("submission_id") WHERE state = 'LANDED';--> statement-breakpoint
-CREATE INDEX "attempts_seen" ON "attempts" USING btree ("source","sequence") WHERE ledger IS NOT NULL;--> statement-breakpoint
+CREATE INDEX "attempts_account" ON "attempts" USING btree ("source","sequence") WHERE sequence IS NOT NULL;--> statement-breakpoint
 CREATE INDEX "operator_decisions_submission" ON "operator_decisions" USING btree ("submission_id","decided_at");--> statement-breakpoint
 CREATE INDEX "signing_halts_open" ON "signing_halts" USING btree ("address") WHERE ended_at IS NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "submissions_intent" ON "submissions" USING btree ("target_id","kind") WHERE state <> 'REFUSED' AND NOT (kind = 'setAllowance' AND state = 'SUCCEEDED');--> statement-breakpoint

@@ -231,7 +231,7 @@ export const attempts = pgTable(
     uniqueIndex('attempts_one_open')
       .on(t.submissionId)
       .where(sql`state = 'OPEN' AND replaces IS NULL`),
-    // A slot belongs to one submission at a time. Also used to find the live slots of an account.
+    // A slot belongs to one submission at a time.
     uniqueIndex('attempts_slot')
       .on(t.source, t.sequence)
       .where(sql`state <> 'DEAD' AND replaces IS NULL`),
@@ -239,10 +239,10 @@ export const attempts = pgTable(
     uniqueIndex('attempts_one_landed')
       .on(t.submissionId)
       .where(sql`state = 'LANDED'`),
-    // Used to find the highest sequence of an account seen in a ledger.
-    index('attempts_seen')
+    // What became of an account's sequences, in the slots of dead attempts and of replacements too, and which was the highest in a ledger.
+    index('attempts_account')
       .on(t.source, t.sequence)
-      .where(sql`ledger IS NOT NULL`),
+      .where(sql`sequence IS NOT NULL`),
     check('attempts_number_positive', sql`number > 0`),
     check('attempts_decided_at', sql`(state = 'OPEN') = (decided_at IS NULL)`),
     check('attempts_landed_in_ledger', sql`state <> 'LANDED' OR ledger IS NOT NULL`),

@@ -5,7 +5,7 @@
  * sequence that the network has not used and no live attempt holds. So a sequence that became free (its attempt died
  * without landing) is assigned next, and leaves no gap in front of later ones.
  */
-import { and, eq, gte, inArray, isNull, ne, or, sql, type SQL } from 'drizzle-orm';
+import { and, count, eq, gte, inArray, isNull, ne, or, sql, type SQL } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
 import { attempts, signingAccounts, submissions } from '../../db/tables/index.ts';
 import {
@@ -173,6 +173,7 @@ function lastSeen() {
   return sql<{ sequence: string; ledger: string } | null>`(SELECT jsonb_build_object(
       'sequence', ${attempts.sequence}::text, 'ledger', ${attempts.ledger}::text)
     FROM ${attempts} WHERE ${attempts.source} = ${signingAccounts.address} AND ${attempts.ledger} IS NOT NULL
+      AND ${attempts.sequence} IS NOT NULL
     ORDER BY ${attempts.sequence} DESC LIMIT 1)`;
 }
 
@@ -192,14 +193,16 @@ async function takeSlotsOf(
 ): Promise<SequenceSlot[]> {
   const expected = new Map(held.map(({ address }) => [address, expectedOf(nextSequences, address)]));
   // Read after the locks were granted, so that what others committed before is seen.
-  const live = await readLiveSequences(tx, expected);
+  const [live, takenUp] = await Promise.all([
+    readLiveSequences(tx, expected),
+    countTakenUp(tx, [...expected.keys()]),
+  ]);
   const slots: SequenceSlot[] = [];
   const raised: SQL[] = [];
   for (const { address, nextSequence } of held) {
     const ofAccount = live.filter(({ source }) => source === address);
     const taken = new Set(ofAccount.map(({ sequence }) => sequence));
-    const open = ofAccount.filter((row) => row.takesUpSlot).length;
-    let free = Math.min(count - slots.length, order.maxOpenPerAccount - open);
+    let free = Math.min(count - slots.length, order.maxOpenPerAccount - (takenUp.get(address) ?? 0));
     let sequence = expected.get(address) ?? 0n;
     for (; free > 0; sequence += 1n) {
       if (taken.has(sequence)) continue;
@@ -260,24 +263,23 @@ async function lockFreeAccounts(
   );
 }
 
-/** What still counts of each account's sequences, from the one that the network expects on. */
+/** What still counts of each account's sequences, from the one that the network expects on: a few of a history without end. */
 function readLiveSequences(tx: Tx, expected: NextSequences) {
+  const { source, sequence, state } = attempts;
+  const isFrom = [...expected].map(([address, from]) => and(eq(source, address), gte(sequence, from)));
   return tx
-    .select({
-      source: attempts.source,
-      sequence: attempts.sequence,
-      takesUpSlot: sql<boolean>`${takesUpSlot}`,
-    })
+    .select({ source, sequence })
     .from(attempts)
-    .where(
-      or(
-        ...[...expected].map(([address, from]) =>
-          and(
-            eq(attempts.source, address),
-            ne(attempts.state, 'DEAD'),
-            or(eq(attempts.state, 'OPEN'), gte(attempts.sequence, from)),
-          ),
-        ),
-      ),
-    );
+    .where(and(ne(state, 'DEAD'), or(...isFrom)));
+}
+
+/** How many slots of these accounts are taken up. */
+async function countTakenUp(tx: Tx, addresses: readonly Address[]): Promise<ReadonlyMap<Address, number>> {
+  const { source } = attempts;
+  const rows = await tx
+    .select({ source, open: count() })
+    .from(attempts)
+    .where(and(takesUpSlot, inArray(source, [...addresses])))
+    .groupBy(source);
+  return new Map(rows.map((row) => [row.source, row.open]));
 }

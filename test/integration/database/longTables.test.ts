@@ -1,0 +1,79 @@
+/**
+ * What is asked again and again reads what its answer needs, however long the tables have become.
+ */
+import { randomUUID } from 'node:crypto';
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Db, Tx } from '../../../src/db/connection.ts';
+import { takeSlots } from '../../../src/ledger/submission/sequenceSlots.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { insertProject } from '../../support/database/projects.ts';
+import { rowsReadBy } from '../../support/database/rowsRead.ts';
+
+const ROWS = 5_000;
+const FEW = 50;
+const ACCOUNT = 'custody';
+
+let database: TestDatabase;
+let projectId: string;
+const retirementId = randomUUID();
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const { db } = database.handle;
+  projectId = await insertProject(db, { quantityTonnes: 100n });
+  const otherId = await insertProject(db, { quantityTonnes: 100n });
+  await db.transaction(async (tx) => {
+    await tx.execute(sql`SET LOCAL session_replication_role = replica`);
+    await tx.execute(sql`INSERT INTO accounts (project_id, kind, owner_id)
+      SELECT p, k::account_kind, '' FROM unnest(ARRAY[${projectId}, ${otherId}]::uuid[]) p,
+        unnest(ARRAY['issuance', 'inventory', 'retiring', 'retired']) k`);
+    await tx.execute(sql`INSERT INTO accounts (project_id, kind, owner_id)
+      SELECT ${projectId}, 'buyer', 'buyer-' || n FROM generate_series(1, ${ROWS}::int) n`);
+    const settled = (project: string, rows: number, causeId: string | null) => sql`
+      INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version, debit_balance, credit_account_id,
+        credit_version, credit_balance, amount, created_at)
+      SELECT gen_random_uuid(), d.project_id, 'retirement_settle', coalesce(${causeId}::uuid, gen_random_uuid()), d.id, n, 0, c.id, n, n, 1, now()
+      FROM accounts d, accounts c, generate_series(1, ${rows}::int) n
+      WHERE d.project_id = ${project} AND d.kind = 'retiring' AND c.project_id = ${project} AND c.kind = 'retired'`;
+    await tx.execute(settled(otherId, ROWS, null));
+    await tx.execute(settled(projectId, 1, retirementId));
+    await tx.execute(
+      sql`INSERT INTO signing_accounts (address, next_sequence) VALUES (${ACCOUNT}, ${ROWS + 1}::bigint)`,
+    );
+    await tx.execute(sql`
+      INSERT INTO attempts (hash, submission_id, number, state, source, sequence, signed_bytes, prepared_at_ledger, created_at, ledger,
+        decided_at)
+      SELECT n, gen_random_uuid(), 1, 'LANDED', ${ACCOUNT}, n, '', 1, now(), 1, now() FROM generate_series(1, ${ROWS}::int) n`);
+    await tx.execute(sql`
+      INSERT INTO receipts (id, state, warehouse_id, asset_millis, asset_id, commodity_type, quantity_kg, grade_classification,
+        warehouse_location, harvest_season, inspection_report_hash, valuation_usd, country_code, token_name, token_symbol,
+        farmer_address, confirmed_by, deposit_date, expiry_date, deploy_salt, token_address, created_at, activated_at, expired_at)
+      SELECT gen_random_uuid(), 'EXPIRED', 'w', n, 'w-' || n, 'Maize', 1, 'A', '', '', '', 1, 'KE', '', 'WHR', 'farmer', 'op', 1, 2, '',
+        'token-' || n, now() - n * interval '1 minute', now(), now() FROM generate_series(1, ${ROWS}::int) n`);
+    await tx.execute(sql`INSERT INTO receipt_pledges (id, receipt_id, lender_name, lender_id, loan_reference, pledged_by, pledged_at)
+      SELECT gen_random_uuid(), id, 'Bank', 'lender', 'L', 'farmer', now() FROM receipts WHERE asset_millis = ${ROWS}`);
+    await tx.execute(sql`INSERT INTO issuance_caps (id, warehouse_id, commodity_type, commodity_key, number, limit_kg, set_by, set_at)
+      VALUES (gen_random_uuid(), 'w', 'Maize', 'maize', 1, 10, 'op', now())`);
+  });
+  await db.execute(sql`ANALYZE`);
+});
+afterAll(() => database.drop());
+
+const readBy = (table: string, work: (tx: Tx & Db) => Promise<unknown>) =>
+  rowsReadBy(database.handle, [table], async (tx) => {
+    // As it is by default; the tests' server plans without the values.
+    await tx.execute(sql`SET LOCAL plan_cache_mode = auto`);
+    await work(tx);
+  });
+
+it('takes the next sequence without all that its account has signed', async () => {
+  const next = BigInt(ROWS) + 1n;
+  const order = { accounts: [ACCOUNT], maxOpenPerAccount: 1 };
+  const read = await readBy('attempts', async (tx) =>
+    expect(await takeSlots(tx, order, 1, new Map([[ACCOUNT, next]]))).toEqual([
+      { source: ACCOUNT, sequence: next },
+    ]),
+  );
+  expect(read).toBeLessThanOrEqual(FEW);
+});
