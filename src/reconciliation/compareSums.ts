@@ -6,7 +6,7 @@
  */
 import { sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
-import { readProjectBalances, type ProjectBalances } from '../ledger/books/readBalances.ts';
+import { readProjectBalances, sumBuyerBalances, type ProjectBalances } from '../ledger/books/readBalances.ts';
 import type { CarbonTotals } from '../ledger/network/port.ts';
 import { toBaseUnits } from '../ledger/units.ts';
 import type { ReconcileDependencies, ReconciledProject } from './reconcileProject.ts';
@@ -118,8 +118,9 @@ export async function readBooks(db: Db, projectId: string): Promise<Books> {
   return db.transaction(
     async (tx) => {
       const found = await readProjectBalances(tx, [projectId]);
-      const balances = found.get(projectId);
-      if (!balances) throw new Error(`project ${projectId} has no balances`);
+      const known = found.get(projectId);
+      if (!known) throw new Error(`project ${projectId} has no balances`);
+      const balances = { ...known, heldByBuyers: await sumBuyerBalances(tx, projectId) };
       const [row] = await tx.execute<{
         quantity: string;
         state: string;

@@ -15,34 +15,47 @@ export interface ProjectBalances {
   retired: bigint;
 }
 
+/** One account of each for a project. */
+const isOwn = sql`${accounts.kind} IN ('issuance', 'inventory', 'retiring', 'retired')`;
+
 const NOTHING: ProjectBalances = { issued: 0n, inventory: 0n, heldByBuyers: 0n, retiring: 0n, retired: 0n };
 
-/** Balances of many projects in one statement; all zero for a project without accounts. */
+/**
+ * Balances of many projects in one statement; all zero for a project without accounts. What buyers hold is the rest of what was issued, as
+ * transfers move credits within a project: their accounts may be a million.
+ */
 export async function readProjectBalances(
   db: Pick<Db, 'select'>,
   projectIds: readonly string[],
 ): Promise<Map<string, ProjectBalances>> {
   const found = new Map(projectIds.map((id) => [id, { ...NOTHING }]));
   if (projectIds.length === 0) return found;
+  const { projectId, kind, balance } = accounts;
   const rows = await db
-    .select({
-      projectId: accounts.projectId,
-      kind: accounts.kind,
-      // The sum of bigints is numeric; as text it keeps its digits.
-      balance: sql<string>`sum(${accounts.balance})::text`,
-    })
+    .select({ projectId, kind, balance })
     .from(accounts)
-    .where(inArray(accounts.projectId, [...projectIds]))
-    .groupBy(accounts.projectId, accounts.kind);
+    .where(and(inArray(projectId, [...projectIds]), isOwn));
   for (const row of rows) {
-    const balances = found.get(row.projectId) ?? { ...NOTHING };
-    const balance = BigInt(row.balance);
-    if (row.kind === 'issuance') balances.issued = -balance;
-    else if (row.kind === 'buyer') balances.heldByBuyers = balance;
-    else balances[row.kind] = balance;
-    found.set(row.projectId, balances);
+    const balances = found.get(row.projectId);
+    if (balances === undefined || row.kind === 'buyer') continue;
+    if (row.kind === 'issuance') balances.issued = -row.balance;
+    else balances[row.kind] = row.balance;
+  }
+  for (const balances of found.values()) {
+    const { issued, inventory, retiring, retired } = balances;
+    balances.heldByBuyers = issued - inventory - retiring - retired;
   }
   return found;
+}
+
+/** The sum of all buyers' balances of a project, as their accounts have them. */
+export async function sumBuyerBalances(db: Pick<Db, 'select'>, projectId: string): Promise<bigint> {
+  const [row] = await db
+    // The sum of bigints is numeric; as text it keeps its digits.
+    .select({ balance: sql<string>`coalesce(sum(${accounts.balance}), 0)::text` })
+    .from(accounts)
+    .where(and(eq(accounts.projectId, projectId), eq(accounts.kind, 'buyer')));
+  return BigInt(row?.balance ?? 0);
 }
 
 export interface BuyerBalance {

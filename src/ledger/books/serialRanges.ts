@@ -5,7 +5,7 @@
  * 65. The balance only grows, and what was posted never changes, so ranges have no overlap and no gap, and need no counter
  * of their own.
  */
-import { and, asc, eq, gte, inArray } from 'drizzle-orm';
+import { and, asc, eq, gte, inArray, sql } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
 import { accounts, transfers } from '../../db/tables/index.ts';
 
@@ -39,17 +39,18 @@ export async function findRetirementOfSerial(
   projectId: string,
   number: bigint,
 ): Promise<string | null> {
+  // As one value, the index of the account's balances is read from the number on. Joined, all settlements of all projects are.
+  const retired = db
+    .select({ id: accounts.id })
+    .from(accounts)
+    .where(and(eq(accounts.projectId, projectId), eq(accounts.kind, 'retired')));
   const [found] = await db
     .select({ retirementId: transfers.causeId })
-    .from(accounts)
-    .innerJoin(
-      transfers,
-      and(eq(transfers.creditAccountId, accounts.id), eq(transfers.kind, 'retirement_settle')),
-    )
+    .from(transfers)
     .where(
       and(
-        eq(accounts.projectId, projectId),
-        eq(accounts.kind, 'retired'),
+        sql`${transfers.creditAccountId} = (${retired})`,
+        sql`${transfers.kind} = 'retirement_settle'`,
         gte(transfers.creditBalance, number),
       ),
     )

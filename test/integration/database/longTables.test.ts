@@ -5,6 +5,8 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Db, Tx } from '../../../src/db/connection.ts';
+import { readProjectBalances } from '../../../src/ledger/books/readBalances.ts';
+import { findRetirementOfSerial } from '../../../src/ledger/books/serialRanges.ts';
 import { takeSlots } from '../../../src/ledger/submission/sequenceSlots.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { insertProject } from '../../support/database/projects.ts';
@@ -66,6 +68,18 @@ const readBy = (table: string, work: (tx: Tx & Db) => Promise<unknown>) =>
     await tx.execute(sql`SET LOCAL plan_cache_mode = auto`);
     await work(tx);
   });
+
+it("finds the retirement of a serial number without other projects' settlements", async () => {
+  const read = await readBy('transfers', async (tx) =>
+    expect(await findRetirementOfSerial(tx, projectId, 1n)).toBe(retirementId),
+  );
+  expect(read).toBeLessThanOrEqual(FEW);
+});
+
+it("reads a project's balances without its buyers'", async () => {
+  const read = await readBy('accounts', (tx) => readProjectBalances(tx, [projectId]));
+  expect(read).toBeLessThanOrEqual(FEW);
+});
 
 it('takes the next sequence without all that its account has signed', async () => {
   const next = BigInt(ROWS) + 1n;
