@@ -93,10 +93,14 @@ function withinSight(deps: ListNeeds, { farmerId, warehouseIds, lenderId }: Rece
   );
 }
 
-/** By the lender: its open pledges are fewer than the receipts. */
+/**
+ * By the lender: its open pledges are fewer than the receipts. As a list, which an index finds beside other conditions; as a set, every receipt
+ * would be looked up in it.
+ */
 function pledgedTo({ db }: ListNeeds, lenderIds: readonly string[]): SQL {
   const held = and(isAmong(receiptPledges.lenderId, lenderIds), isNull(receiptPledges.releasedAt));
-  return inArray(receipts.id, db.select({ id: receiptPledges.receiptId }).from(receiptPledges).where(held));
+  const pledged = db.select({ id: receiptPledges.receiptId }).from(receiptPledges).where(held);
+  return sql`${receipts.id} = ANY (ARRAY(${pledged}))`;
 }
 
 function openPledge({ db }: ListNeeds) {

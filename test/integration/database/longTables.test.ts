@@ -8,6 +8,8 @@ import type { Db, Tx } from '../../../src/db/connection.ts';
 import { readProjectBalances } from '../../../src/ledger/books/readBalances.ts';
 import { findRetirementOfSerial } from '../../../src/ledger/books/serialRanges.ts';
 import { takeSlots } from '../../../src/ledger/submission/sequenceSlots.ts';
+import type { Dependencies } from '../../../src/resolvers/core/dependencies.ts';
+import { listReceipts } from '../../../src/resolvers/warehouse/listReceipts.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { insertProject } from '../../support/database/projects.ts';
 import { rowsReadBy } from '../../support/database/rowsRead.ts';
@@ -90,4 +92,19 @@ it('takes the next sequence without all that its account has signed', async () =
     ]),
   );
   expect(read).toBeLessThanOrEqual(FEW);
+});
+
+it("lists a lender's receipts without all others, also of a farmer who lends", async () => {
+  for (const farmerId of [null, 'farmer']) {
+    const visibleTo = { farmerId, warehouseIds: [], lenderId: 'lender' };
+    const read = await readBy('receipts', async (tx) => {
+      const found = await listReceipts(
+        { db: tx } as unknown as Dependencies,
+        { visibleTo },
+        { limit: 20, inverted: false },
+      );
+      expect(found).toHaveLength(1);
+    });
+    expect(read).toBeLessThanOrEqual(FEW);
+  }
 });
