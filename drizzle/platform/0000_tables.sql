@@ -815,6 +815,7 @@ CREATE INDEX "receipts_farmer" ON "receipts" USING btree ("farmer_id","created_a
 CREATE INDEX "receipts_farmer_address" ON "receipts" USING btree ("farmer_address","created_at","id");--> statement-breakpoint
 CREATE INDEX "receipts_warehouse" ON "receipts" USING btree ("warehouse_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "receipts_state" ON "receipts" USING btree ("state","created_at","id");--> statement-breakpoint
+CREATE INDEX "receipts_outstanding" ON "receipts" USING btree ("warehouse_id") WHERE state NOT IN ('EXPIRED', 'REFUSED');--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_one_open" ON "attempts" USING btree ("submission_id") WHERE state = 'OPEN' AND replaces IS NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_slot" ON "attempts" USING btree ("source","sequence") WHERE state <> 'DEAD' AND replaces IS NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_replaces" ON "attempts" USING btree ("replaces");--> statement-breakpoint

@@ -20,6 +20,9 @@ export const receiptState = pgEnum('receipt_state', [
   'NEEDS_REVIEW',
 ]);
 
+/** Of a receipt that counts against a cap. */
+export const IS_OUTSTANDING = sql.raw(`state NOT IN ('EXPIRED', 'REFUSED')`);
+
 export const receipts = pgTable(
   'receipts',
   {
@@ -74,6 +77,8 @@ export const receipts = pgTable(
     index('receipts_farmer_address').on(t.farmerAddress, t.createdAt, t.id),
     index('receipts_warehouse').on(t.warehouseId, t.createdAt, t.id),
     index('receipts_state').on(t.state, t.createdAt, t.id),
+    // What counts against a cap is added up under the warehouse's lock: its receipts of half a year, and not those of all years.
+    index('receipts_outstanding').on(t.warehouseId).where(IS_OUTSTANDING),
     check('receipts_quantity_positive', sql`quantity_kg > 0`),
     check('receipts_valuation_not_negative', sql`valuation_usd >= 0`),
     check('receipts_expires_later', sql`expiry_date > deposit_date`),

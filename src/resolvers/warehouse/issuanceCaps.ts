@@ -3,12 +3,12 @@
  * expired, less those whose cash-out was settled. A warehouse without caps is not limited; one with caps issues receipts
  * for their commodities alone, so that another name of the same produce is no way around them.
  */
-import { and, eq, inArray, isNotNull, notInArray, sql, sum, type SQL } from 'drizzle-orm';
+import { and, eq, inArray, isNotNull, sql, sum, type SQL } from 'drizzle-orm';
 import { lockName } from '../../db/advisoryLock.ts';
 import type { Db, Tx } from '../../db/connection.ts';
 import { isAmong } from '../../db/conditions.ts';
 import { countRows, listRows, type KeysetCursor, type KeysetPage, newestFirst } from '../../db/keyset.ts';
-import { issuanceCaps, offRampSessions, receipts } from '../../db/tables/index.ts';
+import { IS_OUTSTANDING, issuanceCaps, offRampSessions, receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
 
@@ -95,12 +95,7 @@ async function readOutstanding(
       kilograms: sum(sql`greatest(${receipts.quantityKg} - ${settled}, 0)`),
     })
     .from(receipts)
-    .where(
-      and(
-        inArray(receipts.warehouseId, [...warehouseIds]),
-        notInArray(receipts.state, ['EXPIRED', 'REFUSED']),
-      ),
-    )
+    .where(and(inArray(receipts.warehouseId, [...warehouseIds]), IS_OUTSTANDING))
     .groupBy(receipts.warehouseId, receipts.commodityType);
   const outstanding = new Map<string, bigint>();
   for (const { warehouseId, commodityType, kilograms } of rows) {

@@ -9,6 +9,7 @@ import { readProjectBalances } from '../../../src/ledger/books/readBalances.ts';
 import { findRetirementOfSerial } from '../../../src/ledger/books/serialRanges.ts';
 import { takeSlots } from '../../../src/ledger/submission/sequenceSlots.ts';
 import type { Dependencies } from '../../../src/resolvers/core/dependencies.ts';
+import { requireWithinCap } from '../../../src/resolvers/warehouse/issuanceCaps.ts';
 import { listReceipts } from '../../../src/resolvers/warehouse/listReceipts.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { insertProject } from '../../support/database/projects.ts';
@@ -107,4 +108,10 @@ it("lists a lender's receipts without all others, also of a farmer who lends", a
     });
     expect(read).toBeLessThanOrEqual(FEW);
   }
+});
+
+it('adds up what counts against a cap without what has expired', async () => {
+  const deposit = { warehouseId: 'w', commodityType: 'Maize', quantityKg: 1n };
+  const read = await readBy('receipts', (tx) => requireWithinCap(tx, deposit));
+  expect(read).toBeLessThanOrEqual(FEW);
 });
