@@ -12,6 +12,7 @@ import postgres from 'postgres';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { ADVISORY_LOCKS } from '../../../src/db/advisoryLock.ts';
 import { migrate, type MigrationSet } from '../../../src/db/migrate.ts';
+import { innermostMessage } from '../../../src/lib/errors.ts';
 
 const SETS: MigrationSet[] = ['platform', 'embedded-network'];
 const name = `test_${randomUUID().replaceAll('-', '')}`;
@@ -55,30 +56,49 @@ it('changes nothing the second time', async () => {
   expect(await history()).toEqual(before);
 });
 
-it('applies each migration to a database that has only those before it, as an update of an installation does', async () => {
+/** The platform's migrations up to the given number of them, by the migrator itself, on a new database; one step after the other. */
+async function migrateInSteps(database: string, stepsOf: (tags: readonly string[]) => readonly number[]) {
   const folder = await mkdtemp(join(tmpdir(), 'migrations-'));
-  const stepped = `${name}_stepped`;
-  await server.unsafe(`CREATE DATABASE ${stepped}`);
-  const connection = postgres(url.replace(name, stepped), { max: 1, onnotice: () => {} });
+  await server.unsafe(`CREATE DATABASE ${database}`);
+  const connection = postgres(url.replace(name, database), { max: 1, onnotice: () => {} });
   try {
     await cp(fileURLToPath(new URL('../../../drizzle/platform', import.meta.url)), folder, {
       recursive: true,
     });
     const journalPath = join(folder, 'meta/_journal.json');
     const journal = JSON.parse(await readFile(journalPath, 'utf8')) as { entries: { tag: string }[] };
+    const tags = journal.entries.map(({ tag }) => tag);
     const config = { migrationsFolder: folder, migrationsSchema: 'drizzle', migrationsTable: 'steps' };
-    for (const [i, { tag }] of journal.entries.entries()) {
-      await writeFile(journalPath, JSON.stringify({ ...journal, entries: journal.entries.slice(0, i + 1) }));
-      const outcome = await runMigrations(drizzle(connection), config).then(() => 'applied', String);
-      expect([tag, outcome]).toEqual([tag, 'applied']);
+    for (const step of stepsOf(tags)) {
+      await writeFile(journalPath, JSON.stringify({ ...journal, entries: journal.entries.slice(0, step) }));
+      const outcome = await runMigrations(drizzle(connection), config).then(
+        () => 'applied',
+        innermostMessage,
+      );
+      expect([tags[step - 1], outcome]).toEqual([tags[step - 1], 'applied']);
     }
     const [row] = await connection<{ count: number }[]>`SELECT count(*)::integer AS count FROM drizzle.steps`;
-    expect(row?.count).toBe(journal.entries.length);
+    expect(row?.count).toBe(tags.length);
+    return tags.length;
   } finally {
     await connection.end();
-    await server.unsafe(`DROP DATABASE ${stepped}`);
+    await server.unsafe(`DROP DATABASE ${database}`);
     await rm(folder, { recursive: true });
   }
+}
+
+it('applies each migration to a database that has only those before it, as an update of an installation does', async () => {
+  expect(await migrateInSteps(`${name}_stepped`, (tags) => tags.map((_tag, at) => at + 1))).toBeGreaterThan(
+    1,
+  );
+});
+
+it('applies all that a database lacks in one transaction, as an update that leaves releases out does', async () => {
+  let count = Number.POSITIVE_INFINITY;
+  for (let had = 1; had < count; had++) {
+    count = await migrateInSteps(`${name}_from_${had}`, (tags) => [had, tags.length]);
+  }
+  expect(count).toBeGreaterThan(1);
 });
 
 it('waits for an instance that holds the lock, and goes on when that one is gone', async () => {
