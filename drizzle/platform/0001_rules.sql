@@ -456,11 +456,20 @@ CREATE TRIGGER off_ramp_sessions_no_delete BEFORE DELETE ON off_ramp_sessions FO
 --> statement-breakpoint
 -- No session begins while its receipt is pledged, and no pledge while a session of the receipt is open. Both rules lock the
 -- receipt: of two at once, the second sees the first. What a session that ended before the pledge still does, they don't see.
+-- Nor does custody begin to cash out kilograms that are paid or promised, which it may hold again as the treasury.
 CREATE FUNCTION check_receipt_is_free() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  left_kg numeric;
 BEGIN
-  PERFORM 1 FROM receipts WHERE id = NEW.receipt_id FOR UPDATE;
+  SELECT quantity_kg INTO left_kg FROM receipts WHERE id = NEW.receipt_id FOR UPDATE;
   IF EXISTS (SELECT 1 FROM receipt_pledges WHERE receipt_id = NEW.receipt_id AND released_at IS NULL) THEN
     RAISE EXCEPTION 'receipt % is pledged', NEW.receipt_id USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  SELECT left_kg - coalesce(sum(token_amount_kg), 0) INTO left_kg FROM off_ramp_sessions
+    WHERE receipt_id = NEW.receipt_id AND (state NOT IN ('CLOSED', 'REFUNDED') OR provider_status = 'settled');
+  IF NEW.depositor = 'CUSTODY' AND NEW.token_amount_kg > left_kg THEN
+    RAISE EXCEPTION 'receipt % has no % kg left for custody to cash out', NEW.receipt_id, NEW.token_amount_kg
+      USING ERRCODE = 'integrity_constraint_violation';
   END IF;
   RETURN NEW;
 END $$;

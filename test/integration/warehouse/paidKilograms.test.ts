@@ -2,6 +2,7 @@
  * The kilograms of a receipt are paid out once. Custody is the treasury by default: what was paid out lies with it again, among what
  * it deposits for farmers.
  */
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { pledgeReceipt } from '../../../src/resolvers/warehouse/pledgeReceipt.ts';
@@ -75,4 +76,17 @@ it('are not free again when a refunded payout is paid after all, and that is acc
   await expect(again).rejects.toMatchObject({ code: 'INSUFFICIENT_BALANCE', details: { available: '0' } });
   const pledged = pledgeReceipt(platform.dependencies, farmer, pledgeInput(receipt));
   await expect(pledged).rejects.toThrow(/all of it has been cashed out/);
+});
+
+it('are not promised twice, whichever program writes', async () => {
+  const receipt = await activeReceipt(platform, { quantityKg: 100n });
+  const { id } = await depositedCashOut(platform, receipt, { tokenAmount: 60n });
+  const another = (kilograms: number, sessionId: string) =>
+    database.handle.sql.unsafe(`
+      INSERT INTO off_ramp_sessions SELECT (jsonb_populate_record(s, jsonb_build_object('id', '${sessionId}', 'state', 'OPENING',
+        'token_amount_kg', ${kilograms}, 'provider_session_id', null, 'deposited_at', null, 'deposit_tx_hash', null, 'due_at', null))).*
+      FROM off_ramp_sessions s WHERE id = '${id}'`);
+  await expect(another(41, randomUUID())).rejects.toThrow(/has no 41 kg left for custody to cash out/);
+  await another(40, randomUUID());
+  await expect(another(1, randomUUID())).rejects.toThrow(/has no 1 kg left/);
 });
