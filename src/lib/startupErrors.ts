@@ -96,6 +96,13 @@ export function otherSetting(url: string, name: string, value: string, assumed: 
   );
 }
 
+export function losesCommits(url: string): StartupError {
+  return new StartupError(
+    `The database at ${serversOf(url)} has synchronous_commit = off for DATABASE_URL: a crash loses what it has committed, such as purchases ` +
+      'that were answered, and transactions that were sent. ALTER ROLE … SET synchronous_commit = on for its role.',
+  );
+}
+
 export function notTheSameDatabase(url: string, directUrl: string): StartupError {
   return new StartupError(
     `What is notified through DATABASE_URL (${serversOf(url)}) is not heard at DATABASE_DIRECT_URL ` +

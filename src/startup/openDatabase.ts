@@ -16,6 +16,7 @@ import {
   databaseUnreachable,
   isLackOfRights,
   isSettingsRefusal,
+  losesCommits,
   migratesElsewhere,
   migrationFailed,
   MIGRATED_BY_NEWER,
@@ -87,7 +88,10 @@ export async function openConfiguredDatabase(
   const warnings: string[] = [];
   try {
     // First of all: a lock that migrations take through a pooler could stay behind in one of its connections.
-    if (!embedded) await checkSessions(handle, { url, directUrl });
+    if (!embedded) {
+      await checkSessions(handle, { url, directUrl });
+      await checkSettings(handle, config, url);
+    }
     if (olderSchema !== 'leave') {
       const sets = setsOf(config);
       const { isNewer } =
@@ -176,15 +180,27 @@ async function checkSessions(
     if (!(error instanceof TooLate)) throw error;
     throw isOneAddress ? poolerWithoutSessions(url) : notTheSameDatabase(url, directUrl);
   });
-  await checkSettings(handle, url);
 }
 
-/** Where there is no pooler, the program sets them itself. @throws StartupError */
-async function checkSettings({ sql }: DatabaseHandle, url: string): Promise<void> {
-  for (const [name, assumed] of Object.entries(ASSUMED_SETTINGS)) {
+/**
+ * Where there is no pooler, the program sets what it assumes itself. What is committed must outlive a crash of the database: attempts are
+ * sent, and callers answered, from then on.
+ * @throws StartupError
+ */
+async function checkSettings(
+  { sql }: DatabaseHandle,
+  { NODE_ENV }: Pick<Config, 'NODE_ENV'>,
+  url: string,
+): Promise<void> {
+  const read = async (name: string) => {
     const [row] = await sql<{ value: string }[]>`SELECT current_setting(${name}) AS value`;
-    if (row && !row.value.startsWith(assumed)) throw otherSetting(url, name, row.value, assumed);
+    return row?.value ?? '';
+  };
+  for (const [name, assumed] of Object.entries(ASSUMED_SETTINGS)) {
+    const value = await read(name);
+    if (!value.startsWith(assumed)) throw otherSetting(url, name, value, assumed);
   }
+  if (NODE_ENV === 'production' && (await read('synchronous_commit')) === 'off') throw losesCommits(url);
 }
 
 /** @throws StartupError */

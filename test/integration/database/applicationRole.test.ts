@@ -43,6 +43,8 @@ beforeAll(async () => {
     await server.unsafe(`CREATE ROLE ${role.name} LOGIN PASSWORD '${role.password}'`);
   }
   await server.unsafe(`CREATE DATABASE ${name} OWNER ${owner.name}`);
+  // The tests' server has it off.
+  await server.unsafe(`ALTER DATABASE ${name} SET synchronous_commit = on`);
   dataDir = await mkdtemp(join(await memoryFolder(), 'roles-'));
 });
 afterAll(async () => {
@@ -112,6 +114,16 @@ describe('a start', () => {
     await expect(started({ DATABASE_URL: url, DATABASE_MIGRATION_URL: ownerUrl })).resolves.toEqual([]);
     await expect(started({ DATABASE_URL: url })).resolves.toEqual([]);
     await expect(opened({ DATABASE_URL: url })).resolves.toEqual([]);
+  });
+
+  it('on a database that loses commits in a crash is refused in production', async () => {
+    await server.unsafe(`ALTER ROLE ${application.name} SET synchronous_commit = off`);
+    try {
+      await expect(started({ DATABASE_URL: url })).rejects.toThrow(/synchronous_commit = off.*ALTER ROLE/);
+      await expect(started({ DATABASE_URL: url, NODE_ENV: 'development' })).resolves.toEqual([]);
+    } finally {
+      await server.unsafe(`ALTER ROLE ${application.name} RESET synchronous_commit`);
+    }
   });
 
   it('leaves the database at a DATABASE_MIGRATION_URL that is another one, and says so', async () => {
