@@ -43,6 +43,7 @@ import { mapAllAndLog } from './maskErrors.ts';
 import { useMultipartSubscriptions } from './multipartSubscriptions.ts';
 import { createOperations } from './operations.ts';
 import { useUnacceptable } from './unacceptable.ts';
+import { useUnbufferedStreams } from './unbufferedStreams.ts';
 import { useRequestRules } from '../server/requestRules.ts';
 import type { TransportContext } from './transportContext.ts';
 
@@ -137,6 +138,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       known.plugin,
       useMultipartSubscriptions(),
       useUnacceptable(),
+      useUnbufferedStreams(),
     ],
     parserAndValidationCache: caches,
     cors: corsOf(options.allowedOrigins),

@@ -22,6 +22,7 @@ import { pathOf } from './requestTarget.ts';
 import { endStalledSockets } from '../websocket/stalledSockets.ts';
 import { createWebsocketServer } from '../websocket/websocket.ts';
 import { refuseUpgrade } from './refuseUpgrade.ts';
+import { STREAM_TYPES } from './streamTypes.ts';
 import type { AllowedOrigins, PipelineOptions } from '../graphql/yoga.ts';
 import { createPipeline, GRAPHQL_PATH } from '../graphql/yoga.ts';
 import { createTurns } from '../../lib/turns.ts';
@@ -220,8 +221,6 @@ async function closeServer(server: Server, awaitOpen: () => Promise<unknown>): P
   server.closeAllConnections();
   await closed;
 }
-
-const STREAM_TYPES = /^(text\/event-stream|multipart\/mixed)/;
 
 /**
  * Until nothing is awaited, also of what came meanwhile, or it is `closeAt`. Streams do not end by themselves: their clients

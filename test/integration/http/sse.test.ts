@@ -52,6 +52,17 @@ describe('a subscription over SSE', () => {
     ]);
   });
 
+  it.each(['text/event-stream', 'multipart/mixed;subscriptionSpec=1.0'])(
+    'is not held back by nginx, whose default is to fill a buffer first: %s',
+    async (accept) => {
+      const { response } = await open(server.url, 'subscription { ticks(count: 1) }', { accept });
+      expect(response.headers['x-accel-buffering']).toBe('no');
+      response.resume();
+      const query = await server.post({ query: '{ hello }' }, { accept: 'application/json' });
+      expect(query.headers.get('x-accel-buffering')).toBeNull();
+    },
+  );
+
   it('can be opened by GET, as EventSource does', async () => {
     const url = `${server.url}/graphql?${new URLSearchParams({ query: 'subscription { ticks(count: 1) }' })}`;
     const response = await fetch(url, { headers: { accept: 'text/event-stream' } });
