@@ -95,6 +95,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     introspection,
     documents: options.documents,
     allowedOrigins: options.allowedOrigins,
+    ownOrigin: new URL(options.publicUrl).origin,
     graphiql: options.graphiql,
     pages: createPages(siteOf(options, dependencies, clock)),
     hooks: {

@@ -23,7 +23,7 @@ import { endStalledSockets } from '../websocket/stalledSockets.ts';
 import { createWebsocketServer } from '../websocket/websocket.ts';
 import { refuseUpgrade } from './refuseUpgrade.ts';
 import { STREAM_TYPES } from './streamTypes.ts';
-import type { AllowedOrigins, PipelineOptions } from '../graphql/yoga.ts';
+import type { PipelineOptions } from '../graphql/yoga.ts';
 import { createPipeline, GRAPHQL_PATH } from '../graphql/yoga.ts';
 import { createTurns } from '../../lib/turns.ts';
 import { waitAtMost } from '../../lib/within.ts';
@@ -44,6 +44,8 @@ const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
 export interface HttpServerOptions extends PipelineOptions, Omit<RouteOptions, 'pipeline' | 'log' | 'clock'> {
   newRequestId: () => string;
+  /** Of the server's own pages, as browsers know it. A proxy in front may put another name into the Host header. */
+  ownOrigin?: string;
   log: RouteOptions['log'] & PipelineOptions['log'];
   /** How long a client may read nothing of its pending output; SOCKET_STALL_MS by default. */
   socketStallMs?: number;
@@ -138,7 +140,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     // A connection that breaks before the upgrade is not a failure.
     socket.on('error', () => undefined);
-    const refusal = isClosing ? '503 Service Unavailable' : refusalOfUpgrade(request, options.allowedOrigins);
+    const refusal = isClosing ? '503 Service Unavailable' : refusalOfUpgrade(request, options);
     if (refusal === null) websockets.upgrade(request, socket, head);
     else refuseUpgrade(socket, refusal);
   });
@@ -240,13 +242,16 @@ async function awaitAnswers(awaited: () => readonly ServerResponse[], closeAt: n
 }
 
 /** The status line for a refused upgrade, or null. */
-function refusalOfUpgrade(request: IncomingMessage, allowedOrigins: AllowedOrigins): string | null {
+function refusalOfUpgrade(
+  request: IncomingMessage,
+  { allowedOrigins, ownOrigin }: Pick<HttpServerOptions, 'allowedOrigins' | 'ownOrigin'>,
+): string | null {
   if (pathOf(request) !== GRAPHQL_PATH) return '404 Not Found';
   if (problemOfHost(request) !== null) return '400 Bad Request';
   const { origin } = request.headers;
   // Browsers always send their origin; other clients need no protection from cross-site requests.
   if (origin === undefined || allowedOrigins === '*' || allowedOrigins.includes(origin)) return null;
-  return isSameOrigin(origin, request.headers.host) ? null : '403 Forbidden';
+  return origin === ownOrigin || isSameOrigin(origin, request.headers.host) ? null : '403 Forbidden';
 }
 
 function isSameOrigin(origin: string, host: string | undefined): boolean {

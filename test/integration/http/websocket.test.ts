@@ -370,6 +370,14 @@ describe('a websocket is closed', () => {
     await stopped;
   });
 
+  it('never for the server’s own pages, whatever a proxy in front has made of the Host header', async () => {
+    const ownOrigin = 'https://registry.test';
+    const behindProxy = await startServer({ ownOrigin });
+    expect(await attempt(behindProxy.wsUrl, ownOrigin)).toBe(101);
+    expect(await attempt(behindProxy.wsUrl, 'https://evil.test')).toBe(403);
+    await behindProxy.close(0);
+  });
+
   it('before it opens, for a page of an origin that is not allowed, and anywhere but at the API', async () => {
     expect(await attempt(server.wsUrl, 'https://evil.test')).toBe(403);
     expect(await attempt(server.wsUrl, server.url)).toBe(101);
