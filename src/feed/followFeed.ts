@@ -9,6 +9,7 @@ import type { Db } from '../db/connection.ts';
 import type { PublicReads } from '../db/publicReads.ts';
 import type { ChangeSignal } from '../db/changeSignal.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createConcurrencyLimit, type ConcurrencyLimit } from '../lib/concurrencyLimit.ts';
 import { pullStream, type PullStream, type Take } from '../lib/pullStream.ts';
 import type { AppendedRecord } from './feedCursor.ts';
 import type { FeedFilter, FeedRecord } from './feedFilter.ts';
@@ -17,6 +18,12 @@ import { PAGE_SIZE, readHead, readNewest, readStored } from './readFeed.ts';
 
 export type { FeedRecord };
 
+/**
+ * Pages read from the table at a time. A filter that matches nothing has a long history read to its end, and an address may have thousands
+ * of subscriptions: without places, every statement of everyone else waited behind theirs. Each that waits is a subscription,
+ * which are limited; one that waits for longer is refused, and resumes.
+ */
+const PAGE_READS = { maxConcurrent: 8, maxPerKey: 4, maxWaiting: Infinity, waitMs: 60_000 };
 /** A notification may be lost with its connection; the subscriber then gets the record this late. */
 const POLL_MS = 5000;
 
@@ -38,6 +45,8 @@ export interface FeedFollower {
 interface FollowOptions {
   filter: FeedFilter;
   after: bigint | null;
+  /** Who reads, where places are given in turns: the key of its address. */
+  reader?: string | undefined;
 }
 
 interface FollowerDependencies {
@@ -49,6 +58,7 @@ interface FollowerDependencies {
 
 export function createFeedFollower(deps: FollowerDependencies): FeedFollower {
   const tail = createTail(deps);
+  const places = createConcurrencyLimit(PAGE_READS);
   let isClosed = false;
   let unlisten: (() => void) | undefined;
   let poll: NodeJS.Timeout | undefined;
@@ -79,7 +89,8 @@ export function createFeedFollower(deps: FollowerDependencies): FeedFollower {
     follow(options) {
       const history = tail.history();
       const isClosedFor = () => isClosed || tail.history() !== history;
-      const pages = { tail, readPage, pageOfTail, readHead: () => readHead(deps.db), isClosed: isClosedFor };
+      const readNow = () => readHead(deps.db);
+      const pages = { tail, places, readPage, pageOfTail, readHead: readNow, isClosed: isClosedFor };
       return pullRecords(pages, options);
     },
     endForLists: () => (deps.publicReads.maxAgeMs === 0 ? readNewest(deps.db) : tail.endBefore()),
@@ -104,6 +115,7 @@ interface Page {
 
 interface Pages {
   tail: Pick<ReturnType<typeof createTail>, 'end' | 'onceGrown'>;
+  places: Pick<ConcurrencyLimit, 'take'>;
   pageOfTail(cursor: bigint, filter: FeedFilter): Page | null;
   readPage(cursor: bigint, filter: FeedFilter): Promise<Page>;
   readHead(): Promise<bigint>;
@@ -111,7 +123,7 @@ interface Pages {
 }
 
 /** One subscriber. */
-function pullRecords(pages: Pages, { filter, after }: FollowOptions): PullStream<FeedRecord> {
+function pullRecords(pages: Pages, { filter, after, reader }: FollowOptions): PullStream<FeedRecord> {
   const { tail } = pages;
   let isOver = false;
   let cursor = after;
@@ -122,7 +134,13 @@ function pullRecords(pages: Pages, { filter, after }: FollowOptions): PullStream
 
   async function readOn(): Promise<void> {
     cursor ??= await pages.readHead();
-    page = await pages.readPage(cursor, filter);
+    const giveBack = await pages.places.take(reader);
+    try {
+      // It may have ended while it waited.
+      if (!isOver) page = await pages.readPage(cursor, filter);
+    } finally {
+      giveBack();
+    }
   }
 
   function pull(take: Take<FeedRecord>): void {

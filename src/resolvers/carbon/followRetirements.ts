@@ -16,17 +16,19 @@ interface FollowOptions {
   filter: FeedFilter;
   /** A cursor of an earlier event, FEED_START, or null for "from now on". */
   after: string | null;
+  /** Who reads: the key of its address. */
+  reader?: string;
 }
 
 /** @throws DomainError NOT_FOUND, BAD_USER_INPUT for a cursor that no event had, or one that was lost. */
 export async function followRetirements(
   deps: Needs<'db' | 'network' | 'follower'>,
-  { filter, after: cursor }: FollowOptions,
+  { filter, after: cursor, reader }: FollowOptions,
 ): Promise<PullStream<FeedRecord>> {
   const project = filter.tokenAddress == null ? null : await requireProjectByToken(deps, filter.tokenAddress);
   const after = cursor === null ? null : await parseCursor(deps, cursor);
   const ofToken = { ...filter, tokenAddress: project?.tokenAddress ?? null };
-  return deps.follower.follow({ filter: ofToken, after });
+  return deps.follower.follow({ filter: ofToken, after, reader });
 }
 
 /** A cursor after which a client follows that has read a list since: it misses nothing. */

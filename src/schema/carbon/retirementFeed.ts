@@ -8,6 +8,7 @@ import {
   followRetirements,
   latestCursor,
 } from '../../resolvers/carbon/followRetirements.ts';
+import { addressKey } from '../../lib/addressKey.ts';
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { RetirementFeedFilterInput } from './recordFilter.ts';
@@ -62,8 +63,12 @@ builder.subscriptionField('retirementFeed', (t) =>
           'event was lost, because the database was set back to an older state, is refused with `BAD_USER_INPUT`: begin again.',
       }),
     },
-    subscribe: (_root, { tokenAddress, filter, after }, { dependencies }) =>
-      followRetirements(dependencies, { filter: { ...filter, tokenAddress }, after: after ?? null }),
+    subscribe: (_root, { tokenAddress, filter, after }, { dependencies, remoteAddress }) =>
+      followRetirements(dependencies, {
+        filter: { ...filter, tokenAddress },
+        after: after ?? null,
+        reader: addressKey(remoteAddress),
+      }),
     resolve: (record: FeedRecord) => record,
   }),
 );
