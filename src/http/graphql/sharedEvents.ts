@@ -8,6 +8,8 @@ import type { DocumentNode, ExecutionArgs, ExecutionResult } from 'graphql';
 import { createSourceEventStream, execute } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../../identity/roles.ts';
+import { addressKey } from '../../lib/addressKey.ts';
+import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import { pauseInLongTurn } from '../../lib/longTurns.ts';
 import { mapPull, pullStreamOf } from '../../lib/pullStream.ts';
 import { measureAnswer } from '../../limits/measureAnswer.ts';
@@ -28,6 +30,12 @@ const SHARED_MS = 2_000;
 /** Of each event; what more is asked is executed for itself. A result that is kept, and its text, have SHARED_BYTES each at most. */
 const MAX_QUESTIONS = 100;
 const SHARED_BYTES = 16 * 1024;
+/**
+ * Events that are executed at a time. What an event is asked for may take some statements, and an address may replay the feed in
+ * thousands of subscriptions: as with queries, those of others must not wait behind all of them. Each that waits is a subscription,
+ * which are limited; one that waits for longer ends, and its client resumes.
+ */
+const PLACES = { maxConcurrent: 100, maxPerKey: 4, maxWaiting: Infinity, waitMs: 60_000 };
 /** What is larger is asked for by a query, when the event says that it has changed. */
 const MAX_EVENT_BYTES = 1024 * 1024;
 
@@ -95,12 +103,12 @@ async function noteResult(
 /** Each event of a subscription computes like a request, and is answered at once, but no gate has let it in. */
 function createExecution({ requireCpu, chargeCpu }: EventLimits) {
   const small = new WeakSet<ExecutionResult>();
+  const places = createConcurrencyLimit(PLACES);
   const bounded = (result: ExecutionResult): ExecutionResult => {
     if (measureAnswer(result.data, MAX_EVENT_BYTES) <= SHARED_BYTES) small.add(result);
     return result;
   };
-  const run = (args: ExecutionArgs) => {
-    const { remoteAddress } = args.contextValue as TransportContext;
+  const run = (args: ExecutionArgs, remoteAddress: string) => {
     requireCpu(remoteAddress);
     const elapsed = stopwatch();
     const result = execute(args);
@@ -108,13 +116,31 @@ function createExecution({ requireCpu, chargeCpu }: EventLimits) {
     chargeCpu(remoteAddress, elapsed());
     return limited;
   };
+  const runInPlace = (args: ExecutionArgs) => {
+    const { remoteAddress } = args.contextValue as TransportContext;
+    const key = addressKey(remoteAddress);
+    const begin = (giveBack: () => void) => endWith(giveBack, () => run(args, remoteAddress));
+    const free = places.takeFree(key);
+    return free === null ? places.take(key).then(begin) : begin(free);
+  };
   return {
     isSmall: (result: ExecutionResult) => small.has(result),
     executeEvent(args: ExecutionArgs): ExecutionResult | Promise<ExecutionResult> {
       const pause = pauseInLongTurn();
-      return pause === null ? run(args) : pause.then(() => run(args));
+      return pause === null ? runInPlace(args) : pause.then(() => runInPlace(args));
     },
   };
+}
+
+/** Most events need nothing but themselves: their result is known at once. */
+function endWith<T>(end: () => void, run: () => T | Promise<T>): T | Promise<T> {
+  let result: T | Promise<T> | undefined;
+  try {
+    result = run();
+    return result instanceof Promise ? result.finally(end) : result;
+  } finally {
+    if (!(result instanceof Promise)) end();
+  }
 }
 
 function questionOf(args: ExecutionArgs, nameOf: (document: DocumentNode) => number): string {

@@ -168,6 +168,43 @@ it('is charged to its address, and not run when that has used up its time', asyn
   await expect(runOnce(100, { ...limits, requireCpu })).rejects.toMatchObject({ code: 'RATE_LIMITED' });
 });
 
+it('is executed for a few subscriptions of an address at a time, and holds up no other address', async () => {
+  const subscribeShared = createSharedSubscribe(NO_LIMITS);
+  const schema = schemaOf(new Set());
+  let running = 0;
+  let most = 0;
+  let goOn = () => {};
+  const held = new Promise<void>((resolve) => (goOn = resolve));
+  Object.assign(schema.getSubscriptionType()?.getFields()['events'] ?? {}, {
+    // An object of its own for each, as in replays: none is shared.
+    subscribe: async function* one() {
+      yield { number: 1 };
+    },
+    resolve: async (event: Event) => {
+      running += 1;
+      most = Math.max(most, running);
+      await held;
+      running -= 1;
+      return event;
+    },
+  });
+  const document = parse('subscription { events { number } }');
+  const read = async (remoteAddress: string) => {
+    const contextValue = { caller: null, remoteAddress };
+    const events = (await subscribeShared({ schema, document, contextValue })) as AsyncIterable<unknown>;
+    for await (const event of events) return event;
+    return undefined;
+  };
+  const ofOne = Array.from({ length: 20 }, () => read('192.0.2.1'));
+  await waitUntil(() => running === 4);
+  const ofOther = read('192.0.2.2');
+  await waitUntil(() => running === 5);
+  goOn();
+  const expected = { data: { events: { number: 1 } } };
+  expect(await Promise.all([...ofOne, ofOther])).toEqual(Array.from({ length: 21 }, () => expected));
+  expect(most).toBe(5);
+});
+
 it('is remembered for the newest events alone', async () => {
   const subscribeShared = createSharedSubscribe(NO_LIMITS);
   const schema = schemaOf(new Set());
@@ -189,7 +226,7 @@ it('is remembered for the newest events alone', async () => {
     const result = await subscribeShared({
       schema,
       document,
-      contextValue: { caller: null },
+      contextValue: { caller: null, remoteAddress: '192.0.2.1' },
     });
     for await (const _ of result as AsyncIterable<unknown>);
   };
