@@ -26,7 +26,9 @@ export function createPayoutAccounts(sealer: Sealer, fingerprintKey: Uint8Array)
       return JSON.parse(sealer.unseal(sealed, sealedPlace('payoutAccount', id))) as PayoutAccount;
     },
     fingerprint(account) {
-      const sorted = Object.entries(account).sort(([a], [b]) => (a < b ? -1 : 1));
+      // Idempotency keys keep it for good: a member that is added later must not change that of an account without it.
+      const given = Object.entries(account).filter(([, value]) => value !== undefined);
+      const sorted = given.sort(([a], [b]) => (a < b ? -1 : 1));
       return createHmac('sha256', fingerprintKey)
         .update(`payout-account:${JSON.stringify(sorted)}`)
         .digest('hex');
