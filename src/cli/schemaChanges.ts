@@ -8,6 +8,7 @@ import {
   isEnumType,
   isInputObjectType,
   isInterfaceType,
+  isIntrospectionType,
   isObjectType,
 } from 'graphql';
 import type { BreakingChange, GraphQLSchema } from 'graphql';
@@ -22,9 +23,44 @@ const ANNOUNCED_BY_DEPRECATION = new Set<BreakingChangeType>([
 /** A sentence for each change that breaks clients without a deprecation in the released contract that is due today. */
 export function findRefusedChanges(released: GraphQLSchema, current: GraphQLSchema, today: Date): string[] {
   const mayGo = goingBy(today);
-  return findBreakingChanges(released, current)
+  const refused = findBreakingChanges(released, current)
     .filter((change) => !isAnnounced(released, current, change, mayGo))
     .map(({ type, description }) => `${type}: ${description}`);
+  return [...refused, ...findChangedDefaults(released, current)];
+}
+
+/**
+ * graphql-js does not count them as breaking, and those of input fields not at all. A client that leaves a member out would ask for
+ * something else, or be refused where the member may not be null.
+ */
+function findChangedDefaults(released: GraphQLSchema, current: GraphQLSchema): string[] {
+  const now = inputsOf(current);
+  return [...inputsOf(released)].flatMap(([coordinate, before]) => {
+    const after = now.get(coordinate);
+    // A removed one is reported as such.
+    if (before === null || after === undefined || after === before) return [];
+    const text = after === null ? 'has no default' : `is ${after}`;
+    return [`DEFAULT_CHANGED: ${coordinate} was ${before} where it was left out, and now ${text}.`];
+  });
+}
+
+/** The default of each argument and input field as JSON, by its coordinate; null where there is none. */
+function inputsOf(schema: GraphQLSchema): Map<string, string | null> {
+  const inputs = Object.values(schema.getTypeMap())
+    .filter((type) => !isIntrospectionType(type))
+    .flatMap((type) =>
+      Object.entries(fieldsOf(schema, type.name)).flatMap(([name, field]): [string, Member][] => {
+        const coordinate = `${type.name}.${name}`;
+        if (isInputObjectType(type)) return [[coordinate, field]];
+        return (field.args ?? []).map((arg) => [`${coordinate}(${arg.name})`, arg]);
+      }),
+    );
+  return new Map(
+    inputs.map(([coordinate, { defaultValue }]) => [
+      coordinate,
+      defaultValue === undefined ? null : JSON.stringify(defaultValue),
+    ]),
+  );
 }
 
 type MayGo = (member: { deprecationReason?: string | null | undefined } | null | undefined) => boolean;
@@ -82,8 +118,9 @@ function isOnlyReachedByGoing(schema: GraphQLSchema, name: string, mayGo: MayGo)
 
 interface Member {
   type: unknown;
+  defaultValue?: unknown;
   deprecationReason?: string | null;
-  args?: readonly { name: string; type: unknown; deprecationReason?: string | null }[];
+  args?: readonly (Omit<Member, 'args'> & { name: string })[];
 }
 
 function fieldsOf(schema: GraphQLSchema, typeName: string): Readonly<Record<string, Member>> {

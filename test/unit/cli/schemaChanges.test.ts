@@ -7,12 +7,12 @@ import { findRefusedChanges } from '../../../src/cli/schemaChanges.ts';
 
 const RELEASED = `
   enum State { OPEN CLOSED OLD @deprecated(reason: "Use CLOSED. Goes on 2027-03-01.") }
-  input Filter { state: State, note: String }
+  input Filter { state: State, mode: String! = "all", note: String }
   type Old { note: String }
   type Thing { id: ID!, note: String, state: State!, old: Old @deprecated(reason: "Nothing has one. Goes on 2027-03-01.") }
   type Query {
     thing(id: ID!, kind: String @deprecated(reason: "There is one kind. Goes on 2027-03-01.")): Thing
-    things(filter: Filter, first: Int): [Thing!]!
+    things(filter: Filter, first: Int, state: State = OPEN): [Thing!]!
   }
 `;
 
@@ -35,7 +35,7 @@ describe('of a released contract', () => {
   it.each<[string, [string, string][]]>([
     ['nothing', []],
     ['a new field', [['note: String, state: State!,', 'note: String, more: Int, state: State!,']]],
-    ['a new optional argument', [['first: Int', 'first: Int, last: Int']]],
+    ['a new optional argument', [['first: Int', 'first: Int, last: Int = 20']]],
     ['a new value', [['OPEN CLOSED', 'OPEN CLOSED PAUSED']]],
     [
       'an answer that is no longer null',
@@ -81,6 +81,16 @@ describe('of a released contract', () => {
       'an answer that may be null now',
       ['state: State!,', 'state: State,'],
       'FIELD_CHANGED_KIND: Thing.state',
+    ],
+    [
+      'a required input field without its default',
+      ['mode: String! = "all"', 'mode: String!'],
+      'DEFAULT_CHANGED: Filter.mode was "all" where it was left out, and now has no default',
+    ],
+    [
+      'an argument with another default',
+      ['state: State = OPEN', 'state: State = CLOSED'],
+      'DEFAULT_CHANGED: Query.things(state) was "OPEN" where it was left out, and now is "CLOSED"',
     ],
     [
       'a field of deprecated ones that changes',
