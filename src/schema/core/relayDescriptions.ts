@@ -11,8 +11,8 @@ export const relayDescriptions = {
   idFieldOptions: { description: 'Opaque global id, unique over all types. `node(id:)` returns the object.' },
   nodeQueryOptions: {
     description:
-      'The object with this id, or null when it does not exist or the caller may not see it.\n\nPublic: needs no token; ' +
-      "a buyer's objects are returned to that buyer's and operators' tokens only.",
+      'The object with this id, or null when it does not exist or the caller may not see it.\n\nPublic: needs no token for ' +
+      'projects and retirement records; the description of each other type says whom it is visible to.',
     authScopes: { public: true },
     args: { id: { description: 'The global id of an object.' } },
   },
