@@ -3,6 +3,7 @@
  */
 import { MIN_SECRET_BYTES } from '../lib/secretBytes.ts';
 import { serverUrlsOf } from '../lib/databaseUrl.ts';
+import { isCurrencyCode } from '../lib/currencies.ts';
 import { parseDecimal } from '../lib/decimals.ts';
 import { httpUrl, list, text } from '../lib/settingRules.ts';
 
@@ -37,6 +38,10 @@ export const hostNames = list.refine(
 
 export const currencyRates = list
   .refine((entries) => entries.every((entry) => /^[A-Z]{3}=/.test(entry)), 'must be like KES=0.02,UGX=0.0007')
+  .refine(
+    (entries) => entries.every((entry) => isCurrencyCode(entry.slice(0, 3))),
+    'must name currencies of ISO 4217',
+  )
   .refine(
     (entries) => new Set(entries.map((entry) => entry.slice(0, 3))).size === entries.length,
     'must name each currency once',

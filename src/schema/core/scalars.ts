@@ -5,6 +5,7 @@
 import type { ValueNode } from 'graphql';
 import { Kind } from 'graphql';
 import { MAX_WHOLE_UNITS } from '../../ledger/units.ts';
+import { isCurrencyCode } from '../../lib/currencies.ts';
 import { isCountryCode } from './countries.ts';
 import { printText, refused, serializeInteger, showLiteral, stringScalar } from './scalarForms.ts';
 import type { ScalarDefinition } from './scalarForms.ts';
@@ -198,7 +199,7 @@ const currencyCode = stringScalar({
   description: 'A currency: ISO 4217, in capitals, such as KES.',
   specifiedByURL: 'https://www.iso.org/iso-4217-currency-codes.html',
   expected: 'a currency code of ISO 4217 in capitals, such as "KES"',
-  read: (text) => (CURRENCY_CODE.test(text) ? text : undefined),
+  read: (text) => (isCurrencyCode(text) ? text : undefined),
   serialize: (value) => printText('CurrencyCode', value, CURRENCY_CODE),
 });
 

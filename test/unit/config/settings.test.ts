@@ -356,6 +356,12 @@ describe('loadConfig', () => {
     },
   );
 
+  it('refuses a rate of no currency, for which no client could ask', async () => {
+    await expect(loadConfig({ DATA_DIR, RAMP_EXCHANGE_RATES: 'KES=0.02,UXG=0.0007' })).rejects.toThrow(
+      /RAMP_EXCHANGE_RATES must name currencies of ISO 4217/,
+    );
+  });
+
   it.each(['https://app.example/', 'https://app.example:443', 'https://me@app.example', 'app.example:443'])(
     'refuses %s in ALLOWED_ORIGINS, which is the origin of no page',
     async (entry) => {

@@ -242,14 +242,18 @@ describe('CountryCode', () => {
 });
 
 describe('CurrencyCode', () => {
-  it('is three capitals, in and out', () => {
-    expect(CurrencyCode.parseValue('KES')).toBe('KES');
+  it('is a currency of ISO 4217 in three capitals, in and out', () => {
+    for (const code of ['KES', 'USD', 'SLE', 'XAU']) expect(CurrencyCode.parseValue(code)).toBe(code);
     expect(CurrencyCode.parseLiteral(literal('"UGX"'))).toBe('UGX');
     expect(CurrencyCode.serialize('KES')).toBe('KES');
     expect(() => CurrencyCode.serialize('')).toThrow("can't print");
-    for (const value of ['kes', 'KE', 'KESH', ' KES', 7]) {
+    for (const value of ['kes', 'KE', 'KESH', ' KES', 7, 'KSE', 'ERU', 'BTC', 'XXX', 'XTS']) {
       expect(errorOf(() => CurrencyCode.parseValue(value)).extensions['code']).toBe('BAD_USER_INPUT');
     }
+  });
+
+  it('prints a code that Node no longer knows', () => {
+    expect(CurrencyCode.serialize('QQQ')).toBe('QQQ');
   });
 });
 
