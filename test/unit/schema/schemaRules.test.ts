@@ -233,6 +233,19 @@ describe('the contract', () => {
     ]);
   });
 
+  it('has no defaults in what idempotency keys are remembered with: a later one would change the hash of old requests', () => {
+    const withKey = types.filter(isInputObjectType).filter((type) => 'idempotencyKey' in type.getFields());
+    expect(withKey.length).toBeGreaterThan(8);
+    const defaults = withKey.flatMap((type) =>
+      Object.values(type.getFields())
+        // A dry run has no key.
+        .filter(({ name, defaultValue }) => defaultValue !== undefined && name !== 'dryRun')
+        .map(({ name }) => `${type.name}.${name}`),
+    );
+    // There from the first release on.
+    expect(defaults.sort()).toEqual(['PrepareRetirementInput.note', 'RetireInput.note']);
+  });
+
   it('counts the leaves of logs beyond 32 bits: there is one for each transfer, and two for a mutation', () => {
     const counted = types
       .filter((type) => isObjectType(type))
