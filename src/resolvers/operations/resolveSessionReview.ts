@@ -19,6 +19,7 @@ import type { RampStatus } from '../../ramp/port.ts';
 import { applyEvent } from '../warehouse/offRamp/applyEvent.ts';
 import { requireStillFree } from '../warehouse/offRamp/checkCashOut.ts';
 import {
+  DEPOSITED,
   OFF_RAMP_SESSIONS,
   closeReview,
   findOpenReview,
@@ -147,7 +148,7 @@ async function retry(
   if (session.depositedAt === null) {
     // It is there, unnoticed until now; or it is owed, because the provider has paid; or nothing is.
     if (held?.status === 'PENDING') {
-      await applyEvent(tx, deps.submission, session, 'deposited', { values: { depositedAt: sql`now()` } });
+      await applyEvent(tx, deps.submission, session, 'deposited', { values: DEPOSITED });
     } else if (session.providerStatus === 'settled') await owe(tx, deps, session);
     else {
       // Without a reason of its own, the review's explains the session's end.

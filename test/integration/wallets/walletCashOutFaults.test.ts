@@ -18,6 +18,7 @@ import {
 import { findHolderAct } from '../../../src/resolvers/wallets/findHolderAct.ts';
 import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
 import { pledgeReceipt } from '../../../src/resolvers/warehouse/pledgeReceipt.ts';
+import { cancelCashOut } from '../../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
 import { prepareCashOutDeposit } from '../../../src/resolvers/wallets/prepareCashOutDeposit.ts';
 import { lateDepositLookMs } from '../../../src/resolvers/warehouse/offRamp/schedules.ts';
 import { submitSigned } from '../../../src/resolvers/wallets/submitSigned.ts';
@@ -167,6 +168,23 @@ describe('a signed deposit', () => {
     await sendPastUs(world, holder, act);
     await submitSigned(platform.dependencies, act, signed);
     expect(await reaches(platform, session.id, 'REFUNDED')).toMatchObject({ resolution: 'REFUND' });
+  });
+
+  it('that is seen while its session is closed takes away the reason for that', async () => {
+    const { session, act } = await prepareToDeposit();
+    const { ramp } = platform.dependencies;
+    const away = () => Promise.reject(new DomainError('RAMP_UNAVAILABLE', 'away'));
+    platform.dependencies.ramp = { ...ramp, closeSession: away };
+    await cancelCashOut(impatient(), farmer, { offRampSessionId: session.id, idempotencyKey: randomUUID() });
+    expect(await reaches(platform, session.id, 'CLOSING')).toMatchObject({
+      refusalMessage: 'it was cancelled',
+    });
+    await sendPastUs(world, holder, act);
+    await lookNow(session.id);
+    expect(await reaches(platform, session.id, 'AWAITING_PAYOUT')).toMatchObject({ refusalMessage: null });
+    platform.dependencies.ramp = ramp;
+    await lookNow(session.id);
+    await reaches(platform, session.id, 'REFUNDED');
   });
 
   it('is prepared once for two requests at once', async () => {

@@ -12,6 +12,7 @@ import { enqueueSubmission } from '../../../ledger/submission/enqueue.ts';
 import { applyEvent, giveBack } from './applyEvent.ts';
 import {
   allowanceCall,
+  DEPOSITED,
   OFF_RAMP_SESSIONS,
   contradiction,
   depositCall,
@@ -100,8 +101,7 @@ export async function depositLanded(
     await tx.update(offRampSessions).set({ depositTxHash }).where(eq(offRampSessions.id, session.id));
   } else if (session.state === 'CLOSED') await giveBack(tx, deps, session, { depositTxHash });
   else {
-    const values = { depositTxHash, refusalCode: null, refusalMessage: null, depositedAt: sql`now()` };
-    await applyEvent(tx, deps, session, 'deposited', { values });
+    await applyEvent(tx, deps, session, 'deposited', { values: { ...DEPOSITED, depositTxHash } });
   }
 }
 

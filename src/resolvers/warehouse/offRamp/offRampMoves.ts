@@ -25,6 +25,14 @@ export interface MoveDependencies {
 /** New values of a session's columns; moments are the database's, written as SQL. */
 export type OffRampSessionChanges = PgUpdateSetSource<typeof offRampSessions>;
 
+/** Its deposit is there: what it was closed for, or was to be, is over. */
+export const DEPOSITED = {
+  refusalCode: null,
+  refusalMessage: null,
+  endedAt: null,
+  depositedAt: sql`now()`,
+} satisfies OffRampSessionChanges;
+
 /** A session that the provider knows. */
 export type OpenedOffRampSession = OffRampSession & { providerSessionId: string };
 

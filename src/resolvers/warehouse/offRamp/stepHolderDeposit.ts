@@ -13,6 +13,7 @@ import type { RampStatus } from '../../../ramp/port.ts';
 import { applyEvent, giveBack } from './applyEvent.ts';
 import { orReview } from './askProvider.ts';
 import {
+  DEPOSITED,
   OFF_RAMP_SESSIONS,
   isAcknowledged,
   lockOffRampSession,
@@ -69,10 +70,7 @@ async function stepAwaitingSignature(deps: HolderDepositNeeds, session: OpenedOf
     await recordStatus(tx, current, status);
     if (current.state !== 'AWAITING_SIGNATURE') return;
     if (found?.status === 'PENDING' && isAsAgreed(current, found)) {
-      const noRefusal = { refusalCode: null, refusalMessage: null };
-      await applyEvent(tx, deps.submission, current, 'deposited', {
-        values: { ...noRefusal, depositedAt: sql`now()` },
-      });
+      await applyEvent(tx, deps.submission, current, 'deposited', { values: DEPOSITED });
     } else if (await isPaidUnexpectedly(tx, current, status)) {
       await reviewPaid(tx, deps, current, status);
     } else if (status === 'failed')
@@ -128,10 +126,7 @@ async function stepUndepositedReview(deps: HolderDepositNeeds, session: OpenedOf
   await deps.db.transaction(async (tx) => {
     const current = await lockOffRampSession(tx, session.id);
     if (current.state !== 'NEEDS_REVIEW' || current.depositedAt !== null) return;
-    const noRefusal = { refusalCode: null, refusalMessage: null, endedAt: null };
-    await applyEvent(tx, deps.submission, current, 'deposited', {
-      values: { ...noRefusal, depositedAt: sql`now()` },
-    });
+    await applyEvent(tx, deps.submission, current, 'deposited', { values: DEPOSITED });
   });
 }
 

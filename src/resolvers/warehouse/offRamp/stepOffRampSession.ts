@@ -22,6 +22,7 @@ import { applyEvent } from './applyEvent.ts';
 import { findAtProvider, isRejected, LATE_SESSION_GRACE_MS, orReview } from './askProvider.ts';
 import {
   contradiction,
+  DEPOSITED,
   isEnd,
   lockOffRampSession,
   requireOpenAtProvider,
@@ -216,7 +217,7 @@ async function closeAtProvider(deps: LookNeeds, session: OpenedOffRampSession): 
     await deps.db.transaction(async (tx) => {
       const current = await lockOffRampSession(tx, session.id);
       if (current.state !== 'CLOSING') return;
-      await applyEvent(tx, deps.submission, current, 'deposited', { values: { depositedAt: sql`now()` } });
+      await applyEvent(tx, deps.submission, current, 'deposited', { values: DEPOSITED });
     });
     return;
   }
