@@ -2,16 +2,20 @@
  * What had landed and is undone, because the network was rolled back: it is sent again, and what is missing in front of it is
  * named.
  */
-import { and, asc, eq, gte, isNotNull } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, gte, isNotNull } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
-import { attempts } from '../../db/tables/index.ts';
+import { attempts, holderActs } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
-import type { NextSequences } from '../network/port.ts';
+import { NetworkUnavailable, type NextSequences, type Outcome } from '../network/port.ts';
+import type { Attempt } from './attempts.ts';
 import { takesUpSlot } from './sequenceSlots.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
 /** What a node is certain to keep of one account; the rest follows with the next check. */
 const MAX_RESENT = 16;
+/** Of holders' transactions, each of which is a question to the node. */
+const HOLDERS_PER_PAGE = 32;
+const MAX_PAGES_OF_HOLDERS = 8;
 
 /**
  * A transaction that landed and was undone lands again as the same bytes, in the same slot, at most once: so it is
@@ -31,7 +35,53 @@ export async function resendUndone(deps: SubmissionDependencies, expected: NextS
     if (gap !== null) deps.log.error({ address, sequence }, gap);
     count += undone.length;
   }
+  return count + (await resendHolders(deps));
+}
+
+/**
+ * What holders had signed, too: a cash-out is paid whose deposit is undone, and only the platform knows the bytes when no node kept them.
+ * Their accounts' sequences are not asked for, so the newest that landed are looked up themselves, and further ones while any is undone.
+ */
+async function resendHolders({ db, network, log }: SubmissionDependencies): Promise<number> {
+  let count = 0;
+  for (let page = 0; page < MAX_PAGES_OF_HOLDERS; page++) {
+    const landed = await newestOfHolders(db, page);
+    const asked = landed.map(async (sent) => ({ sent, outcome: await orUnanswered(network.outcome(sent)) }));
+    const answers = await Promise.all(asked);
+    const undone = answers.filter(({ outcome }) => outcome?.status === 'pending');
+    for (const { sent } of undone.toReversed()) {
+      const answer = await network.broadcast(sent.signedBytes);
+      log.warn({ txHash: sent.hash, answer }, "a holder's had landed, and is not final any more: sent again");
+    }
+    count += undone.length;
+    const isMoved = answers.some(
+      ({ sent, outcome }) => outcome?.status === 'succeeded' && outcome.ledger !== sent.ledger,
+    );
+    if ((undone.length === 0 && !isMoved) || landed.length < HOLDERS_PER_PAGE) break;
+  }
   return count;
+}
+
+/** Null, such as of a holder's other transaction on a chain that is not accepted: the reconciliation that follows names it. */
+async function orUnanswered(outcome: Promise<Outcome>): Promise<Outcome | null> {
+  return outcome.catch((error: unknown) => {
+    if (error instanceof NetworkUnavailable) return null;
+    throw error;
+  });
+}
+
+/** By their acts: ids follow time, and acts are few beside what custody signs. */
+function newestOfHolders(db: Pick<Db, 'select'>, page: number): Promise<Attempt[]> {
+  return db
+    .select(getTableColumns(attempts))
+    .from(holderActs)
+    .innerJoin(
+      attempts,
+      and(eq(attempts.submissionId, holderActs.submissionId), eq(attempts.state, 'LANDED')),
+    )
+    .orderBy(desc(holderActs.id))
+    .limit(HOLDERS_PER_PAGE)
+    .offset(page * HOLDERS_PER_PAGE);
 }
 
 interface Undone extends Pick<typeof attempts.$inferSelect, 'hash' | 'state' | 'signedBytes' | 'sequence'> {

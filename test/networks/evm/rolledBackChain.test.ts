@@ -18,6 +18,9 @@ import { createTestDatabase, type TestDatabase } from '../../support/database/da
 import { connectLedger } from '../../../devnet/ledgers.ts';
 import { openProject, silentLog } from '../../../devnet/platform.ts';
 import { holding } from '../../support/holding.ts';
+import { depositInputOf, prepareDeposit } from '../../support/wallets/walletCashOuts.ts';
+import { signAndSubmit } from '../../support/wallets/walletWorld.ts';
+import { activeReceipt, providerSays, reaches } from '../../support/warehouse.ts';
 import { PAUSED_CODE } from '../../support/evm/pausedCode.ts';
 import { platformOn } from '../../support/platform.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
@@ -140,6 +143,28 @@ it('notices it although nothing is to be signed, and puts back what had landed',
   });
   await expect.poll(() => readHalt(database.handle.db)).toBeNull();
   await isBurnedOnce(tokenAddress);
+}, 120_000);
+
+it('puts back also what a holder had signed: a cash-out would be paid whose tokens the holder has again', async () => {
+  const { dependencies } = platform;
+  const holder = await world.createHolder();
+  const wallets = { platform, network: dependencies.network };
+  const receipt = await activeReceipt(platform, { farmerAddress: holder.address });
+  const { session, act } = await prepareDeposit(wallets, holder, depositInputOf(receipt, holder));
+  expect(await signAndSubmit(wallets, holder, act)).toMatchObject({ state: 'LANDED' });
+  const { id, providerSessionId } = await reaches(platform, session.id, 'AWAITING_PAYOUT');
+  await rewrite(world);
+  await notingHalts(async () => {
+    await wholeAgain(platform);
+  });
+  await expect.poll(() => readHalt(database.handle.db)).toBeNull();
+  expect(await dependencies.network.offRampDeposit(providerSessionId ?? '')).toMatchObject({
+    depositor: holder.address,
+    status: 'PENDING',
+  });
+  await providerSays(platform, providerSessionId ?? '', 'settled');
+  await reaches(platform, id, 'SETTLED');
+  expect((await reconcileAll(dependencies)).findings).toEqual([]);
 }, 120_000);
 
 async function isBurnedOnce(tokenAddress: string): Promise<void> {
