@@ -74,6 +74,21 @@ export function retirementKey(token: Address, index: number): xdr.LedgerKey {
   return key;
 }
 
+/** Of the token's retirement record that the key or entry is of; null for any other. */
+export function retirementIndexOf(
+  data: xdr.LedgerKeyContractData | xdr.ContractDataEntry,
+  token: Address,
+): number | null {
+  const parts = data.key();
+  const index = parts.switch().name === 'scvVec' ? parts.vec()?.[1] : undefined;
+  if (index?.switch().name !== 'scvU32') return null;
+  const wanted = retirementKey(token, index.u32()).contractData();
+  const isRecord =
+    parts.toXDR('base64') === wanted.key().toXDR('base64') &&
+    data.contract().toXDR('base64') === wanted.contract().toXDR('base64');
+  return isRecord ? index.u32() : null;
+}
+
 export function retirementKeys(token: Address, first: number, count: number): xdr.LedgerKey[] {
   // Parsing an address is expensive, and all keys have the same one.
   const contract = new SdkAddress(token).toScAddress();

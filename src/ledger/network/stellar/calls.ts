@@ -246,6 +246,6 @@ function invocation(contract: Address, functionName: string, args: xdr.ScVal[]):
   return { contract, functionName, args, nestedTransfer: null };
 }
 
-function refusal(reason: NetworkRefusal['reason'], message: string): NetworkRefusal {
+export function refusal(reason: NetworkRefusal['reason'], message: string): NetworkRefusal {
   return new NetworkRefusal({ reason, message });
 }

@@ -3,6 +3,7 @@
  * enough.
  */
 import type { NetworkCall } from '../port.ts';
+import { smallest } from '../../../lib/bigints.ts';
 import { lookAt, right, worse, wrong } from '../check.ts';
 import type { ChannelState } from '../channelAccounts.ts';
 import type { Check } from '../check.ts';
@@ -119,8 +120,7 @@ function listOf(channels: readonly ChannelState[]): string {
 }
 
 function leastOf(channels: readonly ChannelState[]): bigint {
-  const balances = channels.map(({ balanceStroops }) => balanceStroops ?? 0n);
-  return balances.reduce((least, balance) => (balance < least ? balance : least));
+  return smallest(...channels.map(({ balanceStroops }) => balanceStroops ?? 0n));
 }
 
 function describeBalance(stroops: bigint): string {

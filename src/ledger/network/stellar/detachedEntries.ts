@@ -11,6 +11,7 @@
  * temporary entries.
  */
 import { Address as SdkAddress, xdr } from '@stellar/stellar-sdk';
+import { largest } from '../../../lib/bigints.ts';
 import type { Outcome } from '../port.ts';
 import { detachedCredentials } from './authorisation.ts';
 import type { ReadResourceSettings } from './fees.ts';
@@ -48,9 +49,7 @@ export async function onceUnusable(
   const isFinal = outcome.status === 'dead' || outcome.status === 'refused';
   if (!isFinal || credentials.length === 0) return outcome;
   const { latestLedger, byKey } = await node.entries(credentials.map(nonceKeyOf));
-  const lastLedger = credentials
-    .map((each) => BigInt(each.signatureExpirationLedger()))
-    .reduce((latest, ledger) => (ledger > latest ? ledger : latest));
+  const lastLedger = largest(...credentials.map((each) => BigInt(each.signatureExpirationLedger())));
   if (latestLedger < lastLedger) return { status: 'pending' };
   const about = `${said(outcome)}; but its signed authorisation could be used elsewhere until ledger ${lastLedger}`;
   if (byKey.size > 0) return { status: 'undeterminable', reason: `${about}, and it was used there` };

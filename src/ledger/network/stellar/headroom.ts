@@ -14,7 +14,7 @@
  */
 import { xdr } from '@stellar/stellar-sdk';
 import type { Address } from '../port.ts';
-import { retirementKey, retirementKeys } from './addresses.ts';
+import { retirementIndexOf, retirementKeys } from './addresses.ts';
 import type { ResourceSettings } from './fees.ts';
 import type { Resources } from './nodeDecoding.ts';
 
@@ -99,7 +99,12 @@ export function withHeadroom(
 /** The index that a retirement was simulated to be written under; null for another call's resources. */
 export function simulatedIndex(resources: xdr.SorobanResources, token: Address): number | null {
   const named = resources.footprint().readWrite();
-  return named.map((key) => retirementIndexIn(key, token)).find((index) => index !== null) ?? null;
+  return (
+    named
+      .filter((key) => key.switch().name === 'contractData')
+      .map((key) => retirementIndexOf(key.contractData(), token))
+      .find((index) => index !== null) ?? null
+  );
 }
 
 function spareInstructions(instructions: number): number {
@@ -168,13 +173,4 @@ function feeOfKeys(keys: readonly xdr.LedgerKey[], settings: ResourceSettings): 
 /** Units are charged when begun. */
 function perUnit(amount: bigint, fee: bigint, unit: bigint): bigint {
   return (amount * fee + unit - 1n) / unit;
-}
-
-function retirementIndexIn(key: xdr.LedgerKey, token: Address): number | null {
-  if (key.switch().name !== 'contractData') return null;
-  const parts = key.contractData().key();
-  const index = parts.switch().name === 'scvVec' ? parts.vec()?.[1] : undefined;
-  if (index?.switch().name !== 'scvU32') return null;
-  const ours = retirementKey(token, index.u32());
-  return key.toXDR('base64') === ours.toXDR('base64') ? index.u32() : null;
 }

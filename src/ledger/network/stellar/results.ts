@@ -10,7 +10,7 @@ import {
 import type { xdr } from '@stellar/stellar-sdk';
 import { NetworkUnavailable } from '../port.ts';
 import type { Address, CallResult } from '../port.ts';
-import { deployedAddress, retirementKey } from './addresses.ts';
+import { deployedAddress, retirementIndexOf } from './addresses.ts';
 import type { LandedTransaction } from './nodeDecoding.ts';
 import { SALT_PLACE } from './calls.ts';
 import type { Refused } from './refusals.ts';
@@ -74,7 +74,8 @@ export function resultOf(
     return { kind: 'deployed', contractAddress: deployedBy(landed, call, passphrase) };
   }
   if (call.functionName === 'retire') {
-    const retirementIndex = indexInEvents(landed, call.contract) ?? indexInChanges(landed, call.contract);
+    const [inEvents] = indexesInEvents(landed, call.contract);
+    const retirementIndex = inEvents ?? indexInChanges(landed, call.contract);
     if (retirementIndex !== null) return { kind: 'retired', retirementIndex };
     throw new NetworkUnavailable(
       `The retirement landed in ledger ${landed.ledger}, but the node does not show its index`,
@@ -95,17 +96,20 @@ function deployedBy(
   return deployedAddress(passphrase, contract, asHash32(plain(salt), 'salt'));
 }
 
-/** `("retired", retired_by)` → `(amount, beneficiary, index, timestamp)` */
-function indexInEvents({ meta }: LandedTransaction, token: Address): number | null {
-  for (const event of meta.events) {
+/** Of the token's own events: `("retired", retired_by)` → `(amount, beneficiary, index, timestamp)` */
+export function indexesInEvents({ meta }: LandedTransaction, token: Address): number[] {
+  return meta.events.flatMap((event) => {
     const contractId = event.contractId() as unknown as Buffer | null;
-    if (contractId === null || StrKey.encodeContract(contractId) !== token) continue;
     const [name] = event.body().v0().topics();
-    if (!name || plain(name) !== 'retired') continue;
-    const value = plain(event.body().v0().data());
-    if (Array.isArray(value)) return asU32(value[INDEX_PLACE], 'index');
-  }
-  return null;
+    const isOwn = contractId !== null && StrKey.encodeContract(contractId) === token;
+    return isOwn && name && plain(name) === 'retired' ? (indexIn(event.body().v0().data()) ?? []) : [];
+  });
+}
+
+/** In the value of a retirement's event. */
+export function indexIn(value: xdr.ScVal): number | null {
+  const read = plain(value);
+  return Array.isArray(read) ? asU32(read[INDEX_PLACE], 'index') : null;
 }
 
 /** Without events, the record that was written shows the index. */
@@ -114,14 +118,8 @@ export function indexInChanges({ meta }: LandedTransaction, token: Address): num
     if (change.switch().name !== 'ledgerEntryCreated') continue;
     const data = change.created().data();
     if (data.switch().name !== 'contractData') continue;
-    const parts = data.contractData().key();
-    const index = parts.switch().name === 'scvVec' ? parts.vec()?.[1] : undefined;
-    if (index?.switch().name !== 'scvU32') continue;
-    const wanted = retirementKey(token, index.u32()).contractData();
-    const isRecord =
-      parts.toXDR('base64') === wanted.key().toXDR('base64') &&
-      data.contractData().contract().toXDR('base64') === wanted.contract().toXDR('base64');
-    if (isRecord) return index.u32();
+    const index = retirementIndexOf(data.contractData(), token);
+    if (index !== null) return index;
   }
   return null;
 }

@@ -2,13 +2,13 @@
  * Finds the transactions that made a token's retirement records: a hinted one is read and must show the record; the
  * token's events have the rest, as far back as the node keeps them.
  */
-import { StrKey, xdr } from '@stellar/stellar-sdk';
+import { xdr } from '@stellar/stellar-sdk';
+import { smallest } from '../../../lib/bigints.ts';
 import type { Address, TransactionHash, WantedTransaction } from '../port.ts';
 import { readEvents } from './events.ts';
-import { indexInChanges } from './results.ts';
+import { indexesInEvents, indexIn, indexInChanges } from './results.ts';
 import type { StellarNode } from './node.ts';
 import type { LandedTransaction } from './nodeDecoding.ts';
-import { asU32, plain } from './scvals.ts';
 
 type Found = Map<number, TransactionHash>;
 
@@ -19,8 +19,6 @@ const MAX_HINTS = 40;
  * Ledgers take five seconds or more, so dividing by this leads to a ledger that is too early rather than too late.
  */
 const LEAST_SECONDS_PER_LEDGER = 4n;
-/** Index in the value of a retirement's event. */
-const INDEX_PLACE = 2;
 
 export async function retirementTransactions(
   node: StellarNode,
@@ -47,8 +45,7 @@ async function findInEvents(
   missing: readonly WantedTransaction[],
 ): Promise<Found> {
   const { latestLedger, closedAt, oldestLedger } = await node.ledgerState();
-  const times = missing.map(({ timestamp }) => timestamp);
-  const earliest = times.reduce((one, other) => (one < other ? one : other));
+  const earliest = smallest(...missing.map(({ timestamp }) => timestamp));
   const guess = latestLedger - (closedAt - earliest) / LEAST_SECONDS_PER_LEDGER - 1n;
   // The node may drop its oldest ledger between two questions.
   const oldest = oldestLedger + 1n;
@@ -67,7 +64,7 @@ async function findRetired(
 ): Promise<void> {
   const topics = [xdr.ScVal.scvSymbol('retired').toXDR('base64'), '*'];
   await readEvents(node, { from, contract: token, topics }, ({ value, txHash }) => {
-    const index = indexOf(value);
+    const index = indexIn(value);
     if (txHash !== null && index !== null && indexes.has(index)) found.set(index, txHash.toLowerCase());
     return found.size < indexes.size ? 'go on' : 'enough';
   });
@@ -75,19 +72,8 @@ async function findRetired(
 
 /** From the token's own events, or from the record that was written when the node shows none. */
 function retiredIn(landed: LandedTransaction, token: Address): number[] {
-  const reported = landed.meta.events.flatMap((event) => {
-    const contractId = event.contractId() as unknown as Buffer | null;
-    const [name] = event.body().v0().topics();
-    const isOwn = contractId !== null && StrKey.encodeContract(contractId) === token;
-    const index = isOwn && name && plain(name) === 'retired' ? indexOf(event.body().v0().data()) : null;
-    return index === null ? [] : [index];
-  });
+  const reported = indexesInEvents(landed, token);
   if (reported.length > 0) return reported;
   const written = indexInChanges(landed, token);
   return written === null ? [] : [written];
-}
-
-function indexOf(value: xdr.ScVal): number | null {
-  const read = plain(value);
-  return Array.isArray(read) ? asU32(read[INDEX_PLACE], 'index') : null;
 }

@@ -6,15 +6,20 @@
  */
 import { FeeBumpTransaction, Keypair, Operation, TransactionBuilder } from '@stellar/stellar-sdk';
 import type { Transaction } from '@stellar/stellar-sdk';
-import { NetworkRefusal } from '../port.ts';
-import type { Address, HolderCall, PreparedTransaction, UnsignedTransaction } from '../port.ts';
+import type {
+  Address,
+  HolderCall,
+  NetworkRefusal,
+  PreparedTransaction,
+  UnsignedTransaction,
+} from '../port.ts';
 import { readAccounts } from './accounts.ts';
 import { isAccount } from './addresses.ts';
 import { roomyCall, simulateCall } from './draft.ts';
 import type { DraftingDeps } from './draft.ts';
 import { stellar } from './family.ts';
 import { inclusionFeeStroops } from './fees.ts';
-import { hostFunctionOf, invocationOf } from './calls.ts';
+import { hostFunctionOf, invocationOf, refusal } from './calls.ts';
 import { buildTransaction, preparedFrom } from './signing.ts';
 
 /** Time for a person to read, decide and sign, perhaps on another device. */
@@ -166,8 +171,4 @@ function showOperations(transaction: Transaction): string {
 
 function notAsPrepared(problem: string): NetworkRefusal {
   return refusal('NOT_AS_PREPARED', `The signed transaction was not taken: ${problem}`);
-}
-
-function refusal(reason: NetworkRefusal['reason'], message: string): NetworkRefusal {
-  return new NetworkRefusal({ reason, message });
 }
