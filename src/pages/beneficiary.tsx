@@ -8,10 +8,12 @@ import { askFor, type Ask } from './ask.ts';
 import { csvOf } from './csv.ts';
 import { htmlAnswer } from './layout.tsx';
 import { hrefOf, OlderLink, RecordList } from './parts/recordList.tsx';
+import { addUp, type Totals } from './overview.ts';
 import { Name } from './parts/shownText.tsx';
-import { beneficiaryPath, certificatePath, LISTED_RECORD, type RecordPage } from './records.ts';
+import { TotalFigures } from './parts/totalFigures.tsx';
+import { beneficiaryPath, certificatePath, LISTED_RECORD, type ListedRecord, type Page } from './records.ts';
 import { absolute, type Site } from './site.ts';
-import { grouped, isoOf, shownName, sumOf } from './text.ts';
+import { grouped, isoOf, shownName } from './text.ts';
 
 /** A file has so many records; the next one goes on where it ends. Ten questions to the API. */
 const FILE_PAGES = 10;
@@ -29,17 +31,9 @@ const TOTALS = `query BeneficiaryTotals($name: String!) {
   retirementTotals(groupBy: VINTAGE, first: 100, filter: { beneficiaries: [$name] }) { nodes { tonnes retirementCount } }
 }`;
 
-interface BeneficiaryTotals {
-  tonnes: string;
-  retirementCount: number;
-}
-
-interface FiledPage extends RecordPage {
-  nodes: (RecordPage['nodes'][number] & {
-    txHash: string | null;
-    serialRange: { first: string; last: string } | null;
-  })[];
-}
+type FiledPage = Page<
+  ListedRecord & { txHash: string | null; serialRange: { first: string; last: string } | null }
+>;
 
 export async function beneficiaryPage(
   site: Site,
@@ -79,7 +73,7 @@ export async function beneficiaryPage(
       {totals === null ? (
         <p class="intro">There are too many retirements to add up for a page.</p>
       ) : (
-        <Totals totals={totals} />
+        <TotalFigures totals={{ 'Tonnes retired': totals.tonnes, Retirements: totals.retirementCount }} />
       )}
       <section>
         <div class="listhead">
@@ -92,21 +86,6 @@ export async function beneficiaryPage(
         <OlderLink page={page} path={path} query={query} />
       </section>
     </article>,
-  );
-}
-
-function Totals({ totals }: { totals: BeneficiaryTotals }) {
-  return (
-    <dl class="totals">
-      <div>
-        <dt>Tonnes retired</dt>
-        <dd>{grouped(totals.tonnes)}</dd>
-      </div>
-      <div>
-        <dt>Retirements</dt>
-        <dd>{grouped(String(totals.retirementCount))}</dd>
-      </div>
-    </dl>
   );
 }
 
@@ -171,14 +150,10 @@ function rowOf(site: Site, record: FiledPage['nodes'][number]): string[] {
 }
 
 /** Null where there are too many: anyone may make more of them, of a small part of a tonne each. */
-async function readTotals(ask: Ask, name: string): Promise<BeneficiaryTotals | null> {
+async function readTotals(ask: Ask, name: string): Promise<Totals | null> {
   try {
-    const answer = await askFor<{ retirementTotals: { nodes: BeneficiaryTotals[] } }>(ask, TOTALS, { name });
-    const { nodes } = answer.retirementTotals;
-    return {
-      tonnes: sumOf(nodes.map(({ tonnes }) => tonnes)),
-      retirementCount: nodes.reduce((sum, { retirementCount }) => sum + retirementCount, 0),
-    };
+    const answer = await askFor<{ retirementTotals: { nodes: Totals[] } }>(ask, TOTALS, { name });
+    return addUp(answer.retirementTotals.nodes);
   } catch (error) {
     if (error instanceof DomainError && error.code === 'RESULT_TOO_LARGE') return null;
     throw error;

@@ -114,12 +114,7 @@ function factsOfProject({ project }: CertificateRecord): Fact[] {
     ],
     ['Kind', <Foreign text={`${project.projectType}, ${project.creditType}`} />],
     ['Vintage', String(project.vintageYear)],
-    [
-      'Place',
-      <>
-        <Place project={project} />
-      </>,
-    ],
+    ['Place', <Place project={project} />],
   ];
 }
 

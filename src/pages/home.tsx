@@ -9,8 +9,9 @@ import type { Overview } from './overview.ts';
 import { Filters, placeFilter, type PlaceFilter } from './parts/filters.tsx';
 import { NO_SUCH_LIST, OlderLink, RecordItem, RecordList } from './parts/recordList.tsx';
 import { Foreign } from './parts/shownText.tsx';
+import { TotalFigures } from './parts/totalFigures.tsx';
 import { WeekChart } from './parts/weekChart.tsx';
-import { LISTED_RECORD, projectPath, type ListedRecord, type RecordPage } from './records.ts';
+import { EMPTY_PAGE, LISTED_RECORD, projectPath, type ListedRecord, type RecordPage } from './records.ts';
 import { search, type Found } from './search.ts';
 import type { Site } from './site.ts';
 import { grouped, shown } from './text.ts';
@@ -24,8 +25,6 @@ const LIST = `query RegistryRecords($after: String, $filter: RetirementRecordFil
   }
 }
 ${LISTED_RECORD}`;
-
-const EMPTY_PAGE: RecordPage = { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };
 
 export async function homePage(site: Site, request: PageRequest, overview: Overview): Promise<PageAnswer> {
   const text = request.query.get('q')?.trim() ?? '';
@@ -58,7 +57,13 @@ export async function homePage(site: Site, request: PageRequest, overview: Overv
           A retired credit is burned on the ledger network: it can't be sold or used again. Each retirement
           has a certificate here, with a permanent address, that anyone can check.
         </p>
-        <Totals overview={overview} />
+        <TotalFigures
+          totals={{
+            'Tonnes retired': overview.tonnes,
+            Retirements: overview.retirementCount,
+            Projects: overview.projects,
+          }}
+        />
         <WeekChart weeks={overview.weeks} />
       </section>
       <Search text="" />
@@ -79,25 +84,6 @@ export async function homePage(site: Site, request: PageRequest, overview: Overv
         <OlderLink page={page} path="/" query={request.query} />
       </section>
     </>,
-  );
-}
-
-function Totals({ overview }: { overview: Overview }) {
-  return (
-    <dl class="totals">
-      <div>
-        <dt>Tonnes retired</dt>
-        <dd>{grouped(overview.tonnes)}</dd>
-      </div>
-      <div>
-        <dt>Retirements</dt>
-        <dd>{grouped(String(overview.retirementCount))}</dd>
-      </div>
-      <div>
-        <dt>Projects</dt>
-        <dd>{grouped(String(overview.projects))}</dd>
-      </div>
-    </dl>
   );
 }
 

@@ -4,14 +4,14 @@
 import type { Clock } from '../lib/clock.ts';
 import { keepAnswer } from '../lib/keepAnswer.ts';
 import { askFor, type Ask } from './ask.ts';
-import { sumOf } from './text.ts';
+import { dateOf, sumOf } from './text.ts';
 
 /** Three sums over all retirements cost tenths of a second in a registry of millions. */
 const KEPT_MS = 5_000;
 export const WEEKS = 13;
 const DAY_SECONDS = 86_400;
 
-interface Totals {
+export interface Totals {
   tonnes: string;
   retirementCount: number;
 }
@@ -60,8 +60,10 @@ async function readOverview(ask: Ask, nowMs: number): Promise<Overview> {
     ...addUp(vintages.nodes),
     projects: projects.totalCount,
     weeks: mondays.map((monday) => ({
-      day: dayOf(monday),
-      ...addUp(days.nodes.filter(({ day }) => day >= dayOf(monday) && day < dayOf(monday + 7 * DAY_SECONDS))),
+      day: dateOf(monday),
+      ...addUp(
+        days.nodes.filter(({ day }) => day >= dateOf(monday) && day < dateOf(monday + 7 * DAY_SECONDS)),
+      ),
     })),
     countryCodes: countries.nodes.map(({ countryCode }) => countryCode).sort(),
     projectTypes,
@@ -69,7 +71,7 @@ async function readOverview(ask: Ask, nowMs: number): Promise<Overview> {
   };
 }
 
-function addUp(parts: readonly Totals[]): Totals {
+export function addUp(parts: readonly Totals[]): Totals {
   return {
     tonnes: sumOf(parts.map(({ tonnes }) => tonnes)),
     retirementCount: parts.reduce((sum, { retirementCount }) => sum + retirementCount, 0),
@@ -81,8 +83,4 @@ function lastMondays(nowMs: number): number[] {
   const today = Math.floor(nowMs / 1000 / DAY_SECONDS);
   const monday = today - ((today + 3) % 7);
   return Array.from({ length: WEEKS }, (_, i) => (monday - 7 * (WEEKS - 1 - i)) * DAY_SECONDS);
-}
-
-function dayOf(unixSeconds: number): string {
-  return new Date(unixSeconds * 1000).toISOString().slice(0, 10);
 }

@@ -11,7 +11,7 @@ import { NO_SUCH_LIST, OlderLink, RecordList } from './parts/recordList.tsx';
 import { Place } from './parts/place.tsx';
 import { Code, Foreign, Moment, ShortCode } from './parts/shownText.tsx';
 import { TonnesPicture } from './parts/tonnesPicture.tsx';
-import { LISTED_RECORD, projectPath, type RecordPage } from './records.ts';
+import { EMPTY_PAGE, LISTED_RECORD, projectPath, type RecordPage } from './records.ts';
 import type { Site } from './site.ts';
 import { countryName, grouped, shown } from './text.ts';
 
@@ -61,8 +61,6 @@ const RECORDS = `query RegistryProjectRecords($projectId: ID!, $after: String) {
   }
 }
 ${LISTED_RECORD}`;
-
-const EMPTY_PAGE: RecordPage = { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };
 
 export async function projectPage(site: Site, request: PageRequest, assetId: string): Promise<PageAnswer> {
   const { ask, query } = request;

@@ -10,7 +10,7 @@ import { Filters, placeFilter } from './parts/filters.tsx';
 import { hrefOf, NO_SUCH_LIST } from './parts/recordList.tsx';
 import { Place } from './parts/place.tsx';
 import { Foreign } from './parts/shownText.tsx';
-import { projectPath } from './records.ts';
+import { EMPTY_PAGE, projectPath, type Page } from './records.ts';
 import type { Site } from './site.ts';
 import { grouped } from './text.ts';
 
@@ -25,10 +25,7 @@ interface ListedProject {
   books: { retired: string };
 }
 
-interface ProjectPage {
-  nodes: ListedProject[];
-  pageInfo: { hasNextPage: boolean; endCursor: string | null };
-}
+type ProjectPage = Page<ListedProject>;
 
 const LIST = `query RegistryProjects($after: String, $filter: ProjectFilter) {
   projects(first: ${PAGE_SIZE}, after: $after, filter: $filter) {
@@ -36,8 +33,6 @@ const LIST = `query RegistryProjects($after: String, $filter: ProjectFilter) {
     pageInfo { hasNextPage endCursor }
   }
 }`;
-
-const EMPTY_PAGE: ProjectPage = { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };
 
 export async function projectsPage(
   site: Site,

@@ -15,10 +15,14 @@ export const LISTED_RECORD = `fragment ListedRecord on RetirementRecord {
   project { assetId countryCode vintageYear projectType }
 }`;
 
-export interface RecordPage {
-  nodes: ListedRecord[];
+export interface Page<Node> {
+  nodes: Node[];
   pageInfo: { hasNextPage: boolean; endCursor: string | null };
 }
+
+export type RecordPage = Page<ListedRecord>;
+
+export const EMPTY_PAGE: Page<never> = { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };
 
 /**
  * The id of a retirement in addresses of pages: its token's address and its index there. Both are facts of the ledger
