@@ -2,7 +2,7 @@
 /**
  * Texts, hashes and times as elements.
  */
-import { countryName, isoOf, MAX_NAME, shortened, shown, shownName, timeOf } from '../text.ts';
+import { isoOf, MAX_NAME, shortened, shown, shownName, timeOf } from '../text.ts';
 
 /** Text that strangers wrote: what its letters do to the direction of a line ends with it. */
 export function Foreign({ text, max = MAX_NAME }: { text: string; max?: number }) {
@@ -29,8 +29,4 @@ export function ShortCode({ text }: { text: string }) {
       {shortened(text)}
     </code>
   );
-}
-
-export function Country({ code }: { code: string }) {
-  return <span>{countryName(code)}</span>;
 }
