@@ -11,7 +11,7 @@ export interface Caller {
   subject: string;
 }
 
-export type Reply<T> = { data: T } | { refused: string };
+type Reply<T> = { data: T } | { refused: string };
 
 export interface Api {
   /** One try. @throws when nothing is known of what became of it */

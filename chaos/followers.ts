@@ -7,7 +7,7 @@ import { WebSocket } from 'ws';
 import type { Lab } from './lab.ts';
 import type { Random } from './schedule.ts';
 
-export interface Seen {
+interface Seen {
   tokenAddress: string;
   index: number;
   note: string;

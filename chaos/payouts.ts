@@ -7,7 +7,7 @@ import { HOOK_PATHS } from '../src/lib/hookUrls.ts';
 import type { Lab } from './lab.ts';
 import type { Random } from './schedule.ts';
 
-export interface Payouts {
+interface Payouts {
   callbacks: Record<string, number>;
   /** Sends the callback of every payout once more, as providers do after an incident. */
   repeatAll(): Promise<void>;

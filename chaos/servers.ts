@@ -15,7 +15,7 @@ const READY_ANSWER_MS = 5_000;
 /** A server that is not ready by then, without any fault, is broken. */
 const READY_TIMEOUT_MS = 5 * 60_000;
 
-export interface Outside {
+interface Outside {
   databaseUrl: string;
   /** Of the proxy that all servers share: the provider's address is its name, so it is the same for all. */
   rampUrl: string;
@@ -25,7 +25,7 @@ export interface Outside {
 }
 
 /** The connections of one server that faults happen on. */
-export interface Links {
+interface Links {
   client: TcpProxy;
   database: TcpProxy;
   node: TcpProxy | null;

@@ -57,7 +57,7 @@ export async function comeToRest(lab: Lab, sinceMs: number): Promise<Rest> {
   }
 }
 
-export interface Observed {
+interface Observed {
   lab: Lab;
   api: Api;
   load: Load;

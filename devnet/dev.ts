@@ -39,7 +39,7 @@ export interface DevFamily {
   isPortTaken(error: unknown): boolean;
 }
 
-export interface DevNetwork {
+interface DevNetwork {
   settings: Record<string, string>;
   /** Lets the network's time pass. @returns it in unix seconds */
   advanceClock(seconds: number): Promise<bigint>;

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { getIntrospectionQuery } from 'graphql';
 import { WebSocket } from 'ws';
 
-export interface Attack {
+interface Attack {
   name: string;
   run(url: string, signal: AbortSignal): Promise<void>;
 }

@@ -26,7 +26,7 @@ const PATIENCE_MS = 10_000;
 const BEGIN_MS = 1_000;
 const REST_MS = 3_000;
 
-export interface AbuseRow extends Watched {
+interface AbuseRow extends Watched {
   attack: string;
 }
 

@@ -32,7 +32,7 @@ export interface Faults {
 
 type Counted = 'tryAgainLater' | 'sayDuplicate' | 'sayBadSequence' | 'loseSendAnswers' | 'denyTransactions';
 
-export interface FaultProxy {
+interface FaultProxy {
   url: string;
   faults: Faults;
   stop(): Promise<void>;

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { readBody } from '../../src/lib/readBody.ts';
 
-export interface HttpServerOptions {
+interface HttpServerOptions {
   host: string;
   port: number;
   /** The answer as JSON text, `{"result":…}` or `{"error":…}`. */

@@ -39,7 +39,7 @@ export interface SorobanNodeOptions {
   onError?: (error: unknown) => void;
 }
 
-export interface LedgerPosition {
+interface LedgerPosition {
   sequence: number;
   /** Unix seconds. */
   closedAt: number;

@@ -5,7 +5,7 @@ import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_thread
 import { errorOf } from './threadMessages.ts';
 import type { Command, Question, ThreadAnswer, ThreadData, Trouble } from './threadMessages.ts';
 
-export interface NodesThread {
+interface NodesThread {
   /** @throws RpcError what the node refuses */
   ask(command: Command): Promise<unknown>;
   /**

@@ -27,7 +27,7 @@ export interface Trouble {
 }
 
 /** An error as it is passed between threads, which would make a plain `Error` of any. */
-export interface Failure {
+interface Failure {
   message: string;
   code: string | number | undefined;
   stack: string | undefined;

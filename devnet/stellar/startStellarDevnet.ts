@@ -23,7 +23,7 @@ type Passed =
   | 'dropWaiting'
   | 'waiting';
 
-export interface DevnetControls extends Pick<SorobanNode, Passed> {
+interface DevnetControls extends Pick<SorobanNode, Passed> {
   faults: Faults;
   /**
    * Ends an entry's life now; with `evicted`, so long ago that the node no longer reports when.

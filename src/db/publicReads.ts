@@ -24,7 +24,7 @@ export interface PublicReads {
   close(): Promise<void>;
 }
 
-export interface ReplicaState {
+interface ReplicaState {
   /** `host:port`. */
   name: string;
   /** Why it is not used; null when it is fresh enough. */

@@ -16,7 +16,7 @@ import { codeOf, StartupError } from '../lib/startupErrors.ts';
 /** Memory and lock time of one step; an entry has some hundred bytes. */
 const ENTRIES_PER_STEP = 5_000;
 
-export interface AuditExport {
+interface AuditExport {
   db: Db;
   /** Longer ago than any mutation takes: what has no outcome by then gets none any more, and is exported without. */
   before: Date;

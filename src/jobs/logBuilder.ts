@@ -5,7 +5,7 @@
 import type { Needs } from '../resolvers/core/dependencies.ts';
 import type { LogName } from '../transparency/leaves.ts';
 
-export interface LogBuilder {
+interface LogBuilder {
   start(): void;
   /** Resolves when a step under way has ended. */
   stop(): Promise<void>;

@@ -10,7 +10,7 @@ import type { Needs } from '../resolvers/core/dependencies.ts';
 
 type JobNeeds = Needs<'db' | 'network' | 'feed' | 'ramp' | 'logs' | 'log'>;
 
-export interface ReconciliationJob {
+interface ReconciliationJob {
   start(): void;
   /** Resolves when the runs under way have ended. */
   stop(): Promise<void>;

@@ -3,7 +3,7 @@
  */
 import type { Clock } from './clock.ts';
 
-export interface Keeping {
+interface Keeping {
   keptMs: number;
   clock: Clock;
   /** False where a failure may be the first caller's alone, such as its own rate limit: those who wait with it then ask anew. */

@@ -6,7 +6,7 @@
 const LONG_TURN_MS = 5;
 
 /** To be awaited between two parts of the work; null while this turn of the event loop is short, as in most operations. */
-export type PauseInLongTurn = () => Promise<void> | null;
+type PauseInLongTurn = () => Promise<void> | null;
 
 /** For all that computes in one process. */
 export const pauseInLongTurn = createPauses(() => performance.now());

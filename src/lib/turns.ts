@@ -21,7 +21,7 @@ interface TurnSettings {
 }
 
 /** Resolves when it is the turn of one more piece of work of `key`. @throws DomainError OVERLOADED */
-export type AwaitTurn = (key: string) => Promise<void>;
+type AwaitTurn = (key: string) => Promise<void>;
 
 interface Waiter {
   key: string;

@@ -11,7 +11,7 @@ export interface TokenBucket {
   waitSeconds(): number;
 }
 
-export interface TokenBuckets {
+interface TokenBuckets {
   take(key: string, points: number): boolean;
   waitSeconds(key: string): number;
 }

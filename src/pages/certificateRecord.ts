@@ -53,7 +53,7 @@ export async function readCertificate(ask: Ask, publicId: string): Promise<Certi
 }
 
 /** What the token itself keeps. */
-export interface NetworkRecord {
+interface NetworkRecord {
   retiredBy: string;
   amount: string;
   timestamp: number;

@@ -39,7 +39,7 @@ export interface Checked {
 }
 
 /** What was pasted: a text to look for, or a file whose facts are to be compared. */
-export type AskedCertificate =
+type AskedCertificate =
   | { kind: 'TEXT'; text: string }
   | {
       kind: 'FILE';

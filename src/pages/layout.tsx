@@ -9,7 +9,7 @@ import { rendered } from './render.ts';
 import { absolute, type Site } from './site.ts';
 
 /** No inline code or style, nothing from elsewhere; the websocket of the live list is of this origin. */
-export const PAGE_POLICY = [
+const PAGE_POLICY = [
   "default-src 'none'",
   "style-src 'self'",
   "script-src 'self'",
@@ -20,7 +20,7 @@ export const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-export interface PageHead {
+interface PageHead {
   /** Of the window and of previews; strangers' text in it is already cut. */
   title: string;
   description: string;

@@ -7,7 +7,7 @@ import qrcode from 'qrcode-generator';
 /** Modules of white around the code, without which readers miss it. */
 const QUIET = 4;
 
-export interface QrSquares {
+interface QrSquares {
   /** Modules on a side, the white around included. */
   size: number;
   /** An SVG path of the dark modules. */

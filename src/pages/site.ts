@@ -5,7 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { InclusionProof } from './inclusion.ts';
 
 /** A command of the network's own tools, and what it shows. */
-export interface Command {
+interface Command {
   what: string;
   command: string;
 }

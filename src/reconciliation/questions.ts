@@ -14,7 +14,7 @@ import { add, nothingCompared, type Comparison, type Invariant } from './verdict
 const MAX_UNANSWERED = 3;
 const PAUSE_MS = 1_000;
 
-export interface Questions {
+interface Questions {
   /**
    * One question for each item.
    * @returns the comparisons, null for an item that was skipped

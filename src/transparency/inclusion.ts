@@ -76,7 +76,7 @@ export async function readEntries(db: Db, first: number, count: number): Promise
 }
 
 /** What is wrong with a proof; null when the entry is in the log whose head this installation has signed. */
-export type CheckInclusion = (
+type CheckInclusion = (
   proof: Pick<InclusionProof, 'leafIndex' | 'entry' | 'leafCount' | 'checkpoint'> & {
     hashes: readonly string[];
     rootHash: string;

@@ -20,7 +20,7 @@ import {
 export type Head = typeof transparencyHeads.$inferSelect;
 
 /** The leaves that follow a head. */
-export interface NextLeaves {
+interface NextLeaves {
   /** 32 bytes each. */
   hashes: Buffer;
   /** Null where a leaf's row is known by its place. */

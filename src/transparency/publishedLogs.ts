@@ -18,7 +18,7 @@ import type { TransparencyLogs } from './logs.ts';
 import { HASH_BYTES, TILE_WIDTH } from './merkle.ts';
 import { readTiles } from './tiles.ts';
 
-export interface Published {
+interface Published {
   body: string | Buffer;
   contentType: string;
   /** How long others may keep it. */
@@ -35,7 +35,7 @@ const PARTIAL_TILE_KEPT_SECONDS = 60;
 const FULL_TILE_KEPT_SECONDS = 24 * 60 * 60;
 
 /** Answers a path below /logs/; null when nothing is there. */
-export type ReadPublished = (path: string) => Promise<Published | null>;
+type ReadPublished = (path: string) => Promise<Published | null>;
 
 const LOG_PATH = new RegExp(`^(${LOG_NAMES.join('|')})/(.+)$`);
 /** Indexes are in groups of three digits, all but the last one marked: x001/x234/067. */

@@ -12,7 +12,7 @@ import { connectLedger, embeddedLedger, type TestLedger } from '../../devnet/led
 import { platformOn } from '../support/platform.ts';
 import { encodeOrder, type InstanceOrder } from './order.ts';
 
-export interface Instances {
+interface Instances {
   /** Starts `count` more instances; gives the first of all. */
   start(count: number): Promise<Platform>;
   /** The first of those that run. */
@@ -66,7 +66,7 @@ export function useInstances(ledger?: () => TestLedger): InstancesOfTest {
   return used;
 }
 
-export interface SharedInstances extends Instances {
+interface SharedInstances extends Instances {
   /** Does it on an instance that still runs from the last test, or on a new one; afterwards none runs. */
   prepare<T>(work: (platform: Platform) => Promise<T>): Promise<T>;
 }

@@ -14,7 +14,7 @@ import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { StartupError } from '../../lib/startupErrors.ts';
 
-export interface Use {
+interface Use {
   end(): Promise<void>;
 }
 

@@ -48,7 +48,7 @@ interface ShownError {
 }
 
 /** What an operator has to know, and the client must not see. */
-export interface Failure {
+interface Failure {
   cause: unknown;
   isDefect: boolean;
 }

@@ -24,7 +24,7 @@ import { createPlainLists } from './plainLists.ts';
 import { createSharedSubscribe } from './sharedEvents.ts';
 import type { TransportContext } from './transportContext.ts';
 
-export interface Operations {
+interface Operations {
   /** Of a validated document. */
   execute(args: ExecutionArgs): Promise<ExecutionResult>;
   /** The same for one that is kept; the answer may hold ReadyJson. */

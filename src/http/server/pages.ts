@@ -54,7 +54,7 @@ export interface PublicPages {
   failure(failure: PageFailure): PageAnswer;
 }
 
-export interface PageExchange {
+interface PageExchange {
   request: IncomingMessage;
   response: ServerResponse;
   requestId: string;

@@ -18,7 +18,7 @@ const MAX_UNANSWERED = 16;
  */
 const EXCESSES = { capacity: 20, perSecond: 1 };
 
-export interface AwaitedAnswers {
+interface AwaitedAnswers {
   /** Those of now. */
   list(): ServerResponse[];
   /** From now on, the last answer on each connection says that it is the last: what its client sent after it would be lost. */

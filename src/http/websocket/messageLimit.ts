@@ -24,7 +24,7 @@ const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
 const TOO_MANY = 4429;
 
 /** One for all sockets of a server. */
-export type MessageLimit = (socket: WebSocket, connection: Socket, address: string) => AdmitMessage;
+type MessageLimit = (socket: WebSocket, connection: Socket, address: string) => AdmitMessage;
 
 /** Counts a message. @returns false when the socket is closed, or closing: the message is not handled */
 export type AdmitMessage = (bytes: number) => boolean;

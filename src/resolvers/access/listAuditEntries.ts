@@ -17,7 +17,7 @@ const GOOD_OUTCOMES = ['OK', 'DRY_RUN'] as const;
 
 export type AuditEntryKind = AuditEntry['kind'];
 
-export type AuditOutcome = (typeof GOOD_OUTCOMES)[number] | 'FAILED';
+type AuditOutcome = (typeof GOOD_OUTCOMES)[number] | 'FAILED';
 
 /** Null while there is none. */
 export function outcomeOf({ outcome }: Pick<AuditEntry, 'outcome'>): AuditOutcome | null {

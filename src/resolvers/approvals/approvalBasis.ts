@@ -14,13 +14,13 @@ import { isStranded } from '../operations/strandedSessions.ts';
 import { findOpenReview, lockOffRampSession, requireSeenStatus } from '../warehouse/offRamp/offRampMoves.ts';
 import type { AskedOperation } from './approvalRequests.ts';
 
-export interface Basis {
+interface Basis {
   targetId: string | null;
   basis: string;
 }
 
 /** Of what does not exist before it is approved. */
-export const NEW_TARGET = 'new';
+const NEW_TARGET = 'new';
 
 /**
  * Holds what it reads until the transaction ends, so that nothing else decides it meanwhile.

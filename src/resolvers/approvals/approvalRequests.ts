@@ -38,7 +38,7 @@ export type AskedOperation = {
 }[ApprovalOperation];
 
 const APPROVAL_STATES = ['AWAITING', 'APPROVED', 'REFUSED', 'WITHDRAWN', 'EXPIRED'] as const;
-export type ApprovalState = (typeof APPROVAL_STATES)[number];
+type ApprovalState = (typeof APPROVAL_STATES)[number];
 
 type StoredRequest = typeof approvalRequests.$inferSelect;
 export type ApprovalRequest = Omit<StoredRequest, 'state'> & { state: ApprovalState };

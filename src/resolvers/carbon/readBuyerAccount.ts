@@ -17,7 +17,7 @@ import { matchingProjects } from './recordFilter.ts';
 export type { BuyerBalance, StatementCursor, StatementEntry };
 
 /** An unknown token has no entries. */
-export interface StatementFilter {
+interface StatementFilter {
   tokenAddresses?: readonly string[] | null | undefined;
   kinds?: readonly StatementEntry['kind'][] | null | undefined;
   /** In Unix seconds; `until` is excluded. */
@@ -25,7 +25,7 @@ export interface StatementFilter {
   until?: bigint | null | undefined;
 }
 
-export interface ListedPurchase extends Purchase {
+interface ListedPurchase extends Purchase {
   cursor: StatementCursor;
 }
 

@@ -7,7 +7,7 @@ import type { Refusal } from '../../ledger/network/port.ts';
 import type { Effects } from '../../ledger/submission/effects.ts';
 
 /** How one kind of row stores what became of its deploy. */
-export interface DeployedRow {
+interface DeployedRow {
   setState(
     tx: Tx,
     id: string,

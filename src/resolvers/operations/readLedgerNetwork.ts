@@ -9,7 +9,7 @@ import type { Needs } from '../core/dependencies.ts';
 type LedgerNetworkNeeds = Needs<'db' | 'network' | 'clockControl'>;
 
 /** What the node alone knows. */
-export interface NodeFacts extends NetworkStatus {
+interface NodeFacts extends NetworkStatus {
   settlementAddress: string | null;
 }
 

@@ -52,7 +52,7 @@ export async function requireUnpledged(
 const NEWEST_FIRST = newestFirst(receiptPledges.pledgedAt, receiptPledges.id);
 
 /** All of a receipt's, or those of one lender. */
-export interface PledgeFilter {
+interface PledgeFilter {
   receiptId: string;
   lenderId: string | undefined;
 }

@@ -12,7 +12,7 @@ import { buy, buyer, mutate, newToken, operator, payloadOf } from '../../support
 import { tokenOf, type Marketplace, type TestCaller } from '../../support/http/marketplace.ts';
 import { depositedCashOut, sessionOf } from '../../support/warehouse.ts';
 
-export interface ConsoleStage {
+interface ConsoleStage {
   market(): Marketplace;
   withPage(
     options: Parameters<Browser['newContext']>[0],

@@ -20,7 +20,7 @@ const CREDENTIALS = 'postgres:test';
 const MAX_LOOKS = 200;
 const LOOK_EVERY_MS = 50;
 
-export interface PostgresServer {
+interface PostgresServer {
   port: number;
   /** The migrated database on this server alone. */
   url: string;

@@ -22,7 +22,7 @@ export interface Instance extends Platform {
   handle: DatabaseHandle;
 }
 
-export interface InstanceOptions {
+interface InstanceOptions {
   /** One that is not started signs nothing. */
   starts?: boolean;
   mutationWaitMs?: number;

@@ -18,9 +18,9 @@ import {
 
 type SessionFields =
   'state' | 'providerStatus' | 'providerAskedAt' | 'providerSessionId' | 'resolution' | 'depositedAt';
-export type SimulatedSession = Pick<OffRampSession, SessionFields | 'refusalMessage' | 'cancelRequestedAt'>;
+type SimulatedSession = Pick<OffRampSession, SessionFields | 'refusalMessage' | 'cancelRequestedAt'>;
 
-export interface SimulatedRow {
+interface SimulatedRow {
   submission: Submission;
   attempts: Attempt[];
 }

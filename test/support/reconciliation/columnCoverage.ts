@@ -16,7 +16,7 @@ interface Partly {
   because?: string;
 }
 
-export type TableCoverage = Partial<Record<Invariant, Places>> & {
+type TableCoverage = Partial<Record<Invariant, Places>> & {
   partly?: readonly Partly[];
   notFound?: readonly (readonly [because: string, places: Places])[];
 };

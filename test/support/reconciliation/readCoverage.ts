@@ -4,7 +4,7 @@
 import type { Invariant } from '../../../src/reconciliation/verdicts.ts';
 import { COVERAGE, type Places } from './columnCoverage.ts';
 
-export interface Coverage {
+interface Coverage {
   by: readonly Invariant[];
   except?: RegExp;
   because?: string;

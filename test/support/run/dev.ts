@@ -17,7 +17,7 @@ import { pathOf } from './programs.ts';
 /** Compiling, a first cluster, and a ledger a second: a busy machine gets its time. */
 export const DEV_TIMEOUT_MS = 180_000;
 
-export interface Run {
+interface Run {
   process: ChildProcess;
   output(): string;
   exitCode: Promise<number | null>;

@@ -27,7 +27,7 @@ export async function byChannel(
   return assembled(draft, simulated, entries, channel);
 }
 
-export function assembled(
+function assembled(
   draft: Transaction,
   simulated: rpc.Api.SimulateTransactionSuccessResponse,
   auth: xdr.SorobanAuthorizationEntry[],
@@ -51,7 +51,7 @@ export function signedBy(testbed: SorobanTestbed, keys: Keypair): SignEntry {
   return (entry) => authorizeEntry(entry, keys, latestOf(testbed) + VALID_LEDGERS, passphrase);
 }
 
-export function latestOf(testbed: SorobanTestbed): number {
+function latestOf(testbed: SorobanTestbed): number {
   return testbed.devnet.controls.latest().sequence;
 }
 

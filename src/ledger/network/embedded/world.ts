@@ -42,7 +42,7 @@ export interface SettlementState {
   readonly paused: boolean;
 }
 
-export interface OffRampState extends Readonly<OffRampDeposit> {
+interface OffRampState extends Readonly<OffRampDeposit> {
   readonly settlementAddress: Address;
   readonly referenceId: Hash32;
   readonly providerRef: string;

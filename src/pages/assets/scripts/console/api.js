@@ -19,7 +19,7 @@ export class ApiError extends Error {
 }
 
 /** Whether the operation has run is not known. */
-export class NoAnswer extends Error {}
+class NoAnswer extends Error {}
 
 /** @returns null for a text that can't be a token */
 export function readToken(text) {
