@@ -2,7 +2,6 @@
  * `npm run docs:reference` writes the reference of the contract to docs/reference.md; with `--check` it fails when the
  * committed page differs from the code.
  */
-import { Command } from 'commander';
 import {
   getNamedType,
   isEnumType,
@@ -18,8 +17,7 @@ import {
 } from 'graphql';
 import type { GraphQLArgument, GraphQLInputField, GraphQLNamedType, GraphQLType } from 'graphql';
 import { schema as contract } from '../schema/index.ts';
-import { checkPrintedFile, writePrintedFile } from './printedFile.ts';
-import { runCommand } from './runCommand.ts';
+import { runPrinting } from './printedFile.ts';
 
 const schema = lexicographicSortSchema(contract);
 
@@ -134,12 +132,6 @@ function inline(member: Member): string {
   return text(member).replaceAll(/\s*\n\s*/g, ' ');
 }
 
-const command = new Command('printReference')
-  .description('Prints the reference of the contract to docs/reference.md.')
-  .option('--check', 'write nothing; fail when the page differs from the code')
-  .action(async (options: { check?: boolean }) => {
-    const file = { path: 'docs/reference.md', contents: referencePage(), script: 'docs:reference' };
-    await (options.check === true ? checkPrintedFile(file) : writePrintedFile(file));
-  });
-
-await runCommand(command);
+await runPrinting('printReference', 'Prints the reference of the contract to docs/reference.md.', () => [
+  { path: 'docs/reference.md', contents: referencePage(), script: 'docs:reference' },
+]);

@@ -2,10 +2,8 @@
  * `npm run docs:settings` writes the table of settings to docs/settings.md and .env.example; with `--check` it
  * fails when a committed file differs from the code.
  */
-import { Command } from 'commander';
 import { SETTINGS } from '../config/settings.ts';
-import { checkPrintedFile, writePrintedFile } from './printedFile.ts';
-import { runCommand } from './runCommand.ts';
+import { runPrinting } from './printedFile.ts';
 
 /** What the pages show of a setting. */
 interface Setting {
@@ -63,17 +61,11 @@ function envExample(): string {
   return [ENV_HEADER, ...entries].join('\n');
 }
 
-const command = new Command('printSettings')
-  .description('Prints the table of settings to docs/settings.md and .env.example.')
-  .option('--check', 'write nothing; fail when one of the files differs from the code')
-  .action(async (options: { check?: boolean }) => {
-    const files = [
-      { path: 'docs/settings.md', contents: settingsPage(), script: 'docs:settings' },
-      { path: '.env.example', contents: envExample(), script: 'docs:settings' },
-    ];
-    for (const file of files) {
-      await (options.check === true ? checkPrintedFile(file) : writePrintedFile(file));
-    }
-  });
-
-await runCommand(command);
+await runPrinting(
+  'printSettings',
+  'Prints the table of settings to docs/settings.md and .env.example.',
+  () => [
+    { path: 'docs/settings.md', contents: settingsPage(), script: 'docs:settings' },
+    { path: '.env.example', contents: envExample(), script: 'docs:settings' },
+  ],
+);

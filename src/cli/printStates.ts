@@ -3,7 +3,6 @@
  * the docs differ.
  */
 import { readFile } from 'node:fs/promises';
-import { Command } from 'commander';
 import { ENDED_OFF_RAMP_STATES } from '../db/tables/index.ts';
 import { StartupError } from '../lib/startupErrors.ts';
 import {
@@ -12,8 +11,7 @@ import {
   type Depositor,
   type Transition,
 } from '../resolvers/warehouse/offRamp/transitions.ts';
-import { checkPrintedFile, writePrintedFile } from './printedFile.ts';
-import { runCommand } from './runCommand.ts';
+import { runPrinting } from './printedFile.ts';
 
 const PAGES: readonly { file: string; depositor: Depositor }[] = [
   { file: 'docs/architecture.md', depositor: 'CUSTODY' },
@@ -22,19 +20,14 @@ const PAGES: readonly { file: string; depositor: Depositor }[] = [
 const BEGIN = '<!-- printed by "npm run docs:states" from transitions.ts -->';
 const END = '<!-- end of what is printed -->';
 
-const command = new Command('printStates')
-  .description('Prints the states of off-ramp sessions into the docs.')
-  .option('--check', 'write nothing; fail when the docs differ from the code')
-  .action(async (options: { check?: boolean }) => {
-    for (const { file, depositor } of PAGES) {
+await runPrinting('printStates', 'Prints the states of off-ramp sessions into the docs.', () =>
+  Promise.all(
+    PAGES.map(async ({ file, depositor }) => {
       const page = await readFile(new URL(`../../${file}`, import.meta.url), 'utf8');
-      const contents = withStates(file, page, statesOf(depositor));
-      const printed = { path: file, contents, script: 'docs:states' };
-      await (options.check === true ? checkPrintedFile(printed) : writePrintedFile(printed));
-    }
-  });
-
-await runCommand(command);
+      return { path: file, contents: withStates(file, page, statesOf(depositor)), script: 'docs:states' };
+    }),
+  ),
+);
 
 function withStates(file: string, page: string, states: string): string {
   const [before, rest, ...more] = page.split(BEGIN);
