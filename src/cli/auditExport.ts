@@ -2,12 +2,11 @@
  * `npm run audit:export -- audit.jsonl --keep-days 400 --prune`: old entries of the audit log, as lines of JSON.
  */
 import { Command } from 'commander';
-import { loadConfig } from '../config/config.ts';
 import { readDatabaseTime } from '../db/databaseTime.ts';
 import { exportAuditLog } from '../identity/exportAuditLog.ts';
-import { openConfiguredDatabase } from '../startup/openDatabase.ts';
 import { runCommand } from './runCommand.ts';
 import { wholeDays } from './wholeDays.ts';
+import { withDatabase } from './withDatabase.ts';
 
 /**
  * What happened lately is looked for in the database, and what is under way gets its outcome there. The database removes no
@@ -21,17 +20,13 @@ const command = new Command('audit:export')
   .argument('<file>', 'the file; it must not exist')
   .requiredOption('--keep-days <n>', 'entries that are younger are left alone', wholeDays(MIN_KEPT_DAYS))
   .option('--prune', 'remove the entries once they are on the disk; their numbers and digests stay')
-  .action(async (path: string, { keepDays, prune = false }: { keepDays: number; prune?: boolean }) => {
-    const database = await openConfiguredDatabase(await loadConfig());
-    try {
-      const now = await readDatabaseTime(database.handle.db);
-      const before = new Date(now.getTime() - keepDays * MS_PER_DAY);
-      const entries = await exportAuditLog({ db: database.handle.db, before, path, prune });
+  .action((path: string, { keepDays, prune = false }: { keepDays: number; prune?: boolean }) =>
+    withDatabase(async ({ db }) => {
+      const before = new Date((await readDatabaseTime(db)).getTime() - keepDays * MS_PER_DAY);
+      const entries = await exportAuditLog({ db, before, path, prune });
       process.stdout.write(`${entries} entries before ${before.toISOString()} are in ${path}`);
       process.stdout.write(prune ? ', and no longer in the database.\n' : '.\n');
-    } finally {
-      await database.stop();
-    }
-  });
+    }),
+  );
 
 await runCommand(command);

@@ -2,11 +2,10 @@
  * `npm run erase:payout-accounts -- --older-than-days 400`: erases payout accounts of cash-outs that ended before.
  */
 import { Command } from 'commander';
-import { loadConfig } from '../config/config.ts';
 import { erasePayoutAccounts } from '../db/erasePayoutAccounts.ts';
-import { openConfiguredDatabase } from '../startup/openDatabase.ts';
 import { runCommand } from './runCommand.ts';
 import { wholeDays } from './wholeDays.ts';
+import { withDatabase } from './withDatabase.ts';
 
 const command = new Command('erase:payout-accounts')
   .description(
@@ -14,14 +13,11 @@ const command = new Command('erase:payout-accounts')
       'killed and be started again.',
   )
   .requiredOption('--older-than-days <n>', 'cash-outs that ended later keep theirs', wholeDays(1))
-  .action(async ({ olderThanDays }: { olderThanDays: number }) => {
-    const database = await openConfiguredDatabase(await loadConfig());
-    try {
-      const erased = await erasePayoutAccounts(database.handle.db, { olderThanDays });
+  .action(({ olderThanDays }: { olderThanDays: number }) =>
+    withDatabase(async ({ db }) => {
+      const erased = await erasePayoutAccounts(db, { olderThanDays });
       process.stdout.write(`${erased} payout accounts were erased.\n`);
-    } finally {
-      await database.stop();
-    }
-  });
+    }),
+  );
 
 await runCommand(command);

@@ -3,21 +3,18 @@
  */
 import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
-import { loadConfig } from '../config/config.ts';
 import { resealAll, type ResealReport } from '../db/reseal.ts';
 import { createSealer } from '../lib/sealer.ts';
-import { openConfiguredDatabase } from '../startup/openDatabase.ts';
 import { runCommand } from './runCommand.ts';
+import { withDatabase } from './withDatabase.ts';
 
 const command = new Command('sealing:rotate')
   .description(
     'Seals every stored secret anew under the first of SEALING_SECRETS. May run beside the server, be killed and be started ' +
       'again. Exits with 1 when an older key is still needed.',
   )
-  .action(async () => {
-    const config = await loadConfig();
-    const database = await openConfiguredDatabase(config);
-    try {
+  .action(() =>
+    withDatabase(async ({ db }, { sealingSecrets }) => {
       const bar = new SingleBar({ format: 'sealed anew {bar} {value} of {total}', clearOnComplete: true });
       if (process.stdout.isTTY) bar.start(0, 0);
       const onProgress = (done: number, total: number) => {
@@ -25,15 +22,11 @@ const command = new Command('sealing:rotate')
         bar.setTotal(total);
         bar.update(done);
       };
-      const sealer = createSealer(config.sealingSecrets);
-      const report = await resealAll({ db: database.handle.db, sealer, onProgress }).finally(() =>
-        bar.stop(),
-      );
-      print(report, config.sealingSecrets.length > 1);
-    } finally {
-      await database.stop();
-    }
-  });
+      const sealer = createSealer(sealingSecrets);
+      const report = await resealAll({ db, sealer, onProgress }).finally(() => bar.stop());
+      print(report, sealingSecrets.length > 1);
+    }),
+  );
 
 await runCommand(command);
 

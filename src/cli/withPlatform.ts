@@ -2,21 +2,18 @@
  * Opens the configured platform for a command line tool, and closes it whatever happens.
  */
 import { composePlatform, type Platform } from '../startup/compose.ts';
-import { loadConfig } from '../config/config.ts';
 import { createLogger } from '../lib/logger.ts';
-import { openConfiguredDatabase } from '../startup/openDatabase.ts';
 import { openConfiguredNetwork } from '../startup/openNetwork.ts';
 import { warehouseOptionsOf } from '../startup/warehouseOptions.ts';
+import { withDatabase } from './withDatabase.ts';
 
 /** Background work is not started: each tool starts what it needs. */
-export async function withPlatform(work: (platform: Platform) => Promise<void>): Promise<void> {
-  const config = await loadConfig();
-  const database = await openConfiguredDatabase(config);
-  try {
+export function withPlatform(work: (platform: Platform) => Promise<void>): Promise<void> {
+  return withDatabase(async (handle, config) => {
     const log = createLogger({ level: 'error', pretty: true });
-    const { network, clockControl } = await openConfiguredNetwork(config, database.handle, log);
+    const { network, clockControl } = await openConfiguredNetwork(config, handle, log);
     const platform = await composePlatform({
-      handle: database.handle,
+      handle,
       network,
       clockControl,
       indexerUrl: config.INDEXER_URL ?? null,
@@ -36,7 +33,5 @@ export async function withPlatform(work: (platform: Platform) => Promise<void>):
     } finally {
       await platform.stop();
     }
-  } finally {
-    await database.stop();
-  }
+  });
 }
