@@ -19,9 +19,6 @@ export function createIdSource(clock: Clock, random?: (size: number) => Uint8Arr
   return { next: () => uuidv7({ msecs: clock.now().getTime(), random: random?.(16) }) };
 }
 
-/** Null for what has not come. */
-export function unixSeconds(moment: Date): bigint;
-export function unixSeconds(moment: Date | null): bigint | null;
-export function unixSeconds(moment: Date | null): bigint | null {
-  return moment === null ? null : BigInt(Math.floor(moment.getTime() / 1000));
+export function unixSeconds(moment: Date): bigint {
+  return BigInt(Math.floor(moment.getTime() / 1000));
 }

@@ -1,7 +1,6 @@
 /**
  * ApiKey: the credential of a service account. The key itself is shown once, when it is created.
  */
-import { unixSeconds } from '../../lib/clock.ts';
 import { visiblePart, type ApiKeyRow } from '../../identity/apiKeys.ts';
 import { ROLES, type Role } from '../../identity/roles.ts';
 import { apiKeyCursor, countApiKeys, findApiKey, listApiKeys } from '../../resolvers/access/listApiKeys.ts';
@@ -52,31 +51,27 @@ builder.node(ApiKeyRef, {
       description: 'The warehouses that role WAREHOUSE may act for.',
     }),
     createdBy: t.exposeString('createdBy', { description: 'The administrator who created it.' }),
-    createdAt: t.field({
+    createdAt: t.expose('createdAt', {
       type: 'UnixTime',
       description: 'When it was created, in Unix seconds.',
-      resolve: ({ createdAt }) => unixSeconds(createdAt),
     }),
-    expiresAt: t.field({
+    expiresAt: t.expose('expiresAt', {
       type: 'UnixTime',
       description: 'When it expires, in Unix seconds.',
-      resolve: ({ expiresAt }) => unixSeconds(expiresAt),
     }),
-    revokedAt: t.field({
+    revokedAt: t.expose('revokedAt', {
       type: 'UnixTime',
       nullable: true,
       description: 'When it was revoked, in Unix seconds; null if it is not.',
-      resolve: ({ revokedAt }) => unixSeconds(revokedAt),
     }),
     revokedBy: t.exposeString('revokedBy', {
       nullable: true,
       description: 'The administrator who revoked it.',
     }),
-    lastUsedAt: t.field({
+    lastUsedAt: t.expose('lastUsedAt', {
       type: 'UnixTime',
       nullable: true,
       description: 'When it was last used, in Unix seconds, to within five minutes; null if never.',
-      resolve: ({ lastUsedAt }) => unixSeconds(lastUsedAt),
     }),
   }),
 });

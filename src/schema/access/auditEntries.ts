@@ -1,7 +1,6 @@
 /**
  * auditEntries: the audit log, for operators.
  */
-import { unixSeconds } from '../../lib/clock.ts';
 import type { ErrorCode } from '../../lib/errors.ts';
 import type { Role } from '../../identity/roles.ts';
 import {
@@ -81,16 +80,14 @@ builder.node(AuditEntryRef, {
     requestId: t.exposeString('requestId', {
       description: 'The request id, as in the log and the header x-request-id.',
     }),
-    startedAt: t.field({
+    startedAt: t.expose('startedAt', {
       type: 'UnixTime',
       description: 'When it was requested, in Unix seconds.',
-      resolve: ({ startedAt }) => unixSeconds(startedAt),
     }),
-    endedAt: t.field({
+    endedAt: t.expose('endedAt', {
       type: 'UnixTime',
       nullable: true,
       description: 'When the mutation ended, in Unix seconds; null before, and of a read.',
-      resolve: ({ endedAt }) => unixSeconds(endedAt),
     }),
     outcome: t.field({
       type: AuditOutcomeEnum,

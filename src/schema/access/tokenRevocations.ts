@@ -2,7 +2,6 @@
  * TokenRevocation: bearer tokens that ended before their expiry.
  */
 import type { TokenRevocationRow } from '../../identity/tokenRevocations.ts';
-import { unixSeconds } from '../../lib/clock.ts';
 import {
   countTokenRevocations,
   findTokenRevocation,
@@ -32,28 +31,25 @@ builder.node(TokenRevocationRef, {
       nullable: true,
       description: 'The "sub" of the tokens that it is about; null when it is about one token.',
     }),
-    issuedUntil: t.field({
+    issuedUntil: t.expose('issuedUntil', {
       type: 'UnixTime',
       nullable: true,
       description:
         "The subject's tokens are refused that were issued before this time, in Unix seconds, or that " +
         'have no time of issue. Null when it is about one token.',
-      resolve: ({ issuedUntil }) => unixSeconds(issuedUntil),
     }),
     reason: t.exposeString('reason', {
       nullable: true,
       description: 'The reason; null when none was given.',
     }),
     revokedBy: t.exposeString('revokedBy', { description: 'The administrator who revoked them.' }),
-    revokedAt: t.field({
+    revokedAt: t.expose('revokedAt', {
       type: 'UnixTime',
       description: 'When they were revoked, in Unix seconds.',
-      resolve: ({ revokedAt }) => unixSeconds(revokedAt),
     }),
-    endsAt: t.field({
+    endsAt: t.expose('endsAt', {
       type: 'UnixTime',
       description: 'When the revocation leaves the list, in Unix seconds: the tokens have expired by then.',
-      resolve: ({ endsAt }) => unixSeconds(endsAt),
     }),
   }),
 });

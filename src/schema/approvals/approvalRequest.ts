@@ -1,7 +1,6 @@
 /**
  * ApprovalRequest: an operation that waits for a second person; and the list of them.
  */
-import { unixSeconds } from '../../lib/clock.ts';
 import { findProjectById } from '../../resolvers/carbon/findProject.ts';
 import {
   approvalCursor,
@@ -118,25 +117,22 @@ builder.node(ApprovalRequestRef, {
     }),
     state: t.expose('state', { type: ApprovalStateEnum, description: 'Its state.' }),
     requestedBy: t.exposeString('requestedBy', { description: 'The subject who asked for the operation.' }),
-    requestedAt: t.field({
+    requestedAt: t.expose('requestedAt', {
       type: 'UnixTime',
       description: 'When it was asked for, in Unix seconds.',
-      resolve: ({ requestedAt }) => unixSeconds(requestedAt),
     }),
-    expiresAt: t.field({
+    expiresAt: t.expose('expiresAt', {
       type: 'UnixTime',
       description: "When it expires unless it is decided, by the database's clock, in Unix seconds.",
-      resolve: ({ expiresAt }) => unixSeconds(expiresAt),
     }),
     decidedBy: t.exposeString('decidedBy', {
       nullable: true,
       description: 'The subject who approved, refused or withdrew it; null before.',
     }),
-    decidedAt: t.field({
+    decidedAt: t.expose('decidedAt', {
       type: 'UnixTime',
       nullable: true,
       description: 'When it was decided, in Unix seconds; null before.',
-      resolve: ({ decidedAt }) => unixSeconds(decidedAt),
     }),
   }),
 });

@@ -1,7 +1,6 @@
 /**
  * CreditTransfer: credits that one buyer gave to another.
  */
-import { unixSeconds } from '../../lib/clock.ts';
 import {
   findCreditTransfer,
   findCreditTransfers,
@@ -44,10 +43,9 @@ builder.node(CreditTransferRef, {
       nullable: true,
       description: 'What the transfer is for, in the words of the sender; shown to both buyers.',
     }),
-    createdAt: t.field({
+    createdAt: t.expose('createdAt', {
       type: 'UnixTime',
       description: 'When it was booked, in Unix seconds.',
-      resolve: ({ createdAt }) => unixSeconds(createdAt),
     }),
   }),
 });

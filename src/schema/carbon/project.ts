@@ -1,7 +1,6 @@
 /**
  * Project: verified credits, issued as one carbon credit token.
  */
-import { unixSeconds } from '../../lib/clock.ts';
 import { readProjectBalances } from '../../ledger/books/readBalances.ts';
 import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import { findProjectById, findProjectByToken } from '../../resolvers/carbon/findProject.ts';
@@ -135,16 +134,14 @@ builder.node(ProjectRef, {
       description: 'The transactions that deployed and minted its token, oldest first.',
       resolve: ({ id }, _args, { dependencies }) => readTransactions(dependencies, id),
     }),
-    createdAt: t.field({
+    createdAt: t.expose('createdAt', {
       type: 'UnixTime',
       description: 'When it was submitted, in Unix seconds.',
-      resolve: ({ createdAt }) => unixSeconds(createdAt),
     }),
-    openedAt: t.field({
+    openedAt: t.expose('openedAt', {
       type: 'UnixTime',
       nullable: true,
       description: 'When it was minted in full, in Unix seconds; null before.',
-      resolve: ({ openedAt }) => unixSeconds(openedAt),
     }),
   }),
 });

@@ -1,7 +1,6 @@
 /**
  * purchase: sells unsold credits to a buyer.
  */
-import { unixSeconds } from '../../lib/clock.ts';
 import type { DryRun } from '../../resolvers/carbon/dryRun.ts';
 import { findPurchase } from '../../resolvers/carbon/findPurchase.ts';
 import { purchase, rehearsePurchase } from '../../resolvers/carbon/purchase.ts';
@@ -51,10 +50,9 @@ builder.node(PurchaseRef, {
         '`pricePerTonne` times `tonnes`, exact. Null without a price. It is paid outside of this platform.',
       resolve: (purchase) => totalOf(priceOf(purchase), purchase.amountTonnes),
     }),
-    createdAt: t.field({
+    createdAt: t.expose('createdAt', {
       type: 'UnixTime',
       description: 'When it was booked, in Unix seconds.',
-      resolve: ({ createdAt }) => unixSeconds(createdAt),
     }),
   }),
 });

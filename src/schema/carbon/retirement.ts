@@ -1,7 +1,6 @@
 /**
  * Retirement: a buyer's request to put credits out of circulation, with its states and times.
  */
-import { unixSeconds } from '../../lib/clock.ts';
 import { findRetirement, readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import type { Retirement } from '../../resolvers/carbon/findRetirement.ts';
 import { forRoles } from '../core/access.ts';
@@ -75,16 +74,14 @@ builder.node(RetirementRef, {
       nullable: true,
       description: 'Why it was refused or needs review, as text; null otherwise.',
     }),
-    createdAt: t.field({
+    createdAt: t.expose('createdAt', {
       type: 'UnixTime',
       description: 'When the credits were held, in Unix seconds.',
-      resolve: ({ createdAt }) => unixSeconds(createdAt),
     }),
-    settledAt: t.field({
+    settledAt: t.expose('settledAt', {
       type: 'UnixTime',
       nullable: true,
       description: 'When it became RETIRED or REFUSED, in Unix seconds; null before.',
-      resolve: ({ settledAt }) => unixSeconds(settledAt),
     }),
     transactions: t.field({
       type: [NetworkTransactionRef],

@@ -1,7 +1,6 @@
 /**
  * A buyer's statement: every change of its balances.
  */
-import { unixSeconds } from '../../lib/clock.ts';
 import {
   countStatement,
   listStatement,
@@ -66,10 +65,9 @@ export const StatementEntryRef = builder.objectRef<StatementEntry>('StatementEnt
       type: 'Tonnes',
       description: "The balance of this project's credits afterwards, in whole tonnes CO2e.",
     }),
-    postedAt: t.field({
+    postedAt: t.expose('postedAt', {
       type: 'UnixTime',
       description: 'When it was booked, in Unix seconds.',
-      resolve: ({ postedAt }) => unixSeconds(postedAt),
     }),
   }),
 });

@@ -5,6 +5,7 @@
 import type { ValueNode } from 'graphql';
 import { Kind } from 'graphql';
 import { MAX_WHOLE_UNITS } from '../../ledger/units.ts';
+import { unixSeconds } from '../../lib/clock.ts';
 import { isCurrencyCode } from '../../lib/currencies.ts';
 import { isCountryCode } from './countries.ts';
 import { printText, refused, serializeInteger, showLiteral, stringScalar } from './scalarForms.ts';
@@ -24,7 +25,7 @@ export type ScalarTypes = {
   PrivateText: { Input: string; Output: string };
   BaseUnits: { Input: bigint; Output: bigint };
   Decimal: { Input: string; Output: string };
-  UnixTime: { Input: bigint; Output: bigint };
+  UnixTime: { Input: bigint; Output: bigint | Date };
   LeafNumber: { Input: bigint; Output: bigint };
   LedgerNumber: { Input: bigint; Output: bigint };
   Hash32: { Input: string; Output: string };
@@ -140,13 +141,19 @@ function jsonInteger(form: {
   };
 }
 
-const unixTime = jsonInteger({
+const seconds = jsonInteger({
   name: 'UnixTime',
   description: 'Whole seconds since 1970-01-01T00:00:00Z, as a JSON integer that goes on after 2038.',
   specifiedByURL: 'https://pubs.opengroup.org/onlinepubs/9799919799/basedefs/V1_chap04.html#tag_04_19',
   expected: 'a whole number of seconds since 1970',
   max: MAX_UNIX_TIME,
 });
+
+/** A moment is printed in whole seconds. */
+const unixTime: ScalarDefinition<bigint> = {
+  ...seconds,
+  serialize: (value) => seconds.serialize(value instanceof Date ? unixSeconds(value) : value),
+};
 
 const leafNumber = jsonInteger({
   name: 'LeafNumber',

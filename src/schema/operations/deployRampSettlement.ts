@@ -1,7 +1,6 @@
 /**
  * deployRampSettlement: the contract that holds receipt tokens during off-ramp sessions, once per platform.
  */
-import { unixSeconds } from '../../lib/clock.ts';
 import { deployRampSettlement } from '../../resolvers/operations/deployRampSettlement.ts';
 import type { SettlementDeployment } from '../../resolvers/operations/deployRampSettlement.ts';
 import { forRoles } from '../core/access.ts';
@@ -48,10 +47,9 @@ const SettlementDeploymentRef = builder.objectRef<SettlementDeployment>('Settlem
       nullable: true,
       description: 'The hash of the deploying transaction; null until it landed.',
     }),
-    createdAt: t.field({
+    createdAt: t.expose('createdAt', {
       type: 'UnixTime',
       description: 'When it was requested, in Unix seconds.',
-      resolve: ({ createdAt }) => unixSeconds(createdAt),
     }),
   }),
 });

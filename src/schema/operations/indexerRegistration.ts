@@ -1,7 +1,6 @@
 /**
  * indexerRegistration: where the indexer delivers retirements to, as this platform knows it.
  */
-import { unixSeconds } from '../../lib/clock.ts';
 import { findRegistration, type Registration } from '../../resolvers/operations/watchRetirements.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
@@ -18,10 +17,9 @@ const IndexerRegistrationRef = builder.objectRef<Registration>('IndexerRegistrat
       description:
         "Whether `url` is the hook's present address. When it is not, `watchRetirements` registers the present one.",
     }),
-    createdAt: t.field({
+    createdAt: t.expose('createdAt', {
       type: 'UnixTime',
       description: 'When it was made, in Unix seconds.',
-      resolve: ({ createdAt }) => unixSeconds(createdAt),
     }),
   }),
 });

@@ -1,7 +1,6 @@
 /**
  * invariants: what the server's own reconciliations say of each invariant, for operators.
  */
-import { unixSeconds } from '../../lib/clock.ts';
 import { listInvariants, type InvariantStatus } from '../../resolvers/operations/listInvariants.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
@@ -26,26 +25,23 @@ const InvariantStatusRef = builder.objectRef<InvariantStatus>('InvariantStatus')
       description:
         'What the last reconciliation could not compare, and why: 50 at most. NO_DATA stays until a full one.',
     }),
-    agreedAt: t.field({
+    agreedAt: t.expose('agreedAt', {
       type: 'UnixTime',
       nullable: true,
       description:
         'When everything last agreed, in Unix seconds: the next incremental reconciliation begins there. ' +
         'Null when it never did.',
-      resolve: ({ agreedAt }) => unixSeconds(agreedAt),
     }),
-    comparedAt: t.field({
+    comparedAt: t.expose('comparedAt', {
       type: 'UnixTime',
       nullable: true,
       description: 'When it was compared last, in Unix seconds; null before the first reconciliation.',
-      resolve: ({ comparedAt }) => unixSeconds(comparedAt),
     }),
-    fullyComparedAt: t.field({
+    fullyComparedAt: t.expose('fullyComparedAt', {
       type: 'UnixTime',
       nullable: true,
       description:
         'When everything was compared last, not only what had changed, in Unix seconds; null when it never was.',
-      resolve: ({ fullyComparedAt }) => unixSeconds(fullyComparedAt),
     }),
   }),
 });

@@ -1,7 +1,6 @@
 /**
  * NetworkTransaction: one signed transaction of a submission.
  */
-import { unixSeconds } from '../../lib/clock.ts';
 import type { SubmissionTransaction } from '../../resolvers/carbon/findRetirement.ts';
 import { builder } from '../core/builder.ts';
 import { kindOf, NetworkCallKindEnum } from './networkCallKind.ts';
@@ -33,17 +32,15 @@ export const NetworkTransactionRef = builder
         type: NetworkTransactionState,
         description: 'Its state on the network.',
       }),
-      signedAt: t.field({
+      signedAt: t.expose('signedAt', {
         type: 'UnixTime',
         description: 'When it was signed and stored, in Unix seconds.',
-        resolve: ({ signedAt }) => unixSeconds(signedAt),
       }),
-      decidedAt: t.field({
+      decidedAt: t.expose('decidedAt', {
         type: 'UnixTime',
         nullable: true,
         description:
           'When its final outcome was read from the network, in Unix seconds; null while it is open.',
-        resolve: ({ decidedAt }) => unixSeconds(decidedAt),
       }),
     }),
   });

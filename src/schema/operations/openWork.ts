@@ -1,7 +1,6 @@
 /**
  * openWork: what is under way, late, under review or halted, in numbers, for operators.
  */
-import { unixSeconds } from '../../lib/clock.ts';
 import {
   readOpenWork,
   STUCK_RULE,
@@ -25,11 +24,10 @@ const OpenWorkRef = builder.objectRef<OpenWork>('OpenWork').implement({
     stuckSubmissionCount: t.exposeInt('stuckSubmissions', {
       description: `The number of submissions that are stuck: ${STUCK_RULE}.`,
     }),
-    oldestStuckAt: t.field({
+    oldestStuckAt: t.expose('stuckSince', {
       type: 'UnixTime',
       nullable: true,
       description: 'When the oldest one that is stuck was committed, in Unix seconds; null when none is.',
-      resolve: ({ stuckSince }) => unixSeconds(stuckSince),
     }),
     pendingOffRampSessionCount: t.int({
       description: 'The number of off-ramp sessions in progress, or waiting for a holder or a payout.',
@@ -43,11 +41,10 @@ const OpenWorkRef = builder.objectRef<OpenWork>('OpenWork').implement({
     overdueOffRampSessionCount: t.exposeInt('overdueSessions', {
       description: `The number of off-ramp sessions that are overdue: ${OVERDUE_RULE}.`,
     }),
-    oldestOverdueAt: t.field({
+    oldestOverdueAt: t.expose('overdueSince', {
       type: 'UnixTime',
       nullable: true,
       description: 'When the oldest one that is overdue was requested, in Unix seconds; null when none is.',
-      resolve: ({ overdueSince }) => unixSeconds(overdueSince),
     }),
     awaitingApprovalRequestCount: t.exposeInt('awaitingApprovals', {
       description: 'The number of requests for approval in state AWAITING.',

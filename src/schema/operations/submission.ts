@@ -1,7 +1,6 @@
 /**
  * Submission: an intent on its way to the network, for operators.
  */
-import { unixSeconds } from '../../lib/clock.ts';
 import type { FoundOnNetwork } from '../../ledger/submission/effects.ts';
 import { findOnNetwork, intentOf, type Submission } from '../../ledger/submission/settle.ts';
 import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
@@ -140,18 +139,16 @@ builder.node(SubmissionRef, {
       type: 'UnixTime',
       nullable: true,
       description: 'When its next step is due, in Unix seconds; null unless it is PENDING.',
-      resolve: ({ dueAt, state }) => (state === 'PENDING' ? unixSeconds(dueAt) : null),
+      resolve: ({ dueAt, state }) => (state === 'PENDING' ? dueAt : null),
     }),
-    createdAt: t.field({
+    createdAt: t.expose('createdAt', {
       type: 'UnixTime',
       description: 'When the intent was committed, in Unix seconds.',
-      resolve: ({ createdAt }) => unixSeconds(createdAt),
     }),
-    settledAt: t.field({
+    settledAt: t.expose('settledAt', {
       type: 'UnixTime',
       nullable: true,
       description: 'When it was settled, in Unix seconds; null before.',
-      resolve: ({ settledAt }) => unixSeconds(settledAt),
     }),
     transactions: t.field({
       type: [NetworkTransactionRef],

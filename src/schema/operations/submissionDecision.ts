@@ -1,7 +1,6 @@
 /**
  * SubmissionDecision: what an operator decided about a submission under review.
  */
-import { unixSeconds } from '../../lib/clock.ts';
 import type { SubmissionReviewDecision } from '../../resolvers/operations/resolveSubmissionReview.ts';
 import { readDecisions, type OperatorDecision } from '../../resolvers/operations/operatorDecisions.ts';
 import type { Dependencies } from '../../resolvers/core/dependencies.ts';
@@ -41,10 +40,9 @@ export const SubmissionDecisionRef = builder.objectRef<OperatorDecision>('Submis
     }),
     decidedBy: t.exposeString('decidedBy', { description: "The subject of the operator's token." }),
     reason: t.exposeString('reason', { description: "The operator's reason." }),
-    decidedAt: t.field({
+    decidedAt: t.expose('decidedAt', {
       type: 'UnixTime',
       description: 'When it was decided, in Unix seconds.',
-      resolve: ({ decidedAt }) => unixSeconds(decidedAt),
     }),
   }),
 });

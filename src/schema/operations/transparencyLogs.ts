@@ -1,7 +1,6 @@
 /**
  * transparencyLogs: the signed heads of the append-only logs.
  */
-import { unixSeconds } from '../../lib/clock.ts';
 import {
   listTransparencyLogs,
   type TransparencyLog,
@@ -35,10 +34,9 @@ const TransparencyLogRef = builder.objectRef<TransparencyLog>('TransparencyLog')
     verifierKey: t.exposeString('verifierKey', {
       description: 'The Ed25519 key that signs it, as tools for signed notes take it.',
     }),
-    madeAt: t.field({
+    madeAt: t.expose('madeAt', {
       type: 'UnixTime',
       description: 'When it grew to that size, in Unix seconds.',
-      resolve: ({ madeAt }) => unixSeconds(madeAt),
     }),
   }),
 });

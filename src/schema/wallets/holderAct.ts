@@ -1,7 +1,6 @@
 /**
  * HolderAct: a transaction for a holder's own wallet to sign, and its outcome.
  */
-import { unixSeconds } from '../../lib/clock.ts';
 import { FAMILIES } from '../../ledger/network/families.ts';
 import type { UnsignedTransaction } from '../../ledger/network/port.ts';
 import type { Dependencies } from '../../resolvers/core/dependencies.ts';
@@ -156,10 +155,9 @@ builder.node(HolderActRef, {
         'Every signed transaction that was submitted for it, oldest first; at most one of them landed.',
       resolve: (act, _args, { dependencies }) => readActTransactions(dependencies, act),
     }),
-    createdAt: t.field({
+    createdAt: t.expose('createdAt', {
       type: 'UnixTime',
       description: 'When it was prepared, in Unix seconds.',
-      resolve: ({ createdAt }) => unixSeconds(createdAt),
     }),
   }),
 });

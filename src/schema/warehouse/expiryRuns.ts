@@ -1,7 +1,6 @@
 /**
  * expiryRuns: the runs of the expiry job and their results.
  */
-import { unixSeconds } from '../../lib/clock.ts';
 import { countItems, countRuns, findRun, listFailures, listRuns, runCursor } from '../../jobs/expiryRuns.ts';
 import type { ExpiryCounts, ExpiryFailure, ExpiryRun } from '../../jobs/expiryRuns.ts';
 import type { Dependencies } from '../../resolvers/core/dependencies.ts';
@@ -62,16 +61,14 @@ builder.node(ExpiryRunRef, {
       nullable: true,
       description: 'Who requested a MANUAL run: a subject, or `npm run expire`; null for the others.',
     }),
-    startedAt: t.field({
+    startedAt: t.expose('startedAt', {
       type: 'UnixTime',
       description: 'When it began, in Unix seconds.',
-      resolve: ({ startedAt }) => unixSeconds(startedAt),
     }),
-    finishedAt: t.field({
+    finishedAt: t.expose('finishedAt', {
       type: 'UnixTime',
       nullable: true,
       description: 'When the last of its receipts was decided, in Unix seconds; null before.',
-      resolve: ({ finishedAt }) => unixSeconds(finishedAt),
     }),
     examinedCount: t.int({
       description: 'The number of receipts that were due by their date.',

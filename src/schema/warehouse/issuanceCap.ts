@@ -1,7 +1,6 @@
 /**
  * IssuanceCap: how many kilograms of a commodity may be outstanding in receipts of a warehouse; and the list of caps.
  */
-import { unixSeconds } from '../../lib/clock.ts';
 import {
   capCursor,
   countIssuanceCaps,
@@ -41,10 +40,9 @@ builder.node(IssuanceCapRef, {
         'less what settled cash-outs took. It exceeds a cap that was lowered since.',
     }),
     setBy: t.exposeString('setBy', { description: 'The subject of the operator who set it last.' }),
-    setAt: t.field({
+    setAt: t.expose('setAt', {
       type: 'UnixTime',
       description: 'When it was set last, in Unix seconds.',
-      resolve: ({ setAt }) => unixSeconds(setAt),
     }),
   }),
 });

@@ -1,7 +1,6 @@
 /**
  * offRampQuote: what a cash-out would pay.
  */
-import { unixSeconds } from '../../lib/clock.ts';
 import type { Quote } from '../../ramp/port.ts';
 import { quoteOffRamp } from '../../resolvers/warehouse/quoteOffRamp.ts';
 import { forRoles } from '../core/access.ts';
@@ -38,10 +37,9 @@ export const OffRampQuoteRef = builder.objectRef<Quote>('OffRampQuote').implemen
       type: 'Decimal',
       description: 'Tokens (kilograms) per one unit of the currency.',
     }),
-    expiresAt: t.field({
+    expiresAt: t.expose('expiresAt', {
       type: 'UnixTime',
       description: 'When the quote expires, in Unix seconds.',
-      resolve: ({ expiresAt }) => unixSeconds(expiresAt),
     }),
   }),
 });

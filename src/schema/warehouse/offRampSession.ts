@@ -1,7 +1,6 @@
 /**
  * OffRampSession: receipt tokens in the settlement contract while a ramp provider pays out, with the history of both.
  */
-import { unixSeconds } from '../../lib/clock.ts';
 import type { Caller } from '../../identity/roles.ts';
 import {
   findOffRampSession,
@@ -49,10 +48,9 @@ const ProviderStatusRef = builder
     description: 'An observed status of the session at the ramp provider.',
     fields: (t) => ({
       status: t.expose('status', { type: RampStatusEnum, description: 'The status.' }),
-      observedAt: t.field({
+      observedAt: t.expose('observedAt', {
         type: 'UnixTime',
         description: 'When it was observed, in Unix seconds.',
-        resolve: ({ observedAt }) => unixSeconds(observedAt),
       }),
     }),
   });
@@ -79,16 +77,14 @@ const OffRampReviewRef = builder.objectRef<OffRampReview>('OffRampSessionReview'
       nullable: true,
       description: "The operator's reason; null without a decision.",
     }),
-    openedAt: t.field({
+    openedAt: t.expose('openedAt', {
       type: 'UnixTime',
       description: 'When it was flagged, in Unix seconds.',
-      resolve: ({ openedAt }) => unixSeconds(openedAt),
     }),
-    closedAt: t.field({
+    closedAt: t.expose('closedAt', {
       type: 'UnixTime',
       nullable: true,
       description: 'When it was closed, in Unix seconds; null while it is open.',
-      resolve: ({ closedAt }) => unixSeconds(closedAt),
     }),
   }),
 });
@@ -152,12 +148,11 @@ builder.node(OffRampSessionRef, {
       type: 'Address',
       description: 'The address whose tokens are deposited, and that receives a refund.',
     }),
-    signatureDueAt: t.field({
+    signatureDueAt: t.expose('signatureDueAt', {
       type: 'UnixTime',
       nullable: true,
       description:
         "The deadline for the holder's signed deposit, in Unix seconds; null when custody deposits.",
-      resolve: ({ signatureDueAt }) => unixSeconds(signatureDueAt),
     }),
     payout: t.field({
       type: MoneyRef,
@@ -177,10 +172,9 @@ builder.node(OffRampSessionRef, {
       type: 'Decimal',
       description: 'Tokens (kilograms) per one unit of the currency, by the frozen quote.',
     }),
-    quoteExpiresAt: t.field({
+    quoteExpiresAt: t.expose('quoteExpiresAt', {
       type: 'UnixTime',
       description: 'The expiry of the frozen quote, in Unix seconds: the deadline for opening the session.',
-      resolve: ({ quoteExpiresAt }) => unixSeconds(quoteExpiresAt),
     }),
   }),
 });
@@ -211,11 +205,10 @@ builder.objectFields(OffRampSessionRef, (t) => ({
     description:
       'Why it was closed or is to be, or why the last deposit that a holder signed was refused, as text; null otherwise.',
   }),
-  cancelRequestedAt: t.field({
+  cancelRequestedAt: t.expose('cancelRequestedAt', {
     type: 'UnixTime',
     nullable: true,
     description: 'When its cancellation was requested, in Unix seconds; null when it was not.',
-    resolve: ({ cancelRequestedAt }) => unixSeconds(cancelRequestedAt),
   }),
   providerHistory: t.field({
     type: [ProviderStatusRef],
@@ -234,16 +227,14 @@ builder.objectFields(OffRampSessionRef, (t) => ({
     resolve: ({ id }, _args, { caller, dependencies }) =>
       isOperator(caller) ? readReviews(dependencies, id) : [],
   }),
-  createdAt: t.field({
+  createdAt: t.expose('createdAt', {
     type: 'UnixTime',
     description: 'When it was requested, in Unix seconds.',
-    resolve: ({ createdAt }) => unixSeconds(createdAt),
   }),
-  endedAt: t.field({
+  endedAt: t.expose('endedAt', {
     type: 'UnixTime',
     nullable: true,
     description: 'When it became SETTLED, REFUNDED or CLOSED, in Unix seconds; null before.',
-    resolve: ({ endedAt }) => unixSeconds(endedAt),
   }),
 }));
 

@@ -1,7 +1,6 @@
 /**
  * Receipt: a deposit of a commodity, issued as one receipt token.
  */
-import { unixSeconds } from '../../lib/clock.ts';
 import type { Caller } from '../../identity/roles.ts';
 import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import {
@@ -100,11 +99,10 @@ builder.node(ReceiptRef, {
     }),
     tokenName: t.exposeString('tokenName', { description: "The token's display name." }),
     tokenSymbol: t.exposeString('tokenSymbol', { description: "The token's symbol: WHR." }),
-    expiredAt: t.field({
+    expiredAt: t.expose('expiredAt', {
       type: 'UnixTime',
       nullable: true,
       description: 'When it was marked expired, in Unix seconds; null before.',
-      resolve: ({ expiredAt }) => unixSeconds(expiredAt),
     }),
     expiredTxHash: t.exposeString('expiredTxHash', {
       nullable: true,
@@ -120,16 +118,14 @@ builder.node(ReceiptRef, {
       description: 'Every signed transaction of it, oldest first.',
       resolve: ({ id }, _args, { dependencies }) => readTransactions(dependencies, id),
     }),
-    createdAt: t.field({
+    createdAt: t.expose('createdAt', {
       type: 'UnixTime',
       description: 'When the deposit was confirmed, in Unix seconds.',
-      resolve: ({ createdAt }) => unixSeconds(createdAt),
     }),
-    activatedAt: t.field({
+    activatedAt: t.expose('activatedAt', {
       type: 'UnixTime',
       nullable: true,
       description: 'When it was minted in full, in Unix seconds; null before.',
-      resolve: ({ activatedAt }) => unixSeconds(activatedAt),
     }),
   }),
 });

@@ -1,7 +1,6 @@
 /**
  * ReceiptPledge: a lender's claim to a receipt. The open one is the receipt's lien.
  */
-import { unixSeconds } from '../../lib/clock.ts';
 import {
   countPledges,
   findPledge,
@@ -45,19 +44,17 @@ builder.node(ReceiptPledgeRef, {
       description: "The subject of the lender's token, who may release it; null when only operators may.",
     }),
     loanReference: t.exposeString('loanReference', { description: "The lender's reference of the loan." }),
-    pledgedAt: t.field({
+    pledgedAt: t.expose('pledgedAt', {
       type: 'UnixTime',
       description: 'When it was pledged, in Unix seconds.',
-      resolve: ({ pledgedAt }) => unixSeconds(pledgedAt),
     }),
     pledgedBy: t.exposeString('pledgedBy', {
       description: "The subject who pledged it: the farmer, or an operator on the farmer's behalf.",
     }),
-    releasedAt: t.field({
+    releasedAt: t.expose('releasedAt', {
       type: 'UnixTime',
       nullable: true,
       description: 'When it was released, in Unix seconds; null while it is open.',
-      resolve: ({ releasedAt }) => unixSeconds(releasedAt),
     }),
     releasedBy: t.exposeString('releasedBy', {
       nullable: true,
