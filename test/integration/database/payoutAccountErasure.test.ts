@@ -2,17 +2,15 @@
  * Payout accounts of cash-outs that have ended can be erased, and no others: by the command, and by the database's rules.
  */
 import { execFile } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { erasePayoutAccounts } from '../../../src/db/erasePayoutAccounts.ts';
-import { offRampSessions } from '../../../src/db/tables/index.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { custodySecretKey } from '../../../devnet/platform.ts';
+import { insertSessionAlone } from '../../support/offRampSessionRow.ts';
 import { pathOf } from '../../support/run/programs.ts';
 
 let database: TestDatabase;
@@ -22,40 +20,12 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-async function insertSession(state: 'OPENING' | 'CLOSED', endedDaysAgo = 0): Promise<string> {
-  const id = randomUUID();
-  const at = new Date();
-  await database.handle.db.transaction(async (tx) => {
-    // Without the receipt that it is of.
-    await tx.execute(sql`SET LOCAL session_replication_role = replica`);
-    await tx.insert(offRampSessions).values({
-      id,
-      state,
-      depositor: 'CUSTODY',
-      receiptId: randomUUID(),
-      tokenAddress: 'token',
-      tokenAmountKg: 1n,
-      requestedBy: 'farmer-1',
-      depositorAddress: 'custody',
-      settlementAddress: 'settlement',
-      countryCode: 'KE',
-      payoutAccountType: 'BANK',
-      sealedPayoutAccount: 'sealed',
-      maskedAccountNumber: '…456',
-      fiatCurrency: 'KES',
-      fiatAmount: '1',
-      feeFiat: '0',
-      feeBps: 0,
-      exchangeRate: '1',
-      quoteExpiresAt: at,
-      providerName: 'manual',
-      refusalMessage: 'refused',
-      createdAt: at,
-      endedAt: state === 'CLOSED' ? new Date(at.getTime() - endedDaysAgo * 86_400_000) : null,
-    });
+const insertSession = (state: 'OPENING' | 'CLOSED', endedDaysAgo = 0): Promise<string> =>
+  insertSessionAlone(database.handle.db, {
+    state,
+    refusalMessage: 'refused',
+    endedAt: state === 'CLOSED' ? new Date(Date.now() - endedDaysAgo * 86_400_000) : null,
   });
-  return id;
-}
 
 const accountOf = async (id: string) => {
   const [row] = await database.handle.sql<

@@ -16,6 +16,7 @@ import { indexerRegistrations, offRampSessions } from '../../../src/db/tables/in
 import { createSealer } from '../../../src/lib/sealer.ts';
 import { custodySecretKey } from '../../../devnet/platform.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { insertSessionAlone } from '../../support/offRampSessionRow.ts';
 import { pathOf } from '../../support/run/programs.ts';
 
 const [OLD, NEW] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')];
@@ -45,37 +46,9 @@ async function insertRegistrations(count: number): Promise<string[]> {
   return ids;
 }
 
-async function insertSession(sealedOf: (id: string) => string): Promise<string> {
+function insertSession(sealedOf: (id: string) => string): Promise<string> {
   const id = randomUUID();
-  const at = new Date();
-  await database.handle.db.transaction(async (tx) => {
-    // Without the receipt that it is of.
-    await tx.execute(sql`SET LOCAL session_replication_role = replica`);
-    await tx.insert(offRampSessions).values({
-      id,
-      state: 'OPENING',
-      depositor: 'CUSTODY',
-      receiptId: randomUUID(),
-      tokenAddress: 'token',
-      tokenAmountKg: 1n,
-      requestedBy: 'farmer-1',
-      depositorAddress: 'custody',
-      settlementAddress: 'settlement',
-      countryCode: 'KE',
-      payoutAccountType: 'BANK',
-      sealedPayoutAccount: sealedOf(id),
-      maskedAccountNumber: '…456',
-      fiatCurrency: 'KES',
-      fiatAmount: '1',
-      feeFiat: '0',
-      feeBps: 0,
-      exchangeRate: '1',
-      quoteExpiresAt: at,
-      providerName: 'manual',
-      createdAt: at,
-    });
-  });
-  return id;
+  return insertSessionAlone(database.handle.db, { id, sealedPayoutAccount: sealedOf(id) });
 }
 
 const registrations = () =>

@@ -24,6 +24,7 @@ import type { Platform } from '../../../src/startup/compose.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 import { activeReceipt } from '../../support/warehouse.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { offRampSessionRow } from '../../support/offRampSessionRow.ts';
 import { possibleFacts } from '../../support/offRampFacts.ts';
 
 let database: TestDatabase;
@@ -67,26 +68,9 @@ async function insertSession(
   const [session] = await tx
     .insert(offRampSessions)
     .values({
-      id: randomUUID(),
-      state,
-      depositor,
+      ...offRampSessionRow({ state, depositor, receiptId: receipt.id, tokenAddress: receipt.tokenAddress }),
       signatureDueAt: depositor === 'HOLDER' ? at : null,
-      receiptId: receipt.id,
-      tokenAddress: receipt.tokenAddress,
-      tokenAmountKg: 1n,
-      requestedBy: 'farmer-1',
       depositorAddress: platform.dependencies.network.custodyAddress,
-      settlementAddress: 'settlement',
-      countryCode: 'KE',
-      payoutAccountType: 'BANK',
-      sealedPayoutAccount: 'sealed',
-      maskedAccountNumber: '…456',
-      fiatCurrency: 'KES',
-      fiatAmount: '1',
-      feeFiat: '0',
-      feeBps: 0,
-      exchangeRate: '1',
-      quoteExpiresAt: at,
       providerName: platform.dependencies.ramp.name,
       providerAskedAt: at,
       providerSessionId: state === 'OPENING' ? null : randomUUID(),
@@ -98,7 +82,6 @@ async function insertSession(
       cancelRequestedAt: facts.isCancelled ? at : null,
       cancelRequestedBy: facts.isCancelled ? 'farmer-1' : null,
       endedAt: isEnd || state === 'CLOSED' ? at : null,
-      createdAt: at,
       ...values,
     })
     .returning();
