@@ -28,13 +28,20 @@ export function findRetirement({ db }: Needs<'db'>, id: string): Promise<Retirem
 }
 
 async function readRetirements(db: Db, ids: readonly string[]): Promise<(Retirement | null)[]> {
-  const found = await FOLLOWED_RETIREMENTS.readMany(db, ids);
+  const found = await findRetirementsByIds({ db }, ids);
   return ids.map((id) => found.get(id) ?? null);
+}
+
+export function findRetirementsByIds(
+  { db }: Needs<'db'>,
+  ids: readonly string[],
+): Promise<Map<string, Retirement>> {
+  return findByIds(db, retirements, ids);
 }
 
 /** Retirements, as they are followed. */
 export const FOLLOWED_RETIREMENTS: FollowedKind<Retirement> = {
-  readMany: (db, ids) => findByIds(db, retirements, ids),
+  readMany: (db, ids) => findRetirementsByIds({ db }, ids),
   hasEnded: ({ state }) => state === 'RETIRED' || state === 'REFUSED',
   hidden: [],
 };

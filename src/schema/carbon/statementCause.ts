@@ -2,7 +2,7 @@
  * What caused an entry of a statement: a purchase, a retirement or a transfer.
  */
 import { findPurchases } from '../../resolvers/carbon/findPurchase.ts';
-import { findRetirementsByIds } from '../../resolvers/carbon/findRetirements.ts';
+import { findRetirementsByIds } from '../../resolvers/carbon/findRetirement.ts';
 import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import { createBatch } from '../core/batch.ts';
 import { builder } from '../core/builder.ts';
