@@ -10,7 +10,7 @@ import {
   resumeSigning,
   reviewHaltedSigning,
 } from '../../../src/ledger/submission/haltedSigning.ts';
-import { giveUpSubmission } from '../../../src/ledger/submission/review.ts';
+import { giveUpSubmission, resumeSubmission } from '../../../src/ledger/submission/review.ts';
 import { insertAttempt } from '../../../src/ledger/submission/signAttempt.ts';
 import { settle } from '../../../src/ledger/submission/settle.ts';
 import type { SubmissionDependencies } from '../../../src/ledger/submission/submission.ts';
@@ -103,6 +103,12 @@ describe('the end of a halt', () => {
     expect(account).toMatchObject({ haltedBecause: null, reviewDueAt: expect.any(Date) as Date });
     await reviewHaltedSigning(reviewing());
     expect(await stateOf(submissionId)).toBe('PENDING');
+  });
+
+  it('comes before an operator resumes what waits for it', async () => {
+    const { submissionId } = await underReview('SIGNING_HALTED');
+    await expect(resumeSubmission(reviewing(), submissionId)).rejects.toThrow('resumeSigning comes first');
+    expect(await stateOf(submissionId)).toBe('NEEDS_REVIEW');
   });
 
   it('resumes the rest also when the instance dies in between', async () => {

@@ -1,10 +1,11 @@
 /**
  * Several instances and an operator at once, around reviews: what one decides is never undone by what another found before.
  */
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ConnectionLost, NoFreeConnection } from '../../../src/db/connectionLost.ts';
 import { signingAccounts, submissions } from '../../../src/db/tables/index.ts';
+import type { Effects } from '../../../src/ledger/submission/effects.ts';
 import { settleOrReview } from '../../../src/ledger/submission/settleOrReview.ts';
 import { createStepStore } from '../../../src/ledger/submission/stepStore.ts';
 import { insertAttempt } from '../../../src/ledger/submission/signAttempt.ts';
@@ -13,10 +14,12 @@ import {
   type LedgerNetwork,
   type PreparedTransaction,
 } from '../../../src/ledger/network/port.ts';
-import { adoptOutcome, giveUpSubmission } from '../../../src/ledger/submission/review.ts';
-import { settle } from '../../../src/ledger/submission/settle.ts';
+import { decideAttempt } from '../../../src/ledger/submission/attempts.ts';
+import { adoptOutcome, giveUpSubmission, resumeSubmission } from '../../../src/ledger/submission/review.ts';
+import { settle, type Conclusion } from '../../../src/ledger/submission/settle.ts';
 import { step } from '../../../src/ledger/submission/step.ts';
 import type { SubmissionDependencies } from '../../../src/ledger/submission/submission.ts';
+import { hasLockWait } from '../../support/database/lockWaits.ts';
 import { reviewWorld } from '../../support/reviews.ts';
 
 const { deps, handle, network, pendingRetirement, underReview, stateOf, balance, burnOutside } =
@@ -34,19 +37,28 @@ function barrier(count: number): () => Promise<void> {
   };
 }
 
-/** Does `work` each time after the network was searched for a retirement. */
-function afterSearch(work: () => Promise<void>): SubmissionDependencies {
+/** With other effects of retirements. */
+function withEffects(change: (of: Effects) => Partial<Effects>): SubmissionDependencies {
   const { effects, ...rest } = deps();
   const of = effects.CUSTODY.RETIREMENT?.retire;
   if (!of) throw new Error('retirements have no effects');
-  const findOnNetwork: typeof of.findOnNetwork = async (intent) => {
-    const found = (await of.findOnNetwork?.(intent)) ?? null;
-    await work();
-    return found;
-  };
-  const retire = { ...of, findOnNetwork };
+  const retire = { ...of, ...change(of) } as Effects;
   return { ...rest, effects: { ...effects, CUSTODY: { ...effects.CUSTODY, RETIREMENT: { retire } } } };
 }
+
+/** Does `work` each time after the network was searched for a retirement. */
+function afterSearch(work: () => Promise<void>): SubmissionDependencies {
+  return withEffects((of) => ({
+    async findOnNetwork(intent) {
+      const found = (await of.findOnNetwork?.(intent)) ?? null;
+      await work();
+      return found;
+    },
+  }));
+}
+
+const sign = (submissionId: string, prepared: PreparedTransaction) =>
+  handle().db.transaction((tx) => insertAttempt(tx, deps(), submissionId, prepared, null));
 
 describe('two retirements that are exactly alike, and one record', () => {
   it('is the outcome of one; the other is a CONFLICT, and can be decided afterwards', async () => {
@@ -66,8 +78,28 @@ describe('two retirements that are exactly alike, and one record', () => {
     expect(await balance()).toBe(996n);
   });
 
-  const sign = (submissionId: string, prepared: PreparedTransaction) =>
-    handle().db.transaction((tx) => insertAttempt(tx, deps(), submissionId, prepared, null));
+  it('is not burned again by a RESUME', async () => {
+    const { submissionId } = await underReview('FOUND_ON_NETWORK');
+    await burnOutside(4n);
+    await expect(resumeSubmission(deps(), submissionId)).rejects.toThrow('ADOPT takes it as the outcome');
+    expect(await stateOf(submissionId)).toBe('NEEDS_REVIEW');
+  });
+
+  it('is not refused by what was refused in landing: an operator decides', async () => {
+    const { submission, submissionId } = await pendingRetirement(4n);
+    const burned = await burnOutside(4n);
+    await sign(submissionId, { ...burned, hash: 'refused', signedBytes: Buffer.from('refused') });
+    const refused = { reason: 'INSUFFICIENT_BALANCE', message: 'it has less' } as const;
+    const refusing: LedgerNetwork = {
+      ...network(),
+      outcome: async () => ({ status: 'refused', ledger: 3n, refusal: refused }),
+    };
+    const on = { ...deps(), network: refusing };
+    expect(await step(on, createStepStore(on), submission)).toBe('settled');
+    const [row] = await handle().db.select().from(submissions).where(eq(submissions.id, submissionId));
+    expect(row).toMatchObject({ state: 'NEEDS_REVIEW', reviewCause: 'FOUND_ON_NETWORK' });
+    expect(await balance()).toBe(996n);
+  });
 
   it('is offered to none that was never signed, while one that was signed has no outcome that can be proved', async () => {
     const signed = await underReview('UNDETERMINABLE');
@@ -108,6 +140,79 @@ describe('what an instance found before another one sent the submission to revie
   });
 });
 
+describe('the outcome of what was signed', () => {
+  /** Burned in a transaction that is an attempt of the submission. */
+  async function landed(submissionId: string) {
+    const burned = await burnOutside(4n);
+    await sign(submissionId, burned);
+    const outcome = await network().outcome(burned);
+    if (outcome.status !== 'succeeded') throw new Error(`it is ${outcome.status}`);
+    return { kind: 'succeeded', attemptHash: burned.hash, landed: outcome } as const;
+  }
+
+  it('is written by one of two who know it; the other finds it settled', async () => {
+    const { submission, submissionId } = await pendingRetirement(4n);
+    const refusal = { reason: 'PAUSED', message: 'paused' } as const;
+    const conclusion: Conclusion = { kind: 'refused', attemptHash: null, refusal };
+    let second: Promise<boolean> | undefined;
+    const crashPoint = async (point: string) => {
+      if (point !== 'settlement-uncommitted') return;
+      second = settle(deps(), submission, conclusion);
+      second.catch(() => {});
+      await expect.poll(() => hasLockWait(handle())).toBe(true);
+    };
+    expect(await settle({ ...deps(), crashPoint }, submission, conclusion)).toBe(true);
+    expect(await second).toBe(false);
+    expect(await stateOf(submissionId)).toBe('REFUSED');
+    expect(await balance()).toBe(1000n);
+  });
+
+  it('holds although another instance has sent it to review meanwhile', async () => {
+    const { submission, submissionId } = await pendingRetirement(4n);
+    const conclusion = await landed(submissionId);
+    const { attemptHash } = conclusion;
+    const reason = 'history is gone';
+    await settle(deps(), submission, { kind: 'needsReview', attemptHash, cause: 'UNDETERMINABLE', reason });
+    expect(await stateOf(submissionId)).toBe('NEEDS_REVIEW');
+    expect(await createStepStore(deps()).settle(submission, conclusion)).toBe(true);
+    expect(await stateOf(submissionId)).toBe('SUCCEEDED');
+  });
+
+  it('is not written over a proof that it is dead', async () => {
+    const { submission, submissionId } = await pendingRetirement(4n);
+    const conclusion = await landed(submissionId);
+    await decideAttempt(handle().db, conclusion.attemptHash, 'DEAD', 'a false proof', new Date());
+    const settling = createStepStore(deps()).settle(submission, conclusion);
+    await expect(settling).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('is decided') },
+    });
+    expect(await stateOf(submissionId)).toBe('PENDING');
+  });
+
+  it('brings it to review although its target can’t be flagged', async () => {
+    const { submission, submissionId } = await pendingRetirement(4n);
+    const unflagged = withEffects(() => ({
+      needsReview: async (tx) => void (await tx.execute(sql`SELECT 1 / 0`)),
+    }));
+    const cause = 'SETTLEMENT_FAILED';
+    const conclusion = { kind: 'needsReview', attemptHash: null, cause, reason: 'it failed' } as const;
+    expect(await settle(unflagged, submission, conclusion)).toBe(true);
+    expect(await stateOf(submissionId)).toBe('NEEDS_REVIEW');
+  });
+
+  it('is left to an operator after twenty attempts that died', async () => {
+    const { submission, submissionId } = await pendingRetirement(4n);
+    const store = {
+      ...createStepStore(deps()),
+      readAttempts: async () => ({ open: [], lastNumber: 20 }),
+      countSigned: async () => 20,
+    };
+    await step(deps(), store, submission);
+    const [row] = await handle().db.select().from(submissions).where(eq(submissions.id, submissionId));
+    expect(row).toMatchObject({ state: 'NEEDS_REVIEW', reviewCause: 'ATTEMPTS_DIED' });
+  });
+});
+
 describe('a refusal by a network with sequences', () => {
   const address = `0x${'c'.repeat(40)}`;
   beforeEach(async () => {
@@ -119,7 +224,11 @@ describe('a refusal by a network with sequences', () => {
   });
 
   /** Steps a retirement whose draft is refused as often as this. */
-  async function stepRefused(times: number, next: { sequence: bigint; afterRefusals: number }) {
+  async function stepRefused(
+    times: number,
+    next: { sequence: bigint; afterRefusals: number },
+    meanwhile: () => Promise<unknown> = async () => {},
+  ) {
     const { submission } = await pendingRetirement(4n);
     let refusals = 0;
     const refusing: LedgerNetwork = {
@@ -129,6 +238,7 @@ describe('a refusal by a network with sequences', () => {
       draft: async (call) => {
         if (refusals === times) return network().draft(call);
         refusals += 1;
+        await meanwhile();
         throw new NetworkRefusal({ reason: 'INSUFFICIENT_BALANCE', message: 'it has less' });
       },
     };
@@ -139,6 +249,15 @@ describe('a refusal by a network with sequences', () => {
 
   it('is outdated when it is not repeated once the sequences are known', async () => {
     const stepped = await stepRefused(1, { sequence: 7n, afterRefusals: 1 });
+    expect(stepped).toEqual({ result: 'progress', state: 'PENDING' });
+  });
+
+  it('is not believed when signing was halted meanwhile', async () => {
+    const halt = () =>
+      handle()
+        .db.update(signingAccounts)
+        .set({ haltedBecause: 'a test says so', reviewDueAt: sql`now()` });
+    const stepped = await stepRefused(2, { sequence: 7n, afterRefusals: 2 }, halt);
     expect(stepped).toEqual({ result: 'progress', state: 'PENDING' });
   });
 

@@ -9,9 +9,14 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import type { Tx } from '../../../src/db/connection.ts';
 import { attempts, signingAccounts, submissions } from '../../../src/db/tables/index.ts';
 import type { NextSequences, SigningOrder, SequenceSlot } from '../../../src/ledger/network/port.ts';
-import { decideAttempt } from '../../../src/ledger/submission/attempts.ts';
+import {
+  countSigned,
+  decideAttempt,
+  findRepeatedCause,
+  markDead,
+} from '../../../src/ledger/submission/attempts.ts';
 import { insertAttempt } from '../../../src/ledger/submission/signAttempt.ts';
-import { SequenceAhead } from '../../../src/ledger/submission/sequenceMismatch.ts';
+import { SequenceAhead, SequenceBehind } from '../../../src/ledger/submission/sequenceMismatch.ts';
 import { giveBackSlot, readSigningState, takeSlots } from '../../../src/ledger/submission/sequenceSlots.ts';
 import { readHalts } from '../../../src/ledger/submission/halts.ts';
 import { createStepStore } from '../../../src/ledger/submission/stepStore.ts';
@@ -122,6 +127,15 @@ describe('an account with many open transactions', () => {
     expect((await sign(order, startingAt(3n)))?.sequence).toBe(4n);
   });
 
+  it('stops when a node calls unused what it had shown in a ledger', async () => {
+    const order = orderOf(1, 10);
+    const slot = await sign(order, startingAt(3n));
+    if (!slot) throw new Error('not reached');
+    await decide(slot, 'LANDED');
+    await expect(sign(order, startingAt(3n))).rejects.toThrow(SequenceBehind);
+    expect((await sign(order, startingAt(4n)))?.sequence).toBe(4n);
+  });
+
   it('stops when the network is ahead of any account, whichever would sign', async () => {
     const order = orderOf(5, 3);
     await sign(order, startingAt(5n));
@@ -223,6 +237,8 @@ describe('channels, with one open transaction each', () => {
     const store = createStepStore({ db, clock: systemClock, log: silentLog } as SubmissionDependencies);
     await store.endAttempts(submission, [open], { status: 'dead', proof: 'used in ledger 7', usedBy: null });
     expect(await readHalts(db)).toHaveLength(halts);
+    // Nobody has proved that it is unused.
+    expect(await db.select().from(signingAccounts)).toMatchObject([{ nextSequence: 51n }]);
   });
 
   it('passes over accounts that can not pay, and says so when none can', async () => {
@@ -294,5 +310,20 @@ describe('replacing', () => {
     await expect(db.transaction((tx) => store(tx, first.slot, null, randomUUID()))).rejects.toThrow();
     await decideAttempt(db, higher, 'LANDED', 'by the test', systemClock.now(), 1n);
     await expect(db.transaction((tx) => store(tx, first.slot, higher, submissionId))).rejects.toThrow();
+  });
+
+  it('counts as one signature and one death, however often it was done', async () => {
+    const { db } = database.handle;
+    const submissionId = randomUUID();
+    const [first, higher] = await db.transaction(async (tx) => {
+      const [slot = null] = await takeSlots(tx, orderOf(1, 2), 1, startingAt(0n));
+      if (!slot) throw new Error('not reached');
+      const hash = await store(tx, slot, null, submissionId);
+      return [hash, await store(tx, slot, hash, submissionId)];
+    });
+    expect(await countSigned(db, submissionId, 0)).toBe(1);
+    await markDead(db, [first, higher], 'it landed without effect', systemClock.now(), 'outOfGas');
+    expect(await findRepeatedCause(db, submissionId, 0, 1)).toBe('outOfGas');
+    expect(await findRepeatedCause(db, submissionId, 0, 2)).toBeNull();
   });
 });

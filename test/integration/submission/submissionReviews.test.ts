@@ -189,12 +189,14 @@ describe('a settlement that always fails', () => {
     await changePastRules(database, sql`DELETE FROM ${retirements} WHERE id = ${other?.id}`);
     await decide(retirement.id, 'RESUME');
     await expect.poll(async () => (await submissionOf(retirement.id)).state).toBe('SUCCEEDED');
+    // Those before the decision don't count any more.
+    expect(await submissionOf(retirement.id)).toMatchObject({ failedSettlements: 0 });
     expect(await network.carbonTotals(project.tokenAddress)).toMatchObject({ totalRetirements: 1 });
   });
 });
 
 describe('what lands without effect and is paid for', () => {
-  it('goes to review after three times of the same cause', async () => {
+  it('goes to review after three times of the same cause, and is signed again when an operator says so', async () => {
     const project = await boughtProject(10n);
     isDeaf = true;
     outcome = async () => ({
@@ -210,6 +212,8 @@ describe('what lands without effect and is paid for', () => {
     expect(await database.handle.db.$count(attempts, eq(attempts.submissionId, id))).toBe(3);
     outcome = null;
     isDeaf = false;
+    await decide(retirement.id, 'RESUME');
+    await expect.poll(async () => (await submissionOf(retirement.id)).state).toBe('SUCCEEDED');
   });
 });
 

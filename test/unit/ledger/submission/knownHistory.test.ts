@@ -1,0 +1,36 @@
+/**
+ * A sequence that landed and that a node calls unused: what proves that it is gone, and not that the node is behind.
+ */
+import { expect, it } from 'vitest';
+import { NetworkUnavailable, type LedgerNetwork } from '../../../../src/ledger/network/port.ts';
+import { confirmMismatch } from '../../../../src/ledger/submission/knownHistory.ts';
+import { SequenceAhead, SequenceBehind } from '../../../../src/ledger/submission/sequenceMismatch.ts';
+
+const landed = new SequenceBehind('C', { sequence: 5n, ledger: 9n });
+
+function nodeAt(ledger: bigint, nextFinal: bigint): Pick<LedgerNetwork, 'status' | 'nextSequences'> {
+  return {
+    status: async () => ({ ledger, closedAt: 0n, oldestLedger: 1n }),
+    nextSequences: async (at) => new Map([['C', at === 'final' ? nextFinal : 0n]]),
+  };
+}
+
+const confirm = (node: ReturnType<typeof nodeAt>, mismatch = landed) =>
+  confirmMismatch({ network: node as LedgerNetwork }, mismatch);
+
+it('is proved by a node that has the ledger, and in whose final state it is unused', async () => {
+  await expect(confirm(nodeAt(9n, 5n))).resolves.toBeUndefined();
+  await expect(confirm(nodeAt(12n, 3n))).resolves.toBeUndefined();
+});
+
+it('is not proved by a node that is behind, nor where it is used finally', async () => {
+  await expect(confirm(nodeAt(8n, 5n))).rejects.toThrow(NetworkUnavailable);
+  await expect(confirm(nodeAt(9n, 6n))).rejects.toThrow(NetworkUnavailable);
+});
+
+it('is not asked about where a higher sequence is the mismatch: no node makes that up', async () => {
+  const away = { status: () => Promise.reject(new Error('asked')) } as unknown as LedgerNetwork;
+  await expect(
+    confirmMismatch({ network: away }, new SequenceAhead('C', 'it is ahead')),
+  ).resolves.toBeUndefined();
+});
