@@ -166,6 +166,7 @@ describe('the database refuses', () => {
     const insert = 'INSERT INTO accounts (project_id, kind, owner_id, balance, version)';
     await refused(`${insert} VALUES ('${projectId}', 'buyer', 'rich', 5, 0)`);
     await refused(`${insert} VALUES ('${projectId}', 'buyer', 'rich', 5, 1)`);
+    await refused(`${insert} VALUES ('${projectId}', 'buyer', 'rich', 0, 1)`);
   });
 
   it('negative balances of any account but issuance', async () => {

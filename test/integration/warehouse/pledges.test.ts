@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { receiptPledges } from '../../../src/db/tables/index.ts';
+import { offRampSessions, receiptPledges } from '../../../src/db/tables/index.ts';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
@@ -194,14 +194,20 @@ describe('the database', () => {
     await expect(db.update(receiptPledges).set(released).where(ofIt)).rejects.toMatchObject(refused);
   });
 
-  it('refuses a pledge of a receipt that is being cashed out', async () => {
+  it('refuses a pledge of a receipt that is being cashed out, or whose cash-out an operator has to decide', async () => {
     const { receiptId } = await depositedCashOut(platform);
     const receipt = { id: receiptId } as TokenizedReceipt;
-    await expect(
-      platform.dependencies.db.insert(receiptPledges).values(values(receipt)),
-    ).rejects.toMatchObject({
-      cause: { message: expect.stringContaining('cashed out') },
+    const { db } = platform.dependencies;
+    const refused = { cause: { message: expect.stringContaining('cashed out') } };
+    await expect(db.insert(receiptPledges).values(values(receipt))).rejects.toMatchObject(refused);
+    const underReview = market.database.handle.db.transaction(async (tx) => {
+      await tx
+        .update(offRampSessions)
+        .set({ state: 'NEEDS_REVIEW' })
+        .where(eq(offRampSessions.receiptId, receiptId));
+      await tx.insert(receiptPledges).values(values(receipt));
     });
+    await expect(underReview).rejects.toMatchObject(refused);
   });
 });
 

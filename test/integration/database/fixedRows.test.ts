@@ -1,0 +1,235 @@
+/**
+ * What is written stays as it is: which columns may change, and which changes are refused, whichever program writes.
+ */
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+
+let database: TestDatabase;
+
+const SUBMISSION = `INSERT INTO submissions (id, kind, target_type, target_id, call, state, due_at, created_at, settled_at, tx_hash, refusal_reason)
+  VALUES (gen_random_uuid(), 'retire', 'RETIREMENT', gen_random_uuid(), '{}', `;
+const ATTEMPT = `INSERT INTO attempts (hash, submission_id, number, source, sequence, signed_bytes, prepared_at_ledger, created_at,
+    state, decided_at, ledger, evidence)
+  VALUES (gen_random_uuid()::text, gen_random_uuid(), 1, gen_random_uuid()::text, 5, '\\x00', 1, now(), `;
+const RECORD = `INSERT INTO retirement_records (position, project_id, token_address, index, retired_by, amount, timestamp, beneficiary,
+    note, tx_hash, is_claimed, appended_at)
+  VALUES (1, gen_random_uuid(), 'token', 0, 'custody', 1, 7, 'Acme', '', `;
+const ROWS = [
+  `${SUBMISSION}'PENDING', now(), now(), NULL, NULL, NULL)`,
+  `${SUBMISSION}'SUCCEEDED', now(), now(), now(), 'hash', NULL)`,
+  `${SUBMISSION}'REFUSED', now(), now(), now(), NULL, 'PAUSED')`,
+  `${ATTEMPT}'OPEN', NULL, NULL, NULL)`,
+  `${ATTEMPT}'DEAD', now(), NULL, 'its time is over')`,
+  `${ATTEMPT}'REFUSED', now(), 7, 'paused')`,
+  `${RECORD}'hash', true, now())`,
+  `INSERT INTO holder_acts (id, kind, call, holder_address, prepared_by, format, payload, prepared_at_ledger, submission_id, created_at)
+    SELECT gen_random_uuid(), 'retire', '{}', 'holder', 'acme', 'xdr', 'AAAA', 1, id, now() FROM submissions`,
+  `INSERT INTO approval_requests (id, operation, input, basis, state, requested_by, requested_at, expires_at, decided_by, decided_at)
+    VALUES (gen_random_uuid(), 'resumeSigning', '{}', 'halted', 'REFUSED', 'ann', now(), now() + interval '1 day', 'ben', now())`,
+  `INSERT INTO approval_requests (id, operation, input, basis, requested_by, requested_at, expires_at)
+    VALUES (gen_random_uuid(), 'resumeSigning', '{}', 'halted', 'ann', now(), now() + interval '1 day')`,
+  `INSERT INTO transparency_heads (log, size, root, checkpoint, made_at) VALUES ('transfers', 2, sha256('2'), 'signed', now())`,
+  `INSERT INTO transparency_tiles (log, level, index, hashes, row_ids)
+    VALUES ('transfers', 0, 0, sha256('a') || sha256('b'), ARRAY[gen_random_uuid(), gen_random_uuid()])`,
+  `INSERT INTO transparency_audit_writers (writer_id, number) VALUES (gen_random_uuid(), 5)`,
+];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await database.handle.db.transaction(async (tx) => {
+    // Without the rows that they are of.
+    await tx.execute(sql`SET LOCAL session_replication_role = replica`);
+    for (const row of ROWS) await tx.execute(sql.raw(row));
+  });
+});
+afterAll(() => database.drop());
+
+/** In a transaction that is undone. @returns what the database says against the last one; null when it takes it */
+async function tryOut(statements: readonly string[]): Promise<unknown> {
+  const undo = new Error('undone');
+  return database.handle.db
+    .transaction(async (tx) => {
+      let changed = 0;
+      for (const statement of statements) changed = (await tx.execute(sql.raw(statement))).count;
+      throw changed > 0 ? undo : new Error('it changes nothing');
+    })
+    .catch((error: unknown) => (error === undo ? null : error));
+}
+
+/** By a trigger: the constraints of columns have other codes. */
+async function refused(...statements: string[]): Promise<void> {
+  expect(await tryOut(statements), statements.at(-1)).toMatchObject({ cause: { code: '23000' } });
+}
+
+async function takes(...statements: string[]): Promise<void> {
+  expect(await tryOut(statements), statements.at(-1)).toBeNull();
+}
+
+/** What a column may become that has this type. */
+function otherValue(column: string, type: string): string {
+  const values: Record<string, string> = {
+    uuid: 'gen_random_uuid()',
+    text: `'other'`,
+    integer: '99',
+    bigint: '99',
+    numeric: '99',
+    bytea: `'\\x99'`,
+    jsonb: `'{"other": true}'`,
+    boolean: `NOT ${column}`,
+    'timestamp with time zone': `'2020-01-01Z'`,
+  };
+  return (
+    values[type] ??
+    `(SELECT v FROM unnest(enum_range(NULL::${type})) v WHERE v IS DISTINCT FROM ${column} LIMIT 1)`
+  );
+}
+
+/** What of rows that are not decided may change. */
+const CHANGING = [
+  { table: 'attempts', rows: `state = 'OPEN'`, changing: 'state evidence ledger cause decided_at' },
+  {
+    table: 'submissions',
+    rows: `state = 'PENDING'`,
+    changing:
+      'state due_at attempts_before_resume fruitless_steps failed_steps failed_settlements tx_hash result refusal_reason message ' +
+      'review_cause adopted created_at settled_at',
+  },
+  { table: 'retirement_records', rows: 'true', changing: '' },
+  {
+    table: 'approval_requests',
+    rows: `state = 'AWAITING'`,
+    changing: 'state decided_by decided_with_key decided_at',
+  },
+];
+
+describe('a row', () => {
+  it.each(CHANGING)('of $table keeps what is not named', async ({ table, rows, changing }) => {
+    const columns = await database.handle.sql<{ name: string; type: string }[]>`
+      SELECT attname AS name, format_type(atttypid, NULL) AS type FROM pg_attribute
+      WHERE attrelid = ${table}::regclass AND attnum > 0 AND NOT attisdropped`;
+    for (const { name, type } of columns) {
+      if (changing.split(' ').includes(name)) continue;
+      await refused(`UPDATE ${table} SET "${name}" = ${otherValue(`"${name}"`, type)} WHERE ${rows}`);
+    }
+  });
+
+  it.each([
+    ['an attempt that is dead', `UPDATE attempts SET state = 'LANDED', ledger = 9 WHERE state = 'DEAD'`],
+    ['an attempt that was refused', `UPDATE attempts SET state = 'DEAD' WHERE state = 'REFUSED'`],
+    [
+      'a submission that was refused',
+      `UPDATE submissions SET state = 'PENDING', settled_at = NULL WHERE state = 'REFUSED'`,
+    ],
+    ['a submission that succeeded', `UPDATE submissions SET tx_hash = 'other' WHERE state = 'SUCCEEDED'`],
+    [
+      'a request that was decided',
+      `UPDATE approval_requests SET state = 'APPROVED', decided_by = 'cem', decided_at = now()`,
+    ],
+  ])('stays decided: %s', (_name, change) => refused(change));
+
+  it('of the feed is dated anew while signing is halted, and not otherwise', async () => {
+    const redate = 'UPDATE retirement_records SET timestamp = 8';
+    await refused(redate);
+    const halt = `INSERT INTO signing_accounts (address, next_sequence, halted_because) VALUES ('custody', 1, 'rolled back')`;
+    await takes(halt, redate);
+    await refused(halt, `${redate}, is_claimed = false`);
+  });
+
+  it('of a holder’s act gets another submission when what was signed is dead, and not otherwise', async () => {
+    const another = `${SUBMISSION.replace("'retire'", "'other'")}'PENDING', now(), now(), NULL, NULL, NULL)`;
+    const ofState = (
+      state: string,
+    ) => `UPDATE holder_acts SET submission_id = (SELECT id FROM submissions WHERE kind = 'other')
+      WHERE submission_id = (SELECT id FROM submissions WHERE state = '${state}' AND kind = 'retire')`;
+    for (const state of ['PENDING', 'SUCCEEDED', 'REFUSED']) await refused(another, ofState(state));
+    await takes(
+      another,
+      'SET LOCAL session_replication_role = replica',
+      `UPDATE submissions SET refusal_reason = 'EXPIRED' WHERE state = 'REFUSED'`,
+      'SET LOCAL session_replication_role = origin',
+      ofState('REFUSED'),
+    );
+  });
+
+  it('of a manual payout begins as one that is not made yet', async () => {
+    const begin = (
+      status: string,
+    ) => `INSERT INTO manual_ramp_sessions (id, reference, status, fiat_currency, fiat_amount, created_at, changed_at)
+      VALUES ('manual_1', 'reference', '${status}', 'KES', 1, now(), now())`;
+    await takes(begin('pending'));
+    await refused(begin('settled'));
+  });
+});
+
+describe('a transparency log', () => {
+  it.each([
+    ['does not shrink', 'UPDATE transparency_heads SET size = 1'],
+    ['has one root of one size', `UPDATE transparency_heads SET root = sha256('3')`],
+    ['keeps its leaves', `UPDATE transparency_tiles SET hashes = sha256('c') || substring(hashes FROM 33)`],
+    ['keeps the rows of its leaves', 'UPDATE transparency_tiles SET row_ids = ARRAY[row_ids[2], row_ids[1]]'],
+    [
+      'loses no leaf',
+      'UPDATE transparency_tiles SET hashes = substring(hashes FOR 32), row_ids = row_ids[:1]',
+    ],
+    ['does not go back behind an entry', 'UPDATE transparency_audit_writers SET number = 4'],
+  ])('%s', (_name, change) => refused(change));
+
+  it('grows', async () => {
+    const head = `UPDATE transparency_heads SET size = 3, root = sha256('3')`;
+    const leaf = `UPDATE transparency_tiles SET hashes = hashes || sha256('c'), row_ids = row_ids || gen_random_uuid()`;
+    expect(await tryOut([head, leaf])).toBeNull();
+  });
+});
+
+it('a transfer of each kind is between two kinds of accounts', async () => {
+  const sides = await database.handle.sql<{ kind: string; debit: string; credit: string }[]>`
+    SELECT k AS kind, d AS debit, c AS credit FROM unnest(enum_range(NULL::transfer_kind)) k, unnest(enum_range(NULL::account_kind)) d,
+      unnest(enum_range(NULL::account_kind)) c WHERE are_sides_of(k, d, c) ORDER BY k`;
+  expect(sides.map(({ kind, debit, credit }) => `${kind}: ${debit} → ${credit}`).toSorted()).toEqual([
+    'credit_transfer: buyer → buyer',
+    'issue: issuance → inventory',
+    'purchase: inventory → buyer',
+    'retirement_hold: buyer → retiring',
+    'retirement_return: retiring → buyer',
+    'retirement_settle: retiring → retired',
+  ]);
+});
+
+/** Where a table has rules by column (add_row_rules): those that may change again and again. */
+const CHANGEABLE = {
+  expiry_items: ['message', 'state'],
+  expiry_runs: ['due_at', 'fruitless_steps', 'problem'],
+  // Set anew when what was signed is dead (above).
+  holder_acts: ['submission_id'],
+  manual_ramp_sessions: ['changed_at', 'status'],
+  off_ramp_sessions: [
+    'due_at',
+    'ended_at',
+    'fruitless_steps',
+    'hints',
+    // The account has rules of its own: it is sealed anew, or erased.
+    'masked_account_number',
+    'payout_account_erased_at',
+    'provider_status',
+    'refusal_code',
+    'refusal_message',
+    'sealed_payout_account',
+    'signature_due_at',
+    'state',
+  ],
+  projects: ['refusal_message', 'state'],
+  receipts: ['refusal_message', 'state'],
+  retirements: ['refusal_message', 'state'],
+  settlement_deployments: ['refusal_message', 'state'],
+};
+
+it('a column of a table with rules is fixed or set once, but for those that are named', async () => {
+  const free = await database.handle.sql<{ name: string; columns: string[] }[]>`
+    SELECT c.relname AS name, array_to_json(array_agg(a.attname ORDER BY a.attname)) AS columns
+    FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_attribute a ON a.attrelid = c.oid
+    WHERE t.tgname = c.relname || '_rules' AND a.attnum > 0 AND NOT a.attisdropped
+      AND a.attname <> ALL (regexp_split_to_array(encode(t.tgargs, 'escape'), ' |\\\\000'))
+    GROUP BY c.relname ORDER BY c.relname`;
+  expect(Object.fromEntries(free.map(({ name, columns }) => [name, columns]))).toEqual(CHANGEABLE);
+});
