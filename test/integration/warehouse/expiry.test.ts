@@ -5,7 +5,9 @@ import { and, eq, sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
-import { receipts, submissions } from '../../../src/db/tables/index.ts';
+import type { Db, Tx } from '../../../src/db/connection.ts';
+import { expiryItems, expiryRuns, receipts, submissions } from '../../../src/db/tables/index.ts';
+import { finishIfComplete } from '../../../src/jobs/expiryEffects.ts';
 import { previewExpiry, sweep } from '../../../src/jobs/expireReceipts.ts';
 import {
   countRun,
@@ -22,6 +24,7 @@ import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/netw
 import { STORAGE_SECONDS } from '../../../src/resolvers/warehouse/createDeposit.ts';
 import { resolveSubmissionReview } from '../../../src/resolvers/operations/resolveSubmissionReview.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { hasLockWait } from '../../support/database/lockWaits.ts';
 import { withFaults, type FaultPlan } from '../../support/faults/faultyNetwork.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 import { activeReceipt } from '../../support/warehouse.ts';
@@ -279,6 +282,79 @@ describe('a run', () => {
     expect(await countRun(platform.dependencies, id)).toMatchObject({ expired: 3, failed: 0 });
   });
 
+  it('ends without an answer that does not come, which is asked for again by the next one', async () => {
+    const [receipt] = await dueReceipts(1);
+    const silent: LedgerNetwork = {
+      ...platform.dependencies.network,
+      expiryOf: async (addresses) =>
+        addresses.map((tokenAddress) => ({ tokenAddress, error: new NetworkUnavailable('429') })),
+    };
+    const leases = leaseRuns(platform.dependencies);
+    const request = { trigger: 'MANUAL', night: null, requestedBy: 'a test' } as const;
+    const { id = '' } = (await requestRun(platform.dependencies, request, leases)) ?? {};
+    await sweep({ ...platform.dependencies, network: silent }, { id, fruitlessSteps: 12 });
+    leases.release(id);
+    expect(await listFailures(platform.dependencies, id)).toEqual([
+      { receiptId: receipt?.id, message: '429' },
+    ]);
+    await runOnce();
+    expect(await stateOf(receipt?.id ?? '')).toMatchObject({ state: 'EXPIRED' });
+  });
+
+  it('reaches all that are due in one second, however many', async () => {
+    const isDue: LedgerNetwork['expiryOf'] = async (addresses) =>
+      addresses.map((tokenAddress) => ({ tokenAddress, isExpired: true, status: 'DRAFT' }));
+    const undo = new Error('undone');
+    const counting = database.handle.db.transaction(async (tx) => {
+      await tx.execute(sql`INSERT INTO receipts (id, state, warehouse_id, asset_millis, asset_id, commodity_type, quantity_kg,
+          grade_classification, warehouse_location, harvest_season, inspection_report_hash, valuation_usd, country_code, token_name,
+          token_symbol, farmer_address, confirmed_by, deposit_date, expiry_date, deploy_salt, token_address, created_at, activated_at)
+        SELECT gen_random_uuid(), 'ACTIVE', 'WH', n, 'WH-' || n, 'Maize', 1, '', '', '', '', 0, 'KE', '', '', 'farmer', 'warehouse', 0, 1,
+          'salt ' || n, 'same second ' || n, now(), now() FROM generate_series(1, 450) n`);
+      const shown = new Set<string>();
+      const deps = { db: tx as unknown as Db, network: { ...network, expiryOf: isDue } };
+      for await (const { receipt } of previewExpiry(deps)) shown.add(receipt.tokenAddress);
+      expect([...shown].filter((token) => token.startsWith('same second'))).toHaveLength(450);
+      throw undo;
+    });
+    await expect(counting).rejects.toThrow(undo);
+  });
+
+  it('ends with its last items, also when two transactions decide those at once, and not before it has seen all', async () => {
+    const due = await dueReceipts(2);
+    const { db } = database.handle;
+    const leases = leaseRuns(platform.dependencies);
+    const request = { trigger: 'MANUAL', night: null, requestedBy: 'a test' } as const;
+    const { id: runId = '' } = (await requestRun(platform.dependencies, request, leases)) ?? {};
+    const isOver = async () => (await findRun(platform.dependencies, runId))?.finishedAt != null;
+    const at = new Date();
+    await db.transaction((tx) => finishIfComplete(tx, runId, at));
+    expect(await isOver()).toBe(false);
+
+    const items = due.map(({ id }) => ({ runId, receiptId: id, state: 'PENDING' as const, examinedAt: at }));
+    await db.insert(expiryItems).values(items);
+    await db.update(expiryRuns).set({ sweptAt: at, dueAt: null }).where(eq(expiryRuns.id, runId));
+    leases.release(runId);
+    const decide = async (tx: Tx, receiptId = '') => {
+      const decided = { state: 'FAILED', message: 'a test says so', decidedAt: at } as const;
+      await tx
+        .update(expiryItems)
+        .set(decided)
+        .where(and(eq(expiryItems.runId, runId), eq(expiryItems.receiptId, receiptId)));
+      await finishIfComplete(tx, runId, at);
+    };
+    let last = Promise.resolve();
+    let isDecided = false;
+    await db.transaction(async (tx) => {
+      await decide(tx, due[0]?.id);
+      last = db.transaction((other) => decide(other, due[1]?.id)).then(() => void (isDecided = true));
+      await expect.poll(async () => isDecided || (await hasLockWait(database.handle))).toBe(true);
+    });
+    await last;
+    expect(await isOver()).toBe(true);
+    await runOnce();
+  });
+
   it('is only shown by a dry run', async () => {
     const [receipt] = await dueReceipts(1);
     const shown = [];
@@ -358,6 +434,27 @@ describe('nights', () => {
     const nights = async () =>
       (await listRuns(platform.dependencies, { limit: 100, inverted: false })).map(({ night }) => night);
     await expect.poll(nights).toContain('2032-04-10');
+    nightly.stop();
+  });
+
+  it('are not lost while the database is away', async () => {
+    let isAway = true;
+    const refuse = () => {
+      throw new Error('the database is away');
+    };
+    const db = new Proxy(platform.dependencies.db, {
+      get: (target, name) => (isAway && name === 'insert' ? refuse : (Reflect.get(target, name) as unknown)),
+    });
+    const readTime = async () => new Date('2032-05-10T02:00:01Z');
+    const nightly = createNightlyExpiry(
+      { ...platform.dependencies, db },
+      { timeZone: 'UTC', readTime, lookMs: 20 },
+    );
+    await expect(nightly.start()).rejects.toThrow('the database is away');
+    isAway = false;
+    const nights = async () =>
+      (await listRuns(platform.dependencies, { limit: 100, inverted: false })).map(({ night }) => night);
+    await expect.poll(nights).toContain('2032-05-10');
     nightly.stop();
   });
 
