@@ -175,6 +175,52 @@ describe('the adapter', () => {
     }
   });
 
+  it.each([
+    ['fiatCurrency', 'UGX'],
+    ['tokenAmount', '99'],
+    ['tokenSymbol', 'OTHER'],
+  ])('takes a quote with another %s for no answer', async (field, value) => {
+    const mistaken = createHttpProvider({
+      ...options(),
+      fetch: async (...asked) => {
+        const quote = (await (await fetch(...asked)).json()) as object;
+        return Response.json({ ...quote, [field]: value });
+      },
+    });
+    await expect(mistaken.quote(quoteRequest)).rejects.toMatchObject({ code: 'RAMP_UNAVAILABLE' });
+  });
+
+  it.each([401, 403, 407, 408, 425, 429])('takes status %i for no refusal', async (status) => {
+    const busy = createHttpProvider({
+      ...options(),
+      fetch: async () => Response.json({ code: 'busy' }, { status }),
+    });
+    await expect(busy.getStatus('abc')).rejects.toMatchObject({ code: 'RAMP_UNAVAILABLE' });
+  });
+
+  it('takes no other payout for the one of a reference, where the provider answers with all', async () => {
+    const open = await request();
+    const { sessionId } = await provider.openSession(open);
+    const payouts = [randomUUID(), open.reference].map((clientReference, i) => ({
+      id: i === 0 ? 'another' : sessionId,
+      clientReference,
+      status: 'settled',
+    }));
+    const all = createHttpProvider({ ...options(), fetch: async () => Response.json({ payouts }) });
+    expect(await all.findSessionByReference(open.reference)).toMatchObject({ sessionId });
+    expect(await all.findSessionByReference(randomUUID())).toBeNull();
+  });
+
+  it('follows no redirection, which would take the key elsewhere', async () => {
+    const redirects: unknown[] = [];
+    const noting = createHttpProvider({
+      ...options(),
+      fetch: (url, init) => (redirects.push(init?.redirect), fetch(url, init)),
+    });
+    await noting.quote(quoteRequest);
+    expect(redirects).toEqual(['error']);
+  });
+
   it('quotes no payout of nothing', async () => {
     server.misbehave('zero-amount');
     await expect(provider.quote(quoteRequest)).rejects.toMatchObject({

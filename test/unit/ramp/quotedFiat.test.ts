@@ -1,0 +1,23 @@
+/**
+ * Whether a provider pays what it has quoted: the same amount, in whatever form, of the same currency.
+ */
+import { expect, it } from 'vitest';
+import { describeOtherFiat } from '../../../src/ramp/quotedFiat.ts';
+
+const quoted = { fiatCurrency: 'KES', fiatAmount: '4925.00' };
+
+it.each([
+  ['4925.00', 'KES', null],
+  ['4925', 'KES', null],
+  ['4925.000', 'KES', null],
+  ['4925.01', 'KES', 'the quote is 4925.00 KES, its provider pays 4925.01 KES'],
+  ['492500', 'KES', 'the quote is 4925.00 KES, its provider pays 492500 KES'],
+  ['49.2500', 'KES', 'the quote is 4925.00 KES, its provider pays 49.2500 KES'],
+  ['4925.00', 'UGX', 'the quote is 4925.00 KES, its provider pays 4925.00 UGX'],
+])('%s %s', (amount, currency, other) => {
+  expect(describeOtherFiat(quoted, { status: 'settled', fiat: { amount, currency } })).toBe(other);
+});
+
+it('nothing that a provider does not say differs', () => {
+  expect(describeOtherFiat(quoted, { status: 'settled' })).toBeNull();
+});
