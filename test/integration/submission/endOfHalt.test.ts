@@ -161,6 +161,40 @@ describe('the end of a halt', () => {
     expect(await stateOf(submissionId)).toBe('NEEDS_REVIEW');
   });
 
+  it('puts under review what nobody has come to since signing was halted', async () => {
+    const { submissionId } = await pendingRetirement(4n);
+    await resumeSigning(reviewing());
+    expect(await stateOf(submissionId)).toBe('NEEDS_REVIEW');
+  });
+
+  it('is not proved while something is under way, nor while something is not final', async () => {
+    const isHalted = async () =>
+      (await handle().db.select().from(signingAccounts))[0]?.haltedBecause !== null;
+    const waiting: LedgerNetwork['nextSequences'] = async (at) =>
+      new Map([[address, at === 'final' ? 6n : 7n]]);
+    const network = { ...numbered(), nextSequences: waiting };
+    await reviewHaltedSigning({ ...reviewing(), network });
+    expect(await isHalted()).toBe(true);
+
+    const { submissionId } = await pendingRetirement(4n);
+    const open = {
+      hash: 'open',
+      signedBytes: Buffer.from('open'),
+      source: address,
+      sequence: 6n,
+      validUntil: null,
+      preparedAtLedger: 4n,
+    };
+    await handle().db.transaction((tx) => insertAttempt(tx, deps(), submissionId, open, null));
+    await haltSigning();
+    await reviewHaltedSigning(reviewing());
+    expect(await isHalted()).toBe(true);
+    await decideAttempt(handle().db, open.hash, 'DEAD', 'by the test', new Date());
+    await haltSigning();
+    await reviewHaltedSigning(reviewing());
+    expect(await isHalted()).toBe(false);
+  });
+
   it('leaves to the operator what an earlier halt left undecided, also when a later one is proved harmless', async () => {
     const left = await underReview('SIGNING_HALTED');
     await resumeSigning(reviewing());

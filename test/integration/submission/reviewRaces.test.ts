@@ -16,10 +16,11 @@ import {
 } from '../../../src/ledger/network/port.ts';
 import { decideAttempt } from '../../../src/ledger/submission/attempts.ts';
 import { adoptOutcome, giveUpSubmission, resumeSubmission } from '../../../src/ledger/submission/review.ts';
-import { settle, type Conclusion } from '../../../src/ledger/submission/settle.ts';
+import { intentOf, settle, type Conclusion } from '../../../src/ledger/submission/settle.ts';
 import { step } from '../../../src/ledger/submission/step.ts';
 import type { SubmissionDependencies } from '../../../src/ledger/submission/submission.ts';
 import { hasLockWait } from '../../support/database/lockWaits.ts';
+import { createEmbeddedHolder } from '../../support/wallets/embeddedWallets.ts';
 import { reviewWorld } from '../../support/reviews.ts';
 
 const { deps, handle, network, pendingRetirement, underReview, stateOf, balance, burnOutside } =
@@ -99,6 +100,33 @@ describe('two retirements that are exactly alike, and one record', () => {
     const [row] = await handle().db.select().from(submissions).where(eq(submissions.id, submissionId));
     expect(row).toMatchObject({ state: 'NEEDS_REVIEW', reviewCause: 'FOUND_ON_NETWORK' });
     expect(await balance()).toBe(996n);
+  });
+
+  it('is of neither when a stranger has made it', async () => {
+    const { submission, submissionId } = await underReview('UNDETERMINABLE');
+    const { call } = intentOf(submission);
+    if (call.kind !== 'retire') throw new Error(`it is to ${call.kind}`);
+    const { tokenAddress, amount, beneficiary, note } = call;
+    const stranger = createEmbeddedHolder();
+    await network().transfer(tokenAddress, stranger.address, amount);
+    await network().createSigner(stranger.secretKey).retire({ tokenAddress, amount, beneficiary, note });
+    await giveUpSubmission(deps(), submissionId);
+    expect(await stateOf(submissionId)).toBe('REFUSED');
+  });
+
+  it('is not offered to one while it is that of another, which has landed and is not settled yet', async () => {
+    const [signed, other] = [await pendingRetirement(4n), await underReview('UNDETERMINABLE')];
+    await sign(signed.submissionId, await burnOutside(4n));
+    await giveUpSubmission(deps(), other.submissionId);
+    expect(await stateOf(other.submissionId)).toBe('REFUSED');
+  });
+
+  it('is offered to none while one that can still land may have made it', async () => {
+    const [signed, other] = [await pendingRetirement(4n), await underReview('FOUND_ON_NETWORK')];
+    await burnOutside(4n);
+    const draft = await network().draft(intentOf(signed.submission).call);
+    await sign(signed.submissionId, await draft.sign(null));
+    await expect(adoptOutcome(deps(), other.submissionId)).rejects.toThrow('An equal burn is under way');
   });
 
   it('is offered to none that was never signed, while one that was signed has no outcome that can be proved', async () => {
@@ -269,6 +297,28 @@ describe('a refusal by a network with sequences', () => {
   it('is not final when a transaction that is not known may be what it was repeated for', async () => {
     const stepped = await stepRefused(2, { sequence: 8n, afterRefusals: 2 });
     expect(stepped).toEqual({ result: 'progress', state: 'PENDING' });
+    const [account] = await handle().db.select().from(signingAccounts);
+    expect(account?.haltedBecause).toContain('the network expects sequence 8');
+  });
+});
+
+describe('a decision to give up, on a network with sequences', () => {
+  it('waits for what was sent elsewhere to be final, and halts signing', async () => {
+    const address = `0x${'c'.repeat(40)}`;
+    const { submissionId } = await underReview('UNDETERMINABLE');
+    const values = { address, nextSequence: 7n, haltedBecause: null, reviewDueAt: null };
+    await handle()
+      .db.insert(signingAccounts)
+      .values(values)
+      .onConflictDoUpdate({ target: signingAccounts.address, set: values });
+    const elsewhere: LedgerNetwork = {
+      ...network(),
+      signingOrder: { accounts: [address], maxOpenPerAccount: 4 },
+      nextSequences: async (at) => new Map([[address, at === 'final' ? 7n : 8n]]),
+    };
+    const giving = giveUpSubmission({ ...deps(), network: elsewhere }, submissionId);
+    await expect(giving).rejects.toThrow('is not final yet');
+    expect(await stateOf(submissionId)).toBe('NEEDS_REVIEW');
     const [account] = await handle().db.select().from(signingAccounts);
     expect(account?.haltedBecause).toContain('the network expects sequence 8');
   });

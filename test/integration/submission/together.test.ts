@@ -144,3 +144,20 @@ it('settles together what another transaction held for a moment', async () => {
   // The first that is found locked waits by itself; those that come meanwhile go together.
   expect(settlements).toBeLessThanOrEqual(3);
 });
+
+it('settles what the feed can’t store, and leaves that to the feed filler', async () => {
+  await holdMany();
+  const { feed } = platform.dependencies;
+  const { network } = feed;
+  feed.network = {
+    ...network,
+    async retirementRecords(...asked) {
+      const page = await network.retirementRecords(...asked);
+      return { ...page, records: page.records.map((record) => ({ ...record, amount: 10n ** 50n })) };
+    },
+  };
+  work();
+  await expect.poll(() => countOf('RETIRED'), PATIENCE).toBe(COUNT);
+  // Which reads them by itself.
+  await expect.poll(() => database.handle.db.$count(retirementRecords), PATIENCE).toBe(COUNT);
+});
