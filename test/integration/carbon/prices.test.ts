@@ -2,6 +2,7 @@
  * Prices: who sets them, that each purchase keeps its own, and that no buyer books at one that it did not expect.
  */
 import { randomUUID } from 'node:crypto';
+import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import {
@@ -13,6 +14,7 @@ import {
   payloadOf,
   projectInput,
 } from '../../support/http/creditTrade.ts';
+import { hasLockWait } from '../../support/database/lockWaits.ts';
 import { startMarketplace, type Marketplace, type TestCaller } from '../../support/http/marketplace.ts';
 
 let market: Marketplace;
@@ -173,8 +175,7 @@ describe('a purchase', () => {
 
   it('in a dry run answers with price, total and balance, and books nothing', async () => {
     await setPrice(eur('4.2'));
-    const { sql } = market.database.handle;
-    const count = () => sql`SELECT count(*) FROM transfers`;
+    const count = () => market.database.handle.sql`SELECT count(*) FROM transfers`;
     const before = await count();
     const answer = payloadOf(await buy(5, { dryRun: true }));
     expect(answer).toMatchObject({
@@ -184,6 +185,29 @@ describe('a purchase', () => {
     expect(await count()).toEqual(before);
     const tooMuch = await buy(1_000_000, { dryRun: true });
     expect(tooMuch.errors[0]?.extensions.code).toBe('INSUFFICIENT_SUPPLY');
+  });
+
+  it('is another request with another expected price', async () => {
+    await setPrice(eur('10'));
+    const idempotencyKey = randomUUID();
+    const first = payloadOf(await buy(1, { expectedPricePerTonne: eur('10'), idempotencyKey }));
+    expect(payloadOf(await buy(1, { expectedPricePerTonne: eur('10.0'), idempotencyKey })).purchase?.id).toBe(
+      first.purchase?.id,
+    );
+    const other = await buy(1, { expectedPricePerTonne: eur('11'), idempotencyKey });
+    expect(other.errors[0]?.extensions.code).toBe('IDEMPOTENCY_CONFLICT');
+  });
+
+  it('is booked before the price changes, or after it', async () => {
+    const { handle } = market.database;
+    let setting: ReturnType<typeof setPrice> | undefined;
+    await handle.db.transaction(async (tx) => {
+      // As a purchase does.
+      await tx.execute(sql`SELECT FROM accounts WHERE kind = 'inventory' FOR NO KEY UPDATE`);
+      setting = setPrice(eur('12'));
+      await expect.poll(() => hasLockWait(handle), { timeout: 5_000 }).toBe(true);
+    });
+    expect((await setting)?.errors).toEqual([]);
   });
 
   it('while the price changes is at one of the prices, and never at another than expected', async () => {
