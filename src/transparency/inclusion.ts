@@ -1,13 +1,14 @@
 /**
  * That a retirement record or a transfer is in its log: made from the stored tiles, and checked from what a certificate has.
  */
-import { eq, sql } from 'drizzle-orm';
+import { eq, sql, type SQL } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
 import { transparencyHeads } from '../db/tables/index.ts';
 import { isSameNetwork } from '../lib/sameNetwork.ts';
 import { parseCheckpoint, type LogKey } from './checkpoint.ts';
 import { RECORD_LEAF, RELATED_TO_TRANSFER, TRANSFER_LEAF, type LogName } from './leaves.ts';
 import { HASH_BYTES, inclusionProof, leafHash, rootOfProof, TILE_WIDTH } from './merkle.ts';
+import { IS_NEXT_TRANSFER } from './nextTransfers.ts';
 import { computeFrom } from './tiles.ts';
 
 export interface InclusionProof {
@@ -34,15 +35,51 @@ export async function proveInclusion(db: Db, leafIndex: number): Promise<Inclusi
 
 /** Of a transfer in the books, whose leaf is found by its id. Null while the log does not have it yet. */
 export async function proveTransfer(db: Db, id: string): Promise<InclusionProof | null> {
-  const [leaf] = await db.execute<{ index: number }>(sql`
-    SELECT (index * ${TILE_WIDTH} + array_position(row_ids, ${id}::uuid) - 1)::float8 AS index FROM transparency_tiles
-    WHERE log = 'transfers' AND level = 0 AND ${id}::uuid = ANY (row_ids)`);
-  if (leaf === undefined) return null;
-  return prove(db, 'transfers', leaf.index, async () => {
+  const index = await findLeafOfTransfer(db, id);
+  if (index === null) return null;
+  return prove(db, 'transfers', index, async () => {
     const [row] = await db.execute<{ data: string }>(sql`SELECT ${sql.raw(TRANSFER_LEAF)} AS data
       FROM transfers t ${sql.raw(RELATED_TO_TRANSFER)} WHERE t.id = ${id}`);
     return row?.data;
   });
+}
+
+/** All tiles are looked through only for one that was logged in another copy of the database. */
+export async function findLeafOfTransfer(db: Pick<Db, 'execute'>, id: string): Promise<number | null> {
+  const tile = await findTileOfTransfer(db, id);
+  const leaf = tile === null ? null : await findInTiles(db, id, sql`index = ${tile}::bigint`);
+  if (leaf !== null) return leaf;
+  const [next] =
+    await db.execute(sql`SELECT 1 FROM transfers t JOIN transparency_heads h ON h.log = 'transfers'
+    WHERE t.id = ${id} AND ${sql.raw(IS_NEXT_TRANSFER)}`);
+  return next === undefined ? findInTiles(db, id, sql`true`) : null;
+}
+
+async function findInTiles(db: Pick<Db, 'execute'>, id: string, isMeant: SQL): Promise<number | null> {
+  const [leaf] = await db.execute<{ index: number }>(sql`
+    SELECT (index * ${TILE_WIDTH} + array_position(row_ids, ${id}::uuid) - 1)::float8 AS index FROM transparency_tiles
+    WHERE log = 'transfers' AND level = 0 AND ${isMeant} AND ${id}::uuid = ANY (row_ids)`);
+  return leaf?.index ?? null;
+}
+
+/**
+ * By halves: a log takes transfers in the order of their transactions and ids. Not across the copies of a database, each of which goes on
+ * with transactions of its own: there it is another tile.
+ */
+async function findTileOfTransfer(db: Pick<Db, 'execute'>, id: string): Promise<number | null> {
+  const [found] = await db.execute<{ tile: number }>(sql`
+    WITH RECURSIVE halves AS (
+      SELECT 0::bigint AS first, (size - 1) / ${TILE_WIDTH}::bigint AS last FROM transparency_heads
+        WHERE log = 'transfers' AND size > 0
+      UNION ALL
+      SELECT CASE WHEN is_from THEN middle ELSE first END, CASE WHEN is_from THEN last ELSE middle - 1 END
+      FROM (SELECT first, last, (first + last + 1) / 2 AS middle FROM halves WHERE first < last) AS h
+      CROSS JOIN LATERAL (SELECT (t.written_in, t.id) >= (f.written_in, f.id) AS is_from
+        FROM transparency_tiles x JOIN transfers f ON f.id = x.row_ids[1] JOIN transfers t ON t.id = ${id}
+        WHERE x.log = 'transfers' AND x.level = 0 AND x.index = h.middle) AS compared
+    )
+    SELECT first::float8 AS tile FROM halves WHERE first = last`);
+  return found?.tile ?? null;
 }
 
 async function prove(

@@ -2,7 +2,7 @@
  * What is asked again and again reads what its answer needs, however long the tables have become.
  */
 import { randomUUID } from 'node:crypto';
-import { sql } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Db, Tx } from '../../../src/db/connection.ts';
 import { readProjectBalances } from '../../../src/ledger/books/readBalances.ts';
@@ -11,6 +11,7 @@ import { takeSlots } from '../../../src/ledger/submission/sequenceSlots.ts';
 import type { Dependencies } from '../../../src/resolvers/core/dependencies.ts';
 import { requireWithinCap } from '../../../src/resolvers/warehouse/issuanceCaps.ts';
 import { listReceipts } from '../../../src/resolvers/warehouse/listReceipts.ts';
+import { findLeafOfTransfer } from '../../../src/transparency/inclusion.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { insertProject } from '../../support/database/projects.ts';
 import { rowsReadBy } from '../../support/database/rowsRead.ts';
@@ -114,4 +115,42 @@ it('adds up what counts against a cap without what has expired', async () => {
   const deposit = { warehouseId: 'w', commodityType: 'Maize', quantityKg: 1n };
   const read = await readBy('receipts', (tx) => requireWithinCap(tx, deposit));
   expect(read).toBeLessThanOrEqual(FEW);
+});
+
+it('finds where a transfer is in its log without all tiles, and with all where it was logged in another copy', async () => {
+  const [restored, next] = [randomUUID(), randomUUID()];
+  const transfers = (values: SQL) => sql`
+    INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version, debit_balance, credit_account_id,
+      credit_version, credit_balance, amount, created_at, written_in)
+    SELECT id, ${projectId}, 'purchase', id, -1, written_in, 0, -2, written_in, 1, 1, now(), written_in FROM (${values}) AS v (id, written_in)`;
+  const { db } = database.handle;
+  await db.transaction(async (tx) => {
+    await tx.execute(sql`SET LOCAL session_replication_role = replica`);
+    // The first of each tile alone.
+    await tx.execute(transfers(sql`SELECT gen_random_uuid(), -n FROM generate_series(1, ${ROWS}::int) n`));
+    await tx.execute(sql`INSERT INTO transparency_tiles (log, level, index, hashes, row_ids)
+      SELECT 'transfers', 0, written_in + ${ROWS}, sha256(''), ARRAY[id] FROM transfers WHERE kind = 'purchase'`);
+    await tx.execute(sql`INSERT INTO transparency_heads (log, size, root, checkpoint, made_at, written_in, row_id)
+      SELECT 'transfers', ${ROWS} * 256, sha256(''), '', now(), written_in, id FROM transfers
+      WHERE kind = 'purchase' AND written_in = -1`);
+    await tx.execute(
+      transfers(sql`SELECT ${restored}::uuid, 9999999999
+      UNION ALL SELECT ${next}::uuid, pg_current_xact_id()::text::bigint`),
+    );
+    await tx.execute(sql`UPDATE transparency_tiles SET row_ids = row_ids || ${restored}::uuid, hashes = hashes || sha256('')
+      WHERE index = 0`);
+  });
+  await db.execute(sql`ANALYZE`);
+  const rows = await db.execute<{
+    id: string;
+    tile: number;
+  }>(sql`SELECT id, written_in::int + ${ROWS}::int AS tile FROM transfers
+    WHERE kind = 'purchase' AND written_in IN (-1, -77, -4096, ${-ROWS}) ORDER BY written_in`);
+  const found: (number | null)[] = [];
+  const read = await readBy('transparency_tiles', async (tx) => {
+    for (const id of [...rows.map((row) => row.id), next]) found.push(await findLeafOfTransfer(tx, id));
+  });
+  expect(found).toEqual([...rows.map(({ tile }) => tile * 256), null]);
+  expect(read).toBeLessThanOrEqual(2 * FEW);
+  expect(await findLeafOfTransfer(db, restored)).toBe(1);
 });
