@@ -62,9 +62,9 @@ export function productEnvironment({ secrets, databaseUrl, folder, database }: P
     MAX_CONNECTIONS_PER_ADDRESS: '20000',
     MAX_SOCKETS_PER_ADDRESS: '20000',
     MAX_SUBSCRIPTIONS_PER_ADDRESS: '20000',
-    // An address has a fiftieth of them.
+    // An address has a fiftieth of them, a caller half of those below.
     MAX_QUERIES_IN_FLIGHT: '10000',
-    MAX_MUTATIONS_IN_FLIGHT: '2000',
+    MAX_MUTATIONS_IN_FLIGHT: '4000',
     MUTATION_WAIT_MS: '60000',
   };
 }

@@ -64,6 +64,6 @@ export const LIMIT_SETTINGS = {
   MAX_MUTATIONS_IN_FLIGHT: setting(
     wholeNumber(1, 100_000),
     '1000',
-    'The same for mutations, most of which only wait for the network.',
+    'The same for mutations, most of which only wait for the network. One caller has at most half of them.',
   ),
 } as const;

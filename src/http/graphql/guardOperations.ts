@@ -126,10 +126,10 @@ async function runWhenAdmitted(
   context.trace.cost = size.cost;
   facts.requireModest(size, args.variableValues ?? {});
   chargeChecks();
-  const giveBack = await takePlaces(guard, context.remoteAddress, {
-    isMutation,
-    isFirstRun: facts.isFirstRun(),
-  });
+  const isFirstRun = facts.isFirstRun();
+  const giveBack = isMutation
+    ? await guard.concurrency.mutations.take(writerOf(context))
+    : await takePlaces(guard, context.remoteAddress, isFirstRun);
   try {
     if (!isMutation) beginReads(context);
     const pause = isMutation ? null : pauseInLongTurn();
@@ -154,14 +154,18 @@ async function runWhenAdmitted(
   }
 }
 
-/** @returns the function that gives them back. @throws DomainError OVERLOADED */
+/** A caller has one name, and may have many addresses. */
+function writerOf({ caller, remoteAddress }: GuardedContext): string {
+  return caller == null ? addressKey(remoteAddress) : `caller ${caller.subject}`;
+}
+
+/** For a query. @returns the function that gives them back. @throws DomainError OVERLOADED */
 async function takePlaces(
   { concurrency, rateLimits }: OperationGuard,
   remoteAddress: string,
-  { isMutation, isFirstRun }: { isMutation: boolean; isFirstRun: boolean },
+  isFirstRun: boolean,
 ): Promise<() => void> {
   const key = addressKey(remoteAddress);
-  if (isMutation) return concurrency.mutations.take(key);
   if (isFirstRun) return takeFirstPlaces(concurrency, key);
   const free = concurrency.queries.takeFree(key);
   if (free !== null) return free;

@@ -53,10 +53,14 @@ export const GRAPHQL_PATH = '/graphql';
 const QUEUE_WAIT_MS = 10_000;
 /**
  * An address has this share of the queries that run at a time, more than the database has processors: further ones of one
- * address would not be answered sooner, and their answers would come all at once, and make others wait. Mutations wait for
- * the network, and share its batches.
+ * address would not be answered sooner, and their answers would come all at once, and make others wait.
  */
 const QUERY_SHARES = 50;
+/**
+ * One caller has at most half of the places of mutations: each waits for the network, for longer than others wait for a place, and a
+ * repeated request waits as well, so with all of them a single retirement that takes minutes kept everyone else from writing.
+ */
+const MUTATION_SHARES = 2;
 /** Where few queries may run at all. */
 const SMALLEST_SHARE = 2;
 
@@ -226,7 +230,10 @@ function guardOf({
       ),
       // New documents are endless only where they are made to be.
       firstQueries: atOnce(limits.maxQueriesInFlight, 1),
-      mutations: atOnce(limits.maxMutationsInFlight),
+      mutations: atOnce(
+        limits.maxMutationsInFlight,
+        Math.ceil(limits.maxMutationsInFlight / MUTATION_SHARES),
+      ),
     },
     subscriptions: createCounters(limits.maxSubscriptions, limits.maxSubscriptionsPerAddress),
     limitAnswer: createAnswerLimits(rateLimits.chargeCpu),
