@@ -2,6 +2,7 @@
  * Whatever fails after the provider may have been asked for a session: it is found there by our reference, and closed,
  * however late the provider shows it and whichever instance died in between.
  */
+import { randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
@@ -12,6 +13,7 @@ import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/netwo
 import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import type { RampProvider, RampStatus } from '../../../src/ramp/port.ts';
+import { cancelCashOut } from '../../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import {
   findOffRampSession,
@@ -20,8 +22,10 @@ import {
 import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
 import { prepareCashOutDeposit } from '../../../src/resolvers/wallets/prepareCashOutDeposit.ts';
 import { createSessionPoller } from '../../../src/resolvers/warehouse/offRamp/pollOpenSessions.ts';
+import { receivePayoutHint } from '../../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
 import { stepOffRampSession } from '../../../src/resolvers/warehouse/offRamp/stepOffRampSession.ts';
 import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { hasLockWait } from '../../support/database/lockWaits.ts';
 import { createEmbeddedHolder } from '../../support/wallets/embeddedWallets.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 import { depositInputOf } from '../../support/wallets/walletCashOuts.ts';
@@ -53,7 +57,7 @@ beforeAll(async () => {
   network = await embeddedNetworkOn(database.handle);
   const working = await platformOn(database.handle, network);
   await working.start();
-  for (let i = 0; i < 2 * failures.length + 10; i++) receipts.push(await activeReceipt(working));
+  for (let i = 0; i < 2 * failures.length + 13; i++) receipts.push(await activeReceipt(working));
   receiptOfHolder = await activeReceipt(working, { farmerAddress: holder.address });
   await working.stop();
   await startAnew();
@@ -291,6 +295,39 @@ it('goes to an operator when what was refused turns out to be paid', async () =>
     decision: 'ACCEPT',
     reason: 'taken back by hand',
   });
+  // Who has accepted it is not asked again.
+  expect(await step(id)).toMatchObject({ state: 'CLOSED', providerStatus: 'settled' });
+});
+
+it('is looked at once more when a hint comes while it is looked at', async () => {
+  const id = await closedUnseen(nextReceipt());
+  isShown = true;
+  const { dependencies } = platform;
+  const { ramp } = dependencies;
+  let looks = 0;
+  dependencies.ramp = {
+    ...ramp,
+    async closeSession(sessionId) {
+      const isIt = (await session(id)).providerSessionId === sessionId;
+      if (isIt && ++looks === 1) await receivePayoutHint(dependencies, sessionId);
+      return { status: 'pending' };
+    },
+  };
+  await database.handle.sql`UPDATE off_ramp_sessions SET due_at = now() WHERE id = ${id}`;
+  await createSessionPoller(dependencies).drain();
+  dependencies.ramp = ramp;
+  expect(looks).toBeGreaterThan(1);
+  expect(await step(id)).toMatchObject({ state: 'CLOSED', providerStatus: 'failed' });
+});
+
+it('is not opened by an instance that does not know yet that it was cancelled', async () => {
+  const { id } = await cashOut(platform.dependencies, farmer, cashOutInput(nextReceipt()));
+  const old = await session(id);
+  const cancelling = { offRampSessionId: id, idempotencyKey: randomUUID() };
+  await cancelCashOut(platform.dependencies, farmer, cancelling);
+  await stepOffRampSession(platform.dependencies, old);
+  expect(await atProvider(id)).toBeUndefined();
+  expect(await step(id)).toMatchObject({ state: 'CLOSED', providerAskedAt: null });
 });
 
 it('is not deposited while another cash-out has its kilograms, though that has deposited nothing yet', async () => {
@@ -302,7 +339,15 @@ it('is not deposited while another cash-out has its kilograms, though that has d
   await setAtProvider(refused, 'settled');
   expect(await step(refused)).toMatchObject({ state: 'NEEDS_REVIEW' });
   const decide = (decision: 'RETRY' | 'ACCEPT') => decideReviewOf(platform, refused, decision);
-  await expect(decide('RETRY')).rejects.toMatchObject({ code: 'INSUFFICIENT_BALANCE' });
+  // Of a cash-out that begins at this moment and a RETRY, the one waits for the other.
+  let retrying: Promise<unknown> | undefined;
+  await database.handle.db.transaction(async (tx) => {
+    await tx.execute(sql`SELECT FROM receipts WHERE id = ${receipt.id} FOR UPDATE`);
+    retrying = decide('RETRY');
+    retrying.catch(() => {});
+    await expect.poll(() => hasLockWait(database.handle), { timeout: 5_000 }).toBe(true);
+  });
+  await expect(retrying).rejects.toMatchObject({ code: 'INSUFFICIENT_BALANCE' });
   expect(await decide('ACCEPT')).toMatchObject({ state: 'CLOSED' });
 });
 

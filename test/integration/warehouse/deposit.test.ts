@@ -12,7 +12,11 @@ import { step } from '../../../src/ledger/submission/step.ts';
 import { createStepStore } from '../../../src/ledger/submission/stepStore.ts';
 import type { CrashPoint } from '../../../src/ledger/submission/submission.ts';
 import { toBaseUnits, ZERO_HASH } from '../../../src/ledger/units.ts';
-import { createDeposit, STORAGE_SECONDS } from '../../../src/resolvers/warehouse/createDeposit.ts';
+import {
+  createDeposit,
+  rehearseDeposit,
+  STORAGE_SECONDS,
+} from '../../../src/resolvers/warehouse/createDeposit.ts';
 import { findReceiptByToken } from '../../../src/resolvers/warehouse/findReceipt.ts';
 import { listReceipts } from '../../../src/resolvers/warehouse/listReceipts.ts';
 import { resolveSubmissionReview } from '../../../src/resolvers/operations/resolveSubmissionReview.ts';
@@ -21,6 +25,7 @@ import { withFaults, type FaultPlan } from '../../support/faults/faultyNetwork.t
 import { startFaultyPlatform } from '../../support/faults/faultyPlatform.ts';
 import { openProject } from '../../../devnet/platform.ts';
 import { platformOn } from '../../support/platform.ts';
+import { createEmbeddedHolder } from '../../support/wallets/embeddedWallets.ts';
 import { activeReceipt, depositInput } from '../../support/warehouse.ts';
 
 let database: TestDatabase;
@@ -123,6 +128,20 @@ describe('createDeposit', () => {
       message: expect.stringContaining('settlement contract') as string,
       details: { field: 'input.farmerAddress' },
     });
+  });
+
+  it('refuses an account that only signs for the platform: nothing that it holds can be cashed out', async () => {
+    const channel = createEmbeddedHolder().address;
+    const { dependencies } = platform;
+    const signingOrder = { accounts: [network.custodyAddress, channel], maxOpenPerAccount: 1 };
+    const deps = { ...dependencies, network: { ...dependencies.network, signingOrder } };
+    const minted = (farmerAddress: string) =>
+      rehearseDeposit(deps, 'warehouse-1', depositInput(platform, { farmerAddress }), 'KE');
+    await expect(minted(channel)).rejects.toMatchObject({
+      code: 'BAD_USER_INPUT',
+      details: { field: 'input.farmerAddress' },
+    });
+    await expect(minted(network.custodyAddress)).resolves.toMatchObject({ tokenName: expect.any(String) });
   });
 
   it('mints once when the answers of deploy and mint are lost', async () => {
