@@ -75,6 +75,19 @@ describe('postTransfers', () => {
     await expect(post(issuePosting(movement(1n)))).rejects.toThrow();
   });
 
+  it('goes on from what another transaction is posting to the same accounts', async () => {
+    const { handle } = database;
+    const buying = () => purchasePosting({ ...movement(1n), buyerId });
+    let second: ReturnType<typeof post> | undefined;
+    await handle.db.transaction(async (tx) => {
+      await postTransfers(tx, [buying()], at);
+      second = post(buying());
+      second.catch(() => {});
+      await expect.poll(() => hasLockWait(handle), { timeout: 5_000 }).toBe(true);
+    });
+    expect(await second).toEqual([{ ok: true }]);
+  });
+
   it('never returns a hold that was settled, nor settles one that was returned, at the cost of another', async () => {
     const [settled, returned, other] = [randomUUID(), randomUUID(), randomUUID()];
     const returning = (retirementId: string) => returnPosting({ ...movement(2n), retirementId, buyerId });

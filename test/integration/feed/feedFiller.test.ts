@@ -66,6 +66,24 @@ it('fills a quiet token while others are requested without a pause', async () =>
   });
 });
 
+it('fills once more what was asked for while it was being filled', async () => {
+  const project = await openProject(platform, 5n);
+  await burn(project);
+  let isFirst = true;
+  feedFiller = fillerOn({
+    async retirementRecords(address, from, limit) {
+      const page = await network.retirementRecords(address, from, limit);
+      if (!isFirst) return page;
+      isFirst = false;
+      await burn(project);
+      feedFiller.requestFill(tokenOf(project));
+      return page;
+    },
+  });
+  feedFiller.requestFill(tokenOf(project));
+  await expect.poll(() => countStored(database.handle.db, project.tokenAddress)).toBe(2);
+});
+
 it('goes on with its round behind tokens that can not be compared', async () => {
   const projects = await Promise.all([openProject(platform, 5n), openProject(platform, 5n)]);
   const [first, last] = projects.sort((a, b) => (a.tokenAddress < b.tokenAddress ? -1 : 1));

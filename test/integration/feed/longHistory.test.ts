@@ -1,11 +1,16 @@
 /**
  * A long history that is read for the first time: many pages a transaction, and no gap when one of them is missing.
  */
-import { sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { retirementRecords } from '../../../src/db/tables/index.ts';
 import { countStored } from '../../../src/feed/appendRecords.ts';
 import { fillToken } from '../../../src/feed/fillToken.ts';
-import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import {
+  NetworkUnavailable,
+  type LedgerNetwork,
+  type RetirementPage,
+} from '../../../src/ledger/network/port.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { openProject } from '../../../devnet/platform.ts';
@@ -19,6 +24,8 @@ let platform: Platform;
 let token: { projectId: string; tokenAddress: string };
 let reads: number[];
 let missing: number | null;
+/** What becomes of the page from 600 on. */
+let spoil: (page: RetirementPage) => RetirementPage = (page) => page;
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -47,7 +54,8 @@ function network(): LedgerNetwork {
         note: `#${from + i}`,
       }));
       const totalRetired = toBaseUnits(BigInt(RECORDS));
-      return { records, totals: { totalSupply: 0n, totalRetired, totalRetirements: RECORDS } };
+      const page = { records, totals: { totalSupply: 0n, totalRetired, totalRetirements: RECORDS } };
+      return from === 600 ? spoil(page) : page;
     },
   };
 }
@@ -80,4 +88,26 @@ it('is counted by its last record alone', async () => {
     return row?.entries;
   });
   expect(read).toBeLessThan(10);
+});
+
+it.each<[string, number, typeof spoil]>([
+  ['is short', RECORDS, (page) => ({ ...page, records: page.records.slice(0, 50) })],
+  [
+    'has other records',
+    600,
+    (page) => ({ ...page, records: page.records.map((one) => ({ ...one, index: one.index + 7 })) }),
+  ],
+  ['is of a chain that is not accepted', 600, (page) => ({ ...page, rewritten: 'it was rewritten' })],
+])('has no gap where a page %s', async (what, stored, spoiled) => {
+  const { dependencies } = platform;
+  const { db } = dependencies;
+  const tokenAddress = `a token whose page ${what}`;
+  reads = [];
+  missing = null;
+  spoil = spoiled;
+  await fillToken({ ...dependencies.feed, network: network() }, { ...token, tokenAddress }).catch(() => null);
+  spoil = (page) => page;
+  const ofToken = eq(retirementRecords.tokenAddress, tokenAddress);
+  expect(await db.$count(retirementRecords, ofToken)).toBe(stored);
+  expect(await countStored(db, tokenAddress)).toBe(stored);
 });

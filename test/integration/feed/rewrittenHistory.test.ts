@@ -25,7 +25,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
   await platform.start();
-  for (let projects = 0; projects < 4; projects++) unused.push(await openProject(platform, 100n));
+  for (let projects = 0; projects < 7; projects++) unused.push(await openProject(platform, 100n));
   await platform.stop();
 });
 afterAll(() => database.drop());
@@ -119,6 +119,18 @@ describe('a history of which a stored record is another one now', () => {
         { message: expect.stringContaining('record 3 of the token is not stored') },
       ]);
     }
+  });
+
+  it.each([
+    ['amount', { amount: 2n }],
+    ['retirer', { retiredBy: 'a holder' }],
+    ['beneficiary', { beneficiary: 'Another one' }],
+  ])('is not continued where the last record has another %s', async (_what, change) => {
+    const token = tokenOf(newProject());
+    await fillToken(feedOn(networkWith(before())), token);
+    const other = [...before().slice(0, 2), burn('third', change), burn('fourth')];
+    await expect(fillToken(feedOn(networkWith(other)), token)).rejects.toThrow('is not the stored one');
+    expect(await storedNotes(token)).toEqual(['first', 'second', 'third']);
   });
 
   it('is not continued where another instance stores that record while it is read', async () => {
