@@ -83,7 +83,6 @@ export const expiryItems = pgTable(
     uniqueIndex('expiry_items_one_pending')
       .on(t.receiptId)
       .where(sql`state = 'PENDING'`),
-    index('expiry_items_receipt').on(t.receiptId),
     // Asked with each item that is decided: is it the run's last one?
     index('expiry_items_pending')
       .on(t.runId)
