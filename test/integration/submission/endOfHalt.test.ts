@@ -161,7 +161,7 @@ describe('the end of a halt', () => {
     expect(await stateOf(submissionId)).toBe('NEEDS_REVIEW');
   });
 
-  it('puts under review what nobody has come to since signing was halted', async () => {
+  it('puts under review what no process has come to since signing was halted', async () => {
     const { submissionId } = await pendingRetirement(4n);
     await resumeSigning(reviewing());
     expect(await stateOf(submissionId)).toBe('NEEDS_REVIEW');

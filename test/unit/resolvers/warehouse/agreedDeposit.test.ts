@@ -31,7 +31,7 @@ it('is by the depositor, of the token, and of exactly the amount', () => {
   for (const other of others) expect(isAsAgreed(session, { ...deposit, ...other })).toBe(false);
 });
 
-it('is given back whoever made it and of whatever amount, as long as it is there, in tokens of the receipt', () => {
+it('is given back to any depositor and in any amount, as long as it is there, in tokens of the receipt', () => {
   expect(isToBeGivenBack(session, { ...deposit, depositor: 'G2', amount: 1n })).toBe(true);
   expect(isToBeGivenBack(session, { ...deposit, tokenAddress: 'T2' })).toBe(false);
   expect(isToBeGivenBack(session, { ...deposit, status: 'SETTLED' })).toBe(false);
