@@ -371,7 +371,7 @@ describe('a websocket is closed', () => {
   });
 
   it('never for the server’s own pages, whatever a proxy in front has made of the Host header', async () => {
-    const ownOrigin = 'https://registry.test';
+    const ownOrigin = 'https://credits.test';
     const behindProxy = await startServer({ ownOrigin });
     expect(await attempt(behindProxy.wsUrl, ownOrigin)).toBe(101);
     expect(await attempt(behindProxy.wsUrl, 'https://evil.test')).toBe(403);

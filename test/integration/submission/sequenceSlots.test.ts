@@ -237,7 +237,7 @@ describe('channels, with one open transaction each', () => {
     const store = createStepStore({ db, clock: systemClock, log: silentLog } as SubmissionDependencies);
     await store.endAttempts(submission, [open], { status: 'dead', proof: 'used in ledger 7', usedBy: null });
     expect(await readHalts(db)).toHaveLength(halts);
-    // Nobody has proved that it is unused.
+    // It is not proved to be unused.
     expect(await db.select().from(signingAccounts)).toMatchObject([{ nextSequence: 51n }]);
   });
 
