@@ -57,9 +57,23 @@ BEGIN
     WHERE a.id = m.account_id AND m.is_chain AND a.version = m.first_version - 1 AND a.balance + m.amount = m.balance
     RETURNING a.id
   )
-  SELECT format('transfer %s is not between two accounts of its project and kind', t.id) INTO broken
-    FROM posted t LEFT JOIN accounts d ON d.id = t.debit_account_id LEFT JOIN accounts c ON c.id = t.credit_account_id
-    WHERE (d.project_id = t.project_id AND c.project_id = t.project_id AND are_sides_of(t.kind, d.kind, c.kind)) IS NOT TRUE
+  -- A project's credits are issued once (transfers_once), as many as were verified. What leaves retiring, which has all retirements' holds
+  -- together, is what was held for its own retirement; what returns goes to whom it was taken from.
+  SELECT CASE WHEN NOT t.is_between THEN format('transfer %s is not between two accounts of its project and kind', t.id)
+      WHEN t.kind = 'issue' THEN format('transfer %s does not issue the tonnes of project %s', t.id, t.project_id)
+      ELSE format('transfer %s is not what was held for retirement %s', t.id, t.cause_id) END INTO broken
+    FROM (SELECT t.id, t.kind, t.project_id, t.cause_id,
+        (d.project_id = t.project_id AND c.project_id = t.project_id AND are_sides_of(t.kind, d.kind, c.kind)) IS TRUE AS is_between,
+        CASE t.kind
+          WHEN 'issue' THEN (SELECT (t.cause_id, t.amount) = (p.id, p.quantity_tonnes) FROM projects p WHERE p.id = t.project_id)
+          WHEN 'retirement_settle' THEN (SELECT (t.debit_account_id, t.amount) = (h.credit_account_id, h.amount)
+            FROM transfers h WHERE h.cause_id = t.cause_id AND h.kind = 'retirement_hold')
+          WHEN 'retirement_return' THEN (SELECT (t.debit_account_id, t.amount, t.credit_account_id)
+              = (h.credit_account_id, h.amount, h.debit_account_id)
+            FROM transfers h WHERE h.cause_id = t.cause_id AND h.kind = 'retirement_hold')
+          ELSE true END IS TRUE AS is_due
+      FROM posted t LEFT JOIN accounts d ON d.id = t.debit_account_id LEFT JOIN accounts c ON c.id = t.credit_account_id) t
+    WHERE NOT (t.is_between AND t.is_due)
   UNION ALL SELECT format('transfers of account %s do not continue its history from version %s on', m.account_id, m.first_version)
     FROM moves m WHERE m.account_id NOT IN (SELECT id FROM moved)
   LIMIT 1;
@@ -72,19 +86,6 @@ BEGIN
     LEFT JOIN LATERAL (SELECT p.unit_price, p.price_currency FROM project_prices p
       WHERE p.project_id = s.project_id ORDER BY p.number DESC LIMIT 1) p ON true
     WHERE (s.unit_price, s.price_currency) IS DISTINCT FROM (p.unit_price, p.price_currency) LIMIT 1;
-  IF broken IS NOT NULL THEN RAISE EXCEPTION '%', broken USING ERRCODE = 'integrity_constraint_violation'; END IF;
-
-  -- A project's credits are issued once (transfers_once), as many as were verified. What leaves retiring, which has all retirements' holds
-  -- together, is what was held for its own retirement; what returns goes to whom it was taken from.
-  SELECT format('transfer %s does not issue the tonnes of project %s', t.id, t.project_id) INTO broken
-    FROM posted t LEFT JOIN projects p ON p.id = t.project_id
-    WHERE t.kind = 'issue' AND (t.cause_id, t.amount) IS DISTINCT FROM (p.id, p.quantity_tonnes)
-  UNION ALL SELECT format('transfer %s is not what was held for retirement %s', t.id, t.cause_id)
-    FROM posted t LEFT JOIN transfers h ON h.cause_id = t.cause_id AND h.kind = 'retirement_hold'
-    WHERE (t.kind = 'retirement_settle' AND (t.debit_account_id, t.amount) IS DISTINCT FROM (h.credit_account_id, h.amount))
-      OR (t.kind = 'retirement_return' AND (t.debit_account_id, t.amount, t.credit_account_id)
-        IS DISTINCT FROM (h.credit_account_id, h.amount, h.debit_account_id))
-  LIMIT 1;
   IF broken IS NOT NULL THEN RAISE EXCEPTION '%', broken USING ERRCODE = 'integrity_constraint_violation'; END IF;
   RETURN NULL;
 END $$;
