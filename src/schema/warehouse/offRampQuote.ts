@@ -7,7 +7,7 @@ import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { MoneyRef } from '../core/money.ts';
 import { PayoutAccountTypeEnum } from './offRampEnums.ts';
-import { TYPE_AT_PROVIDERS } from './payoutAccount.ts';
+import { TYPE_AT_PROVIDERS } from '../../resolvers/warehouse/offRamp/payoutAccount.ts';
 
 export const OffRampQuoteRef = builder.objectRef<Quote>('OffRampQuote').implement({
   description:

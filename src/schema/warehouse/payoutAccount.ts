@@ -3,6 +3,7 @@
  */
 import { DomainError } from '../../lib/errors.ts';
 import type { PayoutAccount } from '../../ramp/port.ts';
+import { TYPE_AT_PROVIDERS } from '../../resolvers/warehouse/offRamp/payoutAccount.ts';
 import { PayoutAccountTypeEnum } from './offRampEnums.ts';
 import { builder } from '../core/builder.ts';
 
@@ -36,12 +37,6 @@ const FIELDS: Readonly<
   MOBILE_MONEY: { provider: 'needed', bankCode: 'foreign', accountName: 'optional' },
   BANK: { provider: 'foreign', bankCode: 'needed', accountName: 'needed' },
 };
-
-/** Of each type, its name at providers. */
-export const TYPE_AT_PROVIDERS = {
-  MOBILE_MONEY: 'mobile-money',
-  BANK: 'bank',
-} as const satisfies Record<AccountInput['type'], PayoutAccount['type']>;
 
 /** In the form that providers take. @throws DomainError BAD_USER_INPUT that names the field, never its value */
 export function payoutAccountOf(input: AccountInput): PayoutAccount {

@@ -36,8 +36,14 @@ export function createPayoutAccounts(sealer: Sealer, fingerprintKey: Uint8Array)
   };
 }
 
-/** As it is stored and shown. */
-export const payoutAccountTypeOf = ({ type }: PayoutAccount) => (type === 'bank' ? 'BANK' : 'MOBILE_MONEY');
+/** Each type, as it is stored and shown, by its name at providers. */
+export const TYPE_AT_PROVIDERS = {
+  MOBILE_MONEY: 'mobile-money',
+  BANK: 'bank',
+} as const satisfies Record<string, PayoutAccount['type']>;
+
+export const payoutAccountTypeOf = ({ type }: PayoutAccount) =>
+  type === TYPE_AT_PROVIDERS.BANK ? 'BANK' : 'MOBILE_MONEY';
 
 /** The last characters, a third of them at most: "••••4321". */
 export function maskAccountNumber(accountNumber: string): string {
