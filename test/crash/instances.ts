@@ -36,8 +36,9 @@ export function instancesOn(
         handles.push(handle);
         platforms.push(await platformOn(handle, await connectLedger(ledger(), handle)));
       }
-      await Promise.all(platforms.map((platform) => platform.start()));
+      // Before they look for work: what is not due then is looked for when its lease ends.
       await expireClaims(database());
+      await Promise.all(platforms.map((platform) => platform.start()));
       const [first] = platforms;
       if (!first) throw new Error('no instance was started');
       return first;
