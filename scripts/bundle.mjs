@@ -16,6 +16,7 @@ export function bundled(folder) {
     outdir: folder,
     // All of them in one folder: what is put into them finds its place from there.
     entryNames: '[name]',
+    // Of a package that is imported as a namespace, only what is used goes in: a quarter of zod (`import * as z from 'zod'`).
     bundle: true,
     format: 'esm',
     platform: 'node',

@@ -5,7 +5,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { Command } from 'commander';
-import { z } from 'zod';
+import * as z from 'zod';
 import { readIfThere } from '../lib/readIfThere.ts';
 import { StartupError } from '../lib/startupErrors.ts';
 import { MIGRATION_SETS } from '../db/migrate.ts';

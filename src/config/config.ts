@@ -3,7 +3,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import dotenv from 'dotenv';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { familyNamed, type LedgerConfig } from '../ledger/network/families.ts';
 import { findContradictions } from './contradictions.ts';
 import { findLedgerProblems } from './ledgerContradictions.ts';

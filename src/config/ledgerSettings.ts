@@ -2,7 +2,7 @@
  * The settings of the ledger network: those that families of networks share, and in their places those that each
  * family declares for itself (src/ledger/network/families.ts).
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { FAMILIES, type LedgerNetworkName } from '../ledger/network/families.ts';
 import type { NetworkFamily, OwnSetting } from '../ledger/network/family.ts';
 import { httpUrl, setting, text, wholeNumber, type Setting } from '../lib/settingRules.ts';

@@ -1,7 +1,7 @@
 /**
  * The settings as they were read, for the rules that look at several of them.
  */
-import type { z } from 'zod';
+import type * as z from 'zod';
 import type { SETTINGS, SettingName } from './settings.ts';
 
 export type Values = { [Name in SettingName]: z.output<(typeof SETTINGS)[Name]['schema']> };

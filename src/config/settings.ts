@@ -3,7 +3,7 @@
  * by this table, and `npm run docs:settings` prints docs/settings.md and .env.example from it. Those of the ledger
  * network are in ledgerSettings.ts, and those of what callers may ask for in limitSettings.ts.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { LEDGER_SETTINGS } from './ledgerSettings.ts';
 import { LIMIT_SETTINGS } from './limitSettings.ts';
 import {

@@ -3,7 +3,7 @@
  *
  * Answers are checked, and bounded in size and time; every failure is INDEXER_UNAVAILABLE.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { readBounded } from '../lib/boundedAnswer.ts';
 import { DomainError, messageOf } from '../lib/errors.ts';
 

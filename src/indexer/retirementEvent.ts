@@ -10,7 +10,7 @@
  * A retirement is recognised by its shape, never by the event type's name. Its content is a hint where to look, never
  * a fact about the token.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 
 export interface RetirementHint {
   /** The chain event's unique id, when the indexer sends it. */

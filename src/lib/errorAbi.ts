@@ -4,7 +4,7 @@
  */
 import { open } from 'node:fs/promises';
 import type { Abi } from 'viem';
-import { z } from 'zod';
+import * as z from 'zod';
 
 export type AbiError = Extract<Abi[number], { type: 'error' }>;
 

@@ -1,7 +1,7 @@
 /**
  * What a setting is, and the rules that several settings share.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { MIN_SECRET_BYTES } from './secretBytes.ts';
 
 export interface Setting {

@@ -4,7 +4,7 @@
  */
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { IdSource } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { parseJson } from '../lib/parseJson.ts';

@@ -10,7 +10,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Kind, OperationTypeNode, parse, print, separateOperations, validate } from 'graphql';
 import type { DefinitionNode, DocumentNode, GraphQLSchema, SelectionNode, SelectionSetNode } from 'graphql';
-import { z } from 'zod';
+import * as z from 'zod';
 import { messageOf } from '../../lib/errors.ts';
 import { StartupError } from '../../lib/startupErrors.ts';
 import { createDocumentCache } from '../graphql/documentCache.ts';

@@ -8,7 +8,7 @@
  *   GET /health                      → 200 { ok: true }
  */
 import type { IncomingMessage } from 'node:http';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseJson } from '../../lib/parseJson.ts';
 import { readBody } from '../../lib/readBody.ts';
 import { MAX_REGISTRATIONS } from './store.ts';

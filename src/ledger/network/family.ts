@@ -5,7 +5,7 @@
  * The configuration reads declarations, so they import no library of a network and no adapter: what is heavy is
  * loaded by the methods, by those who use the network.
  */
-import type { z } from 'zod';
+import type * as z from 'zod';
 import type { DatabaseHandle } from '../../db/connection.ts';
 import type { MigrationSet } from '../../db/migrate.ts';
 import type { Logger } from '../../lib/logger.ts';

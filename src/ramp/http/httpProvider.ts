@@ -13,7 +13,7 @@
  * The provider's answers are checked, and bounded in size and time. Its messages are never repeated, because they may
  * contain the payout account.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { verifySignature } from '../../lib/signature.ts';
 import { canonicalDecimal, DECIMAL_PATTERN } from '../../lib/decimals.ts';
 import { DomainError } from '../../lib/errors.ts';

@@ -3,7 +3,7 @@
  *
  * A refusal (status 400 to 499) is final; anything else that is not a well-formed answer says nothing about the payout.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { readBounded } from '../../lib/boundedAnswer.ts';
 import { DomainError, messageOf } from '../../lib/errors.ts';
 import { parseJson } from '../../lib/parseJson.ts';

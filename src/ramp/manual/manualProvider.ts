@@ -3,7 +3,7 @@
  * database; a changed status reaches the platform as from any provider, by an HTTP callback that is only a hint.
  */
 import { desc, eq } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Clock } from '../../lib/clock.ts';
 import type { Db, Tx } from '../../db/connection.ts';
 import { readDatabaseTime } from '../../db/databaseTime.ts';

@@ -1,7 +1,7 @@
 /**
  * buyerAccount: a buyer's balances. Its statement and purchases are in files of their own.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { countBalances, listBalances, type BuyerBalance } from '../../resolvers/carbon/readBuyerAccount.ts';
 import { forBuyerOrOperator, OWN_BUYER_ID } from '../core/access.ts';
 import { maySeeBuyer, subjectOf } from '../core/caller.ts';

@@ -1,7 +1,7 @@
 /**
  * RetirementRecord: the token's own record of one retirement, by custody or by another holder.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { FeedRecord } from '../../feed/followFeed.ts';
 import { BASE_UNITS_PER_WHOLE, TOKEN_DECIMALS } from '../../ledger/units.ts';
 import { findRecord } from '../../resolvers/carbon/findRecord.ts';

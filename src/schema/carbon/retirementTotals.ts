@@ -1,7 +1,7 @@
 /**
  * retirementTotals: what was retired, by day, project, country or vintage.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import {
   calendarDay,
   countRetirementTotals,

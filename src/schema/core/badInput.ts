@@ -1,7 +1,7 @@
 /**
  * From a broken rule to the error a client can act on: which field, what is wrong, with what value.
  */
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { DomainError } from '../../lib/errors.ts';
 import { showValue } from './showValue.ts';
 

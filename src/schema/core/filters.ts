@@ -1,7 +1,7 @@
 /**
  * The form of every list's filter, stated once: plural members take lists, times are from … until, amounts min … max.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { assetId, auditTarget, buyerId, keyword, label, type TextRule } from './text.ts';
 
 const MAX_VALUES = 100;

@@ -4,7 +4,7 @@
  */
 import { resolveCursorConnection } from '@pothos/plugin-relay';
 import type { DefaultConnectionArguments } from '@pothos/plugin-relay';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { KeysetCursor, KeysetPage } from '../../db/keyset.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { MAX_WHOLE_UNITS } from '../../ledger/units.ts';

@@ -3,7 +3,7 @@
  *
  * Each message is the end of a sentence that begins with the field's name ("input.note must be …").
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Clock } from '../../lib/clock.ts';
 import { ROLES, SUBJECT_PATTERN } from '../../identity/roles.ts';
 import { SESSION_ID_PATTERN } from '../../ramp/port.ts';

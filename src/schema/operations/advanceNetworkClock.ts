@@ -1,7 +1,7 @@
 /**
  * advanceNetworkClock: moves the time of a development network ahead.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { advanceNetworkClock, MAX_ADVANCE_SECONDS } from '../../resolvers/operations/advanceNetworkClock.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';

@@ -4,7 +4,7 @@
  * An invocation is the port's `NetworkCall` with the settlement contract's address (which only the adapter's
  * configuration knows), or one of two operations that only this network's controls offer.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { NetworkRefusal } from '../port.ts';
 import type { Address, NetworkCall } from '../port.ts';
 import { isAddress } from '../../../lib/strkey.ts';

@@ -9,7 +9,7 @@
  * refused, or the same call could land twice under two hashes.
  */
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import { NetworkRefusal } from '../port.ts';
 import type { Address, TransactionHash, UnixSeconds } from '../port.ts';
 import { checkInvocation } from './calls.ts';

@@ -4,7 +4,7 @@
  * Callers decide about retries. A question that could not be asked is NetworkUnavailable; an error from the node is an
  * RpcError. Messages never contain the node's URL, which may hold a key.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { readBounded } from '../../../lib/boundedAnswer.ts';
 import { chunksOf } from '../../../lib/chunksOf.ts';
 import { NetworkUnavailable } from '../port.ts';

@@ -2,7 +2,7 @@
  * The questions to an EVM node, and the schemas that its answers must match.
  */
 import type { Address, Hash, Hex } from 'viem';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Question } from './jsonRpc.ts';
 
 /**

@@ -1,7 +1,7 @@
 /**
  * The settings of EVM chains alone, and what the adapter gets of them.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { setting, text, wholeNumber } from '../../../lib/settingRules.ts';
 import type { OwnSettings, ValuesOf } from '../family.ts';
 import { configureNode, type NodeLedger } from '../nodeLedger.ts';

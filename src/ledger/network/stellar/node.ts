@@ -9,7 +9,7 @@
 // oxlint-disable no-underscore-dangle -- the SDK's names for the calls whose answers it leaves as they came
 import { xdr } from '@stellar/stellar-sdk';
 import type { FeeBumpTransaction, Transaction } from '@stellar/stellar-sdk';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { NetworkUnavailable } from '../port.ts';
 import {
   entriesAnswer,

@@ -2,7 +2,7 @@
  * The schemas of a Stellar RPC node's answers, as far as this adapter reads them. Fields that nodes leave out, or
  * spell in two ways (numbers as strings), are normalised.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Nodes give some whole numbers as JSON numbers and some as decimal strings. */
 const wholeNumber = z

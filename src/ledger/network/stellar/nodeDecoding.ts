@@ -2,7 +2,7 @@
  * Decodes a node's answers about transactions and simulations. A throw means that the answer is malformed.
  */
 import { xdr } from '@stellar/stellar-sdk';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { readMeta } from './landedMeta.ts';
 import type { LandedMeta } from './landedMeta.ts';
 import type { simulationAnswer, transactionAnswer } from './nodeAnswers.ts';

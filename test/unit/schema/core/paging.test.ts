@@ -2,7 +2,7 @@
  * Pages of lists: their sizes, and when a list is counted.
  */
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { KeysetPage } from '../../../../src/db/keyset.ts';
 import { cursorValues, pageOf, valueCursors } from '../../../../src/schema/core/paging.ts';
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { badUserInput } from '../../../../src/schema/core/badInput.ts';
 import * as rules from '../../../../src/schema/core/text.ts';
 import { anyText } from '../../../support/anyText.ts';
