@@ -57,11 +57,13 @@ BEGIN
     WHERE a.id = m.account_id AND m.is_chain AND a.version = m.first_version - 1 AND a.balance + m.amount = m.balance
     RETURNING a.id
   )
+  SELECT format('transfers of account %s do not continue its history from version %s on', m.account_id, m.first_version) INTO broken
+    FROM moves m WHERE m.account_id NOT IN (SELECT id FROM moved)
   -- A project's credits are issued once (transfers_once), as many as were verified. What leaves retiring, which has all retirements' holds
   -- together, is what was held for its own retirement; what returns goes to whom it was taken from.
-  SELECT CASE WHEN NOT t.is_between THEN format('transfer %s is not between two accounts of its project and kind', t.id)
+  UNION ALL SELECT CASE WHEN NOT t.is_between THEN format('transfer %s is not between two accounts of its project and kind', t.id)
       WHEN t.kind = 'issue' THEN format('transfer %s does not issue the tonnes of project %s', t.id, t.project_id)
-      ELSE format('transfer %s is not what was held for retirement %s', t.id, t.cause_id) END INTO broken
+      ELSE format('transfer %s is not what was held for retirement %s', t.id, t.cause_id) END
     FROM (SELECT t.id, t.kind, t.project_id, t.cause_id,
         (d.project_id = t.project_id AND c.project_id = t.project_id AND are_sides_of(t.kind, d.kind, c.kind)) IS TRUE AS is_between,
         CASE t.kind
@@ -74,8 +76,6 @@ BEGIN
           ELSE true END IS TRUE AS is_due
       FROM posted t LEFT JOIN accounts d ON d.id = t.debit_account_id LEFT JOIN accounts c ON c.id = t.credit_account_id) t
     WHERE NOT (t.is_between AND t.is_due)
-  UNION ALL SELECT format('transfers of account %s do not continue its history from version %s on', m.account_id, m.first_version)
-    FROM moves m WHERE m.account_id NOT IN (SELECT id FROM moved)
   LIMIT 1;
   IF broken IS NOT NULL THEN RAISE EXCEPTION '%', broken USING ERRCODE = 'integrity_constraint_violation'; END IF;
 
