@@ -3,7 +3,8 @@
  * its work over afterwards.
  */
 import { spawn } from 'node:child_process';
-import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { reconcileAll } from '../../src/reconciliation/reconcileAll.ts';
 import type { Platform } from '../../src/startup/compose.ts';
 import { openDatabase, type DatabaseHandle } from '../../src/db/connection.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database/database.ts';
@@ -91,6 +92,15 @@ export function useSharedInstances(ledger: () => TestLedger): InstancesOfTest<Sh
     return prepared;
   };
   return { instances: { ...instances, prepare }, database };
+}
+
+/** At the end of such a group: nothing mends a difference, so what any of its tests has left behind is found then. */
+export function itAgreesAfterwards(instances: SharedInstances): void {
+  it('leaves books and network in agreement', async () => {
+    const { dependencies } = instances.running() ?? (await instances.start(1));
+    const agreed = { findings: [], unsettledProjects: 0, unsettledReceipts: 0 };
+    expect(await reconcileAll(dependencies)).toMatchObject(agreed);
+  });
 }
 
 function instancesAnew(ledger?: () => TestLedger) {
