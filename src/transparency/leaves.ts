@@ -12,8 +12,8 @@ type Fields = Readonly<Record<string, string>>;
 
 const text = (column: string) => `coalesce(to_json(${column})::text, 'null')`;
 /**
- * Of ids, enumerations and digits, in which JSON escapes nothing: a third faster, and a full reconciliation writes every leaf. Decimals
- * and numbers beyond 2^53 are strings, because most programs lose digits of JSON's numbers.
+ * Of ids, names of the contract, enumerations and digits, in which JSON escapes nothing: a third faster, and a full reconciliation writes
+ * every leaf. Decimals and numbers beyond 2^53 are strings, because most programs lose digits of JSON's numbers.
  */
 const plain = (column: string) => `coalesce('"' || ${column}::text || '"', 'null')`;
 const micros = (column: string) => plain(`(extract(epoch FROM ${column}) * 1000000)::bigint`);
@@ -92,7 +92,7 @@ export const TRANSFER_LEAF = jsonOf({
   creditBalance: plain('t.credit_balance'),
   amount: plain('t.amount'),
   unitPrice: plain('t.unit_price'),
-  priceCurrency: text('t.price_currency'),
+  priceCurrency: plain('t.price_currency'),
   createdAt: micros('t.created_at'),
   cause: CAUSE_OF_TRANSFER,
 });
@@ -114,7 +114,7 @@ const BEGUN_ENTRY: Fields = {
   callerRoles: texts('e.caller_roles'),
   apiKeyId: plain('e.api_key_id'),
   remoteAddress: text('e.remote_address'),
-  field: text('e.field'),
+  field: plain('e.field'),
 };
 
 /** The mutation's entry e before its outcome is known: without what the outcome adds. */
@@ -123,7 +123,7 @@ export const BEGUN_ENTRY_LEAF = jsonOf(BEGUN_ENTRY);
 /** The whole entry e of a mutation. */
 export const ENDED_ENTRY_LEAF = jsonOf({
   ...BEGUN_ENTRY,
-  outcome: text('e.outcome'),
+  outcome: plain('e.outcome'),
   endedAt: micros('e.ended_at'),
   targetIds: texts('e.target_ids'),
 });
