@@ -195,20 +195,28 @@ describe('values', () => {
   });
 
   it('read a stored retirement, and nothing that is not one', () => {
-    const stored = structVal({
-      retired_by: new Address(custody).toScVal(),
-      amount: nativeToScVal(5n, { type: 'i128' }),
-      timestamp: nativeToScVal(9n, { type: 'u64' }),
-      beneficiary: xdr.ScVal.scvString('Ø\u0000l'),
-      retirement_note: xdr.ScVal.scvString(Buffer.from([0xff, 0x41, 0x00])),
-    });
-    expect(retirementOf(stored)).toEqual({
+    const stored = (beneficiary: xdr.ScVal, note: string | Buffer) =>
+      xdr.ScVal.fromXDR(
+        structVal({
+          retired_by: new Address(custody).toScVal(),
+          amount: nativeToScVal(5n, { type: 'i128' }),
+          timestamp: nativeToScVal(9n, { type: 'u64' }),
+          beneficiary,
+          retirement_note: xdr.ScVal.scvString(note),
+        }).toXDR(),
+      );
+    const damaged = stored(xdr.ScVal.scvString('Ø\u0000l'), Buffer.from([0xff, 0x41, 0x00]));
+    expect(retirementOf(damaged)).toEqual({
       retiredBy: custody,
       amount: 5n,
       timestamp: 9n,
       beneficiary: 'Ø\ufffdl',
       note: '\ufffdA\ufffd',
     });
+    const marked = { beneficiary: '\ufeffAcme', note: '\ufeff\ufeffé\ufeff' };
+    const withMarks = stored(xdr.ScVal.scvString(marked.beneficiary), marked.note);
+    expect(retirementOf(withMarks)).toMatchObject(marked);
+    expect(() => retirementOf(stored(xdr.ScVal.scvU32(5), ''))).toThrow('beneficiary should be a text');
     expect(() => retirementOf(xdr.ScVal.scvVoid())).toThrow('a retirement record should be a struct');
     expect(() => retirementOf(structVal({ amount: nativeToScVal(5n, { type: 'i128' }) }))).toThrow(
       'retired_by',

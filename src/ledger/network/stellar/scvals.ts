@@ -95,11 +95,19 @@ export function asAddress(value: unknown, what: string): Address {
   return address;
 }
 
-function asText(value: unknown, what: string): string {
-  if (typeof value === 'string') return storableText(value);
-  // Text that is not UTF-8 arrives as bytes; it is shown as far as it can be read.
-  if (value instanceof Uint8Array) return storableText(Buffer.from(value).toString('utf8'));
-  throw unexpected(value, what, 'a text');
+/**
+ * A struct's text, read from its bytes as far as they are UTF-8: the SDK's reading drops a byte order mark, which belongs to what is
+ * quoted.
+ */
+function textIn(struct: xdr.ScVal, name: string): string {
+  const value = struct
+    .map()
+    ?.find((entry) => plain(entry.key()) === name)
+    ?.val();
+  const content = value?.value();
+  if (typeof content === 'string' || content instanceof Uint8Array)
+    return storableText(Buffer.from(content).toString('utf8'));
+  throw unexpected(content, name, 'a text');
 }
 
 export function asHash32(value: unknown, what: string): Hash32 {
@@ -138,8 +146,8 @@ export function retirementOf(value: xdr.ScVal): Omit<RetirementRecord, 'index'> 
     retiredBy: asAddress(fields['retired_by'], 'retired_by'),
     amount: asBigint(fields['amount'], 'amount'),
     timestamp: asBigint(fields['timestamp'], 'timestamp'),
-    beneficiary: asText(fields['beneficiary'], 'beneficiary'),
-    note: asText(fields['retirement_note'], 'retirement_note'),
+    beneficiary: textIn(value, 'beneficiary'),
+    note: textIn(value, 'retirement_note'),
   };
 }
 
