@@ -15,7 +15,7 @@ export const issuanceCaps = pgTable(
     id: uuid('id').notNull(),
     warehouseId: text('warehouse_id').notNull(),
     commodityType: text('commodity_type').notNull(),
-    /** The same for spellings that differ in letter case or white space alone. */
+    /** The same for all spellings of it (lib/spellingKey.ts). */
     commodityKey: text('commodity_key').notNull(),
     /** Number in the history of the commodity at the warehouse, from 1 without gaps. */
     number: integer('number').notNull(),

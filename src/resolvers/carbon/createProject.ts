@@ -11,6 +11,7 @@ import { TransactionRollbackError } from 'drizzle-orm';
 import { unixSeconds } from '../../lib/clock.ts';
 import { projects } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
+import { spellingKey } from '../../lib/spellingKey.ts';
 import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
 import { enqueueSubmission } from '../../ledger/submission/enqueue.ts';
 import { toBaseUnits, ZERO_HASH } from '../../ledger/units.ts';
@@ -18,7 +19,7 @@ import { needsApproval } from '../approvals/approvalPolicy.ts';
 import { awaitState } from '../core/awaitState.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
-import { assetKeyOf, findProjectByAsset, findProjectById, type Project } from './findProject.ts';
+import { findProjectByAsset, findProjectById, type Project } from './findProject.ts';
 import { appendPrice, checkPrice, type Price } from './projectPrices.ts';
 import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
 import { readRefusalReason } from '../core/refusalReason.ts';
@@ -182,7 +183,7 @@ function factsOf(input: CreateProjectInput) {
   const assetId = assetIdOf(input);
   return {
     assetId,
-    assetKey: assetKeyOf(assetId),
+    assetKey: spellingKey(assetId),
     creditType: input.creditType,
     verificationBodyRef: input.verificationBodyRef,
     vintageYear: input.vintageYear,

@@ -5,6 +5,7 @@ import { and, eq, inArray, ne } from 'drizzle-orm';
 import { createSharedRead } from '../../db/sharedReads.ts';
 import { projects } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
+import { spellingKey } from '../../lib/spellingKey.ts';
 import type { Needs } from '../core/dependencies.ts';
 
 export type Project = typeof projects.$inferSelect;
@@ -41,17 +42,12 @@ export async function findProjectByToken(
   return readProjectByToken(deps.db, address);
 }
 
-/** Letter case and white space do not distinguish credits. */
-export function assetKeyOf(assetId: string): string {
-  return assetId.toLowerCase().replaceAll(/\s+/g, ' ');
-}
-
 /** The live project of an asset id: there is one at most. */
 export async function findProjectByAsset(deps: Pick<Finder, 'db'>, assetId: string): Promise<Project | null> {
   const [project] = await deps.db
     .select()
     .from(projects)
-    .where(and(eq(projects.assetKey, assetKeyOf(assetId)), ne(projects.state, 'REFUSED')));
+    .where(and(eq(projects.assetKey, spellingKey(assetId)), ne(projects.state, 'REFUSED')));
   return project ?? null;
 }
 

@@ -11,8 +11,9 @@ import {
   type KeysetPage,
 } from '../../db/keyset.ts';
 import { accounts, projects } from '../../db/tables/index.ts';
+import { spellingKey } from '../../lib/spellingKey.ts';
 import type { Needs } from '../core/dependencies.ts';
-import { assetKeyOf, type Project } from './findProject.ts';
+import type { Project } from './findProject.ts';
 
 interface ProjectFilter {
   assetIds?: readonly string[] | null | undefined;
@@ -60,7 +61,7 @@ function matching(filter: ProjectFilter): SQL | undefined {
     WHERE a.project_id = ${projects.id} AND a.kind = 'inventory' AND a.balance >= ${min})`;
   const buyable = sql`(${projects.state} = 'OPEN' AND ${unsold(1n)})`;
   return and(
-    isAmong(projects.assetKey, filter.assetIds?.map(assetKeyOf)),
+    isAmong(projects.assetKey, filter.assetIds?.map(spellingKey)),
     isAmong(projects.countryCode, filter.countryCodes),
     isAmong(projects.vintageYear, filter.vintageYears),
     isAmong(projects.projectType, filter.projectTypes),

@@ -10,6 +10,7 @@ import { isAmong } from '../../db/conditions.ts';
 import { countRows, listRows, type KeysetCursor, type KeysetPage, newestFirst } from '../../db/keyset.ts';
 import { IS_OUTSTANDING, issuanceCaps, offRampSessions, receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
+import { spellingKey } from '../../lib/spellingKey.ts';
 import type { Needs } from '../core/dependencies.ts';
 
 type SetCap = typeof issuanceCaps.$inferSelect;
@@ -30,11 +31,6 @@ const isInForce = and(isLast, isNotNull(issuanceCaps.limitKg));
 
 const hasLimit = (cap: SetCap): cap is CapInForce => cap.limitKg !== null;
 
-/** Letter case and white space do not distinguish commodities. */
-function commodityKeyOf(commodityType: string): string {
-  return commodityType.toLowerCase().replaceAll(/\s+/g, ' ').trim();
-}
-
 /** Orders the deposits of a warehouse, and changes of its caps, until the transaction ends. */
 export async function lockWarehouse(tx: Tx, warehouseId: string): Promise<void> {
   await lockName(tx, `receipt:${warehouseId}`);
@@ -52,7 +48,7 @@ export async function requireWithinCap(
   const ofWarehouse = and(eq(issuanceCaps.warehouseId, warehouseId), isInForce);
   const caps = (await tx.select().from(issuanceCaps).where(ofWarehouse)).filter(hasLimit);
   if (caps.length === 0) return;
-  const key = commodityKeyOf(commodityType);
+  const key = spellingKey(commodityType);
   const cap = caps.find(({ commodityKey }) => commodityKey === key);
   if (!cap) {
     throw new DomainError(
@@ -99,7 +95,7 @@ async function readOutstanding(
     .groupBy(receipts.warehouseId, receipts.commodityType);
   const outstanding = new Map<string, bigint>();
   for (const { warehouseId, commodityType, kilograms } of rows) {
-    const name = nameOf({ warehouseId, commodityKey: commodityKeyOf(commodityType) });
+    const name = nameOf({ warehouseId, commodityKey: spellingKey(commodityType) });
     outstanding.set(name, (outstanding.get(name) ?? 0n) + BigInt(kilograms ?? 0));
   }
   return outstanding;
@@ -112,7 +108,7 @@ export async function setIssuanceCap(
   input: IssuanceCapInput,
 ): Promise<IssuanceCap | null> {
   const { warehouseId, commodityType, limitKg } = input;
-  const commodityKey = commodityKeyOf(commodityType);
+  const commodityKey = spellingKey(commodityType);
   return deps.db.transaction(async (tx) => {
     await lockWarehouse(tx, warehouseId);
     const [last] = await tx

@@ -22,7 +22,9 @@ const ProjectFilterInput = builder.inputType('ProjectFilter', {
   fields: (t) => ({
     assetIds: t.stringList({
       validate: { schema: assetIdList },
-      description: oneOf('With one of these asset ids; letter case and white space make no difference'),
+      description: oneOf(
+        'With one of these asset ids; letter case, white space, full-width forms and kinds of hyphens make no difference',
+      ),
     }),
     countryCodes: t.field({
       type: ['CountryCode'],

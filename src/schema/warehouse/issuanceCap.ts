@@ -30,7 +30,8 @@ builder.node(IssuanceCapRef, {
   fields: (t) => ({
     warehouseId: t.exposeString('warehouseId', { description: 'The warehouse.' }),
     commodityType: t.exposeString('commodityType', {
-      description: 'The commodity. Letter case and white space do not distinguish commodities.',
+      description:
+        'The commodity. Letter case, white space, full-width forms and kinds of hyphens do not distinguish commodities.',
     }),
     limitKg: t.expose('limitKg', { type: 'Kilograms', description: 'The cap, in whole kilograms.' }),
     outstandingKg: t.expose('outstandingKg', {

@@ -19,7 +19,8 @@ const SetIssuanceCapInput = builder.inputType('SetIssuanceCapInput', {
     commodityType: t.string({
       required: true,
       validate: { schema: label },
-      description: 'The commodity: at most 128 bytes of UTF-8. Letter case and white space do not matter.',
+      description:
+        'The commodity: at most 128 bytes of UTF-8. Letter case, white space, full-width forms and kinds of hyphens do not matter.',
     }),
     limitKg: t.field({
       type: 'Kilograms',
