@@ -21,12 +21,12 @@ export interface RetirementHint {
   ledger: bigint | null;
 }
 
-// A NUL, or an index beyond 31 bits, can't be stored in PostgreSQL: every retry would fail.
+// A NUL, half a surrogate pair, or an index beyond 31 bits can't be stored in PostgreSQL: every retry would fail.
 const text = z
   .string()
   .min(1)
   .max(256)
-  .refine((value) => !value.includes('\u0000'));
+  .refine((value) => !value.includes('\u0000') && value.isWellFormed());
 const recordIndex = z.number().int().min(0).max(0x7fff_ffff);
 
 const deployedEvent = z.object({
