@@ -1,7 +1,7 @@
 /**
  * Whether a provider pays what it has quoted.
  */
-import { parseDecimal, type Decimal } from '../lib/decimals.ts';
+import { canonicalDecimal, type Decimal } from '../lib/decimals.ts';
 import type { RampAnswer } from './port.ts';
 
 /** @returns a sentence with both amounts when they differ; null also when the provider does not say what it pays */
@@ -10,12 +10,7 @@ export function describeOtherFiat(
   { fiat }: RampAnswer,
 ): string | null {
   if (fiat === undefined) return null;
-  if (fiat.currency === quoted.fiatCurrency && isSameAmount(fiat.amount, quoted.fiatAmount)) return null;
+  const isSame = canonicalDecimal(fiat.amount) === canonicalDecimal(quoted.fiatAmount);
+  if (fiat.currency === quoted.fiatCurrency && isSame) return null;
   return `the quote is ${quoted.fiatAmount} ${quoted.fiatCurrency}, its provider pays ${fiat.amount} ${fiat.currency}`;
-}
-
-function isSameAmount(a: Decimal, b: Decimal): boolean {
-  const [x, y] = [parseDecimal(a), parseDecimal(b)];
-  if (x === null || y === null) return false;
-  return x.units * 10n ** BigInt(y.scale) === y.units * 10n ** BigInt(x.scale);
 }

@@ -18,6 +18,12 @@ it.each([
   expect(describeOtherFiat(quoted, { status: 'settled', fiat: { amount, currency } })).toBe(other);
 });
 
+it('an amount of any length is its own', () => {
+  const fiatAmount = `${'9'.repeat(37)}.50`;
+  const fiat = { amount: `${'9'.repeat(37)}.5`, currency: 'KES' };
+  expect(describeOtherFiat({ ...quoted, fiatAmount }, { status: 'settled', fiat })).toBeNull();
+});
+
 it('nothing that a provider does not say differs', () => {
   expect(describeOtherFiat(quoted, { status: 'settled' })).toBeNull();
 });
