@@ -3,6 +3,7 @@
  */
 import { MIN_SECRET_BYTES } from '../lib/secretBytes.ts';
 import { serverUrlsOf } from '../lib/databaseUrl.ts';
+import { isCountryCode } from '../lib/countries.ts';
 import { isCurrencyCode } from '../lib/currencies.ts';
 import { parseDecimal } from '../lib/decimals.ts';
 import { httpUrl, list, text } from '../lib/settingRules.ts';
@@ -51,6 +52,11 @@ export const currencyRates = list
     (rates) => Object.values(rates).every((rate) => (parseDecimal(rate)?.units ?? 0n) > 0n),
     'must have positive decimal rates, with a point and at most 18 decimal places',
   );
+/** As the contract takes them: UK is in use for GB, and would be written into tokens for good. */
+export const countryCode = text.refine(
+  isCountryCode,
+  'must be a country of ISO 3166-1 in two capitals, such as KE',
+);
 export const timeZone = text.refine(
   (name) => Intl.supportedValuesOf('timeZone').concat('UTC').includes(name),
   'must be a time zone like UTC or Africa/Nairobi',

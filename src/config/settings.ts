@@ -7,6 +7,7 @@ import * as z from 'zod';
 import { LEDGER_SETTINGS } from './ledgerSettings.ts';
 import { LIMIT_SETTINGS } from './limitSettings.ts';
 import {
+  countryCode,
   currencyRates,
   headerNames,
   hostNames,
@@ -124,11 +125,7 @@ export const SETTINGS = {
     '10',
     'The most requests a second that one instance sends to the ramp provider, for RAMP_PROVIDER=http.',
   ),
-  RECEIPT_COUNTRY_CODE: setting(
-    text.regex(/^[A-Z]{2}$/, 'must be a country code of two capitals'),
-    'KE',
-    'The country of receipts whose warehouse names none.',
-  ),
+  RECEIPT_COUNTRY_CODE: setting(countryCode, 'KE', 'The country of receipts whose warehouse names none.'),
   APPROVALS: setting(
     z.enum(['required', 'off'], { error: 'must be required or off' }),
     'off',

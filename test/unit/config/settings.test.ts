@@ -362,6 +362,15 @@ describe('loadConfig', () => {
     );
   });
 
+  it.each(['UK', 'XX', 'ke', 'KEN'])(
+    'refuses %s, which is no country, in RECEIPT_COUNTRY_CODE',
+    async (code) => {
+      await expect(loadConfig({ DATA_DIR, RECEIPT_COUNTRY_CODE: code })).rejects.toThrow(
+        /RECEIPT_COUNTRY_CODE must be a country of ISO 3166-1/,
+      );
+    },
+  );
+
   it.each(['https://app.example/', 'https://app.example:443', 'https://me@app.example', 'app.example:443'])(
     'refuses %s in ALLOWED_ORIGINS, which is the origin of no page',
     async (entry) => {
