@@ -1,10 +1,13 @@
 /**
- * Makes texts from the ledger, which any account may have written, storable in PostgreSQL and usable in GraphQL.
+ * Makes texts from the ledger, which any account or contract may have written, storable in PostgreSQL and usable in GraphQL.
  */
 const NUL = '\u0000';
 const REPLACEMENT = '\ufffd';
 
-/** PostgreSQL's text has no NUL: one in another holder's retirement would block every record after it. */
+/**
+ * PostgreSQL's text has no NUL: one in another holder's retirement would block every record after it, and one in a contract's reason the
+ * refusal that it is given for.
+ */
 export function storableText(text: string): string {
   return text.replaceAll(NUL, REPLACEMENT);
 }

@@ -323,6 +323,10 @@ describe('the host’s errors', () => {
     expect(found).toEqual({ type: 'Contract', code: 2, contract: token, message: 'too little' });
   });
 
+  it('say what can be stored', () => {
+    expect(hostErrorOf([event(token, number(2), 'too\u0000')], null)).toMatchObject({ message: 'too\ufffd' });
+  });
+
   it('are read from the text alone when there are no events', () => {
     expect(hostErrorOf([], 'HostError: Error(Contract, #12)\n\nEvent log …')).toEqual({
       type: 'Contract',

@@ -3,6 +3,7 @@
  */
 import { decodeErrorResult } from 'viem';
 import type { Hex } from 'viem';
+import { storableText } from '../foreignText.ts';
 import type { Refusal, RefusalReason } from '../port.ts';
 import { errorsAbi } from './contracts.ts';
 import type { AbiError } from '../../../lib/errorAbi.ts';
@@ -61,8 +62,16 @@ function revertDataIn(data: unknown, depth = 0): Hex | null {
   return revertDataIn(inner ?? result, depth + 1);
 }
 
-/** `errors` are the operator's own, beside those of the interface. */
+/**
+ * `errors` are the operator's own, beside those of the interface. A reason that was made of a `bytes32` ends with zeros: unstorable, the
+ * refusal could never be settled.
+ */
 export function refusalOf(revert: Revert, errors: readonly AbiError[]): Refusal {
+  const { reason, message } = describe(revert, errors);
+  return { reason, message: storableText(message) };
+}
+
+function describe(revert: Revert, errors: readonly AbiError[]): Refusal {
   if (revert.data === '0x') {
     return {
       reason: 'OTHER',

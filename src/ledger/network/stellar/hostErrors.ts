@@ -7,6 +7,7 @@
  */
 import { StrKey } from '@stellar/stellar-sdk';
 import type { xdr } from '@stellar/stellar-sdk';
+import { storableText } from '../foreignText.ts';
 import type { Address } from '../port.ts';
 import { plain } from './scvals.ts';
 
@@ -90,7 +91,7 @@ function typeAndCode(error: xdr.ScError): Pick<HostError, 'type' | 'code'> {
 /** The message alone, or before the values that it refers to. */
 function messageIn(data: xdr.ScVal): string {
   const value = data.switch().name === 'scvVec' ? data.vec()?.[0] : data;
-  return value?.switch().name === 'scvString' ? String(plain(value)) : '';
+  return value?.switch().name === 'scvString' ? storableText(String(plain(value))) : '';
 }
 
 function errorInText(text: string): HostError | null {
