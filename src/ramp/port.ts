@@ -55,8 +55,8 @@ export interface OpenSessionRequest {
 /** What a provider says of a session. */
 export interface RampAnswer {
   status: RampStatus;
-  /** Paid out, after the fee; undefined when the provider does not say. */
-  fiat?: { currency: string; amount: Decimal };
+  /** Paid out, after the fee, as the provider writes it; without what it does not say. */
+  fiat?: { currency?: string | undefined; amount?: string | undefined };
 }
 
 export interface RampSession extends RampAnswer {

@@ -9,8 +9,8 @@ export function describeOtherFiat(
   quoted: { fiatCurrency: string; fiatAmount: Decimal },
   { fiat }: RampAnswer,
 ): string | null {
-  if (fiat === undefined) return null;
-  const isSame = canonicalDecimal(fiat.amount) === canonicalDecimal(quoted.fiatAmount);
-  if (fiat.currency === quoted.fiatCurrency && isSame) return null;
-  return `the quote is ${quoted.fiatAmount} ${quoted.fiatCurrency}, its provider pays ${fiat.amount} ${fiat.currency}`;
+  const { currency = quoted.fiatCurrency, amount = quoted.fiatAmount } = fiat ?? {};
+  const isSame = canonicalDecimal(amount) === canonicalDecimal(quoted.fiatAmount);
+  if (currency === quoted.fiatCurrency && isSame) return null;
+  return `the quote is ${quoted.fiatAmount} ${quoted.fiatCurrency}, its provider pays ${amount} ${currency}`;
 }

@@ -57,7 +57,7 @@ export async function reconcilePayouts(deps: PayoutDependencies): Promise<Compar
     else if (answer === 'REFUSED') skipped.refused += 1;
     else {
       add(compared, comparePayout(session, answer));
-      if (answer !== null && answer.fiat === undefined) skipped.untold += 1;
+      if (answer !== null && answer.fiat?.amount === undefined) skipped.untold += 1;
     }
   };
   for await (const page of pagesById(offRampSessions.id, deps.offRampSessionIds, readPage(deps))) {

@@ -39,13 +39,19 @@ export const CALLBACK_SIGNATURE_HEADER = 'x-ramp-signature';
 
 const decimal = z.string().regex(DECIMAL_PATTERN);
 const sessionId = z.string().regex(SESSION_ID_PATTERN);
+/** In whatever form: one that was ignored for its form could be lower than the quote. It is shown, so it has nothing but a number. */
+const writtenAmount = z
+  .union([z.string(), z.number()])
+  .transform(String)
+  .pipe(z.string().regex(/^[-+\d.,' e]{1,64}$/));
+const writtenCurrency = z.string().regex(/^[\x20-\x7e]{1,64}$/);
 const payoutSchema = z.object({
   id: sessionId,
   clientReference: z.string(),
   status: z.enum(['pending', 'processing', 'settled', 'failed', 'refunded']),
-  /** Echoes of the request, where the provider sends them; in another form they are ignored. */
-  fiatCurrency: z.string().optional().catch(undefined),
-  fiatAmount: decimal.optional().catch(undefined),
+  /** Echoes of the request, where the provider sends them. */
+  fiatCurrency: writtenCurrency.optional().catch(undefined),
+  fiatAmount: writtenAmount.optional().catch(undefined),
 });
 const payoutsSchema = z.object({ payouts: z.array(payoutSchema).max(10) });
 const quoteSchema = z.object({
@@ -165,7 +171,7 @@ function sessionOf(payout: Payout): RampSession {
 }
 
 function fiatOf({ fiatCurrency: currency, fiatAmount: amount }: Payout): Pick<RampAnswer, 'fiat'> {
-  return currency === undefined || amount === undefined ? {} : { fiat: { currency, amount } };
+  return currency === undefined && amount === undefined ? {} : { fiat: { currency, amount } };
 }
 
 function readSignedCallback({ rawBody, headers }: Callback, secrets: readonly string[]): string | null {

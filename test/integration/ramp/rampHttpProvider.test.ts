@@ -109,7 +109,7 @@ describe('the adapter', () => {
     expect(await provider.findSessionByReference(randomUUID())).toBeNull();
   });
 
-  it('shows what is paid where the provider repeats it, in a form that can be read', async () => {
+  it('shows what is paid where the provider repeats it, in whatever form it writes numbers', async () => {
     const open = await request();
     const { sessionId } = await provider.openSession(open);
     const payout = server.payouts.get(sessionId) ?? {};
@@ -119,8 +119,19 @@ describe('the adapter', () => {
     expect(await find()).toMatchObject({ sessionId, fiat });
     expect(await provider.openSession(open)).toMatchObject({ sessionId, fiat });
     expect(await provider.getStatus(sessionId)).toEqual({ status: 'pending', fiat });
-    Object.assign(payout, { fiatAmount: 4925 });
-    expect(await find()).toEqual({ sessionId, status: 'pending' });
+    for (const [fiatAmount, amount] of [
+      [492.5, '492.5'],
+      ['-4925.00', '-4925.00'],
+      ['4,925.00', '4,925.00'],
+      [null, undefined],
+      ['to account 254700123456', undefined],
+    ]) {
+      Object.assign(payout, { fiatAmount });
+      expect(await find()).toEqual({ sessionId, status: 'pending', fiat: { currency: 'KES', amount } });
+    }
+    Object.assign(payout, { fiatCurrency: undefined, fiatAmount: 4925 });
+    expect(await provider.getStatus(sessionId)).toEqual({ status: 'pending', fiat: { amount: '4925' } });
+    Object.assign(payout, { fiatAmount: undefined });
     expect(await provider.getStatus(sessionId)).toEqual({ status: 'pending' });
   });
 

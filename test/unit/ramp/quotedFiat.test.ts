@@ -24,6 +24,14 @@ it('an amount of any length is its own', () => {
   expect(describeOtherFiat({ ...quoted, fiatAmount }, { status: 'settled', fiat })).toBeNull();
 });
 
+it('a provider may say one of both', () => {
+  const saying = (fiat: { currency?: string; amount?: string }) =>
+    describeOtherFiat(quoted, { status: 'settled', fiat });
+  expect([saying({ currency: 'KES' }), saying({ amount: '4925' })]).toEqual([null, null]);
+  expect(saying({ currency: 'UGX' })).toBe('the quote is 4925.00 KES, its provider pays 4925.00 UGX');
+  expect(saying({ amount: '1' })).toBe('the quote is 4925.00 KES, its provider pays 1 KES');
+});
+
 it('nothing that a provider does not say differs', () => {
   expect(describeOtherFiat(quoted, { status: 'settled' })).toBeNull();
 });
