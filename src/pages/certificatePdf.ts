@@ -207,9 +207,13 @@ function writeLine(doc: Document, name: string, value: string): void {
   doc.y = Math.max(doc.y, y + height) + 4;
 }
 
+/** Of two code units, between which PDFKit may part a long word: it would print neither half. */
+const LONG_LETTER = /[\u{10000}-\u{10ffff}]/u;
+
 /** Null for a text that PDFKit writes as it has to be. */
 function turnedLines(doc: Document, text: string, width: number): string[][] | null {
-  return hasRightToLeft(text) ? visualLines(text, (line) => doc.widthOfString(line) <= width) : null;
+  if (!hasRightToLeft(text) && !LONG_LETTER.test(text)) return null;
+  return visualLines(text, (line) => doc.widthOfString(line) <= width);
 }
 
 function drawTurned(doc: Document, lines: readonly (readonly string[])[], x: number): void {

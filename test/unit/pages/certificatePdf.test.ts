@@ -50,6 +50,12 @@ it('has a name that is written from right to left in its order, and a note that 
   expect(lines).toContain('Note for חז וה Ltd');
 });
 
+it('parts no letter where it parts a word that no line has room for', async () => {
+  const [name, note] = ['𝕏'.repeat(101), `a${'𝔸'.repeat(200)}`];
+  const text = (await printed({ beneficiary: name, note })).join('');
+  expect([text.match(/𝕏/g)?.length, text.match(/𝔸/g)?.length]).toEqual([101, 200]);
+});
+
 it('says that the network contradicts it, as the page does, and nothing of a network that confirms it', async () => {
   const saying = async (check: NetworkCheck) => (await printed({}, check)).join(' ');
   for (const outcome of ['SAME', 'NO_ANSWER'] as const) {
