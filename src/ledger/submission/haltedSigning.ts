@@ -19,7 +19,7 @@ import { shareRun } from '../../lib/sharedRuns.ts';
 import type { NetworkCallKind, NextSequences } from '../network/port.ts';
 import { acceptLedger } from '../network/seenLedgers.ts';
 import { keepAcceptance, readHalt, readHalts, type Halts } from './halts.ts';
-import { haltOnRewrittenChain, requireFinal } from './knownHistory.ts';
+import { haltOnRewrittenChain, highestOf, requireFinal } from './knownHistory.ts';
 import { resumeWithin } from './review.ts';
 import { settle, type Confirm } from './settle.ts';
 import { takesUpSlot } from './sequenceSlots.ts';
@@ -71,7 +71,9 @@ async function review(deps: SubmissionDependencies): Promise<void> {
   const resent = await resendUndone(deps, expected);
   const underWay = await deps.db.$count(attempts, and(inArray(attempts.source, accounts), takesUpSlot));
   // The comparison reads final facts only, so it does not see these.
-  const isFinal = [...waiting].every(([address, sequence]) => (final.get(address) ?? -1n) >= sequence);
+  const isFinal = [...highestOf(expected, waiting)].every(
+    ([address, sequence]) => (final.get(address) ?? -1n) >= sequence,
+  );
   if (resent > 0 || underWay > 0 || !isFinal) {
     // Calls under way can't be distinguished from missing ones, and settle by themselves.
     deps.log.warn(
@@ -221,7 +223,7 @@ export async function resumeSigning(deps: SubmissionDependencies, confirm?: Conf
   if (because === null) throw new DomainError('CONFLICT', 'Signing is not halted.');
   const expected = await deps.network.nextSequences('latest');
   await requireNothingUndone(deps, expected);
-  await requireFinal(deps, await deps.network.nextSequences('waiting'));
+  await requireFinal(deps, highestOf(expected, await deps.network.nextSequences('waiting')));
   await reviewUnsigned(deps, because);
   if (!(await endHalt(deps, { halts, expected, isProved: false, confirm }))) {
     throw new DomainError(

@@ -84,7 +84,7 @@ export async function requireKnownHistory(deps: SubmissionDependencies): Promise
   if (order === null) return;
   const sequences = await readSequences(deps);
   if (await isKnown(deps, order, sequences)) return;
-  await requireFinal(deps, sequences.waiting);
+  await requireFinal(deps, highestOf(sequences.latest, sequences.waiting));
 }
 
 export interface Sequences {
@@ -119,13 +119,25 @@ async function isKnown(
   }
 }
 
-/** @param waiting with what waits at the node @throws DomainError CONFLICT, NetworkUnavailable */
+/**
+ * Of both answers: what is kept as known has to be final, and one that a node of another network gave never is. What is kept only
+ * goes up, so nothing that was sent elsewhere below a false number would be noticed any more.
+ */
+export function highestOf(latest: NextSequences, waiting: NextSequences): NextSequences {
+  const highest = new Map(waiting);
+  for (const [address, sequence] of latest) {
+    if (sequence > (highest.get(address) ?? -1n)) highest.set(address, sequence);
+  }
+  return highest;
+}
+
+/** @param sent with what waits at the node @throws DomainError CONFLICT, NetworkUnavailable */
 export async function requireFinal(
   { network }: Pick<SubmissionDependencies, 'network'>,
-  waiting: NextSequences,
+  sent: NextSequences,
 ): Promise<void> {
   const final = await network.nextSequences('final');
-  for (const [address, sequence] of waiting) {
+  for (const [address, sequence] of sent) {
     const finalSequence = final.get(address) ?? 0n;
     if (finalSequence >= sequence) continue;
     throw new DomainError(

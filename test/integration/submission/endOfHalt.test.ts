@@ -195,6 +195,17 @@ describe('the end of a halt', () => {
     expect(await isHalted()).toBe(false);
   });
 
+  it('takes no sequence for known that one answer alone has named', async () => {
+    // Several nodes may share one address, and one of them may be of another network, where the same key has sent more.
+    const nextSequences: LedgerNetwork['nextSequences'] = async (by) =>
+      new Map([[address, by === 'latest' ? 900n : 7n]]);
+    const on = { ...reviewing(), network: { ...numbered(), nextSequences } };
+    await reviewHaltedSigning(on);
+    await expect(resumeSigning(on)).rejects.toThrow('is not final yet (sequence 7 of 900)');
+    const [account] = await handle().db.select().from(signingAccounts);
+    expect(account).toMatchObject({ haltedBecause: 'a test says so', nextSequence: 7n });
+  });
+
   it('leaves to the operator what an earlier halt left undecided, also when a later one is proved harmless', async () => {
     const left = await underReview('SIGNING_HALTED');
     await resumeSigning(reviewing());
