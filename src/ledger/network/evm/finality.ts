@@ -36,7 +36,7 @@ export interface Finality {
   continuity(): Promise<Continuity>;
   /** Before anything is signed. @throws ChainRewritten, RewriteDoubted, NetworkBehind, NetworkUnavailable */
   requireContinuity(): Promise<void>;
-  /** The final block of the node's present chain. @throws NetworkUnavailable */
+  /** The final block of the node's present chain. @throws NetworkBehind, NetworkUnavailable */
   presentHistory(): Promise<FinalLedger>;
   /**
    * Runs work on one final block. When that block vanishes meanwhile (a reorganisation deeper than the setting, or a
@@ -73,24 +73,25 @@ export function createFinality(
     return { unverified, ...(await readEnds(rpc, setting, [seen.highest(), unverified, stored])) };
   }
 
-  async function readPin(): Promise<Pin> {
+  async function lookAtAll() {
     let found = await look();
     if (found.anchors.some(isGone)) {
       // Another instance may have accepted the present history meanwhile.
       found = await look(await seen.reread());
     }
-    const { latest, reported, anchors, unverified } = found;
-    const missing = anchors.find(({ seen: { ledger }, now }) => latest.number < ledger || now === null);
-    if (missing) throw new NetworkBehind({ reported: reported.number, seen: missing.seen.ledger });
+    requireReached(found);
+    return found;
+  }
+
+  async function readPin(): Promise<Pin> {
+    const found = await lookAtAll();
+    const { latest, anchors, unverified } = found;
     // The stored one first: instances that name each the block that they saw last would halt signing anew by turns.
     const gone = anchors.findLast(isGone);
     const rewritten = gone === undefined ? null : describeRewritten(gone);
     if (gone === undefined) doubt.noteWhole();
     else if (!doubt.isBelieved()) throw new RewriteDoubted(describeDoubted(gone));
-    // The head may drop by a block or two during a fork; a final block does not.
-    const [highest] = anchors;
-    const isBack = rewritten === null && highest !== undefined && reported.number < highest.seen.ledger;
-    const final = isBack && highest.now !== null ? highest.now : reported;
+    const final = finalOf(found);
     if (rewritten === null) seen.note({ ledger: final.number, hash: final.hash }, unverified);
     return { latest, final, state: await referenceTo(final), rewritten };
   }
@@ -109,8 +110,8 @@ export function createFinality(
       if (doubt.isOpen()) throw new RewriteDoubted(SHOWN_BEFORE);
     },
     async presentHistory() {
-      const { reported } = await readEnds(rpc, setting, []);
-      return { ledger: reported.number, hash: reported.hash };
+      const { number, hash } = finalOf(await lookAtAll());
+      return { ledger: number, hash };
     },
     async onFinalBlock(work) {
       try {
@@ -172,6 +173,19 @@ interface Ends {
 interface Anchor {
   seen: FinalLedger;
   now: Block | null;
+}
+
+/** @throws NetworkBehind when the node does not have what was final; it may be one of several behind an address */
+function requireReached({ latest, reported, anchors }: Ends): void {
+  const missing = anchors.find(({ seen: { ledger }, now }) => latest.number < ledger || now === null);
+  if (missing) throw new NetworkBehind({ reported: reported.number, seen: missing.seen.ledger });
+}
+
+/** The head may drop by a block or two during a fork; a final block does not. */
+function finalOf({ reported, anchors }: Ends): Block {
+  const [highest] = anchors;
+  const isBack = !anchors.some(isGone) && highest !== undefined && reported.number < highest.seen.ledger;
+  return isBack && highest.now !== null ? highest.now : reported;
 }
 
 function isGone({ seen, now }: Anchor): boolean {

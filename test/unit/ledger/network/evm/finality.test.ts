@@ -1,11 +1,12 @@
 /**
- * How a final block is referred to: by its hash, unless the node does not support that.
+ * How a final block is referred to: by its hash, unless the node does not support that. And which one the end of a halt accepts.
  */
 import { beforeEach, expect, it } from 'vitest';
 import { createFinality } from '../../../../../src/ledger/network/evm/finality.ts';
 import type { Finality } from '../../../../../src/ledger/network/evm/finality.ts';
 import { RpcError } from '../../../../../src/ledger/network/evm/jsonRpc.ts';
 import type { Answer, Question } from '../../../../../src/ledger/network/evm/jsonRpc.ts';
+import { NetworkBehind } from '../../../../../src/ledger/network/port.ts';
 
 const BLOCK = { number: '0x7', hash: `0x${'7'.repeat(64)}`, timestamp: '0x1', gasLimit: '0x1' };
 const UNSUPPORTED = { code: -32602, message: 'invalid argument 1: hex string expected' };
@@ -53,4 +54,28 @@ it('is by hash again after a while in which each answer came from a node of anot
   problem = null;
   expect(await stateAfter(1)).toBe('0x7');
   expect(await stateAfter(1_000)).toEqual(BY_HASH);
+});
+
+it('is no lower than what was final before, where one node of several behind an address is behind', async () => {
+  let head = 7;
+  const blockAt = (number: number) => ({
+    ...BLOCK,
+    number: `0x${number.toString(16)}`,
+    hash: `0x${String(number).repeat(64)}`,
+  });
+  const ofHead = ({ method, params, read }: Question<unknown>): Answer<unknown> => {
+    if (method !== 'eth_getBlockByNumber') return { value: read('0x0') };
+    const number = params[0] === 'latest' ? head : Number(params[0]);
+    return { value: read(number > head ? null : blockAt(number)) };
+  };
+  const rpc = {
+    ask: async (question: Question<unknown>) => ofHead(question),
+    askTogether: async (all: Question<unknown>[]) => all.map(ofHead),
+  } as never;
+  finality = createFinality(rpc, { confirmations: 0 });
+  await finality.pin();
+  head = 5;
+  await expect(finality.presentHistory()).rejects.toThrow(NetworkBehind);
+  head = 8;
+  expect(await finality.presentHistory()).toEqual({ ledger: 8n, hash: blockAt(8).hash });
 });
