@@ -14,6 +14,8 @@ import { shareRun } from '../lib/sharedRuns.ts';
 const MAX_SPOOLED = 1000;
 const REPLAY_INTERVAL_MS = 5_000;
 const SUFFIX = '.json';
+/** Of a delivery that is being written. */
+const BEGUN = '.part';
 /** This many failures in one replay mean that no delivery can be handled now; fewer are due to the deliveries. */
 const MAX_FAILURES_PER_REPLAY = 10;
 /** A delivery that fails for this long is dropped; the feed filler has found its retirement by then. */
@@ -25,7 +27,7 @@ interface SpooledDelivery {
 }
 
 export interface DeliverySpool {
-  /** @returns false when there is no room for it */
+  /** @returns false when there is no room for it. @throws what the file system says */
   keep(delivery: SpooledDelivery): Promise<boolean>;
   /**
    * Passes kept deliveries to `handle` every few seconds, oldest first, until it succeeds. A failing delivery does not
@@ -45,13 +47,14 @@ export function createDeliverySpool(options: { folder: string; ids: IdSource; lo
 
   /** Names begin with the time, so they sort by arrival. */
   async function listed(): Promise<string[]> {
-    const names = await readdir(folder).catch(() => [] as string[]);
-    return names.filter((name) => name.endsWith(SUFFIX)).sort();
+    return (await readdir(folder).catch(() => [] as string[])).sort();
   }
 
   async function replay(handle: (delivery: SpooledDelivery) => Promise<unknown>): Promise<void> {
     let failures = 0;
-    for (const name of await listed()) {
+    const names = await listed();
+    await removeOld(names.filter((name) => name.endsWith(BEGUN)).map((name) => join(folder, name)));
+    for (const name of names.filter((one) => one.endsWith(SUFFIX))) {
       if (isStopped) return;
       const path = join(folder, name);
       try {
@@ -72,9 +75,16 @@ export function createDeliverySpool(options: { folder: string; ids: IdSource; lo
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const path = join(folder, `${ids.next()}${SUFFIX}`);
       // Renamed when complete, so that a crash while writing leaves no partial delivery.
+      const begun = `${path}${BEGUN}`;
       const body = Buffer.from(rawBody).toString('base64');
-      await writeFile(`${path}.part`, JSON.stringify({ body, signature }), { mode: 0o600 });
-      await rename(`${path}.part`, path);
+      try {
+        await writeFile(begun, JSON.stringify({ body, signature }), { mode: 0o600 });
+        await rename(begun, path);
+      } catch (error) {
+        // A full disk may be why the database is away, too: each delivery would leave a file.
+        await rm(begun, { force: true });
+        throw error;
+      }
       return true;
     },
     start(handle) {
@@ -103,8 +113,13 @@ async function readDelivery(path: string): Promise<SpooledDelivery | null> {
   return { rawBody: Buffer.from(stored.data.body, 'base64'), signature: stored.data.signature };
 }
 
-/** By the file system's time, which is this machine's clock. */
+/** What a killed process has begun. */
+async function removeOld(paths: readonly string[]): Promise<void> {
+  for (const path of paths) if (await isOld(path)) await rm(path, { force: true });
+}
+
+/** By the file system's time, which is this machine's clock. What was renamed meanwhile is not. */
 async function isOld(path: string): Promise<boolean> {
-  const { mtimeMs } = await stat(path);
-  return Date.now() - mtimeMs > MAX_KEPT_MS;
+  const found = await stat(path).catch(() => null);
+  return found !== null && Date.now() - found.mtimeMs > MAX_KEPT_MS;
 }

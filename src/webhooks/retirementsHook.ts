@@ -26,9 +26,9 @@ export function createRetirementsHook(
     try {
       return await handleDelivery(deps, delivery, requestId);
     } catch (error) {
-      if (!(await options.spool.keep(delivery))) return 'spool-full';
-      kept.count({ remoteAddress, reason: innermostMessage(error) });
-      return null;
+      const refusal = await keepForLater(options.spool, delivery);
+      if (refusal === null) kept.count({ remoteAddress, reason: innermostMessage(error) });
+      return refusal;
     }
   };
 }
@@ -43,6 +43,15 @@ export async function handleDelivery(
   if (outcome === 'unverified') return outcome;
   deps.log.info({ requestId, outcome, bytes: delivery.rawBody.length }, 'indexer delivery');
   return null;
+}
+
+/** @returns null when it is kept. Why it is not, the server counts: any client can send more of them than a log should have lines. */
+async function keepForLater(spool: DeliverySpool, delivery: Delivery): Promise<HookRefusal> {
+  try {
+    return (await spool.keep(delivery)) ? null : 'spool-full';
+  } catch (error) {
+    return `spool-failed: ${innermostMessage(error)}`;
+  }
 }
 
 /** Returns the first configured header that is present. Header names are lower-case in Node. */

@@ -1,7 +1,7 @@
 /**
  * The indexer's hook while the database is away, when nothing can be verified and any client can send.
  */
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -56,6 +56,30 @@ describe('without the database', () => {
     const full: DeliverySpool = { keep: async () => false, start() {}, async stop() {} };
     expect(await hookWithoutDatabase(full)({ [HEADER]: FORGED })).toBe('spool-full');
   });
+});
+
+describe('a folder that nothing can be written to', () => {
+  /** As one on a full disk, where a file is begun and not completed. */
+  const full = (spool: DeliverySpool, name: string) => mkdir(join(folder, name)).then(() => spool);
+
+  it('is left as it was, and the delivery is counted as refused', async () => {
+    const ids = { next: () => 'same' };
+    const spool = await full(createDeliverySpool({ folder, ids, log }), 'same.json');
+    expect(await hookWithoutDatabase(spool)({ [HEADER]: FORGED })).toMatch(/^spool-failed: /);
+    expect(await readdir(folder)).toEqual(['same.json']);
+  });
+});
+
+it('counts what a killed process has begun to write, and removes it in time', async () => {
+  const spool = spoolHere();
+  const begun = (n: number) => join(folder, `${n}.json.part`);
+  for (let n = 0; n < 1000; n++) await writeFile(begun(n), '');
+  expect(await spool.keep({ rawBody: Buffer.from('{}'), signature: FORGED })).toBe(false);
+  const before = new Date(Date.now() - 2 * 3_600_000);
+  for (let n = 1; n < 1000; n++) await utimes(begun(n), before, before);
+  spool.start(async () => undefined);
+  await vi.waitFor(async () => expect(await readdir(folder)).toEqual(['0.json.part']), { timeout: 20_000 });
+  await spool.stop();
 });
 
 it('stops between two deliveries, however many are kept', async () => {
