@@ -229,6 +229,21 @@ describe('nodes that are not to be trusted', () => {
     expect(await network.outcome(sent)).toMatchObject({ status: 'succeeded' });
   });
 
+  it.each(['eth_getTransactionReceipt', 'eth_getTransactionByHash'])(
+    'takes no other transaction for the one that was asked for, by %s',
+    async (method) => {
+      const other = await send(retire(token, TONNE));
+      await testbed.anvil.mine(1);
+      const sent = await send(retire(token, TONNE));
+      await testbed.anvil.mine(3);
+      const result = await testbed.anvil.rpc(method, [other.hash]);
+      testbed.faulty.obey((question) =>
+        question.method === method && isAbout(question, sent.hash) ? { result } : undefined,
+      );
+      await expect(network.outcome(sent)).rejects.toThrow(`another transaction in place of ${sent.hash}`);
+    },
+  );
+
   it('does not go back to what a node shows that is behind', async () => {
     const sent = await send(retire(token, TONNE));
     const stale = await testbed.anvil.rpc('eth_getBlockByNumber', ['latest', false]);

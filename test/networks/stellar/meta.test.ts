@@ -86,3 +86,13 @@ it('is unknown when the answer is garbage', async () => {
     await expect(behindProxy.outcome(retired)).rejects.toThrow(NetworkUnavailable);
   }
 });
+
+it('is unknown when the node shows another transaction under its hash', async () => {
+  proxy.onRequest = ({ method, params }) => {
+    if (method === 'getTransaction' && params?.['hash'] === retired.hash) params['hash'] = deployed.hash;
+  };
+  await expect(behindProxy.outcome(retired)).rejects.toThrow(
+    `another transaction in place of ${retired.hash}`,
+  );
+  expect(await told(behindProxy, deployed)).toMatchObject([{ status: 'succeeded' }]);
+});

@@ -73,12 +73,19 @@ async function decide(deps: OutcomeDeps, pin: Pin, sent: Numbered): Promise<Outc
   if (receipt === null) {
     return valueOf(countAnswer) > sent.sequence ? provedDead(deps, pin, sent) : { status: 'pending' };
   }
-  if (receipt.blockNumber > pin.final.number) return { status: 'pending' };
   const transaction = valueOf(transactionAnswer);
+  for (const shown of [receipt.transactionHash, transaction?.hash ?? hash]) requireSame(shown, hash);
+  if (receipt.blockNumber > pin.final.number) return { status: 'pending' };
   if (transaction === null || valueOf(countAnswer) <= sent.sequence) {
     throw new NetworkUnavailable(`The node's answers about ${hash} contradict each other`);
   }
   return landed(deps, pin, receipt, transaction);
+}
+
+/** Between this platform and its node may be something that mixes up answers: another call's would settle this one. */
+function requireSame(shown: Hash, asked: Hash): void {
+  if (isSame(shown, asked)) return;
+  throw new NetworkUnavailable(`The node shows another transaction in place of ${asked}: ${shown}`);
 }
 
 async function landed(

@@ -29,7 +29,7 @@ import { outcomeOfFailure } from './failures.ts';
 import type { FailureDeps } from './failures.ts';
 import { landedCallOf, resultOf } from './results.ts';
 import type { LandedTransaction, LedgerState, TransactionAnswer } from './nodeDecoding.ts';
-import { findUserOfSequence } from './sequenceUse.ts';
+import { findUserOfSequence, hashesOf } from './sequenceUse.ts';
 import type { SearchDeps, SearchRange } from './sequenceUse.ts';
 import type { SigningKeys } from './signing.ts';
 
@@ -45,13 +45,30 @@ interface OutcomeDeps extends FailureDeps, DetachedDeps, SearchDeps {
 
 /** @throws NetworkUnavailable */
 export async function outcomeOf(deps: OutcomeDeps, sent: SentTransaction): Promise<Outcome> {
-  const answer = await deps.node.transaction(bareHash(sent.hash));
+  const answer = await lookUp(deps, bareHash(sent.hash));
   const { signedBytes, preparedAtLedger } = sent;
   const envelope = answer.status === 'NOT_FOUND' ? signedBytes && openEnvelope(signedBytes) : answer.envelope;
   const credentials = envelope ? detachedIn(envelope) : [];
   const isOurs = credentials.length > 0 || isOfOwnKeys(deps, sent.source, envelope);
   const outcome = await outcomeAlone(deps, { ...sent, isOurs }, answer);
   return onceUnusable(deps, { credentials, preparedAtLedger }, outcome);
+}
+
+/**
+ * Between this platform and its node may be something that mixes up answers: another call's would settle this one.
+ * @throws NetworkUnavailable
+ */
+async function lookUp(
+  { node, passphrase }: Pick<OutcomeDeps, 'node' | 'passphrase'>,
+  hash: string,
+): Promise<TransactionAnswer> {
+  const answer = await node.transaction(hash);
+  if (answer.status === 'NOT_FOUND') return answer;
+  const { innerHash, outerHash } = hashesOf(answer.envelope, passphrase);
+  if (innerHash === hash || outerHash === hash) return answer;
+  throw new NetworkUnavailable(
+    `The Stellar node shows another transaction in place of ${hash}: ${outerHash}`,
+  );
 }
 
 function openEnvelope(signedBytes: Uint8Array): xdr.TransactionEnvelope {
@@ -124,7 +141,7 @@ async function outcomeOfMissing(deps: OutcomeDeps, sent: Bounded, state: LedgerS
     };
   }
   // Probably used by this one: the first answer may have been from before it landed.
-  const again = await deps.node.transaction(bareHash(sent.hash));
+  const again = await lookUp(deps, bareHash(sent.hash));
   if (again.status !== 'NOT_FOUND') return outcomeOfLanded(deps, again);
   if (again.latestLedger < latestLedger) return { status: 'pending' };
   const used = `${past}, and sequence ${sent.sequence} of ${sent.source} was used`;
@@ -181,7 +198,7 @@ async function outcomeOfUsed(
       usedBy: user.outerHash,
     };
   }
-  const answer = await deps.node.transaction(user.outerHash);
+  const answer = await lookUp(deps, user.outerHash);
   return answer.status === 'NOT_FOUND' ? { status: 'pending' } : outcomeOfLanded(deps, answer);
 }
 

@@ -83,7 +83,8 @@ function usesSequence(envelope: xdr.TransactionEnvelope, { source, sequence }: S
   return accountOf(transaction.sourceAccount()) === source;
 }
 
-function hashesOf(
+/** Its own hash, and within a fee bump that of the transaction in it: a node finds it by both. */
+export function hashesOf(
   envelope: xdr.TransactionEnvelope,
   passphrase: string,
 ): { innerHash: string; outerHash: string } {
