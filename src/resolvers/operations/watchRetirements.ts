@@ -12,9 +12,9 @@ import type { Needs } from '../core/dependencies.ts';
 import type { Db } from '../../db/connection.ts';
 import { retryEarlyDeliveries } from '../carbon/receiveDelivery.ts';
 
-type RegisterNeeds = Needs<'db' | 'ids' | 'sealer' | 'indexer' | 'retirementsHookUrl'>;
-/** Registers, and handles deliveries that arrived before the secret was stored. */
-export type WatchNeeds = Needs<keyof RegisterNeeds | 'network' | 'feedFiller'>;
+export type WatchNeeds = Needs<
+  'db' | 'ids' | 'sealer' | 'indexer' | 'retirementsHookUrl' | 'network' | 'feedFiller'
+>;
 
 /** Every event type: indexers name retirements differently, so the hook recognises them by their shape. */
 const ALL_EVENTS = ['*'];
@@ -22,9 +22,7 @@ const ALL_EVENTS = ['*'];
 /** @throws DomainError INDEXER_UNAVAILABLE; a further call cleans up. */
 export async function watchRetirements(deps: WatchNeeds): Promise<{ webhookId: string }> {
   // Serialized over all instances: concurrent calls would remove each other's registration.
-  const webhookId = await withAdvisoryLock(deps.db, 'indexerRegistration', () => register(deps));
-  await retryEarlyDeliveries(deps);
-  return { webhookId };
+  return { webhookId: await withAdvisoryLock(deps.db, 'indexerRegistration', () => register(deps)) };
 }
 
 /**
@@ -33,12 +31,10 @@ export async function watchRetirements(deps: WatchNeeds): Promise<{ webhookId: s
  * @throws DomainError INDEXER_UNAVAILABLE
  */
 export async function replaceLost(deps: WatchNeeds, lostId: string): Promise<string | null> {
-  const webhookId = await withAdvisoryLock(deps.db, 'indexerRegistration', async () => {
+  return withAdvisoryLock(deps.db, 'indexerRegistration', async () => {
     const live = await findLiveRegistration(deps.db);
     return live?.id === lostId ? register(deps) : null;
   });
-  if (webhookId !== null) await retryEarlyDeliveries(deps);
-  return webhookId;
 }
 
 /** The live registration, and whether it is for the hook's present address; null when there is none. */
@@ -55,7 +51,8 @@ export async function findLiveRegistration(db: Db) {
   return live ?? null;
 }
 
-async function register(deps: RegisterNeeds): Promise<string> {
+/** And handles the deliveries that arrived before the secret was stored. */
+async function register(deps: WatchNeeds): Promise<string> {
   const id = deps.ids.next();
   const url = deps.retirementsHookUrl;
   await deps.db.insert(indexerRegistrations).values({ id, url, state: 'REGISTERING', createdAt: sql`now()` });
@@ -71,6 +68,8 @@ async function register(deps: RegisterNeeds): Promise<string> {
       .set({ state: 'LIVE', webhookId: webhook.id, sealedSecret })
       .where(eq(indexerRegistrations.id, id));
   });
+  // Before the indexer is asked again, which may be away by now: else they would wait for the next registration.
+  await retryEarlyDeliveries(deps);
   await removeOthers(deps, webhook.id);
   return webhook.id;
 }

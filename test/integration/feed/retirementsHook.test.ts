@@ -191,6 +191,33 @@ describe('deliveries', () => {
     expect(await db.$count(earlyDeliveries)).toBe(0);
   });
 
+  it('that come before their secret is stored are followed also when the indexer is away after that', async () => {
+    const { dependencies } = market.app;
+    const { tokenAddress } = await tokenWithStranger();
+    const body = JSON.stringify({ eventType: 'r', data: { beneficiary: 'x', contract: tokenAddress } });
+    const filled: string[] = [];
+    const deps = {
+      ...dependencies,
+      feedFiller: {
+        ...dependencies.feedFiller,
+        requestFill: (token: { tokenAddress: string }) => void filled.push(token.tokenAddress),
+      },
+      indexer: {
+        ...dependencies.indexer,
+        async registerWebhook(url: string) {
+          const early = { rawBody: Buffer.from(body), signature: sign(body, 'a late secret') };
+          expect(await receiveDelivery(dependencies, early)).toBe('kept-until-registered');
+          return { id: randomUUID(), url, events: ['*'], secret: 'a late secret' };
+        },
+        listWebhooks: () => Promise.reject(new Error('away')),
+      },
+    };
+    await expect(watchRetirements(deps)).rejects.toThrow('away');
+    expect(filled).toEqual([tokenAddress]);
+    expect(await dependencies.db.$count(earlyDeliveries)).toBe(0);
+    await watchRetirements(dependencies);
+  });
+
   it('takes an oversize body without keeping it', async () => {
     const oversize = 'x'.repeat(5_000_000);
     const answer = await deliver(oversize, { 'x-service-signature': sign(oversize) }).catch(() => NOTHING);
