@@ -97,7 +97,7 @@ async function lookAgain(deps: PollerNeeds, claimed: OffRampSession, openPayouts
     await reschedule(tx, offRampSessions, claimed, { delayMs, values: { fruitlessSteps } });
     return current;
   });
-  if (session && session.state !== claimed.state) ringAll(deps, session);
+  if (session && session.state !== claimed.state) notifyAll(deps, session);
 }
 
 /** By the database's clock; 0 for what has not come. */
@@ -106,7 +106,7 @@ function msSince(moment: PgColumn) {
 }
 
 /** Those who wait for the session or its receipt, and the workers that may have something to do for it. */
-function ringAll(deps: Needs<'stateSignal' | 'log'>, session: OffRampSession): void {
+function notifyAll(deps: Needs<'stateSignal' | 'log'>, session: OffRampSession): void {
   if (session.state === 'NEEDS_REVIEW')
     deps.log.error({ offRampSessionId: session.id }, 'an off-ramp session needs an operator');
   for (const key of [session.id, session.receiptId, OFF_RAMP_SESSIONS, NEW_SUBMISSION])
