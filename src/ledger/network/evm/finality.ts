@@ -61,6 +61,9 @@ const MAX_HASH_FAILURES = 3;
 /** Behind a load balancer other nodes may answer later; so seldom, the question costs a node that has no hashes nothing. */
 const PINS_UNTIL_NEXT_TRY = 1_000;
 
+/** More than become final between two looks of a running server: it asks again after a start, and when the node was away. */
+const FAR_BEYOND_BLOCKS = 64n;
+
 export function createFinality(
   rpc: JsonRpc,
   setting: FinalitySetting,
@@ -79,7 +82,7 @@ export function createFinality(
       // Another instance may have accepted the present history meanwhile.
       found = await look(await seen.reread());
     }
-    requireReached(found);
+    await requireTrue(rpc, found);
     return found;
   }
 
@@ -175,10 +178,22 @@ interface Anchor {
   now: Block | null;
 }
 
-/** @throws NetworkBehind when the node does not have what was final; it may be one of several behind an address */
-function requireReached({ latest, reported, anchors }: Ends): void {
+/**
+ * Several nodes may share an address, of which one is behind, or even of another chain.
+ * @throws NetworkBehind when the node does not have what was final; NetworkUnavailable when it shows a block far beyond that once
+ * only, because no true node would ever reach that
+ */
+async function requireTrue(rpc: JsonRpc, { latest, reported, anchors }: Ends): Promise<void> {
   const missing = anchors.find(({ seen: { ledger }, now }) => latest.number < ledger || now === null);
   if (missing) throw new NetworkBehind({ reported: reported.number, seen: missing.seen.ledger });
+  const [highest] = anchors;
+  if (highest === undefined || reported.number <= highest.seen.ledger + FAR_BEYOND_BLOCKS) return;
+  const [again] = await rpc.askTogether([ask.block(reported.number)]);
+  const shown = valueOf(again)?.hash ?? 'nothing';
+  if (shown === reported.hash) return;
+  throw new NetworkUnavailable(
+    `The node showed ${reported.hash} as block ${reported.number}, and ${shown} when it is asked again`,
+  );
 }
 
 /** The head may drop by a block or two during a fork; a final block does not. */

@@ -56,26 +56,42 @@ it('is by hash again after a while in which each answer came from a node of anot
   expect(await stateAfter(1_000)).toEqual(BY_HASH);
 });
 
-it('is no lower than what was final before, where one node of several behind an address is behind', async () => {
-  let head = 7;
-  const blockAt = (number: number) => ({
+/** A chain of blocks up to the head, and what is answered once in place of its head. */
+function chainOf(head: number) {
+  const blockAt = (number: number, digit = String(number % 10)) => ({
     ...BLOCK,
     number: `0x${number.toString(16)}`,
-    hash: `0x${String(number).repeat(64)}`,
+    hash: `0x${digit.repeat(64)}`,
   });
-  const ofHead = ({ method, params, read }: Question<unknown>): Answer<unknown> => {
+  const chain = { head, false: null as number | null, blockAt };
+  const ofChain = ({ method, params, read }: Question<unknown>): Answer<unknown> => {
     if (method !== 'eth_getBlockByNumber') return { value: read('0x0') };
-    const number = params[0] === 'latest' ? head : Number(params[0]);
-    return { value: read(number > head ? null : blockAt(number)) };
+    const isLatest = params[0] === 'latest';
+    const mixedUp = isLatest ? chain.false : null;
+    if (mixedUp !== null) return { value: read(blockAt(mixedUp, 'f')) };
+    const number = isLatest ? chain.head : Number(params[0]);
+    return { value: read(number > chain.head ? null : blockAt(number)) };
   };
-  const rpc = {
-    ask: async (question: Question<unknown>) => ofHead(question),
-    askTogether: async (all: Question<unknown>[]) => all.map(ofHead),
-  } as never;
-  finality = createFinality(rpc, { confirmations: 0 });
-  await finality.pin();
-  head = 5;
-  await expect(finality.presentHistory()).rejects.toThrow(NetworkBehind);
-  head = 8;
-  expect(await finality.presentHistory()).toEqual({ ledger: 8n, hash: blockAt(8).hash });
+  const rpc = { askTogether: async (all: Question<unknown>[]) => all.map(ofChain) } as never;
+  return { chain, finality: createFinality(rpc, { confirmations: 0 }) };
+}
+
+it('is no lower than what was final before, where one node of several behind an address is behind', async () => {
+  const { chain, finality: ofSeveral } = chainOf(7);
+  await ofSeveral.pin();
+  chain.head = 5;
+  await expect(ofSeveral.presentHistory()).rejects.toThrow(NetworkBehind);
+  chain.head = 8;
+  expect(await ofSeveral.presentHistory()).toEqual({ ledger: 8n, hash: chain.blockAt(8).hash });
+});
+
+it('is not far beyond what was final before by one answer alone, which no true node would reach', async () => {
+  const { chain, finality: ofSeveral } = chainOf(7);
+  await ofSeveral.pin();
+  // One question of a batch is answered from another chain, the others are not.
+  chain.false = 5_000;
+  await expect(ofSeveral.pin()).rejects.toThrow('as block 5000, and nothing when it is asked again');
+  chain.false = null;
+  chain.head = 900;
+  expect((await ofSeveral.pin()).final.number).toBe(900n);
 });
