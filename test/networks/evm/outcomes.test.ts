@@ -244,6 +244,16 @@ describe('nodes that are not to be trusted', () => {
     },
   );
 
+  it('waits while a receipt is of a block that is not in the chain', async () => {
+    const sent = await send(retire(token, TONNE));
+    await testbed.anvil.mine(3);
+    const receipt = (await testbed.anvil.rpc('eth_getTransactionReceipt', [sent.hash])) as object;
+    // As a node shows it that keeps what another branch had, or another chain.
+    const result = { ...receipt, blockHash: `0x${'ab'.repeat(32)}` };
+    testbed.faulty.obey(({ method }) => (method === 'eth_getTransactionReceipt' ? { result } : undefined));
+    expect(await network.outcome(sent)).toEqual({ status: 'pending' });
+  });
+
   it('does not go back to what a node shows that is behind', async () => {
     const sent = await send(retire(token, TONNE));
     const stale = await testbed.anvil.rpc('eth_getBlockByNumber', ['latest', false]);

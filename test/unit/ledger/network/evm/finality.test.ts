@@ -4,7 +4,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { createFinality } from '../../../../../src/ledger/network/evm/finality.ts';
 import type { Finality } from '../../../../../src/ledger/network/evm/finality.ts';
-import { RpcError } from '../../../../../src/ledger/network/evm/jsonRpc.ts';
+import { RpcError, valueOf } from '../../../../../src/ledger/network/evm/jsonRpc.ts';
 import type { Answer, Question } from '../../../../../src/ledger/network/evm/jsonRpc.ts';
 import { NetworkBehind } from '../../../../../src/ledger/network/port.ts';
 
@@ -57,7 +57,7 @@ it('is by hash again after a while in which each answer came from a node of anot
 });
 
 /** A chain of blocks up to the head, and what is answered once in place of its head. */
-function chainOf(head: number) {
+function chainOf(head: number, confirmations = 0) {
   const blockAt = (number: number, digit = String(number % 10)) => ({
     ...BLOCK,
     number: `0x${number.toString(16)}`,
@@ -72,8 +72,11 @@ function chainOf(head: number) {
     const number = isLatest ? chain.head : Number(params[0]);
     return { value: read(number > chain.head ? null : blockAt(number)) };
   };
-  const rpc = { askTogether: async (all: Question<unknown>[]) => all.map(ofChain) } as never;
-  return { chain, finality: createFinality(rpc, { confirmations: 0 }) };
+  const rpc = {
+    ask: async (question: Question<unknown>) => valueOf(ofChain(question)),
+    askTogether: async (all: Question<unknown>[]) => all.map(ofChain),
+  };
+  return { chain, finality: createFinality(rpc as never, { confirmations }) };
 }
 
 it('is no lower than what was final before, where one node of several behind an address is behind', async () => {
@@ -94,4 +97,11 @@ it('is not far beyond what was final before by one answer alone, which no true n
   chain.false = null;
   chain.head = 900;
   expect((await ofSeveral.pin()).final.number).toBe(900n);
+});
+
+it('does not go back with the head, which drops by some blocks during a fork', async () => {
+  const { chain, finality: ofFork } = chainOf(9, 2);
+  expect((await ofFork.pin()).final.number).toBe(7n);
+  chain.head = 8;
+  expect((await ofFork.pin()).final).toMatchObject({ number: 7n, hash: chain.blockAt(7).hash });
 });

@@ -1,0 +1,89 @@
+/**
+ * What is concluded of a transaction whose time is over and that the node does not find, while its account's sequence is used up.
+ */
+import { Keypair, xdr } from '@stellar/stellar-sdk';
+import { expect, it } from 'vitest';
+import { accountKey } from '../../../../../src/ledger/network/stellar/addresses.ts';
+import { MethodMissing } from '../../../../../src/ledger/network/stellar/node.ts';
+import { outcomeOf } from '../../../../../src/ledger/network/stellar/outcome.ts';
+
+const custody = Keypair.random();
+const holder = Keypair.random();
+const SENT = { hash: 'a'.repeat(64), sequence: 7n, validUntil: 500n, preparedAtLedger: 50n };
+
+/** @param usedInLedger in which the account's sequence was used, where the account records it */
+function accountAt(key: Keypair, sequence: bigint, usedInLedger: number | null): xdr.LedgerEntryData {
+  const zero = xdr.Int64.fromString('0');
+  const third = new xdr.AccountEntryExtensionV3({
+    ext: new xdr.ExtensionPoint(0),
+    seqLedger: usedInLedger ?? 0,
+    seqTime: xdr.Uint64.fromString('0'),
+  });
+  const second = new xdr.AccountEntryExtensionV2({
+    numSponsored: 0,
+    numSponsoring: 0,
+    signerSponsoringIDs: [],
+    ext: new xdr.AccountEntryExtensionV2Ext(3, third),
+  });
+  const first = new xdr.AccountEntryExtensionV1({
+    liabilities: new xdr.Liabilities({ buying: zero, selling: zero }),
+    ext: new xdr.AccountEntryExtensionV1Ext(2, second),
+  });
+  return xdr.LedgerEntryData.account(
+    new xdr.AccountEntry({
+      accountId: key.xdrAccountId(),
+      balance: zero,
+      seqNum: xdr.Int64.fromString(String(sequence)),
+      numSubEntries: 0,
+      inflationDest: null,
+      flags: 0,
+      homeDomain: '',
+      thresholds: Buffer.alloc(4),
+      signers: [],
+      ext: usedInLedger === null ? new xdr.AccountEntryExt(0) : new xdr.AccountEntryExt(1, first),
+    }),
+  );
+}
+
+/** Of a node that lists no transactions, and denies this one as of these ledgers, one look after the other. */
+function concluded(
+  key: Keypair,
+  { lookedAt, usedInLedger }: { lookedAt: bigint[]; usedInLedger: number | null },
+) {
+  const source = key.publicKey();
+  const looks = [...lookedAt];
+  const node = {
+    transaction: async () => ({
+      status: 'NOT_FOUND',
+      latestLedger: looks.shift() ?? 0n,
+      closedAt: 1_000n,
+      oldestLedger: 1n,
+    }),
+    entries: async () => ({
+      latestLedger: 101n,
+      byKey: new Map([[accountKey(source).toXDR('base64'), accountAt(key, SENT.sequence, usedInLedger)]]),
+    }),
+    transactionsFrom: () => Promise.reject(new MethodMissing('The node lists no transactions')),
+  };
+  const keys = { custody, sources: new Map([[custody.publicKey(), custody]]) };
+  const deps = { node, keys, passphrase: 'a test', unfinishedSearches: new Map() };
+  return outcomeOf(deps as never, { ...SENT, source });
+}
+
+it('is nothing by the word of a node that is behind the one which said that the sequence was used', async () => {
+  const used = { usedInLedger: null };
+  expect(await concluded(holder, { ...used, lookedAt: [100n, 99n] })).toEqual({ status: 'pending' });
+  expect(await concluded(holder, { ...used, lookedAt: [100n, 101n] })).toMatchObject({ status: 'dead' });
+  // What custody's own sequence was used for, nothing else can have done.
+  expect(await concluded(custody, { ...used, lookedAt: [100n, 101n] })).toMatchObject({
+    status: 'undeterminable',
+  });
+});
+
+it('is its death where the sequence was used before it was made, whatever the node still lists', async () => {
+  const before = { lookedAt: [100n, 101n], usedInLedger: 50 };
+  expect(await concluded(custody, before)).toMatchObject({ status: 'dead', usedBy: null });
+  expect(await concluded(custody, { ...before, usedInLedger: 51 })).toMatchObject({
+    status: 'undeterminable',
+  });
+});
