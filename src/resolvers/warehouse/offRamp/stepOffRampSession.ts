@@ -22,27 +22,21 @@ import { applyEvent } from './applyEvent.ts';
 import { findAtProvider, isRejected, LATE_SESSION_GRACE_MS, orReview } from './askProvider.ts';
 import {
   contradiction,
-  DEPOSITED,
   isEnd,
   lockOffRampSession,
   requireOpenAtProvider,
   recordStatus,
   type OpenedOffRampSession,
 } from './offRampMoves.ts';
-import { checkCashOut, obstacleToDeposit } from './checkCashOut.ts';
+import { checkCashOut } from './checkCashOut.ts';
+import { closeAtProvider } from './closeAtProvider.ts';
 import { stepWaitingDeposit } from './custodyDeposits.ts';
 import { RECEIPT_TOKEN_SYMBOL } from '../createDeposit.ts';
 import type { Needs } from '../../core/dependencies.ts';
-import {
-  hasEnded,
-  isAsAgreed,
-  isUnreleasedReview,
-  type OffRampSession,
-  type StopReason,
-} from './findOffRampSession.ts';
+import { hasEnded, isUnreleasedReview, type OffRampSession, type StopReason } from './findOffRampSession.ts';
 import { stepUnreleasedReview } from './pausedReleases.ts';
-import { paidOtherwise, releasePaid, stopOtherAmount } from './payoutAmount.ts';
-import { isReviewedAsForeign, isToBeGivenBack, reviewPaid, stepHolderDeposit } from './stepHolderDeposit.ts';
+import { releasePaid, stopOtherAmount } from './payoutAmount.ts';
+import { stepHolderDeposit } from './stepHolderDeposit.ts';
 
 type LookNeeds = Needs<'db' | 'network' | 'ramp' | 'submission'>;
 type OpenNeeds = Needs<keyof LookNeeds | 'payoutAccounts'>;
@@ -207,44 +201,6 @@ async function findClosed(deps: LookNeeds, session: OffRampSession): Promise<voi
   const { id } = session;
   const known = await deps.db.transaction((tx) => lockOffRampSession(tx, id));
   await observe(deps, requireOpenAtProvider(known));
-}
-
-async function closeAtProvider(deps: LookNeeds, session: OpenedOffRampSession): Promise<void> {
-  if (await isReviewedAsForeign(deps, session)) return;
-  // The network may hold a deposit that was refused here: the session then goes on as deposited.
-  const found = await deps.network.offRampDeposit(session.providerSessionId);
-  if (found?.status === 'PENDING' && isAsAgreed(session, found)) {
-    await deps.db.transaction(async (tx) => {
-      const current = await lockOffRampSession(tx, session.id);
-      if (current.state !== 'CLOSING') return;
-      await applyEvent(tx, deps.submission, current, 'deposited', { values: DEPOSITED });
-    });
-    return;
-  }
-  const answer = await orReview(deps, session, deps.ramp.closeSession(session.providerSessionId));
-  if (answer === null) return;
-  const { status } = answer;
-  await deps.db.transaction(async (tx) => {
-    const current = await lockOffRampSession(tx, session.id);
-    if (current.state !== 'CLOSING') return;
-    await recordStatus(tx, current, status);
-    if (status === 'failed') {
-      // Not what was agreed, but the holder's own tokens.
-      if (isToBeGivenBack(current, found)) {
-        const values = { depositedAt: sql`now()`, endedAt: null };
-        await applyEvent(tx, deps.submission, current, 'closedDeposited', { values });
-      } else await applyEvent(tx, deps.submission, current, 'closed', { values: { endedAt: sql`now()` } });
-    } else if (status === 'settled') {
-      // Paid after all: now custody owes the tokens. A second refusal goes to an operator.
-      const obstacle =
-        (await paidOtherwise(tx, current, answer)) ?? (await obstacleToDeposit(tx, deps.network, current));
-      if (obstacle === null) await reviewPaid(tx, deps, current, status);
-      else await applyEvent(tx, deps.submission, current, 'undecidable', { reason: obstacle });
-    } else if (status === 'refunded') {
-      const reason = 'the provider says "refunded" of a session without a deposit';
-      await applyEvent(tx, deps.submission, current, 'takenBack', { reason });
-    }
-  });
 }
 
 /** Before a decision moves tokens: the provider's callback may be lost. What it says is kept, whatever becomes of the decision. */

@@ -1,0 +1,54 @@
+/**
+ * One look at an off-ramp session that is to be closed at its provider, because nothing is deposited for it: first the settlement
+ * contract is asked, then the provider. What follows is in transitions.ts.
+ */
+import { sql } from 'drizzle-orm';
+import type { Needs } from '../../core/dependencies.ts';
+import { applyEvent } from './applyEvent.ts';
+import { orReview } from './askProvider.ts';
+import { obstacleToDeposit } from './checkCashOut.ts';
+import { isAsAgreed } from './findOffRampSession.ts';
+import { DEPOSITED, lockOffRampSession, recordStatus, type OpenedOffRampSession } from './offRampMoves.ts';
+import { paidOtherwise } from './payoutAmount.ts';
+import { isReviewedAsForeign, isToBeGivenBack, reviewPaid } from './stepHolderDeposit.ts';
+
+export async function closeAtProvider(
+  deps: Needs<'db' | 'network' | 'ramp' | 'submission'>,
+  session: OpenedOffRampSession,
+): Promise<void> {
+  if (await isReviewedAsForeign(deps, session)) return;
+  // The network may hold a deposit that was refused here: the session then goes on as deposited.
+  const found = await deps.network.offRampDeposit(session.providerSessionId);
+  if (found?.status === 'PENDING' && isAsAgreed(session, found)) {
+    await deps.db.transaction(async (tx) => {
+      const current = await lockOffRampSession(tx, session.id);
+      if (current.state !== 'CLOSING') return;
+      await applyEvent(tx, deps.submission, current, 'deposited', { values: DEPOSITED });
+    });
+    return;
+  }
+  const answer = await orReview(deps, session, deps.ramp.closeSession(session.providerSessionId));
+  if (answer === null) return;
+  const { status } = answer;
+  await deps.db.transaction(async (tx) => {
+    const current = await lockOffRampSession(tx, session.id);
+    if (current.state !== 'CLOSING') return;
+    await recordStatus(tx, current, status);
+    if (status === 'failed') {
+      // Not what was agreed, but the holder's own tokens.
+      if (isToBeGivenBack(current, found)) {
+        const values = { depositedAt: sql`now()`, endedAt: null };
+        await applyEvent(tx, deps.submission, current, 'closedDeposited', { values });
+      } else await applyEvent(tx, deps.submission, current, 'closed', { values: { endedAt: sql`now()` } });
+    } else if (status === 'settled') {
+      // Paid after all: now custody owes the tokens. A second refusal goes to an operator.
+      const obstacle =
+        (await paidOtherwise(tx, current, answer)) ?? (await obstacleToDeposit(tx, deps.network, current));
+      if (obstacle === null) await reviewPaid(tx, deps, current, status);
+      else await applyEvent(tx, deps.submission, current, 'undecidable', { reason: obstacle });
+    } else if (status === 'refunded') {
+      const reason = 'the provider says "refunded" of a session without a deposit';
+      await applyEvent(tx, deps.submission, current, 'takenBack', { reason });
+    }
+  });
+}
