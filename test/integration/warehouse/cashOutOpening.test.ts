@@ -57,7 +57,7 @@ beforeAll(async () => {
   network = await embeddedNetworkOn(database.handle);
   const working = await platformOn(database.handle, network);
   await working.start();
-  for (let i = 0; i < 2 * failures.length + 13; i++) receipts.push(await activeReceipt(working));
+  for (let i = 0; i < 2 * failures.length + 16; i++) receipts.push(await activeReceipt(working));
   receiptOfHolder = await activeReceipt(working, { farmerAddress: holder.address });
   await working.stop();
   await startAnew();
@@ -220,23 +220,42 @@ describe.each(failures)('%s, after the provider was asked by an instance that di
   });
 });
 
-it('is looked for before it ends unasked: a restored copy does not know that it was asked for since, and paid', async () => {
-  const { id } = await cashOut(platform.dependencies, farmer, cashOutInput(nextReceipt()));
-  const { fiatCurrency, fiatAmount } = await session(id);
-  await database.handle.db.insert(manualRampSessions).values({
-    id: `manual_${id}`,
-    reference: id,
-    status: 'pending',
-    fiatCurrency,
-    fiatAmount,
-    createdAt: new Date(),
-    changedAt: new Date(),
+describe('in a restored copy, which does not know what was asked for since', () => {
+  /** As a request that the copy lacks has left it at the provider. */
+  async function askedSince(receipt: TokenizedReceipt, status: RampStatus) {
+    const { id } = await cashOut(platform.dependencies, farmer, cashOutInput(receipt));
+    const { fiatCurrency, fiatAmount } = await session(id);
+    const at = new Date();
+    const payout = { reference: id, fiatCurrency, fiatAmount, createdAt: at, changedAt: at };
+    const { db } = database.handle;
+    await db.insert(manualRampSessions).values({ id: `manual_${id}`, status: 'pending', ...payout });
+    await setAtProvider(id, status);
+    return id;
+  }
+
+  it('is looked for before it ends unasked', async () => {
+    const id = await askedSince(nextReceipt(), 'settled');
+    await letQuoteRunOut(id, '1 day');
+    const found = await step(id);
+    expect(found).toMatchObject({ state: 'DEPOSITING', providerStatus: 'settled' });
+    expect(found.providerAskedAt).not.toBeNull();
   });
-  await setAtProvider(id, 'settled');
-  await letQuoteRunOut(id, '1 day');
-  const found = await step(id);
-  expect(found).toMatchObject({ state: 'DEPOSITING', providerStatus: 'settled' });
-  expect(found.providerAskedAt).not.toBeNull();
+
+  it('is looked for before it is refused: its tokens may have left custody for its own deposit', async () => {
+    const receipt = nextReceipt();
+    const id = await askedSince(receipt, 'settled');
+    await network.transfer(receipt.tokenAddress, stranger.address, toBaseUnits(1000n));
+    expect(await step(id)).toMatchObject({ state: 'CLOSING', providerSessionId: `manual_${id}` });
+    expect(await step(id)).toMatchObject({ state: 'DEPOSITING', providerStatus: 'settled' });
+  });
+
+  it('is looked for before it is closed for its cancellation', async () => {
+    const id = await askedSince(nextReceipt(), 'settled');
+    const cancelling = { offRampSessionId: id, idempotencyKey: randomUUID() };
+    await cancelCashOut(platform.dependencies, farmer, cancelling);
+    expect(await step(id)).toMatchObject({ state: 'CLOSING', providerSessionId: `manual_${id}` });
+    expect(await step(id)).toMatchObject({ state: 'NEEDS_REVIEW', providerStatus: 'settled' });
+  });
 });
 
 it('answers at once that it was refused, each time', async () => {

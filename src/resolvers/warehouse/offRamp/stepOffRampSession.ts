@@ -74,13 +74,14 @@ async function openAtProvider(deps: OpenNeeds, session: OffRampSession): Promise
   const quoteAgeMs = (await readDatabaseTime(deps.db)).getTime() - session.quoteExpiresAt.getTime();
   // While the quote lasts it may be asked again, and for a while after that the provider may show what it was asked for.
   const isOver = quoteAgeMs > (wasAsked ? LATE_SESSION_GRACE_MS : 0);
+  const isStopped = session.refusalMessage !== null;
   // A restored copy does not know what was asked for since. Ended unseen, it may be paid, and its kilograms are given away again.
-  const found = wasAsked || isOver ? await findAtProvider(deps, session) : null;
+  const found = wasAsked || isOver || isStopped ? await findAtProvider(deps, session) : null;
   if (found) return storeOpened(deps, session.id, found);
-  if (!wasAsked && session.refusalMessage !== null) await endOpening(deps, session, 'openingRefused', null);
+  if (!wasAsked && isStopped) await endOpening(deps, session, 'openingRefused', null);
   else if (isOver) {
-    await endOpening(deps, session, 'openingOver', session.refusalMessage === null ? QUOTE_RAN_OUT : null);
-  } else if (session.refusalMessage === null && quoteAgeMs <= 0) {
+    await endOpening(deps, session, 'openingOver', isStopped ? null : QUOTE_RAN_OUT);
+  } else if (!isStopped && quoteAgeMs <= 0) {
     await openNew(deps, session);
   }
 }
@@ -102,12 +103,11 @@ async function openNew(deps: OpenNeeds, session: OffRampSession): Promise<void> 
     await storeOpened(deps, session.id, rampSession);
   } catch (error) {
     if (!(error instanceof DomainError) || error.code === 'RAMP_UNAVAILABLE') throw error;
-    await refuseOpening(
-      deps,
-      session.id,
-      { refusalCode: error.code, refusalMessage: error.message },
-      isOnlyRequest,
-    );
+    const refusal = { refusalCode: error.code, refusalMessage: error.message };
+    // What it was refused for may come from a request that a restored copy does not know: its own deposit has taken the tokens.
+    const found = isOnlyRequest ? null : await findAtProvider(deps, session);
+    await refuseOpening(deps, session.id, refusal, { isOnlyRequest, isFound: found !== null });
+    if (found !== null) await storeOpened(deps, session.id, found);
   }
 }
 
@@ -128,17 +128,18 @@ async function intendToAsk(deps: Needs<'db'>, id: string): Promise<'first' | 'ag
 /**
  * A no before any request, or to the only one, is the last word. After another request the session may still show up: it is not
  * asked for again, but looked for by our reference, and closed when it is found.
+ * @param isFound whether the provider has it already
  */
 async function refuseOpening(
   deps: Needs<'db' | 'submission'>,
   id: string,
   refusal: StopReason,
-  isOnlyRequest: boolean,
+  { isOnlyRequest, isFound }: { isOnlyRequest: boolean; isFound: boolean },
 ): Promise<void> {
   await deps.db.transaction(async (tx) => {
     const session = await lockOffRampSession(tx, id);
     if (session.state !== 'OPENING') return;
-    if (isOnlyRequest || session.providerAskedAt === null) {
+    if (isOnlyRequest || (session.providerAskedAt === null && !isFound)) {
       const values = { ...refusal, endedAt: sql`now()` };
       await applyEvent(tx, deps.submission, session, 'openingRefused', { values });
     } else if (session.refusalMessage === null) {
