@@ -1,10 +1,11 @@
 /**
- * A burn by custody's own key that the platform does not know: a retirement alike goes to review.
+ * What custody's own key does and the platform does not know, as of another copy of its database.
  */
 import { expect } from 'vitest';
-import type { LedgerNetwork, PreparedTransaction } from '../../src/ledger/network/port.ts';
+import type { LedgerNetwork, NetworkCall, PreparedTransaction } from '../../src/ledger/network/port.ts';
 import { toBaseUnits } from '../../src/ledger/units.ts';
 
+/** A retirement alike goes to review. */
 export async function burnOutside(
   network: LedgerNetwork,
   { tokenAddress }: { tokenAddress: string },
@@ -12,6 +13,10 @@ export async function burnOutside(
 ): Promise<PreparedTransaction> {
   const amount = toBaseUnits(tonnes);
   const call = { kind: 'retire', tokenAddress, amount, beneficiary: 'Acme Ltd', note: 'flights' } as const;
+  return landOutside(network, call);
+}
+
+export async function landOutside(network: LedgerNetwork, call: NetworkCall): Promise<PreparedTransaction> {
   const prepared = await (await network.draft(call)).sign(null);
   await network.broadcast(prepared.signedBytes);
   await expect.poll(async () => (await network.outcome(prepared)).status).toBe('succeeded');

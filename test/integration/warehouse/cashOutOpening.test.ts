@@ -25,10 +25,12 @@ import { createSessionPoller } from '../../../src/resolvers/warehouse/offRamp/po
 import { receivePayoutHint } from '../../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
 import { stepOffRampSession } from '../../../src/resolvers/warehouse/offRamp/stepOffRampSession.ts';
 import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { landOutside } from '../../support/burnOutside.ts';
 import { hasLockWait } from '../../support/database/lockWaits.ts';
 import { createEmbeddedHolder } from '../../support/wallets/embeddedWallets.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 import { depositInputOf } from '../../support/wallets/walletCashOuts.ts';
+import { sendPastUs } from '../../support/wallets/walletWorld.ts';
 import {
   activeReceipt,
   cashOutInput,
@@ -255,6 +257,40 @@ describe('in a restored copy, which does not know what was asked for since', () 
     await cancelCashOut(platform.dependencies, farmer, cancelling);
     expect(await step(id)).toMatchObject({ state: 'CLOSING', providerSessionId: `manual_${id}` });
     expect(await step(id)).toMatchObject({ state: 'NEEDS_REVIEW', providerStatus: 'settled' });
+  });
+
+  it('ends as the settlement contract has it: given back', async () => {
+    const receipt = nextReceipt();
+    const id = await askedSince(receipt, 'failed');
+    const sessionId = `manual_${id}`;
+    const { tokenAddress } = receipt;
+    const amount = toBaseUnits(100n);
+    await landOutside(network, { kind: 'initiateOffRamp', sessionId, tokenAddress, amount });
+    await landOutside(network, { kind: 'refundOffRamp', sessionId });
+    await letQuoteRunOut(id, '1 day');
+    expect(await step(id)).toMatchObject({ state: 'CLOSING' });
+    expect(await step(id)).toMatchObject({ state: 'NEEDS_REVIEW', depositedAt: null });
+    expect(await decideReviewOf(platform, id, 'ACCEPT')).toMatchObject({ state: 'REFUNDED' });
+  });
+
+  it('ends like that as well when a holder deposited it after it was closed', async () => {
+    const prepare = () =>
+      prepareCashOutDeposit(
+        platform.dependencies,
+        farmer,
+        depositInputOf(receiptOfHolder, holder, { idempotencyKey }),
+      );
+    const idempotencyKey = randomUUID();
+    const { id } = (await prepare()).session;
+    const { providerSessionId } = await step(id);
+    const { act } = await prepare();
+    await setAtProvider(id, 'failed');
+    await step(id);
+    expect(await step(id)).toMatchObject({ state: 'CLOSED' });
+    if (act) await sendPastUs({ network }, holder, act);
+    await landOutside(network, { kind: 'refundOffRamp', sessionId: providerSessionId ?? '' });
+    expect(await step(id)).toMatchObject({ state: 'NEEDS_REVIEW', depositedAt: null });
+    expect(await decideReviewOf(platform, id, 'ACCEPT')).toMatchObject({ state: 'REFUNDED' });
   });
 });
 

@@ -53,7 +53,11 @@ export async function signAndSubmit(
 }
 
 /** As a wallet that sends what it has signed by itself. */
-export async function sendPastUs({ network }: WalletWorld, holder: Holder, act: HolderAct): Promise<void> {
+export async function sendPastUs(
+  { network }: Pick<WalletWorld, 'network'>,
+  holder: Holder,
+  act: HolderAct,
+): Promise<void> {
   const opened = await network.openSigned(act.call, act.unsigned, await holder.sign(act.unsigned));
   await expect
     .poll(async () => {

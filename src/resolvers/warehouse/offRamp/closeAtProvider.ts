@@ -7,8 +7,14 @@ import type { Needs } from '../../core/dependencies.ts';
 import { applyEvent } from './applyEvent.ts';
 import { orReview } from './askProvider.ts';
 import { obstacleToDeposit } from './checkCashOut.ts';
-import { isAsAgreed } from './findOffRampSession.ts';
-import { DEPOSITED, lockOffRampSession, recordStatus, type OpenedOffRampSession } from './offRampMoves.ts';
+import { isAsAgreed, endedUnseen } from './findOffRampSession.ts';
+import {
+  DEPOSITED,
+  isEnd,
+  lockOffRampSession,
+  recordStatus,
+  type OpenedOffRampSession,
+} from './offRampMoves.ts';
 import { paidOtherwise } from './payoutAmount.ts';
 import { isReviewedAsForeign, isToBeGivenBack, reviewPaid } from './stepHolderDeposit.ts';
 
@@ -30,11 +36,14 @@ export async function closeAtProvider(
   const answer = await orReview(deps, session, deps.ramp.closeSession(session.providerSessionId));
   if (answer === null) return;
   const { status } = answer;
+  const ended = endedUnseen(session, found);
   await deps.db.transaction(async (tx) => {
     const current = await lockOffRampSession(tx, session.id);
     if (current.state !== 'CLOSING') return;
     await recordStatus(tx, current, status);
-    if (status === 'failed') {
+    if (ended !== null && isEnd(status)) {
+      await applyEvent(tx, deps.submission, current, 'undecidable', { reason: ended });
+    } else if (status === 'failed') {
       // Not what was agreed, but the holder's own tokens.
       if (isToBeGivenBack(current, found)) {
         const values = { depositedAt: sql`now()`, endedAt: null };

@@ -100,6 +100,16 @@ export function isAsAgreed(session: OffRampSession, found: OffRampDeposit): bool
   );
 }
 
+/** A restored copy does not know what was done since. Null unless the agreed deposit was made and has left the settlement contract. */
+export function endedUnseen(session: OffRampSession, found: OffRampDeposit | null): string | null {
+  if (session.depositedAt !== null || found === null || !isAsAgreed(session, found)) return null;
+  const { status } = found;
+  const isReleased = status === 'SETTLED' || status === 'REFUNDED';
+  return isReleased
+    ? `the settlement contract shows ${status} of a deposit that this database does not know`
+    : null;
+}
+
 /** Paid by the provider while the tokens are not deposited: what the platform could lose. */
 export function isExposed(session: OffRampSession): boolean {
   return session.providerStatus === 'settled' && session.depositedAt === null;

@@ -23,6 +23,7 @@ import {
 import { settlementMismatch } from './checkCashOut.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import {
+  endedUnseen,
   isAsAgreed,
   isUndepositedReview,
   mayBeDepositedLate,
@@ -133,10 +134,13 @@ async function stepUndepositedReview(deps: HolderDepositNeeds, session: OpenedOf
 /** Deposited after the session was closed: the depositor gets it back, unless the provider has paid after all. */
 async function stepLateDeposit(deps: HolderDepositNeeds, session: OpenedOffRampSession): Promise<void> {
   const found = await deps.network.offRampDeposit(session.providerSessionId);
-  if (!isToBeGivenBack(session, found)) return;
+  const reason = endedUnseen(session, found);
+  if (reason === null && !isToBeGivenBack(session, found)) return;
   await deps.db.transaction(async (tx) => {
     const current = await lockOffRampSession(tx, session.id);
-    if (current.state === 'CLOSED') await giveBack(tx, deps.submission, current);
+    if (current.state !== 'CLOSED') return;
+    if (reason === null) await giveBack(tx, deps.submission, current);
+    else await applyEvent(tx, deps.submission, current, 'undecidable', { reason });
   });
 }
 
