@@ -18,17 +18,32 @@ export interface ManualStatusInput {
   paymentReference?: string | null | undefined;
 }
 
-/** @throws DomainError NOT_FOUND; CONFLICT when another provider is configured, or a payout must not be made any more */
+/** @throws DomainError NOT_FOUND; CONFLICT when another provider is configured, or a payout must not be made any more; NetworkUnavailable */
 export async function setManualSessionStatus(
-  deps: Needs<'ramp' | 'manualRamp' | 'log'>,
+  deps: Needs<'network' | 'ramp' | 'manualRamp' | 'log'>,
   operatorId: string,
   { sessionId, status, paymentReference }: ManualStatusInput,
   grant?: Grant,
 ): Promise<RampSession> {
   const change = { status, setBy: operatorId, paymentReference, approvalRequestId: grant?.requestId };
-  const session = await requireManualRamp(deps).setStatus(sessionId, change, grant?.confirm);
+  const manualRamp = requireManualRamp(deps);
+  if (status === 'processing') await requireUnreleased(deps, sessionId);
+  const session = await manualRamp.setStatus(sessionId, change, grant?.confirm);
   deps.log.info({ providerSessionId: sessionId, status, caller: operatorId }, 'manual session status set');
   return session;
+}
+
+/**
+ * A restored copy does not know who has paid since, and what is released was paid or given back.
+ * @throws DomainError CONFLICT; NetworkUnavailable
+ */
+async function requireUnreleased({ network }: Needs<'network'>, sessionId: string): Promise<void> {
+  const deposit = await network.offRampDeposit(sessionId);
+  if (deposit?.status !== 'SETTLED' && deposit?.status !== 'REFUNDED') return;
+  throw new DomainError(
+    'CONFLICT',
+    `The settlement contract shows the tokens of the payout as ${deposit.status}, so it must not be made: do not pay.`,
+  );
 }
 
 /** The whole account to pay to, for who makes the payout. Null while the tokens are not deposited for good: it must not be paid then. */

@@ -103,8 +103,8 @@ builder.mutationField('setManualSessionStatus', (t) =>
         'Set PROCESSING before you pay: the farmer can cancel what is PENDING, and the answer has the whole account to pay to. ' +
         'All but PROCESSING may need approval (`approvalRequest`), except the status that it has. ' +
         'Errors: NOT_FOUND, CONFLICT when another provider is configured; for PROCESSING and PENDING of a payout that is SETTLED, ' +
-        'FAILED or REFUNDED (it was cancelled, or has ended otherwise); and for PROCESSING when another operator has set that: do not ' +
-        'pay it then.',
+        'FAILED or REFUNDED (it was cancelled, or has ended otherwise); and for PROCESSING when another operator has set that, or the ' +
+        'settlement contract shows the tokens released: do not pay it then. LEDGER_UNAVAILABLE for PROCESSING while that is not known.',
     ),
     type: SetManualSessionStatusPayload,
     nullable: true,

@@ -24,6 +24,7 @@ import {
 import { setManualSessionStatus } from '../../../src/resolvers/operations/setManualSessionStatus.ts';
 import { cancelCashOut } from '../../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
 import { stepOffRampSession } from '../../../src/resolvers/warehouse/offRamp/stepOffRampSession.ts';
+import { landOutside } from '../../support/burnOutside.ts';
 import { withFaults, type FaultPlan } from '../../support/faults/faultyNetwork.ts';
 import { withRampFaults, type FaultyRamp, type RampFaultPlan } from '../../support/faults/faultyRamp.ts';
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
@@ -392,6 +393,21 @@ describe('setManualSessionStatus', () => {
       });
     }
     expect(await platform.dependencies.ramp.getStatus(sessionId)).toMatchObject({ status: 'failed' });
+  });
+
+  it('lets no payout begin whose tokens were released: a restored copy does not know who has paid since', async () => {
+    const { id, providerSessionId: sessionId } = await depositedCashOut(platform);
+    const set = (status: RampStatus) =>
+      setManualSessionStatus(platform.dependencies, 'operator-1', { sessionId, status });
+    await landOutside(network, { kind: 'confirmOffRampSettlement', sessionId });
+    await expect(set('processing')).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('SETTLED, so it must not be made: do not pay'),
+    });
+    // How it ends here, once the bank's statement shows the payment.
+    await set('settled');
+    await reaches(platform, id, 'NEEDS_REVIEW');
+    expect(await review(id, 'ACCEPT')).toMatchObject({ state: 'SETTLED' });
   });
 
   it('lets one operator make a payout', async () => {
