@@ -1,7 +1,7 @@
 /**
  * Which accounts are halted, and why. Signing is halted while any account is.
  */
-import { asc, isNotNull, isNull } from 'drizzle-orm';
+import { and, asc, gt, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
 import { signingAccounts, signingHalts } from '../../db/tables/index.ts';
 import type { FinalLedger } from '../network/port.ts';
@@ -32,6 +32,13 @@ export async function readHalt(db: Pick<Db, 'select'>): Promise<string | null> {
  */
 export async function holdHalt(tx: Tx): Promise<boolean> {
   return (await readHalts(tx).limit(1).for('share')).length > 0;
+}
+
+/** Whether signing is halted, for its present reason, for less than so many minutes. */
+export async function isHaltYounger(db: Pick<Db, '$count'>, minutes: number): Promise<boolean> {
+  const { beganAt, endedAt } = signingHalts;
+  const isYoung = gt(beganAt, sql`now() - make_interval(mins => ${minutes})`);
+  return (await db.$count(signingHalts, and(isNull(endedAt), isYoung))) > 0;
 }
 
 /** Call these in the transaction that ends the halts, before it does. */

@@ -8,6 +8,7 @@ import { attempts, holderActs } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { NetworkUnavailable, type NextSequences, type Outcome } from '../network/port.ts';
 import type { Attempt } from './attempts.ts';
+import { isHaltYounger } from './halts.ts';
 import { takesUpSlot } from './sequenceSlots.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
@@ -16,6 +17,8 @@ const MAX_RESENT = 16;
 /** Of holders' transactions, each of which is a question to the node. */
 const HOLDERS_PER_PAGE = 32;
 const MAX_PAGES_OF_HOLDERS = 8;
+/** Longer than any network takes to make final what lands at once. A holder whose transaction can't land must not hold up all others for good. */
+const WAITS_FOR_OTHERS_MINUTES = 60;
 
 /**
  * A transaction that landed and was undone lands again as the same bytes, in the same slot, at most once: so it is
@@ -24,42 +27,59 @@ const MAX_PAGES_OF_HOLDERS = 8;
  * @returns how many were undone
  */
 export async function resendUndone(deps: SubmissionDependencies, expected: NextSequences): Promise<number> {
-  let count = 0;
+  const ofHolders = await findUndoneOfHolders(deps);
+  const ofCustody: Undone[] = [];
   for (const [address, sequence] of expected) {
     const undone = await findUndone(deps, address, sequence);
-    for (const { hash, signedBytes } of undone.filter(isSentAgain)) {
-      const answer = await deps.network.broadcast(signedBytes);
-      deps.log.warn({ txHash: hash, answer }, 'had landed, and is not in the network any more: sent again');
-    }
     const gap = await describeGap(deps.db, address, { expected: sequence, undone });
     if (gap !== null) deps.log.error({ address, sequence }, gap);
-    count += undone.length;
+    ofCustody.push(...undone);
   }
-  return count + (await resendHolders(deps));
+  const sentAgain = ofCustody.filter(isSentAgain);
+  const mayWait = await isHaltYounger(deps.db, WAITS_FOR_OTHERS_MINUTES);
+  await sendAgain(deps, sentAgain, mayWait ? ofHolders : []);
+  await sendAgain(deps, ofHolders, mayWait ? sentAgain : []);
+  return ofCustody.length + ofHolders.length;
+}
+
+/**
+ * What custody and what holders have signed depend on each other: a release on the deposit, a deposit on the mint. Landed first it would
+ * be refused, for good: so what landed after the first of the others waits until that is there, for a while.
+ */
+async function sendAgain(
+  { network, log }: Pick<SubmissionDependencies, 'network' | 'log'>,
+  undone: readonly Sent[],
+  others: readonly Sent[],
+): Promise<void> {
+  for (const { hash: txHash, signedBytes, ledger } of undone) {
+    const before = others.find((other) => (other.ledger ?? 0n) < (ledger ?? 0n));
+    if (before) log.warn({ txHash }, `had landed, and is sent again when ${before.hash} has landed again`);
+    else {
+      const answer = await network.broadcast(signedBytes);
+      log.warn({ txHash, answer }, 'had landed, and is not final in the network any more: sent again');
+    }
+  }
 }
 
 /**
  * What holders had signed, too: a cash-out is paid whose deposit is undone, and only the platform knows the bytes when no node kept them.
  * Their accounts' sequences are not asked for, so the newest that landed are looked up themselves, and further ones while any is undone.
+ * @returns the oldest first
  */
-async function resendHolders({ db, network, log }: SubmissionDependencies): Promise<number> {
-  let count = 0;
+async function findUndoneOfHolders({ db, network }: SubmissionDependencies): Promise<Attempt[]> {
+  const found: Attempt[] = [];
   for (let page = 0; page < MAX_PAGES_OF_HOLDERS; page++) {
     const landed = await newestOfHolders(db, page);
     const asked = landed.map(async (sent) => ({ sent, outcome: await orUnanswered(network.outcome(sent)) }));
     const answers = await Promise.all(asked);
     const undone = answers.filter(({ outcome }) => outcome?.status === 'pending');
-    for (const { sent } of undone.toReversed()) {
-      const answer = await network.broadcast(sent.signedBytes);
-      log.warn({ txHash: sent.hash, answer }, "a holder's had landed, and is not final any more: sent again");
-    }
-    count += undone.length;
+    found.push(...undone.map(({ sent }) => sent));
     const isMoved = answers.some(
       ({ sent, outcome }) => outcome?.status === 'succeeded' && outcome.ledger !== sent.ledger,
     );
     if ((undone.length === 0 && !isMoved) || landed.length < HOLDERS_PER_PAGE) break;
   }
-  return count;
+  return found.toReversed();
 }
 
 /** Null, such as of a holder's other transaction on a chain that is not accepted: the reconciliation that follows names it. */
@@ -84,7 +104,9 @@ function newestOfHolders(db: Pick<Db, 'select'>, page: number): Promise<Attempt[
     .offset(page * HOLDERS_PER_PAGE);
 }
 
-interface Undone extends Pick<typeof attempts.$inferSelect, 'hash' | 'state' | 'signedBytes' | 'sequence'> {
+type Sent = Pick<Attempt, 'hash' | 'signedBytes' | 'ledger'>;
+
+interface Undone extends Sent, Pick<Attempt, 'state' | 'sequence'> {
   /** By the network's clock: it can no longer land. */
   isTimeOver: boolean;
 }
@@ -97,9 +119,9 @@ async function findUndone(
   address: string,
   expected: bigint,
 ): Promise<Undone[]> {
-  const { hash, state, signedBytes, sequence, validUntil } = attempts;
+  const { hash, state, signedBytes, sequence, ledger, validUntil } = attempts;
   const found = await db
-    .select({ hash, state, signedBytes, sequence, validUntil })
+    .select({ hash, state, signedBytes, sequence, ledger, validUntil })
     .from(attempts)
     .where(and(eq(attempts.source, address), isNotNull(attempts.ledger), gte(attempts.sequence, expected)))
     .orderBy(asc(attempts.sequence))

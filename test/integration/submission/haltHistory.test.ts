@@ -6,8 +6,10 @@ import { beforeEach, expect, it } from 'vitest';
 import { finalLedger, operatorDecisions, signingAccounts } from '../../../src/db/tables/index.ts';
 import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { reviewHaltedSigning } from '../../../src/ledger/submission/haltedSigning.ts';
+import { isHaltYounger } from '../../../src/ledger/submission/halts.ts';
 import type { SubmissionDependencies } from '../../../src/ledger/submission/submission.ts';
 import { resumeSigning } from '../../../src/resolvers/operations/resumeSigning.ts';
+import { changePastRules } from '../../support/database/database.ts';
 import { reviewWorld } from '../../support/reviews.ts';
 
 const { deps, handle, network } = reviewWorld();
@@ -55,6 +57,10 @@ it('keeps each reason, and the history that was accepted when the halt ended by 
     { because: 'the first reason', ...open },
     { because: 'another reason', ...open },
   ]);
+  expect(await isHaltYounger(handle().db, 60)).toBe(true);
+  const before = sql`UPDATE signing_halts SET began_at = now() - interval '61 minutes' WHERE address = ${address}`;
+  await changePastRules({ handle: handle() }, before);
+  expect(await isHaltYounger(handle().db, 60)).toBe(false);
   await reviewHaltedSigning(reviewing());
   expect(await halts()).toEqual([
     { because: 'the first reason', ...ended, ...ACCEPTED },

@@ -165,7 +165,15 @@ it('puts back also what a holder had signed: a cash-out would be paid whose toke
   await providerSays(platform, providerSessionId ?? '', 'settled');
   await reaches(platform, id, 'SETTLED');
   expect((await reconcileAll(dependencies)).findings).toEqual([]);
-}, 120_000);
+
+  // Also when the release by custody is undone with it, which is refused where the deposit is not there yet.
+  await rewrite(world, 2);
+  await notingHalts(async () => {
+    await wholeAgain(platform);
+  });
+  await expect.poll(() => readHalt(database.handle.db)).toBeNull();
+  expect((await reconcileAll(dependencies)).findings).toEqual([]);
+}, 180_000);
 
 async function isBurnedOnce(tokenAddress: string): Promise<void> {
   const { dependencies } = platform;
