@@ -11,7 +11,7 @@
  * A refusal waits until the one before it of the same caller or address is 10 ms old (refusalDelays.ts), and a request until its address
  * has rested from what it made this instance compute (computingPace.ts).
  */
-import { lt } from 'drizzle-orm';
+import { lt, sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
 import { rateLimits } from '../db/tables/index.ts';
 import { DomainError } from '../lib/errors.ts';
@@ -218,12 +218,12 @@ function shareRegularly(
   log: Pick<Logger, 'warn'>,
 ): () => Promise<void> {
   let turn: Promise<void> | null = null;
-  let sweptAtMs = Date.now();
+  let sweptAtMs = performance.now();
   const share = async () => {
     for (const budget of budgets) await budget.share();
-    if (db === null || Date.now() - sweptAtMs < SWEEP_INTERVAL_MS) return;
-    sweptAtMs = Date.now();
-    await db.delete(rateLimits).where(lt(rateLimits.expire, new Date()));
+    if (db === null || performance.now() - sweptAtMs < SWEEP_INTERVAL_MS) return;
+    sweptAtMs = performance.now();
+    await db.delete(rateLimits).where(lt(rateLimits.expire, sql`now()`));
   };
   const shareOnce = shareRun(() =>
     share().catch((err: unknown) =>

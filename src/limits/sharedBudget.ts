@@ -5,7 +5,8 @@
  * and reads the total of all. Several instances therefore admit at most one second's requests, and a small share of the
  * budget each, more than one instance would. While the database is unavailable each counts on its own.
  */
-import { RateLimiterDrizzle, RateLimiterMemory } from 'rate-limiter-flexible';
+import { sql } from 'drizzle-orm';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Db } from '../db/connection.ts';
 import { rateLimits } from '../db/tables/index.ts';
 import { chunksOf } from '../lib/chunksOf.ts';
@@ -49,6 +50,7 @@ const SHARED_AT_ONCE = 8;
 interface Tracked {
   /** Spent locally, and not in the table yet. */
   unsharedPoints: number;
+  /** By performance.now(). */
   endsAtMs: number;
 }
 
@@ -63,31 +65,20 @@ export function createSharedBudget(
 ): SharedBudget {
   const { keyPrefix = policy.name, points, windowSeconds: duration } = policy;
   const memory = new RateLimiterMemory({ keyPrefix, points, duration });
-  const table =
-    db === null
-      ? null
-      : new RateLimiterDrizzle({
-          storeClient: db,
-          schema: rateLimits,
-          keyPrefix,
-          points,
-          duration,
-          clearExpiredByTimeout: false,
-        });
   const tracked = new Map<string, Tracked>();
   const countedAs = (key: string): string => {
     if (tracked.has(key) || tracked.size < MAX_KEYS) return key;
     const group = groupOf(key) ?? OVERFLOW_KEY;
     return tracked.has(group) || tracked.size < 2 * MAX_KEYS ? group : OVERFLOW_KEY;
   };
-  const shareKey = async (store: RateLimiterDrizzle, key: string, entry: Tracked) => {
+  const shareKey = async (store: Db, key: string, entry: Tracked) => {
     const spent = entry.unsharedPoints;
     entry.unsharedPoints = 0;
     try {
-      const { consumedPoints, msBeforeNext } = await store.penalty(key, spent);
-      if (msBeforeNext <= 0) return;
-      await memory.set(key, consumedPoints + entry.unsharedPoints, msBeforeNext / 1000);
-      entry.endsAtMs = Date.now() + msBeforeNext;
+      const stored = await addStored(store, `${keyPrefix}:${key}`, spent, duration);
+      if (stored.msBeforeNext <= 0) return;
+      await memory.set(key, stored.points + entry.unsharedPoints, stored.msBeforeNext / 1000);
+      entry.endsAtMs = performance.now() + stored.msBeforeNext;
     } catch (error) {
       entry.unsharedPoints += spent;
       throw error;
@@ -100,7 +91,7 @@ export function createSharedBudget(
       const { consumedPoints, msBeforeNext } = await memory.penalty(key, spent);
       const entry = tracked.get(key) ?? { unsharedPoints: 0, endsAtMs: 0 };
       entry.unsharedPoints += spent;
-      entry.endsAtMs = Date.now() + msBeforeNext;
+      entry.endsAtMs = performance.now() + Math.min(msBeforeNext, duration * 1000);
       tracked.set(key, entry);
       return usageOf(policy, consumedPoints, msBeforeNext);
     },
@@ -110,22 +101,52 @@ export function createSharedBudget(
       return isOver ? usageOf(policy, 0, 0) : usageOf(policy, known.consumedPoints, known.msBeforeNext);
     },
     async share() {
-      const nowMs = Date.now();
+      const nowMs = performance.now();
       for (const [key, entry] of tracked) if (entry.endsAtMs <= nowMs) tracked.delete(key);
-      if (table === null) return;
+      if (db === null) return;
       const due = [...tracked].filter(([, entry]) => entry.unsharedPoints >= points * SHARED_FROM);
       for (const together of chunksOf(due, SHARED_AT_ONCE)) {
-        await Promise.all(together.map(([key, entry]) => shareKey(table, key, entry)));
+        await Promise.all(together.map(([key, entry]) => shareKey(db, key, entry)));
       }
     },
   };
+}
+
+/**
+ * Adds to the counter of a key, or begins its next window: by the database's clock, because instances' clocks may be days apart, and
+ * a window that one of them ends would last for days by another.
+ */
+async function addStored(
+  db: Db,
+  key: string,
+  spent: number,
+  windowSeconds: number,
+): Promise<{ points: number; msBeforeNext: number }> {
+  const { points, expire } = rateLimits;
+  const end = sql`now() + make_interval(secs => ${windowSeconds})`;
+  // One that ends later is of before the database's clock was set back.
+  const isOver = sql`(${expire} > now() AND ${expire} <= ${end}) IS NOT TRUE`;
+  const [stored] = await db
+    .insert(rateLimits)
+    .values({ key, points: spent, expire: end })
+    .onConflictDoUpdate({
+      target: rateLimits.key,
+      set: {
+        points: sql`CASE WHEN ${isOver} THEN excluded.points ELSE ${points} + excluded.points END`,
+        expire: sql`CASE WHEN ${isOver} THEN excluded.expire ELSE ${expire} END`,
+      },
+    })
+    .returning({ points, msBeforeNext: sql`extract(epoch FROM ${expire} - now()) * 1000`.mapWith(Number) });
+  if (stored === undefined) throw new Error(`the counter of ${key} was not stored`);
+  return stored;
 }
 
 function usageOf(policy: Policy, consumedPoints: number, msBeforeNext: number): Usage {
   return {
     policy,
     remainingPoints: Math.max(policy.points - consumedPoints, 0),
-    resetSeconds: Math.max(Math.ceil(msBeforeNext / 1000), 1),
+    // Longer, when this machine's clock was set back meanwhile: the counter in memory is dropped by a timer nevertheless.
+    resetSeconds: Math.min(Math.max(Math.ceil(msBeforeNext / 1000), 1), policy.windowSeconds),
     isOverspent: consumedPoints > policy.points,
   };
 }

@@ -159,13 +159,13 @@ export const auditEntries = pgTable(
   ],
 );
 
-/** Use counters per caller and address, shared by all instances. The rate limiter library defines the columns. */
+/** Use counters per caller and address, shared by all instances. */
 export const rateLimits = pgTable(
   'rate_limits',
   {
     key: text('key').primaryKey(),
     points: integer('points').notNull(),
-    /** When the counter restarts. */
+    /** When the counter restarts, by the database's clock. */
     expire: moment('expire'),
   },
   (t) => [index('rate_limits_expire').on(t.expire)],

@@ -4,11 +4,14 @@
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { sql } from 'drizzle-orm';
+import { describe, expect, it, vi } from 'vitest';
+import { rateLimits } from '../../../src/db/tables/index.ts';
 import { createDocumentTurns } from '../../../src/http/documents/documentTurns.ts';
 import type { HookDelivery } from '../../../src/http/server/hooks.ts';
 import { DomainError } from '../../../src/lib/errors.ts';
 import { createRateLimits } from '../../../src/limits/rateLimits.ts';
+import { createSharedBudget } from '../../../src/limits/sharedBudget.ts';
 import { createBuilder } from '../../../src/schema/core/createBuilder.ts';
 import { askOver, codesOf, TRANSPORTS } from '../../support/http/askOver.ts';
 import { HELLO, post, rates, serveWith as serve, statusFrom } from '../../support/http/flooded.ts';
@@ -564,6 +567,33 @@ describe('budgets', () => {
     }
     await orphan.stop();
     expect(codes).toEqual([[], [], ['RATE_LIMITED']]);
+  });
+
+  it('last for their window by the clock of the database, however wrong those of instances are', async () => {
+    const { handle } = await createTestDatabase();
+    const policy = { name: 'caller', points: 100, windowSeconds: 60 };
+    const spendOnAnother = async (hours: number, points: number) => {
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + hours * 3_600_000 });
+      const another = createSharedBudget(policy, handle.db);
+      await another.spend('acme', points);
+      await another.share();
+      vi.useRealTimers();
+    };
+    const right = createSharedBudget(policy, handle.db);
+    const usage = async () => {
+      await right.spend('acme', 10);
+      await right.share();
+      const { remainingPoints, resetSeconds } = await right.look('acme');
+      expect(resetSeconds).toBeLessThanOrEqual(60);
+      return remainingPoints;
+    };
+    await spendOnAnother(5, 20);
+    expect(await usage()).toBe(70);
+    await spendOnAnother(-5, 20);
+    expect(await usage()).toBe(40);
+    // Then the clock of the database is set back.
+    await handle.db.update(rateLimits).set({ expire: sql`now() + interval '5 hours'` });
+    expect(await usage()).toBe(90);
   });
 });
 
