@@ -57,10 +57,23 @@ export const countryCode = text.refine(
   isCountryCode,
   'must be a country of ISO 3166-1 in two capitals, such as KE',
 );
+/**
+ * `Intl.supportedValuesOf` has one name of each zone, which may be the old one: Asia/Calcutta, not Asia/Kolkata. Abbreviations
+ * are those of several zones.
+ */
+const ZONE_NAME = /^(?:UTC|GMT|[A-Za-z_]+(?:\/[A-Za-z0-9_+-]+)+)$/;
 export const timeZone = text.refine(
-  (name) => Intl.supportedValuesOf('timeZone').concat('UTC').includes(name),
+  (name) => ZONE_NAME.test(name) && isTimeZone(name),
   'must be a time zone like UTC or Africa/Nairobi',
 );
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
 
 /** As browsers write it: another text would match no page. Apps have schemes of their own, such as capacitor://localhost. */
 function isOrigin(entry: string): boolean {

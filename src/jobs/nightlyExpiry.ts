@@ -7,6 +7,7 @@ import schedule from 'node-schedule';
 import { readDatabaseTime } from '../db/databaseTime.ts';
 import type { Needs } from '../resolvers/core/dependencies.ts';
 import { requestRun, type RequestRunNeeds } from './expiryRuns.ts';
+import { localTime } from './localTime.ts';
 
 export const EXPIRY_CRON = '0 2 * * *';
 const EXPIRY_HOUR = 2;
@@ -65,18 +66,4 @@ export function latestNight(now: Date, timeZone: string): string {
   if (hour >= EXPIRY_HOUR) return date;
   const [year = 0, month = 0, day = 0] = date.split('-').map(Number);
   return new Date(Date.UTC(year, month - 1, day) - DAY_MS).toISOString().slice(0, 10);
-}
-
-function localTime(now: Date, timeZone: string): { date: string; hour: number } {
-  const format = new Intl.DateTimeFormat('en-CA', {
-    timeZone,
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    hourCycle: 'h23',
-  });
-  const parts = new Map(format.formatToParts(now).map(({ type, value }) => [type, value]));
-  const date = `${parts.get('year')}-${parts.get('month')}-${parts.get('day')}`;
-  return { date, hour: Number(parts.get('hour')) };
 }

@@ -4,9 +4,11 @@
  */
 import { sql, type SQL } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
+import { readDatabaseTime } from '../db/databaseTime.ts';
 import { reconciliationSchedule } from '../db/tables/index.ts';
 import { reconcileAndKeep } from '../reconciliation/lastReconciliation.ts';
 import type { Needs } from '../resolvers/core/dependencies.ts';
+import { nextTimeOf } from './localTime.ts';
 
 type JobNeeds = Needs<'db' | 'network' | 'feed' | 'ramp' | 'logs' | 'log'>;
 
@@ -58,7 +60,7 @@ export function createReconciliationJob(
 
   async function compareEverything(): Promise<void> {
     const { isAnswered } = await keepTaken(deps, 'full_due_at', FULL_RETRY_SECONDS, () => run(deps, true));
-    await putOff(deps.db, 'full_due_at', isAnswered ? nextNight(timeZone) : SOON);
+    await putOff(deps.db, 'full_due_at', isAnswered ? await nextNight(deps.db, timeZone) : SOON);
   }
 
   async function compareChanges(): Promise<void> {
@@ -100,9 +102,9 @@ export function createReconciliationJob(
 const SOON = sql`now() + interval '1 hour'`;
 
 /** The next FULL_HOUR after now, which between midnight and then is today's. */
-function nextNight(timeZone: string): SQL {
-  const hour = sql`make_interval(hours => ${FULL_HOUR})`;
-  return sql`(date_trunc('day', now() AT TIME ZONE ${timeZone} - ${hour}) + interval '1 day' + ${hour}) AT TIME ZONE ${timeZone}`;
+async function nextNight(db: Db, timeZone: string): Promise<SQL> {
+  const next = nextTimeOf(FULL_HOUR, await readDatabaseTime(db), timeZone);
+  return sql`${next.toISOString()}::timestamptz`;
 }
 
 type Due = 'due_at' | 'full_due_at';

@@ -165,6 +165,18 @@ describe('an incremental run', () => {
     expect(hoursLeft).toBeLessThan(3);
     await job.stop();
   });
+
+  it('comes once a night also in a time zone whose name PostgreSQL does not know', async () => {
+    const { db } = database.handle;
+    const timeZone = 'NET';
+    await expect(db.execute(sql`SELECT now() AT TIME ZONE ${timeZone}`)).rejects.toThrow();
+    const job = createReconciliationJob(platform.dependencies, { timeZone });
+    await db.update(reconciliationSchedule).set({ fullDueAt: sql`now()` });
+    await job.look();
+    const [due] = await db.select().from(reconciliationSchedule);
+    expect(due?.fullDueAt.toISOString().slice(11)).toBe('23:00:00.000Z');
+    await job.stop();
+  });
 });
 
 it('is not run again at once when it takes long', async () => {

@@ -64,6 +64,17 @@ describe('loadConfig', () => {
     expect(message).not.toContain('hunter2');
   });
 
+  it('takes time zones by their present names and their earlier ones, and no abbreviation', async () => {
+    for (const zone of ['UTC', 'Asia/Kolkata', 'Asia/Calcutta', 'America/Argentina/Buenos_Aires']) {
+      const config = await loadConfig({ DATA_DIR, NIGHTLY_TIME_ZONE: zone });
+      expect(config).toMatchObject({ NIGHTLY_TIME_ZONE: zone });
+    }
+    for (const zone of ['IST', '+05:30', 'Asia/Atlantis', 'Africa']) {
+      const refused = loadConfig({ DATA_DIR, NIGHTLY_TIME_ZONE: zone });
+      await expect(refused).rejects.toThrow('must be a time zone like UTC or Africa/Nairobi');
+    }
+  });
+
   it('refuses trusted documents without a place that they are read from', async () => {
     await expect(loadConfig({ DATA_DIR, DOCUMENTS: 'trusted' })).rejects.toThrow(
       'TRUSTED_DOCUMENTS must be set with DOCUMENTS=trusted.',
