@@ -11,8 +11,8 @@ import type { Logger } from '../lib/logger.ts';
 import type { Caller } from './roles.ts';
 import type { TokenRevocations } from './tokenRevocations.ts';
 
-/** Timers have 32 bits: a longer wait uses several. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+/** Timers stand still while the machine sleeps, and know nothing of a clock that is set: one until the expiry would end hours after it. */
+const LONGEST_WAIT_MS = 60_000;
 /** Notifications may be lost; the table is read this often. */
 const LOOK_INTERVAL_MS = 5_000;
 
@@ -33,7 +33,7 @@ function atExpiry(expiresAt: number, clock: Clock, onExpiry: () => void): () => 
       onExpiry();
       return;
     }
-    timer = setTimeout(wait, Math.min(remainingMs, MAX_TIMER_MS)).unref();
+    timer = setTimeout(wait, Math.min(remainingMs, LONGEST_WAIT_MS)).unref();
   };
   timer = setTimeout(wait, 0).unref();
   return () => clearTimeout(timer);
