@@ -2,7 +2,7 @@
  * Writes an intent. Call it in the transaction of the row that the call is for: both are committed, or neither.
  */
 import { sql } from 'drizzle-orm';
-import type { Clock, IdSource } from '../../lib/clock.ts';
+import type { IdSource } from '../../lib/clock.ts';
 import type { Tx } from '../../db/connection.ts';
 import { insertRows } from '../../db/manyRows.ts';
 import { submissions } from '../../db/tables/index.ts';
@@ -22,11 +22,7 @@ interface NewIntent {
  * saga's step that runs twice can't send twice.
  * @returns the submission's id
  */
-export async function enqueueSubmission(
-  tx: Tx,
-  deps: { clock: Clock; ids: IdSource },
-  intent: NewIntent,
-): Promise<string> {
+export async function enqueueSubmission(tx: Tx, deps: { ids: IdSource }, intent: NewIntent): Promise<string> {
   const [id] = await enqueueSubmissions(tx, deps, [intent]);
   if (id === undefined) throw new Error('an intent got no id');
   return id;
@@ -35,11 +31,10 @@ export async function enqueueSubmission(
 /** Several in one statement. @returns their ids, in their order */
 export async function enqueueSubmissions(
   tx: Tx,
-  deps: { clock: Clock; ids: IdSource },
+  deps: { ids: IdSource },
   intents: readonly NewIntent[],
 ): Promise<string[]> {
   if (intents.length === 0) return [];
-  const createdAt = deps.clock.now();
   const rows = intents.map(({ call, targetType, targetId, signer = 'CUSTODY' }) => ({
     id: deps.ids.next(),
     kind: call.kind,
@@ -48,10 +43,10 @@ export async function enqueueSubmissions(
     call: encodeCall(call),
     signer,
     state: 'PENDING' as const,
-    createdAt,
   }));
-  // The database's clock, like the leases: an instance with a fast clock would delay it.
-  const computed = { dueAt: sql`now()` };
+  // The database's clock, like the leases: an instance with a fast clock would delay it, and hide for as long that it is stuck. Cursors are
+  // exact to the millisecond.
+  const computed = { dueAt: sql`now()`, createdAt: sql`date_trunc('milliseconds', now())` };
   await insertRows(tx, submissions, rows, computed);
   return rows.map(({ id }) => id);
 }

@@ -12,6 +12,7 @@ import {
   expiryRuns,
   indexerRegistrations,
   manualRampSessions,
+  submissions,
 } from '../../../src/db/tables/index.ts';
 import { createApiKeyVerifier } from '../../../src/identity/apiKeys.ts';
 import { signBody } from '../../../src/lib/signature.ts';
@@ -133,6 +134,16 @@ describe.each(both)('an instance whose clock is %s', (_name, skewed) => {
     );
     const dated = new Date(Number(depositDate) * 1000);
     expect(Math.abs(await msFromNow(dated))).toBeLessThan(MINUTE_MS);
+  });
+
+  it('dates what it asks of the network by the database, which says what is stuck', async () => {
+    const receipt = await createDeposit(skewed().dependencies, 'warehouse-1', depositInput(right), 'KE');
+    const asked = await database.handle.db
+      .select({ createdAt: submissions.createdAt })
+      .from(submissions)
+      .where(eq(submissions.targetId, receipt.id));
+    const ages = await Promise.all(asked.map(({ createdAt }) => msFromNow(createdAt)));
+    expect(Math.max(...ages.map(Math.abs))).toBeLessThan(MINUTE_MS);
   });
 
   it('quotes until a quarter of an hour from now', async () => {
