@@ -18,6 +18,10 @@ export const LEASE_MS = 2_500;
 const RENEW_EVERY_MS = 500;
 /** Most work ends sooner, and its lease is never renewed. A lease survives renewals that are late by 1.5 s. */
 const RENEW_FROM_AGE_MS = 500;
+/** How often rows are looked for that are due too late; the index of due times has them at its end. */
+const MISDATED_LOOK_MS = 60_000;
+/** In one statement; the others at the next look. */
+const MAX_REDATED = 5_000;
 
 type DueTable = PgTable & { id: PgColumn; dueAt: PgColumn };
 
@@ -41,18 +45,29 @@ export interface Leases<Row extends Leased> {
 /** The end of a lease that begins now, in whole milliseconds: a Date holds no more. */
 export const leaseEnd = sql`date_trunc('milliseconds', now()) + make_interval(secs => ${LEASE_MS / 1000})`;
 
-/**
- * @param isOpen which rows are open; an index over their due times should match it
- * @param alsoDueAt when a claim has something else to do, which no row shows
- */
+interface LeaseOptions {
+  /** Which rows are open; an index over their due times should match it. */
+  isOpen: SQL;
+  /**
+   * Which open rows are due later than any delay lasts: the database's clock was set back since, as by a failover to a server with another
+   * time. They are made due.
+   */
+  isMisdated?: SQL;
+  /** When a claim has something else to do, which no row shows. */
+  alsoDueAt?: SQL;
+  onError: (error: unknown) => void;
+}
+
 export function createLeases<Table extends DueTable>(
   db: Db,
   table: Table,
-  { isOpen, alsoDueAt, onError }: { isOpen: SQL; alsoDueAt?: SQL; onError: (error: unknown) => void },
+  { isOpen, isMisdated, alsoDueAt, onError }: LeaseOptions,
 ): Leases<Table['$inferSelect'] & Leased> {
   type Row = Table['$inferSelect'] & Leased;
   const rows: DueTable = table;
   const firstDue = prepareFirstDue(db, rows, isOpen, alsoDueAt);
+  const redate =
+    isMisdated === undefined ? async () => {} : createRedating(db, rows, and(isOpen, isMisdated));
   const held = new Map<string, { dueAt: Date | null; untilMs: number }>();
   let isRenewing = false;
 
@@ -75,13 +90,8 @@ export function createLeases<Table extends DueTable>(
     const leasedAtMs = performance.now();
     const old = [...held].filter(([, { untilMs }]) => leasedAtMs >= untilMs - LEASE_MS + RENEW_FROM_AGE_MS);
     if (old.length === 0) return;
-    // Two values however many the rows: the same text each time, and its rows stay locked for a short time.
-    const ids = `{${old.map(([id]) => id).join(',')}}`;
-    const ends = `{${old.map(([, { dueAt }]) => dueAt?.toISOString() ?? 'NULL').join(',')}}`;
-    const mine = and(
-      isOpen,
-      sql`(${rows.id}, ${rows.dueAt}) IN (SELECT * FROM unnest(${ids}::uuid[], ${ends}::timestamptz[]))`,
-    );
+    const leased = old.map(([id, { dueAt }]) => ({ id, dueAt }));
+    const mine = and(isOpen, areStill(rows, leased));
     const renewals = await lease(db, rows, selectUnlocked(db, rows, mine)).returning({
       id: rows.id,
       dueAt: rows.dueAt,
@@ -93,6 +103,7 @@ export function createLeases<Table extends DueTable>(
 
   return {
     async claim(limit, condition) {
+      await redate();
       const leasedAtMs = performance.now();
       const due = and(isOpen, condition, sql`${rows.dueAt} <= now()`);
       const claimed = (await lease(
@@ -106,12 +117,34 @@ export function createLeases<Table extends DueTable>(
       return fresh;
     },
     async firstDueInMs() {
+      await redate();
       const [first] = await firstDue.execute();
       return first?.inMs ?? null;
     },
     hold: (row) => keep(row, performance.now()),
     isHeld: (id) => (held.get(id)?.untilMs ?? 0) > performance.now(),
     release: (id) => held.delete(id),
+  };
+}
+
+/** Two values however many the rows: the same text each time, and its rows stay locked for a short time. */
+function areStill(rows: DueTable, leased: readonly Leased[]): SQL {
+  const ids = `{${leased.map(({ id }) => id).join(',')}}`;
+  const ends = `{${leased.map(({ dueAt }) => dueAt?.toISOString() ?? 'NULL').join(',')}}`;
+  return sql`(${rows.id}, ${rows.dueAt}) IN (SELECT * FROM unnest(${ids}::uuid[], ${ends}::timestamptz[]))`;
+}
+
+/** @returns what looks for misdated rows, unless it has just done so */
+function createRedating(db: Db, rows: DueTable, misdated: SQL | undefined): () => Promise<void> {
+  let lookedAtMs = Number.NEGATIVE_INFINITY;
+  return async () => {
+    if (performance.now() - lookedAtMs < MISDATED_LOOK_MS) return;
+    lookedAtMs = performance.now();
+    const found = selectUnlocked(db, rows, misdated).limit(MAX_REDATED);
+    await db
+      .update(rows)
+      .set({ dueAt: sql`now()` })
+      .where(sql`${rows.id} = ANY (ARRAY(${found}))`);
   };
 }
 

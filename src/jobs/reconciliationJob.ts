@@ -121,8 +121,10 @@ async function rest(db: Db, wantedSeconds: number): Promise<void> {
 /** @returns whether this instance is the one that runs it */
 async function take({ db }: JobNeeds, column: Due, againAfterSeconds: number) {
   const name = sql.identifier(column);
+  // One that is due later than any is put off is of before the database's clock was set back.
   const taken = await db.execute(sql`UPDATE ${reconciliationSchedule}
-    SET ${name} = now() + make_interval(secs => ${againAfterSeconds}) WHERE ${name} <= now() RETURNING 1`);
+    SET ${name} = now() + make_interval(secs => ${againAfterSeconds})
+    WHERE ${name} <= now() OR (${name} > now() + interval '2 days' AND isfinite(${name})) RETURNING 1`);
   return taken.length > 0;
 }
 

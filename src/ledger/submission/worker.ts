@@ -31,6 +31,8 @@ const AFTER_FAILURE = { firstMs: 250, longestMs: 15_000 };
  * of the time that it took, whether ledgers take a second or finality a quarter of an hour.
  */
 const WHILE_PENDING = { firstMs: 250, longestMs: 15_000, factor: 1.15 };
+/** Twice that of any row, so that none is looked at too often. */
+const LONGEST_DELAY_SECONDS = (2 * WHILE_HOLDER_PENDING.longestMs) / 1000;
 /** A freed slot notifies; this interval covers lost notifications. */
 const NO_SLOT_DELAY_MS = 1000;
 /** Networks with sequences close a ledger every few seconds, so this adds little delay. */
@@ -52,6 +54,7 @@ const isPending = eq(submissions.state, 'PENDING');
 export function createSubmissionWorker(deps: SubmissionDependencies): SubmissionWorker {
   const leases = createLeases(deps.db, submissions, {
     isOpen: isPending,
+    isMisdated: sql`${submissions.dueAt} > now() + make_interval(secs => ${LONGEST_DELAY_SECONDS})`,
     // A claim also starts the check of a halt, even while no submission is due.
     alsoDueAt: sql`(SELECT min(${signingAccounts.reviewDueAt}) FROM ${signingAccounts})`,
     onError: (error) => deps.log.error({ err: error }, 'renewing the leases of submissions failed'),

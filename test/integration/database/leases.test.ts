@@ -109,3 +109,18 @@ it('wakes an idle worker when the next row is due', async () => {
   expect(firstMs).toBeGreaterThan(LEASE_MS);
   expect(firstMs).toBeLessThanOrEqual(60_000);
 });
+
+it('is claimed again soon after the clock of the database was set back', async () => {
+  const mine = createLeases(database.handle.db, expiryRuns, {
+    isOpen,
+    isMisdated: sql`${expiryRuns.dueAt} > now() + interval '1 hour'`,
+    onError: (error) => errors.push(error),
+  });
+  const [leased, rescheduled] = [await addDue(), await addDue()];
+  await database.handle.sql`UPDATE expiry_runs SET due_at = now() + interval '6 hours' WHERE id = ${leased}`;
+  await database.handle
+    .sql`UPDATE expiry_runs SET due_at = now() + interval '5 minutes' WHERE id = ${rescheduled}`;
+  expect(await mine.firstDueInMs()).toBeLessThanOrEqual(0);
+  expect((await mine.claim(5)).map((row) => row.id)).toEqual([leased]);
+  mine.release(leased);
+});

@@ -12,7 +12,7 @@ import { NEW_SUBMISSION } from '../../../ledger/submission/submission.ts';
 import { OFF_RAMP_SESSIONS } from './offRampMoves.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import { type OffRampSession } from './findOffRampSession.ts';
-import { nextLookMs } from './schedules.ts';
+import { isMisdated, nextLookMs } from './schedules.ts';
 import { stepOffRampSession, type StepNeeds } from './stepOffRampSession.ts';
 
 const MAX_CONCURRENT_STEPS = 8;
@@ -35,6 +35,7 @@ export function createSessionPoller(deps: PollerNeeds): DueWorker {
     maxConcurrent: MAX_CONCURRENT_STEPS,
     leases: createLeases(db, offRampSessions, {
       isOpen: sql`${isNotNull(offRampSessions.dueAt)} AND ${or(eq(offRampSessions.providerName, ramp.name), waitsForNetwork)}`,
+      isMisdated,
       onError: (error) => log.error({ err: error }, 'renewing the leases of off-ramp sessions failed'),
     }),
     process: (session) => processSession(deps, session, countPayouts),

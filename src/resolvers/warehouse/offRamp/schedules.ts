@@ -4,6 +4,7 @@
  */
 import { sql } from 'drizzle-orm';
 import { backoffMs } from '../../../db/dueWorker.ts';
+import { offRampSessions } from '../../../db/tables/index.ts';
 import {
   isUndepositedReview,
   isUnreleasedReview,
@@ -111,6 +112,14 @@ const SCHEDULES: Record<OffRampState, Schedule> = {
     nextMs: nextAfterEndMs,
   },
 };
+
+/**
+ * Open sessions that are due later than a schedule says. All awaited payouts share five looks a second: with a hundred thousand of them
+ * the next look at one is half a day away.
+ */
+export const isMisdated = sql`(${offRampSessions.state} IN ('OPENING', 'CLOSING', 'AWAITING_SIGNATURE', 'DEPOSITING', 'NEEDS_REVIEW')
+    AND ${offRampSessions.dueAt} > now() + interval '2 hours'
+  OR ${offRampSessions.state} = 'AWAITING_PAYOUT' AND ${offRampSessions.dueAt} > now() + interval '1 day')`;
 
 /** The database's time of the first look in the state. */
 export function firstLook(session: OffRampSession, state: OffRampState) {
