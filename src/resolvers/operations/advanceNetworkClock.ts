@@ -11,7 +11,7 @@ export const MAX_ADVANCE_SECONDS = 10 * 366 * 24 * 3600;
 
 /**
  * @returns the close time of the ledger that the network closed for it.
- * @throws DomainError CONFLICT on a network that keeps its own time.
+ * @throws DomainError CONFLICT on a network that keeps its own time, and in production.
  */
 export async function advanceNetworkClock(
   deps: Needs<'network' | 'clockControl'>,
@@ -20,7 +20,7 @@ export async function advanceNetworkClock(
   if (!deps.clockControl) {
     throw new DomainError(
       'CONFLICT',
-      `Network ${deps.network.name} keeps its own time; only the clock of a development network can be moved.`,
+      `The time of network ${deps.network.name} can't be moved here: only that of a development network can, outside of production.`,
     );
   }
   return deps.clockControl.advanceClock(seconds);

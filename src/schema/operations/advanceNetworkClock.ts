@@ -34,7 +34,7 @@ builder.mutationField('advanceNetworkClock', (t) =>
     ...forRoles(
       ['operator'],
       "Moves the network's time ahead, permanently. For trying out the expiry of receipts on a development network " +
-        '(`clockCanBeMoved`). Errors: CONFLICT on a network that keeps its own time.',
+        '(`clockCanBeMoved`). Errors: CONFLICT on a network that keeps its own time, and in production.',
     ),
     type: AdvanceNetworkClockPayload,
     nullable: true,

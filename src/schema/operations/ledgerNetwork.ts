@@ -39,7 +39,8 @@ const LedgerNetworkRef = builder.objectRef<LedgerNetworkFacts>('LedgerNetwork').
       resolve: async ({ askNode }) => (await askNode()).closedAt,
     }),
     clockCanBeMoved: t.exposeBoolean('clockCanBeMoved', {
-      description: 'Whether `advanceNetworkClock` works here: on networks for development only.',
+      description:
+        'Whether `advanceNetworkClock` works here: on networks for development only, and not in production.',
     }),
     signingHaltedBecause: t.string({
       nullable: true,

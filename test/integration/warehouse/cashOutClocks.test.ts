@@ -6,7 +6,10 @@ import { randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
+import type { Config } from '../../../src/config/config.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
+import { openConfiguredNetwork } from '../../../src/startup/openNetwork.ts';
+import { custodySecretKey, silentLog } from '../../../devnet/platform.ts';
 import {
   offRampSessions,
   expiryRuns,
@@ -310,5 +313,17 @@ describe('a decision about what the provider said', () => {
     const retried = { ...decision, decision: 'RETRY' } as const;
     await decideSession(right.dependencies, 'operator', retried);
     await reaches(right, deposited.id, 'REFUNDED');
+  });
+});
+
+describe('the time of the embedded network', () => {
+  it('can be moved for trying things out, and not in production', async () => {
+    const opened = async (NODE_ENV: Config['NODE_ENV']) => {
+      const ledger = { family: 'embedded', secretKey: custodySecretKey } as const;
+      const config = { ledger, NODE_ENV, TREASURY_ADDRESS: undefined };
+      return (await openConfiguredNetwork(config, database.handle, silentLog)).clockControl;
+    };
+    expect(await opened('development')).toBeDefined();
+    expect(await opened('production')).toBeUndefined();
   });
 });
