@@ -285,6 +285,11 @@ describe('a sequence that was proved unused', () => {
     expect(await sign(order, startingAt(50n))).toEqual(slot);
     await giveBack(slot);
     expect(await nextOf()).toEqual([51n]);
+    // Landed without effect, it has used its sequence, whatever a node says now.
+    const [open] = await db.select().from(attempts).where(eq(attempts.state, 'OPEN'));
+    await markDead(db, [open?.hash ?? ''], 'by the test', systemClock.now(), 'out of gas');
+    await giveBack(slot);
+    expect(await nextOf()).toEqual([51n]);
     const here = eq(signingAccounts.address, slot.source);
     await expect(db.update(signingAccounts).set({ nextSequence: 50n }).where(here)).rejects.toThrow();
   });
