@@ -30,7 +30,9 @@ type RecordNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'saltKey'>;
 type CreateDepositNeeds = Needs<keyof RecordNeeds | 'stateSignal' | 'mutationWaitMs'>;
 
 export const RECEIPT_TOKEN_SYMBOL = 'WHR';
-/** 180 days from the deposit to the expiry. */
+/** Ethereum's last final block is a quarter of an hour old. By that of an idle chain, days old, a receipt would expire days too soon. */
+const LONGEST_FINALITY_SECONDS = 3_600n;
+/** From the deposit to the expiry: 180 days. */
 export const STORAGE_SECONDS = 15_552_000n;
 
 export interface CreateDepositInput {
@@ -203,12 +205,14 @@ async function insertReceipt(tx: Tx, deps: Needs<'saltKey'>, facts: ReceiptFacts
   return receipt;
 }
 
-/** The network's clock decides the expiry, so it dates the deposit; the database's does while the network is unavailable. */
+/** The network's clock decides the expiry, so it dates the deposit; the database's does while the network is unavailable or idle. */
 async function networkTime(deps: Needs<'db' | 'network'>): Promise<bigint> {
+  const now = unixSeconds(await readDatabaseTime(deps.db));
   try {
-    return (await deps.network.status()).closedAt;
+    const { closedAt } = await deps.network.status();
+    return now - closedAt > LONGEST_FINALITY_SECONDS ? now : closedAt;
   } catch (error) {
-    if (error instanceof NetworkUnavailable) return unixSeconds(await readDatabaseTime(deps.db));
+    if (error instanceof NetworkUnavailable) return now;
     throw error;
   }
 }

@@ -149,6 +149,22 @@ describe.each(both)('an instance whose clock is %s', (_name, skewed) => {
     expect(Math.max(...ages.map(Math.abs))).toBeLessThan(MINUTE_MS);
   });
 
+  it('dates a deposit by the database while the network has closed nothing for an hour', async () => {
+    const { dependencies } = skewed();
+    const datedAfter = async (seconds: number) => {
+      const closedAt = BigInt(Math.floor(Date.now() / 1000) - seconds);
+      const status = async () => ({ ...(await network.status()), closedAt });
+      const idle = { ...dependencies, network: { ...network, status } };
+      const receipt = await createDeposit(idle, 'warehouse-1', depositInput(right), 'KE');
+      const minutes = (await msFromNow(new Date(Number(receipt.depositDate) * 1000))) / MINUTE_MS;
+      // Not -0.
+      return Math.round(minutes) + 0;
+    };
+    expect(await datedAfter(3 * 24 * 60 * 60)).toBe(0);
+    // The time of a final block.
+    expect(await datedAfter(15 * 60)).toBe(-15);
+  });
+
   it('quotes until a quarter of an hour from now', async () => {
     const { expiresAt } = await quoteOffRamp(skewed().dependencies, { tokenAmount: 5n, fiatCurrency: 'KES' });
     expect(Math.abs((await msFromNow(expiresAt)) - 15 * MINUTE_MS)).toBeLessThan(MINUTE_MS);
