@@ -239,7 +239,7 @@ CREATE TABLE "audit_writers" (
 CREATE TABLE "rate_limits" (
 	"key" text PRIMARY KEY NOT NULL,
 	"points" integer NOT NULL,
-	"expire" timestamp with time zone
+	"ends_at" timestamp with time zone NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "token_revocations" (
@@ -780,7 +780,7 @@ CREATE INDEX "api_keys_subject" ON "api_keys" USING btree ("subject");--> statem
 CREATE INDEX "audit_entries_started" ON "audit_entries" USING btree ("started_at","id");--> statement-breakpoint
 CREATE INDEX "audit_entries_caller" ON "audit_entries" USING btree ("caller_subject","started_at","id");--> statement-breakpoint
 CREATE INDEX "audit_entries_targets" ON "audit_entries" USING gin ("target_ids");--> statement-breakpoint
-CREATE INDEX "rate_limits_expire" ON "rate_limits" USING btree ("expire");--> statement-breakpoint
+CREATE INDEX "rate_limits_ends_at" ON "rate_limits" USING btree ("ends_at");--> statement-breakpoint
 CREATE INDEX "token_revocations_revoked" ON "token_revocations" USING btree ("revoked_at","id");--> statement-breakpoint
 CREATE INDEX "indexer_events_record" ON "indexer_events" USING btree ("token_address","record_index");--> statement-breakpoint
 CREATE UNIQUE INDEX "indexer_registrations_one_live" ON "indexer_registrations" USING btree ("state") WHERE state = 'LIVE';--> statement-breakpoint

@@ -223,7 +223,7 @@ function shareRegularly(
     for (const budget of budgets) await budget.share();
     if (db === null || performance.now() - sweptAtMs < SWEEP_INTERVAL_MS) return;
     sweptAtMs = performance.now();
-    await db.delete(rateLimits).where(lt(rateLimits.expire, sql`now()`));
+    await db.delete(rateLimits).where(lt(rateLimits.endsAt, sql`now()`));
   };
   const shareOnce = shareRun(() =>
     share().catch((err: unknown) =>

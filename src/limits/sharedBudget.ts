@@ -122,21 +122,21 @@ async function addStored(
   spent: number,
   windowSeconds: number,
 ): Promise<{ points: number; msBeforeNext: number }> {
-  const { points, expire } = rateLimits;
+  const { points, endsAt } = rateLimits;
   const end = sql`now() + make_interval(secs => ${windowSeconds})`;
   // One that ends later is of before the database's clock was set back.
-  const isOver = sql`(${expire} > now() AND ${expire} <= ${end}) IS NOT TRUE`;
+  const isOver = sql`(${endsAt} <= now() OR ${endsAt} > ${end})`;
   const [stored] = await db
     .insert(rateLimits)
-    .values({ key, points: spent, expire: end })
+    .values({ key, points: spent, endsAt: end })
     .onConflictDoUpdate({
       target: rateLimits.key,
       set: {
         points: sql`CASE WHEN ${isOver} THEN excluded.points ELSE ${points} + excluded.points END`,
-        expire: sql`CASE WHEN ${isOver} THEN excluded.expire ELSE ${expire} END`,
+        endsAt: sql`CASE WHEN ${isOver} THEN excluded.ends_at ELSE ${endsAt} END`,
       },
     })
-    .returning({ points, msBeforeNext: sql`extract(epoch FROM ${expire} - now()) * 1000`.mapWith(Number) });
+    .returning({ points, msBeforeNext: sql`extract(epoch FROM ${endsAt} - now()) * 1000`.mapWith(Number) });
   if (stored === undefined) throw new Error(`the counter of ${key} was not stored`);
   return stored;
 }

@@ -194,7 +194,7 @@ describe('a commit whose answer is lost', () => {
 describe.each(['ended', 'reset'] as const)('a connection %s', (how) => {
   const openSmall = () =>
     openDatabase({ url: proxy.url, poolSize: 4, applicationName: 'small', answerTimeoutMs: 8_000 });
-  const mark = (key: string) => ({ key, points: 1, expire: null });
+  const mark = (key: string) => ({ key, points: 1, endsAt: sql`now()` });
   const marks = () => database.handle.db.select({ key: rateLimits.key }).from(rateLimits);
 
   /** The server would notice at their end that their client is gone. */

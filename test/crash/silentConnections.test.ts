@@ -49,7 +49,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-const mark = (key: string) => ({ key, points: 1, expire: null });
+const mark = (key: string) => ({ key, points: 1, endsAt: sql`now()` });
 const insert = (key: string) => handle.db.transaction((tx) => tx.insert(rateLimits).values(mark(key)));
 const ask = () => handle.db.execute(sql`SELECT pg_sleep(0.05)`);
 

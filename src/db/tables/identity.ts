@@ -166,7 +166,7 @@ export const rateLimits = pgTable(
     key: text('key').primaryKey(),
     points: integer('points').notNull(),
     /** When the counter restarts, by the database's clock. */
-    expire: moment('expire'),
+    endsAt: moment('ends_at').notNull(),
   },
-  (t) => [index('rate_limits_expire').on(t.expire)],
+  (t) => [index('rate_limits_ends_at').on(t.endsAt)],
 );

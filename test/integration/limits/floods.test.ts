@@ -592,7 +592,7 @@ describe('budgets', () => {
     await spendOnAnother(-5, 20);
     expect(await usage()).toBe(40);
     // Then the clock of the database is set back.
-    await handle.db.update(rateLimits).set({ expire: sql`now() + interval '5 hours'` });
+    await handle.db.update(rateLimits).set({ endsAt: sql`now() + interval '5 hours'` });
     expect(await usage()).toBe(90);
   });
 });
