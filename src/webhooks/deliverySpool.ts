@@ -39,8 +39,15 @@ export interface DeliverySpool {
 
 const storedForm = z.object({ body: z.base64(), signature: z.string().nullable() });
 
-export function createDeliverySpool(options: { folder: string; ids: IdSource; log: Logger }): DeliverySpool {
-  const { folder, ids, log } = options;
+interface SpoolOptions {
+  folder: string;
+  ids: IdSource;
+  log: Logger;
+  replayIntervalMs?: number;
+}
+
+export function createDeliverySpool(options: SpoolOptions): DeliverySpool {
+  const { folder, ids, log, replayIntervalMs = REPLAY_INTERVAL_MS } = options;
   let timer: NodeJS.Timeout | null = null;
   let replaying: Promise<void> | null = null;
   let isStopped = false;
@@ -95,7 +102,7 @@ export function createDeliverySpool(options: { folder: string; ids: IdSource; lo
       );
       timer = setInterval(() => {
         replaying = replayAll();
-      }, REPLAY_INTERVAL_MS);
+      }, replayIntervalMs);
     },
     async stop() {
       isStopped = true;

@@ -144,7 +144,12 @@ describe('deliveries', () => {
 
   it('that are broken on disk, or fail again and again, do not hold up those behind them', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'spool-'));
-    const spool = createDeliverySpool({ folder, ids: createIdSource(systemClock), log: silentLog });
+    const spool = createDeliverySpool({
+      folder,
+      ids: createIdSource(systemClock),
+      log: silentLog,
+      replayIntervalMs: 50,
+    });
     await writeFile(join(folder, '0-cut-off.json'), '{"body":');
     for (const text of ['poison', 'good']) await spool.keep({ rawBody: Buffer.from(text), signature: null });
     const handled: string[] = [];

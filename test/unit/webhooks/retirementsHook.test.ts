@@ -34,7 +34,8 @@ function hookWithoutDatabase(spool: DeliverySpool) {
     hook({ body: Buffer.from('{}'), headers, requestId: 'r', remoteAddress: '192.0.2.1' });
 }
 
-const spoolHere = () => createDeliverySpool({ folder, ids: createIdSource(systemClock), log });
+const spoolHere = () =>
+  createDeliverySpool({ folder, ids: createIdSource(systemClock), log, replayIntervalMs: 50 });
 
 describe('without the database', () => {
   it('keeps what may be signed, and refuses what can never be verified', async () => {
