@@ -124,8 +124,9 @@ async function addStored(
 ): Promise<{ points: number; msBeforeNext: number }> {
   const { points, endsAt } = rateLimits;
   const end = sql`now() + make_interval(secs => ${windowSeconds})`;
-  // One that ends later is of before the database's clock was set back.
-  const isOver = sql`(${endsAt} <= now() OR ${endsAt} > ${end})`;
+  // One that ends much later is of before the database's clock was set back. A little later does one that another instance has just begun, by
+  // a statement that began after this one.
+  const isOver = sql`(${endsAt} <= now() OR ${endsAt} > ${end} + interval '10 seconds')`;
   const [stored] = await db
     .insert(rateLimits)
     .values({ key, points: spent, endsAt: end })
