@@ -52,7 +52,7 @@ interface LeaseOptions {
    * Which open rows are due later than any delay lasts: the database's clock was set back since, as by a failover to a server with another
    * time. They are made due.
    */
-  isMisdated?: SQL;
+  isMisdated: SQL;
   /** When a claim has something else to do, which no row shows. */
   alsoDueAt?: SQL;
   onError: (error: unknown) => void;
@@ -66,8 +66,7 @@ export function createLeases<Table extends DueTable>(
   type Row = Table['$inferSelect'] & Leased;
   const rows: DueTable = table;
   const firstDue = prepareFirstDue(db, rows, isOpen, alsoDueAt);
-  const redate =
-    isMisdated === undefined ? async () => {} : createRedating(db, rows, and(isOpen, isMisdated));
+  const redate = createRedating(db, rows, and(isOpen, isMisdated));
   const held = new Map<string, { dueAt: Date | null; untilMs: number }>();
   let isRenewing = false;
 

@@ -18,8 +18,13 @@ afterEach(() => database.drop());
 
 const isOpen = isNull(expiryRuns.sweptAt);
 const errors: unknown[] = [];
+const isMisdated = sql`${expiryRuns.dueAt} > now() + interval '1 hour'`;
 const leases = () =>
-  createLeases(database.handle.db, expiryRuns, { isOpen, onError: (error) => errors.push(error) });
+  createLeases(database.handle.db, expiryRuns, {
+    isOpen,
+    isMisdated,
+    onError: (error) => errors.push(error),
+  });
 
 async function addDue(): Promise<string> {
   const id = randomUUID();
@@ -111,11 +116,7 @@ it('wakes an idle worker when the next row is due', async () => {
 });
 
 it('is claimed again soon after the clock of the database was set back', async () => {
-  const mine = createLeases(database.handle.db, expiryRuns, {
-    isOpen,
-    isMisdated: sql`${expiryRuns.dueAt} > now() + interval '1 hour'`,
-    onError: (error) => errors.push(error),
-  });
+  const mine = leases();
   const [leased, rescheduled] = [await addDue(), await addDue()];
   await database.handle.sql`UPDATE expiry_runs SET due_at = now() + interval '6 hours' WHERE id = ${leased}`;
   await database.handle
