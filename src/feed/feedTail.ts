@@ -132,15 +132,12 @@ export function createWaiting() {
       waiting = new Set();
       for (const wake of woken) wake();
     },
-    /** Calls `then` once: when the tail has grown, or when the function that this returns is called. */
-    onceGrown(then: () => void): () => void {
-      const among = waiting;
-      const wake = () => {
-        if (among.delete(wake)) then();
-      };
-      among.add(wake);
-      return wake;
+    /** Calls `wake` once, when the tail has grown; the same function is kept once. */
+    onceGrown(wake: () => void): void {
+      waiting.add(wake);
     },
+    /** @returns whether it waited, and is not called any more */
+    stopWaiting: (wake: () => void): boolean => waiting.delete(wake),
   };
 }
 
@@ -174,14 +171,12 @@ function pageAfter(records: readonly PlacedRecord[], cursor: bigint, filter: Fee
   return page;
 }
 
-/** The index of the first record after `cursor`: every subscriber asks this for every event. */
+/** The index of the first record after `cursor`, counted from the first one's position: every subscriber asks this for every event. */
 function firstAfter(records: readonly FeedRecord[], cursor: bigint): number {
-  let low = 0;
-  let high = records.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((records[middle]?.position ?? cursor) <= cursor) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  const [first] = records;
+  if (first === undefined || cursor < first.position) return 0;
+  let index = Math.min(Number(cursor - first.position) + 1, records.length);
+  // Positions have no gaps; over one that a restored database had, an event would be left out.
+  while ((records[index - 1]?.position ?? cursor) > cursor) index -= 1;
+  return index;
 }

@@ -114,7 +114,7 @@ interface Page {
 }
 
 interface Pages {
-  tail: Pick<ReturnType<typeof createTail>, 'end' | 'onceGrown'>;
+  tail: Pick<ReturnType<typeof createTail>, 'end' | 'onceGrown' | 'stopWaiting'>;
   places: Pick<ConcurrencyLimit, 'take'>;
   pageOfTail(cursor: bigint, filter: FeedFilter): Page | null;
   readPage(cursor: bigint, filter: FeedFilter): Promise<Page>;
@@ -130,7 +130,10 @@ function pullRecords(pages: Pages, { filter, after, reader }: FollowOptions): Pu
   let page: Page = { records: [], lookedTo: 0n };
   let at = 0;
   let tailEndBefore = -1n;
-  let wake: (() => void) | undefined;
+  let waiting: Take<FeedRecord> | undefined;
+  const wake = () => {
+    if (waiting !== undefined) pull(waiting);
+  };
 
   async function readOn(): Promise<void> {
     cursor ??= await pages.readHead();
@@ -172,13 +175,14 @@ function pullRecords(pages: Pages, { filter, after, reader }: FollowOptions): Pu
     // This check of the tail's end and the start of the wait are one synchronous step: no record comes in between.
     const isNext = page.records.length > 0 || (hasMoved && tail.end() > readTo);
     if (isNext || isOver || pages.isClosed()) return pull(take);
-    wake = tail.onceGrown(() => pull(take));
+    waiting = take;
+    tail.onceGrown(wake);
     return undefined;
   }
 
   return pullStream(pull, () => {
     isOver = true;
-    wake?.();
+    if (tail.stopWaiting(wake)) wake();
   });
 }
 

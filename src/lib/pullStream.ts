@@ -78,10 +78,20 @@ interface Mapping<T, R> {
 }
 
 export function mapPull<T, R>(source: PullStream<T>, mapping: Mapping<T, R>): PullStream<R> {
+  let waiting: Take<R> = unasked;
+  // One for all steps: made for each, it would wait with its reader for the next one, and outlive the collections of young memory.
+  const onStep: Take<T> = (step) => takeMapped(source, mapping, step, waiting);
   return pullStream<R>(
-    (take) => source.pull((step) => takeMapped(source, mapping, step, take)),
+    (take) => {
+      waiting = take;
+      source.pull(onStep);
+    },
     () => endMapped(source, mapping),
   );
+}
+
+function unasked(): void {
+  throw new Error('a stream gave a step before it was asked for one');
 }
 
 function takeMapped<T, R>(source: PullStream<T>, mapping: Mapping<T, R>, step: Step<T>, take: Take<R>): void {

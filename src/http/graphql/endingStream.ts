@@ -25,17 +25,19 @@ export function endingStream<T>(
   // A failure of the source to stop is ignored: the reader already has its answer.
   const endSafely = () => void end().catch(() => undefined);
   const stopWatch = watch(endSafely);
+  const onStep: Take<T> = (step) => {
+    const take = waiting;
+    // It was ended meanwhile, and has its answer.
+    if (take === undefined) return;
+    waiting = undefined;
+    if (step === null) stopWatch();
+    else if ('error' in step) endSafely();
+    take(step);
+  };
   return pullStream<T>((take) => {
     if (isEnded) return take(null);
     waiting = take;
-    source.pull((step) => {
-      // It was ended meanwhile, and has its answer.
-      if (waiting !== take) return;
-      waiting = undefined;
-      if (step === null) stopWatch();
-      else if ('error' in step) endSafely();
-      take(step);
-    });
+    source.pull(onStep);
     return undefined;
   }, end);
 }

@@ -3,7 +3,7 @@
  * subscriber: here a result that many share becomes bytes once, and each subscription's id is put in front of them.
  */
 import type { ExecutionResult } from 'graphql';
-import type { PullStream } from '../../lib/pullStream.ts';
+import type { PullStream, Take } from '../../lib/pullStream.ts';
 import type { SendEvent } from '../server/socketIo.ts';
 import { toWireError } from '../graphql/errors.ts';
 
@@ -24,12 +24,12 @@ export function sendEvents(
   return {
     next: () =>
       new Promise((resolve, reject) => {
-        const sendNext = () =>
-          events.pull((step) => {
-            if (step === null) resolve(ended);
-            else if ('error' in step) reject(step.error);
-            else send(head, tailOf(step.value), sendNext);
-          });
+        const sendNext = () => events.pull(take);
+        const take: Take<ExecutionResult> = (step) => {
+          if (step === null) resolve(ended);
+          else if ('error' in step) reject(step.error);
+          else send(head, tailOf(step.value), sendNext);
+        };
         sendNext();
       }),
     return: () => events.return(),

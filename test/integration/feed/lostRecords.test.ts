@@ -106,6 +106,23 @@ it('is not read again and again by who follows from its end, and goes on from th
   await endAt(END);
 });
 
+it('leaves out no event behind a gap, which only a damaged database has', async () => {
+  const tail = tailOf({ current: database.handle.db });
+  await endAt(LOST_FROM);
+  await tail.refresh();
+  await endAt(END);
+  const missing = LOST_FROM + 2;
+  const turnOver = sql`UPDATE retirement_records SET position = -position WHERE abs(position) = ${missing}`;
+  await changePastRules(database, turnOver);
+  await tail.refresh();
+  await changePastRules(database, turnOver);
+  const after = (cursor: number) => tail.after(BigInt(cursor), {})?.map(({ position }) => Number(position));
+  expect(after(LOST_FROM)).toEqual([16, 18, 19, 20]);
+  expect(after(missing)).toEqual([18, 19, 20]);
+  expect(after(END - 1)).toEqual([END]);
+  expect(after(END)).toEqual([]);
+});
+
 it('wakes who waits when the first read succeeds that was not the first', async () => {
   const { db } = database.handle;
   const away = { select: () => expect.fail('away') } as unknown as typeof db;

@@ -18,3 +18,14 @@ it('wakes each subscriber once, also one that waits again at once because nothin
   waiting.wakeAll();
   expect(woken).toBe(2);
 });
+
+it('does not wake one that has stopped waiting, and says whether it waited', () => {
+  const waiting = createWaiting();
+  let woken = 0;
+  const wake = () => (woken += 1);
+  expect(waiting.stopWaiting(wake)).toBe(false);
+  waiting.onceGrown(wake);
+  expect(waiting.stopWaiting(wake)).toBe(true);
+  waiting.wakeAll();
+  expect(woken).toBe(0);
+});
