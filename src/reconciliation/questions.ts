@@ -14,6 +14,11 @@ import { add, nothingCompared, type Comparison, type Invariant } from './verdict
 const MAX_UNANSWERED = 3;
 const PAUSE_MS = 1_000;
 
+interface Compared extends Comparison {
+  /** Whether the network has answered; unless it is said, where nothing is left open for want of an answer. */
+  isAnswered?: boolean;
+}
+
 interface Questions {
   /**
    * One question for each item.
@@ -22,7 +27,7 @@ interface Questions {
   askAll<T>(
     items: readonly T[],
     nameOf: (item: T) => string,
-    compare: (item: T) => Promise<Comparison>,
+    compare: (item: T) => Promise<Compared>,
   ): Promise<(Comparison | null)[]>;
   /** All comparisons so far, and an obstacle for what was skipped. */
   sum(): Comparison;
@@ -48,7 +53,8 @@ export function createQuestions(kind: {
           return null;
         }
         const compared = await orNotAnswered(kind.invariants, nameOf(item), compare(item));
-        const isAnswered = compared.notProved.every(({ obstacle }) => obstacle !== 'NO_ANSWER');
+        const { isAnswered = compared.notProved.every(({ obstacle }) => obstacle !== 'NO_ANSWER') } =
+          compared;
         unanswered = isAnswered ? 0 : unanswered + 1;
         if (!isAnswered) await delay(PAUSE_MS);
         return compared;
@@ -72,8 +78,8 @@ export function createQuestions(kind: {
 export async function orNotAnswered(
   invariants: readonly Invariant[],
   what: string,
-  work: Promise<Comparison>,
-): Promise<Comparison> {
+  work: Promise<Compared>,
+): Promise<Compared> {
   try {
     return await work;
   } catch (error) {
@@ -82,7 +88,7 @@ export async function orNotAnswered(
   }
 }
 
-function notAnswered(invariants: readonly Invariant[], message: string): Comparison {
+export function notAnswered(invariants: readonly Invariant[], message: string): Comparison {
   return {
     findings: [],
     notProved: invariants.map((invariant) => ({ invariant, obstacle: 'NO_ANSWER', message })),

@@ -1,16 +1,23 @@
 /**
  * Compares every warehouse receipt with its token on the network, and each settlement contract's balance of it with the
- * contract's open off-ramp sessions.
+ * contract's open off-ramp sessions. A page of receipts is compared by one read of each kind: one by one, a million of them
+ * would take hours.
  */
 import { and, inArray, sql } from 'drizzle-orm';
 import { receipts } from '../db/tables/index.ts';
-import { NetworkRefusal } from '../ledger/network/port.ts';
+import {
+  NetworkRefusal,
+  NetworkUnavailable,
+  type Address,
+  type AmountAnswer,
+} from '../ledger/network/port.ts';
 import { toBaseUnits } from '../ledger/units.ts';
 import { largest, smallest } from '../lib/bigints.ts';
 import type { ReconcileDependencies } from './reconcileProject.ts';
-import { createQuestions, orNotAnswered } from './questions.ts';
+import { createQuestions, notAnswered, orNotAnswered } from './questions.ts';
 import { pagesById, type PageById } from './pagesById.ts';
-import { add, nothingCompared, type Comparison } from './verdicts.ts';
+import { NO_DEPOSITS, readDeposits, type Deposits } from './readDeposits.ts';
+import { add, nothingCompared, type Comparison, type Invariant } from './verdicts.ts';
 
 interface ReceiptReconciliation extends Comparison {
   receipts: number;
@@ -29,9 +36,6 @@ type ComparedReceipt = Pick<typeof receipts.$inferSelect, 'id' | 'assetId' | 'qu
   settlementAddresses: string[];
 };
 
-/** Network reads under way at once. */
-const MAX_CONCURRENT_READS = 8;
-
 export async function reconcileReceipts(
   deps: Dependencies,
   onProgress: (done: number) => void = () => {},
@@ -43,22 +47,19 @@ export async function reconcileReceipts(
     return nothingCompared();
   };
   add(report, await orNotAnswered(['I9'], 'the settlement contract', readSettlement()));
-  const questions = createQuestions({
-    invariants: ['I3', 'I9'],
-    noun: 'receipts',
-    concurrency: MAX_CONCURRENT_READS,
-  });
+  const questions = createQuestions({ invariants: ['I3', 'I9'], noun: 'pages of receipts', concurrency: 1 });
   for await (const page of pagesById(receipts.id, deps.receiptIds, readPage(deps))) {
-    const all = await questions.askAll(
-      page,
-      ({ assetId }) => assetId,
-      (receipt) => {
-        report.receipts += 1;
-        onProgress(report.receipts);
-        return compareReceipt(deps, receipt, inUse);
-      },
-    );
-    report.unsettledReceipts += all.filter((compared) => compared?.notProved.length !== 0).length;
+    // Of ids that changed, a page may have no receipt that is compared.
+    if (page.length === 0) continue;
+    let settled = 0;
+    await questions.askAll([page], nameOfPage, async () => {
+      const compared = await comparePage(deps, page, inUse);
+      settled = compared.filter(({ comparison }) => comparison.notProved.length === 0).length;
+      report.receipts += page.length;
+      onProgress(report.receipts);
+      return sumOf(compared);
+    });
+    report.unsettledReceipts += page.length - settled;
   }
   add(report, questions.sum());
   return report;
@@ -82,54 +83,92 @@ const readPage =
       .orderBy(orderBy)
       .limit(limit);
 
-async function compareReceipt(
-  deps: Dependencies,
-  receipt: ComparedReceipt,
-  inUse: string | undefined,
-): Promise<Comparison> {
-  const compared = nothingCompared();
-  try {
-    add(compared, await orNotAnswered(['I3'], receipt.assetId, compareSupply(deps, receipt)));
-    const addresses = inUse === undefined ? [] : [inUse];
-    for (const address of new Set([...addresses, ...receipt.settlementAddresses])) {
-      const custody = compareCustody(deps, receipt, address);
-      add(compared, await orNotAnswered(['I9'], receipt.assetId, custody));
-    }
-  } catch (error) {
-    if (!(error instanceof NetworkRefusal)) throw error;
-    const message = `${receipt.assetId}: token ${receipt.tokenAddress} can't be read: ${error.message} (${error.reason})`;
-    compared.findings.push({ invariant: 'I3', message });
-  }
-  return compared;
+function nameOfPage(page: readonly ComparedReceipt[]): string {
+  return `${page.length} receipts from ${page[0]?.assetId} on`;
 }
 
-/** A receipt token is minted once and never burned. */
-async function compareSupply(deps: Dependencies, receipt: ComparedReceipt): Promise<Comparison> {
-  const totalSupply = await deps.network.totalSupply(receipt.tokenAddress);
-  const deposited = toBaseUnits(receipt.quantityKg);
-  if (totalSupply === deposited) return nothingCompared();
-  const message = `${receipt.assetId}: ${totalSupply} base units were minted, ${deposited} were deposited`;
-  return { findings: [{ invariant: 'I3', message }], notProved: [] };
+/** A receipt, and what is found of it. */
+interface Compared {
+  receipt: ComparedReceipt;
+  comparison: Comparison;
+}
+
+async function comparePage(
+  deps: Dependencies,
+  receiptsOfPage: readonly ComparedReceipt[],
+  inUse: Address | undefined,
+): Promise<Compared[]> {
+  const page = receiptsOfPage.map((receipt) => ({ receipt, comparison: nothingCompared() }));
+  const found = await compareSupplies(deps, page);
+  const addresses = new Set(page.flatMap(({ receipt }) => receipt.settlementAddresses));
+  if (inUse !== undefined) addresses.add(inUse);
+  for (const address of addresses) {
+    const holding = found.filter(
+      ({ receipt }) => address === inUse || receipt.settlementAddresses.includes(address),
+    );
+    await compareCustody(deps, holding, address);
+  }
+  return page;
+}
+
+/** A page is answered when one of its receipts is: a bad token is no silence of the network. */
+function sumOf(page: readonly Compared[]): Comparison & { isAnswered: boolean } {
+  const sum = nothingCompared();
+  for (const { comparison } of page) add(sum, comparison);
+  const isAnswered = page.some(({ comparison }) =>
+    comparison.notProved.every(({ obstacle }) => obstacle !== 'NO_ANSWER'),
+  );
+  return { ...sum, isAnswered };
+}
+
+/** A receipt token is minted once and never burned. @returns those whose token the network did not refuse */
+async function compareSupplies({ network }: Dependencies, page: readonly Compared[]): Promise<Compared[]> {
+  const answers = await askAbout(page, (tokens) => network.totalSuppliesOf(tokens));
+  for (const [at, compared] of page.entries()) {
+    const minted = amountOf(compared, answers[at], 'I3');
+    const { assetId, quantityKg } = compared.receipt;
+    const deposited = toBaseUnits(quantityKg);
+    if (minted === null || minted === deposited) continue;
+    const message = `${assetId}: ${minted} base units were minted, ${deposited} were deposited`;
+    compared.comparison.findings.push({ invariant: 'I3', message });
+  }
+  return page.filter((_, at) => !isRefusal(answers[at]));
+}
+
+async function compareCustody(
+  deps: Dependencies,
+  page: readonly Compared[],
+  settlementAddress: Address,
+): Promise<void> {
+  const ids = page.map(({ receipt }) => receipt.id);
+  const before = await readDeposits(deps, ids, settlementAddress);
+  const answers = await askAbout(page, (tokens) => deps.network.balancesOf(tokens, settlementAddress));
+  const after = await readDeposits(deps, ids, settlementAddress);
+  for (const [at, compared] of page.entries()) {
+    const held = amountOf(compared, answers[at], 'I9');
+    if (held === null) continue;
+    const { id, assetId } = compared.receipt;
+    const bounds = { before: before.get(id) ?? NO_DEPOSITS, after: after.get(id) ?? NO_DEPOSITS };
+    const contract = `${assetId}: the settlement contract ${settlementAddress}`;
+    add(compared.comparison, compareHeld(contract, held, bounds));
+  }
 }
 
 /**
  * While calls are under way, the contract's balance lies between the least and the most that they can leave there.
+ * @param contract how the message begins
  */
-async function compareCustody(
-  deps: Dependencies,
-  receipt: ComparedReceipt,
-  settlementAddress: string,
-): Promise<Comparison> {
-  const before = await readDeposits(deps, receipt.id, settlementAddress);
-  const held = await deps.network.balanceOf(receipt.tokenAddress, settlementAddress);
-  const after = await readDeposits(deps, receipt.id, settlementAddress);
+function compareHeld(
+  contract: string,
+  held: bigint,
+  { before, after }: { before: Deposits; after: Deposits },
+): Comparison {
   const isSettled = before.openKg === after.openKg && before.leavingKg + after.leavingKg === 0n;
   // Deposits only add up, so a balance that equals the open sessions is all of them.
   if (isSettled && held === toBaseUnits(after.openKg)) return nothingCompared();
   const lowest = toBaseUnits(smallest(before.openKg - before.leavingKg, after.openKg - after.leavingKg));
   const highest = toBaseUnits(largest(before.openKg + before.comingKg, after.openKg + after.comingKg));
-  const sums = `the settlement contract ${settlementAddress} holds ${held} base units, open off-ramp sessions say ${toBaseUnits(after.openKg)}`;
-  const message = `${receipt.assetId}: ${sums}`;
+  const message = `${contract} holds ${held} base units, open off-ramp sessions say ${toBaseUnits(after.openKg)}`;
   if (held < lowest || held > highest) {
     return { findings: [{ invariant: 'I9', message }], notProved: [] };
   }
@@ -138,34 +177,39 @@ async function compareCustody(
   return { findings: [], notProved: [{ invariant: 'I9', obstacle, message: `${message}; ${reason}` }] };
 }
 
-interface Deposits {
-  openKg: bigint;
-  /** Amounts that unsettled calls may have deposited or released. */
-  comingKg: bigint;
-  leavingKg: bigint;
-  isReviewed: boolean;
+/** About each token of the page, in its order; the network's silence is the answer of each. */
+async function askAbout(
+  page: readonly Compared[],
+  read: (tokenAddresses: readonly Address[]) => Promise<AmountAnswer[]>,
+): Promise<AmountAnswer[]> {
+  const tokens = page.map(({ receipt }) => receipt.tokenAddress);
+  try {
+    return await read(tokens);
+  } catch (error) {
+    if (!(error instanceof NetworkUnavailable)) throw error;
+    return tokens.map((tokenAddress) => ({ tokenAddress, error }));
+  }
 }
 
-/**
- * A wallet may send what it signed at any moment, without the platform, and also after the session was closed. What a holder gets
- * back may be less than was agreed.
- */
-async function readDeposits(
-  { db, isStill }: Dependencies,
-  receiptId: string,
-  settlementAddress: string,
-): Promise<Deposits> {
-  const [row] = await db.execute<{ open: string; coming: string; leaving: string; reviewed: boolean }>(sql`
-    SELECT coalesce(sum(c.token_amount_kg) FILTER (WHERE c.is_open), 0)::text AS open,
-      coalesce(sum(c.token_amount_kg) FILTER (WHERE c.deposited_at IS NULL AND (c.by_holder OR (c.is_under_way AND NOT ${isStill ?? false}))), 0)::text AS coming,
-      coalesce(sum(c.token_amount_kg) FILTER (WHERE c.is_open AND ((c.is_under_way AND NOT ${isStill ?? false}) OR c.is_given_back)), 0)::text AS leaving,
-      coalesce(bool_or(c.state = 'NEEDS_REVIEW'), false) AS reviewed
-    FROM (SELECT *, deposited_at IS NOT NULL AND released_at IS NULL AS is_open,
-        depositor = 'HOLDER' AND provider_session_id IS NOT NULL AS by_holder,
-        depositor = 'HOLDER' AND resolution = 'REFUND' AS is_given_back,
-        EXISTS (SELECT 1 FROM submissions s WHERE s.target_id = off_ramp_sessions.id AND s.state IN ('PENDING', 'NEEDS_REVIEW')) AS is_under_way
-      FROM off_ramp_sessions WHERE receipt_id = ${receiptId} AND settlement_address = ${settlementAddress}) AS c`);
-  if (!row) throw new Error('a sum without groups has no row');
-  const { open, coming, leaving, reviewed: isReviewed } = row;
-  return { openKg: BigInt(open), comingKg: BigInt(coming), leavingKg: BigInt(leaving), isReviewed };
+/** Null where the network does not say it, which the comparison then has. */
+function amountOf(
+  { receipt, comparison }: Compared,
+  answer: AmountAnswer | undefined,
+  invariant: Invariant,
+): bigint | null {
+  if (answer === undefined) throw new Error(`the network has left out ${receipt.tokenAddress}`);
+  if ('amount' in answer) return answer.amount;
+  const { assetId, tokenAddress } = receipt;
+  const { error } = answer;
+  if (error instanceof NetworkUnavailable) {
+    add(comparison, notAnswered([invariant], `${assetId}: ${error.message}`));
+  } else {
+    const message = `${assetId}: token ${tokenAddress} can't be read: ${error.message} (${error.reason})`;
+    comparison.findings.push({ invariant: 'I3', message });
+  }
+  return null;
+}
+
+function isRefusal(answer: AmountAnswer | undefined): boolean {
+  return answer !== undefined && 'error' in answer && answer.error instanceof NetworkRefusal;
 }

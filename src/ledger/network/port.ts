@@ -27,6 +27,7 @@
 import type { HolderCall, NetworkCall } from './port/calls.ts';
 import type { Continuity, FinalLedger, NetworkStatus } from './port/history.ts';
 import type {
+  AmountAnswer,
   CarbonTotals,
   ExpiryAnswer,
   OffRampDeposit,
@@ -132,8 +133,14 @@ export interface LedgerNetwork {
   ): Promise<ReadonlyMap<number, TransactionHash>>;
   /** How many retirements each carbon token has; at most MAX_TOKENS_PER_READ, errors per token. */
   retirementCountsOf(tokenAddresses: readonly Address[]): Promise<RetirementCountAnswer[]>;
+  /** What exists of a token of either template. @throws NetworkRefusal CONTRACT_NOT_FOUND */
   totalSupply(tokenAddress: Address): Promise<BaseUnits>;
+  /** The same of each of at most MAX_TOKENS_PER_READ; a bad token gets its own error and does not affect the others. */
+  totalSuppliesOf(tokenAddresses: readonly Address[]): Promise<AmountAnswer[]>;
+  /** What an address holds of a token of either template. @throws like totalSupply */
   balanceOf(tokenAddress: Address, holder: Address): Promise<BaseUnits>;
+  /** The same of each token, as with totalSuppliesOf. */
+  balancesOf(tokenAddresses: readonly Address[], holder: Address): Promise<AmountAnswer[]>;
 
   /** At most MAX_TOKENS_PER_READ; a bad token gets its own error and does not affect the others. */
   expiryOf(tokenAddresses: readonly Address[]): Promise<ExpiryAnswer[]>;

@@ -45,11 +45,13 @@ it('holds each settlement contract against its own cash-outs, also when another 
       receiptIds: [receipt.id],
     });
   const other = { ...inUse, address: network.custodyAddress.replace(/.$/, 'A') };
-  const balanceOf: LedgerNetwork['balanceOf'] = async (token, holder) =>
-    holder === other.address ? 0n : network.balanceOf(token, holder);
+  const emptied: LedgerNetwork['balancesOf'] = async (tokens) =>
+    tokens.map((tokenAddress) => ({ tokenAddress, amount: 0n }));
+  const balancesOf: LedgerNetwork['balancesOf'] = (tokens, holder) =>
+    holder === other.address ? emptied(tokens, holder) : network.balancesOf(tokens, holder);
   for (const settlementContract of [async () => other, async () => null]) {
-    expect(await compare({ settlementContract, balanceOf })).toMatchObject({ findings: [], notProved: [] });
-    const { findings } = await compare({ settlementContract, balanceOf: async () => 0n });
+    expect(await compare({ settlementContract, balancesOf })).toMatchObject({ findings: [], notProved: [] });
+    const { findings } = await compare({ settlementContract, balancesOf: emptied });
     expect(findings).toEqual([
       {
         invariant: 'I9',

@@ -4,8 +4,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openProject } from '../../../devnet/platform.ts';
+import { receipts } from '../../../src/db/tables/index.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
-import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { NetworkRefusal, NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { compareRecords } from '../../../src/reconciliation/compareRecords.ts';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { reconcileReceipts } from '../../../src/reconciliation/reconcileReceipts.ts';
@@ -129,7 +130,7 @@ describe('a network that answers only at the start', () => {
         asked.push(token);
         return unavailable();
       },
-      totalSupply: unavailable,
+      totalSuppliesOf: unavailable,
       settlementContract: unavailable,
       outcome: unavailable,
     });
@@ -149,19 +150,59 @@ describe('a network that answers only at the start', () => {
     expect(unproved).toEqual(['I2', 'I3', 'I4', 'I9', 'I10', 'I12', 'I13']);
   });
 
-  it('is asked about a few receipts alone', async () => {
-    for (let more = 0; more < 26; more++) await activeReceipt(platform);
+  it('is asked about a few pages of receipts alone', async () => {
+    const [receipt] = await platform.dependencies.db.select({ id: receipts.id }).from(receipts);
+    // Pages are of ids: that most are of no receipt makes no difference to how often the network is asked.
+    const receiptIds = Array.from({ length: 1_000 }, (_, at) =>
+      at % 200 === 0 ? receipt!.id : randomUUID(),
+    );
     let asked = 0;
-    const totalSupply = async () => {
+    const totalSuppliesOf = async () => {
       asked += 1;
       return unavailable();
     };
     const compared = await reconcileReceipts({
       ...platform.dependencies,
-      network: { ...network, totalSupply },
+      network: { ...network, totalSuppliesOf },
+      receiptIds,
     });
-    expect(asked).toBeLessThan(28);
-    expect(compared.unsettledReceipts).toBe(28);
-    expect(open(compared)).toContain('I3 NO_ANSWER');
+    expect(asked).toBe(3);
+    expect(compared).toMatchObject({ receipts: 3, unsettledReceipts: 5 });
+    expect(open(compared)).toEqual(
+      Array.from({ length: 3 }, () => 'I3 NO_ANSWER').concat('I3 NO_ANSWER', 'I9 NO_ANSWER'),
+    );
   });
+});
+
+it('pages of changed ids without a receipt to compare are no silence of the network', async () => {
+  const [receipt] = await platform.dependencies.db.select({ id: receipts.id }).from(receipts);
+  const strangers = Array.from({ length: 800 }, () => randomUUID());
+  const receiptIds = [...strangers, receipt!.id];
+  const compared = await reconcileReceipts({ ...platform.dependencies, receiptIds });
+  expect(compared).toMatchObject({ receipts: 1, unsettledReceipts: 0, notProved: [] });
+});
+
+it('a token that the network does not answer about leaves the others of its page compared', async () => {
+  const { db } = platform.dependencies;
+  const [silent, refused] = [await activeReceipt(platform), await activeReceipt(platform)];
+  const totalSuppliesOf: LedgerNetwork['totalSuppliesOf'] = async (tokens) =>
+    (await network.totalSuppliesOf(tokens)).map((answer) => {
+      const { tokenAddress } = answer;
+      if (tokenAddress === silent.tokenAddress)
+        return { tokenAddress, error: new NetworkUnavailable('timed out') };
+      if (tokenAddress !== refused.tokenAddress) return answer;
+      const refusal = { reason: 'CONTRACT_NOT_FOUND', message: 'No token stands there' } as const;
+      return { tokenAddress, error: new NetworkRefusal(refusal) };
+    });
+  const compared = await reconcileReceipts({ db, network: { ...network, totalSuppliesOf } });
+  expect(compared.notProved).toEqual([
+    { invariant: 'I3', obstacle: 'NO_ANSWER', message: `${silent.assetId}: timed out` },
+  ]);
+  expect(compared.findings).toEqual([
+    {
+      invariant: 'I3',
+      message: expect.stringContaining(`${refused.assetId}: token ${refused.tokenAddress} can't be read`),
+    },
+  ]);
+  expect(compared.unsettledReceipts).toBe(1);
 });

@@ -55,6 +55,31 @@ export function describeReceipts(underTest: UnderTest): void {
       await expect(network.expiryOf(tooMany)).rejects.toThrow(RangeError);
     });
 
+    it('tells what exists and what is held of many tokens of both templates at once', async () => {
+      const { network, freshAddress } = underTest();
+      const receipt = await deploy(network, deployReceipt(1_900_000_000n));
+      const carbon = await deploy(network, deployCarbon());
+      const [holder, nowhere] = [freshAddress(), freshAddress()];
+      await land(network, { kind: 'mint', tokenAddress: receipt, to: holder, amount: 5n });
+      await land(network, { kind: 'mint', tokenAddress: receipt, to: freshAddress(), amount: 2n });
+      const tokens = [receipt, nowhere, carbon];
+      const missing = { tokenAddress: nowhere, error: { reason: 'CONTRACT_NOT_FOUND' } };
+      expect(await network.totalSuppliesOf(tokens)).toMatchObject([
+        { tokenAddress: receipt, amount: 7n },
+        missing,
+        { tokenAddress: carbon, amount: 0n },
+      ]);
+      expect(await network.balancesOf(tokens, holder)).toMatchObject([
+        { tokenAddress: receipt, amount: 5n },
+        missing,
+        { tokenAddress: carbon, amount: 0n },
+      ]);
+      expect([await network.totalSuppliesOf([]), await network.balancesOf([], holder)]).toEqual([[], []]);
+      const tooMany = Array.from({ length: MAX_TOKENS_PER_READ + 1 }, () => receipt);
+      await expect(network.totalSuppliesOf(tooMany)).rejects.toThrow(RangeError);
+      await expect(network.balancesOf(tooMany, holder)).rejects.toThrow(RangeError);
+    });
+
     it('refuses to expire a carbon credit, or nothing', async () => {
       const { network, freshAddress } = underTest();
       const carbon = await deploy(network, deployCarbon());

@@ -20,6 +20,7 @@ import type { Invocation } from './calls.ts';
 import { createLander, unknownAnswer } from './landing.ts';
 import { initialiseLedgerClock, readLedgerClock } from './ledgerClock.ts';
 import { createOutcomes } from './outcome.ts';
+import { createAmountReads } from './amountReads.ts';
 import { createReads, readToken } from './reads.ts';
 import { retirementTransactions } from './retirementTransactions.ts';
 import { tokensDeployedSince } from './deployments.ts';
@@ -98,6 +99,7 @@ export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Pr
     tokensDeployedSince: (ledger) =>
       tokensDeployedSince(db, { factory: factoryAddress, deployer: custody.address, ledger }),
     ...reads,
+    ...createAmountReads(db),
     retirementTransactions: (address, wanted) => retirementTransactions(db, address, wanted),
     depositsNeedAllowance: false,
     checkDeposit: async (call, depositor) => {

@@ -1,9 +1,10 @@
 /**
  * Public reads of the contracts' state, each from one statement and so from one moment of the network.
  */
-import { and, eq, gte, inArray, lt, sql } from 'drizzle-orm';
+import { and, eq, gte, lt, sql } from 'drizzle-orm';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Db } from '../../../db/connection.ts';
+import { isOneOf } from '../../../db/manyRows.ts';
 import { NetworkRefusal } from '../port.ts';
 import { requireRecordRange, requireTokenCount } from '../port/readLimits.ts';
 import type {
@@ -19,15 +20,13 @@ import type {
 } from '../port.ts';
 import { hashText } from './addresses.ts';
 import { readLedgerClock } from './ledgerClock.ts';
-import { balances, offRamps, retirements, settlements, tokens } from './tables.ts';
+import { offRamps, retirements, settlements, tokens } from './tables.ts';
 
 type ContractReads = Pick<
   LedgerNetwork,
   | 'carbonTotals'
   | 'retirementRecords'
   | 'retirementCountsOf'
-  | 'totalSupply'
-  | 'balanceOf'
   | 'expiryOf'
   | 'settlementContract'
   | 'offRampDeposit'
@@ -54,14 +53,6 @@ export function createReads(db: Db, clock: Clock, settlementAddress: Address): C
         return { tokenAddress, totalRetirements: token.totalRetirements };
       });
     },
-
-    async totalSupply(address) {
-      const token = await findToken(address);
-      if (!token) throw notFound(address);
-      return token.totalSupply;
-    },
-
-    balanceOf: (address, holder) => readBalance(db, address, holder),
 
     async expiryOf(addresses) {
       const found = await findTokens(addresses);
@@ -104,21 +95,8 @@ export async function readToken(db: Db, address: Address): Promise<TokenRow | nu
 async function readTokens(db: Db, addresses: readonly Address[]): Promise<Map<Address, TokenRow>> {
   requireTokenCount(addresses.length);
   if (addresses.length === 0) return new Map();
-  const rows = await db
-    .select()
-    .from(tokens)
-    .where(inArray(tokens.address, [...addresses]));
+  const rows = await db.select().from(tokens).where(isOneOf(tokens.address, addresses));
   return new Map(rows.map((row) => [row.address, row]));
-}
-
-async function readBalance(db: Db, address: Address, holder: Address): Promise<bigint> {
-  const [row] = await db
-    .select({ amount: balances.amount })
-    .from(tokens)
-    .leftJoin(balances, and(eq(balances.tokenAddress, tokens.address), eq(balances.holder, holder)))
-    .where(eq(tokens.address, address));
-  if (!row) throw notFound(address);
-  return row.amount ?? 0n;
 }
 
 async function readRecords(
@@ -175,6 +153,6 @@ function templateOrRefusal(
   });
 }
 
-function notFound(address: Address): NetworkRefusal {
+export function notFound(address: Address): NetworkRefusal {
   return new NetworkRefusal({ reason: 'CONTRACT_NOT_FOUND', message: `No token stands at ${address}` });
 }

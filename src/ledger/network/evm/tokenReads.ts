@@ -6,6 +6,7 @@ import type { Address, Hex } from 'viem';
 import { storableText } from '../foreignText.ts';
 import { requireRecordRange, requireTokenCount } from '../port/readLimits.ts';
 import type {
+  AmountAnswer,
   ExpiryAnswer,
   LedgerNetwork,
   RetirementCountAnswer,
@@ -20,41 +21,34 @@ import type { Finality, Pin } from './finality.ts';
 import {
   EXPIRY,
   isProblem,
-  isWord,
   nothingAt,
   readTokens,
+  readWords,
   RETIREMENT_COUNT,
+  SUPPLY,
   TOTALS,
-  unavailable,
-  viewData,
 } from './tokenViews.ts';
 import type { Read, View } from './tokenViews.ts';
 
 type TokenReads = Pick<
   LedgerNetwork,
-  'carbonTotals' | 'retirementRecords' | 'retirementCountsOf' | 'totalSupply' | 'balanceOf' | 'expiryOf'
+  | 'carbonTotals'
+  | 'retirementRecords'
+  | 'retirementCountsOf'
+  | 'totalSupply'
+  | 'totalSuppliesOf'
+  | 'balanceOf'
+  | 'balancesOf'
+  | 'expiryOf'
 >;
 
 /** A record with the longest texts takes some 150,000 gas to read. */
 const RECORDS_PER_MULTICALL = 50;
 
 export function createTokenReads(finality: Finality, readAll: ReadAll): TokenReads {
-  async function readMany<T>(
-    texts: readonly string[],
-    view: View<T>,
-  ): Promise<{ tokenAddress: string; read: Read<T> }[]> {
-    requireTokenCount(texts.length);
-    if (texts.length === 0) return [];
-    const addresses = texts.map(normalizeAddress);
-    const tokens = addresses.filter((address) => address !== null);
-    const reads = await finality.onFinalBlock((pin) => readTokens(readAll, pin, tokens, view));
-    const byToken = new Map(tokens.map((token, at) => [token, reads[at]]));
-    return texts.map((text, at) => {
-      const token = addresses[at] ?? null;
-      const read = token === null ? undefined : byToken.get(token);
-      return { tokenAddress: token ?? text, read: read ?? nothingAt(text) };
-    });
-  }
+  const readMany = createReadMany(finality);
+  const readViews = <T>(texts: readonly string[], view: View<T>) =>
+    readMany(texts, (pin, tokens) => readTokens(readAll, pin, tokens, view));
 
   async function readOne<T>(pin: Pin, token: Address, view: View<T>): Promise<T> {
     const [read] = await readTokens(readAll, pin, [token], view);
@@ -83,36 +77,71 @@ export function createTokenReads(finality: Finality, readAll: ReadAll): TokenRea
       return finality.onFinalBlock((pin) => readPage(pin, token, fromIndex, limit));
     },
     async retirementCountsOf(addresses) {
-      const reads = await readMany(addresses, RETIREMENT_COUNT);
+      const reads = await readViews(addresses, RETIREMENT_COUNT);
       return reads.map(({ tokenAddress, read }): RetirementCountAnswer =>
         isProblem(read) ? { tokenAddress, error: read } : { tokenAddress, totalRetirements: read },
       );
     },
     async expiryOf(addresses) {
-      const reads = await readMany(addresses, EXPIRY);
+      const reads = await readViews(addresses, EXPIRY);
       return reads.map(({ tokenAddress, read }): ExpiryAnswer =>
         isProblem(read) ? { tokenAddress, error: read } : { tokenAddress, ...read },
       );
     },
-    totalSupply: (address) =>
-      readAnyToken(finality, readAll, address, viewData(carbonTokenAbi, 'totalSupply')),
-    async balanceOf(address, holder) {
-      const args = [requireAddress(holder, 'OTHER')] as const;
-      const data = encodeFunctionData({ abi: carbonTokenAbi, functionName: 'balanceOf', args });
-      return readAnyToken(finality, readAll, address, data);
-    },
+    ...createAmountReads(readMany, readAll),
   };
 }
 
-/** Reads what every token has, of either template. */
-async function readAnyToken(finality: Finality, readAll: ReadAll, text: string, data: Hex): Promise<bigint> {
-  const token = requireAddress(text);
-  const [answer] = await finality.onFinalBlock((pin) => readAll(pin, [{ target: token, data }]));
-  if (!isWord(answer)) {
-    if (answer?.kind === 'failed') throw unavailable(token, answer.error);
-    throw nothingAt(token);
+type ReadMany = <T>(
+  texts: readonly string[],
+  read: (pin: Pin, tokens: readonly Address[]) => Promise<Read<T>[]>,
+) => Promise<{ tokenAddress: string; read: Read<T> }[]>;
+
+/** At one final block. What is no address gets its own error. */
+function createReadMany(finality: Finality): ReadMany {
+  return async (texts, read) => {
+    requireTokenCount(texts.length);
+    if (texts.length === 0) return [];
+    const addresses = texts.map(normalizeAddress);
+    const tokens = addresses.filter((address) => address !== null);
+    const reads = await finality.onFinalBlock((pin) => read(pin, tokens));
+    const byToken = new Map(tokens.map((token, at) => [token, reads[at]]));
+    return texts.map((text, at) => {
+      const token = addresses[at] ?? null;
+      const found = token === null ? undefined : byToken.get(token);
+      return { tokenAddress: token ?? text, read: found ?? nothingAt(text) };
+    });
+  };
+}
+
+function createAmountReads(
+  readMany: ReadMany,
+  readAll: ReadAll,
+): Pick<TokenReads, 'totalSupply' | 'totalSuppliesOf' | 'balanceOf' | 'balancesOf'> {
+  async function readAmounts(texts: readonly string[], data: Hex): Promise<AmountAnswer[]> {
+    const reads = await readMany(texts, (pin, tokens) => readWords(readAll, pin, tokens, data));
+    return reads.map(({ tokenAddress, read }) =>
+      isProblem(read) ? { tokenAddress, error: read } : { tokenAddress, amount: read },
+    );
   }
-  return BigInt(answer.data);
+
+  async function readAmount(text: string, data: Hex): Promise<bigint> {
+    const [answer] = await readAmounts([text], data);
+    if (answer === undefined || 'error' in answer) throw answer?.error ?? nothingAt(text);
+    return answer.amount;
+  }
+
+  return {
+    totalSupply: (address) => readAmount(address, SUPPLY),
+    totalSuppliesOf: (addresses) => readAmounts(addresses, SUPPLY),
+    balanceOf: async (address, holder) => readAmount(address, balanceData(holder)),
+    balancesOf: async (addresses, holder) => readAmounts(addresses, balanceData(holder)),
+  };
+}
+
+function balanceData(holder: string): Hex {
+  const args = [requireAddress(holder, 'OTHER')] as const;
+  return encodeFunctionData({ abi: carbonTokenAbi, functionName: 'balanceOf', args });
 }
 
 function recordData(index: number): Hex {

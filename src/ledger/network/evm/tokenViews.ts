@@ -76,12 +76,12 @@ export const EXPIRY: View<{ isExpired: boolean; status: ReceiptStatus }> = {
   }),
 };
 
+/** Tokens of both templates have it. */
+export const SUPPLY = viewData(carbonTokenAbi, 'totalSupply');
+
 type NoArgumentView = 'totalSupply' | 'totalRetired' | 'totalRetirements' | 'isExpired' | 'status';
 
-export function viewData(
-  abi: typeof carbonTokenAbi | typeof commodityTokenAbi,
-  functionName: NoArgumentView,
-): Hex {
+function viewData(abi: typeof carbonTokenAbi | typeof commodityTokenAbi, functionName: NoArgumentView): Hex {
   return encodeFunctionData({ abi: [...abi], functionName });
 }
 
@@ -101,6 +101,24 @@ export async function readTokens<T>(
   return tokens.map((token, at) => {
     const value = values[at] ?? null;
     return value ?? problemOf(view, token, perToken[at] ?? [], probes.get(token));
+  });
+}
+
+/** One number of each token of either template, or the token's error. */
+export async function readWords(
+  readAll: ReadAll,
+  pin: Pin,
+  tokens: readonly Address[],
+  data: Hex,
+): Promise<Read<bigint>[]> {
+  const answers = await readAll(
+    pin,
+    tokens.map((target) => ({ target, data })),
+  );
+  return tokens.map((token, at) => {
+    const answer = answers[at];
+    if (isWord(answer)) return BigInt(answer.data);
+    return answer?.kind === 'failed' ? unavailable(token, answer.error) : nothingAt(token);
   });
 }
 
@@ -153,7 +171,7 @@ export function nothingAt(address: string): NetworkRefusal {
   });
 }
 
-export function unavailable(token: Address, error: Error): NetworkUnavailable {
+function unavailable(token: Address, error: Error): NetworkUnavailable {
   return new NetworkUnavailable(`The node could not read ${token}: ${error.message}`, { cause: error });
 }
 
@@ -161,7 +179,7 @@ export function isProblem(value: unknown): value is Problem {
   return value instanceof NetworkRefusal || value instanceof NetworkUnavailable;
 }
 
-export function isWord(answer: ReadAnswer | undefined): answer is { kind: 'returned'; data: Hex } {
+function isWord(answer: ReadAnswer | undefined): answer is { kind: 'returned'; data: Hex } {
   return answer?.kind === 'returned' && answer.data.length === 2 + 64;
 }
 

@@ -46,6 +46,11 @@ export type RetirementCountAnswer =
   | { tokenAddress: Address; totalRetirements: number }
   | { tokenAddress: Address; error: NetworkRefusal | NetworkUnavailable };
 
+/** `amount` in base units. */
+export type AmountAnswer =
+  | { tokenAddress: Address; amount: BaseUnits }
+  | { tokenAddress: Address; error: NetworkRefusal | NetworkUnavailable };
+
 export type ExpiryAnswer =
   | { tokenAddress: Address; isExpired: boolean; status: ReceiptStatus }
   | { tokenAddress: Address; error: NetworkRefusal | NetworkUnavailable };

@@ -19,7 +19,7 @@ import { plain } from './scvals.ts';
 export type Answer<T> = { ok: true; value: T; ledger: bigint } | { ok: false; error: HostError };
 
 /** The simulation failed without an explanation; repeating it may fail for ever. */
-class UnreadableFailure extends NetworkUnavailable {}
+export class UnreadableFailure extends NetworkUnavailable {}
 
 /** Null for an unreadable failure. @throws any other error */
 export function untold(error: unknown): null {

@@ -7,6 +7,7 @@ import { NetworkRefusal, NetworkUnavailable } from '../port.ts';
 import { requireTokenCount } from '../port/readLimits.ts';
 import type {
   Address,
+  AmountAnswer,
   BaseUnits,
   CarbonTotals,
   ExpiryAnswer,
@@ -14,7 +15,7 @@ import type {
   RetirementCountAnswer,
 } from '../port.ts';
 import { isContract } from './addresses.ts';
-import type { Answer, ContractReads } from './contractReads.ts';
+import { UnreadableFailure, type Answer, type ContractReads } from './contractReads.ts';
 import { showError } from './hostErrors.ts';
 import { explainMissing, notFound } from './refusals.ts';
 import { addressVal, asBigint, asBoolean, asEnumName, asU32, plain, UnexpectedValue } from './scvals.ts';
@@ -40,7 +41,9 @@ export interface TokenReads extends ContractReads {
   carbonTotals(token: Address): Promise<{ totals: CarbonTotals; ledger: bigint }>;
   retirementCountsOf(tokens: readonly Address[]): Promise<RetirementCountAnswer[]>;
   totalSupply(token: Address): Promise<BaseUnits>;
+  totalSuppliesOf(tokens: readonly Address[]): Promise<AmountAnswer[]>;
   balanceOf(token: Address, holder: Address): Promise<BaseUnits>;
+  balancesOf(tokens: readonly Address[], holder: Address): Promise<AmountAnswer[]>;
   expiryOf(tokens: readonly Address[]): Promise<ExpiryAnswer[]>;
 }
 
@@ -85,14 +88,27 @@ export function createTokenReads(reads: ContractReads): TokenReads {
     return { tokenAddress, isExpired, status };
   }
 
+  async function totalSupply(token: Address): Promise<BaseUnits> {
+    return asBigint((await get(token, 'total_supply')).value, 'total_supply');
+  }
+
+  async function balanceOf(token: Address, holder: Address): Promise<BaseUnits> {
+    const { value } = await get(token, 'balance', [addressVal('id', holder)]);
+    return asBigint(value, 'balance');
+  }
+
   return {
     ...reads,
     carbonTotals,
-    totalSupply: async (token) => asBigint((await get(token, 'total_supply')).value, 'total_supply'),
-    balanceOf: async (token, holder) => {
-      const { value } = await get(token, 'balance', [addressVal('id', holder)]);
-      return asBigint(value, 'balance');
-    },
+    totalSupply,
+    totalSuppliesOf: (tokens) =>
+      eachToken(tokens, async (tokenAddress) => ({ tokenAddress, amount: await totalSupply(tokenAddress) })),
+    balanceOf,
+    balancesOf: (tokens, holder) =>
+      eachToken(tokens, async (tokenAddress) => ({
+        tokenAddress,
+        amount: await balanceOf(tokenAddress, holder),
+      })),
     retirementCountsOf: (tokens) =>
       eachToken(tokens, async (tokenAddress) => {
         const { value } = await get(tokenAddress, 'total_retirements');
@@ -124,20 +140,32 @@ async function valueOrRefusal(
   );
 }
 
-/** A bad token gets its own error and does not affect the others. */
+/**
+ * A bad token gets its own error and does not affect the others. When the node has not answered for as many running as are
+ * asked at once, it counts as silent for the rest: each would last until its time-out.
+ */
 async function eachToken<T>(
   tokens: readonly Address[],
   read: (token: Address) => Promise<T>,
 ): Promise<(T | { tokenAddress: Address; error: NetworkRefusal | NetworkUnavailable })[]> {
   requireTokenCount(tokens.length);
   const limitConcurrency = pLimit(MAX_CONCURRENT_READS);
-  return Promise.all(
-    tokens.map((tokenAddress) =>
-      limitConcurrency(() =>
-        read(tokenAddress).catch((error: unknown) => ({ tokenAddress, error: errorOfToken(error) })),
-      ),
-    ),
-  );
+  let unanswered = 0;
+  let silence: NetworkUnavailable | undefined;
+  const ask = async (tokenAddress: Address) => {
+    if (silence !== undefined && unanswered >= MAX_CONCURRENT_READS) return { tokenAddress, error: silence };
+    try {
+      const answer = await read(tokenAddress);
+      unanswered = 0;
+      return answer;
+    } catch (thrown) {
+      const isSilence = thrown instanceof NetworkUnavailable && !(thrown instanceof UnreadableFailure);
+      silence = isSilence ? thrown : undefined;
+      unanswered = isSilence ? unanswered + 1 : 0;
+      return { tokenAddress, error: errorOfToken(thrown) };
+    }
+  };
+  return Promise.all(tokens.map((tokenAddress) => limitConcurrency(() => ask(tokenAddress))));
 }
 
 function errorOfToken(error: unknown): NetworkRefusal | NetworkUnavailable {

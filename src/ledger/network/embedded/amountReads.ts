@@ -1,0 +1,54 @@
+/**
+ * What exists of tokens of either template, and what addresses hold of them: of many tokens by one statement.
+ */
+import { and, eq } from 'drizzle-orm';
+import type { Db } from '../../../db/connection.ts';
+import { isOneOf } from '../../../db/manyRows.ts';
+import type { Address, AmountAnswer, BaseUnits, LedgerNetwork } from '../port.ts';
+import { requireTokenCount } from '../port/readLimits.ts';
+import { notFound } from './reads.ts';
+import { balances, tokens } from './tables.ts';
+
+type AmountReads = Pick<LedgerNetwork, 'totalSupply' | 'totalSuppliesOf' | 'balanceOf' | 'balancesOf'>;
+
+/** Of the tokens that exist. */
+type Amounts = readonly { address: Address; amount: BaseUnits | null }[];
+
+export function createAmountReads(db: Db): AmountReads {
+  const suppliesOf = (addresses: readonly Address[]): PromiseLike<Amounts> =>
+    db
+      .select({ address: tokens.address, amount: tokens.totalSupply })
+      .from(tokens)
+      .where(isOneOf(tokens.address, addresses));
+  const balancesOf = (addresses: readonly Address[], holder: Address): PromiseLike<Amounts> =>
+    db
+      .select({ address: tokens.address, amount: balances.amount })
+      .from(tokens)
+      .leftJoin(balances, and(eq(balances.tokenAddress, tokens.address), eq(balances.holder, holder)))
+      .where(isOneOf(tokens.address, addresses));
+  return {
+    totalSupply: async (address) => onlyAmount(address, await suppliesOf([address])),
+    async totalSuppliesOf(addresses) {
+      requireTokenCount(addresses.length);
+      return answersOf(addresses, await suppliesOf(addresses));
+    },
+    balanceOf: async (address, holder) => onlyAmount(address, await balancesOf([address], holder)),
+    async balancesOf(addresses, holder) {
+      requireTokenCount(addresses.length);
+      return answersOf(addresses, await balancesOf(addresses, holder));
+    },
+  };
+}
+
+function onlyAmount(address: Address, [found]: Amounts): BaseUnits {
+  if (found === undefined) throw notFound(address);
+  return found.amount ?? 0n;
+}
+
+function answersOf(addresses: readonly Address[], found: Amounts): AmountAnswer[] {
+  const amounts = new Map(found.map(({ address, amount }) => [address, amount ?? 0n]));
+  return addresses.map((tokenAddress) => {
+    const amount = amounts.get(tokenAddress);
+    return amount === undefined ? { tokenAddress, error: notFound(tokenAddress) } : { tokenAddress, amount };
+  });
+}

@@ -1,0 +1,51 @@
+/**
+ * Reads of many tokens at a node that is silent, or says strange things of some.
+ */
+import { nativeToScVal, StrKey } from '@stellar/stellar-sdk';
+import { expect, it } from 'vitest';
+import { NetworkUnavailable } from '../../../../../src/ledger/network/port.ts';
+import {
+  UnreadableFailure,
+  type ContractReads,
+} from '../../../../../src/ledger/network/stellar/contractReads.ts';
+import { createTokenReads } from '../../../../../src/ledger/network/stellar/tokenReads.ts';
+
+const tokens = Array.from({ length: 200 }, (_, at) => StrKey.encodeContract(Buffer.alloc(32, at)));
+
+/** Of a node that answers each question as `answer` does. */
+function readsOf(answer: (question: number) => Error | bigint) {
+  let asked = 0;
+  const ask: ContractReads['ask'] = async () => {
+    const answered = answer(asked++);
+    if (answered instanceof Error) throw answered;
+    return { ok: true, value: nativeToScVal(answered, { type: 'i128' }), ledger: 1n };
+  };
+  const never = () => Promise.reject(new Error('it was asked'));
+  return {
+    reads: createTokenReads({ ask, exists: never, fact: never, roleHolder: never }),
+    asked: () => asked,
+  };
+}
+
+it('asks a silent node about some tokens, and answers all', async () => {
+  const { reads, asked } = readsOf(() => new NetworkUnavailable('timed out'));
+  const answers = await reads.totalSuppliesOf(tokens);
+  expect(asked()).toBeLessThanOrEqual(32);
+  expect(answers).toEqual(
+    tokens.map((tokenAddress) => ({ tokenAddress, error: expect.any(NetworkUnavailable) })),
+  );
+});
+
+it.each([
+  ['fails at some of them by itself', new UnreadableFailure('it could not simulate')],
+  ['is silent for a moment', new NetworkUnavailable('timed out')],
+])('asks a node about all that %s', async (_how, failure) => {
+  const isBad = (question: number) =>
+    failure instanceof UnreadableFailure ? question < 100 : question >= 20 && question < 30;
+  const { reads, asked } = readsOf((question) => (isBad(question) ? failure : 5n));
+  const answers = await reads.totalSuppliesOf(tokens);
+  expect(asked()).toBe(200);
+  expect(answers.filter((answer) => 'amount' in answer && answer.amount === 5n)).toHaveLength(
+    failure instanceof UnreadableFailure ? 100 : 190,
+  );
+});
