@@ -2,11 +2,17 @@
  * Finds the transactions of retirement records, which the token's own list does not name: from the network's logs, or
  * from own attempts. An indexer's delivery is only a hint where to look, and is deleted once the network was asked.
  */
-import { and, asc, desc, eq, exists, gt, inArray, isNull, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, exists, gt, isNull, sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
+import { isOneOf } from '../db/manyRows.ts';
 import { feedHead, indexerEvents, retirementRecords } from '../db/tables/index.ts';
 import { chunksOf } from '../lib/chunksOf.ts';
-import { MAX_RECORDS_PER_READ, type LedgerNetwork, type RetirementRecord } from '../ledger/network/port.ts';
+import {
+  MAX_RECORDS_PER_READ,
+  type LedgerNetwork,
+  type RetirementRecord,
+  type WantedTransaction,
+} from '../ledger/network/port.ts';
 
 interface Deps {
   db: Db;
@@ -31,10 +37,12 @@ export async function verifyHints(
   tokenAddress: string,
   records: readonly Unknown[],
 ): Promise<ReadonlyMap<number, string>> {
-  // Storing the record does not wait for this: its transaction can be added later.
   const verified = new Map<number, string>();
-  for (const page of chunksOf(records, MAX_RECORDS_PER_READ)) {
-    const found = await askAbout(deps, tokenAddress, page, { onlyHinted: true }).catch(() => []);
+  // Storing the record does not wait for this: its transaction can be added later.
+  const all = await withHints(deps.db, tokenAddress, records).catch(() => []);
+  const hinted = all.filter(({ hints }) => hints.length > 0);
+  for (const page of chunksOf(hinted, MAX_RECORDS_PER_READ)) {
+    const found = await askAbout(deps, tokenAddress, page).catch(() => []);
     for (const [index, txHash] of found) verified.set(index, txHash);
   }
   return verified;
@@ -111,7 +119,7 @@ export async function completeNext(
 }
 
 async function complete(deps: Deps, tokenAddress: string, records: readonly Unknown[]): Promise<number> {
-  const found = await askAbout(deps, tokenAddress, records, { onlyHinted: false });
+  const found = await askAbout(deps, tokenAddress, await withHints(deps.db, tokenAddress, records));
   await completeHashes(
     deps.db,
     [...found].map(([recordIndex, txHash]) => ({ tokenAddress, recordIndex, txHash })),
@@ -123,49 +131,36 @@ async function complete(deps: Deps, tokenAddress: string, records: readonly Unkn
 async function askAbout(
   { db, network }: Deps,
   tokenAddress: string,
-  records: readonly Unknown[],
-  { onlyHinted }: { onlyHinted: boolean },
+  wanted: readonly WantedTransaction[],
 ): Promise<ReadonlyMap<number, string>> {
-  if (records.length === 0) return new Map();
-  const hints = await readHints(
-    db,
-    tokenAddress,
-    records.map(({ index }) => index),
-  );
-  const wanted = records
-    .map((record) => ({ ...record, hints: hints.get(record.index) ?? [] }))
-    .filter((record) => !onlyHinted || record.hints.length > 0);
   if (wanted.length === 0) return new Map();
   const found = await network.retirementTransactions(tokenAddress, wanted);
-  if (hints.size > 0) {
-    await db
-      .delete(indexerEvents)
-      .where(
-        and(
-          eq(indexerEvents.tokenAddress, tokenAddress),
-          inArray(indexerEvents.recordIndex, [...hints.keys()]),
-        ),
-      );
-  }
+  const hinted = wanted.filter(({ hints }) => hints.length > 0).map(({ index }) => index);
+  if (hinted.length > 0) await db.delete(indexerEvents).where(isAbout(tokenAddress, hinted));
   return found;
 }
 
-async function readHints(
+async function withHints(
   db: Db,
   tokenAddress: string,
-  indexes: readonly number[],
-): Promise<Map<number, string[]>> {
+  records: readonly Unknown[],
+): Promise<WantedTransaction[]> {
+  if (records.length === 0) return [];
+  const indexes = records.map(({ index }) => index);
   const rows = await db
     .select({ index: indexerEvents.recordIndex, txHash: indexerEvents.txHash })
     .from(indexerEvents)
-    .where(
-      and(eq(indexerEvents.tokenAddress, tokenAddress), inArray(indexerEvents.recordIndex, [...indexes])),
-    )
+    .where(isAbout(tokenAddress, indexes))
     .orderBy(asc(indexerEvents.receivedAt))
     .limit(indexes.length * MAX_HINTS_PER_RECORD);
-  const hints = new Map<number, string[]>();
-  for (const { index, txHash } of rows) hints.set(index, [...(hints.get(index) ?? []), txHash]);
-  return hints;
+  const hints = new Map(indexes.map((index): [number, string[]] => [index, []]));
+  for (const { index, txHash } of rows) hints.get(index)?.push(txHash);
+  return records.map(({ index, timestamp }) => ({ index, timestamp, hints: hints.get(index) ?? [] }));
+}
+
+function isAbout(tokenAddress: string, indexes: readonly number[]) {
+  const { tokenAddress: token, recordIndex } = indexerEvents;
+  return and(eq(token, tokenAddress), isOneOf(recordIndex, indexes.map(String)));
 }
 
 /** A record, and the transaction that made it. */
