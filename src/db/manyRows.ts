@@ -27,12 +27,13 @@ export function insertionOf<Table extends PgTable, Computed extends string = nev
   computed?: Readonly<Record<Computed, SQL>>,
 ): SQL {
   const columns = Object.entries(getTableColumns(table));
-  const given = new Set(rows.flatMap((row) => Object.keys(row)));
-  const named = columns.filter(([key]) => given.has(key));
-  const names = new Map(named.map(([key, { name }]) => [key, name]));
-  const document = rows.map((row) =>
-    Object.fromEntries(Object.entries(row).map(([key, value]) => [names.get(key), toJson(value)])),
-  );
+  const named = columns.filter(([key]) => rows.some((row) => key in row));
+  const document = rows.map((row) => {
+    const values = row as Readonly<Record<string, unknown>>;
+    const cells: Record<string, unknown> = {};
+    for (const [key, { name }] of named) cells[name] = toJson(values[key]);
+    return cells;
+  });
   const expressions: Readonly<Record<string, SQL>> = computed ?? {};
   const made = columns.filter(([key]) => key in expressions);
   const into = [...named, ...made].map(([, { name }]) => sql.identifier(name));
