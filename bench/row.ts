@@ -59,31 +59,53 @@ export function median(values: readonly number[]): number {
 interface Turns<T> {
   product: () => Promise<T>;
   baseline: () => Promise<T>;
-  /** What of a turn is compared. */
-  of: (turn: T) => number;
+}
+
+/** A turn of each, beside each other. */
+export interface Round<T> {
+  product: T;
+  baseline: T;
 }
 
 /**
- * Baseline and product in turns, so that what else the machine does falls on both; the median of the rounds' ratios,
- * and the round that it belongs to. A round before them does not count: a server serves some thousands of requests before
- * its code is compiled.
+ * Baseline and product in turns, so that what else the machine does falls on both. A round before them does not count: a
+ * server serves some thousands of requests before its code is compiled.
  */
-export async function inTurns<T>(
+export async function takeTurns<T>(
   bench: Pick<Bench, 'rounds' | 'say'>,
-  { product, baseline, of }: Turns<T>,
-): Promise<{ ratio: number; product: T; baseline: T }> {
-  const rounds: { ratio: number; product: T; baseline: T }[] = [];
+  { product, baseline }: Turns<T>,
+): Promise<Round<T>[]> {
+  const rounds: Round<T>[] = [];
   for (let round = 0; round <= bench.rounds; round++) {
     const name = round === 0 ? 'warming up' : `round ${round} of ${bench.rounds}`;
     bench.say(`${name}: baseline`);
     const ofBaseline = await baseline();
     bench.say(`${name}: product`);
     const ofProduct = await product();
-    if (round > 0)
-      rounds.push({ ratio: of(ofProduct) / of(ofBaseline), product: ofProduct, baseline: ofBaseline });
+    if (round > 0) rounds.push({ product: ofProduct, baseline: ofBaseline });
   }
-  rounds.sort((a, b) => a.ratio - b.ratio);
-  const middle = rounds[(rounds.length - 1) >> 1];
+  return rounds;
+}
+
+/**
+ * The median of the rounds' ratios, and the round that it belongs to.
+ * @param of what of a turn is compared
+ */
+export function middleOf<T>(
+  rounds: readonly Round<T>[],
+  of: (turn: T) => number,
+): Round<T> & { ratio: number } {
+  const compared = rounds.map((round) => ({ ratio: of(round.product) / of(round.baseline), ...round }));
+  compared.sort((a, b) => a.ratio - b.ratio);
+  const middle = compared[(compared.length - 1) >> 1];
   if (middle === undefined) throw new Error('a row without rounds measures nothing');
   return middle;
+}
+
+/** Both. */
+export async function inTurns<T>(
+  bench: Pick<Bench, 'rounds' | 'say'>,
+  { of, ...turns }: Turns<T> & { of: (turn: T) => number },
+): Promise<Round<T> & { ratio: number }> {
+  return middleOf(await takeTurns(bench, turns), of);
 }

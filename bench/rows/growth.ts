@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Bench } from '../bench.ts';
 import { inTurns, type Row } from '../row.ts';
 import { seedPurchases } from '../seed/purchases.ts';
+import { postponeReconciliation } from '../seed/seeding.ts';
 import { buyingClients, openProject, openProjects } from './market.ts';
 import { buy } from './purchase.ts';
 
@@ -102,8 +103,7 @@ async function grow(bench: Bench): Promise<void> {
   const [found] = await sql<{ count: number }[]>`SELECT count(*)::int AS count FROM transfers`;
   if ((found?.count ?? 0) >= transfers) return;
   const { tokenAddress } = await openProject(product);
-  // The product's own would run beside what is measured.
-  await sql`UPDATE reconciliation_schedule SET due_at = now() + interval '1 hour', full_due_at = now() + interval '1 hour'`;
+  await postponeReconciliation(sql);
   bench.say(`writing a history of ${transfers} transfers`);
   await seedPurchases(sql, tokenAddress, transfers);
 }

