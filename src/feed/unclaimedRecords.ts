@@ -2,8 +2,9 @@
  * Finds retirement records made by custody that no retirement of this platform claims: burns that the platform does
  * not know. Reads the stored records alone: what the feed lacks is the caller's to read.
  */
-import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
+import { and, asc, eq, isNull, sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
+import { isOneOf } from '../db/manyRows.ts';
 import { retirementRecords, retirements } from '../db/tables/index.ts';
 import type { FeedToken } from './appendRecords.ts';
 
@@ -24,7 +25,7 @@ export async function findClaimed(
   const rows = await db
     .select({ index: retirements.recordIndex })
     .from(retirements)
-    .where(and(eq(retirements.projectId, projectId), inArray(retirements.recordIndex, [...indexes])));
+    .where(and(eq(retirements.projectId, projectId), isOneOf(retirements.recordIndex, indexes.map(String))));
   return new Set(rows.flatMap(({ index }) => index ?? []));
 }
 
