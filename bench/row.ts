@@ -102,7 +102,7 @@ export function middleOf<T>(
   return middle;
 }
 
-/** Both. */
+/** Takes the turns. @returns their middle round */
 export async function inTurns<T>(
   bench: Pick<Bench, 'rounds' | 'say'>,
   { of, ...turns }: Turns<T> & { of: (turn: T) => number },

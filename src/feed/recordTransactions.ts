@@ -7,12 +7,7 @@ import type { Db } from '../db/connection.ts';
 import { isOneOf } from '../db/manyRows.ts';
 import { feedHead, indexerEvents, retirementRecords } from '../db/tables/index.ts';
 import { chunksOf } from '../lib/chunksOf.ts';
-import {
-  MAX_RECORDS_PER_READ,
-  type LedgerNetwork,
-  type RetirementRecord,
-  type WantedTransaction,
-} from '../ledger/network/port.ts';
+import type { LedgerNetwork, RetirementRecord, WantedTransaction } from '../ledger/network/port.ts';
 
 interface Deps {
   db: Db;
@@ -41,7 +36,7 @@ export async function verifyHints(
   // Storing the record does not wait for this: its transaction can be added later.
   const all = await withHints(deps.db, tokenAddress, records).catch(() => []);
   const hinted = all.filter(({ hints }) => hints.length > 0);
-  for (const page of chunksOf(hinted, MAX_RECORDS_PER_READ)) {
+  for (const page of chunksOf(hinted, MAX_RECORDS_PER_LOOK)) {
     const found = await askAbout(deps, tokenAddress, page).catch(() => []);
     for (const [index, txHash] of found) verified.set(index, txHash);
   }

@@ -2,9 +2,11 @@
  * The rows that a reconciliation compares, page by page: all of a table in the order of its ids, or those that changed.
  */
 import { asc, gt, inArray, type AnyColumn, type SQL } from 'drizzle-orm';
+import { MAX_TOKENS_PER_READ } from '../ledger/network/port.ts';
 import { chunksOf } from '../lib/chunksOf.ts';
 
-const PAGE_SIZE = 200;
+/** The tokens of a page fit one read of the network. */
+export const PAGE_SIZE = MAX_TOKENS_PER_READ;
 
 export interface PageById {
   where: SQL | undefined;

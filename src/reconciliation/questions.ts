@@ -15,7 +15,7 @@ const MAX_UNANSWERED = 3;
 const PAUSE_MS = 1_000;
 
 interface Compared extends Comparison {
-  /** Whether the network has answered; unless it is said, where nothing is left open for want of an answer. */
+  /** Whether the network has answered. Left out, it has when nothing is open for want of an answer. */
   isAnswered?: boolean;
 }
 

@@ -4,7 +4,7 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
-import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { NetworkRefusal, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { DomainError, type ErrorCode } from '../../../src/lib/errors.ts';
 import type { RampStatus } from '../../../src/ramp/port.ts';
 import { findContradictions } from '../../../src/reconciliation/findContradictions.ts';
@@ -61,6 +61,29 @@ it('holds each settlement contract against its own cash-outs, also when another 
       },
     ]);
   }
+});
+
+it('looks at a receipt again by itself before it says that a contract holds something else', async () => {
+  const receipts = [await activeReceipt(platform), await activeReceipt(platform)];
+  for (const receipt of receipts) await depositedCashOut(platform, receipt);
+  const receiptIds = receipts.map(({ id }) => id);
+  const asked: number[] = [];
+  // What a session held that was opened and settled while the page was read.
+  const passing: LedgerNetwork['balancesOf'] = async (tokens, holder) => {
+    asked.push(tokens.length);
+    const answers = await network.balancesOf(tokens, holder);
+    return answers.map((answer) =>
+      'amount' in answer && tokens.length > 1 ? { ...answer, amount: answer.amount + 1n } : answer,
+    );
+  };
+  const compare = (balancesOf: LedgerNetwork['balancesOf']) =>
+    reconcileReceipts({ ...platform.dependencies, network: { ...network, balancesOf }, receiptIds });
+  expect(await compare(passing)).toMatchObject({ findings: [], notProved: [] });
+  expect(asked).toEqual([2, 1, 1]);
+  const refusing = async () => {
+    throw new NetworkRefusal({ reason: 'OTHER', message: 'That is no address' });
+  };
+  expect((await compare(refusing)).findings).toMatchObject([{ invariant: 'I3' }, { invariant: 'I3' }]);
 });
 
 it('takes a deposit that landed unseen for what is under review', async () => {

@@ -19,6 +19,21 @@ it('wakes each subscriber once, also one that waits again at once because nothin
   expect(woken).toBe(2);
 });
 
+it('wakes once, and in the same round, one that another stops while both are woken', () => {
+  const waiting = createWaiting();
+  const woken: string[] = [];
+  const second = () => woken.push('second');
+  const first = () => {
+    woken.push('first');
+    // It does not wait any more, and its turn comes: it sees then that it has ended.
+    expect(waiting.stopWaiting(second)).toBe(false);
+  };
+  waiting.onceGrown(first);
+  waiting.onceGrown(second);
+  waiting.wakeAll();
+  expect(woken).toEqual(['first', 'second']);
+});
+
 it('does not wake one that has stopped waiting, and says whether it waited', () => {
   const waiting = createWaiting();
   let woken = 0;

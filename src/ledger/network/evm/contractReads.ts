@@ -43,11 +43,15 @@ const BLOCKS_UNTIL_NEXT_LOOK = 1_000n;
 export function createReadAll(rpc: JsonRpc, multicallAddress: Address): ReadAll {
   const hasMulticall = createMulticallLook(rpc, multicallAddress);
 
-  async function readOneByOne(pin: Pin, reads: readonly ContractRead[]): Promise<ReadAnswer[]> {
+  async function askOneByOne(pin: Pin, reads: readonly ContractRead[]): Promise<ReadAnswer[]> {
     const answers = await rpc.askEach(
       reads.map(({ target, data }) => ask.call({ to: target, data }, pin.state)),
     );
-    const read = answers.map(readAnswer);
+    return answers.map(readAnswer);
+  }
+
+  async function readOneByOne(pin: Pin, reads: readonly ContractRead[]): Promise<ReadAnswer[]> {
+    const read = await askOneByOne(pin, reads);
     const [first] = read;
     if (first?.kind === 'failed' && read.every(({ kind }) => kind === 'failed')) throw first.error;
     return read;
@@ -71,7 +75,8 @@ export function createReadAll(rpc: JsonRpc, multicallAddress: Address): ReadAll 
     if (reads.length === 1 || !(await hasMulticall(pin))) return readOneByOne(pin, reads);
     const together = await readByMulticall(pin, reads, options.perMulticall ?? READS_PER_MULTICALL);
     const missing = reads.filter((_, at) => together[at] === null);
-    const alone = missing.length === 0 ? [] : await readOneByOne(pin, missing);
+    if (missing.length === reads.length) return readOneByOne(pin, reads);
+    const alone = missing.length === 0 ? [] : await askOneByOne(pin, missing);
     const rest = alone[Symbol.iterator]();
     return together.map((data) => {
       if (data !== null) return { kind: 'returned', data };

@@ -28,6 +28,8 @@ export interface View<T> {
   otherTemplate: { name: string; data: Hex; highest: bigint };
 }
 
+/** Tokens of both templates have it. */
+export const SUPPLY = viewData(carbonTokenAbi, 'totalSupply');
 const retirementCountData = viewData(carbonTokenAbi, 'totalRetirements');
 const isExpiredData = viewData(commodityTokenAbi, 'isExpired');
 const carbon = {
@@ -45,11 +47,7 @@ const commodity = {
 
 export const TOTALS: View<CarbonTotals> = {
   ...carbon,
-  data: [
-    viewData(carbonTokenAbi, 'totalSupply'),
-    viewData(carbonTokenAbi, 'totalRetired'),
-    retirementCountData,
-  ],
+  data: [SUPPLY, viewData(carbonTokenAbi, 'totalRetired'), retirementCountData],
   decode: ([supply, retired, retirements]) => ({
     totalSupply: wordOf(supply),
     totalRetired: wordOf(retired),
@@ -75,9 +73,6 @@ export const EXPIRY: View<{ isExpired: boolean; status: ReceiptStatus }> = {
     status: statusOf(countOf(status)),
   }),
 };
-
-/** Tokens of both templates have it. */
-export const SUPPLY = viewData(carbonTokenAbi, 'totalSupply');
 
 type NoArgumentView = 'totalSupply' | 'totalRetired' | 'totalRetirements' | 'isExpired' | 'status';
 

@@ -101,14 +101,9 @@ export function createTokenReads(reads: ContractReads): TokenReads {
     ...reads,
     carbonTotals,
     totalSupply,
-    totalSuppliesOf: (tokens) =>
-      eachToken(tokens, async (tokenAddress) => ({ tokenAddress, amount: await totalSupply(tokenAddress) })),
+    totalSuppliesOf: (tokens) => amountsOf(tokens, totalSupply),
     balanceOf,
-    balancesOf: (tokens, holder) =>
-      eachToken(tokens, async (tokenAddress) => ({
-        tokenAddress,
-        amount: await balanceOf(tokenAddress, holder),
-      })),
+    balancesOf: (tokens, holder) => amountsOf(tokens, (token) => balanceOf(token, holder)),
     retirementCountsOf: (tokens) =>
       eachToken(tokens, async (tokenAddress) => {
         const { value } = await get(tokenAddress, 'total_retirements');
@@ -116,6 +111,14 @@ export function createTokenReads(reads: ContractReads): TokenReads {
       }),
     expiryOf: (tokens) => eachToken(tokens, expiry),
   };
+}
+
+function amountsOf(
+  tokens: readonly Address[],
+  read: (token: Address) => Promise<BaseUnits>,
+): Promise<AmountAnswer[]> {
+  const ask = untilSilent(read);
+  return eachToken(tokens, async (tokenAddress) => ({ tokenAddress, amount: await ask(tokenAddress) }));
 }
 
 interface Got {
@@ -140,32 +143,44 @@ async function valueOrRefusal(
   );
 }
 
-/**
- * A bad token gets its own error and does not affect the others. When the node has not answered for as many running as are
- * asked at once, it counts as silent for the rest: each would last until its time-out.
- */
+/** A bad token gets its own error and does not affect the others. */
 async function eachToken<T>(
   tokens: readonly Address[],
   read: (token: Address) => Promise<T>,
 ): Promise<(T | { tokenAddress: Address; error: NetworkRefusal | NetworkUnavailable })[]> {
   requireTokenCount(tokens.length);
   const limitConcurrency = pLimit(MAX_CONCURRENT_READS);
+  return Promise.all(
+    tokens.map((tokenAddress) =>
+      limitConcurrency(() =>
+        read(tokenAddress).catch((error: unknown) => ({ tokenAddress, error: errorOfToken(error) })),
+      ),
+    ),
+  );
+}
+
+/**
+ * The same read, for the tokens of one question. When as many as are asked at once had no answer, and no other had one, the rest are
+ * not asked: each would last until its time-out.
+ */
+function untilSilent<T>(read: (token: Address) => Promise<T>): (token: Address) => Promise<T> {
   let unanswered = 0;
-  let silence: NetworkUnavailable | undefined;
-  const ask = async (tokenAddress: Address) => {
-    if (silence !== undefined && unanswered >= MAX_CONCURRENT_READS) return { tokenAddress, error: silence };
+  let hasAnswered = false;
+  let silence: unknown;
+  return async (token) => {
+    if (!hasAnswered && unanswered >= MAX_CONCURRENT_READS) throw silence;
     try {
-      const answer = await read(tokenAddress);
-      unanswered = 0;
+      const answer = await read(token);
+      hasAnswered = true;
       return answer;
-    } catch (thrown) {
-      const isSilence = thrown instanceof NetworkUnavailable && !(thrown instanceof UnreadableFailure);
-      silence = isSilence ? thrown : undefined;
-      unanswered = isSilence ? unanswered + 1 : 0;
-      return { tokenAddress, error: errorOfToken(thrown) };
+    } catch (error) {
+      if (error instanceof NetworkUnavailable && !(error instanceof UnreadableFailure)) {
+        unanswered += 1;
+        silence = error;
+      } else hasAnswered = true;
+      throw error;
     }
   };
-  return Promise.all(tokens.map((tokenAddress) => limitConcurrency(() => ask(tokenAddress))));
 }
 
 function errorOfToken(error: unknown): NetworkRefusal | NetworkUnavailable {
