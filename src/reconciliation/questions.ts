@@ -14,7 +14,7 @@ import { add, nothingCompared, type Comparison, type Invariant } from './verdict
 const MAX_UNANSWERED = 3;
 const PAUSE_MS = 1_000;
 
-interface Compared extends Comparison {
+interface Answered extends Comparison {
   /** Whether the network has answered. Left out, it has when nothing is open for want of an answer. */
   isAnswered?: boolean;
 }
@@ -27,7 +27,7 @@ interface Questions {
   askAll<T>(
     items: readonly T[],
     nameOf: (item: T) => string,
-    compare: (item: T) => Promise<Compared>,
+    compare: (item: T) => Promise<Answered>,
   ): Promise<(Comparison | null)[]>;
   /** All comparisons so far, and an obstacle for what was skipped. */
   sum(): Comparison;
@@ -53,8 +53,8 @@ export function createQuestions(kind: {
           return null;
         }
         const compared = await orNotAnswered(kind.invariants, nameOf(item), compare(item));
-        const { isAnswered = compared.notProved.every(({ obstacle }) => obstacle !== 'NO_ANSWER') } =
-          compared;
+        const isAnswered =
+          compared.isAnswered ?? compared.notProved.every(({ obstacle }) => obstacle !== 'NO_ANSWER');
         unanswered = isAnswered ? 0 : unanswered + 1;
         if (!isAnswered) await delay(PAUSE_MS);
         return compared;
@@ -78,8 +78,8 @@ export function createQuestions(kind: {
 export async function orNotAnswered(
   invariants: readonly Invariant[],
   what: string,
-  work: Promise<Compared>,
-): Promise<Compared> {
+  work: Promise<Answered>,
+): Promise<Answered> {
   try {
     return await work;
   } catch (error) {
