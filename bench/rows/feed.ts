@@ -8,7 +8,9 @@ import type { Product } from '../product.ts';
 import { median, middleOf, takeTurns, type Round, type Row } from '../row.ts';
 import { openProject, PURCHASE, RETIRE, uniqueKey, type OpenProject } from './market.ts';
 
-const EVENTS = 10;
+/** Of each measurement: processor time is counted in hundredths of a second, and an event to a thousand takes one of them. */
+const MIN_EVENTS = 30;
+const MIN_SENT = 60_000;
 const BUYER = 'feed-buyer';
 const MEMORY_LIMIT_MB = 350;
 const RECONNECT_LIMIT_S = 10;
@@ -79,7 +81,7 @@ export const feedRows: readonly Row[] = [
 interface FanOut {
   /** From the first subscriber to the last; the median of the events. */
   spreadMs: number;
-  /** Of the server, for each event. */
+  /** Of the server for each event, without what it takes with one subscriber. */
   cpuMs: number;
 }
 
@@ -120,41 +122,48 @@ function fanOut(count: number): Row[] {
 async function measureFanOut(bench: Bench, count: number): Promise<Round<FanOut>[]> {
   const product = await bench.product();
   const project = await startSelling(product);
-  // What the retirements themselves cost.
-  const ownCpuMs = await cpuOf(product, () => repeat(EVENTS, () => retire(product, project)));
+  await retire(product, project);
   const raw = await bench.baseline('rawWebsockets');
   const event = await sampleEvent(bench);
-  const rawJob = { port: raw.port, path: '/', sockets: count, subscription: null };
   const publish = async () => {
     await fetch(raw.url, { method: 'POST', body: event });
   };
-  const job = subscribers(product, count, null);
+  const rawJob = (sockets: number) => ({ port: raw.port, path: '/', sockets, subscription: null });
+  const job = (sockets: number) => subscribers(product, sockets, null);
   return takeTurns(bench, {
-    product: () => measure(bench, product, job, () => retire(product, project), ownCpuMs),
-    baseline: () => measure(bench, { process: raw }, rawJob, publish, 0),
+    product: () => measure(bench, count, { server: product, job, publish: () => retire(product, project) }),
+    baseline: () => measure(bench, count, { server: { process: raw }, job: rawJob, publish }),
   });
 }
 
+interface FeedServer {
+  server: Pick<Product, 'process'>;
+  job(sockets: number): FeedJob;
+  publish(): Promise<void>;
+}
+
+/** The processor time is what all subscribers but the first add: the retirement itself is no part of it. */
 async function measure(
   { load }: Bench,
-  server: Pick<Product, 'process'>,
-  job: FeedJob,
-  publish: () => Promise<void>,
-  ownCpuMs: number,
+  count: number,
+  { server, job, publish }: FeedServer,
 ): Promise<FanOut> {
-  await load.call('openFeed', job);
-  const arrivals: FeedArrival[] = [];
-  const cpuMs = await cpuOf(server, () =>
-    repeat(EVENTS, async () => {
-      await publish();
-      arrivals.push(...(await load.call('awaitFeed', { events: 1 })).arrivals);
-    }),
-  );
-  await load.call('closeFeed', {});
-  return {
-    spreadMs: median(arrivals.map(({ firstMs, lastMs }) => lastMs - firstMs)),
-    cpuMs: Math.max(cpuMs - ownCpuMs, 0) / EVENTS,
+  const events = Math.max(MIN_EVENTS, MIN_SENT / count);
+  const follow = async (sockets: number) => {
+    await load.call('openFeed', job(sockets));
+    const arrivals: FeedArrival[] = [];
+    const cpuMs = await cpuOf(server, () =>
+      repeat(events, async () => {
+        await publish();
+        arrivals.push(...(await load.call('awaitFeed', { events: 1 })).arrivals);
+      }),
+    );
+    await load.call('closeFeed', {});
+    return { cpuMs, spreadMs: median(arrivals.map(({ firstMs, lastMs }) => lastMs - firstMs)) };
   };
+  const one = await follow(1);
+  const all = await follow(count);
+  return { spreadMs: all.spreadMs, cpuMs: Math.max(all.cpuMs - one.cpuMs, 0) / events };
 }
 
 async function cpuOf(server: Pick<Product, 'process'>, work: () => Promise<void>): Promise<number> {

@@ -10,6 +10,7 @@ import type { Logger } from '../lib/logger.ts';
 import { shareFreshRuns } from '../lib/sharedRuns.ts';
 import { feedCursor } from './feedCursor.ts';
 import { matches, type FeedFilter, type FeedRecord, type PlacedRecord } from './feedFilter.ts';
+import type { Waiter } from './feedReader.ts';
 import { haveChanged, PAGE_SIZE, readAfter, readNewest } from './readFeed.ts';
 
 /** The newest records, kept once per instance, so that live subscribers need no query each. */
@@ -73,8 +74,7 @@ export function createTail(deps: TailDependencies) {
   }
 
   return {
-    end: () => end,
-    /** Another number since the database has lost records that the tail had. */
+    tailEnd: () => end,
     history: () => history,
     ...waiting,
     /** The kept records after `cursor`, or null when the tail doesn't reach back that far. */
@@ -122,22 +122,31 @@ async function readChanged(
   return new Map(records.map((record) => [record.position, record]));
 }
 
-/** The subscribers that wait for the feed to grow. */
+/** The subscribers that wait for the feed to grow: each keeps its place in the list, which costs less than a set of thousands. */
 export function createWaiting() {
-  let waiting = new Set<() => void>();
+  let waiting: Waiter[] = [];
+  const waits = (waiter: Waiter) => waiting[waiter.place] === waiter;
   return {
     wakeAll(): void {
       const woken = waiting;
-      // One that waits again while it is woken waits for the next time: in the same set it would be woken for ever.
-      waiting = new Set();
-      for (const wake of woken) wake();
+      // One that waits again while it is woken waits for the next time: in the same list it would be woken for ever.
+      waiting = [];
+      for (const waiter of woken) waiter.wake();
     },
-    /** Calls `wake` once, when the tail has grown; the same function is kept once. */
-    onceGrown(wake: () => void): void {
-      waiting.add(wake);
+    onceGrown(waiter: Waiter): void {
+      if (waits(waiter)) return;
+      waiter.place = waiting.length;
+      waiting.push(waiter);
     },
-    /** @returns whether it waited, and is not called any more */
-    stopWaiting: (wake: () => void): boolean => waiting.delete(wake),
+    stopWaiting(waiter: Waiter): boolean {
+      if (!waits(waiter)) return false;
+      const last = waiting.pop();
+      if (last !== undefined && last !== waiter) {
+        waiting[waiter.place] = last;
+        last.place = waiter.place;
+      }
+      return true;
+    },
   };
 }
 

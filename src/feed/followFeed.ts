@@ -9,10 +9,11 @@ import type { Db } from '../db/connection.ts';
 import type { PublicReads } from '../db/publicReads.ts';
 import type { ChangeSignal } from '../db/changeSignal.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createConcurrencyLimit, type ConcurrencyLimit } from '../lib/concurrencyLimit.ts';
-import { pullStream, type PullStream, type Take } from '../lib/pullStream.ts';
+import { createConcurrencyLimit } from '../lib/concurrencyLimit.ts';
+import type { PullStream } from '../lib/pullStream.ts';
 import type { AppendedRecord } from './feedCursor.ts';
 import type { FeedFilter, FeedRecord } from './feedFilter.ts';
+import { FeedReader, type FeedPage, type FeedPages, type FollowOptions } from './feedReader.ts';
 import { createTail } from './feedTail.ts';
 import { PAGE_SIZE, readHead, readNewest, readStored } from './readFeed.ts';
 
@@ -42,13 +43,6 @@ export interface FeedFollower {
   close(): void;
 }
 
-interface FollowOptions {
-  filter: FeedFilter;
-  after: bigint | null;
-  /** Who reads, where places are given in turns: the key of its address. */
-  reader?: string | undefined;
-}
-
 interface FollowerDependencies {
   db: Db;
   publicReads: PublicReads;
@@ -63,21 +57,19 @@ export function createFeedFollower(deps: FollowerDependencies): FeedFollower {
   let unlisten: (() => void) | undefined;
   let poll: NodeJS.Timeout | undefined;
 
-  /** Null when the tail does not reach back that far. */
-  function pageOfTail(cursor: bigint, filter: FeedFilter) {
+  function pageOfTail(cursor: bigint, filter: FeedFilter): FeedPage | null {
     const records = tail.after(cursor, filter);
-    return records && { records, lookedTo: records.length < PAGE_SIZE ? tail.end() : cursor };
+    return records && { records, lookedTo: records.length < PAGE_SIZE ? tail.tailEnd() : cursor };
   }
 
-  /** Records after `cursor`, and the position up to which was read. */
-  async function readPage(cursor: bigint, filter: FeedFilter) {
+  async function readPage(cursor: bigint, filter: FeedFilter): Promise<FeedPage> {
     const kept = pageOfTail(cursor, filter);
     if (kept) return kept;
     const page = await deps.publicReads.run(async (db, isReplica) => ({
       isReplica,
       // One connection, so one replica: another one may not have the records up to the end that this one has.
       ...(await (isReplica
-        ? db.transaction((tx) => readStored(tx, cursor, filter, tail.end()))
+        ? db.transaction((tx) => readStored(tx, cursor, filter, tail.tailEnd()))
         : readStored(db, cursor, filter))),
     }));
     const isEnd = page.records.length === 0 && page.lookedTo <= cursor;
@@ -85,14 +77,23 @@ export function createFeedFollower(deps: FollowerDependencies): FeedFollower {
     return page.isReplica && isEnd ? readStored(deps.db, cursor, filter) : page;
   }
 
-  return {
-    follow(options) {
-      const history = tail.history();
-      const isClosedFor = () => isClosed || tail.history() !== history;
-      const readNow = () => readHead(deps.db);
-      const pages = { tail, places, readPage, pageOfTail, readHead: readNow, isClosed: isClosedFor };
-      return pullRecords(pages, options);
+  const pages: FeedPages = {
+    ...tail,
+    pageOfTail,
+    async readPage(cursor, filter, { reader, isOver }) {
+      const giveBack = await places.take(reader);
+      try {
+        // It may have ended while it waited.
+        return isOver() ? null : await readPage(cursor, filter);
+      } finally {
+        giveBack();
+      }
     },
+    readHead: () => readHead(deps.db),
+    isClosed: () => isClosed,
+  };
+  return {
+    follow: (options) => new FeedReader(pages, options),
     endForLists: () => (deps.publicReads.maxAgeMs === 0 ? readNewest(deps.db) : tail.endBefore()),
     async start() {
       await tail.refresh();
@@ -106,86 +107,4 @@ export function createFeedFollower(deps: FollowerDependencies): FeedFollower {
       tail.wakeAll();
     },
   };
-}
-
-interface Page {
-  records: FeedRecord[];
-  lookedTo: bigint;
-}
-
-interface Pages {
-  tail: Pick<ReturnType<typeof createTail>, 'end' | 'onceGrown' | 'stopWaiting'>;
-  places: Pick<ConcurrencyLimit, 'take'>;
-  pageOfTail(cursor: bigint, filter: FeedFilter): Page | null;
-  readPage(cursor: bigint, filter: FeedFilter): Promise<Page>;
-  readHead(): Promise<bigint>;
-  isClosed(): boolean;
-}
-
-/** One subscriber. */
-function pullRecords(pages: Pages, { filter, after, reader }: FollowOptions): PullStream<FeedRecord> {
-  const { tail } = pages;
-  let isOver = false;
-  let cursor = after;
-  let page: Page = { records: [], lookedTo: 0n };
-  let at = 0;
-  let tailEndBefore = -1n;
-  let waiting: Take<FeedRecord> | undefined;
-  const wake = () => {
-    if (waiting !== undefined) pull(waiting);
-  };
-
-  async function readOn(): Promise<void> {
-    cursor ??= await pages.readHead();
-    const giveBack = await pages.places.take(reader);
-    try {
-      // It may have ended while it waited.
-      if (!isOver) page = await pages.readPage(cursor, filter);
-    } finally {
-      giveBack();
-    }
-  }
-
-  function pull(take: Take<FeedRecord>): void {
-    if (isOver || pages.isClosed()) return take(null);
-    const record = page.records[at++];
-    if (record !== undefined) {
-      cursor = record.position;
-      return take({ value: record });
-    }
-    at = 0;
-    cursor = latest(cursor, page);
-    tailEndBefore = tail.end();
-    const kept = cursor === null ? null : pages.pageOfTail(cursor, filter);
-    if (kept !== null) {
-      page = kept;
-      return proceed(take);
-    }
-    readOn().then(
-      () => proceed(take),
-      (error: unknown) => take({ error }),
-    );
-    return undefined;
-  }
-
-  function proceed(take: Take<FeedRecord>): void {
-    const readTo = latest(cursor, page) ?? 0n;
-    // A database that fell back ends before the tail, until the tail has seen it: asked again at once, it would say the same for ever.
-    const hasMoved = tail.end() > tailEndBefore || (cursor !== null && readTo > cursor);
-    // This check of the tail's end and the start of the wait are one synchronous step: no record comes in between.
-    const isNext = page.records.length > 0 || (hasMoved && tail.end() > readTo);
-    if (isNext || isOver || pages.isClosed()) return pull(take);
-    waiting = take;
-    tail.onceGrown(wake);
-    return undefined;
-  }
-
-  return pullStream(pull, () => {
-    isOver = true;
-    if (tail.stopWaiting(wake)) wake();
-  });
-}
-
-function latest(cursor: bigint | null, { lookedTo }: Page): bigint | null {
-  return cursor !== null && lookedTo > cursor ? lookedTo : cursor;
 }

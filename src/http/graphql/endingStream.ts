@@ -1,7 +1,7 @@
 /**
  * A stream that can be ended from outside.
  */
-import { pullStream, type PullStream, type Take } from '../../lib/pullStream.ts';
+import { StreamBase, type PullStream, type StepReader } from '../../lib/pullStream.ts';
 
 /**
  * The same stream, ended by `watch`, and by its first failure: some readers go on after one, and a source that fails would fail again
@@ -12,32 +12,57 @@ export function endingStream<T>(
   source: PullStream<T>,
   watch: (end: () => void) => () => void,
 ): PullStream<T> {
-  let isEnded = false;
-  let waiting: Take<T> | undefined;
-  const end = () => {
-    isEnded = true;
-    stopWatch();
-    const take = waiting;
-    waiting = undefined;
-    take?.(null);
-    return source.return();
-  };
-  // A failure of the source to stop is ignored: the reader already has its answer.
-  const endSafely = () => void end().catch(() => undefined);
-  const stopWatch = watch(endSafely);
-  const onStep: Take<T> = (step) => {
-    const take = waiting;
-    // It was ended meanwhile, and has its answer.
-    if (take === undefined) return;
-    waiting = undefined;
-    if (step === null) stopWatch();
-    else if ('error' in step) endSafely();
-    take(step);
-  };
-  return pullStream<T>((take) => {
-    if (isEnded) return take(null);
-    waiting = take;
-    source.pull(onStep);
+  return new EndingStream(source, watch);
+}
+
+class EndingStream<T> extends StreamBase<T> implements StepReader<T> {
+  private readonly source: PullStream<T>;
+  private readonly stopWatch: () => void;
+  private isEnded = false;
+  private reader: StepReader<T> | undefined;
+
+  constructor(source: PullStream<T>, watch: (end: () => void) => () => void) {
+    super();
+    this.source = source;
+    this.stopWatch = watch(() => this.stopSafely());
+  }
+
+  pull(reader: StepReader<T>): void {
+    if (this.isEnded) return reader.onEnd();
+    this.reader = reader;
+    this.source.pull(this);
     return undefined;
-  }, end);
+  }
+
+  onValue(value: T): void {
+    this.takeReader()?.onValue(value);
+  }
+
+  onError(error: unknown): void {
+    const reader = this.takeReader();
+    if (reader === undefined) return;
+    this.stopSafely();
+    reader.onError(error);
+  }
+
+  onEnd(): void {
+    const reader = this.takeReader();
+    if (reader === undefined) return;
+    this.stopWatch();
+    reader.onEnd();
+  }
+
+  protected stop(): Promise<unknown> {
+    this.isEnded = true;
+    this.stopWatch();
+    this.takeReader()?.onEnd();
+    return this.source.return();
+  }
+
+  /** Undefined when it was ended meanwhile, and its reader has its answer. */
+  private takeReader(): StepReader<T> | undefined {
+    const { reader } = this;
+    this.reader = undefined;
+    return reader;
+  }
 }

@@ -9,7 +9,7 @@
 import type { ExecutionArgs, ExecutionResult, GraphQLSchema } from 'graphql';
 import { execute } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
-import { mapPull } from '../../lib/pullStream.ts';
+import { MappedStream, type PullStream } from '../../lib/pullStream.ts';
 import type { Context } from '../../schema/core/context.ts';
 import {
   isStream,
@@ -58,20 +58,7 @@ export function createOperations(options: {
   const subscribe: Subscribe = async (args) => {
     const result = await subscribeGuarded(guard, args, subscribeShared);
     if (!isStream(result)) return concluded(args, result);
-    const requestId = requestIdOf(args);
-    let events = 0;
-    return mapPull(result, {
-      value: (event) => {
-        events += 1;
-        // A client that went on would leave it out: the next event's cursor is behind it. Whether the source can stop is no matter of
-        // the client's.
-        if (hasFailed(event)) result.return().catch(() => undefined);
-        return mapResult(event, requestId, log);
-      },
-      error: (thrown) => mapAndLog(thrown, requestId, log),
-      // A stream is logged when it ends.
-      ended: () => operationLog.logResult(args, {}, events),
-    });
+    return new ConcludedEvents(result, { args, requestId: requestIdOf(args), log, operationLog });
   };
   return {
     subscribe,
@@ -88,7 +75,42 @@ export function createOperations(options: {
   };
 }
 
-/** Of an event: its field, the only one of a subscription, is not there. */
-function hasFailed({ data, errors }: ExecutionResult): boolean {
-  return errors !== undefined && (data == null || Object.values(data).includes(null));
+interface Conclusion {
+  args: ExecutionArgs;
+  requestId: string;
+  log: ErrorLog;
+  operationLog: OperationLog;
+}
+
+/** A subscription's events with errors by the table; it is logged when it ends. */
+class ConcludedEvents extends MappedStream<ExecutionResult, ExecutionResult> {
+  private readonly conclusion: Conclusion;
+  private events = 0;
+
+  constructor(results: PullStream<ExecutionResult>, conclusion: Conclusion) {
+    super(results);
+    this.conclusion = conclusion;
+  }
+
+  protected map(event: ExecutionResult): ExecutionResult {
+    this.events += 1;
+    if (event.errors === undefined) return event;
+    // A client that went on would leave it out: the next event's cursor is behind it. Whether the source can stop is no matter of
+    // the client's.
+    if (hasFailed(event)) this.source.return().catch(() => undefined);
+    return mapResult(event, this.conclusion.requestId, this.conclusion.log);
+  }
+
+  protected override shownError(thrown: unknown): unknown {
+    return mapAndLog(thrown, this.conclusion.requestId, this.conclusion.log);
+  }
+
+  protected override ended(): void {
+    this.conclusion.operationLog.logResult(this.conclusion.args, {}, this.events);
+  }
+}
+
+/** Of an event with errors: its field, the only one of a subscription, is not there. */
+function hasFailed({ data }: ExecutionResult): boolean {
+  return data == null || Object.values(data).includes(null);
 }

@@ -11,16 +11,16 @@ import type { Caller } from '../../identity/roles.ts';
 import { addressKey } from '../../lib/addressKey.ts';
 import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import { pauseInLongTurn } from '../../lib/longTurns.ts';
-import { mapPull, pullStreamOf } from '../../lib/pullStream.ts';
+import { MappedStream, pullStreamOf, type PullStream } from '../../lib/pullStream.ts';
 import { measureAnswer } from '../../limits/measureAnswer.ts';
 import { stopwatch } from './chargeCpu.ts';
 import type { Subscribe } from './guardOperations.ts';
 import type { TransportContext } from './transportContext.ts';
 
-/** What was asked of one event since a time: a promise until it is known. */
+/** What was asked of one event since a time. */
 interface Results {
   sinceMs: number;
-  byQuestion: Map<string, ExecutionResult | Promise<ExecutionResult>>;
+  byQuestion: Map<string, ExecutionResult | FirstExecution>;
 }
 
 /** Subscribers read an event within moments of each other; those that catch up are some events behind. */
@@ -51,7 +51,7 @@ export function createSharedSubscribe(
   limits: EventLimits,
   nowMs: () => number = () => performance.now(),
 ): Subscribe {
-  const { executeEvent, isSmall } = createExecution(limits);
+  const { executeEvent, isKept } = createExecution(limits);
   /** By event, then by what is asked of it. Bounded, because events themselves are kept for those who come later. */
   const shared = new LRUCache<object, Results>({ max: MAX_EVENTS });
   const nameOf = createNames();
@@ -63,49 +63,100 @@ export function createSharedSubscribe(
     shared.set(event, fresh);
     return fresh.byQuestion;
   };
-  const resultOf = (args: ExecutionArgs, question: string, event: unknown) => {
-    const own = () => executeEvent({ ...args, rootValue: event });
-    if (typeof event !== 'object' || event === null) return own();
-    const results = resultsOf(event);
-    const before = results.get(question);
-    if (before !== undefined) {
-      const ownIfFailed = (result: ExecutionResult) => (result.errors === undefined ? result : own());
-      return before instanceof Promise ? before.then(ownIfFailed, own) : ownIfFailed(before);
-    }
-    const first = own();
-    if (results.size >= MAX_QUESTIONS) return first;
-    if (first instanceof Promise) {
-      results.set(question, first);
-      void noteResult(results, question, first, isSmall);
-    } else if (isSmall(first)) results.set(question, first);
+  const resultOf: Shared['resultOf'] = (args, question, event) => {
+    const results = typeof event === 'object' && event !== null ? resultsOf(event) : undefined;
+    const before = results?.get(question);
+    if (before !== undefined) return before;
+    const first = executeEvent(args, event);
+    if (results === undefined || results.size >= MAX_QUESTIONS) return first;
+    if (first instanceof Promise) void runForAll(first, { question, event, results, isKept });
+    else if (isKept(first)) results.set(question, first);
     return first;
   };
   return async (args) => {
     const source = await createSourceEventStream(args);
     if (!isStream(source)) return source;
-    const question = questionOf(args, nameOf);
-    return mapPull(pullStreamOf(source), { value: (event) => resultOf(args, question, event) });
+    return new SharedResults(pullStreamOf(source), args, questionOf(args, nameOf), {
+      executeEvent,
+      resultOf,
+    });
   };
 }
 
-/** A large one would be kept until as many events have come since; a failure is of the first one's request alone. */
-async function noteResult(
-  results: Results['byQuestion'],
-  question: string,
-  first: Promise<ExecutionResult>,
-  isSmall: (result: ExecutionResult) => boolean,
-): Promise<void> {
-  const result = await first.catch(() => null);
-  if (result !== null && isSmall(result)) results.set(question, result);
-  else results.delete(question);
+interface Shared {
+  executeEvent(args: ExecutionArgs, event: unknown): ExecutionResult | Promise<ExecutionResult>;
+  resultOf(
+    args: ExecutionArgs,
+    question: string,
+    event: unknown,
+  ): ExecutionResult | Promise<ExecutionResult> | FirstExecution;
 }
+
+/** What is asked of an event for the first time; who asks for the same meanwhile follows, without a promise for each. */
+class FirstExecution {
+  readonly followers: SharedResults[] = [];
+}
+
+interface ToShare {
+  question: string;
+  event: unknown;
+  results: Results['byQuestion'];
+  isKept: IsKept;
+}
+
+async function runForAll(
+  first: Promise<ExecutionResult>,
+  { question, event, results, isKept }: ToShare,
+): Promise<void> {
+  const execution = new FirstExecution();
+  results.set(question, execution);
+  const result = await first.catch(() => null);
+  if (result !== null && isKept(result)) results.set(question, result);
+  else results.delete(question);
+  for (const follower of execution.followers) follower.follow(result, event);
+}
+
+/** One subscription. */
+class SharedResults extends MappedStream<unknown, ExecutionResult> {
+  private readonly args: ExecutionArgs;
+  private readonly question: string;
+  private readonly shared: Shared;
+
+  constructor(events: PullStream<unknown>, args: ExecutionArgs, question: string, shared: Shared) {
+    super(events);
+    this.args = args;
+    this.question = question;
+    this.shared = shared;
+  }
+
+  /** A failure is of the first one's request alone. */
+  follow(first: ExecutionResult | null, event: unknown): void {
+    if (first === null || first.errors !== undefined) this.deliver(this.execute, event);
+    else this.give(first);
+  }
+
+  protected map(event: unknown): ExecutionResult | Promise<ExecutionResult> | undefined {
+    const result = this.shared.resultOf(this.args, this.question, event);
+    if (!(result instanceof FirstExecution)) return result;
+    result.followers.push(this);
+    return undefined;
+  }
+
+  private execute(event: unknown): ExecutionResult | Promise<ExecutionResult> {
+    return this.shared.executeEvent(this.args, event);
+  }
+}
+
+/** A failure is not kept; neither is a large one, which would be until as many events have come since. */
+type IsKept = (result: ExecutionResult) => boolean;
 
 /** Each event of a subscription computes like a request, and is answered at once, but no gate has let it in. */
 function createExecution({ requireCpu, chargeCpu }: EventLimits) {
-  const small = new WeakSet<ExecutionResult>();
+  const kept = new WeakSet<ExecutionResult>();
   const places = createConcurrencyLimit(PLACES);
   const bounded = (result: ExecutionResult): ExecutionResult => {
-    if (measureAnswer(result.data, MAX_EVENT_BYTES) <= SHARED_BYTES) small.add(result);
+    const isSmall = measureAnswer(result.data, MAX_EVENT_BYTES) <= SHARED_BYTES;
+    if (isSmall && result.errors === undefined) kept.add(result);
     return result;
   };
   const run = (args: ExecutionArgs, remoteAddress: string) => {
@@ -124,8 +175,9 @@ function createExecution({ requireCpu, chargeCpu }: EventLimits) {
     return free === null ? places.take(key).then(begin) : begin(free);
   };
   return {
-    isSmall: (result: ExecutionResult) => small.has(result),
-    executeEvent(args: ExecutionArgs): ExecutionResult | Promise<ExecutionResult> {
+    isKept: ((result) => kept.has(result)) satisfies IsKept,
+    executeEvent(argsOfAll: ExecutionArgs, event: unknown): ExecutionResult | Promise<ExecutionResult> {
+      const args = { ...argsOfAll, rootValue: event };
       const pause = pauseInLongTurn();
       return pause === null ? runInPlace(args) : pause.then(() => runInPlace(args));
     },

@@ -10,13 +10,20 @@ const MAX_UNREAD_BYTES = 1024 * 1024;
 const PING_INTERVAL_MS = 12_000;
 const FINAL_TEXT = 0x81;
 
-/** Sends a message made of an own head and a tail that many share, and calls back when its bytes have left the process. */
-export type SendEvent = (head: string, tail: Buffer, sent: () => void) => void;
+/**
+ * Sends a message made of an own head and a tail that many share, both as the characters of its bytes (`latin1`).
+ * @returns whether its bytes have left the process; if not, the sender is called when they have
+ */
+export type SendEvent = (head: string, tail: string, sender: EventSender) => boolean;
+
+export interface EventSender {
+  onSent(): void;
+}
 
 interface Sender {
   /** Resolves when the bytes have left the process. */
   send(data: string): Promise<void>;
-  /** The same for what thousands of sockets are sent: in one write, where ws needs two and some callbacks. */
+  /** The same for what thousands of sockets are sent: in one write without a buffer and a callback, where ws needs two and some. */
   sendEvent: SendEvent;
 }
 
@@ -37,33 +44,44 @@ export function createSender(
       resolve();
     });
   });
-  const onceGone = (then: () => void) => void gone.then(then);
   return {
     async send(data) {
       if (socket.readyState !== socket.OPEN) return gone;
       const isSent = await new Promise<boolean>((resolve) => socket.send(data, (error) => resolve(!error)));
       return isSent ? undefined : gone;
     },
-    sendEvent(head, tail, sent) {
-      if (socket.readyState !== socket.OPEN) return onceGone(sent);
-      connection.write(textFrame(head, tail), (error) => (error ? onceGone(sent) : sent()));
-      return undefined;
+    sendEvent(head, tail, sender) {
+      const isOpen = socket.readyState === socket.OPEN;
+      if (isOpen && connection.write(textFrame(head, tail), 'latin1') && connection.writableLength === 0)
+        return true;
+      if (isOpen) callWhenSent(connection, sender, gone);
+      else callWhenGone(sender, gone);
+      return false;
     },
   };
 }
 
-/** A text in one frame of RFC 6455; servers do not mask. */
-export function textFrame(head: string, tail: Buffer): Buffer {
-  const bytes = Buffer.byteLength(head) + tail.length;
-  const lengthBytes = bytes < 126 ? 0 : bytes < 0x1_0000 ? 2 : 8;
-  const frame = Buffer.allocUnsafe(2 + lengthBytes + bytes);
-  frame[0] = FINAL_TEXT;
-  frame[1] = lengthBytes === 0 ? bytes : lengthBytes === 2 ? 126 : 127;
-  if (lengthBytes === 2) frame.writeUInt16BE(bytes, 2);
-  if (lengthBytes === 8) frame.writeBigUInt64BE(BigInt(bytes), 2);
-  const headEnd = 2 + lengthBytes + frame.write(head, 2 + lengthBytes);
-  tail.copy(frame, headEnd);
-  return frame;
+/** After what is still to be written. */
+function callWhenSent(connection: Socket, sender: EventSender, gone: Promise<void>): void {
+  connection.write('', (error) => (error ? callWhenGone(sender, gone) : sender.onSent()));
+}
+
+function callWhenGone(sender: EventSender, gone: Promise<void>): void {
+  void gone.then(() => sender.onSent());
+}
+
+/** A text in one frame of RFC 6455, as the characters of its bytes; servers do not mask. */
+export function textFrame(head: string, tail: string): string {
+  const bytes = head.length + tail.length;
+  return String.fromCharCode(FINAL_TEXT, ...lengthBytes(bytes)) + head + tail;
+}
+
+function lengthBytes(bytes: number): number[] {
+  if (bytes < 126) return [bytes];
+  if (bytes < 0x1_0000) return [126, bytes >> 8, bytes & 0xff];
+  const long = Buffer.alloc(8);
+  long.writeBigUInt64BE(BigInt(bytes));
+  return [127, ...long];
 }
 
 /** Ignores pending output: stalledSockets.ts decides whether it makes progress. */

@@ -1,14 +1,14 @@
 /**
  * Sends a subscription's events in place of graphql-ws, which would make the text of each event again for every
- * subscriber: here a result that many share becomes bytes once, and each subscription's id is put in front of them.
+ * subscriber: here a result that many share becomes a text once, and each subscription's id is put in front of it.
  */
 import type { ExecutionResult } from 'graphql';
-import type { PullStream, Take } from '../../lib/pullStream.ts';
-import type { SendEvent } from '../server/socketIo.ts';
+import { StreamBase, type PullStream, type StepReader } from '../../lib/pullStream.ts';
+import type { EventSender, SendEvent } from '../server/socketIo.ts';
 import { toWireError } from '../graphql/errors.ts';
 
 /** By result; only results without errors are shared. */
-const shared = new WeakMap<ExecutionResult, Buffer>();
+const shared = new WeakMap<ExecutionResult, string>();
 
 /**
  * A stream that yields nothing, and ends when `events` do. The next event is pulled when the one before has been sent.
@@ -19,37 +19,80 @@ export function sendEvents(
   events: PullStream<ExecutionResult>,
   send: SendEvent,
 ): AsyncGenerator<ExecutionResult, void, void> {
-  const head = `{"id":${JSON.stringify(id)},"type":"next","payload":`;
-  const ended = { done: true, value: undefined } as const;
-  return {
-    next: () =>
-      new Promise((resolve, reject) => {
-        const sendNext = () => events.pull(take);
-        const take: Take<ExecutionResult> = (step) => {
-          if (step === null) resolve(ended);
-          else if ('error' in step) reject(step.error);
-          else send(head, tailOf(step.value), sendNext);
-        };
-        sendNext();
-      }),
-    return: () => events.return(),
-    throw: (error) => events.throw(error),
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
+  return new SentEvents(id, events, send);
+}
+
+class SentEvents extends StreamBase<ExecutionResult> implements StepReader<ExecutionResult>, EventSender {
+  private readonly head: string;
+  private readonly events: PullStream<ExecutionResult>;
+  private readonly send: SendEvent;
+  private reader: StepReader<ExecutionResult> | undefined;
+  private isPulling = false;
+  private isSent = false;
+
+  constructor(id: string, events: PullStream<ExecutionResult>, send: SendEvent) {
+    super();
+    this.head = bytesOf(`{"id":${JSON.stringify(id)},"type":"next","payload":`);
+    this.events = events;
+    this.send = send;
+  }
+
+  pull(reader: StepReader<ExecutionResult>): void {
+    this.reader = reader;
+    this.pullOn();
+  }
+
+  onValue(result: ExecutionResult): void {
+    try {
+      this.isSent = this.send(this.head, tailOf(result), this);
+    } catch (error) {
+      // Thrown on, it would end the turn in which the others of this event are woken.
+      this.stopSafely();
+      return this.onError(error);
+    }
+    if (this.isSent && !this.isPulling) this.pullOn();
+    return undefined;
+  }
+
+  onSent(): void {
+    this.pullOn();
+  }
+
+  onError(error: unknown): void {
+    this.reader?.onError(error);
+  }
+
+  onEnd(): void {
+    this.reader?.onEnd();
+  }
+
+  protected stop(): Promise<unknown> {
+    return this.events.return();
+  }
+
+  /** A loop for what comes and leaves at once: with a call for each event, a replay would fill the stack. */
+  private pullOn(): void {
+    this.isPulling = true;
+    do {
+      this.isSent = false;
+      this.events.pull(this);
+    } while (this.isSent);
+    this.isPulling = false;
+  }
 }
 
 /** The rest of the message. */
-function tailOf(result: ExecutionResult): Buffer {
-  if (result.errors !== undefined) return bytesOf({ ...result, errors: result.errors.map(toWireError) });
+function tailOf(result: ExecutionResult): string {
+  if (result.errors !== undefined)
+    return bytesOf(`${JSON.stringify({ ...result, errors: result.errors.map(toWireError) })}}`);
   const known = shared.get(result);
   if (known !== undefined) return known;
-  const bytes = bytesOf(result);
-  shared.set(result, bytes);
-  return bytes;
+  const tail = bytesOf(`${JSON.stringify(result)}}`);
+  shared.set(result, tail);
+  return tail;
 }
 
-function bytesOf(result: object): Buffer {
-  return Buffer.from(`${JSON.stringify(result)}}`);
+/** A text's bytes in UTF-8, as a character each: what is written so needs no buffer. */
+function bytesOf(text: string): string {
+  return Buffer.from(text).toString('latin1');
 }

@@ -81,7 +81,7 @@ export function createWebsocketServer(options: WebsocketOptions): WebsocketServe
       upgradeAuthorization: request.headers.authorization,
       caller: null,
       send: async () => undefined,
-      sendEvent: () => undefined,
+      sendEvent: () => false,
       messagesInWork: 0,
       unsent: new Map(),
       unwatchCredential: () => undefined,

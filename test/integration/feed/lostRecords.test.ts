@@ -130,10 +130,10 @@ it('wakes who waits when the first read succeeds that was not the first', async 
   const tail = tailOf(used);
   await tail.refresh();
   let woken = 0;
-  tail.onceGrown(() => (woken += 1));
+  tail.onceGrown({ place: -1, wake: () => (woken += 1) });
   used.current = db;
   await tail.refresh();
-  expect([tail.end(), woken]).toEqual([BigInt(END), 1]);
+  expect([tail.tailEnd(), woken]).toEqual([BigInt(END), 1]);
 });
 
 it('ends who follows, and refuses the cursors of what was lost, when it was read again in another order', async () => {

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createClient } from 'graphql-ws';
 import { WebSocket } from 'ws';
-import { pullStream } from '../../../src/lib/pullStream.ts';
+import { StreamBase, type StepReader } from '../../../src/lib/pullStream.ts';
 import { createBuilder } from '../../../src/schema/core/createBuilder.ts';
 import { startServer, type TestServer } from '../../support/http/httpServer.ts';
 
@@ -86,7 +86,11 @@ function numbersSchema() {
   builder.subscriptionType({
     fields: (t) => ({
       numbers: t.field({ ...event, subscribe: numbers, resolve: (source: { id: number }) => source }),
-      broken: t.field({ ...event, subscribe: broken, resolve: (source: { id: number }) => source }),
+      broken: t.field({
+        ...event,
+        subscribe: () => new Broken(),
+        resolve: (source: { id: number }) => source,
+      }),
     }),
   });
   return builder.toSchema();
@@ -97,14 +101,13 @@ async function* numbers() {
 }
 
 /** As one that reads the next event from a database that is away: asked again, it fails again. */
-function broken() {
-  return pullStream<{ id: number }>(
-    (take) => {
-      pulls += 1;
-      // Or the test would never end.
-      if (pulls > 20) take(null);
-      else setImmediate(() => take({ error: new Error('away') }));
-    },
-    () => undefined,
-  );
+class Broken extends StreamBase<{ id: number }> {
+  pull(reader: StepReader<{ id: number }>): void {
+    pulls += 1;
+    // Or the test would never end.
+    if (pulls > 20) reader.onEnd();
+    else setImmediate(() => reader.onError(new Error('away')));
+  }
+
+  protected stop(): void {}
 }

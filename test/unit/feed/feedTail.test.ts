@@ -4,15 +4,18 @@
 import { expect, it } from 'vitest';
 import { createWaiting } from '../../../src/feed/feedTail.ts';
 
+const waiter = (wake: () => void) => ({ place: -1, wake });
+
 it('wakes each subscriber once, also one that waits again at once because nothing matched', () => {
   const waiting = createWaiting();
   let woken = 0;
-  const waitAgain = () => {
+  const subscriber = waiter(() => {
     woken += 1;
     // Without an end of its own, a loop here would never fail.
-    if (woken < 100) waiting.onceGrown(waitAgain);
-  };
-  waiting.onceGrown(waitAgain);
+    if (woken < 100) waiting.onceGrown(subscriber);
+  });
+  waiting.onceGrown(subscriber);
+  waiting.onceGrown(subscriber);
   waiting.wakeAll();
   expect(woken).toBe(1);
   waiting.wakeAll();
@@ -22,25 +25,27 @@ it('wakes each subscriber once, also one that waits again at once because nothin
 it('wakes once, and in the same round, one that another stops while both are woken', () => {
   const waiting = createWaiting();
   const woken: string[] = [];
-  const second = () => woken.push('second');
-  const first = () => {
+  const second = waiter(() => woken.push('second'));
+  const first = waiter(() => {
     woken.push('first');
     // It does not wait any more, and its turn comes: it sees then that it has ended.
     expect(waiting.stopWaiting(second)).toBe(false);
-  };
+  });
   waiting.onceGrown(first);
   waiting.onceGrown(second);
   waiting.wakeAll();
   expect(woken).toEqual(['first', 'second']);
 });
 
-it('does not wake one that has stopped waiting, and says whether it waited', () => {
+it('does not wake those that have stopped waiting, in whatever order, and says which waited', () => {
   const waiting = createWaiting();
-  let woken = 0;
-  const wake = () => (woken += 1);
-  expect(waiting.stopWaiting(wake)).toBe(false);
-  waiting.onceGrown(wake);
-  expect(waiting.stopWaiting(wake)).toBe(true);
+  const woken: number[] = [];
+  const waiters = [0, 1, 2, 3, 4].map((number) => waiter(() => woken.push(number)));
+  const stop = (number: number) => waiting.stopWaiting(waiters[number] ?? expect.fail());
+  expect(stop(0)).toBe(false);
+  for (const each of waiters) waiting.onceGrown(each);
+  expect([stop(1), stop(4), stop(1), stop(0)]).toEqual([true, true, false, true]);
   waiting.wakeAll();
-  expect(woken).toBe(0);
+  expect(new Set(woken)).toEqual(new Set([2, 3]));
+  expect(stop(2)).toBe(false);
 });
