@@ -46,7 +46,10 @@ export interface Leases<Row extends Leased> {
 export const leaseEnd = sql`date_trunc('milliseconds', now()) + make_interval(secs => ${LEASE_MS / 1000})`;
 
 interface LeaseOptions {
-  /** Which rows are open; an index over their due times should match it. */
+  /**
+   * Which rows are open; an index over their due times should match it. Constants belong into its text: as parameters, the index would be
+   * of no use to a plan that is kept.
+   */
   isOpen: SQL;
   /**
    * Which open rows are due later than any delay lasts: the database's clock was set back since, as by a failover to a server with another

@@ -143,7 +143,10 @@ async function readKnown(
     tx
       .select({ index: retirements.recordIndex, txHash: retirements.txHash })
       .from(retirements)
-      .where(and(eq(retirements.projectId, token.projectId), between(retirements.recordIndex, first, last))),
+      .where(and(eq(retirements.projectId, token.projectId), between(retirements.recordIndex, first, last)))
+      // Only the index of records has this order. Of a young table, another one that reads all of the project's looks as cheap, and
+      // connections keep their plans.
+      .orderBy(retirements.recordIndex),
     tx
       .select({ index: holderActs.recordIndex, txHash: holderActs.recordTxHash })
       .from(holderActs)

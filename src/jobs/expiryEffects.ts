@@ -64,7 +64,7 @@ async function decideItem(
   const [item] = await tx
     .update(expiryItems)
     .set(values)
-    .where(and(eq(expiryItems.receiptId, receiptId), eq(expiryItems.state, 'PENDING')))
+    .where(and(eq(expiryItems.receiptId, receiptId), sql`${expiryItems.state} = 'PENDING'`))
     .returning({ runId: expiryItems.runId });
   if (item) await finishIfComplete(tx, item.runId, values.decidedAt);
 }

@@ -48,13 +48,15 @@ export async function readProjectBalances(
   return found;
 }
 
+const isBuyers = sql`${accounts.kind} = 'buyer'`;
+
 /** The sum of all buyers' balances of a project, as their accounts have them. */
 export async function sumBuyerBalances(db: Pick<Db, 'select'>, projectId: string): Promise<bigint> {
   const [row] = await db
     // The sum of bigints is numeric; as text it keeps its digits.
     .select({ balance: sql<string>`coalesce(sum(${accounts.balance}), 0)::text` })
     .from(accounts)
-    .where(and(eq(accounts.projectId, projectId), eq(accounts.kind, 'buyer')));
+    .where(and(eq(accounts.projectId, projectId), isBuyers));
   return BigInt(row?.balance ?? 0);
 }
 
@@ -79,7 +81,7 @@ export async function readBuyerBalances(
     })
     .from(accounts)
     .innerJoin(projects, eq(projects.id, accounts.projectId))
-    .where(and(eq(accounts.kind, 'buyer'), eq(accounts.ownerId, buyerId), keys.where))
+    .where(and(isBuyers, eq(accounts.ownerId, buyerId), keys.where))
     .orderBy(keys.orderBy)
     .limit(page.limit);
   return rows.map((row) => ({ ...row, tokenAddress: row.tokenAddress ?? '' }));
@@ -87,5 +89,5 @@ export async function readBuyerBalances(
 
 /** MAX_COUNTED at most. */
 export function countBuyerBalances(db: Db, buyerId: string): Promise<number> {
-  return countRows(db, accounts, and(eq(accounts.kind, 'buyer'), eq(accounts.ownerId, buyerId)));
+  return countRows(db, accounts, and(isBuyers, eq(accounts.ownerId, buyerId)));
 }

@@ -9,6 +9,8 @@ import { and, asc, eq, gte, inArray, sql } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
 import { accounts, transfers } from '../../db/tables/index.ts';
 
+const isSettlement = sql`${transfers.kind} = 'retirement_settle'`;
+
 /** Both ends included; the first tonne of a project is number 1. */
 interface SerialRange {
   first: bigint;
@@ -27,7 +29,7 @@ export async function readSerialRanges(
       last: transfers.creditBalance,
     })
     .from(transfers)
-    .where(and(eq(transfers.kind, 'retirement_settle'), inArray(transfers.causeId, [...retirementIds])));
+    .where(and(isSettlement, inArray(transfers.causeId, [...retirementIds])));
   return new Map(
     rows.map(({ retirementId, amount, last }) => [retirementId, { first: last - amount + 1n, last }]),
   );
@@ -50,7 +52,7 @@ export async function findRetirementOfSerial(
     .where(
       and(
         sql`${transfers.creditAccountId} = (${retired})`,
-        sql`${transfers.kind} = 'retirement_settle'`,
+        isSettlement,
         gte(transfers.creditBalance, number),
       ),
     )

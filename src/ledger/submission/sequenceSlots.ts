@@ -23,7 +23,7 @@ import { SequenceAhead, SequenceBehind } from './sequenceMismatch.ts';
  * decides.
  */
 export const takesUpSlot = and(
-  eq(attempts.state, 'OPEN'),
+  sql`${attempts.state} = 'OPEN'`,
   isNull(attempts.replaces),
   sql`NOT EXISTS (SELECT 1 FROM ${submissions} WHERE ${submissions.id} = ${attempts.submissionId}
     AND ${submissions.state} = 'NEEDS_REVIEW')`,

@@ -49,7 +49,7 @@ const MAX_STEPS_PER_CLAIM = 3;
 
 export type SubmissionWorker = DueWorker;
 
-const isPending = eq(submissions.state, 'PENDING');
+export const isPending = sql`${submissions.state} = 'PENDING'`;
 
 export function createSubmissionWorker(deps: SubmissionDependencies): SubmissionWorker {
   const leases = createLeases(deps.db, submissions, {

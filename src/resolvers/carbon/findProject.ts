@@ -1,7 +1,7 @@
 /**
  * Finds projects by id, token address or asset id.
  */
-import { and, eq, inArray, ne } from 'drizzle-orm';
+import { and, eq, inArray, sql } from 'drizzle-orm';
 import { createSharedRead } from '../../db/sharedReads.ts';
 import { projects } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -47,7 +47,7 @@ export async function findProjectByAsset(deps: Pick<Finder, 'db'>, assetId: stri
   const [project] = await deps.db
     .select()
     .from(projects)
-    .where(and(eq(projects.assetKey, spellingKey(assetId)), ne(projects.state, 'REFUSED')));
+    .where(and(eq(projects.assetKey, spellingKey(assetId)), sql`${projects.state} <> 'REFUSED'`));
   return project ?? null;
 }
 

@@ -5,6 +5,11 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openDatabase, type Db } from '../../../src/db/connection.ts';
+import { createLeases } from '../../../src/db/leases.ts';
+import { isOneOf } from '../../../src/db/manyRows.ts';
+import { submissions } from '../../../src/db/tables/index.ts';
+import { appendRecords } from '../../../src/feed/appendRecords.ts';
+import { isPending } from '../../../src/ledger/submission/worker.ts';
 import {
   holdPosting,
   issuePosting,
@@ -19,6 +24,9 @@ import { insertProject } from '../../support/database/projects.ts';
 const TONNES = 10_000n;
 const HOLDS_IN_BATCH = 250;
 const SETTLED = 100;
+/** More than after which PostgreSQL may keep a plan for all parameters. */
+const YOUNG_RUNS = 12;
+const GROWN = 5_000;
 const buyerId = 'acme';
 const at = new Date('2026-01-01T00:00:00Z');
 
@@ -53,13 +61,39 @@ async function holdMany(db: Db): Promise<string[]> {
   return retirementIds;
 }
 
-/** Entries of indexes of transfers that were read. */
-async function readEntries(db: Db): Promise<number> {
+/** Entries of indexes of the table that were read. */
+async function readEntries(db: Db, table: string): Promise<number> {
   await db.execute(sql`SELECT pg_stat_force_next_flush()`);
   const [row] = await db.execute<{ entries: number }>(
-    sql`SELECT sum(idx_tup_read)::int AS entries FROM pg_stat_user_indexes WHERE relname = 'transfers'`,
+    sql`SELECT sum(idx_tup_read)::int AS entries FROM pg_stat_user_indexes WHERE relname = ${table}`,
   );
   return row?.entries ?? Number.NaN;
+}
+
+/** Rows of the table that were read without an index. */
+async function readRows(db: Db, table: string): Promise<number> {
+  await db.execute(sql`SELECT pg_stat_force_next_flush()`);
+  const [row] = await db.execute<{ rows: number }>(
+    sql`SELECT seq_tup_read::int AS rows FROM pg_stat_user_tables WHERE relname = ${table}`,
+  );
+  return row?.rows ?? Number.NaN;
+}
+
+/** On one connection, which keeps its plans: the statement runs while the table is young, then once after `grow`. */
+async function afterGrowth<T>(
+  run: (db: Db) => Promise<T>,
+  grow: (db: Db) => Promise<unknown>,
+  read: (db: Db) => Promise<number>,
+  { url } = database,
+): Promise<{ result: T; read: number }> {
+  const handle = openDatabase({ url, poolSize: 1, applicationName: 'test' });
+  for (let i = 0; i < YOUNG_RUNS; i++) await run(handle.db);
+  await grow(handle.db);
+  const before = await read(handle.db);
+  const result = await run(handle.db);
+  const after = await read(handle.db);
+  await handle.close();
+  return { result, read: after - before };
 }
 
 it('a settlement finds its hold without reading all, whenever it was planned', async () => {
@@ -69,11 +103,77 @@ it('a settlement finds its hold without reading all, whenever it was planned', a
     // Of one connection, which plans now.
     const handle = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' });
     await settle(handle.db, [first]);
-    const before = await readEntries(handle.db);
+    const before = await readEntries(handle.db, 'transfers');
     await settle(handle.db, others.slice(0, SETTLED));
-    read.push((await readEntries(handle.db)) - before);
+    read.push((await readEntries(handle.db, 'transfers')) - before);
     await handle.close();
   }
   // Its own, and what the unique indexes look at.
   expect(Math.max(...read)).toBeLessThan(3 * SETTLED);
 });
+
+it('a claim of what is due reads no row that is settled', async () => {
+  const options = { isOpen: isPending, isMisdated: sql`false`, onError: () => undefined };
+  const grow = (db: Db) => growSubmissions(db, GROWN);
+  const claim = (db: Db) => createLeases(db, submissions, options).claim(10);
+  const { result, read } = await afterGrowth(claim, grow, (db) => readRows(db, 'submissions'));
+  expect([result, read]).toEqual([[], 0]);
+});
+
+it('new records of the feed find their retirements without reading those of the whole project', async () => {
+  const records = Array.from({ length: 3 }, (_, index) => ({
+    index,
+    retiredBy: 'custody',
+    amount: 1n,
+    timestamp: 1_700_000_000n,
+    beneficiary: 'Acme Ltd',
+    note: '',
+  }));
+  const token = { projectId, tokenAddress: `C${'A'.repeat(55)}` };
+  const of = { token, records, verified: new Map<number, string>() };
+  // Rolled back, so that the records stay new.
+  const append = async (db: Db) => {
+    await db
+      .transaction(async (tx) => {
+        await appendRecords(tx, [of], at);
+        throw ROLLED_BACK;
+      })
+      .catch((error: unknown) => expect(error).toBe(ROLLED_BACK));
+  };
+  const grow = (db: Db) => growRetirements(db, GROWN);
+  const { read } = await afterGrowth(append, grow, (db) => readEntries(db, 'retirements'));
+  expect(read).toBeLessThan(10 * records.length);
+});
+
+it('rows are found by their ids without reading all others, whatever size the table had', async () => {
+  const find = (db: Db) =>
+    db
+      .select({ id: submissions.id })
+      .from(submissions)
+      .where(isOneOf(submissions.id, [randomUUID()]));
+  const other = await createTestDatabase();
+  const read: number[] = [];
+  for (const size of [100, 200, 400, 800]) {
+    await growSubmissions(other.handle.db, size);
+    const grow = (db: Db) => growSubmissions(db, size);
+    read.push((await afterGrowth(find, grow, (db) => readRows(db, 'submissions'), other)).read);
+  }
+  await other.drop();
+  expect(read).toEqual([0, 0, 0, 0]);
+});
+
+/** By as many that are settled. */
+const growSubmissions = (db: Db, by: number) =>
+  db.execute(sql`
+    INSERT INTO submissions (id, kind, target_type, target_id, call, state, due_at, created_at, settled_at)
+    SELECT gen_random_uuid(), 'retire', 'RETIREMENT', gen_random_uuid(), '{}', 'REFUSED', now(), now(), now()
+    FROM generate_series(1, ${by}::integer)`);
+
+/** By as many of the project, each with a record. */
+const growRetirements = (db: Db, by: number) =>
+  db.execute(sql`
+    INSERT INTO retirements (id, project_id, buyer_id, beneficiary, note, amount_tonnes, state, tx_hash, record_index, created_at, settled_at)
+    SELECT gen_random_uuid(), ${projectId}, ${buyerId}, 'Acme Ltd', '', 1, 'RETIRED', '0x' || n, n, now(), now()
+    FROM generate_series(1, ${by}::integer) AS n`);
+
+const ROLLED_BACK = new Error('rolled back');
