@@ -22,6 +22,13 @@ export interface FeedFilter {
   vintageYears?: readonly number[] | null | undefined;
 }
 
+/** The filter of most subscribers: the same object for all of them, so that what they ask for is seen to be the same. */
+const EVERYTHING: FeedFilter = {};
+
+export function commonFilter(filter: FeedFilter): FeedFilter {
+  return Object.values(filter).every((member) => member == null) ? EVERYTHING : filter;
+}
+
 export function matches(filter: FeedFilter, record: PlacedRecord): boolean {
   const { tokenAddress, beneficiaries, countryCodes, vintageYears } = filter;
   return (

@@ -2,7 +2,7 @@
  * One subscriber of the feed: the records after its cursor, from the table, and from the shared tail once that reaches back far enough.
  */
 import { StreamBase, type StepReader } from '../lib/pullStream.ts';
-import type { FeedFilter, FeedRecord } from './feedFilter.ts';
+import { commonFilter, type FeedFilter, type FeedRecord } from './feedFilter.ts';
 
 /** Records after a cursor, and the position up to which was looked. */
 export interface FeedPage {
@@ -64,7 +64,7 @@ export class FeedReader extends StreamBase<FeedRecord> implements Waiter {
   constructor(pages: FeedPages, options: FollowOptions) {
     super();
     this.pages = pages;
-    this.filter = options.filter;
+    this.filter = commonFilter(options.filter);
     this.reader = options.reader;
     this.history = pages.history();
     this.cursor = options.after;

@@ -10,7 +10,7 @@ import type { Logger } from '../lib/logger.ts';
 import { shareFreshRuns } from '../lib/sharedRuns.ts';
 import { feedCursor } from './feedCursor.ts';
 import { matches, type FeedFilter, type FeedRecord, type PlacedRecord } from './feedFilter.ts';
-import type { Waiter } from './feedReader.ts';
+import type { FeedPage, Waiter } from './feedReader.ts';
 import { haveChanged, PAGE_SIZE, readAfter, readNewest } from './readFeed.ts';
 
 /** The newest records, kept once per instance, so that live subscribers need no query each. */
@@ -30,6 +30,7 @@ export function createTail(deps: TailDependencies) {
   let start = 0n;
   let end = -1n;
   let history = 0;
+  const pageAfter = createPages();
   const ends = createEnds(deps.publicReads.maxAgeMs);
   const waiting = createWaiting();
   // The next notification or poll continues from where a read failed.
@@ -77,9 +78,8 @@ export function createTail(deps: TailDependencies) {
     tailEnd: () => end,
     history: () => history,
     ...waiting,
-    /** The kept records after `cursor`, or null when the tail doesn't reach back that far. */
-    after(cursor: bigint, filter: FeedFilter): FeedRecord[] | null {
-      return end < 0n || cursor < start ? null : pageAfter(records, cursor, filter);
+    pageOfTail(cursor: bigint, filter: FeedFilter): FeedPage | null {
+      return end < 0n || cursor < start ? null : pageAfter({ records, end }, cursor, filter);
     },
     endBefore: ends.before,
     refresh,
@@ -171,13 +171,29 @@ function createEnds(ageMs: number) {
   };
 }
 
-function pageAfter(records: readonly PlacedRecord[], cursor: bigint, filter: FeedFilter): FeedRecord[] {
-  const page: FeedRecord[] = [];
-  for (let i = firstAfter(records, cursor); i < records.length && page.length < PAGE_SIZE; i++) {
-    const record = records[i];
-    if (record !== undefined && matches(filter, record)) page.push(record);
-  }
-  return page;
+/** Pages of kept records. The last one is remembered: thousands of subscribers ask for it, one after the other. */
+function createPages() {
+  let last:
+    { records: readonly PlacedRecord[]; cursor: bigint; filter: FeedFilter; page: FeedPage } | undefined;
+  return (
+    { records, end }: { records: readonly PlacedRecord[]; end: bigint },
+    cursor: bigint,
+    filter: FeedFilter,
+  ): FeedPage => {
+    if (last?.records === records && last.cursor === cursor && last.filter === filter) return last.page;
+    const page: FeedRecord[] = [];
+    for (let i = firstAfter(records, cursor); i < records.length && page.length < PAGE_SIZE; i++) {
+      const record = records[i];
+      if (record !== undefined && matches(filter, record)) page.push(record);
+    }
+    last = {
+      records,
+      cursor,
+      filter,
+      page: { records: page, lookedTo: page.length < PAGE_SIZE ? end : cursor },
+    };
+    return last.page;
+  };
 }
 
 /** The index of the first record after `cursor`, counted from the first one's position: every subscriber asks this for every event. */

@@ -15,7 +15,7 @@ import type { AppendedRecord } from './feedCursor.ts';
 import type { FeedFilter, FeedRecord } from './feedFilter.ts';
 import { FeedReader, type FeedPage, type FeedPages, type FollowOptions } from './feedReader.ts';
 import { createTail } from './feedTail.ts';
-import { PAGE_SIZE, readHead, readNewest, readStored } from './readFeed.ts';
+import { readHead, readNewest, readStored } from './readFeed.ts';
 
 export type { FeedRecord };
 
@@ -57,13 +57,8 @@ export function createFeedFollower(deps: FollowerDependencies): FeedFollower {
   let unlisten: (() => void) | undefined;
   let poll: NodeJS.Timeout | undefined;
 
-  function pageOfTail(cursor: bigint, filter: FeedFilter): FeedPage | null {
-    const records = tail.after(cursor, filter);
-    return records && { records, lookedTo: records.length < PAGE_SIZE ? tail.tailEnd() : cursor };
-  }
-
   async function readPage(cursor: bigint, filter: FeedFilter): Promise<FeedPage> {
-    const kept = pageOfTail(cursor, filter);
+    const kept = tail.pageOfTail(cursor, filter);
     if (kept) return kept;
     const page = await deps.publicReads.run(async (db, isReplica) => ({
       isReplica,
@@ -79,7 +74,6 @@ export function createFeedFollower(deps: FollowerDependencies): FeedFollower {
 
   const pages: FeedPages = {
     ...tail,
-    pageOfTail,
     async readPage(cursor, filter, { reader, isOver }) {
       const giveBack = await places.take(reader);
       try {

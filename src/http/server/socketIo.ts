@@ -70,10 +70,16 @@ function callWhenGone(sender: EventSender, gone: Promise<void>): void {
   void gone.then(() => sender.onSent());
 }
 
+/** The header of the last frame: an event's frames are mostly of one length. */
+let lastHeader = { bytes: -1, text: '' };
+
 /** A text in one frame of RFC 6455, as the characters of its bytes; servers do not mask. */
 export function textFrame(head: string, tail: string): string {
   const bytes = head.length + tail.length;
-  return String.fromCharCode(FINAL_TEXT, ...lengthBytes(bytes)) + head + tail;
+  if (bytes !== lastHeader.bytes) {
+    lastHeader = { bytes, text: String.fromCharCode(FINAL_TEXT, ...lengthBytes(bytes)) };
+  }
+  return lastHeader.text + head + tail;
 }
 
 function lengthBytes(bytes: number): number[] {
