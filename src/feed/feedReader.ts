@@ -48,6 +48,7 @@ export interface FeedPages {
 const NO_RECORDS: readonly FeedRecord[] = [];
 
 export class FeedReader extends StreamBase<FeedRecord> implements Waiter {
+  place = -1;
   private readonly pages: FeedPages;
   private readonly filter: FeedFilter;
   private readonly reader: string | undefined;
@@ -58,7 +59,6 @@ export class FeedReader extends StreamBase<FeedRecord> implements Waiter {
   private at = 0;
   private lookedTo = 0n;
   private tailEndBefore = -1n;
-  place = -1;
   private waiting: StepReader<FeedRecord> | undefined;
 
   constructor(pages: FeedPages, options: FollowOptions) {

@@ -64,6 +64,7 @@ async function decideItem(
   const [item] = await tx
     .update(expiryItems)
     .set(values)
+    // The state is a constant in the text, as its index has it: a kept plan could not match a parameter.
     .where(and(eq(expiryItems.receiptId, receiptId), sql`${expiryItems.state} = 'PENDING'`))
     .returning({ runId: expiryItems.runId });
   if (item) await finishIfComplete(tx, item.runId, values.decidedAt);

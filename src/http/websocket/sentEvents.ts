@@ -12,7 +12,7 @@ const shared = new WeakMap<ExecutionResult, string>();
 
 /**
  * A stream that yields nothing, and ends when `events` do. The next event is pulled when the one before has been sent.
- * @param send calls back when the bytes have left the process
+ * @param send says whether the bytes have left the process, or calls back when they have
  */
 export function sendEvents(
   id: string,

@@ -9,6 +9,7 @@ import { and, asc, eq, gte, inArray, sql } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
 import { accounts, transfers } from '../../db/tables/index.ts';
 
+/** A constant in the text, because the indexes are `WHERE` of it: a kept plan could not match a parameter. */
 const isSettlement = sql`${transfers.kind} = 'retirement_settle'`;
 
 /** Both ends included; the first tonne of a project is number 1. */

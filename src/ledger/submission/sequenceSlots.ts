@@ -23,6 +23,7 @@ import { SequenceAhead, SequenceBehind } from './sequenceMismatch.ts';
  * decides.
  */
 export const takesUpSlot = and(
+  // A constant in the text, as the index of open attempts has it: a kept plan could not match a parameter.
   sql`${attempts.state} = 'OPEN'`,
   isNull(attempts.replaces),
   sql`NOT EXISTS (SELECT 1 FROM ${submissions} WHERE ${submissions.id} = ${attempts.submissionId}

@@ -47,6 +47,7 @@ export async function findProjectByAsset(deps: Pick<Finder, 'db'>, assetId: stri
   const [project] = await deps.db
     .select()
     .from(projects)
+    // The state is a constant in the text, as its index has it: a kept plan could not match a parameter.
     .where(and(eq(projects.assetKey, spellingKey(assetId)), sql`${projects.state} <> 'REFUSED'`));
   return project ?? null;
 }
