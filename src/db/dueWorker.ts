@@ -26,7 +26,7 @@ interface DueWorkerOptions<Row extends Leased> {
   signalKey: string;
   /** Steps under way at once in one instance; each needs a database connection at times. */
   maxConcurrent: number;
-  leases: Leases<Row>;
+  leases: Omit<Leases<Row>, 'claimWhere'>;
   /** Leases rows in an order of its own; the longest due first by default. */
   claim?: (limit: number) => Promise<Row[]>;
   /**

@@ -9,9 +9,10 @@
  * Renewal changes only rows whose `due_at` is still the value that this instance wrote, so a row that was rescheduled,
  * leased by another instance or made due by an event keeps its new time. All times are the database's.
  */
-import { and, sql, type SQL } from 'drizzle-orm';
+import { and, getTableColumns, sql, type SQL } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { Db, Tx } from './connection.ts';
+import { hotQuery } from './hotQueries.ts';
 
 /** A dead instance's work is taken over within 3 s: an idle worker looks when the first lease ends. */
 export const LEASE_MS = 2_500;
@@ -31,8 +32,10 @@ export interface Leased {
 }
 
 export interface Leases<Row extends Leased> {
-  /** Leases at most `limit` due rows that meet `condition`, without those that this instance holds already. */
-  claim(limit: number, condition?: SQL): Promise<Row[]>;
+  /** Leases at most `limit` due rows, without those that this instance holds already. */
+  claim(limit: number): Promise<Row[]>;
+  /** The same for those that meet a condition. */
+  claimWhere(condition: SQL | undefined): (limit: number) => Promise<Row[]>;
   /** Milliseconds until a claim has something to do, 0 or less when it has; null when no open row will be due. */
   firstDueInMs(): Promise<number | null>;
   /** Keeps a leased row until it is released. */
@@ -103,21 +106,22 @@ export function createLeases<Table extends DueTable>(
     }
   }
 
-  return {
-    async claim(limit, condition) {
+  function claimWhere(condition?: SQL): (limit: number) => Promise<Row[]> {
+    const leaseDue = prepareClaim<Row>(db, table, and(isOpen, condition));
+    return async (limit) => {
       await redate();
       const leasedAtMs = performance.now();
-      const due = and(isOpen, condition, sql`${rows.dueAt} <= now()`);
-      const claimed = (await lease(
-        db,
-        rows,
-        selectUnlocked(db, rows, due).limit(limit),
-      ).returning()) as unknown as Row[];
+      const claimed = await leaseDue(db, { limit });
       // After a pause of this process, rows that it still works on are due as well.
       const fresh = claimed.filter(({ id }) => !held.has(id));
       for (const row of claimed) keep(row, leasedAtMs);
       return fresh;
-    },
+    };
+  }
+
+  return {
+    claim: claimWhere(),
+    claimWhere,
     async firstDueInMs() {
       await redate();
       const [first] = await firstDue.execute();
@@ -148,6 +152,12 @@ function createRedating(db: Db, rows: DueTable, misdated: SQL | undefined): () =
       .set({ dueAt: sql`now()` })
       .where(sql`${rows.id} = ANY (ARRAY(${found}))`);
   };
+}
+
+function prepareClaim<Row>(db: Db, rows: DueTable, condition: SQL | undefined) {
+  const due = selectUnlocked(db, rows, and(condition, sql`${rows.dueAt} <= now()`));
+  const claim = lease(db, rows, due.limit(sql.placeholder('limit'))).returning();
+  return hotQuery<Row>(claim, getTableColumns(rows));
 }
 
 /** Its text is made once: an idle instance asks nothing more often. */

@@ -3,9 +3,10 @@
  * parameter, a JSON document. So a connection keeps them prepared (frequentStatements.ts), and hundreds of parameters
  * need not be numbered, typed and encoded one by one.
  */
-import { getTableColumns, sql, type AnyColumn, type SQL } from 'drizzle-orm';
+import { getTableColumns, getTableName, sql, type AnyColumn, type Placeholder, type SQL } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Db } from './connection.ts';
+import { renderOnce } from './hotQueries.ts';
 
 /** Inserts them as `insertionOf` says. */
 export async function insertRows<Table extends PgTable, Computed extends string = never>(
@@ -19,7 +20,7 @@ export async function insertRows<Table extends PgTable, Computed extends string 
 
 /**
  * @param rows at least one; what is left out of one and given in another is null
- * @param computed columns whose values the database makes, the same expression for each row
+ * @param computed columns whose values the database makes, the same expression for each row; the same object for each call
  */
 export function insertionOf<Table extends PgTable, Computed extends string = never>(
   table: Table,
@@ -34,15 +35,47 @@ export function insertionOf<Table extends PgTable, Computed extends string = nev
     for (const [key, { name }] of named) cells[name] = toJson(values[key]);
     return cells;
   });
-  const expressions: Readonly<Record<string, SQL>> = computed ?? {};
-  const made = columns.filter(([key]) => key in expressions);
+  return renderOf(table, named, computed)({ rows: JSON.stringify(document) });
+}
+
+type Render = (values: { rows: string }) => SQL;
+
+/** By what is the same for each call, and then by the names of the columns. */
+const renders = new WeakMap<object, Map<string, Render>>();
+
+function renderOf(
+  table: PgTable,
+  named: readonly (readonly [string, AnyColumn])[],
+  computed: Readonly<Record<string, SQL>> | undefined,
+): Render {
+  const ofTable = renders.get(computed ?? table) ?? new Map<string, Render>();
+  renders.set(computed ?? table, ofTable);
+  const names = [getTableName(table), ...named.map(([key]) => key)].join(' ');
+  const render = ofTable.get(names) ?? renderInsertion(table, named, computed);
+  ofTable.set(names, render);
+  return render;
+}
+
+function renderInsertion(
+  table: PgTable,
+  named: readonly (readonly [string, AnyColumn])[],
+  computed: Readonly<Record<string, SQL>> = {},
+): Render {
+  const made = Object.entries(getTableColumns(table)).filter(([key]) => key in computed);
   const into = [...named, ...made].map(([, { name }]) => sql.identifier(name));
-  const from = [
-    ...named.map(([, { name }]) => sql.identifier(name)),
-    ...made.map(([key]) => expressions[key]),
-  ];
-  return sql`INSERT INTO ${table} (${sql.join(into, sql`, `)}) SELECT ${sql.join(from, sql`, `)}
-    FROM json_populate_recordset(NULL::${table}, ${JSON.stringify(document)}::text::json)`;
+  const from = [...named.map(([, { name }]) => sql.identifier(name)), ...made.map(([key]) => computed[key])];
+  return renderOnce(sql`INSERT INTO ${table} (${sql.join(into, sql`, `)}) SELECT ${sql.join(from, sql`, `)}
+    FROM json_populate_recordset(NULL::${table}, ${sql.placeholder('rows')}::text::json)`);
+}
+
+/**
+ * One statement that makes all of these changes: a statement by itself costs a connection as much as dozens of rows. None of them sees
+ * what the others change; references between their rows are checked at the end.
+ * @param answer what is selected with them
+ */
+export function inOneStatement(changes: readonly SQL[], answer = sql`SELECT`): SQL {
+  const parts = changes.map((change, i) => sql`${sql.raw(`change_${i}`)} AS (${change})`);
+  return sql`WITH ${sql.join(parts, sql`, `)} ${answer}`;
 }
 
 /**
@@ -63,10 +96,10 @@ export function isGiven(column: string, given: string): SQL {
   return sql.raw(`(${column} = v.${given} AND ${column} = ANY (ARRAY(SELECT ${given} FROM v)))`);
 }
 
-/** The column is one of the values. */
-export function isOneOf(column: AnyColumn, values: readonly string[]): SQL {
+/** The column is one of the values. @param values or a placeholder for their JSON */
+export function isOneOf(column: AnyColumn, values: readonly string[] | Placeholder): SQL {
   return sql`${column} = ANY (ARRAY(SELECT value::${sql.raw(column.getSQLType())}
-    FROM json_array_elements_text(${JSON.stringify(values)}::text::json)))`;
+    FROM json_array_elements_text(${Array.isArray(values) ? JSON.stringify(values) : values}::text::json)))`;
 }
 
 /** As PostgreSQL reads it as text, or as JSON. */

@@ -10,14 +10,14 @@ import type { Db } from './connection.ts';
 /** In one statement; more make another one. */
 const MAX_KEYS = 64;
 
-/** @param readMany rows by their keys; it may be given a key several times */
+/** @param readMany rows by their keys */
 export function createSharedRead<Key, Row>(
   readMany: (db: Db, keys: readonly Key[]) => Promise<ReadonlyMap<Key, Row>>,
 ): (db: Db, key: Key) => Promise<Row | null> {
   const loaders = new WeakMap<Db, DataLoader<Key, Row | null>>();
   const loaderOf = (db: Db) => {
     const read = async (keys: readonly Key[]) => {
-      const rows = await readMany(db, filledUp([...new Set(keys)]));
+      const rows = await readMany(db, [...new Set(keys)]);
       return keys.map((key) => rows.get(key) ?? null);
     };
     return new DataLoader(read, {
@@ -34,11 +34,4 @@ export function createSharedRead<Key, Row>(
     }
     return loader.load(key);
   };
-}
-
-/** To a power of two, by the last one: texts of statements that differ in each length would not be kept prepared. */
-function filledUp<Key>(keys: Key[]): Key[] {
-  const last = keys.at(-1);
-  while (last !== undefined && (keys.length & (keys.length - 1)) !== 0) keys.push(last);
-  return keys;
 }

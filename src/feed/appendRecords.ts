@@ -5,8 +5,10 @@
  * that did not happen.
  */
 import { and, between, eq, sql } from 'drizzle-orm';
+import { QueryBuilder } from 'drizzle-orm/pg-core';
 import type { Db, Tx } from '../db/connection.ts';
-import { insertRows } from '../db/manyRows.ts';
+import { hotSelect, renderOnce } from '../db/hotQueries.ts';
+import { insertionOf, inOneStatement } from '../db/manyRows.ts';
 import { feedHead, holderActs, retirementRecords, retirements } from '../db/tables/index.ts';
 import { NetworkUnavailable, type RetirementRecord } from '../ledger/network/port.ts';
 
@@ -42,7 +44,7 @@ export async function appendRecords(
   appendedAt: Date,
 ): Promise<{ appended: number; before: ReadonlyMap<string, number>; stored: ReadonlyMap<string, number> }> {
   const addresses = all.map(({ token }) => token.tokenAddress);
-  const locking = tx.select().from(feedHead).for('update').execute();
+  const locking = lockHead(tx, {});
   // Sent second, so they are read under the lock.
   const [[head], lasts, candidates] = await Promise.all([
     locking,
@@ -69,12 +71,13 @@ export async function appendRecords(
     }
   }
   if (rows.length === 0) return { appended: 0, before, stored };
-  await Promise.all([
-    insertRows(tx, retirementRecords, rows),
-    tx.update(feedHead).set({ position: head.position + BigInt(rows.length) }),
-  ]);
+  const position = String(head.position + BigInt(rows.length));
+  await tx.execute(inOneStatement([insertionOf(retirementRecords, rows), moveHead({ position })]));
   return { appended: rows.length, before, stored };
 }
+
+const lockHead = hotSelect(new QueryBuilder().select().from(feedHead).for('update'));
+const moveHead = renderOnce(sql`UPDATE ${feedHead} SET position = ${sql.placeholder('position')}`);
 
 /** Records other than those asked for would leave a gap that is never filled, or repeat the same request for ever. */
 export function requireInOrder(
@@ -129,6 +132,33 @@ function isSame(one: StoredRecord, other: StoredRecord): boolean {
   );
 }
 
+const those = { first: sql.placeholder('first'), last: sql.placeholder('last') };
+const selectOwn = hotSelect(
+  new QueryBuilder()
+    .select({ index: retirements.recordIndex, txHash: retirements.txHash })
+    .from(retirements)
+    .where(
+      and(
+        eq(retirements.projectId, sql.placeholder('projectId')),
+        between(retirements.recordIndex, those.first, those.last),
+      ),
+    )
+    // Only the index of records has this order. Of a young table, another one that reads all of the project's looks as cheap, and
+    // connections keep their plans.
+    .orderBy(retirements.recordIndex),
+);
+const selectOfHolders = hotSelect(
+  new QueryBuilder()
+    .select({ index: holderActs.recordIndex, txHash: holderActs.recordTxHash })
+    .from(holderActs)
+    .where(
+      and(
+        eq(holderActs.projectId, sql.placeholder('projectId')),
+        between(holderActs.recordIndex, those.first, those.last),
+      ),
+    ),
+);
+
 /**
  * What the token's record does not say: its transaction, which is known of retirements of this platform and of its holders' acts,
  * and whether a retirement of this platform claims it.
@@ -138,20 +168,9 @@ async function readKnown(
   token: FeedToken,
   records: readonly RetirementRecord[],
 ): Promise<{ hashes: ReadonlyMap<number, string>; claimed: ReadonlySet<number> }> {
-  const [first, last] = [records[0]?.index ?? 0, records.at(-1)?.index ?? 0];
-  const [own, byHolders] = await Promise.all([
-    tx
-      .select({ index: retirements.recordIndex, txHash: retirements.txHash })
-      .from(retirements)
-      .where(and(eq(retirements.projectId, token.projectId), between(retirements.recordIndex, first, last)))
-      // Only the index of records has this order. Of a young table, another one that reads all of the project's looks as cheap, and
-      // connections keep their plans.
-      .orderBy(retirements.recordIndex),
-    tx
-      .select({ index: holderActs.recordIndex, txHash: holderActs.recordTxHash })
-      .from(holderActs)
-      .where(and(eq(holderActs.projectId, token.projectId), between(holderActs.recordIndex, first, last))),
-  ]);
+  const { projectId } = token;
+  const those = { projectId, first: records[0]?.index ?? 0, last: records.at(-1)?.index ?? 0 };
+  const [own, byHolders] = await Promise.all([selectOwn(tx, those), selectOfHolders(tx, those)]);
   const hashes = new Map<number, string>();
   for (const { index, txHash } of [...own, ...byHolders]) {
     if (index !== null && txHash !== null) hashes.set(index, txHash);

@@ -11,7 +11,7 @@ import { shareFreshRuns } from '../lib/sharedRuns.ts';
 import { feedCursor } from './feedCursor.ts';
 import { matches, type FeedFilter, type FeedRecord, type PlacedRecord } from './feedFilter.ts';
 import type { FeedPage, Waiter } from './feedReader.ts';
-import { haveChanged, PAGE_SIZE, readAfter, readNewest } from './readFeed.ts';
+import { haveChanged, PAGE_SIZE, readNewest, readPage } from './readFeed.ts';
 
 /** The newest records, kept once per instance, so that live subscribers need no query each. */
 const TAIL_SIZE = 1000;
@@ -97,8 +97,8 @@ export function createTail(deps: TailDependencies) {
  * of another history.
  */
 async function readFresh(db: Db, last: PlacedRecord | undefined): Promise<PlacedRecord[] | null> {
-  if (last === undefined) return readAfter(db, 0n, undefined, TAIL_SIZE);
-  const [again, ...fresh] = await readAfter(db, last.position - 1n, undefined, TAIL_SIZE);
+  if (last === undefined) return readPage(db, 0n, TAIL_SIZE);
+  const [again, ...fresh] = await readPage(db, last.position - 1n, TAIL_SIZE);
   return again && feedCursor(again) === feedCursor(last) ? fresh : null;
 }
 
@@ -118,7 +118,7 @@ async function readChanged(
   if (!first || !last) return null;
   const those = between(retirementRecords.position, first.position, last.position);
   if (!(await haveChanged(db, kept, those))) return null;
-  const records = await readAfter(db, first.position - 1n, undefined, kept.length);
+  const records = await readPage(db, first.position - 1n, kept.length);
   return new Map(records.map((record) => [record.position, record]));
 }
 

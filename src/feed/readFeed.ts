@@ -1,8 +1,10 @@
 /**
  * Reads the feed's table: its end, and pages of records after a position.
  */
-import { and, asc, count, desc, eq, getTableColumns, gt, lte, sum, type SQL } from 'drizzle-orm';
+import { and, asc, count, desc, eq, getTableColumns, gt, lte, sql, sum, type SQL } from 'drizzle-orm';
+import { QueryBuilder } from 'drizzle-orm/pg-core';
 import type { Db, Tx } from '../db/connection.ts';
+import { hotSelect } from '../db/hotQueries.ts';
 import { feedHead, projects, retirementRecords } from '../db/tables/index.ts';
 import { conditionOf, namesFew, type FeedFilter, type FeedRecord, type PlacedRecord } from './feedFilter.ts';
 
@@ -76,10 +78,28 @@ export function readAfter(
     .limit(limit);
 }
 
-function selectPlaced(db: Db | Tx) {
-  const { countryCode, vintageYear } = projects;
-  return db
-    .select({ ...getTableColumns(retirementRecords), countryCode, vintageYear })
+const PLACED = {
+  ...getTableColumns(retirementRecords),
+  countryCode: projects.countryCode,
+  vintageYear: projects.vintageYear,
+};
+const OF_ITS_PROJECT = eq(projects.id, retirementRecords.projectId);
+
+const selectPage = hotSelect(
+  new QueryBuilder()
+    .select(PLACED)
     .from(retirementRecords)
-    .innerJoin(projects, eq(projects.id, retirementRecords.projectId));
+    .innerJoin(projects, OF_ITS_PROJECT)
+    .where(gt(retirementRecords.position, sql.placeholder('cursor')))
+    .orderBy(asc(retirementRecords.position))
+    .limit(sql.placeholder('limit')),
+);
+
+/** The next records, whatever they are. */
+export function readPage(db: Db | Tx, cursor: bigint, limit: number): Promise<PlacedRecord[]> {
+  return selectPage(db, { cursor, limit });
+}
+
+function selectPlaced(db: Db | Tx) {
+  return db.select(PLACED).from(retirementRecords).innerJoin(projects, OF_ITS_PROJECT);
 }

@@ -2,8 +2,10 @@
  * Finds retirement records made by custody that no retirement of this platform claims: burns that the platform does
  * not know. Reads the stored records alone: what the feed lacks is the caller's to read.
  */
-import { and, asc, eq, isNull, sql } from 'drizzle-orm';
+import { and, asc, eq, isNull, sql, type Placeholder } from 'drizzle-orm';
+import { QueryBuilder } from 'drizzle-orm/pg-core';
 import type { Db } from '../db/connection.ts';
+import { hotSelect } from '../db/hotQueries.ts';
 import { isOneOf } from '../db/manyRows.ts';
 import { retirementRecords, retirements } from '../db/tables/index.ts';
 import type { FeedToken } from './appendRecords.ts';
@@ -14,6 +16,36 @@ export interface Burn {
   note: string;
   /** In base units. */
   amount: bigint;
+}
+
+const isClaimedBy = and(
+  eq(retirements.projectId, retirementRecords.projectId),
+  eq(retirements.recordIndex, retirementRecords.index),
+);
+
+const { beneficiary, note, amount } = retirementRecords;
+const selectAlike = hotSelect(
+  new QueryBuilder()
+    .selectDistinct({ beneficiary, note, amount })
+    .from(retirementRecords)
+    .leftJoin(retirements, isClaimedBy)
+    .where(
+      and(
+        isUnclaimed(sql.placeholder('tokenAddress'), sql.placeholder('custodyAddress')),
+        sql`(${beneficiary}, ${note}, ${amount}) IN (SELECT v ->> 0, v ->> 1, (v ->> 2)::numeric
+          FROM json_array_elements(${sql.placeholder('burns')}::text::json) v)`,
+      ),
+    ),
+);
+
+/** Most are noted as claimed, and not looked at: what would be read of a long history grows with it. */
+function isUnclaimed(tokenAddress: string | Placeholder, custodyAddress: string | Placeholder) {
+  return and(
+    eq(retirementRecords.tokenAddress, tokenAddress),
+    eq(retirementRecords.retiredBy, custodyAddress),
+    sql`NOT ${retirementRecords.isClaimed}`,
+    isNull(retirements.id),
+  );
 }
 
 /** Those of the token's records that retirements of this platform claim, stored or not. */
@@ -44,7 +76,7 @@ export async function findUnclaimedRecords(
     .leftJoin(retirements, isClaimedBy)
     .where(
       and(
-        isUnclaimed(of),
+        isUnclaimed(of.tokenAddress, of.custodyAddress),
         eq(retirementRecords.beneficiary, of.burn.beneficiary),
         eq(retirementRecords.note, of.burn.note),
         eq(retirementRecords.amount, of.burn.amount),
@@ -56,35 +88,9 @@ export async function findUnclaimedRecords(
 
 /** Those of the burns that any unclaimed record equals. */
 export async function findAlikeBurns(
-  db: Pick<Db, 'selectDistinct'>,
-  of: FeedToken & { custodyAddress: string; burns: readonly Burn[] },
+  db: Pick<Db, '_'>,
+  { tokenAddress, custodyAddress, burns }: FeedToken & { custodyAddress: string; burns: readonly Burn[] },
 ): Promise<Burn[]> {
-  const { beneficiary, note, amount } = retirementRecords;
-  const burns = of.burns.map((burn) => [burn.beneficiary, burn.note, String(burn.amount)]);
-  return db
-    .selectDistinct({ beneficiary, note, amount })
-    .from(retirementRecords)
-    .leftJoin(retirements, isClaimedBy)
-    .where(
-      and(
-        isUnclaimed(of),
-        sql`(${beneficiary}, ${note}, ${amount}) IN (SELECT v ->> 0, v ->> 1, (v ->> 2)::numeric
-          FROM json_array_elements(${JSON.stringify(burns)}::text::json) v)`,
-      ),
-    );
-}
-
-const isClaimedBy = and(
-  eq(retirements.projectId, retirementRecords.projectId),
-  eq(retirements.recordIndex, retirementRecords.index),
-);
-
-/** Most are noted as claimed, and not looked at: what would be read of a long history grows with it. */
-function isUnclaimed({ tokenAddress, custodyAddress }: FeedToken & { custodyAddress: string }) {
-  return and(
-    eq(retirementRecords.tokenAddress, tokenAddress),
-    eq(retirementRecords.retiredBy, custodyAddress),
-    sql`NOT ${retirementRecords.isClaimed}`,
-    isNull(retirements.id),
-  );
+  const alike = burns.map((burn) => [burn.beneficiary, burn.note, String(burn.amount)]);
+  return selectAlike(db, { tokenAddress, custodyAddress, burns: JSON.stringify(alike) });
 }

@@ -2,7 +2,9 @@
  * Reads and decides attempts.
  */
 import { and, asc, desc, eq, gt, inArray, isNull, sql } from 'drizzle-orm';
+import { QueryBuilder } from 'drizzle-orm/pg-core';
 import type { Db, Tx } from '../../db/connection.ts';
+import { hotSelect } from '../../db/hotQueries.ts';
 import { isOneOf } from '../../db/manyRows.ts';
 import { attempts } from '../../db/tables/index.ts';
 import { groupBy } from '../../lib/groupBy.ts';
@@ -19,18 +21,26 @@ export interface CurrentAttempts {
   lastNumber: number;
 }
 
-/** Of many submissions in one statement. @returns those of each by its id */
-export async function readCurrentAttempts(
-  db: Pick<Db, 'select'>,
-  submissionIds: readonly string[],
-): Promise<(submissionId: string) => CurrentAttempts> {
-  const isOpenOrLatest = sql`(${attempts.state} = 'OPEN' OR NOT EXISTS (SELECT 1 FROM ${attempts} later
-    WHERE later.submission_id = ${attempts.submissionId} AND later.number > ${attempts.number}))`;
-  const rows = await db
+const selectOpenOrLatest = hotSelect(
+  new QueryBuilder()
     .select()
     .from(attempts)
-    .where(and(isOneOf(attempts.submissionId, submissionIds), isOpenOrLatest))
-    .orderBy(asc(attempts.number));
+    .where(
+      and(
+        isOneOf(attempts.submissionId, sql.placeholder('submissionIds')),
+        sql`(${attempts.state} = 'OPEN' OR NOT EXISTS (SELECT 1 FROM ${attempts} later
+          WHERE later.submission_id = ${attempts.submissionId} AND later.number > ${attempts.number}))`,
+      ),
+    )
+    .orderBy(asc(attempts.number)),
+);
+
+/** Of many submissions in one statement. @returns those of each by its id */
+export async function readCurrentAttempts(
+  db: Pick<Db, '_'>,
+  submissionIds: readonly string[],
+): Promise<(submissionId: string) => CurrentAttempts> {
+  const rows = await selectOpenOrLatest(db, { submissionIds: JSON.stringify(submissionIds) });
   const bySubmission = groupBy(rows, ({ submissionId }) => submissionId);
   return (submissionId) => {
     const current = bySubmission.get(submissionId) ?? [];
@@ -41,7 +51,7 @@ export async function readCurrentAttempts(
   };
 }
 
-export async function findOpenAttempts(db: Pick<Db, 'select'>, submissionId: string): Promise<Attempt[]> {
+export async function findOpenAttempts(db: Pick<Db, '_'>, submissionId: string): Promise<Attempt[]> {
   return (await readCurrentAttempts(db, [submissionId]))(submissionId).open;
 }
 
@@ -78,7 +88,7 @@ export async function countSigned(
 }
 
 /** The number of the submission's latest attempt; 0 before the first. */
-export async function readLastNumber(db: Pick<Db, 'select'>, submissionId: string): Promise<number> {
+export async function readLastNumber(db: Pick<Db, '_'>, submissionId: string): Promise<number> {
   return (await readCurrentAttempts(db, [submissionId]))(submissionId).lastNumber;
 }
 

@@ -1,14 +1,20 @@
 /**
  * Writes an intent. Call it in the transaction of the row that the call is for: both are committed, or neither.
  */
-import { sql } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import type { IdSource } from '../../lib/clock.ts';
 import type { Tx } from '../../db/connection.ts';
-import { insertRows } from '../../db/manyRows.ts';
+import { insertionOf } from '../../db/manyRows.ts';
 import { submissions } from '../../db/tables/index.ts';
 import type { NetworkCall } from '../network/port.ts';
 import { encodeCall } from './callCodec.ts';
 import type { Signer, TargetType } from './effects.ts';
+
+/**
+ * The database's clock, like the leases: an instance with a fast clock would delay it, and hide for as long that it is stuck. Cursors are
+ * exact to the millisecond.
+ */
+const COMPUTED = { dueAt: sql`now()`, createdAt: sql`date_trunc('milliseconds', now())` };
 
 interface NewIntent {
   targetType: TargetType;
@@ -35,8 +41,15 @@ export async function enqueueSubmissions(
   intents: readonly NewIntent[],
 ): Promise<string[]> {
   if (intents.length === 0) return [];
-  const rows = intents.map(({ call, targetType, targetId, signer = 'CUSTODY' }) => ({
-    id: deps.ids.next(),
+  const ids = intents.map(() => deps.ids.next());
+  await tx.execute(insertionOfIntents(ids, intents));
+  return ids;
+}
+
+/** For a statement that makes other changes, too. */
+export function insertionOfIntents(ids: readonly string[], intents: readonly NewIntent[]): SQL {
+  const rows = intents.map(({ call, targetType, targetId, signer = 'CUSTODY' }, i) => ({
+    id: ids[i] ?? '',
     kind: call.kind,
     targetType,
     targetId,
@@ -44,9 +57,5 @@ export async function enqueueSubmissions(
     signer,
     state: 'PENDING' as const,
   }));
-  // The database's clock, like the leases: an instance with a fast clock would delay it, and hide for as long that it is stuck. Cursors are
-  // exact to the millisecond.
-  const computed = { dueAt: sql`now()`, createdAt: sql`date_trunc('milliseconds', now())` };
-  await insertRows(tx, submissions, rows, computed);
-  return rows.map(({ id }) => id);
+  return insertionOf(submissions, rows, COMPUTED);
 }

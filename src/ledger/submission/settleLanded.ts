@@ -2,14 +2,13 @@
  * Settles many landed calls of one kind in one transaction. Each has its own outcome; when the effect of one can't be
  * written, nothing of the transaction is, and the caller divides it (stepBatches.ts).
  */
-import { sql } from 'drizzle-orm';
-import type { Tx } from '../../db/connection.ts';
-import { givenRows, isGiven, isOneOf } from '../../db/manyRows.ts';
+import { sql, type SQL } from 'drizzle-orm';
+import { givenRows, inOneStatement, isGiven } from '../../db/manyRows.ts';
 import { attempts, submissions } from '../../db/tables/index.ts';
 import type { LandedIntent, LandedTogether } from './effects.ts';
+import { lockSubmissions, type SkipLocked } from './lockSubmissions.ts';
 import { isSettled } from './rules.ts';
 import { intentOf, type Submission, type Conclusion } from './settle.ts';
-import type { SkipLocked } from './signAttempt.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
 export interface LandedSubmission {
@@ -30,15 +29,14 @@ export async function settleLanded(
   const landedOf = new Map(items.map((item) => [item.submission.id, landedIntent(item, at)]));
   const effects = await together([...landedOf.values()]);
   const results = await deps.db.transaction(async (tx) => {
-    const states = await lockStates(tx, [...landedOf.keys()], lock);
+    const states = await lockSubmissions(tx, [...landedOf.keys()], lock);
     const open = items.filter(({ submission: { id } }) => {
       const state = states.get(id);
       return state !== undefined && !isSettled(state);
     });
     if (open.length > 0) {
       await Promise.all([
-        decideSlots(tx, open, at),
-        storeSuccess(tx, open, at),
+        tx.execute(inOneStatement([decideSlots(open, at), storeSuccess(open, at)])),
         effects.succeeded(
           tx,
           open.flatMap(({ submission }) => landedOf.get(submission.id) ?? []),
@@ -71,22 +69,8 @@ function landedIntent({ submission, conclusion }: LandedSubmission, at: Date): L
   };
 }
 
-async function lockStates(
-  tx: Tx,
-  ids: readonly string[],
-  lock: SkipLocked | undefined,
-): Promise<Map<string, Submission['state']>> {
-  const rows = await tx
-    .select({ id: submissions.id, state: submissions.state })
-    .from(submissions)
-    .where(isOneOf(submissions.id, ids))
-    .orderBy(submissions.id)
-    .for('update', lock);
-  return new Map(rows.map(({ id, state }) => [id, state]));
-}
-
 /** The attempt that landed used the slot, so those that it replaced, or that replaced it, can't land any more. */
-async function decideSlots(tx: Tx, items: readonly LandedSubmission[], at: Date): Promise<void> {
+function decideSlots(items: readonly LandedSubmission[], at: Date): SQL {
   const landed = items.map(
     ({
       submission,
@@ -100,16 +84,16 @@ async function decideSlots(tx: Tx, items: readonly LandedSubmission[], at: Date)
       ledger: String(ledger),
     }),
   );
-  await tx.execute(sql`${givenRows(landed, 'submission_id uuid, hash text, ledger bigint')}
+  return sql`${givenRows(landed, 'submission_id uuid, hash text, ledger bigint')}
     UPDATE ${attempts} a SET
       state = CASE WHEN a.hash = v.hash THEN 'LANDED' ELSE 'DEAD' END::attempt_state,
       evidence = CASE WHEN a.hash = v.hash THEN 'ledger ' || v.ledger ELSE v.hash || ' used up the slot' END,
       ledger = CASE WHEN a.hash = v.hash THEN v.ledger END,
       decided_at = ${at.toISOString()}::timestamptz
-    FROM v WHERE ${isGiven('a.submission_id', 'submission_id')} AND (a.hash = v.hash OR a.state = 'OPEN')`);
+    FROM v WHERE ${isGiven('a.submission_id', 'submission_id')} AND (a.hash = v.hash OR a.state = 'OPEN')`;
 }
 
-async function storeSuccess(tx: Tx, items: readonly LandedSubmission[], at: Date): Promise<void> {
+function storeSuccess(items: readonly LandedSubmission[], at: Date): SQL {
   const outcomes = items.map(
     ({
       submission: { id },
@@ -123,8 +107,8 @@ async function storeSuccess(tx: Tx, items: readonly LandedSubmission[], at: Date
       result,
     }),
   );
-  await tx.execute(sql`${givenRows(outcomes, 'id uuid, hash text, result jsonb')}
+  return sql`${givenRows(outcomes, 'id uuid, hash text, result jsonb')}
     UPDATE ${submissions} s SET state = 'SUCCEEDED', tx_hash = v.hash, result = v.result, message = NULL,
       review_cause = NULL, settled_at = ${at.toISOString()}::timestamptz
-    FROM v WHERE ${isGiven('s.id', 'id')}`);
+    FROM v WHERE ${isGiven('s.id', 'id')}`;
 }

@@ -4,7 +4,7 @@
  */
 import { eq } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
-import { insertRows, isOneOf } from '../../db/manyRows.ts';
+import { insertRows } from '../../db/manyRows.ts';
 import { attempts, submissions } from '../../db/tables/index.ts';
 import type { Draft, PreparedTransaction, SequenceSlot } from '../network/port.ts';
 import {
@@ -16,6 +16,7 @@ import {
 } from './attempts.ts';
 import type { Intent } from './effects.ts';
 import { readSequences, type Sequences } from './knownHistory.ts';
+import { lockSubmissions, type SkipLocked } from './lockSubmissions.ts';
 import { maySign } from './rules.ts';
 import { takeSlots } from './sequenceSlots.ts';
 import type { Submission } from './settle.ts';
@@ -33,11 +34,6 @@ export interface SigningRequest {
  */
 export type Signed = Attempt[] | 'no-slot' | 'locked';
 
-/** Asks not to wait for what other transactions hold. */
-export interface SkipLocked {
-  skipLocked: true;
-}
-
 /** @throws SequenceMismatch, NetworkUnavailable; nothing was signed */
 export async function signAttempts(
   deps: SubmissionDependencies,
@@ -46,7 +42,7 @@ export async function signAttempts(
 ): Promise<Signed[]> {
   const sequences = deps.network.signingOrder === null ? null : await readSequences(deps);
   const signed = await deps.db.transaction(async (tx) => {
-    const held = await lockSubmissions(tx, requests, lock);
+    const held = await lockAll(tx, requests, lock);
     const toSign = requests.filter(({ intent }) => {
       const locked = held.get(intent.submissionId);
       return locked !== undefined && maySign(locked.state, locked.open);
@@ -70,22 +66,16 @@ interface Locked extends CurrentAttempts {
 }
 
 /** Those submissions that could be locked. */
-async function lockSubmissions(
+async function lockAll(
   tx: Tx,
   requests: readonly SigningRequest[],
   lock: SkipLocked | undefined,
 ): Promise<Map<string, Locked>> {
   const ids = requests.map(({ intent }) => intent.submissionId);
-  const locking = tx
-    .select({ id: submissions.id, state: submissions.state })
-    .from(submissions)
-    .where(isOneOf(submissions.id, ids))
-    .orderBy(submissions.id)
-    .for('update', lock)
-    .execute();
+  const locking = lockSubmissions(tx, ids, lock);
   // Sent second, so it is run once the rows are locked: another instance may have signed until then.
-  const [rows, currentOf] = await Promise.all([locking, readCurrentAttempts(tx, ids)]);
-  return new Map(rows.map(({ id, state }) => [id, { state, ...currentOf(id) }]));
+  const [states, currentOf] = await Promise.all([locking, readCurrentAttempts(tx, ids)]);
+  return new Map([...states].map(([id, state]) => [id, { state, ...currentOf(id) }]));
 }
 
 /** The caller holds the submissions' row locks. @returns by submission; without those that no slot was free for */

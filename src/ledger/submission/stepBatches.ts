@@ -16,7 +16,8 @@ import { effectsFor, type LandedTogether } from './effects.ts';
 import { SequenceMismatch } from './sequenceMismatch.ts';
 import { intentOf, settle, type Submission, type Conclusion } from './settle.ts';
 import { settleLanded, type LandedSubmission, type SettledTogether } from './settleLanded.ts';
-import { signAttempts, type Signed, type SigningRequest, type SkipLocked } from './signAttempt.ts';
+import type { SkipLocked } from './lockSubmissions.ts';
+import { signAttempts, type Signed, type SigningRequest } from './signAttempt.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
 export interface StepBatches {

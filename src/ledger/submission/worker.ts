@@ -1,7 +1,7 @@
 /**
  * The worker: leases due submissions and steps them until it is stopped. Any number of instances may run one.
  */
-import { and, eq, sql, type SQL } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { backoffMs, createDueWorker, type DueWorker } from '../../db/dueWorker.ts';
 import { createLeases, reschedule, type Leases } from '../../db/leases.ts';
 import { attempts, signingAccounts, submissions } from '../../db/tables/index.ts';
@@ -68,7 +68,7 @@ export function createSubmissionWorker(deps: SubmissionDependencies): Submission
     signalKey: NEW_SUBMISSION,
     maxConcurrent: concurrentSteps(deps.network),
     leases,
-    claim: (limit) => claimInOrder(deps, { leases, reviewHalt }, limit),
+    claim: claimInOrder(deps, { leases, reviewHalt }),
     process: (submission) => processSubmission(deps, store, submission),
     ...(deps.network.signingOrder ? { lookMs: LOOK_MS } : { gatherMs: GATHER_MS }),
     log: deps.log,
@@ -86,35 +86,36 @@ function concurrentSteps({ signingOrder }: SubmissionDependencies['network']): n
  * for ever; custody's open attempts, whose slots become free; and with what these leave, unsigned submissions, as far as
  * there are slots.
  */
-async function claimInOrder(
+function claimInOrder(
   deps: SubmissionDependencies,
   { leases, reviewHalt }: { leases: Leases<Submission>; reviewHalt: () => Promise<void> },
-  limit: number,
-): Promise<Submission[]> {
+): (limit: number) => Promise<Submission[]> {
   const { signingOrder } = deps.network;
-  if (signingOrder === null) return leases.claim(limit);
-  const claimed: Submission[] = [];
-  const claim = async (most: number, condition: SQL | undefined) => {
-    claimed.push(...(await leases.claim(most, condition)));
-  };
-  const byCustody = eq(submissions.signer, 'CUSTODY');
+  if (signingOrder === null) return leases.claim;
+  const isByCustody = eq(submissions.signer, 'CUSTODY');
   const isUnderWay = sql`EXISTS (SELECT 1 FROM ${attempts} WHERE ${attempts.submissionId} = ${submissions.id}
     AND ${attempts.state} = 'OPEN')`;
-  try {
-    await claim(Math.ceil(limit / 4), eq(submissions.signer, 'HOLDER'));
-    await claim(Math.ceil(limit / 2), and(byCustody, isUnderWay));
-    const { haltedBecause, freeSlots, isReviewDue } = await readSigningState(deps.db, signingOrder);
-    const isHalted = haltedBecause !== null;
-    if (isReviewDue) void reviewHalt();
-    // While signing is halted, unsigned submissions go to review, which needs no slot.
-    const fresh = Math.min(limit - claimed.length, isHalted ? limit : freeSlots);
-    if (fresh > 0) await claim(fresh, and(byCustody, sql`NOT ${isUnderWay}`));
-  } catch (error) {
-    // No step follows that would release them: renewed for ever, they would be worked on by no instance.
-    for (const { id } of claimed) leases.release(id);
-    throw error;
-  }
-  return claimed;
+  const claimOfHolders = leases.claimWhere(eq(submissions.signer, 'HOLDER'));
+  const claimUnderWay = leases.claimWhere(and(isByCustody, isUnderWay));
+  const claimUnsigned = leases.claimWhere(and(isByCustody, sql`NOT ${isUnderWay}`));
+  return async (limit) => {
+    const claimed: Submission[] = [];
+    try {
+      claimed.push(...(await claimOfHolders(Math.ceil(limit / 4))));
+      claimed.push(...(await claimUnderWay(Math.ceil(limit / 2))));
+      const { haltedBecause, freeSlots, isReviewDue } = await readSigningState(deps.db, signingOrder);
+      const isHalted = haltedBecause !== null;
+      if (isReviewDue) void reviewHalt();
+      // While signing is halted, unsigned submissions go to review, which needs no slot.
+      const fresh = Math.min(limit - claimed.length, isHalted ? limit : freeSlots);
+      if (fresh > 0) claimed.push(...(await claimUnsigned(fresh)));
+    } catch (error) {
+      // No step follows that would release them: renewed for ever, they would be worked on by no instance.
+      for (const { id } of claimed) leases.release(id);
+      throw error;
+    }
+    return claimed;
+  };
 }
 
 async function processSubmission(

@@ -1,7 +1,8 @@
 /**
  * Finds projects by id, token address or asset id.
  */
-import { and, eq, inArray, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
+import { findBy } from '../../db/findByIds.ts';
 import { createSharedRead } from '../../db/sharedReads.ts';
 import { projects } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -14,12 +15,11 @@ export type TokenizedProject = Project & { tokenAddress: string };
 
 type Finder = Needs<'db' | 'network'>;
 
+const findProjectsByToken = findBy(projects, projects.tokenAddress);
+
 /** What most requests begin with: purchases and retirements, too. */
 const readProjectByToken = createSharedRead<string, TokenizedProject>(async (db, addresses) => {
-  const found = await db
-    .select()
-    .from(projects)
-    .where(inArray(projects.tokenAddress, [...addresses]));
+  const found = await findProjectsByToken(db, addresses);
   return new Map(
     found.flatMap((project) => {
       const { tokenAddress } = project;

@@ -3,6 +3,8 @@
  * which token to read, because the token's own list of records is authoritative.
  */
 import { and, asc, count, desc, eq, gt, inArray, isNotNull, or, sql } from 'drizzle-orm';
+import { QueryBuilder } from 'drizzle-orm/pg-core';
+import { hotSelect } from '../../db/hotQueries.ts';
 import { isOneOf } from '../../db/manyRows.ts';
 import { attempts, earlyDeliveries, indexerEvents, indexerRegistrations } from '../../db/tables/index.ts';
 import { readRetirementHints, type RetirementHint } from '../../indexer/retirementEvent.ts';
@@ -151,6 +153,15 @@ async function follow(deps: FollowNeeds, hints: readonly RetirementHint[]): Prom
   }
 }
 
+const selectOwn = hotSelect(
+  new QueryBuilder()
+    .select({ hash: attempts.hash })
+    .from(attempts)
+    .where(
+      and(isOneOf(attempts.hash, sql.placeholder('hashes')), inArray(attempts.state, ['OPEN', 'LANDED'])),
+    ),
+);
+
 /**
  * Without those that name a transaction of this platform that has landed, or may: what settles it adds its record, with
  * its hash, and what that leaves out the feed filler finds.
@@ -161,10 +172,7 @@ async function withoutOwn(
 ): Promise<readonly RetirementHint[]> {
   const reported = hints.flatMap(({ txHash }) => txHash ?? []);
   if (reported.length === 0) return hints;
-  const rows = await db
-    .select({ hash: attempts.hash })
-    .from(attempts)
-    .where(and(isOneOf(attempts.hash, reported), inArray(attempts.state, ['OPEN', 'LANDED'])));
+  const rows = await selectOwn(db, { hashes: JSON.stringify(reported) });
   const own = new Set(rows.map(({ hash }) => hash));
   return hints.filter(({ txHash }) => txHash === null || !own.has(txHash));
 }

@@ -8,14 +8,14 @@
  *
  * The effects of the burn's outcome are in retirementEffects.ts; the way to it is in ledger/submission.
  */
-import { insertRows } from '../../db/manyRows.ts';
+import { inOneStatement, insertionOf } from '../../db/manyRows.ts';
 import { retirements } from '../../db/tables/index.ts';
 import type { OpenEntry } from '../../identity/auditLog.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { holdPosting } from '../../ledger/books/postings.ts';
 import type { Rider } from '../../ledger/books/books.ts';
 import { postTransfers } from '../../ledger/books/postTransfers.ts';
-import { enqueueSubmissions } from '../../ledger/submission/enqueue.ts';
+import { insertionOfIntents } from '../../ledger/submission/enqueue.ts';
 import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
 import { toBaseUnits } from '../../ledger/units.ts';
 import { awaitState } from '../core/awaitState.ts';
@@ -105,7 +105,8 @@ const HOLDS: Rider<HoldRow> = {
       targetId: id,
       call: { kind: 'retire' as const, tokenAddress, amount: toBaseUnits(amountTonnes), beneficiary, note },
     }));
-    await Promise.all([insertRows(tx, retirements, pending), enqueueSubmissions(tx, deps, intents)]);
+    const ids = rows.map(() => deps.ids.next());
+    await tx.execute(inOneStatement([insertionOf(retirements, pending), insertionOfIntents(ids, intents)]));
   },
 };
 

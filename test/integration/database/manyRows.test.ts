@@ -1,9 +1,9 @@
 /** Statements about many rows: what is written is what Drizzle would write, in one text for any number of rows. */
-import { inArray, sql, type SQL } from 'drizzle-orm';
+import { eq, inArray, sql, type SQL } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { insertRows, isOneOf } from '../../../src/db/manyRows.ts';
-import { transactions } from '../../../src/ledger/network/embedded/tables.ts';
+import { inOneStatement, insertionOf, insertRows, isOneOf } from '../../../src/db/manyRows.ts';
+import { events, transactions } from '../../../src/ledger/network/embedded/tables.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 
 let database: TestDatabase;
@@ -53,6 +53,43 @@ it('lets the database make what is computed', async () => {
     .where(isOneOf(transactions.hash, ['computed', 'none']));
   expect(row).toMatchObject({ hash: 'computed', source: 'MADE' });
   expect(await db.select().from(transactions).where(isOneOf(transactions.hash, []))).toEqual([]);
+});
+
+it('keeps texts apart: by their columns, and by what is computed', async () => {
+  const { db } = database.handle;
+  const { source: _, refusalReason: __, ...rest } = rowOf('');
+  await insertRows(db, transactions, [{ ...rest, hash: 'given', source: 'given' }]);
+  await insertRows(db, transactions, [{ ...rest, hash: 'first' }], { source: sql`'first'` });
+  await insertRows(db, transactions, [{ ...rest, hash: 'second' }], { source: sql`'second'` });
+  const stored = await db
+    .select({ hash: transactions.hash, source: transactions.source })
+    .from(transactions)
+    .where(isOneOf(transactions.hash, ['given', 'first', 'second']))
+    .orderBy(transactions.hash);
+  expect(stored).toEqual(['first', 'given', 'second'].map((name) => ({ hash: name, source: name })));
+});
+
+it('makes several changes in one statement: references between their rows hold, and all of them fail with one', async () => {
+  const { db } = database.handle;
+  const eventOf = (txHash: string) => ({
+    id: `event of ${txHash}`,
+    contract: 'C',
+    eventType: 'retired',
+    ledger: 1n,
+    txHash,
+    timestamp: 1n,
+    data: { topics: [], value: [] } as never,
+  });
+  const changes = (hash: string, eventHash = hash) => [
+    insertionOf(events, [eventOf(eventHash)]),
+    insertionOf(transactions, [rowOf(hash)]),
+  ];
+  expect([...(await db.execute(inOneStatement(changes('both'), sql`SELECT 'told' AS answer`)))]).toEqual([
+    { answer: 'told' },
+  ]);
+  expect(await db.$count(events, eq(events.txHash, 'both'))).toBe(1);
+  await expect(db.execute(inOneStatement(changes('neither', 'unknown')))).rejects.toThrow();
+  expect(await db.$count(transactions, eq(transactions.hash, 'neither'))).toBe(0);
 });
 
 it('has one text for any number of rows or values, so that it stays prepared', async () => {

@@ -8,9 +8,11 @@
  * expired by itself.
  */
 import { sql } from 'drizzle-orm';
+import { QueryBuilder } from 'drizzle-orm/pg-core';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Db, Tx } from '../../../db/connection.ts';
-import { insertRows, isOneOf } from '../../../db/manyRows.ts';
+import { hotSelect } from '../../../db/hotQueries.ts';
+import { insertionOf, isOneOf, inOneStatement } from '../../../db/manyRows.ts';
 import { refusedByDatabase } from '../../../db/refusedByDatabase.ts';
 import { NetworkRefusal } from '../port.ts';
 import type { BroadcastAnswer, Refusal } from '../port.ts';
@@ -23,7 +25,7 @@ import type { ClosedLedger } from './ledgerClock.ts';
 import { events, transactions } from './tables.ts';
 import type { SignedTransaction } from './signing.ts';
 import type { World } from './world.ts';
-import { loadWorld, saveContracts, saveHoldings } from './worldStore.ts';
+import { loadWorld, savesOf } from './worldStore.ts';
 
 /** Notified, without a payload, when a ledger with events was committed. */
 export const EVENTS_CHANNEL = 'embedded_network_events';
@@ -91,12 +93,15 @@ async function landInOneLedger(
   return answers;
 }
 
-async function knownHashes(tx: Tx, batch: SignedTransaction[]): Promise<Set<string>> {
-  const hashes = batch.map((item) => item.hash);
-  const rows = await tx
+const selectHashes = hotSelect(
+  new QueryBuilder()
     .select({ hash: transactions.hash })
     .from(transactions)
-    .where(isOneOf(transactions.hash, hashes));
+    .where(isOneOf(transactions.hash, sql.placeholder('hashes'))),
+);
+
+async function knownHashes(tx: Tx, batch: SignedTransaction[]): Promise<Set<string>> {
+  const rows = await selectHashes(tx, { hashes: JSON.stringify(batch.map((item) => item.hash)) });
   return new Set(rows.map((row) => row.hash));
 }
 
@@ -124,19 +129,16 @@ async function store(tx: Tx, world: World, ledger: ClosedLedger, landed: Landed[
   const eventRows = landed.flatMap(({ transaction, effects }, at) =>
     (effects?.events ?? []).map((event, eventIndex) => eventRow(ledger, transaction, event, at, eventIndex)),
   );
-  const changes = world.changes();
-  // Sent without waiting for each other, so PostgreSQL runs them in this order: referenced rows first.
-  await Promise.all([
-    saveContracts(tx, changes),
-    insertRows(
-      tx,
-      transactions,
-      landed.map((one) => transactionRow(ledger, one)),
-    ),
-    saveHoldings(tx, changes),
-    insertRows(tx, events, eventRows),
-    eventRows.length > 0 && tx.execute(sql`SELECT pg_notify(${EVENTS_CHANNEL}, '')`),
-  ]);
+  const transactionRows = landed.map((one) => transactionRow(ledger, one));
+  const saves = [...savesOf(world.changes()), insertionOf(transactions, transactionRows)];
+  const all =
+    eventRows.length === 0
+      ? inOneStatement(saves)
+      : inOneStatement(
+          [...saves, insertionOf(events, eventRows)],
+          sql`SELECT pg_notify(${EVENTS_CHANNEL}, '')`,
+        );
+  await tx.execute(all);
 }
 
 function transactionRow(ledger: ClosedLedger, landed: Landed): typeof transactions.$inferInsert {

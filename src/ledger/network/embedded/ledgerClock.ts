@@ -5,9 +5,11 @@
  * passes without transactions, all instances agree on a manual advance, and an instance with a slow clock can't turn
  * time back.
  */
-import { sql } from 'drizzle-orm';
+import { getTableColumns, sql } from 'drizzle-orm';
+import { QueryBuilder } from 'drizzle-orm/pg-core';
 import { unixSeconds, type Clock } from '../../../lib/clock.ts';
 import type { Db, Tx } from '../../../db/connection.ts';
+import { hotQuery, hotSelect } from '../../../db/hotQueries.ts';
 import type { UnixSeconds } from '../port.ts';
 import { ledgerClock } from './tables.ts';
 
@@ -16,9 +18,21 @@ export interface ClosedLedger {
   closedAt: UnixSeconds;
 }
 
+const selectClock = hotSelect(new QueryBuilder().select().from(ledgerClock));
+
+const closeNext = hotQuery<typeof ledgerClock.$inferSelect>(
+  sql`UPDATE ${ledgerClock} SET sequence = sequence + 1,
+    closed_at = greatest(closed_at, ${sql.placeholder('now')}::bigint + offset_seconds)
+    RETURNING ${sql.join(
+      Object.values(getTableColumns(ledgerClock)).map(({ name }) => sql.identifier(name)),
+      sql`, `,
+    )}`,
+  getTableColumns(ledgerClock),
+);
+
 /** The latest ledger, with the close time that an empty ledger would have now. */
 export async function readLedgerClock(db: Db | Tx, clock: Clock): Promise<ClosedLedger> {
-  const [row] = await db.select().from(ledgerClock);
+  const [row] = await selectClock(db, {});
   if (!row) throw new Error('The embedded network has no ledger clock: it was never initialised');
   const now = nowSeconds(clock) + row.offsetSeconds;
   return { ledger: row.sequence, closedAt: now > row.closedAt ? now : row.closedAt };
@@ -29,15 +43,7 @@ export async function readLedgerClock(db: Db | Tx, clock: Clock): Promise<Closed
  * sends after it is run under the lock, without having to wait for it.
  */
 export async function closeLedger(tx: Tx, clock: Clock): Promise<ClosedLedger> {
-  const [row] = await tx
-    .update(ledgerClock)
-    .set({
-      sequence: sql`${ledgerClock.sequence} + 1`,
-      closedAt: sql`greatest(${ledgerClock.closedAt}, ${nowSeconds(clock)}::bigint + ${ledgerClock.offsetSeconds})`,
-    })
-    .returning()
-    // Sent now; awaited by itself it would be sent in the next microtask.
-    .execute();
+  const [row] = await closeNext(tx, { now: nowSeconds(clock).toString() });
   if (!row) throw new Error('The embedded network has no ledger clock: it was never initialised');
   return { ledger: row.sequence, closedAt: row.closedAt };
 }

@@ -6,8 +6,11 @@
  *   absent, ledger time > validUntil, decided under the landing lock → dead, for ever
  *   prepared at a ledger that this network has not reached → undeterminable: its history was lost
  */
+import { sql } from 'drizzle-orm';
+import { QueryBuilder } from 'drizzle-orm/pg-core';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Db, Tx } from '../../../db/connection.ts';
+import { hotSelect } from '../../../db/hotQueries.ts';
 import { isOneOf } from '../../../db/manyRows.ts';
 import { createBatcher, type Batcher } from '../../../lib/batches.ts';
 import type { Outcome, SentTransaction, TransactionHash } from '../port.ts';
@@ -80,15 +83,19 @@ async function decideUnderLock(
   };
 }
 
+const { hash, ledger, closedAt, result, refusalReason, refusalMessage } = transactions;
+const selectLanded = hotSelect(
+  new QueryBuilder()
+    .select({ hash, ledger, closedAt, result, refusalReason, refusalMessage })
+    .from(transactions)
+    .where(isOneOf(hash, sql.placeholder('hashes'))),
+);
+
 async function findLanded(
   db: Db | Tx,
   hashes: readonly TransactionHash[],
 ): Promise<ReadonlyMap<TransactionHash, Outcome>> {
-  const { hash, ledger, closedAt, result, refusalReason, refusalMessage } = transactions;
-  const rows = await db
-    .select({ hash, ledger, closedAt, result, refusalReason, refusalMessage })
-    .from(transactions)
-    .where(isOneOf(hash, hashes));
+  const rows = await selectLanded(db, { hashes: JSON.stringify(hashes) });
   return new Map(rows.map((row) => [row.hash, landedOutcome(row)]));
 }
 

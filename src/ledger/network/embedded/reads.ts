@@ -1,10 +1,12 @@
 /**
  * Public reads of the contracts' state, each from one statement and so from one moment of the network.
  */
-import { and, eq, gte, lt, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, gte, lt, sql } from 'drizzle-orm';
+import { QueryBuilder } from 'drizzle-orm/pg-core';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Db } from '../../../db/connection.ts';
-import { isOneOf } from '../../../db/manyRows.ts';
+import { findBy } from '../../../db/findByIds.ts';
+import { hotSelect } from '../../../db/hotQueries.ts';
 import { NetworkRefusal } from '../port.ts';
 import { requireRecordRange, requireTokenCount } from '../port/readLimits.ts';
 import type {
@@ -15,6 +17,7 @@ import type {
   OffRampDeposit,
   RetirementCountAnswer,
   RetirementPage,
+  RetirementRecord,
   SettlementContract,
   TokenTemplate,
 } from '../port.ts';
@@ -87,17 +90,39 @@ export function createReads(db: Db, clock: Clock, settlementAddress: Address): C
   };
 }
 
+const findTokenRows = findBy(tokens, tokens.address);
+
 export async function readToken(db: Db, address: Address): Promise<TokenRow | null> {
-  const [row] = await db.select().from(tokens).where(eq(tokens.address, address));
+  const [row] = await findTokenRows(db, [address]);
   return row ?? null;
 }
 
 async function readTokens(db: Db, addresses: readonly Address[]): Promise<Map<Address, TokenRow>> {
   requireTokenCount(addresses.length);
   if (addresses.length === 0) return new Map();
-  const rows = await db.select().from(tokens).where(isOneOf(tokens.address, addresses));
+  const rows = await findTokenRows(db, addresses);
   return new Map(rows.map((row) => [row.address, row]));
 }
+
+const { tokenAddress: _, ...recordColumns } = getTableColumns(retirements);
+
+/** The token with each of its records. */
+const selectRecords = hotSelect(
+  new QueryBuilder()
+    .select({ ...getTableColumns(tokens), ...recordColumns })
+    .from(tokens)
+    .leftJoin(
+      retirements,
+      and(
+        eq(retirements.tokenAddress, tokens.address),
+        // Compared as bigint: an index beyond 32 bits finds nothing, instead of failing.
+        gte(retirements.index, sql`${sql.placeholder('from')}::bigint`),
+        lt(retirements.index, sql`${sql.placeholder('until')}::bigint`),
+      ),
+    )
+    .where(eq(tokens.address, sql.placeholder('address')))
+    .orderBy(retirements.index),
+);
 
 async function readRecords(
   db: Db,
@@ -106,25 +131,12 @@ async function readRecords(
   limit: number,
 ): Promise<RetirementPage> {
   requireRecordRange(fromIndex, limit);
-  const rows = await db
-    .select({ token: tokens, record: retirements })
-    .from(tokens)
-    .leftJoin(
-      retirements,
-      and(
-        eq(retirements.tokenAddress, tokens.address),
-        // Compared as bigint: an index beyond 32 bits finds nothing, instead of failing.
-        gte(retirements.index, sql`${fromIndex}::bigint`),
-        lt(retirements.index, sql`${fromIndex + limit}::bigint`),
-      ),
-    )
-    .where(eq(tokens.address, address))
-    .orderBy(retirements.index);
-  const token = requireTemplate(rows[0]?.token ?? null, address, 'carbon-credit');
-  const records = rows.flatMap(({ record }) => {
-    if (!record) return [];
-    const { tokenAddress: _, ...fields } = record;
-    return [fields];
+  const rows = await selectRecords(db, { address, from: fromIndex, until: fromIndex + limit });
+  const token = requireTemplate(rows[0] ?? null, address, 'carbon-credit');
+  const records = rows.flatMap(({ index, retiredBy, amount, timestamp, beneficiary, note }) => {
+    // The one row of a token without records in the range.
+    if (index === null) return [];
+    return [{ index, retiredBy, amount, timestamp, beneficiary, note } as RetirementRecord];
   });
   return { totals: totalsOf(token), records };
 }

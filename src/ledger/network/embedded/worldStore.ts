@@ -2,13 +2,25 @@
  * Loads the state that a batch of calls touches and stores its changes: a few statements per batch, sent without
  * waiting for each other.
  */
-import { and, eq, or, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, or, sql, type SQL } from 'drizzle-orm';
 import type { Db, Tx } from '../../../db/connection.ts';
-import { insertionOf, insertRows, isOneOf } from '../../../db/manyRows.ts';
+import { findBy } from '../../../db/findByIds.ts';
+import { hotQuery } from '../../../db/hotQueries.ts';
+import { insertionOf } from '../../../db/manyRows.ts';
 import type { Address } from '../port.ts';
 import { balances, offRamps, retirements, settlements, tokens } from './tables.ts';
 import { createWorld } from './world.ts';
 import type { LoadedWorld, World, WorldChanges, WorldKeys } from './world.ts';
+
+const findTokens = findBy(tokens, tokens.address);
+const findSettlements = findBy(settlements, settlements.address);
+/** Each is a search by the key: joined otherwise, the whole table would be read as soon as there are some of them. */
+const findBalances = hotQuery<typeof balances.$inferSelect>(
+  sql`SELECT held.* FROM json_to_recordset(${sql.placeholder('keys')}::text::json) AS v ("tokenAddress" text, holder text)
+    CROSS JOIN LATERAL (SELECT token_address, holder, amount FROM ${balances} AS b
+      WHERE b.token_address = v."tokenAddress" AND b.holder = v.holder LIMIT 1) AS held`,
+  getTableColumns(balances),
+);
 
 /** The state that all these calls touch together. */
 export async function loadWorld(db: Db | Tx, calls: readonly WorldKeys[]): Promise<World> {
@@ -23,13 +35,11 @@ export async function loadState(db: Db | Tx, calls: readonly WorldKeys[]): Promi
   const asked = mergeKeys(calls);
   const [heldOffRamps, heldSettlements] = await Promise.all([
     loadOffRamps(db, asked.offRamps),
-    asked.settlements.length === 0
-      ? []
-      : db.select().from(settlements).where(isOneOf(settlements.address, asked.settlements)),
+    asked.settlements.length === 0 ? [] : findSettlements(db, asked.settlements),
   ]);
   const keys = mergeKeys([asked, ...keysBehind(heldOffRamps, heldSettlements, asked)]);
   const [heldTokens, heldBalances] = await Promise.all([
-    keys.tokens.length === 0 ? [] : db.select().from(tokens).where(isOneOf(tokens.address, keys.tokens)),
+    keys.tokens.length === 0 ? [] : findTokens(db, keys.tokens),
     loadBalances(db, keys.balances),
   ]);
   const loaded = {
@@ -41,18 +51,15 @@ export async function loadState(db: Db | Tx, calls: readonly WorldKeys[]): Promi
   return () => createWorld(keys, loaded);
 }
 
-/** Tokens and settlement contracts, which everything else refers to. */
-export async function saveContracts(tx: Tx, changes: WorldChanges): Promise<void> {
-  await Promise.all([saveTokens(tx, changes.tokens), saveSettlements(tx, changes.settlements)]);
-}
-
-/** Balances, deposits and records; their contracts must be stored before. */
-export async function saveHoldings(tx: Tx, changes: WorldChanges): Promise<void> {
-  await Promise.all([
-    saveBalances(tx, changes.balances),
-    saveOffRamps(tx, changes.offRamps),
-    insertRows(tx, retirements, changes.retirements),
-  ]);
+/** What stores the changes: statements that don't depend on each other. */
+export function savesOf(changes: WorldChanges): SQL[] {
+  return [
+    changes.tokens.length > 0 && saveTokens(changes.tokens),
+    changes.settlements.length > 0 && saveSettlements(changes.settlements),
+    changes.balances.length > 0 && saveBalances(changes.balances),
+    changes.offRamps.length > 0 && saveOffRamps(changes.offRamps),
+    changes.retirements.length > 0 && insertionOf(retirements, changes.retirements),
+  ].filter((save) => save !== false);
 }
 
 function loadOffRamps(db: Db | Tx, keys: WorldKeys['offRamps']): Promise<LoadedWorld['offRamps']> | [] {
@@ -69,12 +76,7 @@ function loadOffRamps(db: Db | Tx, keys: WorldKeys['offRamps']): Promise<LoadedW
 
 function loadBalances(db: Db | Tx, keys: WorldKeys['balances']): Promise<LoadedWorld['balances']> | [] {
   if (keys.length === 0) return [];
-  const pairs = keys.map((key) => sql`(${key.tokenAddress}, ${key.holder})`);
-  return db
-    .select()
-    .from(balances)
-    .where(sql`(${balances.tokenAddress}, ${balances.holder}) IN (${sql.join(pairs, sql`, `)})`)
-    .execute();
+  return findBalances(db, { keys: JSON.stringify(keys) });
 }
 
 /** The token and balances that the batch's deposits, new or old, will move. */
@@ -127,34 +129,22 @@ function uniqueBy<T>(items: T[], keyOf: (item: T) => string): T[] {
   return [...new Map(items.map((item) => [keyOf(item), item])).values()];
 }
 
-async function saveTokens(tx: Tx, changed: WorldChanges['tokens']): Promise<void> {
-  if (changed.length === 0) return;
-  await tx.execute(sql`${insertionOf(tokens, changed)} ON CONFLICT (address) DO UPDATE SET paused = excluded.paused,
+function saveTokens(changed: WorldChanges['tokens']): SQL {
+  return sql`${insertionOf(tokens, changed)} ON CONFLICT (address) DO UPDATE SET paused = excluded.paused,
     status = excluded.status, total_supply = excluded.total_supply, total_retired = excluded.total_retired,
-    total_retirements = excluded.total_retirements`);
+    total_retirements = excluded.total_retirements`;
 }
 
-async function saveSettlements(tx: Tx, changed: WorldChanges['settlements']): Promise<void> {
-  if (changed.length === 0) return;
-  await tx
-    .insert(settlements)
-    .values(changed)
-    .onConflictDoUpdate({ target: settlements.address, set: { paused: sql`excluded.paused` } });
+function saveSettlements(changed: WorldChanges['settlements']): SQL {
+  return sql`${insertionOf(settlements, changed)} ON CONFLICT (address) DO UPDATE SET paused = excluded.paused`;
 }
 
-async function saveBalances(tx: Tx, changed: WorldChanges['balances']): Promise<void> {
-  if (changed.length === 0) return;
-  await tx.execute(sql`${insertionOf(balances, changed)}
-    ON CONFLICT (token_address, holder) DO UPDATE SET amount = excluded.amount`);
+function saveBalances(changed: WorldChanges['balances']): SQL {
+  return sql`${insertionOf(balances, changed)}
+    ON CONFLICT (token_address, holder) DO UPDATE SET amount = excluded.amount`;
 }
 
-async function saveOffRamps(tx: Tx, changed: WorldChanges['offRamps']): Promise<void> {
-  if (changed.length === 0) return;
-  await tx
-    .insert(offRamps)
-    .values(changed)
-    .onConflictDoUpdate({
-      target: [offRamps.settlementAddress, offRamps.referenceId],
-      set: { status: sql`excluded.status` },
-    });
+function saveOffRamps(changed: WorldChanges['offRamps']): SQL {
+  return sql`${insertionOf(offRamps, changed)}
+    ON CONFLICT (settlement_address, reference_id) DO UPDATE SET status = excluded.status`;
 }

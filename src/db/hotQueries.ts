@@ -1,0 +1,81 @@
+/**
+ * Queries of hot paths. Drizzle makes the text of a query anew each time, from an object for each column that it names, and asks each
+ * object what it is: of a short query that takes longer than PostgreSQL takes to run it. Here the text is made once.
+ */
+import { fillPlaceholders, SQL, StringChunk, type SQLWrapper } from 'drizzle-orm';
+import { PgDialect, type PgColumn } from 'drizzle-orm/pg-core';
+import type { Db } from './connection.ts';
+
+/** By the names of the query's placeholders. */
+type Values = Readonly<Record<string, unknown>>;
+
+/** What is selected, by the name in the result. */
+type Columns = Readonly<Record<string, PgColumn>>;
+
+interface Selecting extends SQLWrapper {
+  readonly _: { readonly selectedFields: unknown; readonly result: readonly unknown[] };
+}
+
+type RowOf<Query extends Selecting> = Query['_']['result'][number];
+
+/** Runs a query with these values, on a connection or in a transaction; it is sent before the call returns. */
+type RunQuery<Row> = (on: Pick<Db, '_'>, values: Values) => Promise<Row[]>;
+
+/**
+ * @param query a select of columns, by a `QueryBuilder`; its values are `sql.placeholder(name)`, others are constants.
+ * @returns runs it. Its rows are those that Drizzle's own would have.
+ */
+export function hotSelect<Query extends Selecting>(query: Query): RunQuery<RowOf<Query>> {
+  return hotQuery<RowOf<Query>>(query, query._.selectedFields as Columns);
+}
+
+/** @param columns what the query answers, in its order */
+export function hotQuery<Row>(query: SQLWrapper, columns: Columns): RunQuery<Row> {
+  const { sql: text, params } = new PgDialect().sqlToQuery(query.getSQL());
+  const readRows = rowsReader<Row>(columns);
+  return (on, values) =>
+    on._.session
+      .prepareQuery<{ execute: Row[]; all: unknown; values: unknown }>(
+        { sql: text, params: fillPlaceholders(params, values) },
+        undefined,
+        undefined,
+        true,
+        readRows,
+      )
+      .execute();
+}
+
+function rowsReader<Row>(columns: Columns): (rows: unknown[][]) => Row[] {
+  const cells = Object.entries(columns);
+  return (rows) =>
+    rows.map((values) => {
+      const row: Record<string, unknown> = {};
+      cells.forEach(([key, column], at) => {
+        const value = values[at];
+        row[key] = value === null ? null : column.mapFromDriverValue(value);
+      });
+      return row as Row;
+    });
+}
+
+/** Stands for a parameter in a text that is not complete: no text of PostgreSQL's has a NUL. */
+const PARAMETER = '\0';
+
+class PartDialect extends PgDialect {
+  override escapeParam(): string {
+    return PARAMETER;
+  }
+}
+
+/**
+ * The same for a part of a query.
+ * @returns the part with these values. It throws when one is missing.
+ */
+export function renderOnce(part: SQLWrapper): (values: Values) => SQL {
+  const { sql: text, params } = new PartDialect().sqlToQuery(part.getSQL());
+  const [first, ...rest] = text.split(PARAMETER).map((piece) => new StringChunk(piece));
+  return (values) => {
+    const filled = fillPlaceholders(params, values) as SQL['queryChunks'];
+    return new SQL([...(first ? [first] : []), ...rest.flatMap((piece, i) => [filled[i], piece])]);
+  };
+}

@@ -1,0 +1,41 @@
+/**
+ * Locks submissions for a transaction that decides about many of them.
+ */
+import { sql } from 'drizzle-orm';
+import { QueryBuilder } from 'drizzle-orm/pg-core';
+import type { Tx } from '../../db/connection.ts';
+import { hotSelect } from '../../db/hotQueries.ts';
+import { isOneOf } from '../../db/manyRows.ts';
+import { submissions } from '../../db/tables/index.ts';
+import type { Submission } from './settle.ts';
+
+/** Asks not to wait for what other transactions hold. */
+export interface SkipLocked {
+  skipLocked: true;
+}
+
+const waiting = selectForUpdate();
+const skipping = selectForUpdate({ skipLocked: true });
+
+/** @returns the states of those that could be locked */
+export async function lockSubmissions(
+  tx: Tx,
+  ids: readonly string[],
+  lock?: SkipLocked,
+): Promise<Map<string, Submission['state']>> {
+  const select = lock ? skipping : waiting;
+  const rows = await select(tx, { ids: JSON.stringify(ids) });
+  return new Map(rows.map(({ id, state }) => [id, state]));
+}
+
+function selectForUpdate(lock?: SkipLocked) {
+  return hotSelect(
+    new QueryBuilder()
+      .select({ id: submissions.id, state: submissions.state })
+      .from(submissions)
+      .where(isOneOf(submissions.id, sql.placeholder('ids')))
+      // One order for all transactions.
+      .orderBy(submissions.id)
+      .for('update', lock),
+  );
+}
