@@ -2,7 +2,7 @@
  * The processes that are measured: started, watched through /proc, and stopped.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { open, readFile } from 'node:fs/promises';
+import { open, readdir, readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** A server that takes longer to start is broken. */
@@ -11,8 +11,6 @@ const LOOK_INTERVAL_MS = 20;
 const STOP_TIMEOUT_MS = 30_000;
 /** Of a server that failed to start. */
 const SHOWN_CHARACTERS = 2_000;
-/** Linux counts processor time in hundredths of a second for every program. */
-const TICKS_PER_SECOND = 100;
 
 export interface ServerProcess {
   pid: number;
@@ -83,18 +81,20 @@ async function stop(child: ChildProcess): Promise<void> {
   clearTimeout(timer);
 }
 
-/** Processor time that a process has used, in milliseconds. */
+/** Processor time of a process with its threads, in milliseconds: as exact as the scheduler's clock. */
 export async function cpuMsOf({ pid }: Pick<ServerProcess, 'pid'>): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // The command's name may contain spaces; the fields are counted after its closing parenthesis.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const [user = '0', system = '0'] = fields.slice(11, 13);
-  return ((Number(user) + Number(system)) / TICKS_PER_SECOND) * 1000;
+  const threads = await readdir(`/proc/${pid}/task`);
+  const each = await Promise.all(threads.map((thread) => threadMsOf(pid, thread)));
+  return each.reduce((total, ms) => total + ms, 0);
 }
 
-/** Processor time of its main thread, in milliseconds: as exact as the scheduler's clock. */
-export async function mainThreadMsOf({ pid }: Pick<ServerProcess, 'pid'>): Promise<number> {
-  const [nanoseconds] = (await readFile(`/proc/${pid}/task/${pid}/schedstat`, 'utf8')).split(' ');
+/** Processor time of its main thread, in milliseconds. */
+export function mainThreadMsOf({ pid }: Pick<ServerProcess, 'pid'>): Promise<number> {
+  return threadMsOf(pid, pid);
+}
+
+async function threadMsOf(pid: number, thread: number | string): Promise<number> {
+  const [nanoseconds] = (await readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8')).split(' ');
   return Number(nanoseconds) / 1e6;
 }
 

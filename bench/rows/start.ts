@@ -12,7 +12,8 @@ const CPU_LIMIT_PERCENT = 0.5;
 const CALM_DOWN_MS = 3_000;
 /** The first reconciliation comes some ten seconds after a start. */
 const FIRST_WORK_MS = 20_000;
-const IDLE_MS = 10_000;
+/** Long enough for several rounds of what is looked at every few seconds. */
+const IDLE_MS = 20_000;
 const DATABASE = 'idle';
 
 export const startRows: readonly Row[] = [
