@@ -38,7 +38,7 @@ export interface DispatcherOptions {
 }
 
 /** Under load, what is published within this time is claimed together; the first after a quiet moment does not wait. */
-const CLAIM_INTERVAL_MS = 100;
+const CLAIM_INTERVAL_MS = 250;
 /** Of several events: the hook takes 256 KiB. One alone is some hundred bytes longer than its transaction, 16 KiB at most. */
 const MAX_BODY_BYTES = 240 * 1024;
 /** Connections per receiver. */
