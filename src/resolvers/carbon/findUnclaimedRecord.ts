@@ -3,7 +3,7 @@
  * may have landed in a transaction that this database does not know. Burns that are asked about at the same time are
  * looked for together, by token.
  */
-import { and, eq, inArray } from 'drizzle-orm';
+import { and, eq, inArray, isNull } from 'drizzle-orm';
 import { attempts, retirements, submissions } from '../../db/tables/index.ts';
 import { countStored, requireInOrder, type FeedToken } from '../../feed/appendRecords.ts';
 import { fillToken, type FeedDependencies } from '../../feed/fillToken.ts';
@@ -222,12 +222,16 @@ async function outcomesOfAlike(
     .where(
       and(
         eq(retirements.projectId, projectId),
+        // None of these has a record: the index of records finds them, which alone has the order below. Of a young table, another one
+        // that reads all of the project's looks as cheap, and connections keep their plans.
+        isNull(retirements.recordIndex),
         inArray(retirements.state, ['PENDING', 'NEEDS_REVIEW']),
         eq(retirements.beneficiary, call.beneficiary),
         eq(retirements.note, call.note),
         eq(retirements.amountTonnes, toWholeUnits(call.amount)),
       ),
     )
+    .orderBy(retirements.recordIndex)
     .limit(MAX_ALIKE_UNDER_WAY + 1);
   if (open.length > MAX_ALIKE_UNDER_WAY) {
     throw new NetworkUnavailable(

@@ -18,6 +18,7 @@ import {
   type Posting,
 } from '../../../src/ledger/books/postings.ts';
 import { postTransfers } from '../../../src/ledger/books/postTransfers.ts';
+import { createUnclaimedSearch } from '../../../src/resolvers/carbon/findUnclaimedRecord.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { insertProject } from '../../support/database/projects.ts';
 
@@ -162,6 +163,33 @@ it('rows are found by their ids without reading all others, whatever size the ta
   expect(read).toEqual([0, 0, 0, 0]);
 });
 
+it('the search for equal burns under way reads none that are retired', async () => {
+  const other = await createTestDatabase();
+  const tokenAddress = `C${'B'.repeat(55)}`;
+  const id = await insertProject(other.handle.db, { quantityTonnes: TONNES, state: 'OPEN', tokenAddress });
+  const burn = { amount: 1n, beneficiary: 'Acme Ltd', note: '' };
+  // A record that no retirement claims, so that it may be of one that is under way.
+  const records = [{ ...burn, index: 0, retiredBy: 'custody', timestamp: 1_700_000_000n }];
+  const network = {
+    custodyAddress: 'custody',
+    normalizeAddress: (address: string) => address,
+    retirementRecords: async () => ({ records, totals: { totalRetirements: 1 } }),
+  };
+  const search = (db: Db) => {
+    const find = createUnclaimedSearch({ db, network } as never);
+    return find({ kind: 'retire', tokenAddress, ...burn }, randomUUID());
+  };
+  const { result, read } = await afterGrowth(
+    search,
+    (db) => growRetirements(db, GROWN, id),
+    async (db) => (await readEntries(db, 'retirements')) + (await readRows(db, 'retirements')),
+    other,
+  );
+  await other.drop();
+  expect(result).toMatchObject({ index: 0 });
+  expect(read).toBeLessThan(10);
+});
+
 /** By as many that are settled. */
 const growSubmissions = (db: Db, by: number) =>
   db.execute(sql`
@@ -170,10 +198,10 @@ const growSubmissions = (db: Db, by: number) =>
     FROM generate_series(1, ${by}::integer)`);
 
 /** By as many of the project, each with a record. */
-const growRetirements = (db: Db, by: number) =>
+const growRetirements = (db: Db, by: number, of = projectId) =>
   db.execute(sql`
     INSERT INTO retirements (id, project_id, buyer_id, beneficiary, note, amount_tonnes, state, tx_hash, record_index, created_at, settled_at)
-    SELECT gen_random_uuid(), ${projectId}, ${buyerId}, 'Acme Ltd', '', 1, 'RETIRED', '0x' || n, n, now(), now()
+    SELECT gen_random_uuid(), ${of}, ${buyerId}, 'Acme Ltd', '', 1, 'RETIRED', '0x' || n, n, now(), now()
     FROM generate_series(1, ${by}::integer) AS n`);
 
 const ROLLED_BACK = new Error('rolled back');
