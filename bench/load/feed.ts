@@ -11,8 +11,11 @@ const TEXT = 1;
 const CLOSE = 8;
 const PING = 9;
 const PONG = 10;
-/** Addresses of the loopback interface: each has its own ports. */
-const LOCAL_ADDRESSES = 4;
+/**
+ * Addresses of the loopback interface. Each has its own ports, and those of a connection that was closed within the last minute are taken:
+ * with few addresses, the kernel searches for milliseconds for each connection.
+ */
+const LOCAL_ADDRESSES = 32;
 
 interface FeedClients {
   open(job: FeedJob): Promise<LoadCalls['openFeed']['output']>;
