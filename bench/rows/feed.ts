@@ -8,7 +8,7 @@ import type { Product } from '../product.ts';
 import { median, middleOf, takeTurns, type Round, type Row } from '../row.ts';
 import { openProject, PURCHASE, RETIRE, uniqueKey, type OpenProject } from './market.ts';
 
-/** Of each measurement: processor time is counted in hundredths of a second, and an event to a thousand takes one of them. */
+/** Of each measurement: the processor time of one event varies by half. */
 const MIN_EVENTS = 30;
 const MIN_SENT = 60_000;
 const BUYER = 'feed-buyer';
