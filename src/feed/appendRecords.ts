@@ -132,7 +132,7 @@ function isSame(one: StoredRecord, other: StoredRecord): boolean {
   );
 }
 
-const those = { first: sql.placeholder('first'), last: sql.placeholder('last') };
+const indexes = { first: sql.placeholder('first'), last: sql.placeholder('last') };
 const selectOwn = hotSelect(
   new QueryBuilder()
     .select({ index: retirements.recordIndex, txHash: retirements.txHash })
@@ -140,7 +140,7 @@ const selectOwn = hotSelect(
     .where(
       and(
         eq(retirements.projectId, sql.placeholder('projectId')),
-        between(retirements.recordIndex, those.first, those.last),
+        between(retirements.recordIndex, indexes.first, indexes.last),
       ),
     )
     // Only the index of records has this order. Of a young table, another one that reads all of the project's looks as cheap, and
@@ -154,7 +154,7 @@ const selectOfHolders = hotSelect(
     .where(
       and(
         eq(holderActs.projectId, sql.placeholder('projectId')),
-        between(holderActs.recordIndex, those.first, those.last),
+        between(holderActs.recordIndex, indexes.first, indexes.last),
       ),
     ),
 );
@@ -169,8 +169,8 @@ async function readKnown(
   records: readonly RetirementRecord[],
 ): Promise<{ hashes: ReadonlyMap<number, string>; claimed: ReadonlySet<number> }> {
   const { projectId } = token;
-  const those = { projectId, first: records[0]?.index ?? 0, last: records.at(-1)?.index ?? 0 };
-  const [own, byHolders] = await Promise.all([selectOwn(tx, those), selectOfHolders(tx, those)]);
+  const range = { projectId, first: records[0]?.index ?? 0, last: records.at(-1)?.index ?? 0 };
+  const [own, byHolders] = await Promise.all([selectOwn(tx, range), selectOfHolders(tx, range)]);
   const hashes = new Map<number, string>();
   for (const { index, txHash } of [...own, ...byHolders]) {
     if (index !== null && txHash !== null) hashes.set(index, txHash);

@@ -5,7 +5,6 @@ import { and, eq, getTableColumns, gte, lt, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/pg-core';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Db } from '../../../db/connection.ts';
-import { findBy } from '../../../db/findByIds.ts';
 import { hotSelect } from '../../../db/hotQueries.ts';
 import { NetworkRefusal } from '../port.ts';
 import { requireRecordRange, requireTokenCount } from '../port/readLimits.ts';
@@ -24,6 +23,7 @@ import type {
 import { hashText } from './addresses.ts';
 import { readLedgerClock } from './ledgerClock.ts';
 import { offRamps, retirements, settlements, tokens } from './tables.ts';
+import { findTokens } from './worldStore.ts';
 
 type ContractReads = Pick<
   LedgerNetwork,
@@ -38,18 +38,15 @@ type ContractReads = Pick<
 type TokenRow = typeof tokens.$inferSelect;
 
 export function createReads(db: Db, clock: Clock, settlementAddress: Address): ContractReads {
-  const findToken = (address: Address) => readToken(db, address);
-  const findTokens = (addresses: readonly Address[]) => readTokens(db, addresses);
-
   return {
     async carbonTotals(address) {
-      return totalsOf(requireTemplate(await findToken(address), address, 'carbon-credit'));
+      return totalsOf(requireTemplate(await readToken(db, address), address, 'carbon-credit'));
     },
 
     retirementRecords: (address, fromIndex, limit) => readRecords(db, address, fromIndex, limit),
 
     async retirementCountsOf(addresses) {
-      const found = await findTokens(addresses);
+      const found = await readTokens(db, addresses);
       return addresses.map((tokenAddress): RetirementCountAnswer => {
         const token = templateOrRefusal(found.get(tokenAddress) ?? null, tokenAddress, 'carbon-credit');
         if (token instanceof NetworkRefusal) return { tokenAddress, error: token };
@@ -58,7 +55,7 @@ export function createReads(db: Db, clock: Clock, settlementAddress: Address): C
     },
 
     async expiryOf(addresses) {
-      const found = await findTokens(addresses);
+      const found = await readTokens(db, addresses);
       const { closedAt } = await readLedgerClock(db, clock);
       return addresses.map((tokenAddress): ExpiryAnswer => {
         const token = templateOrRefusal(found.get(tokenAddress) ?? null, tokenAddress, 'commodity');
@@ -90,17 +87,15 @@ export function createReads(db: Db, clock: Clock, settlementAddress: Address): C
   };
 }
 
-const findTokenRows = findBy(tokens, tokens.address);
-
 export async function readToken(db: Db, address: Address): Promise<TokenRow | null> {
-  const [row] = await findTokenRows(db, [address]);
+  const [row] = await findTokens(db, [address]);
   return row ?? null;
 }
 
 async function readTokens(db: Db, addresses: readonly Address[]): Promise<Map<Address, TokenRow>> {
   requireTokenCount(addresses.length);
   if (addresses.length === 0) return new Map();
-  const rows = await findTokenRows(db, addresses);
+  const rows = await findTokens(db, addresses);
   return new Map(rows.map((row) => [row.address, row]));
 }
 

@@ -12,7 +12,7 @@ import { balances, offRamps, retirements, settlements, tokens } from './tables.t
 import { createWorld } from './world.ts';
 import type { LoadedWorld, World, WorldChanges, WorldKeys } from './world.ts';
 
-const findTokens = findBy(tokens, tokens.address);
+export const findTokens = findBy(tokens, tokens.address);
 const findSettlements = findBy(settlements, settlements.address);
 /** Each is a search by the key: joined otherwise, the whole table would be read as soon as there are some of them. */
 const findBalances = hotQuery<typeof balances.$inferSelect>(
