@@ -7,15 +7,14 @@ import { CRASH_POINTS } from '../src/ledger/submission/submission.ts';
 import { LINK_FAULTS, type LinkFault, type TcpProxy } from '../devnet/tcpProxy.ts';
 import { sendBadDeliveries } from './badDeliveries.ts';
 import type { Lab } from './lab.ts';
-import { lieOf } from './nodeLies.ts';
 import type { ScheduledFault } from './schedule.ts';
 import type { ServerSlot } from './servers.ts';
 
 interface Fault {
   /** How often it comes, next to the others. */
   weight: number;
-  /** The only network that knows it; all by default. */
-  on?: 'embedded' | 'evm';
+  /** The only networks that know it: the embedded one, or those with a node; all by default. */
+  on?: 'embedded' | 'node';
   /** @returns what exactly was done */
   run(lab: Lab, scheduled: ScheduledFault): Promise<string>;
 }
@@ -64,7 +63,7 @@ const faults = {
   },
   'killed when the node answers': {
     weight: 2,
-    on: 'evm',
+    on: 'node',
     async run(lab, { choice }) {
       const slot = slotOf(lab, choice);
       slot.links.node?.atNextAnswer(() => slot.signal('SIGKILL'));
@@ -172,42 +171,40 @@ const faults = {
   'connection to the database': link((slot) => slot.links.database, 3),
   'connection to the clients': link((slot) => slot.links.client, 2),
   'connection to the provider': link((_, lab) => lab.rampLink, 2),
-  'connection to the node': { ...link((slot) => slot.links.node, 3), on: 'evm' },
-  'connection to the indexer': { ...link((slot) => slot.links.indexer, 1), on: 'evm' },
+  'connection to the node': { ...link((slot) => slot.links.node, 3), on: 'node' },
+  'connection to the indexer': { ...link((slot) => slot.links.indexer, 1), on: 'node' },
   'node frozen': {
     weight: 1,
-    on: 'evm',
+    on: 'node',
     async run(lab, { forMs }) {
-      await lab.node?.pause();
+      await lab.node?.freeze();
       await delay(forMs);
-      await lab.node?.resume();
+      await lab.node?.thaw();
       return `for ${forMs} ms`;
     },
   },
   'node lies': {
     weight: 2,
-    on: 'evm',
-    async run({ node, nodeInFront, slots }, { choice, forMs }) {
-      if (node === null || nodeInFront === null) return 'there is no node';
-      const { what, rule } = await lieOf(node, choice);
-      nodeInFront.obey(rule);
+    on: 'node',
+    async run({ node, slots }, { choice, forMs }) {
+      const what = await node?.lie(choice);
       await delay(forMs);
       const obstacles = await Promise.all(slots.map((slot) => slot.whyNotReady()));
-      nodeInFront.obey();
+      node?.obey();
       return `${what}, for ${forMs} ms; ${obstacles.filter((obstacle) => obstacle !== null).length} servers not ready`;
     },
   },
   'transactions dropped by the node': {
     weight: 2,
-    on: 'evm',
+    on: 'node',
     async run(lab) {
-      await lab.node?.rpc('anvil_dropAllTransactions');
+      await lab.node?.dropWaiting();
       return 'all that waited';
     },
   },
   'network ahead of the clocks': {
     weight: 1,
-    on: 'evm',
+    on: 'node',
     async run(lab, { choice }) {
       await lab.node?.advanceTime(choice);
       return `by ${choice} s`;

@@ -4,8 +4,8 @@
  *
  *   clients ─▶ proxy ─▶ server ─▶ proxy ─▶ (loses commits) ─▶ PostgreSQL
  *                         ├────▶ proxy ─▶ ramp provider    (one for all servers)
- *                         ├────▶ proxy ─▶ (lies) ─▶ node   (EVM)
- *                         └────▶ proxy ─▶ indexer    (EVM)
+ *                         ├────▶ proxy ─▶ (lies) ─▶ node   (EVM, Stellar)
+ *                         └────▶ proxy ─▶ indexer    (EVM, Stellar)
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -13,9 +13,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import postgres from 'postgres';
-import type { Anvil } from '../devnet/evm/anvil.ts';
-import { startEvmWorld } from '../devnet/evm/evmWorld.ts';
-import { startFaultyNode, type FaultyNode } from '../devnet/evm/faultyNode.ts';
 import { compiledPath, compilePrograms, programsFolderOf } from '../devnet/compilePrograms.ts';
 import { startPrivatePostgres, type PrivatePostgres } from '../devnet/privatePostgres.ts';
 import { RAMP_API_KEY, startRampServer, type RampServer } from '../devnet/rampServer.ts';
@@ -24,19 +21,21 @@ import type { Role } from '../src/identity/roles.ts';
 import { signToken } from '../src/identity/tokens.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { generateSecretKey } from '../src/lib/strkey.ts';
+import { startEvmNode } from './evmNode.ts';
+import type { LabNode } from './labNode.ts';
 import type { Random } from './schedule.ts';
 import { openServerSlot, proxyTo, through, type ServerSlot } from './servers.ts';
+import { startStellarNode } from './stellarNode.ts';
 
-export type LabNetwork = 'embedded' | 'evm';
+export const LAB_NETWORKS = ['embedded', 'evm', 'stellar'] as const;
+export type LabNetwork = (typeof LAB_NETWORKS)[number];
 
 export interface Lab {
   network: LabNetwork;
   slots: readonly ServerSlot[];
   postgres: PrivatePostgres;
   /** Null on the embedded network. */
-  node: Anvil | null;
-  /** What servers take for the node; null on the embedded network. */
-  nodeInFront: FaultyNode | null;
+  node: LabNode | null;
   ramp: RampServer;
   rampLink: TcpProxy;
   callbackSecret: string;
@@ -71,7 +70,6 @@ const ISSUER = 'asset-token-marketplace';
 const TOKEN_SECONDS = 4 * 24 * 3600;
 /** Far beyond every lease, interval and validity. */
 const MAX_CLOCK_ERROR_MS = 2 * 24 * 3_600_000;
-const BLOCK_SECONDS = 1;
 const BEYOND_ONE_MACHINE = '1000000000';
 /** Longer than a recovery of the database. */
 const MAX_TRIES = 60;
@@ -95,8 +93,7 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
   const ramp = await startRampServer({ returnsAmounts: true });
   const rampLink = await proxyTo(ramp.url);
   const rampUrl = through(rampLink, ramp.url);
-  const world = network === 'evm' ? await startEvmWorld({ mining: { everySeconds: BLOCK_SECONDS } }) : null;
-  const nodeInFront = world && (await startFaultyNode(world.node.url));
+  const node = await startNode(network);
   const randomBytes = (size: number) => Uint8Array.from({ length: size }, () => random.below(256));
   const secret = () => Buffer.from(randomBytes(32)).toString('base64');
   const callbackSecret = secret();
@@ -119,20 +116,7 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
     RATE_LIMIT_MUTATIONS_PER_MINUTE: BEYOND_ONE_MACHINE,
     MAX_CPU_PERCENT_PER_ADDRESS: '1000000',
     LOG_LEVEL: 'warn',
-    ...(world
-      ? {
-          LEDGER_NETWORK: 'evm',
-          LEDGER_RPC_URL: world.node.url,
-          LEDGER_CHAIN_ID: String(world.ledger.chainId),
-          LEDGER_SECRET_KEY: world.ledger.secretKey,
-          LEDGER_FACTORY_ADDRESS: world.ledger.factoryAddress,
-          LEDGER_SETTLEMENT_FACTORY_ADDRESS: world.ledger.settlementFactoryAddress ?? '',
-          RAMP_SETTLEMENT_ADDRESS: world.ledger.settlementAddress ?? '',
-          LEDGER_FINALITY: '1',
-          LEDGER_TIMEOUT_MS: '3000',
-          INDEXER_URL: world.indexerUrl ?? '',
-        }
-      : { LEDGER_NETWORK: 'embedded', LEDGER_SECRET_KEY: generateSecretKey(randomBytes) }),
+    ...(node?.settings ?? { LEDGER_NETWORK: 'embedded', LEDGER_SECRET_KEY: generateSecretKey(randomBytes) }),
   };
   const environment = (name: string) => ({
     ...settings,
@@ -150,8 +134,8 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
         outside: {
           databaseUrl: database.url,
           rampUrl,
-          nodeUrl: nodeInFront?.url ?? null,
-          indexerUrl: world?.indexerUrl ?? null,
+          nodeUrl: node?.url ?? null,
+          indexerUrl: node?.indexerUrl ?? null,
         },
         environment: () => ({ ...environment(name), CLOCK_AHEAD_MS: String(clockAheadMs) }),
         logFile: join(folder, `${name}.log`),
@@ -181,8 +165,7 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
     network,
     slots,
     postgres: database,
-    node: world?.node ?? null,
-    nodeInFront,
+    node,
     ramp,
     rampLink,
     callbackSecret,
@@ -248,8 +231,7 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
       }),
     async close({ keepLogs }) {
       await Promise.all(slots.map((slot) => slot.close()));
-      await nodeInFront?.close();
-      await world?.close();
+      await node?.close();
       await rampLink.close();
       await ramp.close();
       await rm(programs, { recursive: true, force: true });
@@ -257,6 +239,17 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
       if (!keepLogs) await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+function startNode(network: LabNetwork): Promise<LabNode> | null {
+  switch (network) {
+    case 'embedded':
+      return null;
+    case 'evm':
+      return startEvmNode();
+    case 'stellar':
+      return startStellarNode();
+  }
 }
 
 function runReconcile(

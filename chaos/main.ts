@@ -4,13 +4,14 @@
 import { writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import pc from 'picocolors';
+import { LAB_NETWORKS, type LabNetwork } from './lab.ts';
 import { runChaos } from './run.ts';
 import { commandFor, describeRun } from './summary.ts';
 
 interface Options {
   seed: number;
   minutes: number;
-  network: 'embedded' | 'evm';
+  network: LabNetwork;
   servers: number;
   json?: string;
 }
@@ -33,7 +34,7 @@ await new Command('chaos')
       .default(Math.floor(Math.random() * 2 ** 28), 'a random one'),
   )
   .addOption(new Option('--minutes <m>', 'of load and faults').argParser(within(0.05, 24 * 60)).default(2))
-  .addOption(new Option('--network <name>').choices(['embedded', 'evm']).default('embedded'))
+  .addOption(new Option('--network <name>').choices(LAB_NETWORKS).default('embedded'))
   .addOption(new Option('--servers <n>').argParser(within(1, 3)).default(2))
   .option('--json <file>', 'where to write the summary as JSON')
   .action(async ({ seed, minutes, network, servers, json }: Options) => {

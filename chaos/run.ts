@@ -142,7 +142,7 @@ export async function runChaos(options: RunOptions): Promise<RunResult> {
 /** @returns custody's address */
 async function prepare(lab: Lab, api: ReturnType<typeof createApi>): Promise<string> {
   const operator = { role: 'operator', subject: 'operator-1' } as const;
-  if (lab.network === 'evm') {
+  if (lab.node !== null) {
     await api.untilAnswered('mutation { watchRetirements { webhookId } }', {}, operator, () => false);
   }
   const reply = await api.untilAnswered<{ ledgerNetwork: { custodyAddress: string } }>(
@@ -211,7 +211,7 @@ function laneOf(name: ScheduledFault['name']): string | null {
 
 async function healAll(lab: Lab): Promise<void> {
   lab.rampLink.heal();
-  lab.nodeInFront?.obey();
+  lab.node?.obey();
   for (const { links, commits } of lab.slots) {
     for (const proxy of Object.values(links)) proxy?.heal();
     commits.loseCommitsWhen(() => false);

@@ -3,6 +3,7 @@
  * machine's: two runs of one seed meet the same faults at the same times, not the same interleaving.
  */
 import { FAULTS, type FaultName } from './faults.ts';
+import type { LabNetwork } from './lab.ts';
 
 export interface ScheduledFault {
   atMs: number;
@@ -42,13 +43,10 @@ export function createRandom(seed: number): Random {
   return { next, below, pick: (items) => items[below(items.length)] as (typeof items)[number] };
 }
 
-export function createSchedule(
-  seed: number,
-  lengthMs: number,
-  network: 'embedded' | 'evm',
-): ScheduledFault[] {
+export function createSchedule(seed: number, lengthMs: number, network: LabNetwork): ScheduledFault[] {
   const random = createRandom(seed);
-  const possible = Object.entries(FAULTS).filter(([, { on }]) => on === undefined || on === network);
+  const kind = network === 'embedded' ? 'embedded' : 'node';
+  const possible = Object.entries(FAULTS).filter(([, { on }]) => on === undefined || on === kind);
   const names = possible.flatMap(([name, { weight }]) =>
     Array.from({ length: weight }, () => name as FaultName),
   );

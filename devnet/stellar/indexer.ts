@@ -3,9 +3,10 @@
  * event's ledger. Reads the node's `getEvents` only.
  */
 import { randomBytes } from 'node:crypto';
-import { rpc, scValToNative } from '@stellar/stellar-sdk';
-import type { xdr } from '@stellar/stellar-sdk';
+import { scValToNative } from '@stellar/stellar-sdk';
+import type { rpc, xdr } from '@stellar/stellar-sdk';
 import type { IndexedEvent } from '../../src/indexer/client.ts';
+import { openServer } from '../../src/ledger/network/stellar/server.ts';
 import { serveIndexer } from '../../src/indexer/embedded/serveIndexer.ts';
 import type { IndexerOptions, RunningIndexer } from '../../src/indexer/embedded/serveIndexer.ts';
 import { createIndexerMemory } from '../indexerMemory.ts';
@@ -13,6 +14,8 @@ import type { News } from '../indexerMemory.ts';
 
 /** Often enough for a delivery within moments of its ledger. */
 const POLL_MS = 200;
+/** Of a node that falls silent, nothing more would be read. */
+const REQUEST_TIMEOUT_MS = 5_000;
 /** Events per question. */
 const PAGE = 1_000;
 /** Pages per reading; a page also ends after a number of ledgers without events. The next reading continues. */
@@ -22,7 +25,7 @@ export function startStellarIndexer(
   node: { url: string },
   options: Partial<Pick<IndexerOptions, 'bodyShape' | 'onError'>> = {},
 ): Promise<RunningIndexer> {
-  const server = new rpc.Server(node.url, { allowHttp: true });
+  const server = openServer({ rpcUrl: node.url, requestTimeoutMs: REQUEST_TIMEOUT_MS });
   return serveIndexer({
     // As deployed ones are.
     token: null,
