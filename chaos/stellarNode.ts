@@ -1,0 +1,73 @@
+/**
+ * A Stellar network for the laboratory: the real Soroban host, behind a program that can answer falsely.
+ */
+import { startStellarWorld } from '../devnet/stellar/stellarWorld.ts';
+import type { Faults } from '../devnet/soroban/faultProxy.ts';
+import { chosen, COMMON_SETTINGS, LEDGER_SECONDS, LEDGERS_BEHIND, type LabNode } from './labNode.ts';
+
+/** So many writes in a ledger. */
+const CHANNELS = 4;
+/** More than are asked until the lie ends. */
+const ALL = 1_000_000;
+
+export async function startStellarNode(): Promise<LabNode> {
+  const world = await startStellarWorld({
+    channels: CHANNELS,
+    devnet: { closeEveryMs: LEDGER_SECONDS * 1_000, closeSeconds: LEDGER_SECONDS },
+  });
+  const { testbed, ledger, indexerUrl } = world;
+  const { faults, ...node } = testbed.devnet.controls;
+  return {
+    url: ledger.rpcUrl,
+    indexerUrl: indexerUrl ?? '',
+    settings: {
+      ...COMMON_SETTINGS,
+      LEDGER_NETWORK: 'stellar',
+      LEDGER_RPC_URL: ledger.rpcUrl,
+      LEDGER_PASSPHRASE: ledger.passphrase,
+      LEDGER_SECRET_KEY: ledger.secretKey,
+      LEDGER_CHANNEL_SECRET_KEYS: ledger.channelSecretKeys.join(','),
+      LEDGER_FACTORY_ADDRESS: ledger.factoryAddress,
+      LEDGER_SETTLEMENT_FACTORY_ADDRESS: ledger.settlementFactoryAddress ?? '',
+      RAMP_SETTLEMENT_ADDRESS: ledger.settlementAddress ?? '',
+      INDEXER_URL: indexerUrl ?? '',
+    },
+    async freeze() {
+      node.hold();
+      faults.unreachable = 'silent';
+    },
+    async thaw() {
+      faults.unreachable = null;
+      node.release();
+    },
+    async lie(choice) {
+      const [what, lie] = chosen(lies, choice);
+      Object.assign(faults, lie);
+      return what;
+    },
+    obey: () => void Object.assign(faults, TRUTH),
+    async dropWaiting() {
+      for (const hash of node.waiting()) node.dropWaiting(hash);
+    },
+    advanceTime: async (seconds) => node.passTime(seconds),
+    close: world.close,
+  };
+}
+
+const lies: Readonly<Record<string, Partial<Faults>>> = {
+  'it is behind': { lagLedgers: LEDGERS_BEHIND },
+  'it takes no transactions': { tryAgainLater: ALL },
+  'it has every transaction already': { sayDuplicate: ALL },
+  'no sequence is the next one': { sayBadSequence: ALL },
+  'what it says of sent transactions is lost': { loseSendAnswers: ALL },
+  'it knows of no transaction': { denyTransactions: ALL },
+};
+
+const TRUTH: Partial<Faults> = {
+  lagLedgers: 0,
+  tryAgainLater: 0,
+  sayDuplicate: 0,
+  sayBadSequence: 0,
+  loseSendAnswers: 0,
+  denyTransactions: 0,
+};
