@@ -10,7 +10,7 @@ import { openProject, PURCHASE, RETIRE, uniqueKey, type OpenProject } from './ma
 
 /** Of each measurement: the processor time of one event varies by half. */
 const MIN_EVENTS = 30;
-const MIN_SENT = 150_000;
+const MIN_SENT = 60_000;
 const BUYER = 'feed-buyer';
 const MEMORY_LIMIT_MB = 350;
 const RECONNECT_LIMIT_S = 10;
