@@ -3,7 +3,7 @@
  *
  * A `HashAt` gives the root of a whole subtree of 256^level leaves. Every other hash is computed from those.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 export const HASH_BYTES = 32;
 /** Hashes in a whole tile. */
@@ -20,18 +20,32 @@ export interface Tile {
 }
 
 const LEAF = Buffer.of(0);
-const NODE = Buffer.of(1);
+const NODE = 1;
+/** What is hashed for a node: its prefix and two hashes, in one place, since a full reconciliation hashes every node. */
+const node = Buffer.alloc(1 + 2 * HASH_BYTES, NODE);
 
 export function leafHash(data: Uint8Array): Buffer {
-  return createHash('sha256').update(LEAF).update(data).digest();
+  return sha256(Buffer.concat([LEAF, data]));
 }
 
+/** @throws RangeError for hashes of another length: what was in the place before would be hashed with them */
 function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
-  return createHash('sha256').update(NODE).update(left).update(right).digest();
+  if (left.length !== HASH_BYTES || right.length !== HASH_BYTES) {
+    throw new RangeError(
+      `a node is of two hashes of ${HASH_BYTES} bytes, not ${left.length} and ${right.length}`,
+    );
+  }
+  node.set(left, 1);
+  node.set(right, 1 + HASH_BYTES);
+  return sha256(node);
+}
+
+function sha256(data: Uint8Array): Buffer {
+  return hash('sha256', data, 'buffer');
 }
 
 export function rootOf(at: HashAt, size: number): Uint8Array {
-  return size === 0 ? createHash('sha256').digest() : rangeHash(at, 0, size);
+  return size === 0 ? sha256(Buffer.alloc(0)) : rangeHash(at, 0, size);
 }
 
 /** The hashes that lead from a leaf to the root: RFC 9162, section 2.1.3.1. */
@@ -108,15 +122,14 @@ function subtreeHash(at: HashAt, height: number, index: number): Uint8Array {
 
 /** Of a whole tile: what the tile above has for it. */
 export function tileHash({ hashes }: Pick<Tile, 'hashes'>): Uint8Array {
-  let level = hashes;
-  while (level.length > HASH_BYTES) {
-    const pairs: Buffer[] = [];
-    for (let place = 0; place < level.length / HASH_BYTES; place += 2) {
-      pairs.push(nodeHash(hashIn(level, place), hashIn(level, place + 1)));
+  const level = Buffer.from(hashes);
+  for (let width = level.length / HASH_BYTES; width > 1; width /= 2) {
+    for (let place = 0; place < width; place += 2) {
+      level.copy(node, 1, place * HASH_BYTES, (place + 2) * HASH_BYTES);
+      level.set(sha256(node), (place / 2) * HASH_BYTES);
     }
-    level = Buffer.concat(pairs);
   }
-  return level;
+  return level.subarray(0, HASH_BYTES);
 }
 
 function hashIn(hashes: Buffer, place: number): Buffer {

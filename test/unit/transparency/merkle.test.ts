@@ -133,6 +133,12 @@ describe('a tree in tiles', () => {
 });
 
 describe('a proof of inclusion', () => {
+  it('is of whole hashes', () => {
+    const [leaf, long] = [leafHash(Buffer.of(1)), Buffer.alloc(HASH_BYTES + 1)];
+    expect(() => rootOfProof(leaf, 0, 2, [long])).toThrow('hashes of 32 bytes, not 32 and 33');
+    expect(() => rootOfProof(long.subarray(2), 0, 2, [leaf])).toThrow('not 31 and 32');
+  });
+
   it('leads from each leaf of each tree to its root, and from nothing else', () => {
     const leaves = Array.from({ length: 40 }, (_, i) => leafHash(Buffer.of(i)));
     const at = hashesOf(treeOf(leaves, 7));
