@@ -9,8 +9,10 @@ import { median, middleOf, takeTurns, type Round, type Row } from '../row.ts';
 import { openProject, PURCHASE, RETIRE, uniqueKey, type OpenProject } from './market.ts';
 
 /** Of each measurement: the processor time of one event varies by half. */
-const MIN_EVENTS = 32;
-const MIN_SENT = 64_000;
+const MIN_EVENTS = 30;
+const MIN_SENT = 60_000;
+/** More of them, so that a collection of garbage, which takes as long as ten events to a thousand, comes in each measurement. */
+const MIN_SENT_IN_BURSTS = 200_000;
 /**
  * Events that are published at once while processor time is measured. A retirement by itself takes as much of it as sending to a
  * thousand subscribers, and up to a third more or less: what is left after it is taken off would be its noise. Eight at once take a
@@ -155,6 +157,7 @@ async function measure(
   { server, job, publish }: FeedServer,
 ): Promise<FanOut> {
   const events = Math.max(MIN_EVENTS, MIN_SENT / count);
+  const bursts = Math.ceil(MIN_SENT_IN_BURSTS / count / BURST);
   const following = async <T>(sockets: number, work: () => Promise<T>): Promise<T> => {
     await load.call('openFeed', job(sockets));
     const result = await work();
@@ -163,7 +166,7 @@ async function measure(
   };
   const cpuOfBursts = () =>
     cpuOf(server, () =>
-      repeat(events / BURST, async () => {
+      repeat(bursts, async () => {
         await Promise.all(Array.from({ length: BURST }, publish));
         await load.call('awaitFeed', { events: BURST });
       }),
@@ -179,7 +182,7 @@ async function measure(
   const cpuOfOneMs = await following(1, cpuOfBursts);
   return following(count, async () => ({
     spreadMs: await spreadOfSingles(),
-    cpuMs: Math.max((await cpuOfBursts()) - cpuOfOneMs, 0) / events,
+    cpuMs: Math.max((await cpuOfBursts()) - cpuOfOneMs, 0) / (bursts * BURST),
   }));
 }
 
