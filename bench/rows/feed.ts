@@ -12,7 +12,7 @@ import { openProject, PURCHASE, RETIRE, uniqueKey, type OpenProject } from './ma
 const MIN_EVENTS = 30;
 const MIN_SENT = 60_000;
 /** More of them, so that a collection of garbage, which takes as long as ten events to a thousand, comes in each measurement. */
-const MIN_SENT_IN_BURSTS = 200_000;
+const MIN_SENT_IN_BURSTS = 120_000;
 /**
  * Events that are published at once while processor time is measured. A retirement by itself takes as much of it as sending to a
  * thousand subscribers, and up to a third more or less: what is left after it is taken off would be its noise. Eight at once take a
