@@ -4,28 +4,22 @@
 import { startEvmWorld } from '../devnet/evm/evmWorld.ts';
 import type { Anvil } from '../devnet/evm/anvil.ts';
 import { startFaultyNode, type Rule } from '../devnet/evm/faultyNode.ts';
-import { chosen, COMMON_SETTINGS, LEDGER_SECONDS, LEDGERS_BEHIND, type LabNode } from './labNode.ts';
+import { chosen, LEDGER_SECONDS, LEDGERS_BEHIND, settingsOf, type LabNode } from './labNode.ts';
 
 const OTHER_CHAIN_ID = '0x1';
 
 export async function startEvmNode(): Promise<LabNode> {
   const world = await startEvmWorld({ mining: { everySeconds: LEDGER_SECONDS } });
-  const { node, ledger, indexerUrl } = world;
+  const { node, ledger } = world;
+  const indexerUrl = world.indexerUrl ?? '';
   const inFront = await startFaultyNode(node.url);
   return {
     url: inFront.url,
-    indexerUrl: indexerUrl ?? '',
+    indexerUrl,
     settings: {
-      ...COMMON_SETTINGS,
-      LEDGER_NETWORK: 'evm',
-      LEDGER_RPC_URL: node.url,
+      ...settingsOf(ledger, indexerUrl),
       LEDGER_CHAIN_ID: String(ledger.chainId),
-      LEDGER_SECRET_KEY: ledger.secretKey,
-      LEDGER_FACTORY_ADDRESS: ledger.factoryAddress,
-      LEDGER_SETTLEMENT_FACTORY_ADDRESS: ledger.settlementFactoryAddress ?? '',
-      RAMP_SETTLEMENT_ADDRESS: ledger.settlementAddress ?? '',
       LEDGER_FINALITY: '1',
-      INDEXER_URL: indexerUrl ?? '',
     },
     freeze: () => node.pause(),
     thaw: () => node.resume(),

@@ -1,6 +1,9 @@
 /**
  * A ledger network outside the product, and what can happen to it.
  */
+import type { EvmLedger } from '../src/ledger/network/evm/settings.ts';
+import type { StellarLedger } from '../src/ledger/network/stellar/settings.ts';
+
 export interface LabNode {
   /** What servers take for the node. */
   url: string;
@@ -29,7 +32,20 @@ export const LEDGERS_BEHIND = 20;
 export const LEDGER_SECONDS = 1;
 /** Faults of connections are longer, so that some requests meet them to their end. */
 const REQUEST_TIMEOUT_MS = 3_000;
-export const COMMON_SETTINGS = { LEDGER_TIMEOUT_MS: String(REQUEST_TIMEOUT_MS) };
+
+/** Of the product on a network, but for what one family alone has. */
+export function settingsOf(ledger: EvmLedger | StellarLedger, indexerUrl: string): Record<string, string> {
+  return {
+    LEDGER_NETWORK: ledger.family,
+    LEDGER_RPC_URL: ledger.rpcUrl,
+    LEDGER_SECRET_KEY: ledger.secretKey,
+    LEDGER_FACTORY_ADDRESS: ledger.factoryAddress,
+    LEDGER_SETTLEMENT_FACTORY_ADDRESS: ledger.settlementFactoryAddress ?? '',
+    LEDGER_TIMEOUT_MS: String(REQUEST_TIMEOUT_MS),
+    RAMP_SETTLEMENT_ADDRESS: ledger.settlementAddress ?? '',
+    INDEXER_URL: indexerUrl,
+  };
+}
 
 /** @throws RangeError when there is none to choose */
 export function chosen<T>(among: Readonly<Record<string, T>>, choice: number): [string, T] {

@@ -3,7 +3,7 @@
  */
 import { startStellarWorld } from '../devnet/stellar/stellarWorld.ts';
 import type { Faults } from '../devnet/soroban/faultProxy.ts';
-import { chosen, COMMON_SETTINGS, LEDGER_SECONDS, LEDGERS_BEHIND, type LabNode } from './labNode.ts';
+import { chosen, LEDGER_SECONDS, LEDGERS_BEHIND, settingsOf, type LabNode } from './labNode.ts';
 
 /** So many writes in a ledger. */
 const CHANNELS = 4;
@@ -15,22 +15,16 @@ export async function startStellarNode(): Promise<LabNode> {
     channels: CHANNELS,
     devnet: { closeEveryMs: LEDGER_SECONDS * 1_000, closeSeconds: LEDGER_SECONDS },
   });
-  const { testbed, ledger, indexerUrl } = world;
+  const { testbed, ledger } = world;
+  const indexerUrl = world.indexerUrl ?? '';
   const { faults, ...node } = testbed.devnet.controls;
   return {
     url: ledger.rpcUrl,
-    indexerUrl: indexerUrl ?? '',
+    indexerUrl,
     settings: {
-      ...COMMON_SETTINGS,
-      LEDGER_NETWORK: 'stellar',
-      LEDGER_RPC_URL: ledger.rpcUrl,
+      ...settingsOf(ledger, indexerUrl),
       LEDGER_PASSPHRASE: ledger.passphrase,
-      LEDGER_SECRET_KEY: ledger.secretKey,
       LEDGER_CHANNEL_SECRET_KEYS: ledger.channelSecretKeys.join(','),
-      LEDGER_FACTORY_ADDRESS: ledger.factoryAddress,
-      LEDGER_SETTLEMENT_FACTORY_ADDRESS: ledger.settlementFactoryAddress ?? '',
-      RAMP_SETTLEMENT_ADDRESS: ledger.settlementAddress ?? '',
-      INDEXER_URL: indexerUrl ?? '',
     },
     async freeze() {
       node.hold();
