@@ -25,6 +25,7 @@ import { STORAGE_SECONDS } from '../../../src/resolvers/warehouse/createDeposit.
 import { resolveSubmissionReview } from '../../../src/resolvers/operations/resolveSubmissionReview.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { hasLockWait } from '../../support/database/lockWaits.ts';
+import { insertDueReceipts } from '../../support/database/receipts.ts';
 import { withFaults, type FaultPlan } from '../../support/faults/faultyNetwork.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 import { activeReceipt } from '../../support/warehouse.ts';
@@ -306,11 +307,7 @@ describe('a run', () => {
       addresses.map((tokenAddress) => ({ tokenAddress, isExpired: true, status: 'DRAFT' }));
     const undo = new Error('undone');
     const counting = database.handle.db.transaction(async (tx) => {
-      await tx.execute(sql`INSERT INTO receipts (id, state, warehouse_id, asset_millis, asset_id, commodity_type, quantity_kg,
-          grade_classification, warehouse_location, harvest_season, inspection_report_hash, valuation_usd, country_code, token_name,
-          token_symbol, farmer_address, confirmed_by, deposit_date, expiry_date, deploy_salt, token_address, created_at, activated_at)
-        SELECT gen_random_uuid(), 'ACTIVE', 'WH', n, 'WH-' || n, 'Maize', 1, '', '', '', '', 0, 'KE', '', '', 'farmer', 'warehouse', 0, 1,
-          'salt ' || n, 'same second ' || n, now(), now() FROM generate_series(1, 450) n`);
+      await insertDueReceipts(tx, 450);
       const shown = new Set<string>();
       const deps = { db: tx as unknown as Db, network: { ...network, expiryOf: isDue } };
       for await (const { receipt } of previewExpiry(deps)) shown.add(receipt.tokenAddress);
