@@ -22,7 +22,7 @@ export interface Tile {
 const LEAF = Buffer.of(0);
 const NODE = 1;
 /** What is hashed for a node: its prefix and two hashes, in one place, since a full reconciliation hashes every node. */
-const node = Buffer.alloc(1 + 2 * HASH_BYTES, NODE);
+const nodeInput = Buffer.alloc(1 + 2 * HASH_BYTES, NODE);
 
 export function leafHash(data: Uint8Array): Buffer {
   return sha256(Buffer.concat([LEAF, data]));
@@ -35,9 +35,9 @@ function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
       `a node is of two hashes of ${HASH_BYTES} bytes, not ${left.length} and ${right.length}`,
     );
   }
-  node.set(left, 1);
-  node.set(right, 1 + HASH_BYTES);
-  return sha256(node);
+  nodeInput.set(left, 1);
+  nodeInput.set(right, 1 + HASH_BYTES);
+  return sha256(nodeInput);
 }
 
 function sha256(data: Uint8Array): Buffer {
@@ -125,8 +125,8 @@ export function tileHash({ hashes }: Pick<Tile, 'hashes'>): Uint8Array {
   const level = Buffer.from(hashes);
   for (let width = level.length / HASH_BYTES; width > 1; width /= 2) {
     for (let place = 0; place < width; place += 2) {
-      level.copy(node, 1, place * HASH_BYTES, (place + 2) * HASH_BYTES);
-      level.set(sha256(node), (place / 2) * HASH_BYTES);
+      level.copy(nodeInput, 1, place * HASH_BYTES, (place + 2) * HASH_BYTES);
+      level.set(sha256(nodeInput), (place / 2) * HASH_BYTES);
     }
   }
   return level.subarray(0, HASH_BYTES);
