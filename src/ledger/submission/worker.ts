@@ -59,7 +59,8 @@ export function createSubmissionWorker(deps: SubmissionDependencies): Submission
     alsoDueAt: sql`(SELECT min(${signingAccounts.reviewDueAt}) FROM ${signingAccounts})`,
     onError: (error) => deps.log.error({ err: error }, 'renewing the leases of submissions failed'),
   });
-  const store = createStepStore(deps);
+  const toSign = countToSign(leases);
+  const store = leavingWhenSigned(createStepStore(deps), toSign);
   const reviewHalt = createHaltReview(deps);
   return createDueWorker({
     name: 'submissions',
@@ -68,7 +69,7 @@ export function createSubmissionWorker(deps: SubmissionDependencies): Submission
     signalKey: NEW_SUBMISSION,
     maxConcurrent: concurrentSteps(deps.network),
     leases,
-    claim: claimInOrder(deps, { leases, reviewHalt }),
+    claim: claimInOrder(deps, { leases, toSign, reviewHalt }),
     process: (submission) => processSubmission(deps, store, submission),
     ...(deps.network.signingOrder ? { lookMs: LOOK_MS } : { gatherMs: GATHER_MS }),
     log: deps.log,
@@ -88,7 +89,11 @@ function concurrentSteps({ signingOrder }: SubmissionDependencies['network']): n
  */
 function claimInOrder(
   deps: SubmissionDependencies,
-  { leases, reviewHalt }: { leases: Leases<Submission>; reviewHalt: () => Promise<void> },
+  {
+    leases,
+    toSign,
+    reviewHalt,
+  }: { leases: Leases<Submission>; toSign: ToSign; reviewHalt: () => Promise<void> },
 ): (limit: number) => Promise<Submission[]> {
   const { signingOrder } = deps.network;
   if (signingOrder === null) return leases.claim;
@@ -107,14 +112,48 @@ function claimInOrder(
       const isHalted = haltedBecause !== null;
       if (isReviewDue) void reviewHalt();
       // While signing is halted, unsigned submissions go to review, which needs no slot.
-      const fresh = Math.min(limit - claimed.length, isHalted ? limit : freeSlots);
-      if (fresh > 0) claimed.push(...(await claimUnsigned(fresh)));
+      const fresh = Math.min(limit - claimed.length, isHalted ? limit : freeSlots - toSign.count());
+      if (fresh > 0) {
+        const unsigned = await claimUnsigned(fresh);
+        toSign.add(unsigned);
+        claimed.push(...unsigned);
+      }
     } catch (error) {
       // No step follows that would release them: renewed for ever, they would be worked on by no instance.
       for (const { id } of claimed) leases.release(id);
       throw error;
     }
     return claimed;
+  };
+}
+
+/**
+ * The submissions claimed here that are not signed yet: each is about to take up a slot that still counts as free. Without them, more
+ * would be claimed than can be signed, and the node asked for drafts that are thrown away.
+ */
+interface ToSign {
+  add(submissions: readonly Submission[]): void;
+  remove(id: string): void;
+  count(): number;
+}
+
+function countToSign(leases: Pick<Leases<Submission>, 'isHeld'>): ToSign {
+  const ids = new Set<string>();
+  return {
+    add: (submissions) => submissions.forEach(({ id }) => ids.add(id)),
+    remove: (id) => void ids.delete(id),
+    count() {
+      // However its step ended, a submission is released then.
+      for (const id of ids) if (!leases.isHeld(id)) ids.delete(id);
+      return ids.size;
+    },
+  };
+}
+
+function leavingWhenSigned(store: StepStore, toSign: Pick<ToSign, 'remove'>): StepStore {
+  return {
+    ...store,
+    sign: (request) => store.sign(request).finally(() => toSign.remove(request.intent.submissionId)),
   };
 }
 

@@ -1,0 +1,74 @@
+/**
+ * On a network with sequences a worker drafts a call when a slot is free for it: a draft that can't be signed is asked of the node in
+ * vain, and asked for again.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { eq } from 'drizzle-orm';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { retirements } from '../../../src/db/tables/index.ts';
+import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { createSubmissionWorker } from '../../../src/ledger/submission/worker.ts';
+import { retire } from '../../../src/resolvers/carbon/retire.ts';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { holding, retirement } from '../../support/holding.ts';
+import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+
+const RETIREMENTS = 6;
+const SLOTS = 2;
+/** Longer than the worker's look for what is due, which comes while the first are drafted. */
+const DRAFT_MS = 600;
+/** A slot stays taken for longer than drafts of the next look take. */
+const LANDING_MS = 800;
+
+let database: TestDatabase;
+let platform: Platform;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
+  await platform.start();
+});
+afterEach(async () => {
+  await platform.stop();
+  await database.drop();
+});
+
+it('drafts each call once, however long drafts take and however many calls wait', async () => {
+  const { dependencies } = platform;
+  const tokenAddress = await holding(platform, BigInt(RETIREMENTS));
+  await platform.submissionWorker.stop();
+  const held = Array.from({ length: RETIREMENTS }, () =>
+    retire({ ...dependencies, mutationWaitMs: 0 }, 'acme', retirement(tokenAddress, 1n)),
+  );
+  await Promise.all(held);
+  const { network } = dependencies.submission;
+  const { custodyAddress } = network;
+  let drafts = 0;
+  const sentAtMs = new Map<string, number>();
+  const ordered: LedgerNetwork = {
+    ...network,
+    signingOrder: { accounts: [custodyAddress], maxOpenPerAccount: SLOTS },
+    nextSequences: async () => new Map([[custodyAddress, 1n]]),
+    async draft(call) {
+      drafts += 1;
+      await delay(DRAFT_MS);
+      return network.draft(call);
+    },
+    async outcome(sent) {
+      const nowMs = performance.now();
+      const sentMs = sentAtMs.get(sent.hash) ?? nowMs;
+      sentAtMs.set(sent.hash, sentMs);
+      return nowMs < sentMs + LANDING_MS ? { status: 'pending' } : network.outcome(sent);
+    },
+  };
+  const worker = createSubmissionWorker({ ...dependencies.submission, network: ordered });
+  worker.start();
+  try {
+    const countRetired = () => database.handle.db.$count(retirements, eq(retirements.state, 'RETIRED'));
+    await expect.poll(countRetired, { timeout: 30_000 }).toBe(RETIREMENTS);
+  } finally {
+    await worker.stop();
+  }
+  expect(drafts).toBe(RETIREMENTS);
+});
