@@ -6,7 +6,7 @@ import type { Keypair, Transaction } from '@stellar/stellar-sdk';
 import type { BroadcastAnswer, PreparedTransaction } from '../port.ts';
 import { notShown } from './fees.ts';
 import type { StellarNode } from './node.ts';
-import { preparedFrom } from './signing.ts';
+import { preparedFrom, signTransaction } from './signing.ts';
 
 interface BroadcastDeps {
   node: StellarNode;
@@ -91,7 +91,7 @@ export async function signReplacement(
   const fee = wanted < deps.maxInclusionFeeStroops ? wanted : deps.maxInclusionFeeStroops;
   const inner = transaction instanceof FeeBumpTransaction ? transaction.innerTransaction : transaction;
   const bump = TransactionBuilder.buildFeeBumpTransaction(deps.custody, String(fee), inner, deps.passphrase);
-  bump.sign(deps.custody);
+  signTransaction(bump, [deps.custody]);
   return preparedFrom(bump, { slot: { source, sequence }, validUntil, preparedAtLedger });
 }
 

@@ -17,6 +17,7 @@ import { assembleParts } from './options.ts';
 import type { StellarNetworkOptions } from './options.ts';
 import type { DraftingDeps } from './draft.ts';
 import { innermostCode } from './failures.ts';
+import { signTransaction } from './signing.ts';
 
 /** The network's limit per transaction. */
 const MAX_OPERATIONS = 100;
@@ -110,7 +111,7 @@ async function giveTo(
     );
   }
   const transaction = builder.build();
-  transaction.sign(keys.custody);
+  signTransaction(transaction, [keys.custody]);
   await beforeSending(account.sequence + 1n);
   await seeThrough(deps, transaction, validUntil, wait);
 }

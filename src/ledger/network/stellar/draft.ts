@@ -15,20 +15,27 @@ import { boundToSource, checkAuthorisation, signEntries } from './authorisation.
 import type { AuthorisationForm } from './authorisation.ts';
 import { errorOrUnavailable, unsentTransaction } from './contractReads.ts';
 import { requireExpired } from './expiry.ts';
-import { feeUnderCapStroops } from './fees.ts';
 import type { ReadResourceSettings } from './fees.ts';
 import { withHeadroom } from './headroom.ts';
 import { hostFunctionOf, invocationOf, predictedAddress } from './calls.ts';
 import type { Contracts, Invocation } from './calls.ts';
 import type { StellarNode } from './node.ts';
 import type { LedgerState, Resources, Simulation } from './nodeDecoding.ts';
-import { othersBefore } from './others.ts';
+import { othersBefore, type LargestRecord } from './others.ts';
 import { explainRefusal } from './refusals.ts';
 import type { RefusalContext } from './refusals.ts';
 import { plain } from './scvals.ts';
-import { buildTransaction, preparedFrom, requireUsualFee, sourceKey } from './signing.ts';
+import { buildTransaction, preparedFrom, requireUsualFee, signTransaction, sourceKey } from './signing.ts';
 import type { SearchDeps } from './sequenceUse.ts';
 import type { SigningKeys } from './signing.ts';
+
+/** Read once for all calls that are drafted at the same time, whose number is that of the channels. */
+interface SharedReads {
+  ledgerState(): Promise<LedgerState>;
+  /** As feeUnderCapStroops. */
+  inclusionFeeStroops(): Promise<bigint>;
+  largestRecord: LargestRecord;
+}
 
 export interface DraftingDeps extends RefusalContext, SearchDeps {
   node: StellarNode;
@@ -37,6 +44,7 @@ export interface DraftingDeps extends RefusalContext, SearchDeps {
   validitySeconds: number;
   maxInclusionFeeStroops: bigint;
   resourceSettings: ReadResourceSettings;
+  shared: SharedReads;
   /** Called when a node does not know the operation's source (authorisation.ts). */
   warn: (message: string) => void;
 }
@@ -57,13 +65,13 @@ interface SimulatedCall {
 }
 
 export async function draftCall(deps: DraftingDeps, call: NetworkCall): Promise<Draft> {
-  const { node, keys } = deps;
+  const { shared, keys } = deps;
   const custody = keys.custody.publicKey();
   const sources = [...keys.sources.keys()];
   const [state, simulated, inclusionFee] = await Promise.all([
-    node.ledgerState(),
+    shared.ledgerState(),
     simulateCall(deps, call, custody, sources[0]),
-    feeUnderCapStroops(node, deps.maxInclusionFeeStroops),
+    shared.inclusionFeeStroops(),
   ]);
   const roomy = await roomyCall(deps, simulated, state);
   if (roomy.form === 'entries') {
@@ -118,14 +126,14 @@ async function simulateWithNested(
 
 /** The signed transaction declares more than its simulation used (headroom.ts). */
 export async function roomyCall(
-  { node, keys, resourceSettings }: Pick<DraftingDeps, 'node' | 'resourceSettings' | 'keys'>,
+  { keys, resourceSettings, shared }: Pick<DraftingDeps, 'shared' | 'resourceSettings' | 'keys'>,
   simulated: SimulatedCall,
   state: Pick<LedgerState, 'latestLedger'>,
 ): Promise<SimulatedCall> {
   const { invocation, resources } = simulated;
   const [settings, others] = await Promise.all([
     resourceSettings(state.latestLedger),
-    othersBefore(node, invocation, resources.data.resources(), keys.sources.size),
+    othersBefore(shared.largestRecord, invocation, resources.data.resources(), keys.sources.size),
   ]);
   return { ...simulated, resources: withHeadroom(resources, settings, others) };
 }
@@ -178,9 +186,9 @@ async function signCall(
     },
     slot,
   );
-  transaction.sign(key);
   // The network refuses signatures that it does not need.
-  if (isThroughChannel && call.form === 'envelope' && !call.restore) transaction.sign(keys.custody);
+  const needsCustody = isThroughChannel && call.form === 'envelope' && !call.restore;
+  signTransaction(transaction, needsCustody ? [key, keys.custody] : [key]);
   return preparedFrom(transaction, { slot, validUntil, preparedAtLedger: state.latestLedger });
 }
 

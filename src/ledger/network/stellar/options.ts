@@ -3,13 +3,15 @@
  */
 import type { Keypair } from '@stellar/stellar-sdk';
 import type { Logger } from '../../../lib/logger.ts';
+import { shareRun } from '../../../lib/sharedRuns.ts';
 import type { Address } from '../port.ts';
 import { isContract, keypairOf } from './addresses.ts';
 import { createContractReads } from './contractReads.ts';
 import type { DraftingDeps } from './draft.ts';
-import { createResourceSettings } from './fees.ts';
+import { createResourceSettings, feeUnderCapStroops } from './fees.ts';
 import type { Contracts } from './calls.ts';
 import { createNode } from './node.ts';
+import { createLargestRecord } from './others.ts';
 import { MAX_CHANNELS } from './settings.ts';
 import type { SigningKeys } from './signing.ts';
 
@@ -47,6 +49,7 @@ export function assembleParts(options: StellarNetworkOptions): DraftingDeps {
   const { passphrase } = options;
   const keys = signingKeysOf(options);
   const node = createNode(options);
+  const maxInclusionFeeStroops = BigInt(options.maxInclusionFeeStroops);
   return {
     node,
     reads: createContractReads(node, { passphrase, reader: keys.custody.publicKey() }),
@@ -54,8 +57,13 @@ export function assembleParts(options: StellarNetworkOptions): DraftingDeps {
     contracts: contractsOf(options),
     keys,
     validitySeconds: options.validitySeconds ?? DEFAULT_VALIDITY_SECONDS,
-    maxInclusionFeeStroops: BigInt(options.maxInclusionFeeStroops),
+    maxInclusionFeeStroops,
     resourceSettings: createResourceSettings(node),
+    shared: {
+      ledgerState: shareRun(() => node.ledgerState()),
+      inclusionFeeStroops: shareRun(() => feeUnderCapStroops(node, maxInclusionFeeStroops)),
+      largestRecord: createLargestRecord(node),
+    },
     unfinishedSearches: new Map(),
     warn: warnOnce(options.log),
   };

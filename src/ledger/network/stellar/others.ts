@@ -31,7 +31,7 @@ const TEXTS_PLACE = 2;
 
 /** @param sources the number of signing accounts: at most so many calls are under way */
 export async function othersBefore(
-  node: StellarNode,
+  largestRecord: LargestRecord,
   { functionName, contract, args }: Invocation,
   simulated: xdr.SorobanResources,
   sources: number,
@@ -42,7 +42,7 @@ export async function othersBefore(
   if (functionName !== 'retire') return null;
   const textBytes = args.slice(TEXTS_PLACE).reduce((sum, text) => sum + text.toXDR().length, 0);
   const index = simulatedIndex(simulated, contract);
-  const latest = index === null ? 0 : await largestOfLatest(node, contract, index, count);
+  const latest = index === null ? 0 : await largestRecord(contract, index, count);
   return {
     kind: 'retirements',
     token: contract,
@@ -55,19 +55,32 @@ export async function othersBefore(
   };
 }
 
+/** The bytes of the largest of the token's latest `count` records, before `index`; 0 when the node shows none. */
+export type LargestRecord = (token: Address, index: number, count: number) => Promise<number>;
+
 /**
  * Calls that land first are taken to be as large as this one, or as the latest that landed: usually they have the same
- * sender. When a call died because of larger ones, these are the latest when it is signed again.
+ * sender. When a call died because of larger ones, these are the latest when it is signed again. Calls that are drafted at the same time
+ * ask for the same records.
  */
-async function largestOfLatest(
-  node: StellarNode,
-  token: Address,
-  index: number,
-  count: number,
-): Promise<number> {
-  const length = Math.min(count, index, MAX_ENTRIES_PER_ASK);
-  if (length === 0) return 0;
-  const found = await node.entries(retirementKeys(token, index - length, length)).catch(notShown);
+export function createLargestRecord(node: StellarNode): LargestRecord {
+  const asked = new Map<string, Promise<number>>();
+  return (token, index, count) => {
+    const length = Math.min(count, index, MAX_ENTRIES_PER_ASK);
+    if (length === 0) return Promise.resolve(0);
+    const key = `${token} ${index} ${length}`;
+    const underWay = asked.get(key);
+    if (underWay) return underWay;
+    const answer = readLargest(node, retirementKeys(token, index - length, length)).finally(() =>
+      asked.delete(key),
+    );
+    asked.set(key, answer);
+    return answer;
+  };
+}
+
+async function readLargest(node: StellarNode, keys: readonly xdr.LedgerKey[]): Promise<number> {
+  const found = await node.entries(keys).catch(notShown);
   const sizes = [...(found?.byKey.values() ?? [])].map((data) => data.toXDR().length);
   return sizes.length === 0 ? 0 : Math.max(...sizes) + ENTRY_BYTES_BESIDE_DATA;
 }

@@ -7,6 +7,7 @@ import type { SequenceSlot } from '../port.ts';
 import { accountOf, innerEnvelope } from './results.ts';
 import { MethodMissing } from './node.ts';
 import type { StellarNode } from './node.ts';
+import { hashOf } from './signing.ts';
 
 interface SequenceUser {
   ledger: bigint;
@@ -89,6 +90,7 @@ export function hashesOf(
   passphrase: string,
 ): { innerHash: string; outerHash: string } {
   const transaction = TransactionBuilder.fromXDR(envelope, passphrase);
-  const inner = transaction instanceof FeeBumpTransaction ? transaction.innerTransaction : transaction;
-  return { innerHash: inner.hash().toString('hex'), outerHash: transaction.hash().toString('hex') };
+  const outerHash = hashOf(transaction).toString('hex');
+  if (!(transaction instanceof FeeBumpTransaction)) return { innerHash: outerHash, outerHash };
+  return { innerHash: hashOf(transaction.innerTransaction).toString('hex'), outerHash };
 }

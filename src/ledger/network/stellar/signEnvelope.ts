@@ -2,6 +2,7 @@
  * What a holder's wallet does on Stellar.
  */
 import { Keypair, TransactionBuilder } from '@stellar/stellar-sdk';
+import { signTransaction } from './signing.ts';
 
 /** @throws Error when the key is no seed, or the payload no envelope; neither is in its message */
 export function signEnvelope(secretKey: string, payload: string, passphrase: string): string {
@@ -13,7 +14,7 @@ export function signEnvelope(secretKey: string, payload: string, passphrase: str
   }
   try {
     const transaction = TransactionBuilder.fromXDR(payload, passphrase);
-    transaction.sign(key);
+    signTransaction(transaction, [key]);
     return transaction.toXDR();
   } catch {
     throw new Error('The payload is not a Stellar transaction (base64 XDR).');
