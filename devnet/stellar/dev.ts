@@ -18,7 +18,7 @@ const SECONDS_PER_LEDGER = 1;
 /** Its own, so that nothing signed here is good on a public network; without spaces, for `env $(cat …)`. */
 const PASSPHRASE = 'dev-stellar';
 /** So many writes at a time. */
-const CHANNELS = 20;
+const CHANNELS = 22;
 const MAX_INCLUSION_FEE_STROOPS = 1_000_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 

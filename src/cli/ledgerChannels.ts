@@ -1,5 +1,5 @@
 /**
- * `npm run ledger:channels -- --count 20`: creates Stellar channel accounts, paid with custody's XLM, for more writes
+ * `npm run ledger:channels -- --count 22`: creates Stellar channel accounts, paid with custody's XLM, for more writes
  * at a time, and refills those that have spent theirs. Without --count it only lists them. Their keys go to a file,
  * never to the terminal.
  */
@@ -57,7 +57,7 @@ function print({ channels, made, toppedUp, keys }: EnsuredChannels): void {
   });
   lines.push(
     channels.length === 0
-      ? 'No channels: custody writes once per ledger. Make some with npm run ledger:channels -- --count 20'
+      ? 'No channels: custody writes once per ledger. Make some with npm run ledger:channels -- --count 22'
       : `${channels.length} channels: ${made.length} made now, ${toppedUp.length} topped up.`,
   );
   if (keys.file !== null) {

@@ -94,6 +94,7 @@ const RETIRING = [
   { channels: 1, ledgers: 1 },
   { channels: 5, ledgers: 1 },
   { channels: 20, ledgers: 1 },
+  { channels: 27, ledgers: 1 },
   { channels: 40, ledgers: 4 },
 ];
 
@@ -180,16 +181,29 @@ it('makes room for larger records than its own once some have landed', async () 
   expect((await landTogether([first])).map(show)).toEqual(['succeeded']);
 });
 
-it('declares so little that 20 retirements fit into one ledger of the public network', async () => {
-  const tokenAddress = await open({ channels: 20 });
-  const calls = Array.from({ length: 20 }, (_, at) => retire(tokenAddress, TONNE, `#${at}`));
-  const all = await prepareAll(testbed.network, calls);
-  const written = all.map((prepared) =>
-    envelopeOf(prepared).tx().ext().sorobanData().resources().writeBytes(),
-  );
-  expect(written.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(286_720);
-  for (const prepared of all) expect(footprintOf(prepared).length).toBeLessThanOrEqual(50);
-});
+it.each([
+  { channels: 20, characters: 3 },
+  { channels: 20, characters: 330 },
+  { channels: 22, characters: 210 },
+  { channels: 27, characters: 3 },
+])(
+  'declares so little that $channels retirements with $characters characters fit into one ledger of the public network',
+  async ({ channels, characters }) => {
+    const tokenAddress = await open({ channels });
+    const calls = Array.from({ length: channels }, (_, at) =>
+      retire(tokenAddress, TONNE, `#${at}`.padEnd(characters, 'n')),
+    );
+    const all = await prepareAll(testbed.network, calls);
+    const written = all.map((prepared) =>
+      envelopeOf(prepared).tx().ext().sorobanData().resources().writeBytes(),
+    );
+    expect(written.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(286_720);
+    for (const prepared of all) expect(footprintOf(prepared).length).toBeLessThanOrEqual(50);
+    const outcomes = await landTogether(all);
+    expect(outcomes.map(show)).toEqual(calls.map(() => 'succeeded'));
+    expect(new Set(outcomes.map(ledgerOf)).size).toBe(1);
+  },
+);
 
 it('calls a retirement dead, not refused, when more landed before it than it had room for', async () => {
   const tokenAddress = await open({ channels: 1 });

@@ -370,6 +370,8 @@ describe('headroom', () => {
     maxReadBytes: 10_000,
     maxWriteEntries: 4,
     maxFootprintEntries: 10,
+    ledgerMaxWriteBytes: 5_000,
+    ledgerMaxWriteEntries: 100,
     isContractDataOnDisk: true,
     minTemporaryTtlLedgers: 16n,
   };
@@ -388,8 +390,9 @@ describe('headroom', () => {
     const roomy = withHeadroom({ data, feeStroops: 77n }, settings, {
       kind: 'retirements',
       token,
-      count: 9,
-      ownCount: 5,
+      sources: 3,
+      ownCount: 4,
+      holderCount: 4,
       recordBytes: 512,
     });
     expect(roomy.data.resources().instructions()).toBe(1_050);

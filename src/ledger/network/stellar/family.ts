@@ -51,7 +51,7 @@ export const stellar = defineFamily({
   },
   remedies: {
     fees: 'Raise LEDGER_MAX_INCLUSION_FEE_STROOPS, or wait.',
-    channels: '(npm run ledger:channels -- --count 20 makes them, and tops them up.)',
+    channels: '(npm run ledger:channels -- --count 22 makes them, and tops them up.)',
   },
   // A ledger closes every five seconds, whether anything happens or not.
   stale: {

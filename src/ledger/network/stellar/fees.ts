@@ -28,6 +28,9 @@ export interface ResourceSettings {
   maxReadBytes: number;
   maxWriteEntries: number;
   maxFootprintEntries: number;
+  /** Of all transactions of a ledger together. */
+  ledgerMaxWriteBytes: number;
+  ledgerMaxWriteEntries: number;
   /** True before protocol 23, where reading contract data is charged. */
   isContractDataOnDisk: boolean;
   /** The minimum life of a temporary entry. */
@@ -50,6 +53,8 @@ const ASSUMED_SETTINGS: ResourceSettings = {
   maxReadBytes: 131_072,
   maxWriteEntries: 25,
   maxFootprintEntries: 40,
+  ledgerMaxWriteBytes: 143_360,
+  ledgerMaxWriteEntries: 500,
   isContractDataOnDisk: true,
   minTemporaryTtlLedgers: 17_280n,
 };
@@ -130,6 +135,8 @@ async function readSettings(node: StellarNode): Promise<ResourceSettings | null>
     maxReadBytes: cost.txMaxDiskReadBytes(),
     maxWriteEntries: cost.txMaxWriteLedgerEntries(),
     maxFootprintEntries: costExt?.txMaxFootprintEntries() ?? cost.txMaxDiskReadEntries(),
+    ledgerMaxWriteBytes: cost.ledgerMaxWriteBytes(),
+    ledgerMaxWriteEntries: cost.ledgerMaxWriteLedgerEntries(),
     isContractDataOnDisk: !costExt,
     minTemporaryTtlLedgers: BigInt(archival?.minTemporaryTtl() ?? ASSUMED_SETTINGS.minTemporaryTtlLedgers),
   };

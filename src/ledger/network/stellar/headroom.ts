@@ -36,8 +36,8 @@ const INSTRUCTIONS_PER_DEPLOY = 4_000;
 const BYTES_PER_DEPLOY = 80;
 
 /**
- * The minimum for all declared records together: where few channels are, some of another size may be among them. Of the
- * ledger's 286,720 written bytes on the public network, each of twenty transactions has room for 38 records of 340 bytes.
+ * The minimum for all declared records together: where few channels are, some of another size may be among them. About what each of
+ * 22 transactions may declare of the 286,720 bytes that are written in a ledger of the public network.
  */
 const MIN_BYTES_OF_PLACES = 11_264;
 
@@ -47,9 +47,12 @@ export type Others = { kind: 'deploys'; count: number } | OtherRetirements;
 interface OtherRetirements {
   kind: 'retirements';
   token: Address;
-  count: number;
-  /** How many of them are the platform's own. */
+  /** The platform's signing accounts: so many of its retirements are under way at most. */
+  sources: number;
+  /** The platform's own that may land first. */
   ownCount: number;
+  /** And those of holders. */
+  holderCount: number;
   /** The bytes of one record as written. */
   recordBytes: number;
 }
@@ -126,11 +129,14 @@ function roomFor(others: Others | null, declared: xdr.SorobanResources, settings
       writtenBytes: count * BYTES_PER_DEPLOY,
     };
   }
-  const keys = furtherKeys(declared, settings, others);
+  const share = shareOfLedger(others, declared, settings);
+  const ownCount = ownCountWithin(share, others);
+  const keys = furtherKeys(declared, settings, others, ownCount + others.holderCount);
   if (keys.length === 0) return NO_ROOM;
   // Holders' records use what the platform's own leave, which is most of it unless all of those come before this one.
-  const records = Math.min(keys.length, others.ownCount);
-  const writtenBytes = Math.max(records * others.recordBytes, MIN_BYTES_OF_PLACES);
+  const records = Math.min(keys.length, ownCount);
+  const leastBytes = Math.min(MIN_BYTES_OF_PLACES, share.bytes);
+  const writtenBytes = Math.max(records * others.recordBytes, leastBytes);
   return {
     keys,
     instructions: keys.length * INSTRUCTIONS_PER_PLACE + writtenBytes * INSTRUCTIONS_PER_RECORD_BYTE,
@@ -138,11 +144,38 @@ function roomFor(others: Others | null, declared: xdr.SorobanResources, settings
   };
 }
 
+/** What each source's retirement may declare for others' records, so that one ledger has room for all sources. */
+interface Share {
+  bytes: number;
+  ownCount: number;
+}
+
+function shareOfLedger(
+  { sources, holderCount, recordBytes }: OtherRetirements,
+  declared: xdr.SorobanResources,
+  { ledgerMaxWriteBytes, ledgerMaxWriteEntries }: ResourceSettings,
+): Share {
+  const named = declared.footprint().readWrite().length;
+  const bytes = Math.floor(ledgerMaxWriteBytes / sources) - declared.writeBytes();
+  const entries = Math.floor(ledgerMaxWriteEntries / sources) - named;
+  return { bytes, ownCount: Math.min(Math.floor(bytes / recordBytes), entries - holderCount) };
+}
+
+/**
+ * As many as the share has, as long as that is one for each other source: what lands in its own ledger has all the places that it needs
+ * then, and what lands a ledger late has most of them. With less, the ledger has no room for all sources; those that wait for a later
+ * one need all places.
+ */
+function ownCountWithin(share: Share, { sources, ownCount }: OtherRetirements): number {
+  return share.ownCount < sources - 1 ? ownCount : Math.min(ownCount, share.ownCount);
+}
+
 /** The record keys after the one that the simulation wrote, up to the network's limits. */
 function furtherKeys(
   declared: xdr.SorobanResources,
   settings: ResourceSettings,
-  { token, count, recordBytes }: OtherRetirements,
+  { token, recordBytes }: OtherRetirements,
+  count: number,
 ): xdr.LedgerKey[] {
   const index = simulatedIndex(declared, token);
   if (index === null) return [];

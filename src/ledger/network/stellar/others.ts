@@ -37,7 +37,8 @@ export async function othersBefore(
   sources: number,
 ): Promise<Others | null> {
   const ownCount = Math.max(0, (sources - 1) * OTHERS_PER_SOURCE);
-  const count = Math.max(MIN_OTHERS, ownCount + OTHERS_TO_SPARE);
+  const holderCount = Math.max(MIN_OTHERS - ownCount, OTHERS_TO_SPARE);
+  const count = ownCount + holderCount;
   if (DEPLOYS.has(functionName)) return { kind: 'deploys', count };
   if (functionName !== 'retire') return null;
   const textBytes = args.slice(TEXTS_PLACE).reduce((sum, text) => sum + text.toXDR().length, 0);
@@ -46,8 +47,9 @@ export async function othersBefore(
   return {
     kind: 'retirements',
     token: contract,
-    count,
+    sources,
     ownCount,
+    holderCount,
     recordBytes:
       BYTES_OF_LONGER_TEXTS +
       // Any holder may write a longer record; headroom for many of those would leave none for the number of records.
