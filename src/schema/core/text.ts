@@ -19,6 +19,22 @@ export type TextRule = z.ZodType<string, string>;
 const HIDDEN_CHARACTER =
   /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u{ad}\u{61c}\u{115f}\u{1160}\u{180e}\u{200b}-\u{200f}\u{202a}-\u{202e}\u{2060}-\u{206f}\u{2800}\u{3164}\u{feff}\u{ffa0}\u{fff0}-\u{fffb}\u{e0000}-\u{e0fff}]/u;
 
+const CURSIVE_LETTER = String.raw`(?=[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}])\p{L}`;
+/** The signs of Indic scripts that take a consonant's vowel: of canonical combining class 9. */
+const VIRAMA = String.raw`\u{94d}\u{9cd}\u{a4d}\u{acd}\u{b4d}\u{bcd}\u{c4d}\u{ccd}\u{d4d}\u{dca}\u{1039}\u{17d2}`;
+/**
+ * Joiners where they are part of the spelling: between letters of scripts that join them, after a virama (RFC 5892, appendices A.1 and
+ * A.2), and within emoji that are made of several.
+ */
+const SPELLED_JOINER = new RegExp(
+  [
+    String.raw`(?<=${CURSIVE_LETTER}\p{M}*)\u{200c}(?=${CURSIVE_LETTER})`,
+    String.raw`(?<=[${VIRAMA}])[\u{200c}\u{200d}]`,
+    String.raw`(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}]\u{fe0f}?)\u{200d}(?=\p{Extended_Pictographic})`,
+  ].join('|'),
+  'gu',
+);
+
 /**
  * Text for people: NFC, without white space around it, without hidden characters, limited in UTF-8 bytes
  * because that is what contracts and columns count.
@@ -37,7 +53,7 @@ function normalize(raw: string): string {
 }
 
 function problemOf(raw: string): string | undefined {
-  const hidden = HIDDEN_CHARACTER.exec(raw)?.[0];
+  const hidden = HIDDEN_CHARACTER.exec(raw.replaceAll(SPELLED_JOINER, ''))?.[0];
   if (hidden === undefined) return undefined;
   const code = hidden.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0');
   return `must not contain control, bidirectional or invisible characters, but has U+${code}`;

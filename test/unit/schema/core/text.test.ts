@@ -20,6 +20,34 @@ describe('text for people', () => {
     }
   });
 
+  it.each([
+    ['Persian', 'شرکت\u200cهای سبز'],
+    ['Persian with a vowel sign', 'کتابِ\u200cما'],
+    ['Hindi', 'राष्\u200dट्रीय'],
+    ['Bengali', 'র\u09cd\u200dযা'],
+    ['Kannada', 'ರಾಜ್\u200cಕುಮಾರ್'],
+    ['an emoji of two', '👩\u200d🌾 Farm'],
+    ['an emoji of a flag and a colour', '🏳\ufe0f\u200d🌈 Ltd'],
+    ['an emoji with a skin', '👩🏽\u200d🌾'],
+  ])('keeps the joiners of %s', (_, name) => {
+    expect(rules.beneficiary.parse(name)).toBe(name.normalize('NFC'));
+  });
+
+  it.each([
+    'Acme\u200cLtd',
+    'Acme\u200dLtd',
+    '\u200cشركة',
+    'شركة\u200c',
+    'شركة\u200c Ltd',
+    'شر\u200c\u200cكة',
+    'شر\u200dكة',
+    'क\u200dष',
+    '🌱\u200d',
+    '🌱\u200dA',
+  ])('has no joiner that joins nothing: %j', (name) => {
+    expect(problemOf(rules.beneficiary, name)).toMatch(/U\+200[CD]/);
+  });
+
   it('is limited in bytes, not characters', () => {
     expect(rules.beneficiary.parse('é'.repeat(128))).toHaveLength(128);
     expect(problemOf(rules.beneficiary, 'é'.repeat(129))).toBe(
