@@ -60,7 +60,7 @@ export function createSubmissionWorker(deps: SubmissionDependencies): Submission
     onError: (error) => deps.log.error({ err: error }, 'renewing the leases of submissions failed'),
   });
   const toSign = countToSign(leases);
-  const store = leavingWhenSigned(createStepStore(deps), toSign);
+  const store = storeThatCounts(createStepStore(deps), toSign);
   const reviewHalt = createHaltReview(deps);
   return createDueWorker({
     name: 'submissions',
@@ -108,11 +108,13 @@ function claimInOrder(
     try {
       claimed.push(...(await claimOfHolders(Math.ceil(limit / 4))));
       claimed.push(...(await claimUnderWay(Math.ceil(limit / 2))));
+      // Before the free slots are read: one that is signed in between is not missing in both.
+      const awaitingSlots = toSign.count();
       const { haltedBecause, freeSlots, isReviewDue } = await readSigningState(deps.db, signingOrder);
       const isHalted = haltedBecause !== null;
       if (isReviewDue) void reviewHalt();
       // While signing is halted, unsigned submissions go to review, which needs no slot.
-      const fresh = Math.min(limit - claimed.length, isHalted ? limit : freeSlots - toSign.count());
+      const fresh = Math.min(limit - claimed.length, isHalted ? limit : freeSlots - awaitingSlots);
       if (fresh > 0) {
         const unsigned = await claimUnsigned(fresh);
         toSign.add(unsigned);
@@ -128,8 +130,8 @@ function claimInOrder(
 }
 
 /**
- * The submissions claimed here that are not signed yet: each is about to take up a slot that still counts as free. Without them, more
- * would be claimed than can be signed, and the node asked for drafts that are thrown away.
+ * The submissions under way here that are about to take up a slot, which still counts as free. Without them, more would be claimed than
+ * can be signed: each draft too many costs the node a simulation, and is asked for again.
  */
 interface ToSign {
   add(submissions: readonly Submission[]): void;
@@ -150,10 +152,15 @@ function countToSign(leases: Pick<Leases<Submission>, 'isHeld'>): ToSign {
   };
 }
 
-function leavingWhenSigned(store: StepStore, toSign: Pick<ToSign, 'remove'>): StepStore {
+function storeThatCounts(store: StepStore, toSign: ToSign): StepStore {
   return {
     ...store,
     sign: (request) => store.sign(request).finally(() => toSign.remove(request.intent.submissionId)),
+    async endAttempts(submission, open, outcome) {
+      // What has died is signed again by the same step.
+      if (submission.signer === 'CUSTODY') toSign.add([submission]);
+      await store.endAttempts(submission, open, outcome);
+    },
   };
 }
 

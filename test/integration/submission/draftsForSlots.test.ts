@@ -1,6 +1,6 @@
 /**
- * On a network with sequences a worker drafts a call when a slot is free for it: a draft that can't be signed is asked of the node in
- * vain, and asked for again.
+ * On a network with sequences a worker drafts a call when a slot is free for it: a draft that can't be signed costs
+ * the node a simulation, and is asked for again.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { eq } from 'drizzle-orm';

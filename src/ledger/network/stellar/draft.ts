@@ -29,7 +29,7 @@ import { buildTransaction, preparedFrom, requireUsualFee, signTransaction, sourc
 import type { SearchDeps } from './sequenceUse.ts';
 import type { SigningKeys } from './signing.ts';
 
-/** Read once for all calls that are drafted at the same time, whose number is that of the channels. */
+/** Shared by calls that are drafted at the same time: an answer may be a moment older than its question. */
 interface SharedReads {
   ledgerState(): Promise<LedgerState>;
   /** As feeUnderCapStroops. */

@@ -37,7 +37,7 @@ const BYTES_PER_DEPLOY = 80;
 
 /**
  * The minimum for all declared records together: where few channels are, some of another size may be among them. About what each of
- * 22 transactions may declare of the 286,720 bytes that are written in a ledger of the public network.
+ * 22 transactions may declare of the 286,720 bytes that are written in a ledger of the public network; never more than its share.
  */
 const MIN_BYTES_OF_PLACES = 11_264;
 
@@ -162,9 +162,8 @@ function shareOfLedger(
 }
 
 /**
- * As many as the share has, as long as that is one for each other source: what lands in its own ledger has all the places that it needs
- * then, and what lands a ledger late has most of them. With less, the ledger has no room for all sources; those that wait for a later
- * one need all places.
+ * The share's count, when it is at least one for each other source: what lands in its own ledger has all the places that it needs then,
+ * and what lands a ledger late has most of them. Otherwise one ledger has no room for all sources anyway, and each declares all places.
  */
 function ownCountWithin(share: Share, { sources, ownCount }: OtherRetirements): number {
   return share.ownCount < sources - 1 ? ownCount : Math.min(ownCount, share.ownCount);

@@ -58,6 +58,7 @@ export function buildTransaction(plan: TransactionPlan, slot: SequenceSlot): Tra
 
 /** RFC 8410: what comes before the seed of an Ed25519 key in PKCS #8. */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
+const SEED_BYTES = 32;
 const nativeKeys = new WeakMap<Keypair, KeyObject>();
 
 /** By Node's own Ed25519 and SHA-256: the SDK's, in JavaScript, take many times as long. The bytes are the same. */
@@ -79,8 +80,12 @@ export function hashOf(transaction: Transaction | FeeBumpTransaction): Buffer {
 function nativeKey(key: Keypair): KeyObject {
   const known = nativeKeys.get(key);
   if (known) return known;
-  const der = Buffer.concat([PKCS8_PREFIX, key.rawSecretKey()]);
+  // Memory of its own: what Buffer.concat takes from Node's pool would be given to others with the seed in it.
+  const der = Buffer.alloc(PKCS8_PREFIX.length + SEED_BYTES);
+  der.set(PKCS8_PREFIX);
+  der.set(key.rawSecretKey(), PKCS8_PREFIX.length);
   const made = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+  der.fill(0);
   nativeKeys.set(key, made);
   return made;
 }
