@@ -26,7 +26,7 @@ describe('dev:stellar', () => {
     { timeout: DEV_TIMEOUT_MS },
     async () => {
       const settings = await dev.settings();
-      expect(settings['LEDGER_CHANNEL_SECRET_KEYS']?.split(',')).toHaveLength(20);
+      expect(settings['LEDGER_CHANNEL_SECRET_KEYS']?.split(',')).toHaveLength(22);
       const demo = dev.run('demo/main.ts', ['--expiry']);
       expect(await demo.exitCode, demo.output() + dev.output()).toBe(0);
       expect(demo.output()).toContain('books and network agree');
