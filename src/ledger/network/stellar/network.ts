@@ -12,7 +12,7 @@ import { deployedAddress, normalizeAddress } from './addresses.ts';
 import { broadcastBytes, signReplacement } from './broadcast.ts';
 import { tokensDeployedSince } from './deployments.ts';
 import { draftCall, simulateCall } from './draft.ts';
-import { outcomeOf } from './outcome.ts';
+import { createOutcomes } from './outcome.ts';
 import { assembleParts } from './options.ts';
 import type { StellarNetworkOptions } from './options.ts';
 import { readRecords } from './records.ts';
@@ -58,7 +58,7 @@ export async function createStellarNetwork(options: StellarNetworkOptions): Prom
     nextSequences: () => accounts.nextSequences(),
     draft: (call) => draftCall(deps, call),
     broadcast: (signedBytes) => broadcastBytes(deps, signedBytes),
-    outcome: (sent) => outcomeOf(deps, sent),
+    outcome: createOutcomes(deps, options.elapsedMs ?? (() => performance.now())),
     replace: (latest) => signReplacement({ ...deps, custody: keys.custody }, latest),
     prepareForHolder: (call, holder) => prepareForHolder(deps, call, holder),
     openSigned: (call, unsigned, signed) => openSigned(deps, call, unsigned, signed),

@@ -81,6 +81,8 @@ export interface EventPage {
 }
 
 export interface StellarNode {
+  /** The latest ledger in the answers of the last minute, and when it was heard of, by the clock of `elapsedMs`. */
+  lastHeard(): { ledger: bigint; atMs: number };
   ledgerState(): Promise<LedgerState>;
   transaction(hash: string): Promise<TransactionAnswer>;
   transactionsFrom(start: PageStart): Promise<TransactionPage>;
@@ -115,9 +117,11 @@ export function createNode(options: NodeOptions): StellarNode {
   // Not the machine's clock: once set back, it would keep one false number heard of for as long.
   const { elapsedMs = () => performance.now() } = options;
   const server = openServer(options);
-  const { heard, readPresent } = noteLedgers(elapsedMs);
+  const { heard, lastHeard, readPresent } = noteLedgers(elapsedMs);
 
   return {
+    lastHeard,
+
     async ledgerState() {
       const answer = await ask('getTransaction', transactionAnswer, () =>
         server._getTransaction(HASH_OF_NOTHING),
@@ -196,7 +200,7 @@ function noteLedgers(elapsedMs: () => number) {
     }
   }
 
-  return { heard, readPresent };
+  return { heard, lastHeard: () => last, readPresent };
 }
 
 type Server = ReturnType<typeof openServer>;

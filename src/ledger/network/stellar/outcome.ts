@@ -43,6 +43,42 @@ interface OutcomeDeps extends FailureDeps, DetachedDeps, SearchDeps {
   keys: SigningKeys;
 }
 
+/**
+ * A look at one that is pending costs nothing while the answers to others show that no ledger has closed since the look before: nothing
+ * can have landed. As many are under way as there are channels, and each is looked at some times a ledger.
+ */
+const HEARD_IS_FRESH_MS = 100;
+/** Far more than are under way; the oldest are forgotten, and asked about. */
+const MAX_PENDING = 1_000;
+
+export function createOutcomes(
+  deps: OutcomeDeps,
+  elapsedMs: () => number,
+): (sent: SentTransaction) => Promise<Outcome> {
+  /** By hash, the ledger before the last look and the time of that. */
+  const pending = new Map<string, { ledger: bigint; askedAtMs: number }>();
+
+  function isStillPending(hash: string): boolean {
+    const look = pending.get(hash);
+    if (look === undefined) return false;
+    const { ledger, atMs } = deps.node.lastHeard();
+    return ledger <= look.ledger && atMs > look.askedAtMs && elapsedMs() - atMs < HEARD_IS_FRESH_MS;
+  }
+
+  return async (sent) => {
+    if (isStillPending(sent.hash)) return { status: 'pending' };
+    pending.delete(sent.hash);
+    const { ledger } = deps.node.lastHeard();
+    const outcome = await outcomeOf(deps, sent);
+    if (outcome.status === 'pending') {
+      pending.set(sent.hash, { ledger, askedAtMs: elapsedMs() });
+      const [oldest] = pending.keys();
+      if (pending.size > MAX_PENDING && oldest !== undefined) pending.delete(oldest);
+    }
+    return outcome;
+  };
+}
+
 /** @throws NetworkUnavailable */
 export async function outcomeOf(deps: OutcomeDeps, sent: SentTransaction): Promise<Outcome> {
   const answer = await lookUp(deps, bareHash(sent.hash));

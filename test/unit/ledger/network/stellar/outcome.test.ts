@@ -1,11 +1,12 @@
 /**
- * What is concluded of a transaction whose time is over and that the node does not find, while its account's sequence is used up.
+ * What is concluded of a transaction whose time is over and that the node does not find, while its account's sequence is used up; and
+ * when the node is asked about one that is pending.
  */
 import { Keypair, xdr } from '@stellar/stellar-sdk';
-import { expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { accountKey } from '../../../../../src/ledger/network/stellar/addresses.ts';
 import { MethodMissing } from '../../../../../src/ledger/network/stellar/node.ts';
-import { outcomeOf } from '../../../../../src/ledger/network/stellar/outcome.ts';
+import { createOutcomes, outcomeOf } from '../../../../../src/ledger/network/stellar/outcome.ts';
 
 const custody = Keypair.random();
 const holder = Keypair.random();
@@ -85,5 +86,49 @@ it('is its death where the sequence was used before it was made, whatever the no
   expect(await concluded(custody, before)).toMatchObject({ status: 'dead', usedBy: null });
   expect(await concluded(custody, { ...before, usedInLedger: 51 })).toMatchObject({
     status: 'undeterminable',
+  });
+});
+
+describe('a look at one that is pending', () => {
+  let nowMs: number;
+  let heard: { ledger: bigint; atMs: number };
+  let asked: number;
+  let look: () => Promise<unknown>;
+
+  beforeEach(async () => {
+    nowMs = 10_000;
+    heard = { ledger: 100n, atMs: 9_000 };
+    asked = 0;
+    const node = {
+      lastHeard: () => heard,
+      transaction: async () => {
+        asked += 1;
+        heard = { ledger: heard.ledger, atMs: nowMs };
+        return { status: 'NOT_FOUND', latestLedger: heard.ledger, closedAt: 400n, oldestLedger: 1n };
+      },
+    };
+    const keys = { custody, sources: new Map([[custody.publicKey(), custody]]) };
+    const deps = { node, keys, passphrase: 'a test', unfinishedSearches: new Map() };
+    const outcome = createOutcomes(deps as never, () => nowMs);
+    look = () => outcome({ ...SENT, source: custody.publicKey() });
+    expect(await look()).toEqual({ status: 'pending' });
+    nowMs += 50;
+  });
+
+  it('asks nothing while answers to others show that no ledger has closed', async () => {
+    heard = { ledger: 100n, atMs: nowMs };
+    nowMs += 99;
+    expect(await look()).toEqual({ status: 'pending' });
+    expect(asked).toBe(1);
+  });
+
+  it.each([
+    ['a ledger has closed', () => (heard = { ledger: 101n, atMs: nowMs })],
+    ['the answers are older', () => (heard = { ledger: 100n, atMs: nowMs - 100 })],
+    ['there is none since its own', () => {}],
+  ])('asks when %s', async (_, change) => {
+    change();
+    expect(await look()).toEqual({ status: 'pending' });
+    expect(asked).toBe(2);
   });
 });
