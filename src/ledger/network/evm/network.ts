@@ -22,7 +22,7 @@ import { addressOption, contractsOf, DEFAULT_MAX_DEPLOYMENT_FEE } from './option
 import type { EvmNetworkOptions } from './options.ts';
 import { signReplacement } from './replacement.ts';
 import { createRewriteDoubt } from './rewriteDoubt.ts';
-import { outcomeOf } from './outcome.ts';
+import { createOutcomes } from './outcome.ts';
 import { ask } from './node.ts';
 import { retirementTransactions } from './retirementTransactions.ts';
 import { createSettlementReads } from './settlementReads.ts';
@@ -76,7 +76,7 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
     nextSequences: (by) => readNextSequences(drafting, by),
     draft: (call) => draftCall(drafting, call),
     broadcast: (signedBytes) => broadcastBytes(rpc, signedBytes),
-    outcome: (sent) => outcomeOf({ rpc, finality, contracts }, sent),
+    outcome: createOutcomes({ rpc, finality, contracts }),
     replace: (latest) => signReplacement(drafting, latest),
     prepareForHolder: (call, holder) => prepareForHolder({ ...drafting, chainId }, call, holder),
     openSigned: (call, unsigned, signed) => openSigned({ rpc, contracts, chainId }, call, unsigned, signed),

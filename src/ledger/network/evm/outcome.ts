@@ -12,7 +12,8 @@
  *       history too old to decide ──▶ undeterminable
  *   refused or dead, on a chain that contradicts what was final ──▶ not decided
  *
- * Each decision uses one batch of answers, tied to one block by its hash.
+ * Each decision uses one batch of answers, tied to one block by its hash. What is neither landed nor dead at a final block is asked about again
+ * once another block is final.
  */
 import type { Address, Hash } from 'viem';
 import { ChainRewritten, NetworkUnavailable } from '../port.ts';
@@ -33,17 +34,38 @@ interface OutcomeDeps {
   contracts: ContractAddresses;
 }
 
-export async function outcomeOf(deps: OutcomeDeps, sent: SentTransaction): Promise<Outcome> {
-  const { sequence } = sent;
-  if (sequence === null) {
-    return {
-      status: 'undeterminable',
-      reason: 'Every transaction of this network has a nonce; this one names none',
-    };
+/** Neither landed nor dead in the state of the final block: so it stays, until another block is final. */
+const UNDECIDED_AT_FINAL: Outcome = { status: 'pending' };
+/** Far more than are under way; the oldest are forgotten, and asked about. */
+const MAX_UNDECIDED = 1_000;
+
+export function createOutcomes(deps: OutcomeDeps): (sent: SentTransaction) => Promise<Outcome> {
+  /** The hashes of those that were undecided at the last look, with that of the final block. */
+  const undecidedAt = new Map<string, Hash>();
+
+  async function outcomeAt(pin: Pin, sent: Numbered): Promise<Outcome> {
+    const { hash } = sent;
+    if (undecidedAt.get(hash) === pin.final.hash) return UNDECIDED_AT_FINAL;
+    undecidedAt.delete(hash);
+    const outcome = await decide(deps, pin, sent);
+    if (outcome === UNDECIDED_AT_FINAL) {
+      undecidedAt.set(hash, pin.final.hash);
+      const [oldest] = undecidedAt.keys();
+      if (undecidedAt.size > MAX_UNDECIDED && oldest !== undefined) undecidedAt.delete(oldest);
+    }
+    return requireAccepted(pin, sent, outcome);
   }
-  return deps.finality.onFinalBlock(async (pin) =>
-    requireAccepted(pin, sent, await decide(deps, pin, { ...sent, sequence })),
-  );
+
+  return async (sent) => {
+    const { sequence } = sent;
+    if (sequence === null) {
+      return {
+        status: 'undeterminable',
+        reason: 'Every transaction of this network has a nonce; this one names none',
+      };
+    }
+    return deps.finality.onFinalBlock((pin) => outcomeAt(pin, { ...sent, sequence }));
+  };
 }
 
 /**
@@ -71,11 +93,11 @@ async function decide(deps: OutcomeDeps, pin: Pin, sent: Numbered): Promise<Outc
   ]);
   const receipt = valueOf(receiptAnswer);
   if (receipt === null) {
-    return valueOf(countAnswer) > sent.sequence ? provedDead(deps, pin, sent) : { status: 'pending' };
+    return valueOf(countAnswer) > sent.sequence ? provedDead(deps, pin, sent) : UNDECIDED_AT_FINAL;
   }
   const transaction = valueOf(transactionAnswer);
   for (const shown of [receipt.transactionHash, transaction?.hash ?? hash]) requireSame(shown, hash);
-  if (receipt.blockNumber > pin.final.number) return { status: 'pending' };
+  if (receipt.blockNumber > pin.final.number) return UNDECIDED_AT_FINAL;
   if (transaction === null || valueOf(countAnswer) <= sent.sequence) {
     throw new NetworkUnavailable(`The node's answers about ${hash} contradict each other`);
   }

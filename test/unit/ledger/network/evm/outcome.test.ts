@@ -1,0 +1,57 @@
+/**
+ * When the node is asked about a transaction that is pending: once for each final block.
+ */
+import { beforeEach, expect, it } from 'vitest';
+import { createOutcomes } from '../../../../../src/ledger/network/evm/outcome.ts';
+
+const HASH = `0x${'a'.repeat(64)}`;
+const SENT = {
+  hash: HASH,
+  source: `0x${'1'.repeat(40)}`,
+  sequence: 7n,
+  validUntil: null,
+  preparedAtLedger: 50n,
+};
+
+let final: { number: bigint; hash: string };
+let used: bigint;
+let receipt: unknown;
+let asked: number;
+let look: () => Promise<unknown>;
+
+beforeEach(() => {
+  final = { number: 100n, hash: '0x100' };
+  used = 7n;
+  receipt = null;
+  asked = 0;
+  const finality = {
+    onFinalBlock: (work: (pin: unknown) => unknown) => work({ final, state: 'latest', rewritten: null }),
+    askTogether: async () => {
+      asked += 1;
+      return [receipt, null, used].map((value) => ({ value }));
+    },
+  };
+  const outcome = createOutcomes({ rpc: {}, finality, contracts: {} } as never);
+  look = () => outcome(SENT);
+});
+
+it.each([
+  ['is in no block', () => {}],
+  ['is in a block that is not final', () => (receipt = { transactionHash: HASH, blockNumber: 101n })],
+])('is not asked again at the same final block about one that %s', async (_, change) => {
+  change();
+  expect(await look()).toEqual({ status: 'pending' });
+  expect(await look()).toEqual({ status: 'pending' });
+  expect(asked).toBe(1);
+  final = { number: 101n, hash: '0x101' };
+  receipt = null;
+  await look();
+  expect(asked).toBe(2);
+});
+
+it('is asked again when its answers contradict each other', async () => {
+  receipt = { transactionHash: HASH, blockNumber: 99n };
+  await expect(look()).rejects.toThrow('contradict');
+  await expect(look()).rejects.toThrow('contradict');
+  expect(asked).toBe(2);
+});
