@@ -19,19 +19,25 @@ export type TextRule = z.ZodType<string, string>;
 const HIDDEN_CHARACTER =
   /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u{ad}\u{61c}\u{115f}\u{1160}\u{180e}\u{200b}-\u{200f}\u{202a}-\u{202e}\u{2060}-\u{206f}\u{2800}\u{3164}\u{feff}\u{ffa0}\u{fff0}-\u{fffb}\u{e0000}-\u{e0fff}]/u;
 
-const CURSIVE_LETTER = String.raw`(?=[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}])\p{L}`;
-/** The signs of Indic scripts that take a consonant's vowel: of canonical combining class 9. */
-const VIRAMA = String.raw`\u{94d}\u{9cd}\u{a4d}\u{acd}\u{b4d}\u{bcd}\u{c4d}\u{ccd}\u{d4d}\u{dca}\u{1039}\u{17d2}`;
+const ARABIC_LETTER = String.raw`(?=\p{Script=Arabic})\p{L}`;
+/** Letters that never join the next one (Unicode's ArabicShaping.txt). */
+const RIGHT_JOINING = String.raw`\u{622}-\u{625}\u{627}\u{629}\u{62f}-\u{632}\u{648}\u{671}-\u{673}\u{675}-\u{677}\u{688}-\u{699}\u{6c0}\u{6c3}-\u{6cb}\u{6cd}\u{6cf}\u{6d2}\u{6d3}\u{6d5}\u{6ee}\u{6ef}`;
+const INDIC_LETTER = String.raw`(?=[\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}\p{Script=Myanmar}\p{Script=Khmer}])\p{L}`;
+const NUKTA = String.raw`[\u{93c}\u{9bc}\u{a3c}\u{abc}\u{b3c}]`;
+/** The signs that take a consonant's vowel: of canonical combining class 9. */
+const VIRAMA = String.raw`[\u{94d}\u{9cd}\u{a4d}\u{acd}\u{b4d}\u{bcd}\u{c4d}\u{ccd}\u{d4d}\u{dca}\u{1039}\u{17d2}]`;
 /**
- * Joiners where they are part of the spelling: between letters of scripts that join them, after a virama (RFC 5892, appendices A.1 and
- * A.2), and within emoji that are made of several.
+ * Joiners where they are part of the spelling: between Arabic letters, after a virama (RFC 5892, appendices A.1 and A.2), and within
+ * emoji that are made of several. What looks back begins at a joiner and has an end, so that no text takes long.
  */
-const SPELLED_JOINER = new RegExp(
-  [
-    String.raw`(?<=${CURSIVE_LETTER}\p{M}*)\u{200c}(?=${CURSIVE_LETTER})`,
-    String.raw`(?<=[${VIRAMA}])[\u{200c}\u{200d}]`,
-    String.raw`(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}]\u{fe0f}?)\u{200d}(?=\p{Extended_Pictographic})`,
-  ].join('|'),
+const SPELLED_JOINERS = [
+  new RegExp(String.raw`\u{200c}(?<=${ARABIC_LETTER}\p{M}{0,3}\u{200c})(?=${ARABIC_LETTER})`, 'gu'),
+  new RegExp(String.raw`[\u{200c}\u{200d}](?<=${INDIC_LETTER}${NUKTA}?${VIRAMA}[\u{200c}\u{200d}])`, 'gu'),
+  new RegExp(String.raw`\p{RGI_Emoji_ZWJ_Sequence}`, 'gv'),
+];
+/** Between letters that do not join anyway it shows nothing, and texts that look the same would not be the same. */
+const UNSEEN_JOINER = new RegExp(
+  String.raw`\u{200c}(?<=[${RIGHT_JOINING}]\p{M}{0,3}\u{200c})(?=${ARABIC_LETTER})`,
   'gu',
 );
 
@@ -41,19 +47,21 @@ const SPELLED_JOINER = new RegExp(
  */
 export function text(options: { maxBytes: number; mayBeEmpty?: boolean }): TextRule {
   return z.string().transform((raw, context) => {
-    const problem = problemOf(raw) ?? lengthProblem(normalize(raw), options);
-    if (problem === undefined) return normalize(raw);
+    const value = normalize(raw);
+    const problem = lengthProblem(value, options) ?? problemOf(raw.normalize('NFC'));
+    if (problem === undefined) return value;
     context.addIssue({ code: 'custom', message: problem });
     return z.NEVER;
   });
 }
 
 function normalize(raw: string): string {
-  return raw.normalize('NFC').trim();
+  return raw.normalize('NFC').replaceAll(UNSEEN_JOINER, '').trim();
 }
 
 function problemOf(raw: string): string | undefined {
-  const hidden = HIDDEN_CHARACTER.exec(raw.replaceAll(SPELLED_JOINER, ''))?.[0];
+  const rest = SPELLED_JOINERS.reduce((text, joiner) => text.replaceAll(joiner, ''), raw);
+  const hidden = HIDDEN_CHARACTER.exec(rest)?.[0];
   if (hidden === undefined) return undefined;
   const code = hidden.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0');
   return `must not contain control, bidirectional or invisible characters, but has U+${code}`;

@@ -33,6 +33,26 @@ describe('text for people', () => {
     expect(rules.beneficiary.parse(name)).toBe(name.normalize('NFC'));
   });
 
+  it('drops a joiner that shows nothing, after a letter that joins none', () => {
+    expect(rules.beneficiary.parse('برادر\u200cها')).toBe('برادرها');
+  });
+
+  it('is read in a moment, however many marks and joiners it has', () => {
+    const longest = 100_000;
+    for (const part of [
+      '\u0301',
+      '\u200c',
+      '\u0627\u0301\u200c',
+      '\u094d\u200d',
+      '👩\u200d',
+      '\u0628\u064e',
+    ]) {
+      for (const raw of [part.repeat(longest), `${' '.repeat(longest)}${part.repeat(longest)}`]) {
+        expect(rules.note.safeParse(raw).success).toBe(false);
+      }
+    }
+  }, 2_000);
+
   it.each([
     'Acme\u200cLtd',
     'Acme\u200dLtd',
@@ -44,6 +64,9 @@ describe('text for people', () => {
     'क\u200dष',
     '🌱\u200d',
     '🌱\u200dA',
+    '🌱\u200d🌱',
+    'A\u094d\u200cB',
+    'क\u0301\u094d\u200d',
   ])('has no joiner that joins nothing: %j', (name) => {
     expect(problemOf(rules.beneficiary, name)).toMatch(/U\+200[CD]/);
   });
