@@ -60,7 +60,8 @@ export function createSubmissionWorker(deps: SubmissionDependencies): Submission
     onError: (error) => deps.log.error({ err: error }, 'renewing the leases of submissions failed'),
   });
   const toSign = countToSign(leases);
-  const store = storeThatCounts(createStepStore(deps), toSign);
+  const stepStore = createStepStore(deps);
+  const store = deps.network.signingOrder ? storeThatCounts(stepStore, toSign) : stepStore;
   const reviewHalt = createHaltReview(deps);
   return createDueWorker({
     name: 'submissions',
@@ -108,12 +109,13 @@ function claimInOrder(
     try {
       claimed.push(...(await claimOfHolders(Math.ceil(limit / 4))));
       claimed.push(...(await claimUnderWay(Math.ceil(limit / 2))));
-      // Before the free slots are read: one that is signed in between is not missing in both.
-      const awaitingSlots = toSign.count();
+      const before = toSign.count();
       const { haltedBecause, freeSlots, isReviewDue } = await readSigningState(deps.db, signingOrder);
       const isHalted = haltedBecause !== null;
       if (isReviewDue) void reviewHalt();
       // While signing is halted, unsigned submissions go to review, which needs no slot.
+      // One that is signed, or dies, while the free slots are read may be missing in them and in one of the counts.
+      const awaitingSlots = Math.max(before, toSign.count());
       const fresh = Math.min(limit - claimed.length, isHalted ? limit : freeSlots - awaitingSlots);
       if (fresh > 0) {
         const unsigned = await claimUnsigned(fresh);

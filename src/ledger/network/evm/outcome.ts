@@ -41,17 +41,17 @@ const MAX_UNDECIDED = 1_000;
 
 export function createOutcomes(deps: OutcomeDeps): (sent: SentTransaction) => Promise<Outcome> {
   /** The hashes of those that were undecided at the last look, with that of the final block. */
-  const undecidedAt = new Map<string, Hash>();
+  const undecided = new Map<string, Hash>();
 
   async function outcomeAt(pin: Pin, sent: Numbered): Promise<Outcome> {
     const { hash } = sent;
-    if (undecidedAt.get(hash) === pin.final.hash) return UNDECIDED_AT_FINAL;
-    undecidedAt.delete(hash);
+    if (undecided.get(hash) === pin.final.hash) return UNDECIDED_AT_FINAL;
+    undecided.delete(hash);
     const outcome = await decide(deps, pin, sent);
     if (outcome === UNDECIDED_AT_FINAL) {
-      undecidedAt.set(hash, pin.final.hash);
-      const [oldest] = undecidedAt.keys();
-      if (undecidedAt.size > MAX_UNDECIDED && oldest !== undefined) undecidedAt.delete(oldest);
+      undecided.set(hash, pin.final.hash);
+      const [oldest] = undecided.keys();
+      if (undecided.size > MAX_UNDECIDED && oldest !== undefined) undecided.delete(oldest);
     }
     return requireAccepted(pin, sent, outcome);
   }
@@ -81,6 +81,11 @@ function requireAccepted({ rewritten }: Pin, { hash }: SentTransaction, outcome:
   throw new ChainRewritten(`${hash} is ${found}, which counts once that history is accepted. ${rewritten}`);
 }
 
+/** By number, the state may be another block's by the time of the answer: then nothing is remembered of it. */
+function undecidedAt({ state }: Pin): Outcome {
+  return typeof state === 'object' ? UNDECIDED_AT_FINAL : { status: 'pending' };
+}
+
 type Numbered = SentTransaction & { sequence: bigint };
 
 async function decide(deps: OutcomeDeps, pin: Pin, sent: Numbered): Promise<Outcome> {
@@ -93,11 +98,13 @@ async function decide(deps: OutcomeDeps, pin: Pin, sent: Numbered): Promise<Outc
   ]);
   const receipt = valueOf(receiptAnswer);
   if (receipt === null) {
-    return valueOf(countAnswer) > sent.sequence ? provedDead(deps, pin, sent) : UNDECIDED_AT_FINAL;
+    return valueOf(countAnswer) > sent.sequence ? provedDead(deps, pin, sent) : undecidedAt(pin);
   }
   const transaction = valueOf(transactionAnswer);
   for (const shown of [receipt.transactionHash, transaction?.hash ?? hash]) requireSame(shown, hash);
-  if (receipt.blockNumber > pin.final.number) return UNDECIDED_AT_FINAL;
+  if (receipt.blockNumber > pin.final.number) {
+    return valueOf(countAnswer) > sent.sequence ? { status: 'pending' } : undecidedAt(pin);
+  }
   if (transaction === null || valueOf(countAnswer) <= sent.sequence) {
     throw new NetworkUnavailable(`The node's answers about ${hash} contradict each other`);
   }

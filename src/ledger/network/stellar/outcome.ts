@@ -55,38 +55,43 @@ export function createOutcomes(
   deps: OutcomeDeps,
   elapsedMs: () => number,
 ): (sent: SentTransaction) => Promise<Outcome> {
-  /** By hash, the ledger before the last look and the time of that. */
+  /** By hash, the ledger that did not have it at the last look, and the time of that. */
   const pending = new Map<string, { ledger: bigint; askedAtMs: number }>();
 
   function isStillPending(hash: string): boolean {
     const look = pending.get(hash);
     if (look === undefined) return false;
     const { ledger, atMs } = deps.node.lastHeard();
-    return ledger <= look.ledger && atMs > look.askedAtMs && elapsedMs() - atMs < HEARD_IS_FRESH_MS;
+    return ledger === look.ledger && atMs > look.askedAtMs && elapsedMs() - atMs < HEARD_IS_FRESH_MS;
   }
 
   return async (sent) => {
-    if (isStillPending(sent.hash)) return { status: 'pending' };
-    pending.delete(sent.hash);
-    const { ledger } = deps.node.lastHeard();
-    const outcome = await outcomeOf(deps, sent);
-    if (outcome.status === 'pending') {
-      pending.set(sent.hash, { ledger, askedAtMs: elapsedMs() });
+    const { hash } = sent;
+    if (isStillPending(hash)) return { status: 'pending' };
+    pending.delete(hash);
+    return outcomeOf(deps, sent, (ledger) => {
+      pending.set(hash, { ledger, askedAtMs: elapsedMs() });
       const [oldest] = pending.keys();
       if (pending.size > MAX_PENDING && oldest !== undefined) pending.delete(oldest);
-    }
-    return outcome;
+    });
   };
 }
 
-/** @throws NetworkUnavailable */
-export async function outcomeOf(deps: OutcomeDeps, sent: SentTransaction): Promise<Outcome> {
+/**
+ * @param noteMissing called with the node's latest ledger when it has not landed by then, and still can
+ * @throws NetworkUnavailable
+ */
+export async function outcomeOf(
+  deps: OutcomeDeps,
+  sent: SentTransaction,
+  noteMissing: (ledger: bigint) => void = () => {},
+): Promise<Outcome> {
   const answer = await lookUp(deps, bareHash(sent.hash));
   const { signedBytes, preparedAtLedger } = sent;
   const envelope = answer.status === 'NOT_FOUND' ? signedBytes && openEnvelope(signedBytes) : answer.envelope;
   const credentials = envelope ? detachedIn(envelope) : [];
   const isOurs = credentials.length > 0 || isOfOwnKeys(deps, sent.source, envelope);
-  const outcome = await outcomeAlone(deps, { ...sent, isOurs }, answer);
+  const outcome = await outcomeAlone(deps, { ...sent, isOurs }, answer, noteMissing);
   return onceUnusable(deps, { credentials, preparedAtLedger }, outcome);
 }
 
@@ -130,6 +135,7 @@ async function outcomeAlone(
   deps: OutcomeDeps,
   sent: Attributed,
   answer: TransactionAnswer,
+  noteMissing: (ledger: bigint) => void,
 ): Promise<Outcome> {
   if (answer.status !== 'NOT_FOUND') return outcomeOfLanded(deps, answer);
   const { validUntil, sequence } = sent;
@@ -139,7 +145,10 @@ async function outcomeAlone(
       reason: 'Every transaction here has a time bound and a sequence; this one names none',
     };
   }
-  if (answer.closedAt <= validUntil) return { status: 'pending' };
+  if (answer.closedAt <= validUntil) {
+    noteMissing(answer.latestLedger);
+    return { status: 'pending' };
+  }
   return outcomeOfMissing(deps, { ...sent, validUntil, sequence }, answer);
 }
 

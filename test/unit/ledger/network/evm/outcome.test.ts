@@ -14,6 +14,7 @@ const SENT = {
 };
 
 let final: { number: bigint; hash: string };
+let state: unknown;
 let used: bigint;
 let receipt: unknown;
 let asked: number;
@@ -21,11 +22,12 @@ let look: () => Promise<unknown>;
 
 beforeEach(() => {
   final = { number: 100n, hash: '0x100' };
+  state = { blockHash: final.hash, requireCanonical: true };
   used = 7n;
   receipt = null;
   asked = 0;
   const finality = {
-    onFinalBlock: (work: (pin: unknown) => unknown) => work({ final, state: 'latest', rewritten: null }),
+    onFinalBlock: (work: (pin: unknown) => unknown) => work({ final, state, rewritten: null }),
     askTogether: async () => {
       asked += 1;
       return [receipt, null, used].map((value) => ({ value }));
@@ -46,6 +48,19 @@ it.each([
   final = { number: 101n, hash: '0x101' };
   receipt = null;
   await look();
+  expect(asked).toBe(2);
+});
+
+it.each([
+  ['the state is of a number, not of a block', () => (state = '0x64')],
+  [
+    'its nonce is used, in a block that is not final',
+    () => ([used, receipt] = [8n, { transactionHash: HASH, blockNumber: 101n }]),
+  ],
+])('is asked again when %s', async (_, change) => {
+  change();
+  expect(await look()).toEqual({ status: 'pending' });
+  expect(await look()).toEqual({ status: 'pending' });
   expect(asked).toBe(2);
 });
 

@@ -93,18 +93,20 @@ describe('a look at one that is pending', () => {
   let nowMs: number;
   let heard: { ledger: bigint; atMs: number };
   let asked: number;
+  let behind: bigint;
   let look: () => Promise<unknown>;
 
   beforeEach(async () => {
     nowMs = 10_000;
     heard = { ledger: 100n, atMs: 9_000 };
     asked = 0;
+    behind = 0n;
     const node = {
       lastHeard: () => heard,
       transaction: async () => {
         asked += 1;
         heard = { ledger: heard.ledger, atMs: nowMs };
-        return { status: 'NOT_FOUND', latestLedger: heard.ledger, closedAt: 400n, oldestLedger: 1n };
+        return { status: 'NOT_FOUND', latestLedger: heard.ledger - behind, closedAt: 400n, oldestLedger: 1n };
       },
     };
     const keys = { custody, sources: new Map([[custody.publicKey(), custody]]) };
@@ -124,11 +126,21 @@ describe('a look at one that is pending', () => {
 
   it.each([
     ['a ledger has closed', () => (heard = { ledger: 101n, atMs: nowMs })],
+    ['the network was rolled back', () => (heard = { ledger: 99n, atMs: nowMs })],
     ['the answers are older', () => (heard = { ledger: 100n, atMs: nowMs - 100 })],
     ['there is none since its own', () => {}],
   ])('asks when %s', async (_, change) => {
     change();
     expect(await look()).toEqual({ status: 'pending' });
     expect(asked).toBe(2);
+  });
+
+  it('asks when the node that did not have it was behind', async () => {
+    behind = 1n;
+    await look();
+    heard = { ledger: 100n, atMs: nowMs + 1 };
+    nowMs += 2;
+    await look();
+    expect(asked).toBe(3);
   });
 });
