@@ -60,6 +60,8 @@ function normalize(raw: string): string {
 }
 
 function problemOf(raw: string): string | undefined {
+  // Most texts have none, and not even a joiner.
+  if (!HIDDEN_CHARACTER.test(raw)) return undefined;
   const rest = SPELLED_JOINERS.reduce((text, joiner) => text.replaceAll(joiner, ''), raw);
   const hidden = HIDDEN_CHARACTER.exec(rest)?.[0];
   if (hidden === undefined) return undefined;
