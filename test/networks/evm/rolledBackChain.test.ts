@@ -258,12 +258,14 @@ it('does not send again what was refused: its credits are returned, and what ref
   await expect.poll(() => node.rpc('txpool_status', [])).toMatchObject({ pending: '0x1' });
   await node.rpc('anvil_setCode', [tokenAddress, PAUSED_CODE]);
   await node.mine(1);
+  const refusedIn = Number(await node.rpc('eth_blockNumber', []));
   await node.rpc('anvil_setCode', [tokenAddress, code]);
   await node.rpc('evm_setAutomine', [true]);
   await refused;
 
   await notingHalts(async () => {
-    await rewrite(world);
+    // Whatever else has landed meanwhile.
+    await rewrite(world, Number(await node.rpc('eth_blockNumber', [])) - refusedIn + 1);
     // The node forgets it with the blocks.
     await node.rpc('anvil_setCode', [tokenAddress, code]);
     await expect
