@@ -4,11 +4,20 @@
 
 /** One run at a time: what asks while it is under way gets its answer, which may be older than the question. */
 export function shareRun<T>(run: () => Promise<T>): () => Promise<T> {
-  let running: Promise<T> | null = null;
-  return () =>
-    (running ??= run().finally(() => {
-      running = null;
-    }));
+  const share = shareRunsByKey<T>();
+  return () => share('', run);
+}
+
+/** One run at a time for each key, whichever asks first for it. */
+export function shareRunsByKey<T>(): (key: string, run: () => Promise<T>) => Promise<T> {
+  const running = new Map<string, Promise<T>>();
+  return (key, run) => {
+    const underWay = running.get(key);
+    if (underWay) return underWay;
+    const started = run().finally(() => running.delete(key));
+    running.set(key, started);
+    return started;
+  };
 }
 
 /** What asks while a run is under way shares the next one, so an answer is never older than its question. */

@@ -7,6 +7,7 @@ import { composePlatform, openLogs, type ComposeOptions, type Platform } from '.
 import type { DatabaseHandle } from '../../src/db/connection.ts';
 import { createEmbeddedNetwork, type EmbeddedNetwork } from '../../src/ledger/network/embedded/network.ts';
 import { custodySecretKey, silentLog, warehouseOptions } from '../../devnet/platform.ts';
+import { createTestDatabase, type TestDatabase } from './database/database.ts';
 
 export function embeddedNetworkOn(handle: DatabaseHandle): Promise<EmbeddedNetwork> {
   return createEmbeddedNetwork({
@@ -42,4 +43,26 @@ export function platformOn(
     log: silentLog,
     ...overrides,
   });
+}
+
+export interface StartedPlatform {
+  database: TestDatabase;
+  platform: Platform;
+  /** Stops the platform, and drops the database. */
+  end(): Promise<void>;
+}
+
+/** A platform whose workers run, on the embedded network and a database of its own. */
+export async function startPlatform(): Promise<StartedPlatform> {
+  const database = await createTestDatabase();
+  const platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
+  await platform.start();
+  return {
+    database,
+    platform,
+    async end() {
+      await platform.stop();
+      await database.drop();
+    },
+  };
 }

@@ -30,7 +30,7 @@ export const takesUpSlot = and(
     AND ${submissions.state} = 'NEEDS_REVIEW')`,
 );
 
-interface SigningState {
+export interface SigningState {
   /**
    * Null when signing is not halted. One account's unknown history may concern any call, so a halt covers all
    * accounts.

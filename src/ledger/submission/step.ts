@@ -28,7 +28,7 @@ import { NEVER_SIGNED_AGAIN } from './signedByHolder.ts';
 import { replaceAttempt } from './signAttempt.ts';
 import { outcomeOfSlot } from './slotOutcome.ts';
 import { SequenceMismatch } from './sequenceMismatch.ts';
-import { readSigningState, requireKnownSequences } from './sequenceSlots.ts';
+import { requireKnownSequences } from './sequenceSlots.ts';
 import type { StepStore } from './stepStore.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
@@ -50,7 +50,6 @@ export async function step(
   store: StepStore,
   submission: Submission,
 ): Promise<StepResult> {
-  const { signingOrder } = deps.network;
   const { open, lastNumber } = await store.readAttempts(submission.id);
   // A committed attempt may have been sent before a crash: ask before sending again.
   if (open.length > 0) {
@@ -59,18 +58,19 @@ export async function step(
     // Each step asks, but a node between two ledgers need not get the same bytes every time. After a step that failed, they may
     // never have been sent.
     const mayBeUnsent = submission.failedSteps > 0;
-    if (signingOrder && !mayBeUnsent && submission.fruitlessSteps % LOOKS_PER_SENDING !== 0) return 'waiting';
+    if (deps.network.signingOrder && !mayBeUnsent && submission.fruitlessSteps % LOOKS_PER_SENDING !== 0)
+      return 'waiting';
     return sendAndAsk(deps, store, submission, await replaceOpen(deps, open));
   }
   if (submission.signer === 'HOLDER') {
     await store.settle(submission, { kind: 'refused', attemptHash: null, refusal: NEVER_SIGNED_AGAIN });
     return 'settled';
   }
-  if (signingOrder) {
-    const { haltedBecause, freeSlots } = await readSigningState(deps.db, signingOrder);
-    if (haltedBecause !== null) return waitForEndOfHalt(store, submission, haltedBecause);
+  const signing = await store.readSigningState();
+  if (signing !== null) {
+    if (signing.haltedBecause !== null) return waitForEndOfHalt(store, submission, signing.haltedBecause);
     // Checked before any simulation: most of a long queue only waits.
-    if (freeSlots === 0) return 'no-slot';
+    if (signing.freeSlots === 0) return 'no-slot';
   }
   const death = lastNumber === 0 ? null : await reasonNotToSignAgain(store, submission);
   if (death !== null) return toReview(store, submission, 'ATTEMPTS_DIED', death);

@@ -2,7 +2,7 @@
  * What the steps of many submissions do together. Each step goes its own way (step.ts); where several come to the same
  * point at the same time, one statement or transaction serves them all:
  *
- *   steps ──▶ read attempts ──▶ sign, commit ──▶ (broadcast, ask: the adapter's own) ──▶ settle landed ones
+ *   steps ──▶ read attempts ──▶ read free slots ──▶ sign, commit ──▶ (broadcast, ask: the adapter's own) ──▶ settle landed ones
  *
  * None holds up the others: those that other transactions hold wait together, apart from the rest, and one whose part fails is
  * taken out and goes alone. A renewal of leases holds hundreds for a moment; each alone would then cost a transaction, one
@@ -10,10 +10,12 @@
  */
 import { isPassing } from '../../db/passingFailures.ts';
 import { createBatcher, type Batcher } from '../../lib/batches.ts';
+import { shareFreshRuns } from '../../lib/sharedRuns.ts';
 import { MAX_RECORDS_PER_READ, NetworkUnavailable } from '../network/port.ts';
 import { readCurrentAttempts, type CurrentAttempts } from './attempts.ts';
 import { effectsFor, type LandedTogether } from './effects.ts';
 import { SequenceMismatch } from './sequenceMismatch.ts';
+import { readSigningState, type SigningState } from './sequenceSlots.ts';
 import { intentOf, settle, type Submission, type Conclusion } from './settle.ts';
 import { settleLanded, type LandedSubmission, type SettledTogether } from './settleLanded.ts';
 import type { SkipLocked } from './lockSubmissions.ts';
@@ -22,6 +24,8 @@ import type { SubmissionDependencies } from './submission.ts';
 
 export interface StepBatches {
   readAttempts(submissionId: string): Promise<CurrentAttempts>;
+  /** Null on a network without sequences, where neither slots nor halts limit signing. */
+  readSigningState(): Promise<SigningState | null>;
   /** @throws SequenceMismatch, NetworkUnavailable; nothing was signed */
   sign(request: SigningRequest): Promise<Exclude<Signed, 'locked'>>;
   /** @returns true when this call settled it; false when it was settled before, or the conclusion is outdated */
@@ -38,6 +42,10 @@ export function createStepBatches(deps: SubmissionDependencies): StepBatches {
   const reading = createBatcher({
     ...limits,
     run: async (ids: string[]) => ids.map(await readCurrentAttempts(deps.db, ids)),
+  });
+  const readState = shareFreshRuns(async () => {
+    const { signingOrder } = deps.network;
+    return signingOrder && readSigningState(deps.db, signingOrder);
   });
   const signing = inTwoPasses((lock) =>
     createBatcher({
@@ -65,6 +73,7 @@ export function createStepBatches(deps: SubmissionDependencies): StepBatches {
 
   return {
     readAttempts: (submissionId) => reading.submit(submissionId),
+    readSigningState: readState,
     async sign(request) {
       const signed = await signing(request);
       return signed === 'locked' ? [] : signed;

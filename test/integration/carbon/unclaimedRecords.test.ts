@@ -6,23 +6,19 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import type { TestDatabase } from '../../support/database/database.ts';
 import { holding, retirement } from '../../support/holding.ts';
-import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { startPlatform, type StartedPlatform } from '../../support/platform.ts';
 import { makeRestorable } from '../../support/restorable.ts';
 
 let database: TestDatabase;
 let platform: Platform;
+let end: StartedPlatform['end'];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
-  await platform.start();
+  ({ database, platform, end } = await startPlatform());
 });
-afterAll(async () => {
-  await platform.stop();
-  await database.drop();
-});
+afterAll(() => end());
 
 it('is found again when the database falls back behind a process that goes on', async () => {
   const { dependencies } = platform;

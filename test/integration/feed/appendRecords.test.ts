@@ -7,21 +7,17 @@ import { appendRecords } from '../../../src/feed/appendRecords.ts';
 import type { RetirementRecord } from '../../../src/ledger/network/port.ts';
 import { openProject } from '../../../devnet/platform.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import type { TestDatabase } from '../../support/database/database.ts';
 import { hasLockWait } from '../../support/database/lockWaits.ts';
-import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { startPlatform, type StartedPlatform } from '../../support/platform.ts';
 
 let database: TestDatabase;
 let platform: Platform;
+let end: StartedPlatform['end'];
 beforeAll(async () => {
-  database = await createTestDatabase();
-  platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
-  await platform.start();
+  ({ database, platform, end } = await startPlatform());
 });
-afterAll(async () => {
-  await platform.stop();
-  await database.drop();
-});
+afterAll(() => end());
 
 const record = (index: number): RetirementRecord => ({
   index,

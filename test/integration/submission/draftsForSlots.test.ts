@@ -10,9 +10,9 @@ import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { createSubmissionWorker } from '../../../src/ledger/submission/worker.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import type { TestDatabase } from '../../support/database/database.ts';
 import { holding, retirement } from '../../support/holding.ts';
-import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { startPlatform, type StartedPlatform } from '../../support/platform.ts';
 
 const RETIREMENTS = 6;
 const SLOTS = 2;
@@ -23,16 +23,12 @@ const LANDING_MS = 800;
 
 let database: TestDatabase;
 let platform: Platform;
+let end: StartedPlatform['end'];
 
 beforeEach(async () => {
-  database = await createTestDatabase();
-  platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
-  await platform.start();
+  ({ database, platform, end } = await startPlatform());
 });
-afterEach(async () => {
-  await platform.stop();
-  await database.drop();
-});
+afterEach(() => end());
 
 it('drafts each call once, however long drafts take and however many calls wait', async () => {
   const { dependencies } = platform;

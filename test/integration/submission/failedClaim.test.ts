@@ -11,22 +11,18 @@ import type { SubmissionDependencies } from '../../../src/ledger/submission/subm
 import { createSubmissionWorker } from '../../../src/ledger/submission/worker.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import type { TestDatabase } from '../../support/database/database.ts';
 import { holding, retirement } from '../../support/holding.ts';
-import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { startPlatform, type StartedPlatform } from '../../support/platform.ts';
 
 let database: TestDatabase;
 let platform: Platform;
+let end: StartedPlatform['end'];
 
 beforeEach(async () => {
-  database = await createTestDatabase();
-  platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
-  await platform.start();
+  ({ database, platform, end } = await startPlatform());
 });
-afterEach(async () => {
-  await platform.stop();
-  await database.drop();
-});
+afterEach(() => end());
 
 const workerWith = (overrides: Partial<SubmissionDependencies>) =>
   createSubmissionWorker({ ...platform.dependencies.submission, ...overrides });

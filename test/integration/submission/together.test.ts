@@ -12,8 +12,8 @@ import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { openProject } from '../../../devnet/platform.ts';
-import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
-import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { changePastRules, type TestDatabase } from '../../support/database/database.ts';
+import { startPlatform, type StartedPlatform } from '../../support/platform.ts';
 import { retirement } from '../../support/holding.ts';
 
 const COUNT = 12;
@@ -21,17 +21,15 @@ const PATIENCE = { timeout: 60_000 };
 
 let database: TestDatabase;
 let platform: Platform;
+let end: StartedPlatform['end'];
 let worker: ReturnType<typeof createSubmissionWorker>;
 
 beforeEach(async () => {
-  database = await createTestDatabase();
-  platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
-  await platform.start();
+  ({ database, platform, end } = await startPlatform());
 });
 afterEach(async () => {
   await worker.stop();
-  await platform.stop();
-  await database.drop();
+  await end();
 });
 
 /** Retirements that are held, and that no worker has seen. */

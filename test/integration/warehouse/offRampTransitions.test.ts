@@ -21,26 +21,22 @@ import {
 } from '../../../src/resolvers/warehouse/offRamp/transitions.ts';
 import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
-import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { startPlatform, type StartedPlatform } from '../../support/platform.ts';
 import { activeReceipt } from '../../support/warehouse.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import type { TestDatabase } from '../../support/database/database.ts';
 import { offRampSessionRow } from '../../support/offRampSessionRow.ts';
 import { possibleFacts } from '../../support/offRampFacts.ts';
 
 let database: TestDatabase;
 let platform: Platform;
+let end: StartedPlatform['end'];
 let receipt: TokenizedReceipt;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
-  await platform.start();
+  ({ database, platform, end } = await startPlatform());
   receipt = await activeReceipt(platform);
 });
-afterAll(async () => {
-  await platform.stop();
-  await database.drop();
-});
+afterAll(() => end());
 
 class RolledBack extends Error {}
 

@@ -8,8 +8,8 @@ import type { Platform } from '../../../src/startup/compose.ts';
 import { pledgeReceipt } from '../../../src/resolvers/warehouse/pledgeReceipt.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
-import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import type { TestDatabase } from '../../support/database/database.ts';
+import { startPlatform, type StartedPlatform } from '../../support/platform.ts';
 import {
   activeReceipt,
   cashOutInput,
@@ -23,15 +23,11 @@ import {
 
 let database: TestDatabase;
 let platform: Platform;
+let end: StartedPlatform['end'];
 beforeAll(async () => {
-  database = await createTestDatabase();
-  platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
-  await platform.start();
+  ({ database, platform, end } = await startPlatform());
 });
-afterAll(async () => {
-  await platform.stop();
-  await database.drop();
-});
+afterAll(() => end());
 
 type Receipt = Awaited<ReturnType<typeof activeReceipt>>;
 

@@ -171,6 +171,7 @@ function storeOf({ platform }: World, io: Io): StepStore {
         open: platform.openAttempts(id),
         lastNumber: found(platform.submissions.get(id), id).attempts.length,
       })),
+    readSigningState: async () => null,
     countSigned: (id) => io.database(() => found(platform.submissions.get(id), id).attempts.length),
     findRepeatedCause: () => io.database(() => null),
     async sign({ intent, draft }) {

@@ -1,6 +1,6 @@
 /** One run for many who ask at the same time. */
 import { expect, it } from 'vitest';
-import { shareFreshRuns, shareRun } from '../../../src/lib/sharedRuns.ts';
+import { shareFreshRuns, shareRun, shareRunsByKey } from '../../../src/lib/sharedRuns.ts';
 
 /** Runs that end when the test ends them, with their number. */
 function controlledRuns() {
@@ -23,6 +23,15 @@ it('a shared run answers all who ask while it is under way, and none after it', 
   ends[1]?.();
   expect(await again).toBe(1);
   expect(ends).toHaveLength(2);
+});
+
+it('runs are shared by their keys', async () => {
+  const { ends, run } = controlledRuns();
+  const share = shareRunsByKey<number>();
+  const asked = [share('one', run), share('other', run), share('one', run)];
+  expect(ends).toHaveLength(2);
+  for (const end of ends) end();
+  expect(await Promise.all(asked)).toEqual([0, 1, 0]);
 });
 
 it('a fresh run begins after all questions that it answers', async () => {

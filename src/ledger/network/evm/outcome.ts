@@ -15,6 +15,7 @@
  * Each decision uses one batch of answers, tied to one block by its hash. What is neither landed nor dead at a final block is asked about again
  * once another block is final.
  */
+import { LRUCache } from 'lru-cache';
 import type { Address, Hash } from 'viem';
 import { ChainRewritten, NetworkUnavailable } from '../port.ts';
 import type { Outcome, SentTransaction } from '../port.ts';
@@ -41,18 +42,14 @@ const MAX_UNDECIDED = 1_000;
 
 export function createOutcomes(deps: OutcomeDeps): (sent: SentTransaction) => Promise<Outcome> {
   /** The hashes of those that were undecided at the last look, with that of the final block. */
-  const undecided = new Map<string, Hash>();
+  const undecided = new LRUCache<string, Hash>({ max: MAX_UNDECIDED });
 
   async function outcomeAt(pin: Pin, sent: Numbered): Promise<Outcome> {
     const { hash } = sent;
     if (undecided.get(hash) === pin.final.hash) return UNDECIDED_AT_FINAL;
     undecided.delete(hash);
     const outcome = await decide(deps, pin, sent);
-    if (outcome === UNDECIDED_AT_FINAL) {
-      undecided.set(hash, pin.final.hash);
-      const [oldest] = undecided.keys();
-      if (undecided.size > MAX_UNDECIDED && oldest !== undefined) undecided.delete(oldest);
-    }
+    if (outcome === UNDECIDED_AT_FINAL) undecided.set(hash, pin.final.hash);
     return requireAccepted(pin, sent, outcome);
   }
 

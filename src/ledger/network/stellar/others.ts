@@ -2,6 +2,7 @@
  * Estimates what may land before a call does: how many other calls can be under way, and what each leaves behind.
  */
 import type { xdr } from '@stellar/stellar-sdk';
+import { shareRunsByKey } from '../../../lib/sharedRuns.ts';
 import type { Address } from '../port.ts';
 import { retirementKeys } from './addresses.ts';
 import { notShown } from './fees.ts';
@@ -66,18 +67,12 @@ export type LargestRecord = (token: Address, index: number, count: number) => Pr
  * ask for the same records.
  */
 export function createLargestRecord(node: StellarNode): LargestRecord {
-  const asked = new Map<string, Promise<number>>();
-  return (token, index, count) => {
+  const share = shareRunsByKey<number>();
+  return async (token, index, count) => {
     const length = Math.min(count, index, MAX_ENTRIES_PER_ASK);
-    if (length === 0) return Promise.resolve(0);
-    const key = `${token} ${index} ${length}`;
-    const underWay = asked.get(key);
-    if (underWay) return underWay;
-    const answer = readLargest(node, retirementKeys(token, index - length, length)).finally(() =>
-      asked.delete(key),
-    );
-    asked.set(key, answer);
-    return answer;
+    if (length === 0) return 0;
+    const keys = () => retirementKeys(token, index - length, length);
+    return share(`${token} ${index} ${length}`, () => readLargest(node, keys()));
   };
 }
 

@@ -20,6 +20,7 @@
  * transaction has probably landed; a holder may have used theirs for anything.
  */
 import { xdr } from '@stellar/stellar-sdk';
+import { LRUCache } from 'lru-cache';
 import { NetworkUnavailable } from '../port.ts';
 import type { Outcome, SentTransaction } from '../port.ts';
 import { readAccounts } from './accounts.ts';
@@ -56,7 +57,7 @@ export function createOutcomes(
   elapsedMs: () => number,
 ): (sent: SentTransaction) => Promise<Outcome> {
   /** By hash, the ledger that did not have it at the last look, and the time of that. */
-  const pending = new Map<string, { ledger: bigint; askedAtMs: number }>();
+  const pending = new LRUCache<string, { ledger: bigint; askedAtMs: number }>({ max: MAX_PENDING });
 
   function isStillPending(hash: string): boolean {
     const look = pending.get(hash);
@@ -69,11 +70,7 @@ export function createOutcomes(
     const { hash } = sent;
     if (isStillPending(hash)) return { status: 'pending' };
     pending.delete(hash);
-    return outcomeOf(deps, sent, (ledger) => {
-      pending.set(hash, { ledger, askedAtMs: elapsedMs() });
-      const [oldest] = pending.keys();
-      if (pending.size > MAX_PENDING && oldest !== undefined) pending.delete(oldest);
-    });
+    return outcomeOf(deps, sent, (ledger) => pending.set(hash, { ledger, askedAtMs: elapsedMs() }));
   };
 }
 
