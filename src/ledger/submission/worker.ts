@@ -3,13 +3,14 @@
  */
 import { and, eq, sql } from 'drizzle-orm';
 import { backoffMs, createDueWorker, type DueWorker } from '../../db/dueWorker.ts';
-import { createLeases, reschedule, type Leases } from '../../db/leases.ts';
+import { createLeases, type Leases } from '../../db/leases.ts';
 import { attempts, signingAccounts, submissions } from '../../db/tables/index.ts';
 import { NetworkUnavailable } from '../network/port.ts';
 import { createHaltReview } from './haltedSigning.ts';
 import type { Submission } from './settle.ts';
 import { readSigningState } from './sequenceSlots.ts';
 import { step } from './step.ts';
+import { createRescheduling, type NextStep } from './rescheduling.ts';
 import { createStepStore, type StepStore } from './stepStore.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
@@ -62,6 +63,7 @@ export function createSubmissionWorker(deps: SubmissionDependencies): Submission
   const toSign = countToSign(leases);
   const stepStore = createStepStore(deps);
   const store = deps.network.signingOrder ? storeThatCounts(stepStore, toSign) : stepStore;
+  const reschedule = createRescheduling(deps.db);
   const reviewHalt = createHaltReview(deps);
   return createDueWorker({
     name: 'submissions',
@@ -71,7 +73,7 @@ export function createSubmissionWorker(deps: SubmissionDependencies): Submission
     maxConcurrent: concurrentSteps(deps.network),
     leases,
     claim: claimInOrder(deps, { leases, toSign, reviewHalt }),
-    process: (submission) => processSubmission(deps, store, submission),
+    process: (submission) => processSubmission(deps, { store, reschedule }, submission),
     ...(deps.network.signingOrder ? { lookMs: LOOK_MS } : { gatherMs: GATHER_MS }),
     log: deps.log,
   });
@@ -168,35 +170,42 @@ function storeThatCounts(store: StepStore, toSign: ToSign): StepStore {
 
 async function processSubmission(
   deps: SubmissionDependencies,
-  store: StepStore,
+  { store, reschedule }: { store: StepStore; reschedule: ReturnType<typeof createRescheduling> },
   submission: Submission,
 ): Promise<void> {
+  const next = await nextStep(deps, store, submission);
+  if (next !== null) await reschedule(submission, next);
+}
+
+/** Steps it as far as it goes. @returns null when it is settled */
+async function nextStep(
+  deps: SubmissionDependencies,
+  store: StepStore,
+  submission: Submission,
+): Promise<NextStep | null> {
   const backoff = submission.signer === 'HOLDER' ? WHILE_HOLDER_PENDING : WHILE_PENDING;
-  const { failedSteps } = submission;
+  const { failedSteps, message } = submission;
   let { fruitlessSteps } = submission;
   try {
     for (let i = 0; i < MAX_STEPS_PER_CLAIM; i++) {
       const result = await step(deps, store, submission);
-      if (result === 'settled') return;
+      if (result === 'settled') return null;
       if (result === 'waiting') break;
       fruitlessSteps = 0;
       // Nothing was tried, so nothing counts as fruitless.
-      if (result === 'no-slot')
-        return await rescheduleIn(deps, submission, NO_SLOT_DELAY_MS, { fruitlessSteps });
+      if (result === 'no-slot') return { delayMs: NO_SLOT_DELAY_MS, fruitlessSteps, failedSteps, message };
     }
-    await rescheduleIn(deps, submission, backoffMs(fruitlessSteps, backoff, deps.random), {
-      fruitlessSteps: fruitlessSteps + 1,
-      failedSteps: 0,
-      message: null,
-    });
+    const delayMs = backoffMs(fruitlessSteps, backoff, deps.random);
+    return { delayMs, fruitlessSteps: fruitlessSteps + 1, failedSteps: 0, message: null };
   } catch (error) {
     // Nothing is known, so nothing changes: the next step asks again.
     deps.log.warn({ submissionId: submission.id, err: error }, 'submission step failed');
-    await rescheduleIn(deps, submission, backoffMs(failedSteps, AFTER_FAILURE, deps.random), {
+    return {
+      delayMs: backoffMs(failedSteps, AFTER_FAILURE, deps.random),
       fruitlessSteps,
       failedSteps: failedSteps + 1,
       message: shownFailure(error),
-    });
+    };
   }
 }
 
@@ -207,21 +216,7 @@ async function processSubmission(
  */
 function shownFailure(error: unknown): string {
   if (!(error instanceof NetworkUnavailable)) return 'The last step failed; the log says why.';
-  return (error.message.split('\n', 1)[0] ?? '').slice(0, MAX_SHOWN_CHARACTERS);
-}
-
-/** A submission that was made due anew meanwhile, with other bytes of its holder, stays so. */
-function rescheduleIn(
-  deps: SubmissionDependencies,
-  { id, fruitlessSteps, failedSteps }: Submission,
-  delayMs: number,
-  // `message` says what an operator can do meanwhile.
-  values: { fruitlessSteps?: number; failedSteps?: number; message?: string | null } = {},
-): Promise<void> {
-  const isOpen = and(
-    isPending,
-    eq(submissions.fruitlessSteps, fruitlessSteps),
-    eq(submissions.failedSteps, failedSteps),
-  );
-  return reschedule(deps.db, submissions, { id, isOpen }, { delayMs, values });
+  const [line = ''] = error.message.split('\n', 1);
+  // PostgreSQL stores neither U+0000 nor half a surrogate pair, which the cut may leave.
+  return line.slice(0, MAX_SHOWN_CHARACTERS).replaceAll('\u0000', '').toWellFormed();
 }

@@ -16,7 +16,7 @@ export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
       FROM transfers t
       LEFT JOIN accounts d ON d.id = t.debit_account_id LEFT JOIN accounts c ON c.id = t.credit_account_id
       WHERE d.project_id IS DISTINCT FROM t.project_id OR c.project_id IS DISTINCT FROM t.project_id
-        OR (t.kind::text, d.kind::text, c.kind::text) NOT IN (
+        OR (t.kind, d.kind, c.kind) NOT IN (
           ('issue', 'issuance', 'inventory'), ('purchase', 'inventory', 'buyer'),
           ('retirement_hold', 'buyer', 'retiring'), ('retirement_settle', 'retiring', 'retired'),
           ('retirement_return', 'retiring', 'buyer'), ('credit_transfer', 'buyer', 'buyer'))`,

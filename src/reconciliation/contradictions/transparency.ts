@@ -65,10 +65,10 @@ const LOGGED_TRANSFERS = (prefix: '' | 'changed_') => `SELECT t.id, ${hashOfLeaf
   ${RELATED_TO_TRANSFER}`;
 
 const LOGGED_ENTRIES = (prefix: string) => `SELECT e.id,
-    CASE WHEN EXISTS (SELECT 1 FROM transparency_open_entries o WHERE o.entry_id = e.id)
-      THEN ${hashOfLeaf(BEGUN_ENTRY_LEAF)} ELSE ${ENTRY_HASH} END AS hash
+    CASE WHEN o.entry_id IS NULL THEN ${ENTRY_HASH} ELSE ${hashOfLeaf(BEGUN_ENTRY_LEAF)} END AS hash
   FROM ${prefix}audit_entries e
-  JOIN transparency_audit_writers w ON w.writer_id = e.writer_id AND e.number <= w.number`;
+  JOIN transparency_audit_writers w ON w.writer_id = e.writer_id AND e.number <= w.number
+  LEFT JOIN transparency_open_entries o ON o.entry_id = e.id`;
 
 /** A record's leaf is at its position. */
 const records = (

@@ -15,11 +15,11 @@ let worker: ReturnType<typeof createSubmissionWorker>;
 afterEach(() => worker.stop());
 
 /** The embedded network as one whose transactions have numbers, and do not land. */
-function numbered(asked: string[], broadcast: LedgerNetwork['broadcast']): LedgerNetwork {
+function numbered(asked: string[], broadcast: LedgerNetwork['broadcast'], nextSequence = 7n): LedgerNetwork {
   return {
     ...network(),
     signingOrder: { accounts: [address], maxOpenPerAccount: 4 },
-    nextSequences: async () => new Map([[address, 7n]]),
+    nextSequences: async () => new Map([[address, nextSequence]]),
     async draft(call) {
       const draft = await network().draft(call);
       return {
@@ -40,6 +40,11 @@ function numbered(asked: string[], broadcast: LedgerNetwork['broadcast']): Ledge
   };
 }
 
+const countedOf = async (submissionId: string) => {
+  const rows = await handle().db.select().from(submissions).where(eq(submissions.id, submissionId));
+  return rows.map(({ failedSteps, message }) => [failedSteps, message])[0];
+};
+
 it('sends with the first look after a step that failed, and counts failures apart from looks', async () => {
   const asked: string[] = [];
   let sendings = 0;
@@ -57,9 +62,22 @@ it('sends with the first look after a step that failed, and counts failures apar
   await expect.poll(() => asked.length).toBeGreaterThanOrEqual(4);
   // Asked before it is sent, and after it.
   expect(asked.slice(0, 4)).toEqual(['broadcast', 'outcome', 'broadcast', 'outcome']);
-  const counted = async () => {
-    const rows = await handle().db.select().from(submissions).where(eq(submissions.id, submissionId));
-    return rows.map(({ failedSteps, message }) => [failedSteps, message])[0];
-  };
-  await expect.poll(counted).toEqual([0, null]);
+  await expect.poll(() => countedOf(submissionId)).toEqual([0, null]);
+});
+
+it('shows why a step failed, whatever characters the node sends', async () => {
+  const { submissionId } = await pendingRetirement(1n);
+  worker = createSubmissionWorker({
+    ...deps(),
+    // What was sent before has used up a number since.
+    network: numbered(
+      [],
+      async () => {
+        throw new NetworkUnavailable(`\u0000${'x'.repeat(298)}\u{1f332}\nwith https://key@node`);
+      },
+      8n,
+    ),
+  });
+  worker.start();
+  await expect.poll(() => countedOf(submissionId)).toEqual([1, `${'x'.repeat(298)}\ufffd`]);
 });

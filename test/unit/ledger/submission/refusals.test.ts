@@ -50,6 +50,7 @@ async function stepIn({ open = [], outcome, known = [], shown = [] }: Situation)
   };
   const store = {
     readAttempts: async () => ({ open, lastNumber: open.length }),
+    readSigningState: async () => null,
     settle: async (_: unknown, conclusion: Conclusion) => concluded.push(conclusion) > 0,
   };
   const result = await step(deps as never, store as never, SUBMISSION);

@@ -1,0 +1,70 @@
+/**
+ * Makes submissions due again after a step that did not settle them. Those whose steps end together, as when they wait for the same
+ * ledger, share one statement: each alone would be a transaction, at every look.
+ */
+import { sql } from 'drizzle-orm';
+import type { Db } from '../../db/connection.ts';
+import { givenRows, isOneOf } from '../../db/manyRows.ts';
+import { isPassing } from '../../db/passingFailures.ts';
+import { submissions } from '../../db/tables/index.ts';
+import { createBatcher } from '../../lib/batches.ts';
+import type { Submission } from './settle.ts';
+
+/** What the step leaves behind. */
+export interface NextStep {
+  delayMs: number;
+  fruitlessSteps: number;
+  failedSteps: number;
+  /** What an operator can do meanwhile. */
+  message: string | null;
+}
+
+interface Rescheduled extends NextStep {
+  /** As it was when the step began. */
+  submission: Submission;
+}
+
+/** A step at most for each of those that are under way at once. */
+const MAX_ITEMS = 512;
+const MAX_WAITING = 10_000;
+
+export function createRescheduling(
+  db: Pick<Db, 'execute'>,
+): (submission: Submission, next: NextStep) => Promise<void> {
+  const batcher = createBatcher({
+    maxItems: MAX_ITEMS,
+    maxWaiting: MAX_WAITING,
+    async run(items: Rescheduled[]) {
+      await rescheduleAll(db, items);
+      return items.map(() => undefined);
+    },
+    dividesOn: (error) => !isPassing(error),
+  });
+  return (submission, next) => batcher.submit({ submission, ...next });
+}
+
+/**
+ * One that was made due anew meanwhile, with other bytes of its holder, stays so. What another transaction holds is being settled, or
+ * leased: it is left out, and if it is still open, due when its lease ends.
+ */
+async function rescheduleAll(db: Pick<Db, 'execute'>, items: readonly Rescheduled[]): Promise<void> {
+  const rows = items.map(({ submission, delayMs, fruitlessSteps, failedSteps, message }) => ({
+    id: submission.id,
+    fruitless_before: submission.fruitlessSteps,
+    failed_before: submission.failedSteps,
+    delay_seconds: delayMs / 1000,
+    fruitless_steps: fruitlessSteps,
+    failed_steps: failedSteps,
+    message,
+  }));
+  const ids = items.map(({ submission }) => submission.id);
+  await db.execute(sql`${givenRows(
+    rows,
+    'id uuid, fruitless_before int, failed_before int, delay_seconds float8, fruitless_steps int, failed_steps int, message text',
+  )}, free AS MATERIALIZED (
+      SELECT id FROM ${submissions} WHERE ${isOneOf(submissions.id, ids)} FOR NO KEY UPDATE SKIP LOCKED)
+    UPDATE ${submissions} s SET due_at = now() + make_interval(secs => v.delay_seconds),
+      fruitless_steps = v.fruitless_steps, failed_steps = v.failed_steps, message = v.message
+    FROM v WHERE s.id = v.id AND s.id = ANY (ARRAY(SELECT id FROM free)) AND s.state = 'PENDING'
+      AND (s.fruitless_steps, s.failed_steps) = (v.fruitless_before, v.failed_before)`);
+}
