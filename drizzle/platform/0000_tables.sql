@@ -1,4 +1,4 @@
-CREATE TYPE "public"."approval_operation" AS ENUM('createProject', 'createDeposit', 'resolveSubmissionReview', 'resolveSessionReview', 'resumeSigning', 'setManualSessionStatus');--> statement-breakpoint
+CREATE TYPE "public"."approval_operation" AS ENUM('createProject', 'createDeposit', 'resolveSubmissionReview', 'resolveOffRampSessionReview', 'resumeSigning', 'setManualSessionStatus');--> statement-breakpoint
 CREATE TYPE "public"."approval_state" AS ENUM('AWAITING', 'APPROVED', 'REFUSED', 'WITHDRAWN');--> statement-breakpoint
 CREATE TYPE "public"."account_kind" AS ENUM('issuance', 'inventory', 'buyer', 'retiring', 'retired');--> statement-breakpoint
 CREATE TYPE "public"."transfer_kind" AS ENUM('issue', 'purchase', 'retirement_hold', 'retirement_settle', 'retirement_return', 'credit_transfer');--> statement-breakpoint

@@ -15,7 +15,13 @@ import {
   isUnionType,
   lexicographicSortSchema,
 } from 'graphql';
-import type { GraphQLArgument, GraphQLInputField, GraphQLNamedType, GraphQLType } from 'graphql';
+import type {
+  GraphQLArgument,
+  GraphQLInputField,
+  GraphQLNamedType,
+  GraphQLScalarType,
+  GraphQLType,
+} from 'graphql';
 import { schema as contract } from '../schema/index.ts';
 import { runPrinting } from './printedFile.ts';
 
@@ -85,11 +91,16 @@ function describeType(type: GraphQLNamedType): string {
   return section(type.name, [text(type), ...partsOf(type)]);
 }
 
+function whereSpecified({ name, specifiedByURL }: GraphQLScalarType): string {
+  if (specifiedByURL) return `Specified by <${specifiedByURL}>.`;
+  return `Specified in [clients.md](clients.md#${name.toLowerCase()}).`;
+}
+
 function partsOf(type: GraphQLNamedType): string[] {
   if (isEnumType(type)) return [list(type.getValues().map((value) => `\`${value.name}\`: ${inline(value)}`))];
   if (isUnionType(type)) return [`One of ${type.getTypes().map(link).join(', ')}.`];
   if (isInputObjectType(type)) return [list(Object.values(type.getFields()).map(inputEntry))];
-  if (isScalarType(type)) return type.specifiedByURL ? [`Specified by <${type.specifiedByURL}>.`] : [];
+  if (isScalarType(type)) return [whereSpecified(type)];
   const interfaces = type.getInterfaces().map(link);
   return [
     ...(interfaces.length === 0 ? [] : [`Implements ${interfaces.join(', ')}.`]),

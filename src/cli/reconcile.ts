@@ -20,8 +20,6 @@ const EXIT_CODES = { HOLDS: 0, BROKEN: 1, NOT_PROVED: 2 } as const satisfies Rec
   Verdict['verdict'],
   number
 >;
-/** No verdict: the database is away, or a setting is wrong. */
-const NOT_RUN = 3;
 
 const WORDS = {
   HOLDS: pc.green('holds     '),
@@ -63,7 +61,7 @@ const command = new Command('reconcile')
     }
   });
 
-await runCommand(command, NOT_RUN);
+await runCommand(command);
 
 interface Options {
   incremental?: boolean;

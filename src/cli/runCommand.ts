@@ -4,10 +4,12 @@
 import type { Command } from 'commander';
 import { explainStartupError } from '../startup/explainStartupError.ts';
 
-/** @param failureCode of any end but the command's own: also of options that are wrong */
-export async function runCommand(command: Command, failureCode = 1): Promise<void> {
+/** The exit code of what did not run: the database is away, or a setting or an option is wrong. Commands have 1 and 2 for what they find. */
+const NOT_RUN = 3;
+
+export async function runCommand(command: Command): Promise<void> {
   process.stdout.on('error', endQuietly);
-  command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : failureCode));
+  command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : NOT_RUN));
   try {
     await command.parseAsync();
   } catch (error) {
@@ -15,7 +17,7 @@ export async function runCommand(command: Command, failureCode = 1): Promise<voi
       `${explainStartupError(error) ?? String(error instanceof Error ? error.stack : error)}\n`,
     );
     // A verdict that was given before the end failed stays.
-    process.exitCode ??= failureCode;
+    process.exitCode ??= NOT_RUN;
   }
 }
 

@@ -129,7 +129,12 @@ export function createAuditLog(deps: {
     openRead: (field) =>
       openRead(entries, startRow('READ', ids.next(), { ...field, targetIds: [] }, clock.now())),
     countRefused: ({ caller, remoteAddress, field }, code) =>
-      refused.count({ code, field, remoteAddress, caller: caller?.subject ?? 'none' }),
+      refused.count({
+        codes: code,
+        fields: field,
+        remoteAddresses: remoteAddress,
+        callers: caller?.subject ?? 'none',
+      }),
     async stop() {
       refused.stop();
       await waitAtMost(STOP_WRITES_MS, ends.drain());

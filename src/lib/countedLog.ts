@@ -4,7 +4,7 @@
 import type { Logger } from './logger.ts';
 
 export interface CountedLog {
-  /** @param about short texts; a line names the first values of each, and counts all. */
+  /** @param about short texts by plural names: a line has the first values of each as a list, and counts all. */
   count(about: Readonly<Record<string, string>>): void;
   /** Logs what is counted and not yet logged. */
   stop(): void;

@@ -57,13 +57,13 @@ export const ERROR_DETAILS = [
   'custodyAddress',
   'depositStatus',
   'documentId',
-  'expected',
   'field',
   'holderActId',
   'holderAddress',
   'leafCount',
   'limit',
   'limitKg',
+  'measure',
   'offRampSessionId',
   'operation',
   'outstandingKg',
@@ -84,8 +84,6 @@ export const ERROR_DETAILS = [
   'supported',
   'totalRetirements',
   'txHash',
-  'value',
-  'what',
 ] as const;
 
 export type ErrorDetail = (typeof ERROR_DETAILS)[number];

@@ -22,7 +22,7 @@ const MAX_LINES = 2_000;
 
 /** Before it is parsed. @throws DomainError OPERATION_TOO_LARGE */
 export function requireModestText(text: string): void {
-  requireAtMost(MAX_LINES, 'number of lines', text.split(/\r\n|[\n\r]/).length);
+  requireAtMost(MAX_LINES, 'LINES', text.split(/\r\n|[\n\r]/).length);
 }
 
 /** The longest lists of a filter have a hundred. Each value is checked by its scalar, more than once, before its list is measured. */
@@ -36,7 +36,7 @@ export function requireModestVariables(variables: unknown): void {
   for (let value = unread.pop(); value !== undefined; value = unread.pop()) {
     values += 1;
     if (typeof value === 'object' && value !== null) unread.push(...Object.values(value));
-    requireAtMost(MAX_VALUES, 'number of values in variables', values + unread.length);
+    requireAtMost(MAX_VALUES, 'VARIABLE_VALUES', values + unread.length);
   }
 }
 
@@ -55,9 +55,9 @@ export function requireModestDocument(document: DocumentNode): void {
       directives += 1;
     },
   });
-  requireAtMost(MAX_ALIASES, 'number of aliases', aliases);
-  requireAtMost(MAX_DIRECTIVES, 'number of directives', directives);
+  requireAtMost(MAX_ALIASES, 'ALIASES', aliases);
+  requireAtMost(MAX_DIRECTIVES, 'DIRECTIVES', directives);
   let pairs = 0;
   for (const times of selected.values()) pairs += times ** 2;
-  requireAtMost(MAX_EQUAL_PAIRS, 'number of pairs of fields of the same name', pairs);
+  requireAtMost(MAX_EQUAL_PAIRS, 'EQUAL_FIELD_PAIRS', pairs);
 }

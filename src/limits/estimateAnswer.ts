@@ -46,15 +46,14 @@ export function requireModestAnswer(
   variables: Readonly<Record<string, unknown>>,
 ): void {
   const bytes = estimateAnswerBytes(schema, document, operation, variables);
-  const what = 'longest possible answer in bytes';
   if (operation.operation === OperationTypeNode.MUTATION)
     requireAtMost(
       LARGE_BYTES,
-      what,
+      'LONGEST_ANSWER_BYTES',
       bytes,
       'Select less of what the mutation returns, and read the rest in a query.',
     );
-  else requireAtMost(MAX_ANSWER_BYTES, what, bytes);
+  else requireAtMost(MAX_ANSWER_BYTES, 'LONGEST_ANSWER_BYTES', bytes);
 }
 
 /** Introspection is counted by itself. The document is valid, so fragments have no cycles. */

@@ -37,8 +37,8 @@ export function requireModestIntrospection(
   operation: OperationDefinitionNode,
 ): void {
   const { objects, depth } = measureIntrospection(schema, document, operation);
-  requireAtMost(MAX_INTROSPECTION_OBJECTS, 'number of objects of an introspection', objects);
-  requireAtMost(MAX_INTROSPECTION_DEPTH, 'depth of an introspection', depth);
+  requireAtMost(MAX_INTROSPECTION_OBJECTS, 'INTROSPECTION_OBJECTS', objects);
+  requireAtMost(MAX_INTROSPECTION_DEPTH, 'INTROSPECTION_DEPTH', depth);
 }
 
 /** Of `__schema` and `__type` alone; 0 of an operation without them. The document is valid, so fragments have no cycles. */

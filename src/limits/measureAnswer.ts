@@ -38,7 +38,7 @@ export function measureAnswer(data: unknown, limit: number = MAX_WRITTEN_BYTES):
         add((value as Record<string, unknown>)[name]);
       }
     }
-    if (bytes > limit) requireAtMost(limit, 'answer in bytes', bytes);
+    if (bytes > limit) requireAtMost(limit, 'ANSWER_BYTES', bytes);
   };
   add(data);
   return bytes;

@@ -111,7 +111,7 @@ export function measure(
 
 /** @throws DomainError OPERATION_TOO_LARGE */
 export function requireAffordable(size: OperationSize, limits: OperationLimits): void {
-  requireAtMost(limits.maxCost, 'cost', size.cost);
-  requireAtMost(limits.maxDepth, 'depth', size.depth);
-  requireAtMost(MAX_FIELDS, 'number of fields', size.fields);
+  requireAtMost(limits.maxCost, 'COST', size.cost);
+  requireAtMost(limits.maxDepth, 'DEPTH', size.depth);
+  requireAtMost(MAX_FIELDS, 'FIELDS', size.fields);
 }

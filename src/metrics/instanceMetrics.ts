@@ -56,15 +56,13 @@ export function registerInstance(
   load: () => ServerLoad,
 ): void {
   const { gauge, total } = createMakers(registers);
-  gauge(
-    'marketplace_open',
-    'What clients have open at this instance.',
-    () => {
-      const { unfinishedRequests: requests, sockets, subscriptions } = load();
-      return { requests, sockets, subscriptions };
-    },
-    'what',
-  );
+  gauge('marketplace_open_requests', 'HTTP requests without a whole answer yet.', () => ({
+    '': load().unfinishedRequests,
+  }));
+  gauge('marketplace_open_websockets', 'Open websockets.', () => ({ '': load().sockets }));
+  gauge('marketplace_open_subscriptions', 'Subscriptions under way, over all transports.', () => ({
+    '': load().subscriptions,
+  }));
   gauge(
     'marketplace_database_connections',
     'Connections to the database, by what they do.',

@@ -110,9 +110,9 @@ const NETWORK_FIELDS = ['beneficiary', 'amount', 'timestamp', 'note', 'retiredBy
 /** What distinguishes our files from other JSON. */
 export const CERTIFICATE_FORMAT = 'carbon-retirement-certificate/1';
 
-/** What a certificate's file says of its record. */
+/** What a certificate's file says of its record: `/verify` compares every member, so with another one it is another format. */
 export function certificateFacts(record: CertificateRecord) {
-  return { ...record, unit: 'tonnes CO2e', retiredAt: isoOf(record.timestamp) };
+  return { ...record, retiredAt: isoOf(record.timestamp) };
 }
 
 /**

@@ -27,7 +27,7 @@ export function createRetirementsHook(
       return await handleDelivery(deps, delivery, requestId);
     } catch (error) {
       const refusal = await keepForLater(options.spool, delivery);
-      if (refusal === null) kept.count({ remoteAddress, reason: innermostMessage(error) });
+      if (refusal === null) kept.count({ remoteAddresses: remoteAddress, reasons: innermostMessage(error) });
       return refusal;
     }
   };

@@ -19,9 +19,9 @@ import type { TokenizedReceipt } from '../../src/resolvers/warehouse/findReceipt
 import type { PledgeReceiptInput } from '../../src/resolvers/warehouse/pledgeReceipt.ts';
 import { receivePayoutHint } from '../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
 import {
-  resolveSessionReview,
+  resolveOffRampSessionReview,
   type SessionReviewInput,
-} from '../../src/resolvers/operations/resolveSessionReview.ts';
+} from '../../src/resolvers/operations/resolveOffRampSessionReview.ts';
 import { setManualSessionStatus } from '../../src/resolvers/operations/setManualSessionStatus.ts';
 
 import { warehouseOptions } from '../../devnet/platform.ts';
@@ -151,7 +151,7 @@ export async function decideSession(
 ): Promise<OffRampSession> {
   const session = await findOffRampSession(deps, input.offRampSessionId);
   const seenProviderStatus = session?.providerStatus ?? null;
-  return resolveSessionReview(deps, operatorId, { ...input, seenProviderStatus });
+  return resolveOffRampSessionReview(deps, operatorId, { ...input, seenProviderStatus });
 }
 
 /** The same, where only the decision matters. */

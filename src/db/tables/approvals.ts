@@ -11,7 +11,7 @@ export const approvalOperation = pgEnum('approval_operation', [
   'createProject',
   'createDeposit',
   'resolveSubmissionReview',
-  'resolveSessionReview',
+  'resolveOffRampSessionReview',
   'resumeSigning',
   'setManualSessionStatus',
 ]);

@@ -133,7 +133,6 @@ function notFound(): DomainError {
 function notTrustedId(id: string): DomainError {
   return new DomainError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported', {
     documentId: id,
-    reason: 'This server runs trusted documents alone, and none of them has this id.',
   });
 }
 

@@ -51,7 +51,7 @@ export async function answerHook(
   const path = pathOf(request);
   const refuse = (reason: string) => {
     observe('refused');
-    refused.count({ path, remoteAddress, reason });
+    refused.count({ paths: path, remoteAddresses: remoteAddress, reasons: reason });
   };
   try {
     await gate.admitDelivery(remoteAddress);

@@ -10,6 +10,7 @@
  *   /metrics                      Prometheus, for METRICS_TOKEN, operators, and private addresses with METRICS_ACCESS=private
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { basename } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
 import { databaseUnavailable } from '../../db/databaseUnavailable.ts';
 import { DomainError, ERROR_CODES } from '../../lib/errors.ts';
@@ -60,7 +61,7 @@ export interface RouteOptions {
   /** Left out where there are none. */
   metrics?: MetricsPage;
   /** For metrics. */
-  observeDelivery?: (hook: keyof typeof HOOK_PATHS, outcome: DeliveryOutcome) => void;
+  observeDelivery?: (hook: string, outcome: DeliveryOutcome) => void;
   /** Null where there are no transparency logs. */
   readLogFile: ReadLogFile | null;
   clock: Clock;
@@ -87,8 +88,9 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
     log: options.log,
   };
   const hook = (name: keyof typeof HOOK_PATHS): [string, Route] => {
-    const observe = (outcome: DeliveryOutcome) => options.observeDelivery?.(name, outcome);
-    return [HOOK_PATHS[name], hookRoute(withinLimit(hooks[name], deliveries), { ...services, observe })];
+    const path = HOOK_PATHS[name];
+    const observe = (outcome: DeliveryOutcome) => options.observeDelivery?.(basename(path), outcome);
+    return [path, hookRoute(withinLimit(hooks[name], deliveries), { ...services, observe })];
   };
   const readiness = keepAnswer(
     { keptMs: READINESS_KEPT_MS, clock: options.clock, keepsFailures: true },

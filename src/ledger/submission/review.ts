@@ -208,5 +208,5 @@ async function notUnderReview(db: Pick<Tx, 'select'>, submissionId: string): Pro
   const [submission] = await db.select().from(submissions).where(eq(submissions.id, submissionId));
   return submission
     ? new DomainError('CONFLICT', `Submission ${submissionId} is ${submission.state}, not NEEDS_REVIEW.`)
-    : new DomainError('NOT_FOUND', `There is no submission ${submissionId}.`);
+    : new DomainError('NOT_FOUND', 'There is no submission with this id.', { field: 'input.submissionId' });
 }

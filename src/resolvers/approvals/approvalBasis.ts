@@ -8,7 +8,7 @@ import { manualRampSessions, offRampSessions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { basisOfHalt, basisOfReview } from '../operations/decisionBasis.ts';
-import type { SessionReviewInput } from '../operations/resolveSessionReview.ts';
+import type { SessionReviewInput } from '../operations/resolveOffRampSessionReview.ts';
 import { requireManualRamp } from '../operations/setManualSessionStatus.ts';
 import { isStranded } from '../operations/strandedSessions.ts';
 import { findOpenReview, lockOffRampSession, requireSeenStatus } from '../warehouse/offRamp/offRampMoves.ts';
@@ -42,7 +42,7 @@ export async function readBasis(
         targetId: asked.input.submissionId,
         basis: await basisOfReview(tx, asked.input.submissionId),
       };
-    case 'resolveSessionReview':
+    case 'resolveOffRampSessionReview':
       return basisOfSessionReview(tx, deps, asked.input);
     case 'resumeSigning':
       return { targetId: null, basis: await basisOfHalt(tx) };
@@ -60,7 +60,10 @@ async function basisOfSessionReview(
     .select({ id: offRampSessions.id })
     .from(offRampSessions)
     .where(eq(offRampSessions.id, id));
-  if (!known) throw new DomainError('NOT_FOUND', `There is no off-ramp session ${id}.`);
+  if (!known)
+    throw new DomainError('NOT_FOUND', 'There is no off-ramp session with this id.', {
+      field: 'input.offRampSessionId',
+    });
   const session = await lockOffRampSession(tx, id);
   const review = await findOpenReview(tx, id);
   if (!review && !isStranded(deps, session)) {
@@ -77,7 +80,10 @@ async function basisOfManualSession(tx: Tx, deps: Needs<'ramp' | 'manualRamp'>, 
     .from(manualRampSessions)
     .where(eq(manualRampSessions.id, id))
     .for('update');
-  if (!session) throw new DomainError('NOT_FOUND', `The manual provider has no session "${id}".`);
+  if (!session)
+    throw new DomainError('NOT_FOUND', `The manual provider has no session "${id}".`, {
+      field: 'input.sessionId',
+    });
   return {
     targetId: session.reference,
     basis: `${session.status} since ${session.changedAt.toISOString()}`,

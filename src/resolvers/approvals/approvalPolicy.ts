@@ -32,7 +32,7 @@ export function needsApproval(policy: ApprovalPolicy, asked: AskedOperation): bo
       // What ends a payout releases the tokens; what is pending again can be cancelled, which refunds them.
       return asked.input.status !== 'processing';
     case 'resolveSubmissionReview':
-    case 'resolveSessionReview':
+    case 'resolveOffRampSessionReview':
     case 'resumeSigning':
       return true;
   }

@@ -16,7 +16,7 @@ import { decodeExact } from '../../lib/exactJson.ts';
 import type { CreateProjectInput } from '../carbon/createProject.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { ResolveSubmissionReviewInput } from '../operations/resolveSubmissionReview.ts';
-import type { SessionReviewInput } from '../operations/resolveSessionReview.ts';
+import type { SessionReviewInput } from '../operations/resolveOffRampSessionReview.ts';
 import type { ManualStatusInput } from '../operations/setManualSessionStatus.ts';
 import type { CreateDepositInput } from '../warehouse/createDeposit.ts';
 
@@ -25,7 +25,7 @@ export interface ApprovalInputs {
   createProject: CreateProjectInput;
   createDeposit: CreateDepositInput;
   resolveSubmissionReview: ResolveSubmissionReviewInput;
-  resolveSessionReview: SessionReviewInput;
+  resolveOffRampSessionReview: SessionReviewInput;
   resumeSigning: { reason: string };
   setManualSessionStatus: ManualStatusInput;
 }

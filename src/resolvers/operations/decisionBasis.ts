@@ -11,7 +11,10 @@ import { DomainError } from '../../lib/errors.ts';
 /** Holds the submission until the transaction ends. @throws DomainError NOT_FOUND, CONFLICT when it is not under review */
 export async function basisOfReview(tx: Tx, id: string): Promise<string> {
   const [submission] = await tx.select().from(submissions).where(eq(submissions.id, id)).for('update');
-  if (!submission) throw new DomainError('NOT_FOUND', `There is no submission ${id}.`);
+  if (!submission)
+    throw new DomainError('NOT_FOUND', 'There is no submission with this id.', {
+      field: 'input.submissionId',
+    });
   const { state, reviewCause, message } = submission;
   if (state !== 'NEEDS_REVIEW') {
     throw new DomainError('CONFLICT', `Submission ${id} is ${state}, not NEEDS_REVIEW.`);

@@ -29,7 +29,9 @@ export async function proveConsistency(
 ): Promise<ConsistencyProof> {
   const log = LOG_NAMES.find((known) => known === name);
   if (log === undefined) {
-    throw new DomainError('NOT_FOUND', `There is no log "${name}": the logs are ${LOG_NAMES.join(', ')}.`);
+    throw new DomainError('NOT_FOUND', `There is no log "${name}": the logs are ${LOG_NAMES.join(', ')}.`, {
+      field: 'log',
+    });
   }
   const head = await readHead(db, log);
   const size = head?.size ?? 0;

@@ -1,7 +1,7 @@
 /**
  * Off-ramp sessions that wait for another ramp provider than the one in use, after RAMP_PROVIDER or RAMP_URL was
  * changed. The provider in use is asked nothing about them: they go on when their own is configured again, or when an
- * operator decides about each (resolveSessionReview), after a look at what their provider shows.
+ * operator decides about each (resolveOffRampSessionReview), after a look at what their provider shows.
  */
 import { and, count, inArray, min, ne } from 'drizzle-orm';
 import { offRampSessions } from '../../db/tables/index.ts';
@@ -43,7 +43,7 @@ export async function logStranded(deps: Needs<'db' | 'ramp' | 'log'>): Promise<v
     deps.log.error(
       { providerName, configured: deps.ramp.name, sessions, oldest },
       'off-ramp sessions wait for a ramp provider that is not configured: configure it again until they are done, ' +
-        'or decide about each with resolveSessionReview (offRampSessions, filter: { stranded: true })',
+        'or decide about each with resolveOffRampSessionReview (offRampSessions, filter: { stranded: true })',
     );
   }
 }

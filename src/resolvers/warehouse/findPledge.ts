@@ -43,8 +43,8 @@ export async function requireUnpledged(
   if (lien === undefined) return;
   throw new DomainError(
     'RECEIPT_PLEDGED',
-    `The receipt at ${tokenAddress} is pledged to ${lien.lenderName} (loan reference "${lien.loanReference}"); it can be cashed out ` +
-      'when that pledge is released.',
+    `The receipt at ${tokenAddress} is pledged to ${lien.lenderName} (loan reference "${lien.loanReference}"), who has to ` +
+      'release that pledge first.',
     { field: 'input.receiptTokenAddress' },
   );
 }

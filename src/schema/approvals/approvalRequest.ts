@@ -30,7 +30,7 @@ const OPERATIONS: Readonly<Record<ApprovalOperation, readonly [name: string, des
   createProject: ['CREATE_PROJECT', '`createProject` of more tonnes than one person may mint.'],
   createDeposit: ['CREATE_DEPOSIT', '`createDeposit` of more kilograms than one person may mint.'],
   resolveSubmissionReview: ['RESOLVE_SUBMISSION_REVIEW', '`resolveSubmissionReview`.'],
-  resolveSessionReview: ['RESOLVE_SESSION_REVIEW', '`resolveSessionReview`.'],
+  resolveOffRampSessionReview: ['RESOLVE_OFF_RAMP_SESSION_REVIEW', '`resolveOffRampSessionReview`.'],
   resumeSigning: ['RESUME_SIGNING', '`resumeSigning`.'],
   setManualSessionStatus: [
     'SET_MANUAL_SESSION_STATUS',
@@ -162,7 +162,7 @@ async function targetOf(context: Context<Dependencies>, { operation, targetId }:
       return findVisibleReceipt(context, targetId);
     case 'resolveSubmissionReview':
       return isOperator(caller) ? findSubmission(dependencies, targetId) : null;
-    case 'resolveSessionReview':
+    case 'resolveOffRampSessionReview':
     case 'setManualSessionStatus':
       return findVisibleSession(context, targetId);
     case 'resumeSigning':

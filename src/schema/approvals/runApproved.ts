@@ -6,7 +6,7 @@ import { createProject } from '../../resolvers/carbon/createProject.ts';
 import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import type { Grant } from '../../resolvers/core/grant.ts';
 import { resolveSubmissionReview } from '../../resolvers/operations/resolveSubmissionReview.ts';
-import { resolveSessionReview } from '../../resolvers/operations/resolveSessionReview.ts';
+import { resolveOffRampSessionReview } from '../../resolvers/operations/resolveOffRampSessionReview.ts';
 import { resumeSigning } from '../../resolvers/operations/resumeSigning.ts';
 import { setManualSessionStatus } from '../../resolvers/operations/setManualSessionStatus.ts';
 import { createDeposit } from '../../resolvers/warehouse/createDeposit.ts';
@@ -27,8 +27,8 @@ export async function runApproved(
       return createDeposit(deps, by, asked.input, deps.receiptCountryCode, grant);
     case 'resolveSubmissionReview':
       return resolveSubmissionReview(deps, by, asked.input, grant);
-    case 'resolveSessionReview':
-      return resolveSessionReview(deps, by, asked.input, grant);
+    case 'resolveOffRampSessionReview':
+      return resolveOffRampSessionReview(deps, by, asked.input, grant);
     case 'resumeSigning':
       return resumeSigning(deps, by, asked.input, grant);
     case 'setManualSessionStatus':

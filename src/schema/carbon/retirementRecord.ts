@@ -97,7 +97,7 @@ builder.queryField('retirementRecord', (t) =>
       tokenAddress: t.arg({ type: 'Address', required: true, description: "The token's address." }),
       index: t.arg.int({
         required: true,
-        validate: { schema: z.number().int().min(0) },
+        validate: { schema: z.number().int().min(0, { error: 'must be 0 or more' }) },
         description: "The record's index in its token, from 0.",
       }),
     },

@@ -8,8 +8,8 @@ import { escapeUnprintable, showValue, truncate } from './showValue.ts';
 /** How one scalar is printed, and read from JSON variables and from literals in a document. */
 export interface ScalarDefinition<T> {
   description: string;
-  /** A standard, or the section of this project's own documentation: the SDL shows it as `@specifiedBy`. */
-  specifiedByURL: string;
+  /** A standard, which the SDL shows as `@specifiedBy`; left out where the description is all there is. */
+  specifiedByURL?: string;
   serialize: (value: unknown) => string | number;
   parseValue: (value: unknown) => T;
   parseLiteral: (node: ValueNode) => T;
@@ -19,7 +19,7 @@ export interface ScalarDefinition<T> {
 export function stringScalar<T>(form: {
   name: string;
   description: string;
-  specifiedByURL: string;
+  specifiedByURL?: string;
   expected: string;
   /** The value, or undefined when the text has another form. */
   read: (text: string) => T | undefined;
@@ -32,11 +32,17 @@ export function stringScalar<T>(form: {
   };
   return {
     description: form.description,
-    specifiedByURL: form.specifiedByURL,
+    ...specified(form),
     serialize: form.serialize,
     parseValue: (value) => read(value, showValue(value)),
     parseLiteral: (node) => read(node.kind === Kind.STRING ? node.value : undefined, showLiteral(node), node),
   };
+}
+
+export function specified({
+  specifiedByURL,
+}: Pick<ScalarDefinition<unknown>, 'specifiedByURL'>): Pick<ScalarDefinition<unknown>, 'specifiedByURL'> {
+  return specifiedByURL === undefined ? {} : { specifiedByURL };
 }
 
 export function printText(name: string, value: unknown, form: RegExp): string {
@@ -58,6 +64,6 @@ export function showLiteral(node: ValueNode): string {
 export function refused(name: string, shown: string, expected: string, node?: ValueNode): GraphQLError {
   return new GraphQLError(`${name} must be ${expected}, but is ${shown}.`, {
     nodes: node,
-    extensions: { code: 'BAD_USER_INPUT', details: { value: shown, expected } },
+    extensions: { code: 'BAD_USER_INPUT' },
   });
 }

@@ -8,7 +8,7 @@ import { MAX_WHOLE_UNITS } from '../../ledger/units.ts';
 import { unixSeconds } from '../../lib/clock.ts';
 import { isCountryCode } from '../../lib/countries.ts';
 import { isCurrencyCode } from '../../lib/currencies.ts';
-import { printText, refused, serializeInteger, showLiteral, stringScalar } from './scalarForms.ts';
+import { printText, refused, serializeInteger, showLiteral, specified, stringScalar } from './scalarForms.ts';
 import type { ScalarDefinition } from './scalarForms.ts';
 import { showValue } from './showValue.ts';
 
@@ -49,10 +49,6 @@ const MIN_SHOWN_BASE_UNITS = -(2n ** 127n);
 /** The end of the year 9999: anything later is milliseconds taken for seconds. */
 const MAX_UNIX_TIME = 253_402_300_799;
 
-function documented(scalar: string): string {
-  return `docs/clients.md#${scalar.toLowerCase()}`;
-}
-
 /**
  * A scalar for whole units (tonnes, kilograms), 1 to 2^63-1. Read from a JSON integer that a double holds
  * exactly, from an integer literal of any size, or from a decimal string; printed as a decimal string.
@@ -68,7 +64,6 @@ function wholeUnits(name: string, unit: string): ScalarDefinition<bigint> {
     description:
       `Whole ${unit}. In: an integer from 1 to ${MAX_WHOLE_UNITS}, either a JSON integer up to ` +
       `${Number.MAX_SAFE_INTEGER} or a decimal string. Out: always a decimal string, from "0" on.`,
-    specifiedByURL: documented(name),
     // A sum of amounts may be larger than any of them.
     serialize: (value) => serializeInteger(name, value, 0n, MAX_BASE_UNITS),
     parseValue: (value) => {
@@ -95,7 +90,6 @@ const baseUnits: ScalarDefinition<bigint> = stringScalar({
   name: 'BaseUnits',
   description:
     'An amount in base units of a token, as a decimal string: 10^18 base units are one tonne CO2e or one kilogram.',
-  specifiedByURL: documented('BaseUnits'),
   expected: `a decimal string from "0" to "${MAX_BASE_UNITS}"`,
   read: (text) => {
     const amount = text === '0' ? 0n : DECIMAL_INTEGER.test(text) ? BigInt(text) : -1n;
@@ -107,7 +101,6 @@ const baseUnits: ScalarDefinition<bigint> = stringScalar({
 const hash32: ScalarDefinition<string> = stringScalar({
   name: 'Hash32',
   description: 'A 32-byte hash: 0x and 64 hexadecimal digits, lower-case on output.',
-  specifiedByURL: documented('Hash32'),
   expected: '0x and 64 hexadecimal digits',
   read: (text) => (HASH_32.test(text) ? text.toLowerCase() : undefined),
   serialize: (value) => {
@@ -120,7 +113,7 @@ const hash32: ScalarDefinition<string> = stringScalar({
 function jsonInteger(form: {
   name: string;
   description: string;
-  specifiedByURL: string;
+  specifiedByURL?: string;
   expected: string;
   max: number;
 }): ScalarDefinition<bigint> {
@@ -130,7 +123,7 @@ function jsonInteger(form: {
   };
   return {
     description: form.description,
-    specifiedByURL: form.specifiedByURL,
+    ...specified(form),
     serialize: (value) => {
       if (typeof value === 'bigint' && value >= 0n && value <= form.max) return Number(value);
       throw new Error(`${form.name} can't print ${showValue(value)}.`);
@@ -159,7 +152,6 @@ const leafNumber = jsonInteger({
   name: 'LeafNumber',
   description:
     'A number of leaves of a transparency log, or the index of one from 0, as a JSON integer: logs grow beyond 2^31 leaves.',
-  specifiedByURL: documented('LeafNumber'),
   expected: 'a number of leaves, or the index of one',
   max: Number.MAX_SAFE_INTEGER,
 });
@@ -167,7 +159,6 @@ const leafNumber = jsonInteger({
 const ledgerNumber = jsonInteger({
   name: 'LedgerNumber',
   description: 'The number of a closed ledger (block) of the network, as a JSON integer.',
-  specifiedByURL: documented('LedgerNumber'),
   expected: 'the number of a ledger',
   max: Number.MAX_SAFE_INTEGER,
 });
@@ -175,7 +166,6 @@ const ledgerNumber = jsonInteger({
 const decimal = stringScalar({
   name: 'Decimal',
   description: 'An exact decimal number as a string, such as "2.5": no exponent, no float.',
-  specifiedByURL: documented('Decimal'),
   expected: 'a decimal number as a string',
   read: (text) => (DECIMAL.test(text) ? text : undefined),
   serialize: (value) => printText('Decimal', value, SHOWN_DECIMAL),
@@ -186,7 +176,6 @@ const address = stringScalar({
   description:
     'An address on the configured ledger network, in any spelling that the network accepts: a Stellar G… or C…, an EVM 0x…. ' +
     'Printed in one spelling, so that equal addresses are equal texts.',
-  specifiedByURL: documented('Address'),
   expected: 'an address of the ledger network: 1 to 128 letters, digits and . _ : -',
   read: (text) => (ADDRESS.test(text.trim()) ? text.trim() : undefined),
   serialize: (value) => printText('Address', value, ADDRESS),
@@ -232,7 +221,6 @@ const privateText: ScalarDefinition<string> = {
   description:
     'Text that no error repeats, and no answer but that to the operator who pays by hand: 1 to 64 characters, none of them ' +
     'hidden.',
-  specifiedByURL: documented('PrivateText'),
   serialize: () => {
     throw new Error('PrivateText is never printed.');
   },

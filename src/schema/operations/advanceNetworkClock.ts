@@ -6,12 +6,20 @@ import { advanceNetworkClock, MAX_ADVANCE_SECONDS } from '../../resolvers/operat
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 
+const SECONDS_PROBLEM = `must be 1 to ${MAX_ADVANCE_SECONDS} seconds`;
+
 const AdvanceNetworkClockInput = builder.inputType('AdvanceNetworkClockInput', {
   description: 'How far the clock is moved.',
   fields: (t) => ({
     seconds: t.int({
       required: true,
-      validate: { schema: z.number().int().min(1).max(MAX_ADVANCE_SECONDS) },
+      validate: {
+        schema: z
+          .number()
+          .int()
+          .min(1, { error: SECONDS_PROBLEM })
+          .max(MAX_ADVANCE_SECONDS, { error: SECONDS_PROBLEM }),
+      },
       description: `The number of seconds: 1 to ${MAX_ADVANCE_SECONDS}.`,
     }),
   }),

@@ -34,7 +34,7 @@ const SubmissionStateEnum = builder.enumType('SubmissionState', {
   },
 });
 
-const ReviewCauseEnum = builder.enumType('ReviewCause', {
+const SubmissionReviewCause = builder.enumType('SubmissionReviewCause', {
   description: 'Why an operator must decide a submission.',
   values: {
     SIGNING_HALTED: {
@@ -111,7 +111,7 @@ builder.node(SubmissionRef, {
         'Why it was refused or needs review, or, while it is PENDING, why its last step failed, as text; null otherwise.',
     }),
     reviewCause: t.expose('reviewCause', {
-      type: ReviewCauseEnum,
+      type: SubmissionReviewCause,
       nullable: true,
       description: 'Why an operator must decide; null unless it is NEEDS_REVIEW.',
     }),
@@ -164,7 +164,7 @@ const SubmissionFilterInput = builder.inputType('SubmissionFilter', {
     states: t.field({ type: [SubmissionStateEnum], description: 'In one of these states.' }),
     kinds: t.field({ type: [NetworkCallKindEnum], description: 'Of one of these kinds.' }),
     reviewCauses: t.field({
-      type: [ReviewCauseEnum],
+      type: [SubmissionReviewCause],
       description: 'In NEEDS_REVIEW for one of these reasons.',
     }),
     stuck: t.boolean({

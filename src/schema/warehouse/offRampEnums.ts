@@ -24,7 +24,7 @@ export const OffRampStateEnum = builder.enumType('OffRampSessionState', {
       description:
         'Ended before tokens were taken; `stateReason` says why. A late deposit, or a late status from the provider, reopens it.',
     },
-    NEEDS_REVIEW: { description: 'An operator must decide with `resolveSessionReview`.' },
+    NEEDS_REVIEW: { description: 'An operator must decide with `resolveOffRampSessionReview`.' },
   },
 });
 
@@ -57,7 +57,7 @@ export const PayoutAccountTypeEnum = builder.enumType('PayoutAccountType', {
   },
 });
 
-export const SessionReviewDecisionEnum = builder.enumType('SessionReviewDecision', {
+export const OffRampSessionReviewDecisionEnum = builder.enumType('OffRampSessionReviewDecision', {
   description: 'What an operator decides about an off-ramp session under review.',
   values: {
     RETRY: { description: 'Continue from where it stood: sign again, or ask the provider again.' },

@@ -25,7 +25,7 @@ import {
   PayoutAccountTypeEnum,
   RampProviderKindEnum,
   RampStatusEnum,
-  SessionReviewDecisionEnum,
+  OffRampSessionReviewDecisionEnum,
 } from './offRampEnums.ts';
 import { receiptOf, ReceiptRef } from './receipt.ts';
 
@@ -64,7 +64,7 @@ const OffRampReviewRef = builder.objectRef<OffRampReview>('OffRampSessionReview'
       description: 'Where the off-ramp session stood when it was flagged.',
     }),
     decision: t.expose('decision', {
-      type: SessionReviewDecisionEnum,
+      type: OffRampSessionReviewDecisionEnum,
       nullable: true,
       description:
         "What an operator decided; null while it is open, or when the network's outcome or another reason closed it.",
@@ -212,7 +212,7 @@ builder.objectFields(OffRampSessionRef, (t) => ({
   }),
   providerHistory: t.field({
     type: [ProviderStatusRef],
-    description: "The provider's observed statuses, oldest first.",
+    description: "The provider's observed statuses, the latest 100 at most, oldest first.",
     resolve: ({ id }, _args, { dependencies }) => readProviderStatuses(dependencies, id),
   }),
   transactions: t.field({
@@ -223,7 +223,8 @@ builder.objectFields(OffRampSessionRef, (t) => ({
   }),
   reviews: t.field({
     type: [OffRampReviewRef],
-    description: 'Its reviews, oldest first. Always empty for callers who are not operators.',
+    description:
+      'Its reviews, the latest 100 at most, oldest first. Always empty for callers who are not operators.',
     resolve: ({ id }, _args, { caller, dependencies }) =>
       isOperator(caller) ? readReviews(dependencies, id) : [],
   }),

@@ -450,7 +450,7 @@ describe('a payout', () => {
 
   const askToRefund = ({ id }: { id: string }, seenProviderStatus?: 'PENDING' | 'REFUNDED' | 'SETTLED') =>
     market.send<Record<string, Decided & { session: { state: string } }>>(
-      `mutation ($input: ResolveSessionReviewInput!) { resolveSessionReview(input: $input) { session: offRampSession { state } ${APPROVAL} } }`,
+      `mutation ($input: ResolveOffRampSessionReviewInput!) { resolveOffRampSessionReview(input: $input) { session: offRampSession { state } ${APPROVAL} } }`,
       {
         input: {
           offRampSessionId: Buffer.from(`OffRampSession:${id}`).toString('base64url'),

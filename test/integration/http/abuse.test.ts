@@ -262,7 +262,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     const reply = await askOver(transport, closed.url, deep);
     expect(reply.errors[0]?.extensions).toEqual({
       code: 'OPERATION_TOO_LARGE',
-      what: 'depth',
+      measure: 'DEPTH',
       actual: 5,
       limit: 4,
     });

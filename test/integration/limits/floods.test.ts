@@ -42,7 +42,7 @@ describe('deliveries', () => {
     expect(server.log.length).toBeLessThan(18);
     expect(server.log[0]).toMatchObject({
       message: 'deliveries were refused',
-      fields: { remoteAddress: ['127.0.0.1'], reason: ['RATE_LIMITED'] },
+      fields: { remoteAddresses: ['127.0.0.1'], reasons: ['RATE_LIMITED'] },
     });
   });
 });

@@ -266,7 +266,7 @@ describe('pages', () => {
     expect(forged.text).toContain('The file was changed: it differs in tonnes');
     for (const [name, change] of [
       ['retiredAt', { retiredAt: '2019-01-01T00:00:00.000Z' }],
-      ['unit', { unit: 'kilotonnes CO2e' }],
+      ['amount', { amount: '1' }],
       ['certifiedBy', { certifiedBy: 'the United Nations' }],
     ] as const) {
       const { record, ...rest } = JSON.parse(file) as { record: object };

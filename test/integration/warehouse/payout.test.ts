@@ -18,9 +18,9 @@ import {
 } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { readTransactions } from '../../../src/resolvers/carbon/findRetirement.ts';
 import {
-  resolveSessionReview,
-  type SessionReviewDecision,
-} from '../../../src/resolvers/operations/resolveSessionReview.ts';
+  resolveOffRampSessionReview,
+  type OffRampSessionReviewDecision,
+} from '../../../src/resolvers/operations/resolveOffRampSessionReview.ts';
 import { setManualSessionStatus } from '../../../src/resolvers/operations/setManualSessionStatus.ts';
 import { cancelCashOut } from '../../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
 import { stepOffRampSession } from '../../../src/resolvers/warehouse/offRamp/stepOffRampSession.ts';
@@ -95,7 +95,7 @@ async function resolutionsOf(offRampSessionId: string): Promise<string[]> {
   return rows.map(({ kind }) => kind).filter((kind) => kind !== 'initiateOffRamp');
 }
 
-const review = (offRampSessionId: string, decision: SessionReviewDecision) =>
+const review = (offRampSessionId: string, decision: OffRampSessionReviewDecision) =>
   decideSession(platform.dependencies, 'operator-1', {
     offRampSessionId,
     decision,
@@ -170,7 +170,9 @@ describe('the provider’s status decides', () => {
     await expect
       .poll(async () => (await findOffRampSession(platform.dependencies, session.id))?.providerStatus)
       .toBe('settled');
-    await expect(resolveSessionReview(platform.dependencies, 'operator-1', refund)).rejects.toMatchObject({
+    await expect(
+      resolveOffRampSessionReview(platform.dependencies, 'operator-1', refund),
+    ).rejects.toMatchObject({
       code: 'CONFLICT',
       details: { providerStatus: 'SETTLED' },
     });

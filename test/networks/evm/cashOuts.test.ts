@@ -22,8 +22,8 @@ import { receivePayoutHint } from '../../../src/resolvers/warehouse/offRamp/rece
 import type { OffRampEvent } from '../../../src/resolvers/warehouse/offRamp/transitions.ts';
 import {
   SESSION_REVIEW_DECISIONS,
-  type SessionReviewDecision,
-} from '../../../src/resolvers/operations/resolveSessionReview.ts';
+  type OffRampSessionReviewDecision,
+} from '../../../src/resolvers/operations/resolveOffRampSessionReview.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { withFaults, type Fault, type FaultPlan } from '../../support/faults/faultyNetwork.ts';
 import { connectLedger } from '../../../devnet/ledgers.ts';
@@ -98,7 +98,7 @@ async function withDepositUnderWay(receipt: TokenizedReceipt): Promise<OffRampSe
   return session;
 }
 
-const decide = (session: OffRampSession, decision: SessionReviewDecision) =>
+const decide = (session: OffRampSession, decision: OffRampSessionReviewDecision) =>
   decideSession(platform.dependencies, 'operator', {
     offRampSessionId: session.id,
     decision,

@@ -261,9 +261,9 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
     query: mutation('resumeSigning', 'ResumeSigningInput'),
     variables: () => ({ input: { reason: 'try' } }),
   },
-  resolveSessionReview: {
+  resolveOffRampSessionReview: {
     who: ['operator'],
-    query: mutation('resolveSessionReview', 'ResolveSessionReviewInput'),
+    query: mutation('resolveOffRampSessionReview', 'ResolveOffRampSessionReviewInput'),
     variables: ({ offRampSessionId }) => ({ input: { offRampSessionId, decision: 'RETRY', reason: 'try' } }),
   },
   retire: {

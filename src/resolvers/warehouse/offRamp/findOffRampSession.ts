@@ -2,7 +2,7 @@
  * Finding off-ramp sessions, with both of their histories: the provider's here, the network's in
  * `readTransactions` (findRetirement.ts) under the session's id.
  */
-import { and, asc, eq } from 'drizzle-orm';
+import { and, desc, eq } from 'drizzle-orm';
 import { findByIds } from '../../../db/findByIds.ts';
 import {
   ENDED_OFF_RAMP_STATES,
@@ -64,32 +64,34 @@ export async function findOffRampSessionAtProvider(
   return session ?? null;
 }
 
-/** Every status the provider was seen in, oldest first; a handful, as providers have five. */
+/** The latest: a history longer than this is of a provider that plays tricks. */
+const MAX_HISTORY = 100;
+
+/** The statuses that the provider was seen in, oldest first; a handful, as providers have five. */
 export async function readProviderStatuses(
   deps: Finder,
   sessionId: string,
 ): Promise<{ status: RampStatus; observedAt: Date }[]> {
   const { status, observedAt, number } = offRampProviderStatuses;
-  return deps.db
+  const rows = await deps.db
     .select({ status, observedAt })
     .from(offRampProviderStatuses)
     .where(eq(offRampProviderStatuses.offRampSessionId, sessionId))
-    .orderBy(asc(number))
+    .orderBy(desc(number))
     .limit(MAX_HISTORY);
+  return rows.toReversed();
 }
 
 /** What was flagged, and who decided what; oldest first. */
 export async function readReviews(deps: Finder, sessionId: string): Promise<OffRampReview[]> {
-  return deps.db
+  const rows = await deps.db
     .select()
     .from(offRampReviews)
     .where(eq(offRampReviews.offRampSessionId, sessionId))
-    .orderBy(asc(offRampReviews.openedAt))
+    .orderBy(desc(offRampReviews.openedAt))
     .limit(MAX_HISTORY);
+  return rows.toReversed();
 }
-
-/** A history longer than this is of a provider that plays tricks. */
-const MAX_HISTORY = 100;
 
 /** A used reference doesn't prove that the deposit is what was agreed. */
 export function isAsAgreed(session: OffRampSession, found: OffRampDeposit): boolean {

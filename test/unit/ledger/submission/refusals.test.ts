@@ -36,9 +36,8 @@ interface Situation {
 async function stepIn({ open = [], outcome, known = [], shown = [] }: Situation) {
   const [readings, looks] = [[...known], [...shown]];
   const concluded: Conclusion[] = [];
-  const state = { from: () => ({ where: async () => [{ open: 0, haltedBecause: null }] }) };
   const deps = {
-    db: { select: () => state, transaction: async () => readings.shift() ?? true },
+    db: { transaction: async () => readings.shift() ?? true },
     network: {
       signingOrder: { accounts: ['C'], maxOpenPerAccount: 1 },
       nextSequences: async () => new Map([['C', 7n]]),
@@ -50,7 +49,7 @@ async function stepIn({ open = [], outcome, known = [], shown = [] }: Situation)
   };
   const store = {
     readAttempts: async () => ({ open, lastNumber: open.length }),
-    readSigningState: async () => null,
+    readSigningState: async () => ({ haltedBecause: null, freeSlots: 1, isReviewDue: false }),
     settle: async (_: unknown, conclusion: Conclusion) => concluded.push(conclusion) > 0,
   };
   const result = await step(deps as never, store as never, SUBMISSION);

@@ -8,7 +8,7 @@ const OPERATIONS = {
   CREATE_DEPOSIT: 'Issue a receipt',
   CREATE_PROJECT: 'Issue a project’s credits',
   RESOLVE_SUBMISSION_REVIEW: 'Decide a submission under review',
-  RESOLVE_SESSION_REVIEW: 'Decide an off-ramp session under review',
+  RESOLVE_OFF_RAMP_SESSION_REVIEW: 'Decide an off-ramp session under review',
   RESUME_SIGNING: 'Let signing go on',
   SET_MANUAL_SESSION_STATUS: 'Set the status of a manual payout',
 };

@@ -84,8 +84,8 @@ export const RESOLVE_SUBMISSION_REVIEW = `mutation ConsoleResolveSubmissionRevie
   resolveSubmissionReview(input: $input) { submission { state } ${APPROVAL} }
 }`;
 
-export const RESOLVE_SESSION_REVIEW = `mutation ConsoleResolveSessionReview($input: ResolveSessionReviewInput!) {
-  resolveSessionReview(input: $input) { offRampSession { state } ${APPROVAL} }
+export const RESOLVE_OFF_RAMP_SESSION_REVIEW = `mutation ConsoleResolveOffRampSessionReview($input: ResolveOffRampSessionReviewInput!) {
+  resolveOffRampSessionReview(input: $input) { offRampSession { state } ${APPROVAL} }
 }`;
 
 export const RESUME_SIGNING = `mutation ConsoleResumeSigning($input: ResumeSigningInput!) {

@@ -2,7 +2,7 @@
  * Off-ramp sessions that wait for a decision, are overdue, or wait for a provider that is no longer configured. They are others'
  * data, so they are read when the operator asks for them, and not each few seconds.
  */
-import { RESOLVE_SESSION_REVIEW, SESSIONS } from './documents.js';
+import { RESOLVE_OFF_RAMP_SESSION_REVIEW, SESSIONS } from './documents.js';
 import { decisionButtons, errorText, outcomeText } from './decision.js';
 import { age, code, element, facts, foreign, showItems } from './dom.js';
 import { grouped } from '../text.js';
@@ -87,7 +87,9 @@ export function createSessions({ part, api, decide, refresh }) {
       needsReason: true,
       async act(reason) {
         const input = { offRampSessionId: id, decision, seenProviderStatus: providerStatus, reason };
-        const { resolveSessionReview: answer } = await api.act(RESOLVE_SESSION_REVIEW, { input });
+        const { resolveOffRampSessionReview: answer } = await api.act(RESOLVE_OFF_RAMP_SESSION_REVIEW, {
+          input,
+        });
         return outcomeText(answer, `Decided: the session is ${answer.offRampSession.state} now.`);
       },
       done() {

@@ -1,5 +1,5 @@
 /**
- * resolveSessionReview: an operator decides about an off-ramp session what no rule could.
+ * resolveOffRampSessionReview: an operator decides about an off-ramp session what no rule could.
  */
 import type { ApprovalRequest } from '../../resolvers/approvals/approvalRequests.ts';
 import { requestApproval } from '../../resolvers/approvals/requestApproval.ts';
@@ -7,16 +7,16 @@ import {
   requireOffRampSession,
   type OffRampSession,
 } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
-import { resolveSessionReview } from '../../resolvers/operations/resolveSessionReview.ts';
+import { resolveOffRampSessionReview } from '../../resolvers/operations/resolveOffRampSessionReview.ts';
 import { APPROVAL } from '../approvals/approvalRequest.ts';
 import { forRoles } from '../core/access.ts';
 import { requireCaller, subjectOf } from '../core/caller.ts';
-import { RampStatusEnum, SessionReviewDecisionEnum } from '../warehouse/offRampEnums.ts';
+import { RampStatusEnum, OffRampSessionReviewDecisionEnum } from '../warehouse/offRampEnums.ts';
 import { OffRampSessionRef } from '../warehouse/offRampSession.ts';
 import { builder } from '../core/builder.ts';
 import { reason } from '../core/text.ts';
 
-const ResolveSessionReviewInput = builder.inputType('ResolveSessionReviewInput', {
+const ResolveOffRampSessionReviewInput = builder.inputType('ResolveOffRampSessionReviewInput', {
   description: 'A decision and its reason. A second decision is a CONFLICT, so none takes effect twice.',
   fields: (t) => ({
     offRampSessionId: t.globalID({
@@ -24,7 +24,7 @@ const ResolveSessionReviewInput = builder.inputType('ResolveSessionReviewInput',
       required: true,
       description: 'The `id` of an off-ramp session in state NEEDS_REVIEW.',
     }),
-    decision: t.field({ type: SessionReviewDecisionEnum, required: true, description: 'What to do.' }),
+    decision: t.field({ type: OffRampSessionReviewDecisionEnum, required: true, description: 'What to do.' }),
     seenProviderStatus: t.field({
       type: RampStatusEnum,
       description:
@@ -44,15 +44,17 @@ interface Answer {
   approval: ApprovalRequest | null;
 }
 
-const ResolveSessionReviewPayload = builder.objectRef<Answer>('ResolveSessionReviewPayload').implement({
-  description: 'The off-ramp session after the decision, or as it is while the decision awaits approval.',
-  fields: (t) => ({
-    offRampSession: t.expose('session', { type: OffRampSessionRef, description: 'The off-ramp session.' }),
-    approvalRequest: t.expose('approval', APPROVAL),
-  }),
-});
+const ResolveOffRampSessionReviewPayload = builder
+  .objectRef<Answer>('ResolveOffRampSessionReviewPayload')
+  .implement({
+    description: 'The off-ramp session after the decision, or as it is while the decision awaits approval.',
+    fields: (t) => ({
+      offRampSession: t.expose('session', { type: OffRampSessionRef, description: 'The off-ramp session.' }),
+      approvalRequest: t.expose('approval', APPROVAL),
+    }),
+  });
 
-builder.mutationField('resolveSessionReview', (t) =>
+builder.mutationField('resolveOffRampSessionReview', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
@@ -60,10 +62,10 @@ builder.mutationField('resolveSessionReview', (t) =>
         'when it is not under review, its provider has said something else since, or the decision does not fit what the network ' +
         'shows, LEDGER_UNAVAILABLE, RAMP_UNAVAILABLE when the provider does not say how the payout stands.',
     ),
-    type: ResolveSessionReviewPayload,
+    type: ResolveOffRampSessionReviewPayload,
     nullable: true,
     args: {
-      input: t.arg({ type: ResolveSessionReviewInput, required: true, description: 'The decision.' }),
+      input: t.arg({ type: ResolveOffRampSessionReviewInput, required: true, description: 'The decision.' }),
     },
     recordedInput: {
       targets: ['offRampSessionId'],
@@ -78,11 +80,11 @@ builder.mutationField('resolveSessionReview', (t) =>
         seenProviderStatus: input.seenProviderStatus ?? null,
         reason: input.reason,
       };
-      const operation = { operation: 'resolveSessionReview', input: asked } as const;
+      const operation = { operation: 'resolveOffRampSessionReview', input: asked } as const;
       const approval = await requestApproval(dependencies, requireCaller(caller), operation);
       const session = approval
         ? await requireOffRampSession(dependencies, asked.offRampSessionId)
-        : await resolveSessionReview(dependencies, subjectOf(caller), asked);
+        : await resolveOffRampSessionReview(dependencies, subjectOf(caller), asked);
       return { session, approval };
     },
   }),

@@ -1,5 +1,5 @@
 /**
- * resolveSessionReview: an operator decides about an off-ramp session what no rule could, or what its ramp provider
+ * resolveOffRampSessionReview: an operator decides about an off-ramp session what no rule could, or what its ramp provider
  * can't be asked about any more because another one is configured.
  *
  *   RETRY    continue from where the session stood: sign again, or ask the provider again
@@ -39,7 +39,9 @@ import { observeReviewed } from '../warehouse/offRamp/stepOffRampSession.ts';
 import { isStranded, STRANDED } from './strandedSessions.ts';
 import { findUndecided, undecidedFirst, underWay } from './undecidedSubmission.ts';
 
-type ResolveSessionReviewNeeds = Needs<'db' | 'network' | 'ramp' | 'submission' | 'stateSignal' | 'log'>;
+type ResolveOffRampSessionReviewNeeds = Needs<
+  'db' | 'network' | 'ramp' | 'submission' | 'stateSignal' | 'log'
+>;
 /** What a move to another state takes: it may enqueue a submission. */
 type MoveNeeds = Needs<'network' | 'ramp' | 'submission'>;
 
@@ -47,12 +49,12 @@ type MoveNeeds = Needs<'network' | 'ramp' | 'submission'>;
 const RENEWED_SIGNING_SECONDS = 24 * 60 * 60;
 
 export const SESSION_REVIEW_DECISIONS = ['RETRY', 'CONFIRM', 'REFUND', 'ACCEPT'] as const;
-export type SessionReviewDecision = (typeof SESSION_REVIEW_DECISIONS)[number];
+export type OffRampSessionReviewDecision = (typeof SESSION_REVIEW_DECISIONS)[number];
 
 export interface SessionReviewInput {
   /** Our reference of the session. */
   offRampSessionId: string;
-  decision: SessionReviewDecision;
+  decision: OffRampSessionReviewDecision;
   /** The provider's latest status that the operator knows of; null when none was read. */
   seenProviderStatus: RampStatus | null;
   /** Kept permanently. */
@@ -63,15 +65,18 @@ export interface SessionReviewInput {
  * @throws DomainError NOT_FOUND, CONFLICT (neither under review nor stranded, the provider has said something else since, or
  * the decision does not fit what the network shows); RAMP_UNAVAILABLE; NetworkUnavailable
  */
-export async function resolveSessionReview(
-  deps: ResolveSessionReviewNeeds,
+export async function resolveOffRampSessionReview(
+  deps: ResolveOffRampSessionReviewNeeds,
   operatorId: string,
   input: SessionReviewInput,
   grant?: Grant,
 ): Promise<OffRampSession> {
   const { offRampSessionId, decision, reason } = input;
   const session = await findOffRampSession(deps, offRampSessionId);
-  if (!session) throw new DomainError('NOT_FOUND', `There is no off-ramp session ${offRampSessionId}.`);
+  if (!session)
+    throw new DomainError('NOT_FOUND', 'There is no off-ramp session with this id.', {
+      field: 'input.offRampSessionId',
+    });
   if (decision !== 'ACCEPT') await observeReviewed(deps, session);
   const onNetwork =
     session.providerSessionId === null ? null : await deps.network.offRampDeposit(session.providerSessionId);
