@@ -771,15 +771,15 @@ CREATE INDEX "retirement_records_transaction" ON "retirement_records" USING btre
 CREATE INDEX "retirement_records_unclaimed" ON "retirement_records" USING btree ("token_address","retired_by") WHERE NOT is_claimed;--> statement-breakpoint
 CREATE INDEX "retirement_records_unknown_transaction" ON "retirement_records" USING btree ("position") WHERE tx_hash IS NULL;--> statement-breakpoint
 CREATE INDEX "retirement_totals_day" ON "retirement_totals" USING btree ("day") WHERE project_id IS NOT NULL;--> statement-breakpoint
-CREATE UNIQUE INDEX "holder_acts_submission" ON "holder_acts" USING btree ("submission_id");--> statement-breakpoint
+CREATE UNIQUE INDEX "holder_acts_submission" ON "holder_acts" USING btree ("submission_id") WHERE submission_id IS NOT NULL;--> statement-breakpoint
 CREATE INDEX "holder_acts_record" ON "holder_acts" USING btree ("project_id","record_index") WHERE record_index IS NOT NULL;--> statement-breakpoint
 CREATE INDEX "holder_acts_unsigned" ON "holder_acts" USING btree ("prepared_by","created_at") WHERE kind = 'retire' AND submission_id IS NULL;--> statement-breakpoint
-CREATE INDEX "holder_acts_session" ON "holder_acts" USING btree ("off_ramp_session_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "holder_acts_session" ON "holder_acts" USING btree ("off_ramp_session_id","created_at","id") WHERE off_ramp_session_id IS NOT NULL;--> statement-breakpoint
 CREATE INDEX "api_keys_created" ON "api_keys" USING btree ("created_at","id");--> statement-breakpoint
 CREATE INDEX "api_keys_subject" ON "api_keys" USING btree ("subject");--> statement-breakpoint
 CREATE INDEX "audit_entries_started" ON "audit_entries" USING btree ("started_at","id");--> statement-breakpoint
 CREATE INDEX "audit_entries_caller" ON "audit_entries" USING btree ("caller_subject","started_at","id");--> statement-breakpoint
-CREATE INDEX "audit_entries_targets" ON "audit_entries" USING gin ("target_ids");--> statement-breakpoint
+CREATE INDEX "audit_entries_targets" ON "audit_entries" USING gin ("target_ids") WITH (gin_pending_list_limit=256);--> statement-breakpoint
 CREATE INDEX "rate_limits_ends_at" ON "rate_limits" USING btree ("ends_at");--> statement-breakpoint
 CREATE INDEX "token_revocations_revoked" ON "token_revocations" USING btree ("revoked_at","id");--> statement-breakpoint
 CREATE INDEX "indexer_events_record" ON "indexer_events" USING btree ("token_address","record_index");--> statement-breakpoint
@@ -817,13 +817,12 @@ CREATE INDEX "receipts_state" ON "receipts" USING btree ("state","created_at","i
 CREATE INDEX "receipts_outstanding" ON "receipts" USING btree ("warehouse_id") WHERE state NOT IN ('EXPIRED', 'REFUSED');--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_one_open" ON "attempts" USING btree ("submission_id") WHERE state = 'OPEN' AND replaces IS NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_slot" ON "attempts" USING btree ("source","sequence") WHERE state <> 'DEAD' AND replaces IS NULL;--> statement-breakpoint
-CREATE UNIQUE INDEX "attempts_replaces" ON "attempts" USING btree ("replaces");--> statement-breakpoint
+CREATE UNIQUE INDEX "attempts_replaces" ON "attempts" USING btree ("replaces") WHERE replaces IS NOT NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_one_landed" ON "attempts" USING btree ("submission_id") WHERE state = 'LANDED';--> statement-breakpoint
 CREATE INDEX "attempts_account" ON "attempts" USING btree ("source","sequence") WHERE sequence IS NOT NULL;--> statement-breakpoint
 CREATE INDEX "operator_decisions_submission" ON "operator_decisions" USING btree ("submission_id","decided_at");--> statement-breakpoint
 CREATE INDEX "signing_halts_open" ON "signing_halts" USING btree ("address") WHERE ended_at IS NULL;--> statement-breakpoint
-CREATE UNIQUE INDEX "submissions_intent" ON "submissions" USING btree ("target_id","kind") WHERE state <> 'REFUSED' AND NOT (kind = 'setAllowance' AND state = 'SUCCEEDED');--> statement-breakpoint
-CREATE INDEX "submissions_target" ON "submissions" USING btree ("target_id");--> statement-breakpoint
+CREATE UNIQUE INDEX "submissions_intent" ON "submissions" USING btree ("target_id","kind",(CASE WHEN state = 'REFUSED' OR (kind = 'setAllowance' AND state = 'SUCCEEDED') THEN id ELSE '00000000-0000-0000-0000-000000000000'::uuid END));--> statement-breakpoint
 CREATE INDEX "submissions_due" ON "submissions" USING btree ("due_at") WHERE state = 'PENDING';--> statement-breakpoint
 CREATE INDEX "submissions_created" ON "submissions" USING btree ("created_at","id");--> statement-breakpoint
 CREATE INDEX "submissions_review" ON "submissions" USING btree ("created_at","id") WHERE state = 'NEEDS_REVIEW';--> statement-breakpoint

@@ -704,11 +704,17 @@ CREATE TRIGGER token_revocations_stay BEFORE UPDATE OR DELETE ON token_revocatio
 -- Counters of one minute: a crash of the database may reset them.
 ALTER TABLE rate_limits SET UNLOGGED;
 --> statement-breakpoint
--- Queues at their end, archives before: each step leaves dead versions in the indexes that find what is due. A share of all rows,
--- as by default, would let those grow with the archive.
+-- Queues at their end, archives before: each step leaves dead versions. A share of all rows, as by default, would let those grow with
+-- the archive. Where they are on fewer than a fiftieth of the pages, PostgreSQL leaves the indexes alone: those of what is due and open
+-- are read all the time, which marks dead entries and uses their places again.
 ALTER TABLE submissions SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
 --> statement-breakpoint
 ALTER TABLE off_ramp_sessions SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
+--> statement-breakpoint
+-- Their indexes of what is not settled are read seldom: as soon as a vacuum looks at the indexes at all.
+ALTER TABLE retirements SET (autovacuum_vacuum_scale_factor = 0.02);
+--> statement-breakpoint
+ALTER TABLE attempts SET (autovacuum_vacuum_scale_factor = 0.02);
 --> statement-breakpoint
 -- An attempt that replaces another has its call and slot, while that one can still land: at most one of both
 -- lands, because the network accepts each slot once.

@@ -42,10 +42,12 @@ async function expire(tx: Tx, all: readonly LandedIntent[]): Promise<void> {
     all.map(({ intent: { targetId }, landed: { txHash, at } }) => ({ id: targetId, tx_hash: txHash, at })),
     'id uuid, tx_hash text, at timestamptz',
   );
-  // A sweep may have seen the receipt expired before this submission was settled.
-  await tx.execute(sql`${landed}
+  // Locked in the order of a sweep's locks, with which it could else deadlock. A sweep may have seen the receipt expired before this
+  // submission was settled.
+  await tx.execute(sql`${landed}, locked AS MATERIALIZED (
+      SELECT id FROM ${receipts} WHERE id = ANY (ARRAY(SELECT id FROM v)) ORDER BY id FOR UPDATE)
     UPDATE ${receipts} r SET state = 'EXPIRED', expired_tx_hash = v.tx_hash, expired_at = coalesce(r.expired_at, v.at)
-    FROM v WHERE ${isGiven('r.id', 'id')}`);
+    FROM v WHERE r.id = v.id AND r.id = ANY (ARRAY(SELECT id FROM locked))`);
   const decided = await tx.execute<{ run_id: string }>(sql`${landed}
     UPDATE ${expiryItems} i SET state = 'EXPIRED', tx_hash = v.tx_hash, decided_at = v.at
     FROM v WHERE ${isGiven('i.receipt_id', 'id')} AND i.state = 'PENDING'

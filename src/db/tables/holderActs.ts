@@ -46,7 +46,9 @@ export const holderActs = pgTable(
     createdAt: moment('created_at').notNull(),
   },
   (t) => [
-    uniqueIndex('holder_acts_submission').on(t.submissionId),
+    uniqueIndex('holder_acts_submission')
+      .on(t.submissionId)
+      .where(sql`submission_id IS NOT NULL`),
     // Lookup by the feed: which act made a record.
     index('holder_acts_record')
       .on(t.projectId, t.recordIndex)
@@ -55,7 +57,9 @@ export const holderActs = pgTable(
     index('holder_acts_unsigned')
       .on(t.preparedBy, t.createdAt)
       .where(sql`kind = 'retire' AND submission_id IS NULL`),
-    index('holder_acts_session').on(t.offRampSessionId, t.createdAt, t.id),
+    index('holder_acts_session')
+      .on(t.offRampSessionId, t.createdAt, t.id)
+      .where(sql`off_ramp_session_id IS NOT NULL`),
     check('holder_acts_session_of_deposit', sql`(kind = 'retire') = (off_ramp_session_id IS NULL)`),
     check('holder_acts_record_is_known', sql`(record_index IS NULL) = (record_tx_hash IS NULL)`),
     check('holder_acts_kind', sql`kind IN ('retire', 'setAllowance', 'initiateOffRamp')`),

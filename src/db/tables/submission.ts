@@ -100,10 +100,13 @@ export const submissions = pgTable(
   (t) => [
     // One per kind and target. Exceptions: a refused call may be asked again, and so may `setAllowance`, which sets the
     // total allowance and so has no further effect when repeated.
-    uniqueIndex('submissions_intent')
-      .on(t.targetId, t.kind)
-      .where(sql`state <> 'REFUSED' AND NOT (kind = 'setAllowance' AND state = 'SUCCEEDED')`),
-    index('submissions_target').on(t.targetId),
+    // The exceptions are told apart by their ids, so that one index also finds all of a target: each submission is updated
+    // a few times, and each time in every index.
+    uniqueIndex('submissions_intent').on(
+      t.targetId,
+      t.kind,
+      sql`(CASE WHEN state = 'REFUSED' OR (kind = 'setAllowance' AND state = 'SUCCEEDED') THEN id ELSE '00000000-0000-0000-0000-000000000000'::uuid END)`,
+    ),
     index('submissions_due')
       .on(t.dueAt)
       .where(sql`state = 'PENDING'`),
@@ -235,7 +238,10 @@ export const attempts = pgTable(
     uniqueIndex('attempts_slot')
       .on(t.source, t.sequence)
       .where(sql`state <> 'DEAD' AND replaces IS NULL`),
-    uniqueIndex('attempts_replaces').on(t.replaces),
+    // Few replace another.
+    uniqueIndex('attempts_replaces')
+      .on(t.replaces)
+      .where(sql`replaces IS NOT NULL`),
     uniqueIndex('attempts_one_landed')
       .on(t.submissionId)
       .where(sql`state = 'LANDED'`),

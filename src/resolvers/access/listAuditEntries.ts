@@ -5,7 +5,7 @@ import { and, arrayOverlaps, eq, isNotNull, isNull, notInArray, or, sql } from '
 import type { ErrorCode } from '../../lib/errors.ts';
 import { isAmong, isWithin } from '../../db/conditions.ts';
 import { countRows, listRows, type KeysetCursor, type KeysetPage, newestFirst } from '../../db/keyset.ts';
-import { auditEntries } from '../../db/tables/index.ts';
+import { apiKeys, auditEntries } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
 
 export type AuditEntry = typeof auditEntries.$inferSelect;
@@ -61,7 +61,7 @@ function conditions(filter: AuditFilter) {
   const { outcomes, isUnfinished, targetIds } = filter;
   return [
     isAmong(auditEntries.callerSubject, filter.callerSubjects),
-    isAmong(auditEntries.apiKeyId, filter.apiKeyIds),
+    isByOneOf(filter.apiKeyIds),
     isAmong(auditEntries.field, filter.fields),
     outcomes == null ? undefined : or(sql`false`, ...outcomes.map(hasOutcome)),
     isAmong(auditEntries.outcome, filter.errorCodes),
@@ -71,6 +71,18 @@ function conditions(filter: AuditFilter) {
     isAmong(auditEntries.requestId, filter.requestIds),
     isWithin(auditEntries.startedAt, filter.from, filter.until),
   ];
+}
+
+/** A key's subject is fixed, and the log has an index of it. */
+function isByOneOf(apiKeyIds: AuditFilter['apiKeyIds']) {
+  const isByKey = isAmong(auditEntries.apiKeyId, apiKeyIds);
+  return (
+    isByKey &&
+    and(
+      isByKey,
+      sql`${auditEntries.callerSubject} = ANY (ARRAY(SELECT ${apiKeys.subject} FROM ${apiKeys} WHERE ${isAmong(apiKeys.id, apiKeyIds)}))`,
+    )
+  );
 }
 
 function namesOneOf(targetIds: readonly string[]) {

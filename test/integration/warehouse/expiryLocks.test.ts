@@ -1,0 +1,62 @@
+/**
+ * A settlement of expiries and a sweep of due receipts lock receipts in one order: neither makes PostgreSQL end the other.
+ */
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Tx } from '../../../src/db/connection.ts';
+import { expiryEffects } from '../../../src/jobs/expiryEffects.ts';
+import type { LandedIntent } from '../../../src/ledger/submission/effects.ts';
+import type { Platform } from '../../../src/startup/compose.ts';
+import type { TestDatabase } from '../../support/database/database.ts';
+import { countLockWaits } from '../../support/database/lockWaits.ts';
+import { startPlatform, type StartedPlatform } from '../../support/platform.ts';
+import { activeReceipt } from '../../support/warehouse.ts';
+
+let database: TestDatabase;
+let platform: Platform;
+let end: StartedPlatform['end'];
+beforeAll(async () => {
+  ({ database, platform, end } = await startPlatform());
+});
+afterAll(() => end());
+
+class RolledBack extends Error {}
+
+/** The transaction's work, which leaves nothing. */
+const tried = (work: (tx: Tx) => Promise<unknown>) =>
+  database.handle.db
+    .transaction(async (tx) => {
+      await work(tx);
+      throw new RolledBack();
+    })
+    .catch((error: unknown) => {
+      if (!(error instanceof RolledBack)) throw error;
+    });
+
+const lock = (tx: Tx, ids: readonly string[]) =>
+  tx.execute(
+    sql`SELECT id FROM receipts WHERE id = ANY (${`{${ids.join(',')}}`}::uuid[]) ORDER BY id FOR UPDATE`,
+  );
+
+it('a settlement waits for a sweep of the same receipts, or the sweep for it', async () => {
+  const made = await Promise.all([activeReceipt(platform), activeReceipt(platform)]);
+  const [first = '', last = ''] = made.map(({ id }) => id).toSorted();
+  const landed = [last, first].map((targetId) => ({
+    intent: { targetId },
+    landed: { txHash: '0x01', at: new Date() },
+  })) as unknown as LandedIntent[];
+  const effects = expiryEffects(platform.dependencies);
+  const { succeeded } = (await effects.landedTogether?.(landed)) ?? {};
+  const concurrent: Promise<unknown>[] = [];
+  await tried(async (tx) => {
+    await lock(tx, [last]);
+    concurrent.push(tried(async (settling) => succeeded?.(settling, landed)));
+    await expect.poll(() => countLockWaits(database.handle)).toBe(1);
+    concurrent.push(tried((sweeping) => lock(sweeping, [first, last])));
+    await expect.poll(() => countLockWaits(database.handle)).toBe(2);
+  });
+  expect(await Promise.allSettled(concurrent)).toMatchObject([
+    { status: 'fulfilled' },
+    { status: 'fulfilled' },
+  ]);
+});
