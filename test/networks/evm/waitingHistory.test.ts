@@ -4,13 +4,15 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { eq } from 'drizzle-orm';
+import { toHex } from 'viem';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { attempts } from '../../../src/db/tables/index.ts';
+import { attempts, retirements } from '../../../src/db/tables/index.ts';
 import { readHalt } from '../../../src/ledger/submission/halts.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { retirement } from '../../support/holding.ts';
-import { copyWhileHolding, instancesOn } from '../../support/evm/onInstance.ts';
+import { copyWhileHolding, decideReview, instancesOn } from '../../support/evm/onInstance.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
+import { startFaultyNode } from '../../../devnet/evm/faultyNode.ts';
 
 let world: EvmWorld;
 beforeAll(async () => {
@@ -51,3 +53,58 @@ it('halts before anything is signed, and burns nothing twice', async () => {
   });
   await drop();
 });
+
+it('halts also for what waits behind a nonce that nothing has, and would land behind the same burn', async () => {
+  const { node } = world;
+  const { original, copy, tokenAddress, drop } = await copyWhileHolding(onInstance, 100n);
+  const second = retirement(tokenAddress, 20n);
+  await node.rpc('evm_setIntervalMining', [0]);
+  const [never, sent] = await onInstance(original.url, async ({ dependencies, handle }) => {
+    dependencies.mutationWaitMs = 0;
+    const isOpen = eq(attempts.state, 'OPEN');
+    for (const [at, input] of [retirement(tokenAddress, 10n), second].entries()) {
+      await retire(dependencies, 'acme', input);
+      await expect.poll(() => handle.db.$count(attempts, isOpen)).toBe(at + 1);
+    }
+    await expect.poll(() => node.rpc('txpool_status', [])).toMatchObject({ pending: '0x2' });
+    return handle.db.select().from(attempts).where(isOpen).orderBy(attempts.sequence);
+  });
+  if (never?.sequence == null || sent?.sequence == null) throw new Error('nothing is open');
+  // The first of both has never reached the node.
+  await node.rpc('anvil_dropAllTransactions', []);
+  await node.rpc('eth_sendRawTransaction', [toHex(sent.signedBytes ?? [])]);
+  expect(await node.rpc('txpool_status', [])).toEqual({ pending: '0x0', queued: '0x1' });
+
+  // Anvil keeps it, and has no such method.
+  const queued = { [String(sent.sequence)]: { hash: sent.hash } };
+  const own = await startFaultyNode(node.url);
+  own.obey(({ method }) =>
+    method === 'txpool_contentFrom' ? { result: { pending: {}, queued } } : undefined,
+  );
+  await onInstance(
+    copy.url,
+    async (instance) => {
+      const { dependencies, handle } = instance;
+      dependencies.mutationWaitMs = 0;
+      await retire(dependencies, 'acme', second);
+      await expect.poll(() => readHalt(handle.db)).toMatch(/after what waits at the node/);
+      await node.rpc('evm_setIntervalMining', [1]);
+      // By hand: it ends the gap, and what waited lands.
+      const from = dependencies.network.custodyAddress;
+      await node.rpc('eth_sendTransaction', [{ from, to: from, nonce: toHex(never.sequence ?? 0n) }]);
+      const totals = () => dependencies.network.carbonTotals(tokenAddress);
+      await expect.poll(totals, { timeout: 20_000 }).toMatchObject({ totalRetirements: 1 });
+      await expect
+        .poll(() => handle.db.select().from(retirements), { timeout: 20_000 })
+        .toMatchObject([{ state: 'NEEDS_REVIEW' }]);
+      await decideReview(instance, 'ADOPT');
+      expect(await handle.db.select().from(retirements)).toMatchObject([
+        { state: 'RETIRED', amountTonnes: 20n },
+      ]);
+      expect(await totals()).toMatchObject({ totalRetirements: 1, totalRetired: 20n * 10n ** 18n });
+    },
+    { ledger: { rpcUrl: own.url } },
+  );
+  await own.close();
+  await drop();
+}, 120_000);

@@ -3,6 +3,7 @@
  */
 import { formatEther } from 'viem';
 import type { Address } from 'viem';
+import { largest } from '../../../lib/bigints.ts';
 import { NetworkUnavailable, SignerShortOfFunds } from '../port.ts';
 import type { Draft, NetworkCall, NextSequences, SequenceSlot } from '../port.ts';
 import type { ContractAddresses } from './contracts.ts';
@@ -11,14 +12,14 @@ import { encodeCall } from './calls.ts';
 import type { Finality } from './finality.ts';
 import { feeMarketOf, feesUnderCap } from './fees.ts';
 import type { FeeMarket } from './fees.ts';
-import { valueOf, valueOfOptional } from './jsonRpc.ts';
+import { RpcError, valueOf, valueOfOptional } from './jsonRpc.ts';
 import type { Answer, JsonRpc } from './jsonRpc.ts';
 import { ask } from './node.ts';
 import type { Block, Syncing } from './node.ts';
 import { codeQuestions, judge, refusalAt, refuseFinally, simulationOf } from './simulation.ts';
 import type { Simulation } from './simulation.ts';
 import type { Signer } from './signing.ts';
-import { valueIfKept } from './trouble.ts';
+import { isBusy, valueIfKept } from './trouble.ts';
 
 interface DraftDeps {
   rpc: JsonRpc;
@@ -106,6 +107,36 @@ export async function estimateCall(
 /** Nodes that have said what waits. */
 const showsWaiting = new WeakSet<object>();
 
+/** Behind a load balancer another node may have the method. */
+const TIMES_UNTIL_NEXT_TRY = 1_000;
+/** Whether a node has shown what waits behind gaps; else how often it is not asked before it is tried again. */
+const showsGaps = new WeakMap<JsonRpc, true | number>();
+
+/**
+ * What waits behind a gap is not in the node's count of what is pending. What is signed in that gap lets it land: after a restore, the
+ * same call a second time. Asked by itself, because a gateway may refuse a whole batch for a method that it does not pass on.
+ * @returns 0n where nothing waits, or the node does not say it
+ */
+async function nextAfterGaps(rpc: JsonRpc, address: Address): Promise<bigint> {
+  const shows = showsGaps.get(rpc) ?? 0;
+  if (shows !== true && shows > 0) {
+    showsGaps.set(rpc, shows - 1);
+    return 0n;
+  }
+  try {
+    const [answer] = await rpc.askTogether([ask.waitingOf(address)]);
+    const nonces = valueOfOptional(answer);
+    if (nonces !== null) showsGaps.set(rpc, true);
+    else if (shows !== true) showsGaps.set(rpc, TIMES_UNTIL_NEXT_TRY);
+    return largest(0n, ...(nonces ?? []).map((nonce) => nonce + 1n));
+  } catch (error) {
+    // One that has shown it before, or is busy, is in trouble; others refuse the method in words of their own.
+    if (shows === true || (error instanceof RpcError && isBusy(error))) throw error;
+    showsGaps.set(rpc, TIMES_UNTIL_NEXT_TRY);
+    return 0n;
+  }
+}
+
 /**
  * From landed transactions alone: waiting ones are known to the database, as a node counts only those that it has seen
  * and not dropped.
@@ -116,15 +147,15 @@ export async function readNextSequences(
 ): Promise<NextSequences> {
   const { address } = signer;
   if (by === 'waiting') {
-    const [latest, pending] = await rpc.askTogether([
-      ask.transactionCount(address, 'latest'),
-      ask.transactionCount(address, 'pending'),
+    const [[latest, pending], afterGaps] = await Promise.all([
+      rpc.askTogether([ask.transactionCount(address, 'latest'), ask.transactionCount(address, 'pending')]),
+      nextAfterGaps(rpc, address),
     ]);
     const landed = valueOf(latest);
     if ('value' in pending) showsWaiting.add(rpc);
     // Not every node keeps what waits, or shows of it. One that did may only be in trouble.
     const reported = showsWaiting.has(rpc) ? valueOf(pending) : (valueIfKept(pending) ?? landed);
-    return new Map([[address, reported > landed ? reported : landed]]);
+    return new Map([[address, largest(reported, landed, afterGaps)]]);
   }
   if (by === 'latest') {
     const [syncing, count] = await rpc.askTogether([ask.syncing(), ask.transactionCount(address, 'latest')]);

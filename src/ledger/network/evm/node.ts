@@ -76,6 +76,14 @@ const syncingSchema = z.union([
 ]);
 export type Syncing = z.infer<typeof syncingSchema>;
 
+/**
+ * What waits at a node, by nonces: `pending` can land, `queued` stands behind a nonce that nothing has. Nodes write nonces as decimals
+ * or as quantities.
+ */
+const waitingSchema = z
+  .object({ pending: z.record(z.string(), z.unknown()), queued: z.record(z.string(), z.unknown()) })
+  .transform(({ pending, queued }) => [...Object.keys(pending), ...Object.keys(queued)].map(BigInt));
+
 export interface CallRequest {
   from?: Address;
   to: Address;
@@ -115,6 +123,8 @@ export const ask = {
   transaction: (of: Hash) => question('eth_getTransactionByHash', [of], transactionSchema.nullable()),
   transactionCount: (of: Address, at: BlockReference) =>
     question('eth_getTransactionCount', [of, at], quantity),
+  /** The nonces. Only nodes of one's own have it, as a rule. */
+  waitingOf: (of: Address) => question('txpool_contentFrom', [of], waitingSchema),
   balance: (of: Address, at: BlockReference) => question('eth_getBalance', [of, at], quantity),
   code: (of: Address, at: BlockReference) => question('eth_getCode', [of, at], bytes),
   call: (request: CallRequest, at: BlockReference) => question('eth_call', [requestOf(request), at], bytes),
