@@ -16,6 +16,7 @@ import {
   DEPOSITED,
   OFF_RAMP_SESSIONS,
   isAcknowledged,
+  isEnd,
   lockOffRampSession,
   recordStatus,
   type OpenedOffRampSession,
@@ -70,8 +71,11 @@ async function stepAwaitingSignature(deps: HolderDepositNeeds, session: OpenedOf
     const current = await lockOffRampSession(tx, session.id);
     await recordStatus(tx, current, status);
     if (current.state !== 'AWAITING_SIGNATURE') return;
+    const ended = endedUnseen(current, found);
     if (found?.status === 'PENDING' && isAsAgreed(current, found)) {
       await applyEvent(tx, deps.submission, current, 'deposited', { values: DEPOSITED });
+    } else if (ended !== null && isEnd(status)) {
+      await applyEvent(tx, deps.submission, current, 'undecidable', { reason: ended });
     } else if (await isPaidUnexpectedly(tx, current, status)) {
       await reviewPaid(tx, deps, current, status);
     } else if (status === 'failed')
