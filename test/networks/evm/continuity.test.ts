@@ -181,6 +181,33 @@ describe('a node that does not say what waits', () => {
     answers({ code: -32603, message: 'internal error' });
     await expect(network.nextSequences('waiting')).rejects.toThrow('internal error');
   });
+
+  it('counts what waits behind a gap, in either spelling of nonces, once it has shown that', async () => {
+    type Told = { result: unknown } | { error: { code: number; message: string } };
+    const answers = (told: Told) =>
+      testbed.faulty.obey(({ method }) => (method === 'txpool_contentFrom' ? told : undefined));
+    const [latest = 0n] = (await (await testbed.open()).nextSequences()).values();
+    const waiting = async (network: LedgerNetwork) => [...(await network.nextSequences('waiting')).values()];
+    for (const refusal of ['Method not found', 'this plan has no access']) {
+      answers({ error: { code: -32000, message: refusal } });
+      expect(await waiting(await testbed.open())).toEqual([latest]);
+    }
+    answers({ result: { pending: {}, queued: { nothing: {} } } });
+    expect(await waiting(await testbed.open())).toEqual([latest]);
+    answers({ error: { code: -32005, message: 'rate limit exceeded' } });
+    const network = await testbed.open();
+    await expect(waiting(network)).rejects.toThrow('rate limit exceeded');
+    answers({ result: { pending: {}, queued: { [String(latest + 2n)]: {} } } });
+    expect(await waiting(network)).toEqual([latest + 3n]);
+    answers({ result: { pending: { [`0x${(latest + 4n).toString(16)}`]: {} }, queued: {} } });
+    expect(await waiting(network)).toEqual([latest + 5n]);
+    // Another node behind the same address does not have it; one that has may only be in trouble.
+    answers({ error: { code: -32601, message: 'Method not found' } });
+    expect(await waiting(network)).toEqual([latest]);
+    answers({ error: { code: -32603, message: 'internal error' } });
+    await expect(waiting(network)).rejects.toThrow('internal error');
+    testbed.faulty.obey(() => undefined);
+  });
 });
 
 describe('a node that was restored from an older state', () => {
