@@ -148,10 +148,10 @@ function judgeGraphQLError(root: GraphQLError, located: GraphQLError): ShownErro
   const aboutVariable = variableProblem(root, located);
   if (aboutVariable !== undefined) return aboutVariable;
   const { message } = root;
-  const { code, http } = { ...located.extensions, ...root.extensions };
+  const { code, http, details } = { ...located.extensions, ...root.extensions };
   // A request that is not a GraphQL request is never answered 200.
   if (code === 'BAD_REQUEST') return { code, message, http: { ...(http as object), spec: false } };
-  if (isErrorCode(code)) return { code, message, http };
+  if (isErrorCode(code)) return { code, message, http, details: detailsOf(details) };
   if (message.startsWith('Argument "')) return { code: 'BAD_USER_INPUT', message };
   if (http !== undefined) return { code: 'BAD_REQUEST', message, http };
   if (message.startsWith('Syntax Error')) return { code: 'GRAPHQL_PARSE_FAILED', message };
@@ -172,7 +172,7 @@ function variableProblem(root: GraphQLError, located: GraphQLError): ShownError 
   return {
     code: 'BAD_USER_INPUT',
     message: reason === '' ? located.message : `Variable "$${variable}" at ${field}: ${reason}`,
-    details: { field },
+    details: { ...detailsOf(root.extensions['details']), field },
   };
 }
 
@@ -186,4 +186,8 @@ function httpOf(code: ErrorCode, details: ErrorDetails | undefined): Record<stri
 
 function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && Object.hasOwn(ERROR_CODES, code);
+}
+
+function detailsOf(value: unknown): ErrorDetails {
+  return typeof value === 'object' && value !== null ? value : {};
 }

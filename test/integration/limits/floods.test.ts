@@ -105,7 +105,7 @@ describe('refused deliveries', () => {
     await expect
       .poll(() => server.log.reduce((sum, { fields }) => sum + Number(fields['count'] ?? 0), 0))
       .toBe(3);
-    for (const { fields } of server.log) expect(fields['path']).toEqual(['/api/hooks/retirements']);
+    for (const { fields } of server.log) expect(fields['paths']).toEqual(['/api/hooks/retirements']);
   });
 });
 

@@ -41,7 +41,7 @@ it('makes a key, and signs with it what the network takes', async () => {
     transaction,
   });
   // A key is never written over another.
-  expect(wallet(['new', file])).toMatchObject({ status: 1, stdout: '' });
+  expect(wallet(['new', file])).toMatchObject({ status: 3, stdout: '' });
 });
 
 it('signs a transaction of the Stellar network whose passphrase it is given', () => {
@@ -63,7 +63,7 @@ it('signs a transaction of the Stellar network whose passphrase it is given', ()
   expect(isSignedFor(sign('dev-stellar'))).toBe(true);
   expect(isSignedFor(sign('another'))).toBe(false);
   const wrong = wallet(['sign', file, '--passphrase', 'dev-stellar'], 'AAAA');
-  expect(wrong).toMatchObject({ status: 1, stdout: '' });
+  expect(wrong).toMatchObject({ status: 3, stdout: '' });
   expect(wrong.stderr).toBe('The payload is not a Stellar transaction (base64 XDR).\n');
 });
 
@@ -77,7 +77,7 @@ it('says what is wrong in a sentence, and never the key', async () => {
   expect(wallet(['sign', file], '{}').stderr).toMatch(/^ENOENT.*\n$/);
   await writeFile(file, 'SECRET-THAT-IS-NONE');
   const wrong = wallet(['sign', file], '{}');
-  expect(wrong).toMatchObject({ status: 1, stdout: '' });
+  expect(wrong).toMatchObject({ status: 3, stdout: '' });
   expect(wrong.stderr).toMatch(/^The secret key is not a Stellar seed.*\n$/);
   expect(wrong.stderr).not.toContain('SECRET-THAT-IS-NONE');
 });
