@@ -8,7 +8,9 @@
 import { writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import pc from 'picocolors';
+import { runCommand } from '../src/cli/runCommand.ts';
 import { messageOf } from '../src/lib/errors.ts';
+import { StartupError } from '../src/lib/startupErrors.ts';
 import { runAbuse } from './abuse/run.ts';
 import { openBench, SIZES, type Reconciled, type Size } from './bench.ts';
 import { writeReport } from './report/report.ts';
@@ -50,7 +52,7 @@ const command = new Command('bench')
   )
   .action(run);
 
-await command.parseAsync();
+await runCommand(command);
 
 async function run(names: string[], options: Options): Promise<void> {
   const say = (text: string) => process.stderr.write(`${pc.dim(text)}\n`);
@@ -122,9 +124,7 @@ function rowsNamed(name: string): Row[] {
   const found =
     exact.length > 0 ? exact : ROWS.filter((row) => row.group.toLowerCase() === name.toLowerCase());
   if (found.length > 0) return found;
-  throw new InvalidArgumentError(
-    `there is no row "${name}"; there are ${ROWS.map((row) => row.name).join(', ')}`,
-  );
+  throw new StartupError(`There is no row "${name}"; there are ${ROWS.map((row) => row.name).join(', ')}`);
 }
 
 function printJson({ name, ratio, product, baseline, target }: RowResult): void {

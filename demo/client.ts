@@ -3,6 +3,7 @@
  */
 import { createClient } from 'graphql-ws';
 import WebSocket from 'ws';
+import { StartupError } from '../src/lib/startupErrors.ts';
 
 export interface ApiClient {
   /** @throws with the API's own sentence and code. */
@@ -41,7 +42,9 @@ export function createApiClient(url: string): ApiClient {
       const { data, errors } = (await response.json()) as GraphqlAnswer<T>;
       const [error] = errors ?? [];
       if (error || !data) {
-        throw new Error(`${error?.extensions?.code ?? response.status}: ${error?.message ?? 'no data'}`);
+        throw new StartupError(
+          `${error?.extensions?.code ?? response.status}: ${error?.message ?? 'no data'}`,
+        );
       }
       return data;
     },

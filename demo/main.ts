@@ -12,7 +12,10 @@ import { createTokenSource } from './tokens.ts';
 import { runWarehouseDemo } from './warehouse.ts';
 
 const command = new Command('demo')
-  .description('Runs the use cases of the product on a running server, through its public API alone.')
+  .description(
+    'Runs the use cases of the product on a running server, through its public API alone. Its payouts are those of the manual ' +
+      'ramp provider, the default.',
+  )
   .option('--url <url>', 'the GraphQL address of the server (default: the configured one)')
   .option(
     '--expiry',
@@ -28,6 +31,8 @@ const command = new Command('demo')
       await runCarbonDemo(api, tell, tokenFor);
       await runWarehouseDemo({ api, tell, tokenFor, withExpiry: options.expiry === true });
       process.stdout.write(`\n${pc.green('Done.')} Look around at ${pc.cyan(url)}\n`);
+    } catch (error) {
+      throw (await isAnswering(url)) ? error : serverEnded(url, error);
     } finally {
       await api.close();
     }
@@ -36,11 +41,21 @@ const command = new Command('demo')
 await runCommand(command);
 
 async function requireServer(url: string): Promise<void> {
-  try {
-    await fetch(new URL('/healthz', url), { signal: AbortSignal.timeout(5000) });
-  } catch (error) {
-    throw new StartupError(`No server answers at ${url}. Start one with "npm start" in another terminal.`, {
-      cause: error,
-    });
-  }
+  if (await isAnswering(url)) return;
+  throw new StartupError(`No server answers at ${url}. Start one with "npm start" in another terminal.`);
+}
+
+function isAnswering(url: string): Promise<boolean> {
+  return fetch(new URL('/healthz', url), { signal: AbortSignal.timeout(5000) }).then(
+    () => true,
+    () => false,
+  );
+}
+
+function serverEnded(url: string, cause: unknown): StartupError {
+  return new StartupError(
+    `The server at ${url} ended, or does not answer any more. Start it again, and then the demo: nothing was lost, as ` +
+      '"npm run reconcile" shows.',
+    { cause },
+  );
 }

@@ -60,6 +60,12 @@ function connect(): Client {
   });
 }
 
+/** The events of a websocket that fails or is closed are no errors. */
+function problemOf(error: unknown): string {
+  const { message, reason, code } = error as { message?: string; reason?: string; code?: number };
+  return message || reason || (code === undefined ? String(error) : `the connection was closed with ${code}`);
+}
+
 /** Until the connection breaks. @returns whether an event came */
 async function followOnce(): Promise<boolean> {
   const client = connect();
@@ -78,9 +84,7 @@ async function followOnce(): Promise<boolean> {
     }
   } catch (error) {
     if (error instanceof CursorLost) await writeCursor(FROM_THE_START);
-    process.stderr.write(
-      `the feed ended: ${error instanceof Error ? error.message : JSON.stringify(error)}\n`,
-    );
+    process.stderr.write(`the feed ended: ${problemOf(error)}\n`);
   } finally {
     await client.dispose();
   }

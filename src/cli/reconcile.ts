@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
 import pc from 'picocolors';
+import { reconcileWithoutNetwork } from '../reconciliation/reconcileAll.ts';
 import { reconcileAndKeep, type KeptReconciliation } from '../reconciliation/lastReconciliation.ts';
 import type { Verdict } from '../reconciliation/verdicts.ts';
 import { logOf } from '../reconciliation/reconcileLogs.ts';
@@ -39,26 +40,25 @@ const command = new Command('reconcile')
   )
   .action(async ({ incremental = false, fromCheckpoint = [] }: Options) => {
     const keptCheckpoints = await Promise.all(fromCheckpoint.map(readCheckpoint));
-    try {
-      await withPlatform(async ({ dependencies }) => {
-        await endDoubt(dependencies.network);
+    await withPlatform(async ({ dependencies }) => {
+      const deps = { ...dependencies, keptCheckpoints };
+      try {
+        await endDoubt(deps.network);
         const bar = new SingleBar({ format: 'reconcile {bar} {value} tokens', clearOnComplete: true });
         if (process.stdout.isTTY) bar.start(0, 0);
         const onProgress = (done: number) => {
           bar.setTotal(done);
           bar.update(done);
         };
-        const report = await reconcileAndKeep(
-          { ...dependencies, keptCheckpoints },
-          { isFull: !incremental, onProgress },
-        ).finally(() => bar.stop());
+        const report = await reconcileAndKeep(deps, { isFull: !incremental, onProgress }).finally(() =>
+          bar.stop(),
+        );
         print(report);
-      });
-    } catch (error) {
-      if (!(error instanceof NetworkUnavailable)) throw error;
-      process.stderr.write(`Nothing is proved, because the network did not answer: ${error.message}\n`);
-      process.exitCode = EXIT_CODES.NOT_PROVED;
-    }
+      } catch (error) {
+        if (!(error instanceof NetworkUnavailable)) throw error;
+        printWithoutNetwork(await reconcileWithoutNetwork(deps, error.message));
+      }
+    });
   });
 
 await runCommand(command);
@@ -77,12 +77,26 @@ async function readCheckpoint(path: string): Promise<SignedNote> {
   throw new StartupError(`${path} is not a checkpoint of a transparency log of this product.`);
 }
 
-function print({ projects, receipts, verdicts, since }: KeptReconciliation): void {
-  const out = verdicts.flatMap(({ invariant, promise, verdict, findings, notProved }) => [
+function linesOf(verdicts: readonly Verdict[]): string[] {
+  return verdicts.flatMap(({ invariant, promise, verdict, findings, notProved }) => [
     `${WORDS[verdict]} ${invariant.padEnd(3)}  ${promise}`,
     ...findings.map(({ message }) => `${' '.repeat(16)}${pc.red(message)}`),
     ...notProved.map(({ obstacle, message }) => `${' '.repeat(16)}${pc.yellow(`${obstacle}: ${message}`)}`),
   ]);
+}
+
+function printWithoutNetwork({ verdicts }: Pick<KeptReconciliation, 'verdicts'>): void {
+  const verdict = overall(verdicts);
+  const summary =
+    verdict === 'BROKEN'
+      ? pc.red('an invariant is broken')
+      : pc.yellow('nothing is broken in the database; the network did not answer');
+  process.stdout.write(`${[...linesOf(verdicts), summary].join('\n')}\n`);
+  process.exitCode = EXIT_CODES[verdict];
+}
+
+function print({ projects, receipts, verdicts, since }: KeptReconciliation): void {
+  const out = linesOf(verdicts);
   const verdict = overall(verdicts);
   const summary = {
     HOLDS: pc.green('every invariant holds'),

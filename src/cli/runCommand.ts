@@ -1,6 +1,7 @@
 /**
  * Runs a command line program: a known cause of failure becomes one sentence and a non-zero exit.
  */
+import { inspect } from 'node:util';
 import type { Command } from 'commander';
 import { explainStartupError } from '../startup/explainStartupError.ts';
 
@@ -14,7 +15,7 @@ export async function runCommand(command: Command): Promise<void> {
     await command.parseAsync();
   } catch (error) {
     process.stderr.write(
-      `${explainStartupError(error) ?? String(error instanceof Error ? error.stack : error)}\n`,
+      `${explainStartupError(error) ?? (error instanceof Error ? error.stack : inspect(error))}\n`,
     );
     // A verdict that was given before the end failed stays.
     process.exitCode ??= NOT_RUN;

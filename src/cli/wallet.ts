@@ -9,8 +9,13 @@ import { Command } from 'commander';
 import { messageOf } from '../lib/errors.ts';
 import { signPayload } from '../ledger/network/embedded/wallets.ts';
 import { addressOfSecretKey, generateSecretKey } from '../lib/strkey.ts';
-import { StartupError } from '../lib/startupErrors.ts';
+import { codeOf, StartupError } from '../lib/startupErrors.ts';
 import { runCommand } from './runCommand.ts';
+
+const FILE_PROBLEMS: Readonly<Record<string, (file: string) => string>> = {
+  EEXIST: (file) => `${file} exists already, and a wallet is never overwritten: choose another file.`,
+  ENOENT: (file) => `There is no ${file}, or no folder for it: make the folder, or name another file.`,
+};
 
 const command = new Command('wallet').description(
   'A wallet for trying out the embedded network and dev:stellar.',
@@ -22,7 +27,7 @@ command
   .description('Makes a wallet, and prints its address.')
   .action(async (file: string) => {
     const secretKey = generateSecretKey(randomBytes);
-    await orExplain(writeFile(file, `${secretKey}\n`, { mode: 0o600, flag: 'wx' }));
+    await orExplain(writeFile(file, `${secretKey}\n`, { mode: 0o600, flag: 'wx' }), file);
     process.stdout.write(`${addressOfSecretKey(secretKey)}\n`);
   });
 
@@ -34,9 +39,13 @@ command
   )
   .option('--passphrase <text>', 'of the Stellar network that the payload is a transaction of')
   .action(async (file: string, { passphrase }: { passphrase?: string }) => {
-    const secretKey = (await orExplain(readFile(file, 'utf8'))).trim();
+    const secretKey = (await orExplain(readFile(file, 'utf8'), file)).trim();
     const payload = (await text(process.stdin)).trim();
-    process.stdout.write(`${await orExplain(sign(secretKey, payload, passphrase))}\n`);
+    if (payload === '')
+      throw new StartupError(
+        'There is nothing to sign: pass the unsigned.payload of an act on standard input.',
+      );
+    process.stdout.write(`${await orExplain(sign(secretKey, payload, passphrase), file)}\n`);
   });
 
 await runCommand(command);
@@ -48,10 +57,11 @@ async function sign(secretKey: string, payload: string, passphrase: string | und
 }
 
 /** Turns a failure into one sentence. */
-async function orExplain<T>(work: Promise<T>): Promise<T> {
+async function orExplain<T>(work: Promise<T>, file: string): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    throw new StartupError(messageOf(error), { cause: error });
+    const message = FILE_PROBLEMS[codeOf(error)]?.(file) ?? messageOf(error);
+    throw new StartupError(message, { cause: error });
   }
 }

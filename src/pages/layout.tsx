@@ -122,7 +122,9 @@ function Footer({ networkName }: { networkName: string }) {
           <strong>{networkName}</strong>, which this registry reads and can't change.{' '}
           <a href="/verify">Check one yourself.</a>
         </p>
-        <p>Times are UTC, by the network's clock. Credits are tonnes of CO₂ equivalent.</p>
+        <p>
+          Times are UTC; retirements have those of the network's clock. Credits are tonnes of CO₂ equivalent.
+        </p>
       </div>
     </footer>
   );

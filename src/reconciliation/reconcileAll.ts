@@ -15,7 +15,14 @@ import { reconcilePayouts, type PayoutDependencies } from './reconcilePayouts.ts
 import { INVARIANTS_OF_A_PROJECT, reconcileProject, type ReconcileDependencies } from './reconcileProject.ts';
 import { reconcileLogs, type ReconcileLogs } from './reconcileLogs.ts';
 import { reconcileReceipts } from './reconcileReceipts.ts';
-import { add, nothingCompared, verdictsOf, type Comparison, type Verdict } from './verdicts.ts';
+import {
+  add,
+  nothingCompared,
+  verdictsOf,
+  type Comparison,
+  type Invariant,
+  type Verdict,
+} from './verdicts.ts';
 
 export interface ReconciliationReport extends Comparison {
   projects: number;
@@ -53,6 +60,28 @@ export async function reconcileAll(
   add(ofNetwork, ofLogs);
   ofNetwork.findings.push(...(await findContradictions(deps.db)));
   return { ...counts, ...ofNetwork, verdicts: verdictsOf(ofNetwork) };
+}
+
+/** The invariants that the network shows, by all that compareOutside compares. */
+const SHOWN_BY_NETWORK: readonly Invariant[] = [...INVARIANTS_OF_A_PROJECT, 'I9', 'I12', 'I13'];
+
+/**
+ * Compares the database with itself and with the heads of its logs, where the network does not answer: on a copy that must not reach it,
+ * or while its node is down.
+ * @param because why the network's part is not proved
+ */
+export async function reconcileWithoutNetwork(
+  deps: Pick<ReconcileAllDependencies, 'db' | 'logs' | 'keptCheckpoints'>,
+  because: string,
+): Promise<Pick<ReconciliationReport, 'verdicts'>> {
+  const sum = nothingCompared();
+  if (deps.logs !== undefined) add(sum, await reconcileLogs({ ...deps, logs: deps.logs }));
+  sum.findings.push(...(await findContradictions(deps.db)));
+  const notProved = SHOWN_BY_NETWORK.map(
+    (invariant) => ({ invariant, obstacle: 'NO_ANSWER', message: because }) as const,
+  );
+  add(sum, { findings: [], notProved });
+  return { verdicts: verdictsOf(sum) };
 }
 
 /**

@@ -257,9 +257,10 @@ export async function startServer(cluster: Cluster): Promise<void> {
       (text) => text.trim().split('\n').slice(-3).join(' | '),
       () => messageOf(error),
     );
-    throw new StartupError(`The embedded PostgreSQL in ${cluster.folder} does not start: ${lastLines}`, {
-      cause: error,
-    });
+    throw new StartupError(
+      `The embedded PostgreSQL in ${cluster.folder} does not start: ${lastLines}. See whether its disk has room, and what ${log} says.`,
+      { cause: error },
+    );
   }
 }
 

@@ -8,7 +8,7 @@ import { receipts } from '../../../src/db/tables/index.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import { NetworkRefusal, NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { compareRecords } from '../../../src/reconciliation/compareRecords.ts';
-import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
+import { reconcileAll, reconcileWithoutNetwork } from '../../../src/reconciliation/reconcileAll.ts';
 import { reconcileReceipts } from '../../../src/reconciliation/reconcileReceipts.ts';
 import type { Comparison } from '../../../src/reconciliation/verdicts.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
@@ -205,4 +205,22 @@ it('a token that the network does not answer about leaves the others of its page
     },
   ]);
   expect(compared.unsettledReceipts).toBe(1);
+});
+
+it('a network that does not answer at all leaves the database compared with itself and with the heads of its logs', async () => {
+  const { dependencies } = platform;
+  const verdicts = async () => {
+    const compared = await reconcileWithoutNetwork(dependencies, 'connection refused');
+    return Object.fromEntries(compared.verdicts.map(({ invariant, verdict }) => [invariant, verdict]));
+  };
+  const byInvariant = await verdicts();
+  expect(byInvariant).toMatchObject({ I1: 'HOLDS', I11: 'HOLDS', I15: 'HOLDS' });
+  const unproved = Object.keys(byInvariant).filter((invariant) => byInvariant[invariant] !== 'HOLDS');
+  expect(unproved).toEqual(['I2', 'I3', 'I4', 'I9', 'I10', 'I12', 'I13']);
+  const restorable = await makeRestorable(database);
+  await restorable.corrupt(`UPDATE accounts SET owner_id = 'mallory' WHERE kind = 'buyer'`);
+  const corrupted = await verdicts();
+  await restorable.restore();
+  await restorable.close();
+  expect(corrupted).toMatchObject({ I1: 'HOLDS', I11: 'BROKEN', I15: 'BROKEN' });
 });
