@@ -2,7 +2,7 @@
  * The highest final ledger that this platform has seen, stored in the database: every instance, also after a restart,
  * recognises a node that is behind it or on another branch.
  */
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, sql, type SQL } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
 import { finalLedger } from '../../db/tables/index.ts';
 import type { FinalLedger } from './port.ts';
@@ -28,6 +28,14 @@ export interface SeenLedgers {
 
 /** A crash loses at most the ledgers of this interval. */
 const WRITE_EVERY_MS = 1000;
+/**
+ * A running instance notes one every half a minute, however little it does. When none was noted for longer, no instance was running, or
+ * the database is a copy from then: the original, with what it signed since, may have ended a moment ago.
+ */
+const UNSEEN_FOR_SECONDS = 120;
+/** Between the network's clock and the database's. */
+const CLOCK_DIFFERENCE_SECONDS = 30;
+const hasBeenUnseen = sql`${finalLedger.seenAt} < now() - make_interval(secs => ${UNSEEN_FOR_SECONDS})`;
 
 /** For a network without a database; lasts as long as the process. */
 export function seenLedgersInMemory(): SeenLedgers {
@@ -137,7 +145,7 @@ async function advance(db: Db, before: StoredLedger | null, final: FinalLedger):
     sql`${hash} IS NOT DISTINCT FROM ${before.hash}`,
     eq(acceptances, before.acceptances),
   );
-  return (await db.update(finalLedger).set(rowOf(final)).where(isBefore).returning()).length > 0;
+  return (await db.update(finalLedger).set(nextOf(final)).where(isBefore).returning()).length > 0;
 }
 
 /**
@@ -154,10 +162,24 @@ export async function acceptLedger(
   await db
     .insert(finalLedger)
     .values({ ...rowOf(final), acceptances: 1 })
-    .onConflictDoUpdate({ target: finalLedger.singleton, set: { ...rowOf(final), acceptances } });
+    .onConflictDoUpdate({ target: finalLedger.singleton, set: { ...nextOf(final), acceptances } });
   return replaced ?? null;
+}
+
+/**
+ * Whether what a lost history of this database has signed may land without having shown: nothing that it knows of says so.
+ * @param seconds how long what is signed can land
+ */
+export function mayLandUnseen(seconds: number): SQL<boolean> {
+  const isSince = sql`${finalLedger.resumedAt} > now() - make_interval(secs => ${seconds + CLOCK_DIFFERENCE_SECONDS})`;
+  return sql<boolean>`EXISTS (SELECT 1 FROM ${finalLedger} WHERE ${hasBeenUnseen} OR ${isSince})`;
 }
 
 function rowOf({ ledger, hash }: FinalLedger) {
   return { ledger, hash, seenAt: sql`now()` };
+}
+
+function nextOf(final: FinalLedger) {
+  const resumedAt = sql`CASE WHEN ${hasBeenUnseen} THEN now() ELSE ${finalLedger.resumedAt} END`;
+  return { ...rowOf(final), resumedAt };
 }

@@ -15,6 +15,7 @@ import {
   type SequenceSlot,
   type SigningOrder,
 } from '../network/port.ts';
+import { mayLandUnseen } from '../network/seenLedgers.ts';
 import { SequenceAhead, SequenceBehind } from './sequenceMismatch.ts';
 
 /**
@@ -36,8 +37,10 @@ export interface SigningState {
    * accounts.
    */
   haltedBecause: string | null;
-  /** How many more attempts could be signed now. */
+  /** How many more attempts could be signed now: none while `mayLandUnseen`. */
   freeSlots: number;
+  /** What a lost history of this database has signed may still land, and does not show: the same call could be signed beside it. */
+  mayLandUnseen: boolean;
   /** Makes the check of a halt, or of what went to review for one that has ended, due now. */
   isReviewDue: boolean;
 }
@@ -49,15 +52,20 @@ export async function readSigningState(db: Pick<Db, 'select'>, order: SigningOrd
       open: sql<number>`count(*) FILTER (WHERE ${inArray(attempts.source, payers)})::integer`,
       haltedBecause: sql<string | null>`(SELECT ${signingAccounts.haltedBecause} FROM ${signingAccounts}
         WHERE ${signingAccounts.haltedBecause} IS NOT NULL ORDER BY ${signingAccounts.address} LIMIT 1)`,
+      mayLandUnseen:
+        order.landsUnseenForSeconds === undefined
+          ? sql<boolean>`false`
+          : mayLandUnseen(order.landsUnseenForSeconds),
       isReviewDue: sql<boolean>`EXISTS (SELECT 1 FROM ${signingAccounts} WHERE ${signingAccounts.reviewDueAt} <= now())`,
     })
     .from(attempts)
     .where(takesUpSlot);
   if (!row) throw new Error('a count has no row');
-  const { open, haltedBecause, isReviewDue } = row;
+  const { open, ...state } = row;
   // Where no account can pay, one tries: the network is asked again, and what is missing is shown.
   const all = payers.length === 0 ? 1 : payers.length * order.maxOpenPerAccount;
-  return { haltedBecause, freeSlots: haltedBecause === null ? Math.max(0, all - open) : 0, isReviewDue };
+  const maySign = state.haltedBecause === null && !state.mayLandUnseen;
+  return { ...state, freeSlots: maySign ? Math.max(0, all - open) : 0 };
 }
 
 function payersOf({ accounts, unfunded = [] }: SigningOrder): Address[] {

@@ -106,13 +106,16 @@ function claimInOrder(
   const claimOfHolders = leases.claimWhere(eq(submissions.signer, 'HOLDER'));
   const claimUnderWay = leases.claimWhere(and(isByCustody, isUnderWay));
   const claimUnsigned = leases.claimWhere(and(isByCustody, sql`NOT ${isUnderWay}`));
+  const noteWait = logWaits(deps);
   return async (limit) => {
     const claimed: Submission[] = [];
     try {
       claimed.push(...(await claimOfHolders(Math.ceil(limit / 4))));
       claimed.push(...(await claimUnderWay(Math.ceil(limit / 2))));
       const before = toSign.count();
-      const { haltedBecause, freeSlots, isReviewDue } = await readSigningState(deps.db, signingOrder);
+      const state = await readSigningState(deps.db, signingOrder);
+      const { haltedBecause, freeSlots, isReviewDue } = state;
+      noteWait(state.mayLandUnseen);
       const isHalted = haltedBecause !== null;
       if (isReviewDue) void reviewHalt();
       // While signing is halted, unsigned submissions go to review, which needs no slot.
@@ -130,6 +133,19 @@ function claimInOrder(
       throw error;
     }
     return claimed;
+  };
+}
+
+/** Where nothing is signed for some minutes, an operator is told why. */
+function logWaits({ log }: Pick<SubmissionDependencies, 'log'>): (isWaiting: boolean) => void {
+  let wasWaiting = false;
+  return (isWaiting) => {
+    if (isWaiting && !wasWaiting) {
+      log.warn(
+        'no instance has seen the network for two minutes, or the database is a copy: nothing is signed until what a lost history of it may have signed can land no more',
+      );
+    } else if (wasWaiting && !isWaiting) log.info('signing goes on');
+    wasWaiting = isWaiting;
   };
 }
 

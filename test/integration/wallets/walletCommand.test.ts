@@ -74,7 +74,9 @@ function readSigned(text: string) {
 
 it('says what is wrong in a sentence, and never the key', async () => {
   const file = join(folder, 'wrong');
-  expect(wallet(['sign', file], '{}').stderr).toBe(`There is no ${file}, or no folder for it: make the folder, or name another file.\n`);
+  expect(wallet(['sign', file], '{}').stderr).toBe(
+    `There is no ${file}, or no folder for it: make the folder, or name another file.\n`,
+  );
   await writeFile(file, 'SECRET-THAT-IS-NONE');
   const wrong = wallet(['sign', file], '{}');
   expect(wrong).toMatchObject({ status: 3, stdout: '' });

@@ -293,6 +293,7 @@ it('signs with custody alone where there are no channels', async () => {
     missing: [],
     unfunded: [],
     maxOpenPerAccount: 1,
+    landsUnseenForSeconds: 300,
   });
   const prepared = await prepare(testbed.network, retire(tokenAddress, TONNE));
   expect(prepared.source).toBe(testbed.custody.publicKey());

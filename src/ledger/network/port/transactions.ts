@@ -14,6 +14,8 @@ export interface SigningOrder {
   readonly unfunded?: readonly Address[];
   /** How many transactions of one account may be open at a time; further ones wait. */
   readonly maxOpenPerAccount: number;
+  /** How long what was signed can land, where nothing shows that it waits at the node; left out where that shows. */
+  readonly landsUnseenForSeconds?: number;
 }
 
 export type NextSequences = ReadonlyMap<Address, bigint>;

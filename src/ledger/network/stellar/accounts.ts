@@ -63,7 +63,7 @@ const LEAST_BALANCE_STROOPS = RESERVE_STROOPS + 2n * STROOPS_PER_WRITE;
  */
 export function createSigningAccounts(
   node: StellarNode,
-  configured: readonly Address[],
+  { configured, validitySeconds }: { configured: readonly Address[]; validitySeconds: number },
   warn: (message: string) => void,
 ): SigningAccounts {
   const missing = noteChanges(warn, {
@@ -89,6 +89,7 @@ export function createSigningAccounts(
       },
       // The network keeps one waiting transaction per account.
       maxOpenPerAccount: 1,
+      landsUnseenForSeconds: validitySeconds,
     },
     async nextSequences() {
       const { byAddress } = await readAccounts(node, configured);

@@ -30,8 +30,11 @@ export async function createStellarNetwork(options: StellarNetworkOptions): Prom
   const { node, reads, contracts, keys, passphrase } = deps;
   const tokens = createTokenReads(reads);
   const settlement = createSettlementReads(reads, contracts.settlementAddress);
-  const accounts = createSigningAccounts(node, [...keys.sources.keys()], (message) =>
-    options.log?.warn(message),
+  const { validitySeconds } = deps;
+  const accounts = createSigningAccounts(
+    node,
+    { configured: [...keys.sources.keys()], validitySeconds },
+    (message) => options.log?.warn(message),
   );
   const predictTokenAddress = (salt: Hash32) => deployedAddress(passphrase, contracts.factoryAddress, salt);
 

@@ -1,0 +1,60 @@
+/**
+ * On a network that does not show what waits, nothing is signed on a copy of the database while what its lost history has signed may
+ * still land. A copy is known by the time at which an instance last saw the network.
+ */
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { SigningOrder } from '../../../src/ledger/network/port.ts';
+import { openSeenLedgers } from '../../../src/ledger/network/seenLedgers.ts';
+import { readSigningState } from '../../../src/ledger/submission/sequenceSlots.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+
+const UNSEEN: SigningOrder = { accounts: ['C'], maxOpenPerAccount: 1, landsUnseenForSeconds: 90 };
+const SHOWN: SigningOrder = { accounts: ['C'], maxOpenPerAccount: 1 };
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+beforeEach(() => database.handle.db.execute(sql`DELETE FROM final_ledger`));
+
+/** The last look of the instances of this database, and of those that saw the network again after a longer time. */
+async function lastSeen(secondsAgo: number, resumedSecondsAgo: number | null = null): Promise<void> {
+  const ago = (seconds: number | null) => sql`now() - make_interval(secs => ${seconds}::float8)`;
+  await database.handle.db.execute(sql`INSERT INTO final_ledger (ledger, seen_at, resumed_at)
+    VALUES (100, ${ago(secondsAgo)}, ${ago(resumedSecondsAgo)})`);
+}
+
+const freeSlots = async (order: SigningOrder) =>
+  (await readSigningState(database.handle.db, order)).freeSlots;
+
+it('signs on a database that has not seen a network yet, and on one whose instances go on', async () => {
+  expect(await freeSlots(UNSEEN)).toBe(1);
+  await lastSeen(60);
+  expect(await freeSlots(UNSEEN)).toBe(1);
+});
+
+it('signs nothing on a copy, until what was signed a moment ago elsewhere can land no more', async () => {
+  await lastSeen(3_600);
+  expect(await freeSlots(UNSEEN)).toBe(0);
+  const { db } = database.handle;
+  const seen = await openSeenLedgers({ db, log: { warn: () => {} } });
+  seen.note({ ledger: 200n, hash: null });
+  const isResumed = async () =>
+    (await db.execute(sql`SELECT 1 FROM final_ledger WHERE seen_at > now() - interval '1 minute'`)).length;
+  await expect.poll(isResumed, { timeout: 10_000 }).toBe(1);
+  expect(await freeSlots(UNSEEN)).toBe(0);
+  await db.execute(sql`UPDATE final_ledger SET resumed_at = resumed_at - interval '125 seconds'`);
+  expect(await freeSlots(UNSEEN)).toBe(1);
+  seen.note({ ledger: 201n, hash: null });
+  await expect
+    .poll(async () => (await db.execute(sql`SELECT 1 FROM final_ledger WHERE ledger = 201`)).length)
+    .toBe(1);
+  expect(await freeSlots(UNSEEN)).toBe(1);
+});
+
+it('waits for nothing where the node shows what waits', async () => {
+  await lastSeen(3_600, 10);
+  expect(await freeSlots(SHOWN)).toBe(1);
+});

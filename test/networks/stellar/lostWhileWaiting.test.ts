@@ -1,0 +1,80 @@
+/**
+ * A restored database, while what the lost history signed still waits at the node: on Stellar that does not show, and another channel
+ * could burn the same beside it.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { eq, sql } from 'drizzle-orm';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { connectLedger } from '../../../devnet/ledgers.ts';
+import { startStellarWorld, type StellarWorld } from '../../../devnet/stellar/stellarWorld.ts';
+import { openDatabase } from '../../../src/db/connection.ts';
+import { attempts, retirements } from '../../../src/db/tables/index.ts';
+import { retire } from '../../../src/resolvers/carbon/retire.ts';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { holding, retirement } from '../../support/holding.ts';
+import { platformOn } from '../../support/platform.ts';
+
+/** So many that the copy hardly takes the same one. */
+const CHANNELS = 12;
+/** Longer than it takes to sign and send. */
+const SENT_MS = 2_000;
+
+let world: StellarWorld;
+beforeAll(async () => {
+  world = await startStellarWorld({ channels: CHANNELS, devnet: { closeEveryMs: 500, closeSeconds: 1 } });
+});
+afterAll(() => world.close());
+
+async function onInstance<T>(url: string, work: (platform: Platform) => Promise<T>): Promise<T> {
+  const handle = openDatabase({ url, poolSize: 5, applicationName: 'an instance' });
+  const platform = await platformOn(handle, await connectLedger(world.ledger, handle));
+  await platform.start();
+  try {
+    return await work(platform);
+  } finally {
+    await platform.stop();
+    await handle.close();
+  }
+}
+
+it('signs nothing until that has landed or can land no more', { timeout: 120_000 }, async () => {
+  const original = await createTestDatabase();
+  await original.handle.close();
+  const tokenAddress = await onInstance(original.url, (platform) => holding(platform, 100n));
+  const copy = await createTestDatabase({ copyOf: original });
+  const input = retirement(tokenAddress, 20n);
+
+  world.testbed.devnet.controls.hold();
+  await onInstance(original.url, async ({ dependencies }) => {
+    const { db } = dependencies;
+    await retire({ ...dependencies, mutationWaitMs: 0 }, 'acme', input);
+    await expect.poll(() => db.$count(attempts, eq(attempts.state, 'OPEN'))).toBe(1);
+    await delay(SENT_MS);
+  });
+  // The backup is an hour old.
+  await copy.handle.db
+    .execute(sql`INSERT INTO final_ledger (ledger, seen_at) VALUES (1, now() - interval '1 hour')
+    ON CONFLICT (singleton) DO UPDATE SET seen_at = now() - interval '1 hour'`);
+  await onInstance(copy.url, async ({ dependencies }) => {
+    const { db, network } = dependencies;
+    await retire({ ...dependencies, mutationWaitMs: 0 }, 'acme', input);
+    await delay(4 * SENT_MS);
+    expect(await db.$count(attempts, eq(attempts.state, 'OPEN'))).toBe(0);
+    world.testbed.devnet.controls.release();
+    const totals = () => network.carbonTotals(tokenAddress);
+    await expect.poll(totals, { timeout: 20_000 }).toMatchObject({ totalRetirements: 1 });
+    // The time passes.
+    const isResumed = sql`resumed_at IS NOT NULL`;
+    await expect
+      .poll(async () => (await db.execute(sql`SELECT 1 FROM final_ledger WHERE ${isResumed}`)).length, {
+        timeout: 30_000,
+      })
+      .toBe(1);
+    await db.execute(sql`UPDATE final_ledger SET resumed_at = now() - interval '1 hour'`);
+    const state = async () => (await db.select().from(retirements)).map((row) => row.state);
+    await expect.poll(state, { timeout: 20_000 }).toEqual(['NEEDS_REVIEW']);
+    expect(await totals()).toMatchObject({ totalRetirements: 1 });
+  });
+  await Promise.all([original, copy].map((database) => database.drop()));
+});
