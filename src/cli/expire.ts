@@ -26,7 +26,9 @@ const PATIENCE_MS = 10 * 60_000;
 const command = new Command('expire')
   .description("Marks every receipt that has passed its expiry date, by the network's clock, as EXPIRED.")
   .option('--dry-run', 'only say which receipts are due')
-  .action(({ dryRun = false }: { dryRun?: boolean }) => withPlatform(dryRun ? preview : expire));
+  .action(({ dryRun = false }: { dryRun?: boolean }) =>
+    dryRun ? withPlatform(preview) : withPlatform(expire, { signs: true }),
+  );
 
 await runCommand(command);
 

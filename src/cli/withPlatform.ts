@@ -7,11 +7,20 @@ import { openConfiguredNetwork } from '../startup/openNetwork.ts';
 import { warehouseOptionsOf } from '../startup/warehouseOptions.ts';
 import { withDatabase } from './withDatabase.ts';
 
-/** Background work is not started: each tool starts what it needs. */
-export function withPlatform(work: (platform: Platform) => Promise<void>): Promise<void> {
+/**
+ * Background work is not started: each tool starts what it needs.
+ * @param options.signs else it is no instance that was seen at work: on a copy that it compares, the wait before the first signature begins
+ * with the server's start
+ */
+export function withPlatform(
+  work: (platform: Platform) => Promise<void>,
+  { signs = false }: { signs?: boolean } = {},
+): Promise<void> {
   return withDatabase(async (handle, config) => {
     const log = createLogger({ level: 'error', pretty: true });
-    const { network, clockControl } = await openConfiguredNetwork(config, handle, log);
+    const { network, clockControl } = await openConfiguredNetwork(config, handle, log, {
+      isReadOnly: !signs,
+    });
     const platform = await composePlatform({
       handle,
       network,

@@ -45,7 +45,7 @@ async function expire(tx: Tx, all: readonly LandedIntent[]): Promise<void> {
   // Locked in the order of a sweep's locks, with which it could else deadlock. A sweep may have seen the receipt expired before this
   // submission was settled.
   await tx.execute(sql`${landed}, locked AS MATERIALIZED (
-      SELECT id FROM ${receipts} WHERE id = ANY (ARRAY(SELECT id FROM v)) ORDER BY id FOR UPDATE)
+      SELECT id FROM ${receipts} WHERE id = ANY (ARRAY(SELECT id FROM v)) ORDER BY id FOR NO KEY UPDATE)
     UPDATE ${receipts} r SET state = 'EXPIRED', expired_tx_hash = v.tx_hash, expired_at = coalesce(r.expired_at, v.at)
     FROM v WHERE r.id = v.id AND r.id = ANY (ARRAY(SELECT id FROM locked))`);
   const decided = await tx.execute<{ run_id: string }>(sql`${landed}

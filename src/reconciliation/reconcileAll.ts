@@ -62,8 +62,8 @@ export async function reconcileAll(
   return { ...counts, ...ofNetwork, verdicts: verdictsOf(ofNetwork) };
 }
 
-/** The invariants that the network shows, by all that compareOutside compares. */
-const SHOWN_BY_NETWORK: readonly Invariant[] = [...INVARIANTS_OF_A_PROJECT, 'I9', 'I12', 'I13'];
+/** What compareOutside compares, with the provider too. */
+const SHOWN_OUTSIDE: readonly Invariant[] = [...INVARIANTS_OF_A_PROJECT, 'I8', 'I9', 'I12', 'I13'];
 
 /**
  * Compares the database with itself and with the heads of its logs, where the network does not answer: on a copy that must not reach it,
@@ -77,7 +77,7 @@ export async function reconcileWithoutNetwork(
   const sum = nothingCompared();
   if (deps.logs !== undefined) add(sum, await reconcileLogs({ ...deps, logs: deps.logs }));
   sum.findings.push(...(await findContradictions(deps.db)));
-  const notProved = SHOWN_BY_NETWORK.map(
+  const notProved = SHOWN_OUTSIDE.map(
     (invariant) => ({ invariant, obstacle: 'NO_ANSWER', message: because }) as const,
   );
   add(sum, { findings: [], notProved });

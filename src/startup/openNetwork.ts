@@ -24,10 +24,11 @@ export async function openConfiguredNetwork(
   config: Pick<Config, 'ledger' | 'TREASURY_ADDRESS' | 'NODE_ENV'>,
   handle: DatabaseHandle,
   log: Logger,
+  { isReadOnly = false }: { isReadOnly?: boolean } = {},
 ): Promise<OpenedNetwork> {
   const created = await familyOf(config.ledger).create(config.ledger, {
     handle,
-    seenLedgers: () => openSeenLedgers({ db: handle.db, log }),
+    seenLedgers: () => openSeenLedgers({ db: handle.db, log, isReadOnly }),
     log,
   });
   const { network, checkIdentity } = created;

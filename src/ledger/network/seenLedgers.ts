@@ -33,9 +33,14 @@ const WRITE_EVERY_MS = 1000;
  * the database is a copy from then: the original, with what it signed since, may have ended a moment ago.
  */
 const UNSEEN_FOR_SECONDS = 120;
-/** Between the network's clock and the database's. */
-const CLOCK_DIFFERENCE_SECONDS = 30;
-const hasBeenUnseen = sql`${finalLedger.seenAt} < now() - make_interval(secs => ${UNSEEN_FOR_SECONDS})`;
+/**
+ * A node that is so far behind is believed (MAX_LAG_LEDGERS), and is longer without what has landed; the network's clock may be
+ * another than the database's.
+ */
+const LAG_SECONDS = 90;
+/** What lies ahead is of another clock, which says nothing about how long ago it was. */
+const hasBeenUnseen = sql`${finalLedger.seenAt} NOT BETWEEN now() - make_interval(secs => ${UNSEEN_FOR_SECONDS})
+  AND now() + make_interval(secs => ${UNSEEN_FOR_SECONDS})`;
 
 /** For a network without a database; lasts as long as the process. */
 export function seenLedgersInMemory(): SeenLedgers {
@@ -171,7 +176,8 @@ export async function acceptLedger(
  * @param seconds how long what is signed can land
  */
 export function mayLandUnseen(seconds: number): SQL<boolean> {
-  const isSince = sql`${finalLedger.resumedAt} > now() - make_interval(secs => ${seconds + CLOCK_DIFFERENCE_SECONDS})`;
+  // By a ledger that was seen after that time: a node that stands still does not show what has landed.
+  const isSince = sql`${finalLedger.seenAt} < ${finalLedger.resumedAt} + make_interval(secs => ${seconds + LAG_SECONDS})`;
   return sql<boolean>`EXISTS (SELECT 1 FROM ${finalLedger} WHERE ${hasBeenUnseen} OR ${isSince})`;
 }
 

@@ -8,7 +8,7 @@ import { signingAccounts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { NetworkUnavailable, type NextSequences, type SigningOrder } from '../network/port.ts';
 import { SequenceBehind, SequenceMismatch } from './sequenceMismatch.ts';
-import { requireKnownSequences } from './sequenceSlots.ts';
+import { readSigningState, requireKnownSequences } from './sequenceSlots.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
 /**
@@ -82,6 +82,12 @@ export async function confirmMismatch(
 export async function requireKnownHistory(deps: SubmissionDependencies): Promise<void> {
   const order = deps.network.signingOrder;
   if (order === null) return;
+  if ((await readSigningState(deps.db, order)).mayLandUnseen) {
+    throw new DomainError(
+      'CONFLICT',
+      'What a lost history of this database has signed may still land, and does not show before: try again in some three minutes.',
+    );
+  }
   const sequences = await readSequences(deps);
   if (await isKnown(deps, order, sequences)) return;
   await requireFinal(deps, highestOf(sequences.latest, sequences.waiting));

@@ -142,7 +142,7 @@ function logWaits({ log }: Pick<SubmissionDependencies, 'log'>): (isWaiting: boo
   return (isWaiting) => {
     if (isWaiting && !wasWaiting) {
       log.warn(
-        'no instance has seen the network for two minutes, or the database is a copy: nothing is signed until what a lost history of it may have signed can land no more',
+        'no instance has seen the network for two minutes, or the database is a copy: nothing is signed for some three minutes, in which what a lost history of it signed may still land',
       );
     } else if (wasWaiting && !isWaiting) log.info('signing goes on');
     wasWaiting = isWaiting;

@@ -12,7 +12,8 @@ const NetworkTransactionState = builder.enumType('NetworkTransactionState', {
     LANDED: { description: 'Final, and effective.' },
     REFUSED: { description: 'Final, and without effect: the contract refused it.' },
     DEAD: {
-      description: 'Proved to have no effect, now or later: it can land no more, or it landed in vain.',
+      description:
+        'Proved to have no effect, now or later: it can land no more, or it landed without effect.',
     },
   },
 });

@@ -4,9 +4,11 @@
  */
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import type { SigningOrder } from '../../../src/ledger/network/port.ts';
+import type { LedgerNetwork, SigningOrder } from '../../../src/ledger/network/port.ts';
 import { openSeenLedgers } from '../../../src/ledger/network/seenLedgers.ts';
+import { requireKnownHistory } from '../../../src/ledger/submission/knownHistory.ts';
 import { readSigningState } from '../../../src/ledger/submission/sequenceSlots.ts';
+import type { SubmissionDependencies } from '../../../src/ledger/submission/submission.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 
 const UNSEEN: SigningOrder = { accounts: ['C'], maxOpenPerAccount: 1, landsUnseenForSeconds: 90 };
@@ -45,13 +47,44 @@ it('signs nothing on a copy, until what was signed a moment ago elsewhere can la
     (await db.execute(sql`SELECT 1 FROM final_ledger WHERE seen_at > now() - interval '1 minute'`)).length;
   await expect.poll(isResumed, { timeout: 10_000 }).toBe(1);
   expect(await freeSlots(UNSEEN)).toBe(0);
-  await db.execute(sql`UPDATE final_ledger SET resumed_at = resumed_at - interval '125 seconds'`);
+  await db.execute(sql`UPDATE final_ledger SET resumed_at = resumed_at - interval '3 minutes'`);
   expect(await freeSlots(UNSEEN)).toBe(1);
   seen.note({ ledger: 201n, hash: null });
   await expect
     .poll(async () => (await db.execute(sql`SELECT 1 FROM final_ledger WHERE ledger = 201`)).length)
     .toBe(1);
   expect(await freeSlots(UNSEEN)).toBe(1);
+});
+
+it('waits on a copy whose clock is behind that of its original, and no longer than a clock was ahead', async () => {
+  await lastSeen(-3_600, -3_600);
+  expect(await freeSlots(UNSEEN)).toBe(0);
+  const { db } = database.handle;
+  const seen = await openSeenLedgers({ db, log: { warn: () => {} } });
+  seen.note({ ledger: 200n, hash: null });
+  const isAhead = async () =>
+    (await db.execute(sql`SELECT 1 FROM final_ledger WHERE greatest(seen_at, resumed_at) > now()`)).length;
+  await expect.poll(isAhead, { timeout: 10_000 }).toBe(0);
+  expect(await freeSlots(UNSEEN)).toBe(0);
+  await db.execute(sql`UPDATE final_ledger SET resumed_at = resumed_at - interval '3 minutes'`);
+  expect(await freeSlots(UNSEEN)).toBe(1);
+});
+
+it('waits for a ledger from after that time: a node that stands still shows nothing', async () => {
+  await lastSeen(60, 200);
+  expect(await freeSlots(UNSEEN)).toBe(0);
+  await database.handle.db.execute(sql`UPDATE final_ledger SET seen_at = now()`);
+  expect(await freeSlots(UNSEEN)).toBe(1);
+});
+
+it('returns nothing to a buyer meanwhile', async () => {
+  await lastSeen(1, 1);
+  const network = { signingOrder: UNSEEN } as unknown as LedgerNetwork;
+  const asked = requireKnownHistory({ db: database.handle.db, network } as unknown as SubmissionDependencies);
+  await expect(asked).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringContaining('may still land'),
+  });
 });
 
 it('waits for nothing where the node shows what waits', async () => {

@@ -57,7 +57,7 @@ export function createDeployments(options: Options): Deployments {
   };
 }
 
-/** What was read in vain is kept: a search of more questions than one call may ask comes to its end over several calls. */
+/** What was read without a result is kept: a search of more questions than one call may ask comes to its end over several calls. */
 function followTreasury({ contracts, firstBlock }: Options, search: LogSearch): Deployments['treasuryOf'] {
   let sought: { settlement: Address; treasury: Address | null; readUpTo: bigint } | null = null;
   return async (settlement, pin) => {

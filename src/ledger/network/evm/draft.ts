@@ -19,7 +19,7 @@ import type { Block, Syncing } from './node.ts';
 import { codeQuestions, judge, refusalAt, refuseFinally, simulationOf } from './simulation.ts';
 import type { Simulation } from './simulation.ts';
 import type { Signer } from './signing.ts';
-import { isBusy, valueIfKept } from './trouble.ts';
+import { isBusy, isTrouble, valueIfKept } from './trouble.ts';
 
 interface DraftDeps {
   rpc: JsonRpc;
@@ -130,8 +130,10 @@ async function nextAfterGaps(rpc: JsonRpc, address: Address): Promise<bigint> {
     else if (shows !== true) showsGaps.set(rpc, TIMES_UNTIL_NEXT_TRY);
     return largest(0n, ...(nonces ?? []).map((nonce) => nonce + 1n));
   } catch (error) {
-    // One that has shown it before, or is busy, is in trouble; others refuse the method in words of their own.
-    if (shows === true || (error instanceof RpcError && isBusy(error))) throw error;
+    // One that has shown it before may be in trouble; others, also behind the same address, refuse the method in words of their own.
+    const mayPass =
+      error instanceof RpcError ? (shows === true ? isTrouble(error) : isBusy(error)) : shows === true;
+    if (mayPass) throw error;
     showsGaps.set(rpc, TIMES_UNTIL_NEXT_TRY);
     return 0n;
   }

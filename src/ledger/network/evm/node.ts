@@ -76,13 +76,16 @@ const syncingSchema = z.union([
 ]);
 export type Syncing = z.infer<typeof syncingSchema>;
 
+const byNonce = z.record(z.string().regex(/^(0x[0-9a-fA-F]+|[0-9]+)$/), z.unknown());
 /**
- * What waits at a node, by nonces: `pending` can land, `queued` stands behind a nonce that nothing has. Nodes write nonces as decimals
- * or as quantities.
+ * What waits at a node, by nonces, in its pools: `pending` can land, `queued` stands behind a nonce that nothing has, and some nodes keep
+ * those that are too cheap apart. Nodes write nonces as decimals or as quantities.
  */
 const waitingSchema = z
-  .object({ pending: z.record(z.string(), z.unknown()), queued: z.record(z.string(), z.unknown()) })
-  .transform(({ pending, queued }) => [...Object.keys(pending), ...Object.keys(queued)].map(BigInt));
+  .looseObject({ pending: byNonce, queued: byNonce })
+  .transform((pools) =>
+    Object.values(pools).flatMap((pool) => Object.keys(byNonce.safeParse(pool).data ?? {}).map(BigInt)),
+  );
 
 export interface CallRequest {
   from?: Address;

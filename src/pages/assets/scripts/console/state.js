@@ -123,7 +123,7 @@ function log({ name, leafCount, rootHash, madeAt }) {
 }
 
 const DELIVERY = /^marketplace_deliveries_total\{([^}]*)\} (\d+)$/gm;
-const HOOKS = { retirements: 'Of the indexer', payoutSettled: 'Of the ramp provider' };
+const HOOKS = { retirements: 'Of the indexer', 'payout-settled': 'Of the ramp provider' };
 
 /** Counted by each instance for itself: what the one says that answered. */
 async function readDeliveries(part, api) {
@@ -131,7 +131,7 @@ async function readDeliveries(part, api) {
   try {
     const text = await api.read('/metrics');
     counts = [...text.matchAll(DELIVERY)].map(([, labels, count]) => ({
-      hook: /hook="(\w+)"/.exec(labels)?.[1] ?? '',
+      hook: /hook="([^"]*)"/.exec(labels)?.[1] ?? '',
       outcome: /outcome="(\w+)"/.exec(labels)?.[1] ?? '',
       count,
     }));
