@@ -11,6 +11,7 @@ import type { Tx } from '../../db/connection.ts';
 import { refusedByDatabase } from '../../db/refusedByDatabase.ts';
 import { submissions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
+import { notFound } from '../../lib/notFound.ts';
 import { findOpenAttempts, readLastNumber, type Attempt } from './attempts.ts';
 import type { FoundOnNetwork } from './effects.ts';
 import { effectsFor } from './effects.ts';
@@ -208,5 +209,5 @@ async function notUnderReview(db: Pick<Tx, 'select'>, submissionId: string): Pro
   const [submission] = await db.select().from(submissions).where(eq(submissions.id, submissionId));
   return submission
     ? new DomainError('CONFLICT', `Submission ${submissionId} is ${submission.state}, not NEEDS_REVIEW.`)
-    : new DomainError('NOT_FOUND', 'There is no submission with this id.', { field: 'input.submissionId' });
+    : notFound('submission', 'input.submissionId');
 }

@@ -3,7 +3,7 @@
  */
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { apiKeys } from '../../db/tables/index.ts';
-import { DomainError } from '../../lib/errors.ts';
+import { notFound } from '../../lib/notFound.ts';
 import type { ApiKeyRow } from '../../identity/apiKeys.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { findApiKey } from './listApiKeys.ts';
@@ -21,7 +21,6 @@ export async function revokeApiKey(
   // Also for a key that was revoked before: a lost notification may have left it in use on an instance.
   deps.credentialSignal.notify(id);
   const apiKey = await findApiKey(deps, id);
-  if (apiKey === null)
-    throw new DomainError('NOT_FOUND', `There is no API key ${id}.`, { field: 'input.apiKeyId' });
+  if (apiKey === null) throw notFound('API key', 'input.apiKeyId');
   return apiKey;
 }

@@ -6,6 +6,7 @@ import { eq } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
 import { manualRampSessions, offRampSessions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
+import { notFound } from '../../lib/notFound.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { basisOfHalt, basisOfReview } from '../operations/decisionBasis.ts';
 import type { SessionReviewInput } from '../operations/resolveOffRampSessionReview.ts';
@@ -60,10 +61,7 @@ async function basisOfSessionReview(
     .select({ id: offRampSessions.id })
     .from(offRampSessions)
     .where(eq(offRampSessions.id, id));
-  if (!known)
-    throw new DomainError('NOT_FOUND', 'There is no off-ramp session with this id.', {
-      field: 'input.offRampSessionId',
-    });
+  if (!known) throw notFound('off-ramp session', 'input.offRampSessionId');
   const session = await lockOffRampSession(tx, id);
   const review = await findOpenReview(tx, id);
   if (!review && !isStranded(deps, session)) {

@@ -7,6 +7,7 @@ import { DATABASE_NOW } from '../../db/databaseTime.ts';
 import { apiKeys, approvalRequests } from '../../db/tables/index.ts';
 import type { Caller } from '../../identity/roles.ts';
 import { DomainError } from '../../lib/errors.ts';
+import { notVisible } from '../../lib/notFound.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
 import { readBasis } from './approvalBasis.ts';
@@ -81,7 +82,7 @@ export async function refuseApproval(
   maySee: (request: ApprovalRequest) => boolean,
 ): Promise<ApprovalRequest> {
   const request = await requireRequest(deps, id);
-  if (!maySee(request)) throw notFound(id);
+  if (!maySee(request)) throw notVisible('request for approval', 'input.approvalRequestId');
   const state = request.requestedBy === caller.subject ? 'WITHDRAWN' : 'REFUSED';
   if (request.state === state && request.decidedBy === caller.subject) return request;
   try {
@@ -135,14 +136,8 @@ async function requireSecondPerson(
 
 async function requireRequest(deps: { db: Pick<Db | Tx, 'select'> }, id: string): Promise<ApprovalRequest> {
   const request = await findApprovalRequest(deps, id);
-  if (!request) throw notFound(id);
+  if (!request) throw notVisible('request for approval', 'input.approvalRequestId');
   return request;
-}
-
-function notFound(id: string): DomainError {
-  return new DomainError('NOT_FOUND', `There is no request for approval ${id}.`, {
-    field: 'input.approvalRequestId',
-  });
 }
 
 function notAwaiting({ state, decidedBy }: ApprovalRequest): DomainError {

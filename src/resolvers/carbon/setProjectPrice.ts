@@ -2,6 +2,7 @@
  * setProjectPrice: the developer of a project says what a tonne costs from now on. What was bought before keeps its price.
  */
 import { DomainError } from '../../lib/errors.ts';
+import { notFound } from '../../lib/notFound.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { reserveKey } from '../core/idempotency.ts';
 import { findProjectById, type Project } from './findProject.ts';
@@ -23,9 +24,7 @@ export async function setProjectPrice(
   input: SetProjectPriceInput,
 ): Promise<Project> {
   const project = await findProjectById(deps, input.projectId);
-  if (!project) {
-    throw new DomainError('NOT_FOUND', 'There is no project with this id.', { field: 'input.projectId' });
-  }
+  if (!project) throw notFound('project', 'input.projectId');
   if (!caller.isOperator && project.developerId !== caller.subject) {
     throw new DomainError(
       'FORBIDDEN',

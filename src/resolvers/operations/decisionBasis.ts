@@ -7,14 +7,12 @@ import { submissions } from '../../db/tables/index.ts';
 import { readLastNumber } from '../../ledger/submission/attempts.ts';
 import { readHalts } from '../../ledger/submission/halts.ts';
 import { DomainError } from '../../lib/errors.ts';
+import { notFound } from '../../lib/notFound.ts';
 
 /** Holds the submission until the transaction ends. @throws DomainError NOT_FOUND, CONFLICT when it is not under review */
 export async function basisOfReview(tx: Tx, id: string): Promise<string> {
   const [submission] = await tx.select().from(submissions).where(eq(submissions.id, id)).for('update');
-  if (!submission)
-    throw new DomainError('NOT_FOUND', 'There is no submission with this id.', {
-      field: 'input.submissionId',
-    });
+  if (!submission) throw notFound('submission', 'input.submissionId');
   const { state, reviewCause, message } = submission;
   if (state !== 'NEEDS_REVIEW') {
     throw new DomainError('CONFLICT', `Submission ${id} is ${state}, not NEEDS_REVIEW.`);

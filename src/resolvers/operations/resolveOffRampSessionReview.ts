@@ -12,6 +12,7 @@ import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Tx } from '../../db/connection.ts';
 import { offRampSessions, submissions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
+import { notFound } from '../../lib/notFound.ts';
 import type { OffRampDeposit } from '../../ledger/network/port.ts';
 import { resumeWithin } from '../../ledger/submission/review.ts';
 import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
@@ -73,10 +74,7 @@ export async function resolveOffRampSessionReview(
 ): Promise<OffRampSession> {
   const { offRampSessionId, decision, reason } = input;
   const session = await findOffRampSession(deps, offRampSessionId);
-  if (!session)
-    throw new DomainError('NOT_FOUND', 'There is no off-ramp session with this id.', {
-      field: 'input.offRampSessionId',
-    });
+  if (!session) throw notFound('off-ramp session', 'input.offRampSessionId');
   if (decision !== 'ACCEPT') await observeReviewed(deps, session);
   const onNetwork =
     session.providerSessionId === null ? null : await deps.network.offRampDeposit(session.providerSessionId);

@@ -16,7 +16,12 @@ export interface ScalarDefinition<T> {
 }
 
 /** A scalar that is a string of one form, both as a variable and as a literal. */
-export function stringScalar<T>(form: {
+export function stringScalar<T>({
+  name,
+  expected,
+  read: readText,
+  ...definition
+}: {
   name: string;
   description: string;
   specifiedByURL?: string;
@@ -26,23 +31,15 @@ export function stringScalar<T>(form: {
   serialize: (value: unknown) => string;
 }): ScalarDefinition<T> {
   const read = (text: unknown, shown: string, node?: ValueNode): T => {
-    const value = typeof text === 'string' ? form.read(text) : undefined;
-    if (value === undefined) throw refused(form.name, shown, form.expected, node);
+    const value = typeof text === 'string' ? readText(text) : undefined;
+    if (value === undefined) throw refused(name, shown, expected, node);
     return value;
   };
   return {
-    description: form.description,
-    ...specified(form),
-    serialize: form.serialize,
+    ...definition,
     parseValue: (value) => read(value, showValue(value)),
     parseLiteral: (node) => read(node.kind === Kind.STRING ? node.value : undefined, showLiteral(node), node),
   };
-}
-
-export function specified({
-  specifiedByURL,
-}: Pick<ScalarDefinition<unknown>, 'specifiedByURL'>): Pick<ScalarDefinition<unknown>, 'specifiedByURL'> {
-  return specifiedByURL === undefined ? {} : { specifiedByURL };
 }
 
 export function printText(name: string, value: unknown, form: RegExp): string {

@@ -8,7 +8,7 @@ import { MAX_WHOLE_UNITS } from '../../ledger/units.ts';
 import { unixSeconds } from '../../lib/clock.ts';
 import { isCountryCode } from '../../lib/countries.ts';
 import { isCurrencyCode } from '../../lib/currencies.ts';
-import { printText, refused, serializeInteger, showLiteral, specified, stringScalar } from './scalarForms.ts';
+import { printText, refused, serializeInteger, showLiteral, stringScalar } from './scalarForms.ts';
 import type { ScalarDefinition } from './scalarForms.ts';
 import { showValue } from './showValue.ts';
 
@@ -110,7 +110,12 @@ const hash32: ScalarDefinition<string> = stringScalar({
 });
 
 /** A scalar that is a JSON integer beyond 32 bits. */
-function jsonInteger(form: {
+function jsonInteger({
+  name,
+  expected,
+  max,
+  ...described
+}: {
   name: string;
   description: string;
   specifiedByURL?: string;
@@ -118,15 +123,14 @@ function jsonInteger(form: {
   max: number;
 }): ScalarDefinition<bigint> {
   const read = (value: number, shown: string, node?: ValueNode): bigint => {
-    if (Number.isInteger(value) && value >= 0 && value <= form.max) return BigInt(value);
-    throw refused(form.name, shown, `${form.expected}, from 0 to ${form.max}`, node);
+    if (Number.isInteger(value) && value >= 0 && value <= max) return BigInt(value);
+    throw refused(name, shown, `${expected}, from 0 to ${max}`, node);
   };
   return {
-    description: form.description,
-    ...specified(form),
+    ...described,
     serialize: (value) => {
-      if (typeof value === 'bigint' && value >= 0n && value <= form.max) return Number(value);
-      throw new Error(`${form.name} can't print ${showValue(value)}.`);
+      if (typeof value === 'bigint' && value >= 0n && value <= max) return Number(value);
+      throw new Error(`${name} can't print ${showValue(value)}.`);
     },
     parseValue: (value) => read(typeof value === 'number' ? value : Number.NaN, showValue(value)),
     parseLiteral: (node) =>

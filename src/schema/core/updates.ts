@@ -2,11 +2,11 @@
  * Subscriptions to one object: as it is, then after each change, for those who may see it.
  */
 import type { Caller } from '../../identity/roles.ts';
+import { notVisible } from '../../lib/notFound.ts';
 import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import type { FollowedKind } from '../../resolvers/core/changeFollower.ts';
 import type { Context } from './context.ts';
 import { endableStream } from './endableStream.ts';
-import { notFound } from './notFound.ts';
 
 interface FollowedField<Row extends { id: string }> {
   kind: FollowedKind<Row>;
@@ -30,7 +30,7 @@ export async function updatesOf<Row extends { id: string }>(
   { caller, dependencies }: Pick<Context<Dependencies>, 'caller' | 'dependencies'>,
 ): Promise<AsyncIterableIterator<Row>> {
   const row = await find(dependencies, id);
-  if (row === null || !maySee(caller, row)) throw notFound(noun, 'id');
+  if (row === null || !maySee(caller, row)) throw notVisible(noun, 'id');
   return endableStream(async (signal) =>
     whileSeen(dependencies.changeFollower.follow(kind, row, signal), (now) => maySee(caller, now)),
   );

@@ -5,7 +5,7 @@ import type { HolderAct } from '../../resolvers/wallets/findHolderAct.ts';
 import { submitSigned } from '../../resolvers/wallets/submitSigned.ts';
 import { forRoles } from '../core/access.ts';
 import { findVisibleAct, HolderActRef } from './holderAct.ts';
-import { notFound } from '../core/notFound.ts';
+import { notVisible } from '../../lib/notFound.ts';
 import { builder } from '../core/builder.ts';
 import { signedTransaction } from '../core/text.ts';
 
@@ -56,7 +56,7 @@ builder.mutationField('submitSigned', (t) =>
     safeWithoutKey: 'a signed transaction lands once',
     resolve: async (_root, { input }, context) => {
       const act = await findVisibleAct(context, input.holderActId.id);
-      if (act === null) throw notFound('act', 'input.holderActId');
+      if (act === null) throw notVisible('act', 'input.holderActId');
       return submitSigned(context.dependencies, act, input.signed);
     },
   }),

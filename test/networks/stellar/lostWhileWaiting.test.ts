@@ -5,15 +5,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { eq, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { connectLedger } from '../../../devnet/ledgers.ts';
 import { startStellarWorld, type StellarWorld } from '../../../devnet/stellar/stellarWorld.ts';
-import { openDatabase } from '../../../src/db/connection.ts';
 import { attempts, retirements } from '../../../src/db/tables/index.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
-import type { Platform } from '../../../src/startup/compose.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { holding, retirement } from '../../support/holding.ts';
-import { platformOn } from '../../support/platform.ts';
+import { withInstance } from '../../support/stellar/instance.ts';
 
 /** So many that the copy hardly takes the same one. */
 const CHANNELS = 12;
@@ -26,27 +23,15 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-async function onInstance<T>(url: string, work: (platform: Platform) => Promise<T>): Promise<T> {
-  const handle = openDatabase({ url, poolSize: 5, applicationName: 'an instance' });
-  const platform = await platformOn(handle, await connectLedger(world.ledger, handle));
-  await platform.start();
-  try {
-    return await work(platform);
-  } finally {
-    await platform.stop();
-    await handle.close();
-  }
-}
-
 it('signs nothing until that has landed or can land no more', { timeout: 120_000 }, async () => {
   const original = await createTestDatabase();
   await original.handle.close();
-  const tokenAddress = await onInstance(original.url, (platform) => holding(platform, 100n));
+  const tokenAddress = await withInstance(original.url, world.ledger, (platform) => holding(platform, 100n));
   const copy = await createTestDatabase({ copyOf: original });
   const input = retirement(tokenAddress, 20n);
 
   world.testbed.devnet.controls.hold();
-  await onInstance(original.url, async ({ dependencies }) => {
+  await withInstance(original.url, world.ledger, async ({ dependencies }) => {
     const { db } = dependencies;
     await retire({ ...dependencies, mutationWaitMs: 0 }, 'acme', input);
     await expect.poll(() => db.$count(attempts, eq(attempts.state, 'OPEN'))).toBe(1);
@@ -56,7 +41,7 @@ it('signs nothing until that has landed or can land no more', { timeout: 120_000
   await copy.handle.db
     .execute(sql`INSERT INTO final_ledger (ledger, seen_at) VALUES (1, now() - interval '1 hour')
     ON CONFLICT (singleton) DO UPDATE SET seen_at = now() - interval '1 hour'`);
-  await onInstance(copy.url, async ({ dependencies }) => {
+  await withInstance(copy.url, world.ledger, async ({ dependencies }) => {
     const { db, network } = dependencies;
     await retire({ ...dependencies, mutationWaitMs: 0 }, 'acme', input);
     await delay(4 * SENT_MS);

@@ -4,14 +4,11 @@
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startStellarWorld, type StellarWorld } from '../../../devnet/stellar/stellarWorld.ts';
-import { connectLedger } from '../../../devnet/ledgers.ts';
-import { openDatabase } from '../../../src/db/connection.ts';
 import { submissions } from '../../../src/db/tables/index.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
-import type { Platform } from '../../../src/startup/compose.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { holding, retirement } from '../../support/holding.ts';
-import { platformOn } from '../../support/platform.ts';
+import { withInstance } from '../../support/stellar/instance.ts';
 
 const CHANNELS = 4;
 let world: StellarWorld;
@@ -20,23 +17,8 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** Runs an instance whose channels are these of the world's, for as long as `work` takes. */
-async function withChannels<T>(
-  url: string,
-  channelSecretKeys: readonly string[],
-  work: (platform: Platform) => Promise<T>,
-): Promise<T> {
-  const handle = openDatabase({ url, poolSize: 5, applicationName: 'other channels' });
-  const network = await connectLedger({ ...world.ledger, channelSecretKeys }, handle);
-  const platform = await platformOn(handle, network, { mutationWaitMs: 20_000 });
-  await platform.start();
-  try {
-    return await work(platform);
-  } finally {
-    await platform.stop();
-    await handle.close();
-  }
-}
+/** The world's ledger with these channels alone. */
+const withChannels = (channelSecretKeys: readonly string[]) => ({ ...world.ledger, channelSecretKeys });
 
 it.each([
   [
@@ -48,19 +30,19 @@ it.each([
   const all = world.ledger.channelSecretKeys;
   const original = await createTestDatabase();
   await original.handle.close();
-  const tokenAddress = await withChannels(original.url, all.slice(0, 2), (platform) =>
+  const tokenAddress = await withInstance(original.url, withChannels(all.slice(0, 2)), (platform) =>
     holding(platform, 10n),
   );
   const clone = await createTestDatabase({ copyOf: original });
   await clone.handle.close();
   const input = retirement(tokenAddress, 4n);
   // Its new channels are looked at first; the same request waits for that.
-  await withChannels(original.url, all.slice(2), ({ dependencies }) =>
+  await withInstance(original.url, withChannels(all.slice(2)), ({ dependencies }) =>
     expect
       .poll(async () => (await retire(dependencies, 'acme', input)).state, { timeout: 60_000 })
       .toBe('RETIRED'),
   );
-  await withChannels(clone.url, channelsOfClone(all), async ({ dependencies }) => {
+  await withInstance(clone.url, withChannels(channelsOfClone(all)), async ({ dependencies }) => {
     expect(await retire(dependencies, 'acme', input)).toMatchObject({ state: 'NEEDS_REVIEW' });
     const stored = await dependencies.db.select().from(submissions);
     const undecided = stored.find(({ state }) => state === 'NEEDS_REVIEW');

@@ -12,6 +12,7 @@ import type { Tx } from '../../../db/connection.ts';
 import { readDatabaseTime } from '../../../db/databaseTime.ts';
 import { offRampSessions, submissions } from '../../../db/tables/index.ts';
 import { DomainError } from '../../../lib/errors.ts';
+import { notVisible } from '../../../lib/notFound.ts';
 import { awaitState } from '../../core/awaitState.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import { reserveKey } from '../../core/idempotency.ts';
@@ -78,9 +79,7 @@ async function requireOwn(
 ): Promise<OffRampSession> {
   const session = await findOffRampSession(deps, offRampSessionId);
   if (session !== null && (isOperator || session.farmerId === subject)) return session;
-  throw new DomainError('NOT_FOUND', 'There is no off-ramp session with this id that you may see.', {
-    field: 'input.offRampSessionId',
-  });
+  throw notVisible('off-ramp session', 'input.offRampSessionId');
 }
 
 function requireCancellable({ ramp }: Needs<'ramp'>, session: OffRampSession): void {
