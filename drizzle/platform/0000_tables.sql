@@ -354,6 +354,7 @@ CREATE TABLE "final_ledger" (
 	"hash" text,
 	"acceptances" integer DEFAULT 0 NOT NULL,
 	"seen_at" timestamp with time zone NOT NULL,
+	"database_history" text,
 	"resumed_at" timestamp with time zone,
 	CONSTRAINT "final_ledger_singleton" CHECK (singleton)
 );

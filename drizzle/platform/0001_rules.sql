@@ -14,6 +14,16 @@ CREATE TRIGGER idempotency_keys_append_only BEFORE UPDATE OR DELETE OR TRUNCATE 
 --> statement-breakpoint
 CREATE TRIGGER installation_append_only BEFORE UPDATE OR DELETE ON installation FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
+-- Which history of the database this is: a promotion, and a recovery to a point in time, begin another timeline, and what pg_restore writes
+-- is in another database, if not in another cluster. Null where the server does not tell, as some managed ones, and on a standby.
+CREATE FUNCTION database_history() RETURNS text LANGUAGE plpgsql STABLE SET search_path = public, pg_temp AS $$
+BEGIN
+  RETURN (SELECT system_identifier FROM pg_control_system()) || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8) || '/' ||
+    (SELECT oid FROM pg_database WHERE datname = current_database());
+EXCEPTION WHEN OTHERS THEN
+  RETURN NULL;
+END $$;
+--> statement-breakpoint
 -- The books. An account changes by transfers alone: the trigger on them moves it, and each other change is refused.
 
 CREATE FUNCTION are_sides_of(kind transfer_kind, debit account_kind, credit account_kind) RETURNS boolean

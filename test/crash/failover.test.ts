@@ -11,6 +11,9 @@ import { openProject, silentLog } from '../../devnet/platform.ts';
 import { openDatabase, type DatabaseHandle } from '../../src/db/connection.ts';
 import { readReplicas, type PublicReads } from '../../src/db/publicReads.ts';
 import { migrate } from '../../src/db/migrate.ts';
+import { finalLedger } from '../../src/db/tables/index.ts';
+import { openSeenLedgers } from '../../src/ledger/network/seenLedgers.ts';
+import { readSigningState } from '../../src/ledger/submission/sequenceSlots.ts';
 import { toBaseUnits } from '../../src/ledger/units.ts';
 import { reconcileAll } from '../../src/reconciliation/reconcileAll.ts';
 import {
@@ -24,6 +27,7 @@ const CLIENTS = 4;
 /** Confirmed before the primary is killed, and again after the failover. */
 const CONFIRMED = 12;
 const RETRY_MS = 100;
+const UNSEEN = { accounts: ['custody'], maxOpenPerAccount: 1, landsUnseenForSeconds: 90 };
 const acme = { role: 'buyer', subject: 'acme' } as const;
 
 const reason = await reasonAgainstReplication();
@@ -113,11 +117,18 @@ describe.skipIf(reason !== null)('failover', () => {
     );
     await until(() => load.confirmed.length >= CONFIRMED);
     expect(await readyz()).toBe(200);
+    const seen = await openSeenLedgers({ db: handle.db, log: silentLog });
+    seen.note({ ledger: 1n, hash: null });
+    await expect.poll(() => handle.db.$count(finalLedger)).toBe(1);
+    const maySign = async () => (await readSigningState(handle.db, UNSEEN)).freeSlots > 0;
+    expect(await maySign()).toBe(true);
 
     await servers.first.kill();
     await expect.poll(readyz).toBe(503);
     await servers.second.promote();
     await expect.poll(readyz).toBe(200);
+    // Of a network that does not show what waits: the old primary may have signed what this one does not know.
+    expect(await maySign()).toBe(false);
 
     const before = load.confirmed.length;
     await until(() => load.confirmed.length >= before + CONFIRMED);

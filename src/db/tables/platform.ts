@@ -29,7 +29,9 @@ export const finalLedger = pgTable(
     /** How often a history was accepted that contradicts what was final before. */
     acceptances: integer('acceptances').notNull().default(0),
     seenAt: moment('seen_at').notNull(),
-    /** When it was seen again after a time in which none was, as after a restore; null before the first. */
+    /** The database's `database_history()` at that time; null where the server does not tell. */
+    databaseHistory: text('database_history'),
+    /** When it was seen again after a time in which none was, or by another history, as after a restore; null before the first. */
     resumedAt: moment('resumed_at'),
   },
   () => [check('final_ledger_singleton', sql`singleton`)],

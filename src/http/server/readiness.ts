@@ -7,7 +7,8 @@ import type { PublicReads } from '../../db/publicReads.ts';
 import { installation } from '../../db/tables/index.ts';
 import { describeNetwork } from '../../ledger/network/continuity.ts';
 import type { LedgerNetwork } from '../../ledger/network/port.ts';
-import { readHalt } from '../../ledger/submission/halts.ts';
+import { MAY_LAND_UNSEEN } from '../../ledger/network/seenLedgers.ts';
+import { readSigningState } from '../../ledger/submission/sequenceSlots.ts';
 import { shareRun } from '../../lib/sharedRuns.ts';
 import { within } from '../../lib/within.ts';
 
@@ -55,8 +56,10 @@ export function createReadiness(deps: {
       return broken.length === 0 ? 'ok' : `broken: ${broken.join(', ')}`;
     }),
     signing: check(async () => {
-      const halted = await readHalt(db);
-      return halted === null ? 'ok' : `halted: ${halted}`;
+      if (network.signingOrder === null) return 'ok';
+      const state = await readSigningState(db, network.signingOrder);
+      if (state.haltedBecause !== null) return `halted: ${state.haltedBecause}`;
+      return state.mayLandUnseen ? `waiting: ${MAY_LAND_UNSEEN}` : 'ok';
     }),
     submissions: check(async () => {
       const { stuckSubmissions, stuckSince } = await deps.readOpenWork();

@@ -38,9 +38,13 @@ const UNSEEN_FOR_SECONDS = 120;
  * another than the database's.
  */
 const LAG_SECONDS = 90;
-/** What lies ahead is of another clock, which says nothing about how long ago it was. */
-const hasBeenUnseen = sql`${finalLedger.seenAt} NOT BETWEEN now() - make_interval(secs => ${UNSEEN_FOR_SECONDS})
-  AND now() + make_interval(secs => ${UNSEEN_FOR_SECONDS})`;
+/**
+ * What lies ahead is of another clock, which says nothing about how long ago it was. A standby that was promoted may have seen the network
+ * a moment ago, and not know of the last commits.
+ */
+const hasBeenUnseen = sql`(${finalLedger.seenAt} NOT BETWEEN now() - make_interval(secs => ${UNSEEN_FOR_SECONDS})
+  AND now() + make_interval(secs => ${UNSEEN_FOR_SECONDS})
+  OR ${finalLedger.databaseHistory} IS DISTINCT FROM database_history())`;
 
 /** For a network without a database; lasts as long as the process. */
 export function seenLedgersInMemory(): SeenLedgers {
@@ -171,6 +175,10 @@ export async function acceptLedger(
   return replaced ?? null;
 }
 
+/** Why nothing is signed, or returned to a buyer, while that is so. */
+export const MAY_LAND_UNSEEN =
+  'what a lost history of this database has signed may still land, and does not show before: that takes some three minutes';
+
 /**
  * Whether what a lost history of this database has signed may land without having shown: nothing that it knows of says so.
  * @param seconds how long what is signed can land
@@ -182,7 +190,7 @@ export function mayLandUnseen(seconds: number): SQL<boolean> {
 }
 
 function rowOf({ ledger, hash }: FinalLedger) {
-  return { ledger, hash, seenAt: sql`now()` };
+  return { ledger, hash, seenAt: sql`now()`, databaseHistory: sql`database_history()` };
 }
 
 function nextOf(final: FinalLedger) {

@@ -7,6 +7,7 @@ import type { Db } from '../../db/connection.ts';
 import { signingAccounts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { NetworkUnavailable, type NextSequences, type SigningOrder } from '../network/port.ts';
+import { MAY_LAND_UNSEEN } from '../network/seenLedgers.ts';
 import { SequenceBehind, SequenceMismatch } from './sequenceMismatch.ts';
 import { readSigningState, requireKnownSequences } from './sequenceSlots.ts';
 import type { SubmissionDependencies } from './submission.ts';
@@ -83,10 +84,7 @@ export async function requireKnownHistory(deps: SubmissionDependencies): Promise
   const order = deps.network.signingOrder;
   if (order === null) return;
   if ((await readSigningState(deps.db, order)).mayLandUnseen) {
-    throw new DomainError(
-      'CONFLICT',
-      'What a lost history of this database has signed may still land, and does not show before: try again in some three minutes.',
-    );
+    throw new DomainError('CONFLICT', `It can't be decided yet: ${MAY_LAND_UNSEEN}.`);
   }
   const sequences = await readSequences(deps);
   if (await isKnown(deps, order, sequences)) return;

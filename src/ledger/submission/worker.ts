@@ -6,6 +6,7 @@ import { backoffMs, createDueWorker, type DueWorker } from '../../db/dueWorker.t
 import { createLeases, type Leases } from '../../db/leases.ts';
 import { attempts, signingAccounts, submissions } from '../../db/tables/index.ts';
 import { NetworkUnavailable } from '../network/port.ts';
+import { MAY_LAND_UNSEEN } from '../network/seenLedgers.ts';
 import { createHaltReview } from './haltedSigning.ts';
 import type { Submission } from './settle.ts';
 import { readSigningState } from './sequenceSlots.ts';
@@ -142,7 +143,7 @@ function logWaits({ log }: Pick<SubmissionDependencies, 'log'>): (isWaiting: boo
   return (isWaiting) => {
     if (isWaiting && !wasWaiting) {
       log.warn(
-        'no instance has seen the network for two minutes, or the database is a copy: nothing is signed for some three minutes, in which what a lost history of it signed may still land',
+        `no instance has seen the network for two minutes, or the database is a copy or was promoted: nothing is signed. ${MAY_LAND_UNSEEN}`,
       );
     } else if (wasWaiting && !isWaiting) log.info('signing goes on');
     wasWaiting = isWaiting;

@@ -1,6 +1,6 @@
 /**
  * On a network that does not show what waits, nothing is signed on a copy of the database while what its lost history has signed may
- * still land. A copy is known by the time at which an instance last saw the network.
+ * still land. A copy is known by the time at which an instance last saw the network, a promoted standby by its timeline.
  */
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
@@ -9,6 +9,7 @@ import { openSeenLedgers } from '../../../src/ledger/network/seenLedgers.ts';
 import { requireKnownHistory } from '../../../src/ledger/submission/knownHistory.ts';
 import { readSigningState } from '../../../src/ledger/submission/sequenceSlots.ts';
 import type { SubmissionDependencies } from '../../../src/ledger/submission/submission.ts';
+import { createReadiness } from '../../../src/http/server/readiness.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 
 const UNSEEN: SigningOrder = { accounts: ['C'], maxOpenPerAccount: 1, landsUnseenForSeconds: 90 };
@@ -24,8 +25,9 @@ beforeEach(() => database.handle.db.execute(sql`DELETE FROM final_ledger`));
 /** The last look of the instances of this database, and of those that saw the network again after a longer time. */
 async function lastSeen(secondsAgo: number, resumedSecondsAgo: number | null = null): Promise<void> {
   const ago = (seconds: number | null) => sql`now() - make_interval(secs => ${seconds}::float8)`;
-  await database.handle.db.execute(sql`INSERT INTO final_ledger (ledger, seen_at, resumed_at)
-    VALUES (100, ${ago(secondsAgo)}, ${ago(resumedSecondsAgo)})`);
+  await database.handle.db
+    .execute(sql`INSERT INTO final_ledger (ledger, seen_at, database_history, resumed_at)
+    VALUES (100, ${ago(secondsAgo)}, database_history(), ${ago(resumedSecondsAgo)})`);
 }
 
 const freeSlots = async (order: SigningOrder) =>
@@ -54,6 +56,37 @@ it('signs nothing on a copy, until what was signed a moment ago elsewhere can la
     .poll(async () => (await db.execute(sql`SELECT 1 FROM final_ledger WHERE ledger = 201`)).length)
     .toBe(1);
   expect(await freeSlots(UNSEEN)).toBe(1);
+});
+
+it.each([
+  ['was promoted', `replace(database_history(), '/0', '/1')`],
+  ['did not tell its history, or tells it now', 'NULL'],
+])('waits on a server that %s, however lately the network was seen', async (_what, history) => {
+  await lastSeen(1);
+  const { db } = database.handle;
+  await db.execute(sql`UPDATE final_ledger SET database_history = ${sql.raw(history)}`);
+  expect(await freeSlots(UNSEEN)).toBe(0);
+  const seen = await openSeenLedgers({ db, log: { warn: () => {} } });
+  seen.note({ ledger: 200n, hash: null });
+  const isSeen = async () => (await db.execute(sql`SELECT 1 FROM final_ledger WHERE ledger = 200`)).length;
+  await expect.poll(isSeen, { timeout: 10_000 }).toBe(1);
+  expect(await freeSlots(UNSEEN)).toBe(0);
+  await db.execute(sql`UPDATE final_ledger SET resumed_at = resumed_at - interval '3 minutes'`);
+  expect(await freeSlots(UNSEEN)).toBe(1);
+});
+
+it('goes by the time alone where the server does not tell its history', async () => {
+  await lastSeen(60);
+  const { db } = database.handle;
+  await db
+    .transaction(async (tx) => {
+      await tx.execute(sql`UPDATE final_ledger SET database_history = NULL`);
+      await tx.execute(sql`CREATE OR REPLACE FUNCTION database_history() RETURNS text LANGUAGE plpgsql AS $$
+        BEGIN RETURN NULL; END $$`);
+      expect((await readSigningState(tx, UNSEEN)).freeSlots).toBe(1);
+      throw new Error('undone');
+    })
+    .catch((error: Error) => expect(error.message).toBe('undone'));
 });
 
 it('waits on a copy whose clock is behind that of its original, and no longer than a clock was ahead', async () => {
@@ -85,6 +118,22 @@ it('returns nothing to a buyer meanwhile', async () => {
     code: 'CONFLICT',
     message: expect.stringContaining('may still land'),
   });
+});
+
+it('says so where operators look', async () => {
+  await lastSeen(1, 1);
+  const readiness = createReadiness({
+    db: database.handle.db,
+    network: { signingOrder: UNSEEN } as unknown as LedgerNetwork,
+    findBroken: async () => [],
+    readOpenWork: async () => {
+      throw new Error('not asked here');
+    },
+    publicReads: { replicas: () => [] },
+  });
+  expect((await readiness()).checks['signing']).toMatch(/^waiting: .* may still land/);
+  await database.handle.db.execute(sql`UPDATE final_ledger SET resumed_at = NULL`);
+  expect((await readiness()).checks['signing']).toBeUndefined();
 });
 
 it('waits for nothing where the node shows what waits', async () => {

@@ -14,20 +14,16 @@ it('answers within three seconds when network and database fall silent one after
   const halt = {
     select: () => ({
       from: () => ({
-        where: () => ({
-          orderBy: () => ({
-            limit: () => {
-              asked += 1;
-              return hangs();
-            },
-          }),
-        }),
+        where: () => {
+          asked += 1;
+          return hangs();
+        },
       }),
     }),
   };
   const db = { transaction: async () => {}, ...halt } as unknown as Deps['db'];
   const network: Deps['network'] = {
-    signingOrder: null,
+    signingOrder: { accounts: ['custody'], maxOpenPerAccount: 1 },
     status: hangs,
     continuity: hangs,
     nextSequences: hangs,
