@@ -33,7 +33,7 @@ async function seedSome(tx: postgres.TransactionSql, tokenAddress: string, count
   const inputHash = createHash('sha256').update(JSON.stringify(asked)).digest('hex');
   await tx`
     CREATE TEMPORARY TABLE seeded ON COMMIT DROP AS
-    SELECT n, gen_random_uuid() AS purchase_id, now() - (${count} - n) * interval '10 milliseconds' AS at
+    SELECT n, uuidv7() AS purchase_id, now() - (${count} - n) * interval '10 milliseconds' AS at
     FROM generate_series(1, ${count}::int) AS n`;
   const [sides] = await tx`
     WITH project AS (SELECT id FROM projects WHERE token_address = ${tokenAddress}),
@@ -56,6 +56,6 @@ async function seedSome(tx: postgres.TransactionSql, tokenAddress: string, count
   await tx`
     INSERT INTO audit_entries (id, kind, writer_id, number, started_at, request_id, caller_subject, caller_roles, remote_address,
       field, outcome, ended_at, target_ids)
-    SELECT gen_random_uuid(), 'MUTATION', ${writer}, n, at, purchase_id::text, ${buyer}, '{buyer}', '127.0.0.1', 'purchase', 'OK', at,
+    SELECT uuidv7(), 'MUTATION', ${writer}, n, at, purchase_id::text, ${buyer}, '{buyer}', '127.0.0.1', 'purchase', 'OK', at,
       ARRAY[${buyer}, ${tokenAddress}, purchase_id::text] FROM seeded`;
 }

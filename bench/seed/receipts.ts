@@ -26,7 +26,7 @@ export async function seedReceipts(sql: postgres.Sql, count: number, due: number
       INSERT INTO receipts (id, state, warehouse_id, asset_millis, asset_id, commodity_type, quantity_kg, grade_classification,
         warehouse_location, harvest_season, inspection_report_hash, valuation_usd, country_code, token_name, token_symbol,
         farmer_address, confirmed_by, deposit_date, expiry_date, deploy_salt, token_address, created_at, activated_at)
-      SELECT gen_random_uuid(), 'ACTIVE', ${warehouse}, n, ${warehouse} || '-' || n, 'Maize', 1000, 'Grade 1', 'Eldoret', '2024',
+      SELECT uuidv7(), 'ACTIVE', ${warehouse}, n, ${warehouse} || '-' || n, 'Maize', 1000, 'Grade 1', 'Eldoret', '2024',
         '0x' || repeat('0', 64), 400, 'KE', 'Receipt', 'WHR', i.custody_address, ${warehouse}, c.closed_at - ${180 * DAY_SECONDS},
         c.closed_at + CASE WHEN n <= ${due} THEN -${DAY_SECONDS}::int ELSE ${100 * DAY_SECONDS}::int END,
         '0x' || md5(address) || md5(n::text), address, now(), now()
@@ -40,7 +40,7 @@ export async function seedReceipts(sql: postgres.Sql, count: number, due: number
     // Outcomes that were read from the network, so without attempts of their own.
     await tx`
       INSERT INTO submissions (id, kind, target_type, target_id, call, state, due_at, result, adopted, created_at, settled_at)
-      SELECT gen_random_uuid(), done.call ->> 'kind', 'RECEIPT', r.id, done.call, 'SUCCEEDED', now(), done.result, 'seeded', now(), now()
+      SELECT uuidv7(), done.call ->> 'kind', 'RECEIPT', r.id, done.call, 'SUCCEEDED', now(), done.result, 'seeded', now(), now()
       FROM receipts r CROSS JOIN LATERAL (VALUES
         (jsonb_build_object('kind', 'deployCommodityReceipt', 'salt', deploy_salt, 'name', token_name, 'symbol', token_symbol,
           'assetId', asset_id, 'countryCode', country_code, 'metadata', ${tx.unsafe(RECEIPT_METADATA)}), jsonb_build_object('contractAddress', token_address)),

@@ -4,7 +4,9 @@
 import { and, asc, count, desc, eq, getTableColumns, gt, lte, sql, sum, type SQL } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/pg-core';
 import type { Db, Tx } from '../db/connection.ts';
+import { findBy } from '../db/findByIds.ts';
 import { hotSelect } from '../db/hotQueries.ts';
+import { createSharedRead } from '../db/sharedReads.ts';
 import { feedHead, projects, retirementRecords } from '../db/tables/index.ts';
 import { conditionOf, namesFew, type FeedFilter, type FeedRecord, type PlacedRecord } from './feedFilter.ts';
 
@@ -25,10 +27,13 @@ export async function readNewest(db: Db | Tx): Promise<PlacedRecord | null> {
   return newest ?? null;
 }
 
-export async function readAt(db: Db | Tx, position: bigint): Promise<FeedRecord | null> {
-  const [record] = await db.select().from(retirementRecords).where(eq(retirementRecords.position, position));
-  return record ?? null;
-}
+const findByPosition = findBy(retirementRecords, retirementRecords.position);
+
+/** After a restart all subscribers resume at once, most of them after the same few records. */
+export const readAt = createSharedRead<bigint, FeedRecord>(async (db, positions) => {
+  const records = await findByPosition(db, positions.map(String));
+  return new Map(records.map((record) => [record.position, record]));
+});
 
 /** @param boundary no record beyond it: a replica may show what the primary has not confirmed, and loses in a failover */
 export async function readStored(db: Db | Tx, cursor: bigint, filter: FeedFilter, boundary?: bigint) {
