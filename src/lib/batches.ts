@@ -18,6 +18,12 @@ interface BatcherOptions<T, R> {
   overloaded?: (waiting: number) => Error;
   /** Items of one key never share a batch: the later one's result depends on the earlier one's. */
   keyOf?: (item: T) => string;
+  /**
+   * A burst of at least so many that finds nothing under way is taken in two halves, and the next batch begins before the
+   * results of the last one are given: the work on one batch and what is done with the results of the other go on beside each
+   * other. Taken as one, each would wait for the other. Left out, everything that waits is taken.
+   */
+  halvesFrom?: number;
   /** Called with one batch at a time; returns one result each, in order. */
   run: (items: T[]) => Promise<R[]>;
   /**
@@ -37,17 +43,18 @@ interface Waiting<T, R> {
 }
 
 export function createBatcher<T, R>(options: BatcherOptions<T, R>): Batcher<T, R> {
-  const { maxItems, maxWaiting, maxWaitMs = Infinity } = options;
+  const { maxItems, maxWaiting, maxWaitMs = Infinity, halvesFrom = Infinity } = options;
   const overloaded = options.overloaded ?? ((count) => new Error(`${count} items wait already`));
   let waiting: Waiting<T, R>[] = [];
   let isRunning = false;
 
   async function runAll(): Promise<void> {
-    while (waiting.length > 0) await runOne(takeBatch());
+    if (waiting.length >= halvesFrom) await runOne(takeBatch(Math.ceil(waiting.length / 2)));
+    while (waiting.length > 0) await runOne(takeBatch(maxItems));
     isRunning = false;
   }
 
-  function takeBatch(): Waiting<T, R>[] {
+  function takeBatch(limit: number): Waiting<T, R>[] {
     const batch: Waiting<T, R>[] = [];
     const keys = new Set<string>();
     const later: Waiting<T, R>[] = [];
@@ -56,7 +63,8 @@ export function createBatcher<T, R>(options: BatcherOptions<T, R>): Batcher<T, R
     for (const entry of waiting) {
       const { key, since } = entry;
       if (since < oldest) entry.reject(overloaded(count));
-      else if (batch.length >= maxItems || (key !== undefined && keys.has(key))) later.push(entry);
+      else if (batch.length >= Math.min(limit, maxItems) || (key !== undefined && keys.has(key)))
+        later.push(entry);
       else {
         batch.push(entry);
         if (key !== undefined) keys.add(key);
@@ -75,7 +83,9 @@ export function createBatcher<T, R>(options: BatcherOptions<T, R>): Batcher<T, R
       if (results.length !== batch.length) {
         throw new Error(`A batch of ${batch.length} items got ${results.length} results`);
       }
-      results.forEach((result, at) => batch[at]?.resolve(result));
+      const give = () => results.forEach((result, at) => batch[at]?.resolve(result));
+      if (halvesFrom < Infinity && waiting.length > 0) setImmediate(give);
+      else give();
     } catch (error) {
       if (batch.length > 1 && options.dividesOn?.(error)) {
         const half = Math.ceil(batch.length / 2);

@@ -25,11 +25,13 @@ const MAX_WAIT_MS = 12_000;
 
 /**
  * @param commit commits all of the items in one transaction, or nothing; answers in their order.
+ * @param halvesFrom see createBatcher
  * @returns `submit` throws DomainError OVERLOADED, and what `commit` throws for the item alone.
  */
 export function createPostingBatcher<Item, Answer>(
   commit: (items: readonly Item[]) => Promise<Answer[]>,
   keyOf: (item: Item) => string,
+  halvesFrom = Infinity,
 ): Batcher<Item, Answer> {
   return createBatcher<Item, Answer>({
     maxItems: MAX_POSTINGS_PER_BATCH,
@@ -37,6 +39,7 @@ export function createPostingBatcher<Item, Answer>(
     maxWaitMs: MAX_WAIT_MS,
     overloaded,
     keyOf,
+    halvesFrom,
     async run(items) {
       try {
         return await commit(items);

@@ -38,6 +38,25 @@ it('what arrives during a batch goes into the next one, and what is too much is 
   expect(batches).toEqual([[0], [1, 2, 3, 4], [5, 6]]);
 });
 
+it('takes a burst in two halves, and begins the second before it gives the results of the first', async () => {
+  const seen: string[] = [];
+  const batcher = createBatcher<number, number>({
+    ...limits,
+    halvesFrom: 4,
+    run: async (items) => {
+      seen.push(`run ${items.join(' ')}`);
+      return items;
+    },
+  });
+  const submit = async (item: number) => seen.push(`got ${await batcher.submit(item)}`);
+  await Promise.all([1, 2, 3, 4].map(submit));
+  expect(seen.slice(0, 2)).toEqual(['run 1 2', 'run 3 4']);
+  expect(seen.slice(2).toSorted((a, b) => a.localeCompare(b))).toEqual(['got 1', 'got 2', 'got 3', 'got 4']);
+  seen.length = 0;
+  await Promise.all([5, 6, 7].map(submit));
+  expect(seen[0]).toBe('run 5 6 7');
+});
+
 it('divides a batch until the item that breaks it stands alone', async () => {
   const done: number[] = [];
   const batcher = createBatcher<number, number>({
