@@ -15,11 +15,11 @@ CREATE TRIGGER idempotency_keys_append_only BEFORE UPDATE OR DELETE OR TRUNCATE 
 CREATE TRIGGER installation_append_only BEFORE UPDATE OR DELETE ON installation FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 -- Which history of the database this is: a promotion, and a recovery to a point in time, begin another timeline, and what pg_restore writes
--- is in another database, if not in another cluster. Null where the server does not tell, as some managed ones, and on a standby.
+-- is another table, if not in another database or cluster. A copy of the disk has the same. Null where the server does not tell, and on a standby.
 CREATE FUNCTION database_history() RETURNS text LANGUAGE plpgsql STABLE SET search_path = public, pg_temp AS $$
 BEGIN
   RETURN (SELECT system_identifier FROM pg_control_system()) || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8) || '/' ||
-    (SELECT oid FROM pg_database WHERE datname = current_database());
+    (SELECT oid FROM pg_database WHERE datname = current_database()) || '/' || 'final_ledger'::regclass::oid;
 EXCEPTION WHEN OTHERS THEN
   RETURN NULL;
 END $$;

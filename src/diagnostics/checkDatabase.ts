@@ -1,6 +1,7 @@
 /**
  * Whether the database belongs to the configured network, and what it says about its signing accounts.
  */
+import { sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
 import { hasTable } from '../db/hasTable.ts';
 import { settlementDeployments } from '../db/tables/index.ts';
@@ -15,6 +16,8 @@ export async function* checkDatabase(db: Db, network: LedgerNetwork): AsyncGener
   if (belongs.result === 'wrong') return;
   // Of an earlier version, or new: the server brings it up to date at its start.
   if (await hasTable(db, 'signing_accounts')) yield* checkSigningAccounts(db);
+  if (network.signingOrder?.landsUnseenForSeconds !== undefined && (await hasTable(db, 'final_ledger')))
+    yield* checkTimeline(db);
   if (await hasTable(db, 'settlement_deployments')) yield* checkDeployedSettlement(db, network);
 }
 
@@ -36,6 +39,19 @@ async function* checkSigningAccounts(db: Db): AsyncGenerator<Check> {
       'It goes on by itself when nothing is under way and npm run reconcile finds nothing; else an operator calls resumeSigning.',
     );
   }
+}
+
+/** Where what waits at the node does not show, a promoted standby is known by its timeline alone. */
+async function* checkTimeline(db: Db): AsyncGenerator<Check> {
+  const [found] = await db.execute<{ isTold: boolean }>(
+    sql`SELECT database_history() IS NOT NULL AS "isTold"`,
+  );
+  if (found?.isTold) return;
+  yield worse(
+    'timeline',
+    'PostgreSQL does not tell this role which timeline it is on, so a promotion is not noticed',
+    'GRANT EXECUTE ON FUNCTION pg_control_system() to it, or wait 90 s after each promotion (docs/operations.md).',
+  );
 }
 
 /** One that was deployed from here, and waits for being configured. */

@@ -21,7 +21,7 @@ interface BatcherOptions<T, R> {
   /**
    * A burst of at least so many that finds nothing under way is taken in two halves, and the next batch begins before the
    * results of the last one are given: the work on one batch and what is done with the results of the other go on beside each
-   * other. Taken as one, each would wait for the other. Left out, everything that waits is taken.
+   * other. Taken as one, each would wait for the other. Left out, a burst is one batch, and results are given at once.
    */
   halvesFrom?: number;
   /** Called with one batch at a time; returns one result each, in order. */

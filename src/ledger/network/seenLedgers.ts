@@ -175,9 +175,9 @@ export async function acceptLedger(
   return replaced ?? null;
 }
 
-/** Why nothing is signed, or returned to a buyer, while that is so. */
+/** Why nothing is signed, or given up, while `mayLandUnseen`. */
 export const MAY_LAND_UNSEEN =
-  'what a lost history of this database has signed may still land, and does not show before: that takes some three minutes';
+  'transactions that this database has lost may still land, and can not be seen until they do; the wait for them ends after some three minutes';
 
 /**
  * Whether what a lost history of this database has signed may land without having shown: nothing that it knows of says so.

@@ -28,7 +28,7 @@ import { NEVER_SIGNED_AGAIN } from './signedByHolder.ts';
 import { replaceAttempt } from './signAttempt.ts';
 import { outcomeOfSlot } from './slotOutcome.ts';
 import { SequenceMismatch } from './sequenceMismatch.ts';
-import { requireKnownSequences } from './sequenceSlots.ts';
+import { readSigningState, requireKnownSequences } from './sequenceSlots.ts';
 import type { StepStore } from './stepStore.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
@@ -181,6 +181,7 @@ async function endUnsigned(
 async function areSequencesKnown(deps: SubmissionDependencies): Promise<boolean> {
   const order = deps.network.signingOrder;
   if (!order) return true;
+  if ((await readSigningState(deps.db, order)).mayLandUnseen) return false;
   const { latest, waiting } = await readSequences(deps);
   return deps.db.transaction((tx) => requireKnownSequences(tx, order, latest, waiting));
 }

@@ -5,7 +5,7 @@ import { and, eq, type SQL } from 'drizzle-orm';
 import { isAmong, isTrueOf, isWithin } from '../../db/conditions.ts';
 import { countRows, listRows, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
 import { submissions } from '../../db/tables/index.ts';
-import { DomainError } from '../../lib/errors.ts';
+import { notFound } from '../../lib/notFound.ts';
 import type { NetworkCallKind } from '../../ledger/network/port.ts';
 import type { Submission } from '../../ledger/submission/settle.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -61,7 +61,7 @@ export async function findSubmission(deps: Needs<'db'>, id: string): Promise<Sub
 /** @throws DomainError NOT_FOUND */
 export async function requireSubmission(deps: Needs<'db'>, id: string): Promise<Submission> {
   const submission = await findSubmission(deps, id);
-  if (!submission) throw new DomainError('NOT_FOUND', `There is no submission ${id}.`);
+  if (!submission) throw notFound('submission', 'input.submissionId');
   return submission;
 }
 

@@ -9,11 +9,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Keypair } from '@stellar/stellar-sdk';
+import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ensureChannels } from '../../../src/diagnostics/ensureChannels.ts';
 import { loadConfig } from '../../../src/config/config.ts';
 import { signingAccounts } from '../../../src/db/tables/index.ts';
 import { checkLedger } from '../../../src/diagnostics/checkLedger.ts';
+import type { Check } from '../../../src/ledger/network/check.ts';
 import type { StellarLedger } from '../../../src/ledger/network/stellar/settings.ts';
 import { connectLedger } from '../../../devnet/ledgers.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
@@ -186,22 +188,31 @@ describe('the command', () => {
   });
 });
 
+async function look(more: Record<string, string> = {}): Promise<Check[]> {
+  const checks: Check[] = [];
+  for await (const check of checkLedger(await loadConfig(environment(more)), silentLog)) checks.push(check);
+  return checks;
+}
+
 it('ledger:check names channels that are missing, and finds them when they are made', async () => {
-  const look = async (keys: string) => {
-    const config = await loadConfig(environment({ LEDGER_CHANNEL_SECRET_KEYS: keys }));
-    const checks = [];
-    for await (const check of checkLedger(config, silentLog)) checks.push(check);
-    return checks;
-  };
   const [one, other] = [Keypair.random(), Keypair.random()];
   const keys = `${one.secret()},${other.secret()}`;
-  const before = await look(keys);
+  const before = await look({ LEDGER_CHANNEL_SECRET_KEYS: keys });
   expect(before.find(({ name }) => name === 'channels')).toMatchObject({
     result: 'wrong',
     remedy: expect.stringContaining('ledger:channels'),
   });
   await ensure(2, { LEDGER_CHANNEL_SECRET_KEYS: keys });
-  const after = await look(keys);
+  const after = await look({ LEDGER_CHANNEL_SECRET_KEYS: keys });
   expect(after.filter(({ result }) => result === 'wrong')).toEqual([]);
   expect(after.find(({ name }) => name === 'channels')?.result).toBe('right');
+});
+
+it('ledger:check warns of a database that does not tell its timeline', async () => {
+  const timeline = async () => (await look()).find(({ name }) => name === 'timeline');
+  expect(await timeline()).toBeUndefined();
+  await database.handle.db.execute(
+    sql`CREATE OR REPLACE FUNCTION database_history() RETURNS text LANGUAGE sql AS 'SELECT NULL::text'`,
+  );
+  expect(await timeline()).toMatchObject({ result: 'worse', remedy: expect.stringContaining('90 s') });
 });
