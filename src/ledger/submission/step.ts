@@ -28,7 +28,7 @@ import { NEVER_SIGNED_AGAIN } from './signedByHolder.ts';
 import { replaceAttempt } from './signAttempt.ts';
 import { outcomeOfSlot } from './slotOutcome.ts';
 import { SequenceMismatch } from './sequenceMismatch.ts';
-import { readSigningState, requireKnownSequences } from './sequenceSlots.ts';
+import { requireKnownSequences } from './sequenceSlots.ts';
 import type { StepStore } from './stepStore.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
@@ -160,13 +160,13 @@ async function endUnsigned(
   submission: Submission,
   drafted: Draft | Refusal,
 ): Promise<StepResult> {
-  if (!(await areSequencesKnown(deps))) return 'progress';
+  if (!(await areSequencesKnown(deps, store))) return 'progress';
   let refusal = 'reason' in drafted ? drafted : null;
   if (refusal !== null) {
     // A node that is behind refuses for want of what landed last. The sequences showed that, so an adapter that notes the ledgers of
     // its answers does not believe an older one now. What the repeated refusal may come from is examined in turn.
     const again = await draftOrRefusal(deps, submission);
-    if (!('reason' in again) || !(await areSequencesKnown(deps))) return 'progress';
+    if (!('reason' in again) || !(await areSequencesKnown(deps, store))) return 'progress';
     refusal = again;
   }
   const found = await findOnNetwork(deps, intentOf(submission));
@@ -178,10 +178,10 @@ async function endUnsigned(
 }
 
 /** @throws SequenceMismatch */
-async function areSequencesKnown(deps: SubmissionDependencies): Promise<boolean> {
+async function areSequencesKnown(deps: SubmissionDependencies, store: StepStore): Promise<boolean> {
   const order = deps.network.signingOrder;
   if (!order) return true;
-  if ((await readSigningState(deps.db, order)).mayLandUnseen) return false;
+  if ((await store.readSigningState())?.mayLandUnseen) return false;
   const { latest, waiting } = await readSequences(deps);
   return deps.db.transaction((tx) => requireKnownSequences(tx, order, latest, waiting));
 }

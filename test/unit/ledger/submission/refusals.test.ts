@@ -28,13 +28,15 @@ interface Situation {
   outcome?: Outcome;
   /** Whether the database knows all sequences, at one reading after the other. */
   known?: boolean[];
+  /** Whether what is unknown may land without having shown, at one reading after the other. */
+  unseen?: boolean[];
   /** What the network shows of the call, at one look after the other. */
   shown?: (FoundOnNetwork | null)[];
 }
 
 /** One step of a burn that every simulation refuses. @returns how it ended, and what was concluded */
-async function stepIn({ open = [], outcome, known = [], shown = [] }: Situation) {
-  const [readings, looks] = [[...known], [...shown]];
+async function stepIn({ open = [], outcome, known = [], unseen = [], shown = [] }: Situation) {
+  const [readings, looks, waits] = [[...known], [...shown], [...unseen]];
   const concluded: Conclusion[] = [];
   const deps = {
     db: { transaction: async () => readings.shift() ?? true },
@@ -49,7 +51,12 @@ async function stepIn({ open = [], outcome, known = [], shown = [] }: Situation)
   };
   const store = {
     readAttempts: async () => ({ open, lastNumber: open.length }),
-    readSigningState: async () => ({ haltedBecause: null, freeSlots: 1, isReviewDue: false }),
+    readSigningState: async () => ({
+      haltedBecause: null,
+      freeSlots: 1,
+      mayLandUnseen: waits.shift() ?? false,
+      isReviewDue: false,
+    }),
     settle: async (_: unknown, conclusion: Conclusion) => concluded.push(conclusion) > 0,
   };
   const result = await step(deps as never, store as never, SUBMISSION);
@@ -68,6 +75,10 @@ it('of a simulation ends nothing where the sequences are not known, before it is
   expect(await stepIn({ known: [false] })).toEqual(nothing);
   expect(await stepIn({ known: [true, false] })).toEqual(nothing);
   expect(await stepIn({ known: [false], shown: [RECORD, RECORD] })).toEqual(nothing);
+});
+
+it('of a simulation ends nothing while what the database has lost may land unseen', async () => {
+  expect(await stepIn({ unseen: [false, true] })).toEqual({ result: 'progress', concluded: [] });
 });
 
 it('of a simulation is for an operator where the network shows the call, also when it shows only at the last look', async () => {
