@@ -164,7 +164,10 @@ interface KnownRecord {
   claims: (Omit<Facts, 'timestamp'> & { id: string; state: string })[];
 }
 
-/** What the database has for one page. */
+/**
+ * What the database has for one page. Its claims are materialized: by a plan that was made for a young table, all retirements of the project
+ * would be read for each record.
+ */
 async function readKnown(
   db: Db,
   { id, tokenAddress }: ReconciledProject,
@@ -172,7 +175,7 @@ async function readKnown(
   length: number,
 ): Promise<Map<number, KnownRecord>> {
   const rows = await db.execute<{ index: number } & Omit<KnownRecord, 'isClaimed'>>(sql`
-    WITH claims AS (
+    WITH claims AS MATERIALIZED (
       SELECT record_index, jsonb_build_object('id', id, 'state', state, 'amount', (amount_tonnes * 10::numeric ^ 18)::numeric(78, 0)::text,
         'retiredBy', (SELECT custody_address FROM installation WHERE singleton), 'beneficiary', beneficiary, 'note', note) AS claim
       FROM retirements WHERE project_id = ${id} AND record_index >= ${from} AND record_index < ${from + length}
