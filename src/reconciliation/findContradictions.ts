@@ -104,7 +104,6 @@ export async function findChangedContradictions(
     );
     const findings = await ask(tx, onWholeTables);
     const changed = await makeExcerpt(tx);
-    if (changed === null) return null;
     const onExcerpt = contradictions.filter(({ incremental = 'EXCERPT' }) => incremental === 'EXCERPT');
     findings.push(...(await ask(tx, onExcerpt)));
     return { findings, changed };

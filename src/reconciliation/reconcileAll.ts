@@ -13,7 +13,7 @@ import { reconcileAttempts } from './reconcileAttempts.ts';
 import { reconcileDeposits } from './reconcileDeposits.ts';
 import { reconcilePayouts, type PayoutDependencies } from './reconcilePayouts.ts';
 import { INVARIANTS_OF_A_PROJECT, reconcileProject, type ReconcileDependencies } from './reconcileProject.ts';
-import { reconcileLogs, type ReconcileLogs } from './reconcileLogs.ts';
+import { growLogs, reconcileLogs, type LogDependencies } from './reconcileLogs.ts';
 import { reconcileReceipts } from './reconcileReceipts.ts';
 import {
   add,
@@ -35,13 +35,9 @@ export interface ReconciliationReport extends Comparison {
   verdicts: Verdict[];
 }
 
-export interface ReconcileAllDependencies extends ReconcileDependencies {
+export interface ReconcileAllDependencies extends ReconcileDependencies, LogDependencies {
   /** Left out where only books and network are compared: the provider is then not asked. */
   ramp?: PayoutDependencies['ramp'];
-  /** Left out with it: the transparency logs are then not compared with their heads. */
-  logs?: ReconcileLogs['logs'];
-  /** Signed heads of the transparency logs, from outside. */
-  keptCheckpoints?: ReconcileLogs['keptCheckpoints'];
 }
 
 /**
@@ -55,10 +51,11 @@ export async function reconcileAll(
   onProgress: (done: number) => void = () => {},
 ): Promise<ReconciliationReport> {
   await deps.network.status();
-  const ofLogs = await compareLogs(deps, null);
-  const { ofNetwork, counts } = await compareOutside(deps, {}, onProgress);
-  add(ofNetwork, ofLogs);
-  ofNetwork.findings.push(...(await findContradictions(deps.db)));
+  const [ofDatabase, { ofNetwork, counts }] = await together(
+    compareDatabase(deps),
+    compareOutside(deps, {}, onProgress),
+  );
+  add(ofNetwork, ofDatabase);
   return { ...counts, ...ofNetwork, verdicts: verdictsOf(ofNetwork) };
 }
 
@@ -71,12 +68,10 @@ const SHOWN_OUTSIDE: readonly Invariant[] = [...INVARIANTS_OF_A_PROJECT, 'I8', '
  * @param because why the network's part is not proved
  */
 export async function reconcileWithoutNetwork(
-  deps: Pick<ReconcileAllDependencies, 'db' | 'logs' | 'keptCheckpoints'>,
+  deps: LogDependencies,
   because: string,
 ): Promise<Pick<ReconciliationReport, 'verdicts'>> {
-  const sum = nothingCompared();
-  if (deps.logs !== undefined) add(sum, await reconcileLogs({ ...deps, logs: deps.logs }));
-  sum.findings.push(...(await findContradictions(deps.db)));
+  const sum = await compareDatabase(deps);
   const notProved = SHOWN_OUTSIDE.map(
     (invariant) => ({ invariant, obstacle: 'NO_ANSWER', message: because }) as const,
   );
@@ -94,7 +89,7 @@ export async function reconcileChanged(
   snapshot: Snapshot,
 ): Promise<ReconciliationReport | null> {
   await deps.network.status();
-  const ofLogs = await compareLogs(deps, snapshot);
+  const ofLogs = await reconcileLogs(deps, await growLogs(deps), snapshot);
   const found = await findChangedContradictions(deps.db, snapshot);
   if (found === null) return null;
   const { ofNetwork, counts } = await compareOutside(deps, found.changed);
@@ -103,9 +98,17 @@ export async function reconcileChanged(
   return { ...counts, ...ofNetwork, verdicts: verdictsOf(ofNetwork) };
 }
 
-/** Before the rest, so that the logs have what the rest compares. */
-async function compareLogs(deps: ReconcileAllDependencies, snapshot: Snapshot | null): Promise<Comparison> {
-  return deps.logs === undefined ? nothingCompared() : reconcileLogs({ ...deps, logs: deps.logs }, snapshot);
+/** All of the database with itself and with the heads of its logs. The process hashes the logs while the database compares the rest. */
+async function compareDatabase(deps: LogDependencies): Promise<Comparison> {
+  const damage = await growLogs(deps);
+  const [ofLogs, findings] = await together(reconcileLogs(deps, damage), findContradictions(deps.db));
+  return { ...ofLogs, findings: [...ofLogs.findings, ...findings] };
+}
+
+/** Of works at the same time. When one fails the others are waited for: none goes on when its run is over. */
+async function together<A, B>(...works: [Promise<A>, Promise<B>]): Promise<[A, B]> {
+  await Promise.allSettled(works);
+  return Promise.all(works);
 }
 
 /** With network and provider; of an incremental run, what has changed alone. */

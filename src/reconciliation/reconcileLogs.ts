@@ -25,10 +25,11 @@ import { computeFrom, readTiles } from '../transparency/tiles.ts';
 import type { Snapshot } from './excerpt.ts';
 import { add, nothingCompared, type Comparison } from './verdicts.ts';
 
-export interface ReconcileLogs {
+export interface LogDependencies {
   db: Db;
-  logs: Pick<TransparencyLogs, 'key' | 'catchUp'>;
-  /** Heads from outside, which a person who can write to the database can't change. */
+  /** Left out where only books and network are compared. */
+  logs?: Pick<TransparencyLogs, 'key' | 'catchUp'>;
+  /** Signed heads of the logs, from outside: a person who can write to the database can't change them. */
   keptCheckpoints?: readonly SignedNote[];
 }
 
@@ -41,31 +42,45 @@ const MAX_FINDINGS = 50;
 const QUERY_TIMEOUT_MS = 30 * 60_000;
 
 /**
- * Lets the logs grow first, so that they have what was committed before.
+ * Lets the logs grow, so that they have what was committed before: what is compared with them afterwards is in them, or missing.
+ * @returns what keeps them from growing
+ */
+export async function growLogs({ logs }: Pick<LogDependencies, 'logs'>): Promise<string[]> {
+  try {
+    await logs?.catchUp();
+    return [];
+  } catch (error) {
+    if (!(error instanceof LogDamaged)) throw error;
+    return [error.message];
+  }
+}
+
+/**
+ * @param damage that growLogs has found
  * @param snapshot when only tiles that were written since are to be read again
  */
 export async function reconcileLogs(
-  deps: ReconcileLogs,
+  { db, logs, keptCheckpoints = [] }: LogDependencies,
+  damage: readonly string[],
   snapshot: Snapshot | null = null,
 ): Promise<Comparison> {
   const sum = nothingCompared();
-  try {
-    await deps.logs.catchUp();
-  } catch (error) {
-    if (!(error instanceof LogDamaged)) throw error;
-    sum.findings.push({ invariant: 'I15', message: error.message });
-  }
-  add(sum, await findUncompared(deps.db));
-  add(sum, await findLate(deps.db));
+  if (logs === undefined) return sum;
+  const note = (messages: readonly string[]) =>
+    sum.findings.push(...messages.map((message) => ({ invariant: 'I15' as const, message })));
+  note(damage);
+  add(sum, await findUncompared(db));
+  add(sum, await findLate(db));
   for (const log of LOG_NAMES) {
-    const messages = await deps.db.transaction((tx) => examine(tx, log, deps, snapshot), {
-      isolationLevel: 'repeatable read',
-      accessMode: 'read only',
-      statementTimeoutMs: QUERY_TIMEOUT_MS,
-    });
-    const known = new Set(sum.findings.map(({ message }) => message));
-    const fresh = messages.filter((message) => !known.has(message)).slice(0, MAX_FINDINGS);
-    sum.findings.push(...fresh.map((message) => ({ invariant: 'I15' as const, message })));
+    const messages = await db.transaction(
+      (tx) => examine(tx, log, { key: logs.key, keptCheckpoints }, snapshot),
+      {
+        isolationLevel: 'repeatable read',
+        accessMode: 'read only',
+        statementTimeoutMs: QUERY_TIMEOUT_MS,
+      },
+    );
+    note(messages.filter((message) => !damage.includes(message)).slice(0, MAX_FINDINGS));
   }
   return sum;
 }
@@ -100,12 +115,11 @@ async function findLate(db: Db): Promise<Comparison> {
 async function examine(
   tx: Tx,
   log: LogName,
-  { logs, keptCheckpoints = [] }: ReconcileLogs,
+  { key, keptCheckpoints }: { key: TransparencyLogs['key']; keptCheckpoints: readonly SignedNote[] },
   snapshot: Snapshot | null,
 ): Promise<string[]> {
   const head = await readHead(tx, log);
   if (head === null) return [`the transparency log of ${log} has no head`];
-  const { key } = logs;
   const messages: string[] = [];
   const note = parseCheckpoint(head.checkpoint);
   if (note === null || note.size !== head.size || !note.root.equals(head.root)) {

@@ -7,24 +7,34 @@ import type { LOG_NAMES } from '../db/tables/transparency.ts';
 
 export type LogName = (typeof LOG_NAMES)[number];
 
-/** SQL expressions by the names that their values have in the JSON. */
-type Fields = Readonly<Record<string, string>>;
+/**
+ * By their names in the JSON: an SQL expression of the value's JSON; or, within `quoted`, of what stands between its quotes. That has fewer
+ * texts to join, a quarter of a leaf's time, and a full reconciliation writes every leaf.
+ */
+type Fields = Readonly<Record<string, string | { quoted: string }>>;
 
 const text = (column: string) => `coalesce(to_json(${column})::text, 'null')`;
 /**
- * Of ids, names of the contract, enumerations and digits, in which JSON escapes nothing: a third faster, and a full reconciliation writes
- * every leaf. Decimals and numbers beyond 2^53 are strings, because most programs lose digits of JSON's numbers.
+ * Of columns that are never null, with ids, names of the contract, enumerations or digits, in which JSON escapes nothing. Decimals and
+ * numbers beyond 2^53 are strings, because most programs lose digits of JSON's numbers.
  */
+const quoted = (column: string) => ({ quoted: column });
+/** The same of columns that may be null. */
 const plain = (column: string) => `coalesce('"' || ${column}::text || '"', 'null')`;
-const micros = (column: string) => plain(`(extract(epoch FROM ${column}) * 1000000)::bigint`);
+const microsOf = (column: string) => `(extract(epoch FROM ${column}) * 1000000)::bigint`;
+const micros = (column: string) => plain(microsOf(column));
 const texts = (column: string) => `coalesce(to_json(${column})::text, '[]')`;
 
 /** In the order of their names, as RFC 8785 has them. */
 function jsonOf(fields: Fields): string {
-  const members = Object.entries(fields)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, value], place) => `'${place === 0 ? '' : ','}"${name}":' || ${value}`);
-  return `('{' || ${members.join(' || ')} || '}')`;
+  const parts: string[] = [];
+  let before = '{';
+  for (const [name, value] of Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const [quote, expression] = typeof value === 'string' ? ['', value] : ['"', value.quoted];
+    parts.push(`'${before}"${name}":${quote}'`, expression);
+    before = `${quote},`;
+  }
+  return `concat(${parts.join(', ')}, '${before.slice(0, -1)}}')`;
 }
 
 /** Of the bytes that tlog-tiles can hold of one entry, 65,535, when each of them is escaped with six. */
@@ -78,22 +88,22 @@ const CAUSE_OF_TRANSFER = `CASE t.kind
  * hash.
  */
 export const TRANSFER_LEAF = jsonOf({
-  id: plain('t.id'),
-  projectId: plain('t.project_id'),
-  kind: plain('t.kind'),
-  causeId: plain('t.cause_id'),
-  debitAccountId: plain('t.debit_account_id'),
+  id: quoted('t.id'),
+  projectId: quoted('t.project_id'),
+  kind: quoted('t.kind'),
+  causeId: quoted('t.cause_id'),
+  debitAccountId: quoted('t.debit_account_id'),
   debitOwnerId: text('d.owner_id'),
-  debitVersion: plain('t.debit_version'),
-  debitBalance: plain('t.debit_balance'),
-  creditAccountId: plain('t.credit_account_id'),
+  debitVersion: quoted('t.debit_version'),
+  debitBalance: quoted('t.debit_balance'),
+  creditAccountId: quoted('t.credit_account_id'),
   creditOwnerId: text('c.owner_id'),
-  creditVersion: plain('t.credit_version'),
-  creditBalance: plain('t.credit_balance'),
-  amount: plain('t.amount'),
+  creditVersion: quoted('t.credit_version'),
+  creditBalance: quoted('t.credit_balance'),
+  amount: quoted('t.amount'),
   unitPrice: plain('t.unit_price'),
   priceCurrency: plain('t.price_currency'),
-  createdAt: micros('t.created_at'),
+  createdAt: quoted(microsOf('t.created_at')),
   cause: CAUSE_OF_TRANSFER,
 });
 
@@ -104,17 +114,17 @@ export const RELATED_TO_TRANSFER = `LEFT JOIN accounts d ON d.id = t.debit_accou
   LEFT JOIN credit_transfers g ON t.kind = 'credit_transfer' AND g.id = t.cause_id`;
 
 const BEGUN_ENTRY: Fields = {
-  id: plain('e.id'),
-  kind: plain('e.kind'),
-  writerId: plain('e.writer_id'),
-  number: plain('e.number'),
-  startedAt: micros('e.started_at'),
+  id: quoted('e.id'),
+  kind: quoted('e.kind'),
+  writerId: quoted('e.writer_id'),
+  number: quoted('e.number'),
+  startedAt: quoted(microsOf('e.started_at')),
   requestId: text('e.request_id'),
   callerSubject: text('e.caller_subject'),
   callerRoles: texts('e.caller_roles'),
   apiKeyId: plain('e.api_key_id'),
   remoteAddress: text('e.remote_address'),
-  field: plain('e.field'),
+  field: quoted('e.field'),
 };
 
 /** The mutation's entry e before its outcome is known: without what the outcome adds. */

@@ -143,7 +143,7 @@ function logWaits({ log }: Pick<SubmissionDependencies, 'log'>): (isWaiting: boo
   return (isWaiting) => {
     if (isWaiting && !wasWaiting) {
       log.warn(
-        `no instance has seen the network for two minutes, or the database is a copy or was promoted: nothing is signed: ${MAY_LAND_UNSEEN}`,
+        `nothing is signed, since no instance has seen the network for two minutes, or the database is a copy or was promoted: ${MAY_LAND_UNSEEN}`,
       );
     } else if (wasWaiting && !isWaiting) log.info('signing goes on');
     wasWaiting = isWaiting;
