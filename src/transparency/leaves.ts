@@ -13,7 +13,7 @@ export type LogName = (typeof LOG_NAMES)[number];
  */
 type Fields = Readonly<Record<string, string | { quoted: string }>>;
 
-const text = (column: string) => `coalesce(to_json(${column})::text, 'null')`;
+const text = (column: string) => `coalesce(to_json(${column}), 'null')`;
 /**
  * Of columns that are never null, with ids, names of the contract, enumerations or digits, in which JSON escapes nothing. Decimals and
  * numbers beyond 2^53 are strings, because most programs lose digits of JSON's numbers.
@@ -23,7 +23,7 @@ const quoted = (column: string) => ({ quoted: column });
 const plain = (column: string) => `coalesce('"' || ${column}::text || '"', 'null')`;
 const microsOf = (column: string) => `(extract(epoch FROM ${column}) * 1000000)::bigint`;
 const micros = (column: string) => plain(microsOf(column));
-const texts = (column: string) => `coalesce(to_json(${column})::text, '[]')`;
+const texts = (column: string) => `coalesce(to_json(${column}), '[]')`;
 
 /** In the order of their names, as RFC 8785 has them. */
 function jsonOf(fields: Fields): string {

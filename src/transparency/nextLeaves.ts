@@ -33,8 +33,14 @@ interface NextLeaves {
 
 /** Of one transaction: some milliseconds of the head's lock, and of the database's processor. */
 const LEAVES_PER_STEP = 1_024;
-/** Transactions that are looked at together, at first; twice as many as long as they wrote nothing. */
-const TRANSACTIONS_PER_LOOK = 4_096n;
+/** Where there are as many: fewer are a transaction and a signature for little. */
+const FEWEST_LEAVES = LEAVES_PER_STEP / 4;
+/**
+ * Transactions that are looked at together, at first, and how many times as many where those wrote too little. All that they wrote is sorted
+ * for a step: of batches of 256 purchases that is 16,384, and with thousands of transactions a log that is behind would fall back further.
+ */
+const TRANSACTIONS_PER_LOOK = 64n;
+const WIDER = 8n;
 
 type Batch = { hashes: Uint8Array | null; ids?: string[] | null };
 
@@ -64,9 +70,9 @@ async function nextRecords(tx: Tx, { size }: Head): Promise<NextLeaves> {
  * found later.
  */
 async function nextTransfers(tx: Tx, head: Head): Promise<NextLeaves> {
-  let from = head.writtenIn ?? 0n;
-  let look = TRANSACTIONS_PER_LOOK;
-  for (;;) {
+  const from = head.writtenIn ?? 0n;
+  // Ends: each look is wider, up to the oldest transaction under way.
+  for (let look = TRANSACTIONS_PER_LOOK; ; look *= WIDER) {
     const [batch] = await tx.execute<
       Batch & { until: string; end: string; last: string | null; last_id: string | null }
     >(sql`
@@ -84,14 +90,11 @@ async function nextTransfers(tx: Tx, head: Head): Promise<NextLeaves> {
         (array_agg(id ORDER BY written_in DESC, id DESC))[1] AS last_id,
         (SELECT until FROM range)::text AS until, (SELECT "end" FROM range)::text AS end FROM fresh`);
     if (!batch) throw new Error('an aggregate has one row');
-    if (batch.hashes !== null) {
-      const next = leaves(batch, { writtenIn: BigInt(batch.last ?? 0), rowId: batch.last_id });
-      return { ...next, hasMore: next.hasMore || BigInt(batch.end) < BigInt(batch.until) };
-    }
-    // Ends: each look is twice as wide, up to the oldest transaction under way.
-    if (BigInt(batch.end) >= BigInt(batch.until)) return leaves(batch, {});
-    from = BigInt(batch.end);
-    look *= 2n;
+    const isLast = BigInt(batch.end) >= BigInt(batch.until);
+    if (!isLast && (batch.ids?.length ?? 0) < FEWEST_LEAVES) continue;
+    const last = batch.last === null ? {} : { writtenIn: BigInt(batch.last), rowId: batch.last_id };
+    const next = leaves(batch, last);
+    return { ...next, hasMore: next.hasMore || !isLast };
   }
 }
 

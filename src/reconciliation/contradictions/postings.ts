@@ -5,7 +5,9 @@
 import type { Contradiction } from './contradiction.ts';
 
 const hashOf = (text: string) => `encode(sha256(convert_to(${text}, 'UTF8')), 'hex')`;
-const BUYER_AND_TOKEN = `'["buyerId","string",', to_json(a.owner_id), '],["tokenAddress","string",', to_json(p.token_address), ']'`;
+/** Once for each account and project, instead of for each purchase. */
+const ACCOUNTS = `(SELECT id, owner_id, to_json(owner_id) AS owner FROM accounts OFFSET 0)`;
+const PROJECTS = `(SELECT id, to_json(token_address) AS token FROM projects OFFSET 0)`;
 
 export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
   {
@@ -33,13 +35,14 @@ export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
         t.id, t.amount, t.project_id, a.owner_id, k.key) AS message
       FROM transfers t
       JOIN idempotency_keys k ON k.target_id = t.id AND k.operation = 'purchase'
-      LEFT JOIN accounts a ON a.id = t.credit_account_id
-      LEFT JOIN projects p ON p.id = t.project_id
+      LEFT JOIN ${ACCOUNTS} a ON a.id = t.credit_account_id
+      LEFT JOIN ${PROJECTS} p ON p.id = t.project_id
       WHERE t.kind = 'purchase'
-        AND k.input_hash IS DISTINCT FROM ${hashOf(`concat('[["amountCO2e","bigint","', t.amount, '"],', ${BUYER_AND_TOKEN}, ']')`)}
+        AND k.input_hash IS DISTINCT FROM ${hashOf(`concat('[["amountCO2e","bigint","', t.amount, '"],["buyerId","string",', a.owner,
+          '],["tokenAddress","string",', p.token, ']]')`)}
         AND k.input_hash IS DISTINCT FROM ${hashOf(`concat('[["amount","string","', trim_scale(t.unit_price), '"],["amountCO2e","bigint","', t.amount,
-          '"],["buyerId","string",', to_json(a.owner_id), '],["currency","string","', t.price_currency,
-          '"],["tokenAddress","string",', to_json(p.token_address), ']]')`)}`,
+          '"],["buyerId","string",', a.owner, '],["currency","string","', t.price_currency,
+          '"],["tokenAddress","string",', p.token, ']]')`)}`,
   },
   {
     invariant: 'I11',
