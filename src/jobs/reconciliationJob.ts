@@ -65,9 +65,9 @@ export function createReconciliationJob(
 
   async function compareChanges(): Promise<void> {
     const began = nowMs();
-    const { since } = await keepTaken(deps, 'due_at', EVERY_SECONDS, () => run(deps, false));
-    // One that had to compare everything says nothing of how long the next one takes.
-    if (since !== null) await rest(deps.db, ((nowMs() - began) / 1_000) * REST_SHARE);
+    const { hadStart } = await keepTaken(deps, 'due_at', EVERY_SECONDS, () => run(deps, false));
+    // One without a start says nothing of how long the next one takes. Where too much has changed, the next one may compare everything, too.
+    if (hadStart) await rest(deps.db, ((nowMs() - began) / 1_000) * REST_SHARE);
   }
 
   /** What changed is compared also while a night's run lasts, which may be hours; never begun with it in one look. */
@@ -155,12 +155,13 @@ async function keepTaken<T>(
   }
 }
 
-/** @returns whether all that was compared had an answer; and since when it compared changes, null for everything */
+/** @returns whether all that was compared had an answer; and whether an earlier run said from when on to compare changes */
 async function run(deps: JobNeeds, isFull: boolean) {
   const {
     verdicts,
     notProved: obstacles,
     since,
+    hadStart,
   } = await reconcileAndKeep({ ...deps, clock: deps.feed.clock }, { isFull });
   const broken = verdicts.filter(({ verdict }) => verdict === 'BROKEN');
   const notProved = verdicts
@@ -173,5 +174,5 @@ async function run(deps: JobNeeds, isFull: boolean) {
       'an invariant is broken',
     );
   }
-  return { isAnswered: obstacles.every(({ obstacle }) => obstacle !== 'NO_ANSWER'), since };
+  return { isAnswered: obstacles.every(({ obstacle }) => obstacle !== 'NO_ANSWER'), hadStart };
 }

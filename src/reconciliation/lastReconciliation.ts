@@ -20,6 +20,8 @@ export type LastVerdict = Omit<typeof reconciledInvariants.$inferSelect, keyof C
 export interface KeptReconciliation extends ReconciliationReport {
   /** From when on changes were compared; null when everything was. */
   since: Date | null;
+  /** Whether an earlier run said from when on: everything was compared all the same where too much had changed. */
+  hadStart: boolean;
 }
 
 const MAX_FINDINGS = 50;
@@ -62,7 +64,7 @@ export async function reconcileAndKeep(
     );
     return kept;
   });
-  return { ...report, verdicts, since };
+  return { ...report, verdicts, since, hadStart: start !== null };
 }
 
 export async function readLastVerdicts(db: Pick<Db, 'select'>): Promise<ReadonlyMap<string, LastVerdict>> {
