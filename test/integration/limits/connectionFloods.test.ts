@@ -99,6 +99,17 @@ describe('connections', () => {
     socket.destroy();
   });
 
+  it.each([17, 40])('answer 16 of %i requests that a client sends ahead, and nothing else', async (sent) => {
+    const { port } = await serve({});
+    const { socket, closed } = await open(port);
+    let text = '';
+    socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    socket.write(ONE.repeat(sent));
+    await closed;
+    expect(answersIn(text)).toBe(16);
+    expect(text.split('HTTP/1.1 ')).toHaveLength(17);
+  });
+
   it('answer no more pipelined requests at a time than the limit', async () => {
     const { port, load } = await serve({ maxConnectionsPerAddress: 5 });
     const { socket } = await open(port);
