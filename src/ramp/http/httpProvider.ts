@@ -39,19 +39,26 @@ export const CALLBACK_SIGNATURE_HEADER = 'x-ramp-signature';
 
 const decimal = z.string().regex(DECIMAL_PATTERN);
 const sessionId = z.string().regex(SESSION_ID_PATTERN);
-/** In whatever form: one that was ignored for its form could be lower than the quote. It is shown, so it has nothing but a number. */
+/** In place of an amount or currency that can't be shown as it is, and is not what was asked for: ignored, it could be less. */
+const UNREADABLE = '(unreadable)';
+/** In whatever form. It is shown, so it has nothing but a number. */
 const writtenAmount = z
   .union([z.string(), z.number()])
   .transform(String)
   .pipe(z.string().regex(/^[-+\d.,' e]{1,64}$/));
 const writtenCurrency = z.string().regex(/^[\x20-\x7e]{1,64}$/);
+const echoOf = (written: z.ZodType<string>) =>
+  written
+    .nullish()
+    .catch(UNREADABLE)
+    .transform((text) => text ?? undefined);
 const payoutSchema = z.object({
   id: sessionId,
   clientReference: z.string(),
   status: z.enum(['pending', 'processing', 'settled', 'failed', 'refunded']),
   /** Echoes of the request, where the provider sends them. */
-  fiatCurrency: writtenCurrency.optional().catch(undefined),
-  fiatAmount: writtenAmount.optional().catch(undefined),
+  fiatCurrency: echoOf(writtenCurrency),
+  fiatAmount: echoOf(writtenAmount),
 });
 const payoutsSchema = z.object({ payouts: z.array(payoutSchema).max(10) });
 const quoteSchema = z.object({

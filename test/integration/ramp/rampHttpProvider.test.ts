@@ -124,10 +124,18 @@ describe('the adapter', () => {
       ['-4925.00', '-4925.00'],
       ['4,925.00', '4,925.00'],
       [null, undefined],
-      ['to account 254700123456', undefined],
+      // Not shown, and not taken for the amount that was asked for.
+      ...['to account 254700123456', 'KES 1.00', '', '１.００', ['1.00'], { value: '1.00' }, true].map(
+        (form) => [form, '(unreadable)'],
+      ),
     ]) {
       Object.assign(payout, { fiatAmount });
       expect(await find()).toEqual({ sessionId, status: 'pending', fiat: { currency: 'KES', amount } });
+    }
+    for (const fiatCurrency of [404, '', '£']) {
+      Object.assign(payout, { fiatCurrency, fiatAmount: '4925.00' });
+      const unreadable = { currency: '(unreadable)', amount: '4925.00' };
+      expect(await provider.getStatus(sessionId)).toEqual({ status: 'pending', fiat: unreadable });
     }
     Object.assign(payout, { fiatCurrency: undefined, fiatAmount: 4925 });
     expect(await provider.getStatus(sessionId)).toEqual({ status: 'pending', fiat: { amount: '4925' } });

@@ -59,7 +59,7 @@ beforeAll(async () => {
   network = await embeddedNetworkOn(database.handle);
   const working = await platformOn(database.handle, network);
   await working.start();
-  for (let i = 0; i < 2 * failures.length + 16; i++) receipts.push(await activeReceipt(working));
+  for (let i = 0; i < 2 * failures.length + 18; i++) receipts.push(await activeReceipt(working));
   receiptOfHolder = await activeReceipt(working, { farmerAddress: holder.address });
   await working.stop();
   await startAnew();
@@ -430,6 +430,31 @@ it('ends in time when the provider refuses to look for it', async () => {
   expect(await step(id)).toMatchObject({ state: 'CLOSED', providerSessionId: null });
   platform.dependencies.ramp = ramp;
   expect(await step(id)).toMatchObject({ state: 'CLOSED', providerStatus: 'failed' });
+});
+
+it('ends in time when the provider answers with the payout of another cash-out', async () => {
+  const { id: first } = await cashOut(platform.dependencies, farmer, cashOutInput(nextReceipt()));
+  const { providerSessionId: sessionId } = await step(first);
+  const receipt = nextReceipt();
+  const { id } = await cashOut(platform.dependencies, farmer, wholeReceipt(receipt));
+  const { ramp } = platform.dependencies;
+  const answer = async () => ({ sessionId: sessionId ?? '', status: 'pending' as const });
+  platform.dependencies.ramp = { ...ramp, openSession: answer, findSessionByReference: answer };
+  const isRefused = (state: string) => ({
+    state,
+    providerSessionId: null,
+    refusalMessage: expect.stringMatching(/another cash-out/),
+  });
+  expect(await step(id)).toMatchObject(isRefused('OPENING'));
+  expect(await step(id)).toMatchObject(isRefused('OPENING'));
+  await letQuoteRunOut(id, '6 minutes');
+  expect(await step(id)).toMatchObject(isRefused('CLOSED'));
+  expect(await step(id)).toMatchObject(isRefused('CLOSED'));
+  platform.dependencies.ramp = ramp;
+  expect(await session(first)).toMatchObject({ state: 'DEPOSITING', providerSessionId: sessionId });
+  expect(await cashOut(platform.dependencies, farmer, wholeReceipt(receipt))).toMatchObject({
+    state: 'OPENING',
+  });
 });
 
 it('is not ended by an instance that does not know yet that another one has asked', async () => {

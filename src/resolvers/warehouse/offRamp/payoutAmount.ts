@@ -8,22 +8,7 @@ import type { RampAnswer } from '../../../ramp/port.ts';
 import { describeOtherFiat } from '../../../ramp/quotedFiat.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import { applyEvent } from './applyEvent.ts';
-import type { OffRampSession, StopReason } from './findOffRampSession.ts';
-import { lockOffRampSession } from './offRampMoves.ts';
-
-/** Nothing is deposited for a payout of another amount: it is closed at the provider like one that was refused since. */
-export async function stopOtherAmount(
-  tx: Tx,
-  deps: Needs<'submission'>,
-  id: string,
-  opened: RampAnswer,
-): Promise<void> {
-  const session = await lockOffRampSession(tx, id);
-  const refusalMessage = describeOtherFiat(session, opened);
-  if (session.state !== 'OPENING' || session.refusalMessage !== null || refusalMessage === null) return;
-  const values: StopReason = { refusalCode: 'RAMP_REFUSED', refusalMessage };
-  await applyEvent(tx, deps.submission, session, 'openingStopped', { values });
-}
+import type { OffRampSession } from './findOffRampSession.ts';
 
 /** The tokens of a payout of another amount stay where they are, until an operator has decided. */
 export async function releasePaid(

@@ -13,11 +13,13 @@
  * A step that is cut off anywhere is simply made again, by any instance: the provider finds the session by our
  * reference, and each move is made once under the session's row lock.
  */
-import { eq, sql } from 'drizzle-orm';
+import { and, eq, ne, sql } from 'drizzle-orm';
 import { readDatabaseTime } from '../../../db/databaseTime.ts';
+import type { Tx } from '../../../db/connection.ts';
 import { offRampSessions } from '../../../db/tables/index.ts';
 import { DomainError } from '../../../lib/errors.ts';
 import type { RampSession } from '../../../ramp/port.ts';
+import { describeOtherFiat } from '../../../ramp/quotedFiat.ts';
 import { applyEvent } from './applyEvent.ts';
 import { findAtProvider, isRejected, LATE_SESSION_GRACE_MS, orReview } from './askProvider.ts';
 import {
@@ -35,7 +37,7 @@ import { RECEIPT_TOKEN_SYMBOL } from '../createDeposit.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import { hasEnded, isUnreleasedReview, type OffRampSession, type StopReason } from './findOffRampSession.ts';
 import { stepUnreleasedReview } from './pausedReleases.ts';
-import { releasePaid, stopOtherAmount } from './payoutAmount.ts';
+import { releasePaid } from './payoutAmount.ts';
 import { stepHolderDeposit } from './stepHolderDeposit.ts';
 
 type LookNeeds = Needs<'db' | 'network' | 'ramp' | 'submission'>;
@@ -50,6 +52,7 @@ const FAILED_AT_ONCE: StopReason = {
   refusalCode: 'RAMP_REFUSED',
   refusalMessage: 'the provider failed the payout as soon as it was opened',
 };
+const OF_ANOTHER = 'the provider answered with the payout of another cash-out';
 
 /** @throws DomainError RAMP_UNAVAILABLE, RAMP_REFUSED; NetworkUnavailable: look again later. */
 export async function stepOffRampSession(deps: StepNeeds, session: OffRampSession): Promise<void> {
@@ -77,11 +80,11 @@ async function openAtProvider(deps: OpenNeeds, session: OffRampSession): Promise
   const isStopped = session.refusalMessage !== null;
   // A restored copy does not know what was asked for since. Ended unseen, it may be paid, and its kilograms are given away again.
   const found = wasAsked || isOver || isStopped ? await findAtProvider(deps, session) : null;
-  if (found) return storeOpened(deps, session.id, found);
+  if (found && (await storeOpened(deps, session.id, found))) return;
   if (!wasAsked && isStopped) await endOpening(deps, session, 'openingRefused', null);
   else if (isOver) {
-    await endOpening(deps, session, 'openingOver', isStopped ? null : QUOTE_RAN_OUT);
-  } else if (!isStopped && quoteAgeMs <= 0) {
+    await endOpening(deps, session, 'openingOver', isStopped || found ? null : QUOTE_RAN_OUT);
+  } else if (!isStopped && !found && quoteAgeMs <= 0) {
     await openNew(deps, session);
   }
 }
@@ -163,42 +166,75 @@ async function endOpening(
   });
 }
 
+/** @returns whether it is this session's: one that another session has is never stored, and what it was shown for is looked for on. */
 async function storeOpened(
   deps: Needs<'db' | 'submission'>,
   id: string,
   rampSession: RampSession,
-): Promise<void> {
+): Promise<boolean> {
   const { sessionId: providerSessionId, status } = rampSession;
   const opened = {
     providerSessionId,
     providerAskedAt: sql`coalesce(${offRampSessions.providerAskedAt}, now())`,
   };
-  await deps.db.transaction(async (tx) => {
-    await stopOtherAmount(tx, deps, id, rampSession);
+  return deps.db.transaction(async (tx) => {
+    const before = await lockOffRampSession(tx, id);
+    if (await isOfAnother(tx, before, providerSessionId)) {
+      await stopOpening(tx, deps, before, OF_ANOTHER);
+      return false;
+    }
+    const otherFiat = describeOtherFiat(before, rampSession);
+    // Nothing is deposited for it: it is closed at the provider like one that was refused since.
+    if (otherFiat !== null) await stopOpening(tx, deps, before, otherFiat);
     const session = await lockOffRampSession(tx, id);
     if (session.state === 'CLOSED' && session.providerSessionId === null) {
       // Closed while its answer was under way: the look that this makes due closes it there, too.
       await applyEvent(tx, deps.submission, session, 'opened', {
         values: { ...opened, dueAt: sql`now()` },
       });
-      return;
+      return true;
     }
-    if (session.state !== 'OPENING') return;
+    if (session.state !== 'OPENING') return true;
     await recordStatus(tx, session, status);
     if (status === 'failed' && session.refusalMessage === null) {
       await applyEvent(tx, deps.submission, session, 'providerFailed', {
         values: { ...opened, ...FAILED_AT_ONCE },
       });
     } else await applyEvent(tx, deps.submission, session, 'opened', { values: opened });
+    return true;
   });
+}
+
+async function isOfAnother(
+  tx: Tx,
+  { id, providerName }: OffRampSession,
+  sessionId: string,
+): Promise<boolean> {
+  const isIt = and(
+    eq(offRampSessions.providerName, providerName),
+    eq(offRampSessions.providerSessionId, sessionId),
+    ne(offRampSessions.id, id),
+  );
+  return (await tx.$count(offRampSessions, isIt)) > 0;
+}
+
+/** From now on it is only looked for, and closed where it is found. */
+async function stopOpening(
+  tx: Tx,
+  deps: Needs<'submission'>,
+  session: OffRampSession,
+  refusalMessage: string,
+): Promise<void> {
+  if (session.state !== 'OPENING' || session.refusalMessage !== null) return;
+  const values: StopReason = { refusalCode: 'RAMP_REFUSED', refusalMessage };
+  await applyEvent(tx, deps.submission, session, 'openingStopped', { values });
 }
 
 /** Closed by this platform after the provider was asked: if the provider has the session, it is closed there, too. */
 async function findClosed(deps: LookNeeds, session: OffRampSession): Promise<void> {
   if (session.state !== 'CLOSED' || session.providerAskedAt === null) return;
   const found = await findAtProvider(deps, session);
-  if (found === null) return;
-  await storeOpened(deps, session.id, found);
+  if (found === null || !(await storeOpened(deps, session.id, found))) return;
   const { id } = session;
   const known = await deps.db.transaction((tx) => lockOffRampSession(tx, id));
   await observe(deps, requireOpenAtProvider(known));
