@@ -14,6 +14,7 @@ import { startLoad, type Load } from './load/client.ts';
 import { startServer, type ServerProcess } from './processes.ts';
 import { createSecrets, startProduct, type Product } from './product.ts';
 import { reconcileDatabase } from './reconcileDatabase.ts';
+import { postponeReconciliation } from './seed/seeding.ts';
 
 /** How much data the rows about growth work on. */
 export const SIZES = {
@@ -87,10 +88,17 @@ export async function openBench(options: {
     const found = await admin`SELECT FROM pg_database WHERE datname = ${name}`;
     if (found.length === 0) await admin.unsafe(`CREATE DATABASE ${name}`);
   };
+  const sqlOf = (database: string) => {
+    const client = clients.get(database) ?? postgres(urlOf(database), { max: 4, onnotice: () => {} });
+    clients.set(database, client);
+    return client;
+  };
   const openProduct = async (database: string) => {
     say(`starting the product on ${database}`);
     await ensureDatabase(database);
-    return startProduct({ secrets, databaseUrl: urlOf(database), folder, database });
+    const product = await startProduct({ secrets, databaseUrl: urlOf(database), folder, database });
+    await postponeReconciliation(sqlOf(database));
+    return product;
   };
   const openBaseline = async (program: BaselineProgram) => {
     say(`starting the baseline ${program}`);
@@ -131,11 +139,7 @@ export async function openBench(options: {
       await ensureDatabase(name);
       return urlOf(name);
     },
-    sql(database) {
-      const client = clients.get(database) ?? postgres(urlOf(database), { max: 4, onnotice: () => {} });
-      clients.set(database, client);
-      return client;
-    },
+    sql: sqlOf,
     reconcile: (database) => reconcileDatabase(database, urlOf(database), secrets, folder),
     async close({ reconcile } = { reconcile: true }) {
       const reconciled: Reconciled[] = [];

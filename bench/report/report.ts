@@ -50,8 +50,8 @@ function intro({ rounds, seconds, size, results }: Run): string {
     'Written by `npm run bench`. Each row measures the product against a baseline in one run: baseline and product in ' +
     `turns of ${seconds} s, ${rounds} rounds, and the round with the median ratio. Product, baseline and clients are ` +
     'processes of their own on one machine. The product runs as it does in production: tokens, limits, audit log, ' +
-    'operation log and the rules of the database are on; the rate limits are raised. The baselines are in ' +
-    '`bench/baselines/`; each says what it leaves out. ' +
+    'operation log and the rules of the database are on; the rate limits are raised, and its own reconciliation, whose cost the row ' +
+    '`reconcile` has, is put off to the end. The baselines are in `bench/baselines/`; each says what it leaves out. ' +
     `Rows about growth work on the sizes "${size}" (\`--size\`). ` +
     `${reached} of ${results.length} targets are reached.`
   );

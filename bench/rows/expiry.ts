@@ -9,7 +9,6 @@ import { systemClock } from '../../src/lib/clock.ts';
 import type { Bench } from '../bench.ts';
 import { inTurns, type Row } from '../row.ts';
 import { seedReceipts } from '../seed/receipts.ts';
-import { postponeReconciliation } from '../seed/seeding.ts';
 
 const DATABASE = 'receipts';
 const RECEIPTS = 1_000_000;
@@ -32,7 +31,6 @@ export const expiryRows: readonly Row[] = [
     target: { atLeast: 1000 },
     async run(bench) {
       const server = await bench.product(DATABASE);
-      await postponeReconciliation(bench.sql(DATABASE));
       bench.say(`writing ${RECEIPTS} receipts`);
       await Promise.all(
         Array.from({ length: PARTS }, () => seedReceipts(bench.sql(DATABASE), RECEIPTS / PARTS, 0)),

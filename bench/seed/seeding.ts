@@ -5,7 +5,10 @@
  */
 import type postgres from 'postgres';
 
-/** The product's own reconciliation would run beside what is measured; what the run leaves behind is reconciled at its end. */
+/**
+ * The product's own reconciliation, every five minutes, would fall into one turn of three seconds and not into another, and into rows of
+ * other databases. The row `reconcile` says what it costs, and what the run leaves behind is reconciled at its end.
+ */
 export async function postponeReconciliation(sql: postgres.Sql): Promise<void> {
   await sql`UPDATE reconciliation_schedule SET due_at = now() + interval '1 hour', full_due_at = now() + interval '1 hour'`;
 }
