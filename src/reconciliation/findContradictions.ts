@@ -42,28 +42,38 @@ export const CONTRADICTIONS: readonly Contradiction[] = [
   ...ROW_CONTRADICTIONS,
 ];
 
+/** Compares at the moment of its transaction, which reads alone. */
+type Comparing = (tx: Tx) => Promise<Finding[]>;
+
 /**
  * Every contradiction in the database, at one moment: by two connections with one snapshot, since a query takes one of the
  * database's processors. The second one helps when a connection is free for it.
+ * @param beside what else is compared at that moment, begun first: what the process computes for it goes on beside the queries
  */
 export async function findContradictions(
   db: Pick<Db, 'transaction'>,
   contradictions: readonly Contradiction[] = CONTRADICTIONS,
+  beside?: Comparing,
 ): Promise<Finding[]> {
   const found: Finding[][] = [];
-  const waiting = [...contradictions.entries()];
+  const asked = contradictions.map(
+    (contradiction): Comparing =>
+      (tx) =>
+        ask(tx, [contradiction]),
+  );
+  const waiting = [...(beside ? [beside, ...asked] : asked).entries()];
   const askWaiting = async (tx: Tx) => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const [place, contradiction] = next;
-      found[place] = await ask(tx, [contradiction]);
+      const [place, compare] = next;
+      found[place] = await compare(tx);
     }
   };
-  const beside: Promise<void>[] = [];
+  const helpers: Promise<void>[] = [];
   const help = (snapshot: string) =>
     inOneMoment(db, 'read only', async (tx) => {
       await tx.execute(sql.raw(`SET TRANSACTION SNAPSHOT '${snapshot}'`));
       const helping = askWaiting(tx);
-      beside.push(helping);
+      helpers.push(helping);
       await helping;
     });
   try {
@@ -75,7 +85,7 @@ export async function findContradictions(
     });
   } finally {
     waiting.length = 0;
-    await Promise.all(beside);
+    await Promise.all(helpers);
   }
   return found.flat();
 }

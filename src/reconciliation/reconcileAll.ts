@@ -7,13 +7,13 @@ import type { Db } from '../db/connection.ts';
 import { projects } from '../db/tables/index.ts';
 import { pagesById, type PageById } from './pagesById.ts';
 import type { ChangedRows, Snapshot } from './excerpt.ts';
-import { findChangedContradictions, findContradictions } from './findContradictions.ts';
+import { CONTRADICTIONS, findChangedContradictions, findContradictions } from './findContradictions.ts';
 import { createQuestions, orNotAnswered } from './questions.ts';
 import { reconcileAttempts } from './reconcileAttempts.ts';
 import { reconcileDeposits } from './reconcileDeposits.ts';
 import { reconcilePayouts, type PayoutDependencies } from './reconcilePayouts.ts';
 import { INVARIANTS_OF_A_PROJECT, reconcileProject, type ReconcileDependencies } from './reconcileProject.ts';
-import { growLogs, reconcileLogs, type LogDependencies } from './reconcileLogs.ts';
+import { compareLogs, findUnlogged, growLogs, reconcileLogs, type LogDependencies } from './reconcileLogs.ts';
 import { reconcileReceipts } from './reconcileReceipts.ts';
 import {
   add,
@@ -51,11 +51,8 @@ export async function reconcileAll(
   onProgress: (done: number) => void = () => {},
 ): Promise<ReconciliationReport> {
   await deps.network.status();
-  const [ofDatabase, { ofNetwork, counts }] = await together(
-    compareDatabase(deps),
-    compareOutside(deps, {}, onProgress),
-  );
-  add(ofNetwork, ofDatabase);
+  const { ofNetwork, counts } = await compareOutside(deps, {}, onProgress);
+  add(ofNetwork, await compareDatabase(deps));
   return { ...counts, ...ofNetwork, verdicts: verdictsOf(ofNetwork) };
 }
 
@@ -98,17 +95,12 @@ export async function reconcileChanged(
   return { ...counts, ...ofNetwork, verdicts: verdictsOf(ofNetwork) };
 }
 
-/** All of the database with itself and with the heads of its logs. The process hashes the logs while the database compares the rest. */
+/** All of the database with itself and with the heads of its logs, which the process hashes while the database compares the rest. */
 async function compareDatabase(deps: LogDependencies): Promise<Comparison> {
   const damage = await growLogs(deps);
-  const [ofLogs, findings] = await together(reconcileLogs(deps, damage), findContradictions(deps.db));
-  return { ...ofLogs, findings: [...ofLogs.findings, ...findings] };
-}
-
-/** Of works at the same time. When one fails the others are waited for: none goes on when its run is over. */
-async function together<A, B>(...works: [Promise<A>, Promise<B>]): Promise<[A, B]> {
-  await Promise.allSettled(works);
-  return Promise.all(works);
+  const sum = await findUnlogged(deps);
+  sum.findings.push(...(await findContradictions(deps.db, CONTRADICTIONS, compareLogs(deps, damage))));
+  return sum;
 }
 
 /** With network and provider; of an incremental run, what has changed alone. */

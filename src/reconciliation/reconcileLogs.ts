@@ -23,7 +23,7 @@ import { isOfOtherDatabase } from '../transparency/nextLeaves.ts';
 import { IS_NEXT_TRANSFER } from '../transparency/nextTransfers.ts';
 import { computeFrom, readTiles } from '../transparency/tiles.ts';
 import type { Snapshot } from './excerpt.ts';
-import { add, nothingCompared, type Comparison } from './verdicts.ts';
+import { add, nothingCompared, type Comparison, type Finding } from './verdicts.ts';
 
 export interface LogDependencies {
   db: Db;
@@ -55,33 +55,47 @@ export async function growLogs({ logs }: Pick<LogDependencies, 'logs'>): Promise
   }
 }
 
+/** In a transaction of its own. */
+export async function reconcileLogs(
+  deps: LogDependencies,
+  damage: readonly string[],
+  snapshot: Snapshot | null = null,
+): Promise<Comparison> {
+  const sum = await findUnlogged(deps);
+  const findings = await deps.db.transaction(compareLogs(deps, damage, snapshot), {
+    isolationLevel: 'repeatable read',
+    accessMode: 'read only',
+    statementTimeoutMs: QUERY_TIMEOUT_MS,
+  });
+  return { ...sum, findings };
+}
+
 /**
  * @param damage that growLogs has found
  * @param snapshot when only tiles that were written since are to be read again
  */
-export async function reconcileLogs(
-  { db, logs, keptCheckpoints = [] }: LogDependencies,
+export function compareLogs(
+  { logs, keptCheckpoints = [] }: LogDependencies,
   damage: readonly string[],
   snapshot: Snapshot | null = null,
-): Promise<Comparison> {
+): (tx: Tx) => Promise<Finding[]> {
+  if (logs === undefined) return async () => [];
+  return async (tx) => {
+    const messages = [...damage];
+    for (const log of LOG_NAMES) {
+      const found = await examine(tx, log, { key: logs.key, keptCheckpoints }, snapshot);
+      messages.push(...found.filter((message) => !damage.includes(message)).slice(0, MAX_FINDINGS));
+    }
+    return messages.map((message) => ({ invariant: 'I15', message }));
+  };
+}
+
+/** What no log has, for a reason that ends. */
+export async function findUnlogged({ db, logs }: LogDependencies): Promise<Comparison> {
   const sum = nothingCompared();
   if (logs === undefined) return sum;
-  const note = (messages: readonly string[]) =>
-    sum.findings.push(...messages.map((message) => ({ invariant: 'I15' as const, message })));
-  note(damage);
   add(sum, await findUncompared(db));
   add(sum, await findLate(db));
-  for (const log of LOG_NAMES) {
-    const messages = await db.transaction(
-      (tx) => examine(tx, log, { key: logs.key, keptCheckpoints }, snapshot),
-      {
-        isolationLevel: 'repeatable read',
-        accessMode: 'read only',
-        statementTimeoutMs: QUERY_TIMEOUT_MS,
-      },
-    );
-    note(messages.filter((message) => !damage.includes(message)).slice(0, MAX_FINDINGS));
-  }
   return sum;
 }
 
