@@ -106,7 +106,7 @@ export function readReplicas({ primary, replicas: given, maxLagMs, log }: Replic
           return answer;
         } catch (error) {
           if (!isPassing(error)) throw error;
-          // Shown to anyone, and a failed statement's message has the caller's values.
+          // Shown in public, and a failed statement's message has the caller's values.
           replica.distrust(innermostMessage(error));
         }
       }

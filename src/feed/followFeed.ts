@@ -21,7 +21,7 @@ export type { FeedRecord };
 
 /**
  * Pages read from the table at a time. A filter that matches nothing has a long history read to its end, and an address may have thousands
- * of subscriptions: without places, every statement of everyone else waited behind theirs. Each that waits is a subscription,
+ * of subscriptions: without places, all other statements waited behind theirs. Each that waits is a subscription,
  * which are limited; one that waits for longer is refused, and resumes.
  */
 const PAGE_READS = { maxConcurrent: 8, maxPerKey: 4, maxWaiting: Infinity, waitMs: 60_000 };

@@ -73,7 +73,7 @@ const REFUSED_DELIVERIES_PER_MINUTE = 120;
 const REFUSED_DELIVERY_MS = 2;
 const SHARE_INTERVAL_MS = 1_000;
 const SWEEP_INTERVAL_MS = 5 * 60_000;
-/** Short: everyone else waits during a burst. With the default it is half a second of computing. */
+/** Short: all other clients wait during a burst. With the default it is half a second of computing. */
 const CPU_WINDOW_SECONDS = 2.5;
 
 /** @param db null for a single instance. */

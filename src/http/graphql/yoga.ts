@@ -58,7 +58,7 @@ const QUEUE_WAIT_MS = 10_000;
 const QUERY_SHARES = 50;
 /**
  * One caller has at most half of the places of mutations: each waits for the network, for longer than others wait for a place, and a
- * repeated request waits as well, so with all of them a single retirement that takes minutes kept everyone else from writing.
+ * repeated request waits as well, so with all of them a single retirement that takes minutes kept all other callers from writing.
  */
 const MUTATION_SHARES = 2;
 /** Where few queries may run at all. */

@@ -22,7 +22,7 @@ export type ReadLogFile = (path: string) => Promise<LogFile | null>;
 
 interface LogFileServices {
   read: ReadLogFile;
-  /** Without them, what one address asks for on hundreds of connections would queue at the database before everyone else. */
+  /** Without them, what one address asks for on hundreds of connections would queue at the database before all other requests. */
   places: Pick<ConcurrencyLimit, 'take'>;
   chargeCpu: ChargeCpu;
 }

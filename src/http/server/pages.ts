@@ -76,7 +76,7 @@ const PAGE_MS = 4;
 const MAX_FORM_BYTES = 64 * 1024;
 
 /**
- * Pages that are made at a time. A page computes for some milliseconds in one piece: with more of one address, everyone else
+ * Pages that are made at a time. A page computes for some milliseconds in one piece: with more of one address, all others
  * would wait for all of them. The others' places are for pages that wait for the network.
  */
 export function createPagePlaces(): ConcurrencyLimit {

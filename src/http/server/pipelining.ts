@@ -1,7 +1,7 @@
 /**
  * Requests that a client sends without waiting for the answers before them. No browser and no proxy does, but a stranger can put
  * thousands of requests into one packet, which Node reads to its end before anything else gets a turn: twenty connections
- * held up everyone for seconds.
+ * held up all clients for seconds.
  */
 import type { Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -113,7 +113,7 @@ function refuseUnreadable(
 
 /**
  * Node says that it is closed only of the response that is being sent, not of those that wait behind it: what they are counted
- * as would be held for good, and an address, then everyone, be refused.
+ * as would be held for good, and an address, then all, be refused.
  */
 function abandon(response: ServerResponse): void {
   response.destroy();

@@ -13,7 +13,7 @@ import type { IndexerStore } from './store.ts';
 
 export interface IndexerOptions extends Pick<DispatcherOptions, 'onNews' | 'randomBytes' | 'takesMany'> {
   store: IndexerStore;
-  /** What a client has to send as its bearer token; null for an indexer that anyone may ask. */
+  /** What a client has to send as its bearer token; null for an indexer that any client may ask. */
   token: string | null;
   /** Called for failed deliveries and failed requests. */
   onError: (message: string, error: unknown) => void;

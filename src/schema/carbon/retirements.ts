@@ -52,7 +52,7 @@ builder.queryField('retirements', (t) =>
       nullable: true,
       args: { filter: t.arg({ type: RetirementFilterInput, description: 'Which retirements.' }) },
       resolve: (_root, args, { caller, dependencies }) => {
-        // A list without anyone is no caller's: it stays empty.
+        // A list that names no buyer is no caller's: it stays empty.
         const own =
           isOperator(caller) || args.filter?.buyerIds != null ? {} : { buyerIds: [subjectOf(caller)] };
         const filter = { ...args.filter, ...own };
