@@ -35,7 +35,6 @@ interface AwaitedAnswers {
 export function limitPipelining(server: Server, limits: Pick<Limits, 'trustedProxyHops'>): AwaitedAnswers {
   // Arrays, since a Set for each connection would keep each request's memory for long (fairQueue.ts).
   const unanswered = new Map<Duplex, ServerResponse[]>();
-  const stopped = new WeakSet<Duplex>();
   let isEnding = false;
   const excesses = createTokenBuckets(EXCESSES, () => performance.now());
   server.on('connection', (socket) => {
@@ -51,7 +50,6 @@ export function limitPipelining(server: Server, limits: Pick<Limits, 'trustedPro
       if (responses.length < MAX_UNANSWERED) return undefined;
       // Node asks once: it reads nothing more of this socket then.
       excesses.take(address, 1);
-      stopped.add(socket);
       return STOP;
     });
     socket.once('close', () => {
@@ -61,8 +59,9 @@ export function limitPipelining(server: Server, limits: Pick<Limits, 'trustedPro
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     const responses = unanswered.get(socket) ?? [];
-    // A refusal in front of the answers would be taken for that of the first request, which has been carried out.
-    if (stopped.has(socket) && error.code?.startsWith('HPE_')) endAfter(responses.at(-1), socket);
+    const lastWhole = responses.findLast(({ req }) => req.complete);
+    // A refusal in front of its answer would be taken for that of the first request, which has been carried out.
+    if (lastWhole !== undefined) endAfter(lastWhole, socket);
     else refuseUnreadable(error, socket, responses[0]);
   });
   server.on('request', ({ socket }, response) => {
@@ -90,11 +89,11 @@ function keepAliveAfter(response: ServerResponse | undefined, isKept: boolean): 
 }
 
 /** Each further packet of its client is one more error. */
-function endAfter(response: ServerResponse | undefined, socket: Duplex): void {
-  if (response?.shouldKeepAlive === false) return;
-  keepAliveAfter(response, false);
+function endAfter(response: ServerResponse, socket: Duplex): void {
+  if (!response.shouldKeepAlive) return;
+  response.shouldKeepAlive = false;
   // Where its head was written before, it does not say that it is the last.
-  response?.once('close', () => socket.end(() => socket.destroy()));
+  response.once('close', () => socket.end(() => socket.destroy()));
 }
 
 /** Answers bytes that are no request as Node does without a listener. @param sending the answer that has begun, if any */

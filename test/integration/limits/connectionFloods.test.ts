@@ -110,6 +110,37 @@ describe('connections', () => {
     expect(text.split('HTTP/1.1 ')).toHaveLength(17);
   });
 
+  it('answer the requests that stand before bytes that are none, and end', async () => {
+    const { port } = await serve({});
+    const { socket, closed } = await open(port);
+    let text = '';
+    socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    socket.write(`${ONE.repeat(2)}no request\r\n\r\n`);
+    await closed;
+    expect(answersIn(text)).toBe(2);
+    expect(text.split('HTTP/1.1 ')).toHaveLength(3);
+  });
+
+  it('answer what was sent ahead also when that takes longer than the rest of it may take to arrive', async () => {
+    const timeouts = { headersMs: 100, requestMs: 100, checkMs: 20 };
+    let timedOut = () => {};
+    const isTimedOut = new Promise<void>((resolve) => (timedOut = resolve));
+    const slow = { ...pages, answer: () => isTimedOut.then(() => pages.answer({} as never)) };
+    const { port } = await serve({}, { pages: slow, requestTimeouts: timeouts });
+    const { socket, closed } = await open(port);
+    let text = '';
+    socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    socket.write(ONE.replace(/\/graphql\S*/, '/').repeat(17));
+    // Another connection, begun later, is told by then that its request took too long.
+    const late = await open(port);
+    late.socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n');
+    await late.closed;
+    timedOut();
+    await closed;
+    expect(answersIn(text)).toBe(16);
+    expect(text.split('HTTP/1.1 ')).toHaveLength(17);
+  });
+
   it('answer no more pipelined requests at a time than the limit', async () => {
     const { port, load } = await serve({ maxConnectionsPerAddress: 5 });
     const { socket } = await open(port);
