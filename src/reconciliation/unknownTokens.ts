@@ -2,17 +2,18 @@
  * Tokens that custody has deployed and this database does not know: a copy that was restored from before createProject has
  * neither the project nor its token, so nothing else compares them.
  */
-import { and, desc, eq, inArray, isNull, max, ne, sql } from 'drizzle-orm';
+import { and, desc, eq, exists, inArray, isNull, max, ne, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Db } from '../db/connection.ts';
-import { attempts, projects, receipts, signingAccounts } from '../db/tables/index.ts';
+import { attempts, projects, receipts, signingAccounts, submissions } from '../db/tables/index.ts';
 import type { Address, LedgerNetwork } from '../ledger/network/port.ts';
 
 /** Deploys under way or under review: more are not asked about, and their tokens count as unknown. */
 const MAX_OPEN_DEPLOYS = 100;
 
 /**
- * Since the last that custody has signed with this database: whatever another copy has signed is later. Nothing is known of one that has
- * signed nothing.
+ * Since the last that custody has signed with this database: whatever another copy has signed is later. All of a database that has signed
+ * nothing: it may be a backup of the first day.
  * @returns a sentence for each. @throws NetworkUnavailable
  */
 export async function findUnknownTokens({
@@ -22,9 +23,7 @@ export async function findUnknownTokens({
   db: Db;
   network: Pick<LedgerNetwork, 'tokensDeployedSince' | 'findToken'>;
 }): Promise<string[]> {
-  const signedAt = await readSignedAt(db);
-  if (signedAt === null) return [];
-  const deployed = await network.tokensDeployedSince(signedAt);
+  const deployed = await network.tokensDeployedSince(await readSignedAt(db));
   const written = new Set(await readTokens(db, deployed));
   const unwritten = deployed.filter((address) => !written.has(address));
   if (unwritten.length === 0) return [];
@@ -72,7 +71,10 @@ async function readTokens(db: Db, among: readonly Address[]): Promise<(Address |
   return (await Promise.all([ofTable(projects), ofTable(receipts)])).flat().map(({ address }) => address);
 }
 
-/** Their tokens may be deployed, and not be written here yet. */
+/**
+ * Their tokens may be deployed, and not be written here yet. Only of what this database has signed: one that is asked for again on a copy
+ * has the token of a lost history, whose retirements are compared with nothing before it is adopted.
+ */
 async function findOpenDeploys(
   db: Db,
   network: Pick<LedgerNetwork, 'findToken'>,
@@ -81,8 +83,16 @@ async function findOpenDeploys(
     db
       .select({ salt: table.deploySalt, assetId: table.assetId })
       .from(table)
-      .where(and(isNull(table.tokenAddress), ne(table.state, 'REFUSED')))
+      .where(and(isNull(table.tokenAddress), ne(table.state, 'REFUSED'), exists(signedFor(db, table.id))))
       .limit(MAX_OPEN_DEPLOYS);
   const open = (await Promise.all([ofTable(projects), ofTable(receipts)])).flat();
   return Promise.all(open.map((deploy) => network.findToken(deploy)));
+}
+
+function signedFor(db: Db, targetId: PgColumn) {
+  return db
+    .select({ hash: attempts.hash })
+    .from(submissions)
+    .innerJoin(attempts, eq(attempts.submissionId, submissions.id))
+    .where(eq(submissions.targetId, targetId));
 }

@@ -257,11 +257,13 @@ async function findOwnContradictions(deps: {
   feed: FeedDependencies;
 }): Promise<string[]> {
   await redateRecords(deps);
+  // Before the comparison: a token that is adopted in between is compared by it, or unknown here.
+  const unknown = await findUnknownTokens(deps);
   const { findings, notProved } = await reconcileAll({ ...deps, isStill: true });
   // Every address may send tokens to custody: that must not be a way to stop the platform.
   const ours = findings.filter(({ isGift }) => !isGift);
   // What holders or reviews leave open does not end soon; what the network did not answer may hide a disagreement.
   const unanswered = notProved.filter(({ obstacle }) => obstacle === 'NO_ANSWER');
   const disagreements = [...ours, ...unanswered].map(({ invariant, message }) => `${invariant}: ${message}`);
-  return [...disagreements, ...(await findUnknownTokens(deps))];
+  return [...disagreements, ...unknown];
 }

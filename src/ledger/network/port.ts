@@ -114,9 +114,10 @@ export interface LedgerNetwork {
   findToken(deployed: { salt: Hash32; assetId: string }): Promise<Address | null>;
   /**
    * The tokens that custody has deployed since the ledger, by the factory's events.
+   * @param ledger null for all that the node has events of
    * @throws NetworkUnavailable, also when the node has no events of that time any more
    */
-  tokensDeployedSince(ledger: bigint): Promise<readonly Address[]>;
+  tokensDeployedSince(ledger: bigint | null): Promise<readonly Address[]>;
 
   /** @throws NetworkRefusal WRONG_TEMPLATE or CONTRACT_NOT_FOUND */
   carbonTotals(tokenAddress: Address): Promise<CarbonTotals>;

@@ -58,7 +58,7 @@ it.each(['young', 'analysed'])('reads few rows of %s tables', async (age) => {
 
   const network = {
     findToken: async () => null,
-    tokensDeployedSince: async (ledger: bigint) => {
+    tokensDeployedSince: async (ledger: bigint | null) => {
       expect(ledger).toBe(newest);
       return [];
     },

@@ -8,6 +8,7 @@ import { attempts, signingAccounts } from '../../../src/db/tables/index.ts';
 import { enqueueSubmission } from '../../../src/ledger/submission/enqueue.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { findUnknownTokens } from '../../../src/reconciliation/unknownTokens.ts';
+import { insertProject } from '../../support/database/projects.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 
 const deps = { clock: systemClock, ids: { next: () => randomUUID() } };
@@ -27,23 +28,24 @@ async function attempt(
   signer: 'CUSTODY' | 'HOLDER',
   source: string,
   of: Pick<typeof attempts.$inferInsert, 'sequence' | 'preparedAtLedger'> &
-    Partial<typeof attempts.$inferInsert>,
+    Partial<typeof attempts.$inferInsert> & { targetId?: string },
 ): Promise<string> {
+  const { targetId = randomUUID(), ...columns } = of;
   const hash = `0x${randomUUID()}`;
   await database.handle.db.transaction(async (tx) => {
     const call = { kind: 'retire', tokenAddress: 'T', amount: 1n, beneficiary: 'b', note: '' } as const;
-    const intent = { targetType: 'RETIREMENT', targetId: randomUUID(), call, signer } as const;
-    const submissionId = of.submissionId ?? (await enqueueSubmission(tx, deps, intent));
+    const intent = { targetType: 'RETIREMENT', targetId, call, signer } as const;
+    const submissionId = columns.submissionId ?? (await enqueueSubmission(tx, deps, intent));
     const bytes = { signedBytes: Buffer.from('signed'), createdAt: new Date() };
     await tx
       .insert(attempts)
-      .values({ hash, submissionId, number: 1, state: 'OPEN', source, ...bytes, ...of });
+      .values({ hash, submissionId, number: 1, state: 'OPEN', source, ...bytes, ...columns });
   });
   return hash;
 }
 
-async function lookedFrom(): Promise<bigint | null> {
-  let from: bigint | null = null;
+async function lookedFrom(): Promise<bigint | null | undefined> {
+  let from: bigint | null | undefined;
   await findUnknownTokens({
     db: database.handle.db,
     network: {
@@ -74,4 +76,18 @@ it('looks from what custody has signed last, whatever holders and replacements h
   const of = { submissionId: replaced?.submissionId ?? '', number: 2, replaces };
   await attempt('CUSTODY', 'C1', { ...of, sequence: 8n, preparedAtLedger: 1_999n });
   expect(await lookedFrom()).toBe(1_000n);
+});
+
+it('takes a token for the one that is asked for only where this database has signed its deploy', async () => {
+  const { db } = database.handle;
+  const network = { findToken: async () => 'TOKEN', tokensDeployedSince: async () => ['TOKEN'] };
+  const unknown = [
+    'custody has deployed the token TOKEN, which no project and no receipt of this database has',
+  ];
+  // Asked for again on a copy: the token is the original's.
+  const deploying = { quantityTonnes: 100n, state: 'DEPLOYING', tokenAddress: null } as const;
+  const targetId = await insertProject(db, deploying);
+  expect(await findUnknownTokens({ db, network })).toEqual(unknown);
+  await attempt('CUSTODY', 'C1', { targetId, sequence: 9n, preparedAtLedger: 1_001n });
+  expect(await findUnknownTokens({ db, network })).toEqual([]);
 });

@@ -65,6 +65,7 @@ export function describeIdentity(underTest: UnderTest, traits: NetworkTraits): v
       const own = await network.tokensDeployedSince(ledger);
       expect(own).toEqual(expect.arrayContaining([carbonAddress, receiptAddress]));
       expect(own).not.toContain(foreignAddress);
+      expect(await network.tokensDeployedSince(null)).toEqual(expect.arrayContaining([...own]));
       expect(await network.tokensDeployedSince((await network.status()).ledger + 1n)).toEqual([]);
       expect(await network.carbonTotals(carbonAddress)).toMatchObject({ totalRetirements: 0 });
       expect(await network.expiryOf([receiptAddress])).toMatchObject([{ status: 'DRAFT' }]);

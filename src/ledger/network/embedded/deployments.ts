@@ -8,7 +8,7 @@ import { events, tokens } from './tables.ts';
 
 export async function tokensDeployedSince(
   db: Db,
-  { factory, deployer, ledger }: { factory: Address; deployer: Address; ledger: bigint },
+  { factory, deployer, ledger }: { factory: Address; deployer: Address; ledger: bigint | null },
 ): Promise<Address[]> {
   // (address, deployer, …)
   const deployed = db
@@ -18,7 +18,7 @@ export async function tokensDeployedSince(
       and(
         eq(events.contract, factory),
         eq(events.eventType, 'deployed'),
-        gte(events.ledger, ledger),
+        ledger === null ? undefined : gte(events.ledger, ledger),
         eq(sql`${events.data} -> 'value' ->> 1`, deployer),
       ),
     );

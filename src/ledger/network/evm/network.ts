@@ -83,7 +83,7 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
     // The address depends on everything that the factory deployed before.
     predictTokenAddress: () => null,
     findToken: ({ assetId }) => findToken({ finality, deployments }, assetId),
-    tokensDeployedSince: async (ledger) => deployments.ownTokensSince(ledger, await finality.pin()),
+    tokensDeployedSince: async (ledger) => deployments.ownTokensSince(ledger ?? 0n, await finality.pin()),
     carbonTotals: (address) => tokens.carbonTotals(address),
     retirementRecords: (address, from, limit) => tokens.retirementRecords(address, from, limit),
     retirementTransactions: (address, wanted) => retirementTransactions(tracing, address, wanted),

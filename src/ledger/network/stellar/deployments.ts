@@ -9,9 +9,10 @@ import { plain } from './scvals.ts';
 
 export async function tokensDeployedSince(
   node: StellarNode,
-  { factory, deployer, ledger }: { factory: Address; deployer: Address; ledger: bigint },
+  { factory, deployer, ledger: since }: { factory: Address; deployer: Address; ledger: bigint | null },
 ): Promise<Address[]> {
   const { oldestLedger, latestLedger } = await node.ledgerState();
+  const ledger = since ?? oldestLedger;
   if (ledger < oldestLedger)
     throw new NetworkUnavailable(
       `The Stellar node has events since ledger ${oldestLedger}, not since ${ledger}`,
