@@ -83,12 +83,21 @@ export async function confirmMismatch(
 export async function requireKnownHistory(deps: SubmissionDependencies): Promise<void> {
   const order = deps.network.signingOrder;
   if (order === null) return;
+  // Asked first: by what the network says, the database may be a copy.
+  const sequences = await readSequences(deps);
   if ((await readSigningState(deps.db, order)).mayLandUnseen) {
     throw new DomainError('CONFLICT', `It can't be decided yet: ${MAY_LAND_UNSEEN}.`);
   }
-  const sequences = await readSequences(deps);
   if (await isKnown(deps, order, sequences)) return;
   await requireFinal(deps, highestOf(sequences.latest, sequences.waiting));
+}
+
+/**
+ * Halts signing where an account has sent what this database does not know of, or what landed is gone; notes the sequences of a new
+ * database. @throws NetworkUnavailable
+ */
+export async function lookAtHistory(deps: SubmissionDependencies, order: SigningOrder): Promise<void> {
+  await isKnown(deps, order, await readSequences(deps));
 }
 
 export interface Sequences {
