@@ -352,6 +352,7 @@ CREATE TABLE "final_ledger" (
 	"singleton" boolean PRIMARY KEY DEFAULT true NOT NULL,
 	"ledger" bigint NOT NULL,
 	"hash" text,
+	"closed_at" bigint,
 	"acceptances" integer DEFAULT 0 NOT NULL,
 	"seen_at" timestamp with time zone NOT NULL,
 	"database_history" text,

@@ -26,6 +26,8 @@ export const finalLedger = pgTable(
     ledger: bigint('ledger', { mode: 'bigint' }).notNull(),
     /** Null on networks that identify ledgers by number alone. */
     hash: text('hash'),
+    /** Unix seconds of the network's own time; null where ledgers have a hash. */
+    closedAt: bigint('closed_at', { mode: 'bigint' }),
     /** How often a history was accepted that contradicts what was final before. */
     acceptances: integer('acceptances').notNull().default(0),
     seenAt: moment('seen_at').notNull(),

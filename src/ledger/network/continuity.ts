@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { shareRun } from '../../lib/sharedRuns.ts';
 import { NetworkBehind, RewriteDoubted } from './port.ts';
-import type { LedgerNetwork } from './port.ts';
+import type { LedgerNetwork, NetworkStatus, UnixSeconds } from './port.ts';
 import type { SeenLedgers } from './seenLedgers.ts';
 import { wrapQuestions } from './wrapNetwork.ts';
 
@@ -34,16 +34,18 @@ export function guardLedgerNumbers(
   nowMs: () => number,
 ): LedgerNetwork {
   let checkedAtMs = Number.NEGATIVE_INFINITY;
-  let earlier: { ledger: bigint; atMs: number } | null = null;
+  let earlier: { ledger: bigint; closedAt: UnixSeconds; atMs: number } | null = null;
 
   /** What this answer and an earlier one have both reached. */
-  function note(ledger: bigint): void {
+  function note({ ledger, closedAt }: NetworkStatus): void {
     const atMs = nowMs();
+    const answer = { ledger, closedAt, atMs };
     if (earlier !== null) {
       if (atMs - earlier.atMs < AGREED_AFTER_MS) return;
-      seen.note({ ledger: earlier.ledger < ledger ? earlier.ledger : ledger, hash: null });
+      const reached = earlier.ledger < ledger ? earlier : answer;
+      seen.note({ ledger: reached.ledger, hash: null, closedAt: reached.closedAt });
     }
-    earlier = { ledger, atMs };
+    earlier = answer;
   }
 
   async function status(): ReturnType<LedgerNetwork['status']> {
@@ -56,7 +58,9 @@ export function guardLedgerNumbers(
         throw new NetworkBehind({ reported: reported.ledger, seen: stored.ledger });
       }
     }
-    note(reported.ledger);
+    // Before anything that this start of the process asks is answered, and signed by.
+    if (earlier === null) await seen.resume(reported.closedAt);
+    note(reported);
     checkedAtMs = nowMs();
     return reported;
   }

@@ -2,10 +2,10 @@
  * The highest final ledger that this platform has seen, stored in the database: every instance, also after a restart,
  * recognises a node that is behind it or on another branch.
  */
-import { and, eq, sql, type SQL } from 'drizzle-orm';
+import { and, eq, lt, sql, type SQL } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
 import { finalLedger } from '../../db/tables/index.ts';
-import type { FinalLedger } from './port.ts';
+import type { FinalLedger, UnixSeconds } from './port.ts';
 
 export interface SeenLedgers {
   highest(): FinalLedger | null;
@@ -19,6 +19,11 @@ export interface SeenLedgers {
    * @param verified what was unverified when the network was asked, and is there; what came meanwhile is not
    */
   note(final: FinalLedger, verified?: FinalLedger | null): void;
+  /**
+   * What the network says first after a start of the process. A machine that was put back to a snapshot has the snapshot's clock for a
+   * while, and looks as if it had seen the network a moment ago; by the network's own time it has not.
+   */
+  resume(closedAt: UnixSeconds): Promise<void>;
   /**
    * Takes over what was accepted (acceptLedger), also a lower one.
    * @returns what is stored: the same for all instances
@@ -55,6 +60,7 @@ export function seenLedgersInMemory(): SeenLedgers {
     note(final) {
       if (highest === null || final.ledger >= highest.ledger) highest = final;
     },
+    resume: async () => undefined,
     reread: async () => null,
   };
 }
@@ -129,6 +135,14 @@ export async function openSeenLedgers({ db, log, isReadOnly = false }: Options):
         void write();
       }, WRITE_EVERY_MS).unref();
     },
+    async resume(closedAt) {
+      if (isReadOnly) return;
+      const isOld = lt(finalLedger.closedAt, closedAt - BigInt(UNSEEN_FOR_SECONDS));
+      await db
+        .update(finalLedger)
+        .set({ resumedAt: sql`now()` })
+        .where(isOld);
+    },
     async reread() {
       const found = await read(db);
       if (found !== null && isAccepted(found)) takeOver(found);
@@ -189,8 +203,14 @@ export function mayLandUnseen(seconds: number): SQL<boolean> {
   return sql<boolean>`EXISTS (SELECT 1 FROM ${finalLedger} WHERE ${hasBeenUnseen} OR ${isSince})`;
 }
 
-function rowOf({ ledger, hash }: FinalLedger) {
-  return { ledger, hash, seenAt: sql`now()`, databaseHistory: sql`database_history()` };
+function rowOf({ ledger, hash, closedAt }: FinalLedger) {
+  return {
+    ledger,
+    hash,
+    closedAt: closedAt ?? null,
+    seenAt: sql`now()`,
+    databaseHistory: sql`database_history()`,
+  };
 }
 
 function nextOf(final: FinalLedger) {

@@ -4,6 +4,7 @@
  */
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { guardLedgerNumbers, WHOLE_HISTORY } from '../../../src/ledger/network/continuity.ts';
 import type { LedgerNetwork, SigningOrder } from '../../../src/ledger/network/port.ts';
 import { openSeenLedgers } from '../../../src/ledger/network/seenLedgers.ts';
 import { requireKnownHistory } from '../../../src/ledger/submission/knownHistory.ts';
@@ -103,6 +104,28 @@ it('waits on a copy whose clock is behind that of its original, and no longer th
   expect(await freeSlots(UNSEEN)).toBe(1);
 });
 
+it.each([
+  ['signs when', 120n, 1],
+  ['waits when more than', 121n, 0],
+])(
+  '%s two minutes of the network have passed since a ledger was seen, whatever the clock says',
+  async (_what, passed, slots) => {
+    await lastSeen(1);
+    const { db } = database.handle;
+    await db.execute(sql`UPDATE final_ledger SET closed_at = 1000`);
+    const node = {
+      ...WHOLE_HISTORY,
+      status: async () => ({ ledger: 101n, closedAt: 1_000n + passed, oldestLedger: 1n }),
+      nextSequences: async () => new Map([['C', 7n]]),
+    };
+    const seen = await openSeenLedgers({ db, log: { warn: () => {} } });
+    const network = guardLedgerNumbers(node as unknown as LedgerNetwork, seen, () => performance.now());
+    // Nothing is signed before the sequences were asked for.
+    await network.nextSequences('latest');
+    expect(await freeSlots(UNSEEN)).toBe(slots);
+  },
+);
+
 it('waits for a ledger from after that time: a node that stands still shows nothing', async () => {
   await lastSeen(60, 200);
   expect(await freeSlots(UNSEEN)).toBe(0);
@@ -112,7 +135,8 @@ it('waits for a ledger from after that time: a node that stands still shows noth
 
 it('returns nothing to a buyer meanwhile', async () => {
   await lastSeen(1, 1);
-  const network = { signingOrder: UNSEEN } as unknown as LedgerNetwork;
+  const nextSequences = async () => new Map([['C', 7n]]);
+  const network = { signingOrder: UNSEEN, nextSequences } as unknown as LedgerNetwork;
   const asked = requireKnownHistory({ db: database.handle.db, network } as unknown as SubmissionDependencies);
   await expect(asked).rejects.toMatchObject({
     code: 'CONFLICT',

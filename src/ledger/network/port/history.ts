@@ -15,6 +15,8 @@ export interface NetworkStatus {
 export interface FinalLedger {
   ledger: bigint;
   hash: string | null;
+  /** Known where a copy of the database is recognised by it (seenLedgers.ts). */
+  closedAt?: UnixSeconds;
 }
 
 /** Whether the network still has the history that this platform has seen as final. */
