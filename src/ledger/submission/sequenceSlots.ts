@@ -73,8 +73,10 @@ function payersOf({ accounts, unfunded = [] }: SigningOrder): Address[] {
 }
 
 /**
- * Takes up to `count` slots. Holds the accounts' rows until the transaction ends, so that no other instance gets the same
+ * Takes a slot for each attempt. Holds the accounts' rows until the transaction ends, so that no other instance gets the same
  * slots.
+ * @param wanted what is to be signed, in order; the same on each copy of the database. What two copies that run at the same time sign of
+ *   one intent is then in one slot, where one of them lands alone. They may still sign different attempts at a time, and burn twice.
  * @param waiting with what waits at the node
  * @returns fewer than asked for when the accounts have no more transactions to open; none while signing is halted
  * @throws SequenceMismatch, SignerShortOfFunds
@@ -82,7 +84,7 @@ function payersOf({ accounts, unfunded = [] }: SigningOrder): Address[] {
 export async function takeSlots(
   tx: Tx,
   order: SigningOrder,
-  count: number,
+  wanted: readonly string[],
   nextSequences: NextSequences,
   waiting = nextSequences,
 ): Promise<SequenceSlot[]> {
@@ -94,19 +96,21 @@ export async function takeSlots(
     const addresses = order.accounts.slice(0, 3).join(', ');
     throw new SignerShortOfFunds(`No signing account can pay for a write: fund ${addresses}`);
   }
-  while (candidates.size > 0 && slots.length < count) {
-    const wanted = count - slots.length;
+  const [drawnBy = ''] = wanted;
+  while (candidates.size > 0 && slots.length < wanted.length) {
+    const limit = wanted.length - slots.length;
     let free = await lockFreeAccounts(tx, order, [...candidates], {
-      limit: wanted,
+      drawnBy,
+      limit,
       lock: { skipLocked: true },
     });
     // Waiting for an account while holding others could end in a deadlock.
     if (free.length === 0 && slots.length === 0) {
-      free = await lockFreeAccounts(tx, order, [...candidates], { limit: 1 });
+      free = await lockFreeAccounts(tx, order, [...candidates], { drawnBy, limit: 1 });
     }
     if (free.length === 0) break;
     // None of an account whose last slot another instance has just taken.
-    slots.push(...(await takeSlotsOf(tx, order, free, nextSequences, wanted)));
+    slots.push(...(await takeSlotsOf(tx, order, free, nextSequences, limit)));
     for (const { address } of free) candidates.delete(address);
   }
   return slots;
@@ -248,7 +252,7 @@ async function lockFreeAccounts(
   tx: Tx,
   order: SigningOrder,
   candidates: readonly Address[],
-  { limit, lock }: { limit: number; lock?: { skipLocked: true } },
+  { drawnBy, limit, lock }: { drawnBy: string; limit: number; lock?: { skipLocked: true } },
 ): Promise<SigningAccount[]> {
   const openCount = sql`(SELECT count(*) FROM ${attempts} WHERE ${attempts.source} = ${signingAccounts.address}
     AND ${takesUpSlot})`;
@@ -264,9 +268,9 @@ async function lockFreeAccounts(
           sql`${openCount} < ${order.maxOpenPerAccount}`,
         ),
       )
-      // A channel whose transactions do not land keeps them until they die: random order spreads the others over the remaining
-      // accounts.
-      .orderBy(sql`random()`)
+      // A channel whose transactions do not land keeps them until they die: an order that each attempt draws anew spreads the others over the
+      // remaining accounts.
+      .orderBy(sql`md5(${signingAccounts.address} || ${drawnBy}::text)`)
       .limit(limit)
       .for('update', lock)
   );

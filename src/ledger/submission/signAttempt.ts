@@ -87,11 +87,15 @@ async function addAttempts(
 ): Promise<ReadonlyMap<string, Attempt>> {
   if (requests.length === 0) return new Map();
   const order = deps.network.signingOrder;
+  const numberOf = (submissionId: string) => (held.get(submissionId)?.lastNumber ?? 0) + 1;
+  // Not as they came, which differs between copies of the database; ids begin with their time.
+  const inOrder = requests.toSorted((one, other) => compareIds(one.intent, other.intent));
+  const names = inOrder.map(({ intent: { submissionId } }) => `${submissionId} ${numberOf(submissionId)}`);
   const slots: (SequenceSlot | null)[] =
     order && sequences
-      ? await takeSlots(tx, order, requests.length, sequences.latest, sequences.waiting)
-      : requests.map(() => null);
-  const signing = requests.slice(0, slots.length);
+      ? await takeSlots(tx, order, names, sequences.latest, sequences.waiting)
+      : names.map(() => null);
+  const signing = inOrder.slice(0, slots.length);
   if (signing.length === 0) return new Map();
   const createdAt = deps.clock.now();
   const fresh = await Promise.all(
@@ -99,7 +103,7 @@ async function addAttempts(
       const prepared = await draft.sign(slots[at] ?? null);
       return freshAttempt(prepared, {
         submissionId,
-        number: (held.get(submissionId)?.lastNumber ?? 0) + 1,
+        number: numberOf(submissionId),
         createdAt,
       });
     }),
@@ -107,6 +111,10 @@ async function addAttempts(
   await deps.crashPoint('attempt-signed');
   await insertRows(tx, attempts, fresh);
   return new Map(fresh.map((attempt) => [attempt.submissionId, attempt]));
+}
+
+function compareIds(one: Pick<Intent, 'submissionId'>, other: Pick<Intent, 'submissionId'>): number {
+  return one.submissionId < other.submissionId ? -1 : 1;
 }
 
 function freshAttempt(

@@ -89,7 +89,7 @@ it('takes the next sequence without all that its account has signed', async () =
   const next = BigInt(ROWS) + 1n;
   const order = { accounts: [ACCOUNT], maxOpenPerAccount: 1 };
   const read = await readBy('attempts', async (tx) =>
-    expect(await takeSlots(tx, order, 1, new Map([[ACCOUNT, next]]))).toEqual([
+    expect(await takeSlots(tx, order, ['a'], new Map([[ACCOUNT, next]]))).toEqual([
       { source: ACCOUNT, sequence: next },
     ]),
   );

@@ -45,7 +45,7 @@ const startingAt = (sequence: bigint): NextSequences =>
 /** What signing does in its transaction: a submission takes a slot and stores an attempt in it. */
 function sign(order: SigningOrder, next: NextSequences): Promise<SequenceSlot | null> {
   return database.handle.db.transaction(async (tx) => {
-    const [slot = null] = await takeSlots(tx, order, 1, next);
+    const [slot = null] = await takeSlots(tx, order, ['a'], next);
     if (slot) await store(tx, slot, null, randomUUID());
     return slot;
   });
@@ -295,13 +295,34 @@ describe('a sequence that was proved unused', () => {
   });
 });
 
+describe('copies of one database', () => {
+  it('sign the same attempt in the same slot, and the next attempt elsewhere', async () => {
+    const order = orderOf(5, 1);
+    const drawn = async (...wanted: string[]): Promise<SequenceSlot[]> => {
+      let slots: SequenceSlot[] = [];
+      const undone = database.handle.db.transaction(async (tx) => {
+        slots = await takeSlots(tx, order, wanted, startingAt(7n));
+        throw new Error('undone');
+      });
+      await expect(undone).rejects.toThrow('undone');
+      return slots;
+    };
+    const numbers = Array.from({ length: 12 }, (_, i) => `submission ${i + 1}`);
+    const first = await Promise.all(numbers.map((name) => drawn(name)));
+    expect(await Promise.all(numbers.map((name) => drawn(name)))).toEqual(first);
+    expect(new Set(first.map(([slot]) => slot?.source)).size).toBeGreaterThan(1);
+    const [one = ''] = numbers;
+    expect(await drawn(one, 'another', 'a third')).toEqual(await drawn(one, 'another', 'a third'));
+  });
+});
+
 describe('replacing', () => {
   it('shares the slot of the attempt that it replaces, and nothing else', async () => {
     const { db } = database.handle;
     const order = orderOf(1, 2);
     const submissionId = randomUUID();
     const first = await db.transaction(async (tx) => {
-      const [slot = null] = await takeSlots(tx, order, 1, startingAt(0n));
+      const [slot = null] = await takeSlots(tx, order, ['a'], startingAt(0n));
       if (!slot) throw new Error('not reached');
       return { slot, hash: await store(tx, slot, null, submissionId) };
     });
@@ -321,7 +342,7 @@ describe('replacing', () => {
     const { db } = database.handle;
     const submissionId = randomUUID();
     const [first, higher] = await db.transaction(async (tx) => {
-      const [slot = null] = await takeSlots(tx, orderOf(1, 2), 1, startingAt(0n));
+      const [slot = null] = await takeSlots(tx, orderOf(1, 2), ['a'], startingAt(0n));
       if (!slot) throw new Error('not reached');
       const hash = await store(tx, slot, null, submissionId);
       return [hash, await store(tx, slot, hash, submissionId)];
