@@ -2,15 +2,34 @@
  * Records a sequence that custody uses outside of submission, for example to create channels. It must be recorded
  * before it is used, or the account would seem to have been used elsewhere (haltedSigning.ts).
  */
-import { eq, sql } from 'drizzle-orm';
+import { and, eq, gte, sql } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
 import { signingAccounts } from '../../db/tables/index.ts';
 import type { Address } from '../network/port.ts';
 
-/** An account that has not signed for this platform yet has no row: its first use takes the network's sequence. */
-export async function noteSequence(db: Pick<Db, 'update'>, address: Address, used: bigint): Promise<void> {
-  await db
+/** The account has sent what this database does not know of. Recording a later sequence would hide that. */
+export class SequencesUnknown extends Error {
+  override readonly name = 'SequencesUnknown';
+}
+
+/**
+ * An account that has not signed for this platform yet has no row: its first use takes the network's sequence.
+ * @throws SequencesUnknown; nothing was recorded
+ */
+export async function noteSequence(db: Db, address: Address, used: bigint): Promise<void> {
+  const { nextSequence } = signingAccounts;
+  const isAccount = eq(signingAccounts.address, address);
+  const noted = await db
     .update(signingAccounts)
-    .set({ nextSequence: sql`greatest(${signingAccounts.nextSequence}, ${used + 1n}::bigint)` })
-    .where(eq(signingAccounts.address, address));
+    .set({ nextSequence: sql`greatest(${nextSequence}, ${used + 1n}::bigint)` })
+    .where(and(isAccount, gte(nextSequence, used)))
+    .returning();
+  if (noted.length > 0) return;
+  const [account] = await db.select().from(signingAccounts).where(isAccount);
+  if (account === undefined) return;
+  throw new SequencesUnknown(
+    `The network expects sequence ${used} of ${address}, and this database has given away none from ${account.nextSequence} on: ` +
+      'the database is an old copy, or the key was used elsewhere. Start the server, which compares books and network, and try ' +
+      'again when signing is not halted any more (docs/operations.md).',
+  );
 }

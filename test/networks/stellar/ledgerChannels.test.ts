@@ -163,6 +163,17 @@ describe('making channels', () => {
     await ensure(2);
     expect(await db.select().from(signingAccounts)).toMatchObject([{ nextSequence: await nextOf() }]);
   });
+
+  it('hides no sequence from an old copy of the database, and pays nothing from there', async () => {
+    const network = await connectLedger(await ledgerOf(), database.handle);
+    const address = custody.publicKey();
+    const next = (await network.nextSequences()).get(address) ?? 0n;
+    const { db } = database.handle;
+    await db.insert(signingAccounts).values({ address, nextSequence: next - 1n });
+    await expect(ensure(2)).rejects.toThrow('the database is an old copy, or the key was used elsewhere');
+    expect(await db.select().from(signingAccounts)).toMatchObject([{ nextSequence: next - 1n }]);
+    expect((await network.nextSequences()).get(address)).toBe(next);
+  });
 });
 
 describe('the command', () => {
