@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource hono/jsx */
 /**
- * `/beneficiaries/:name`: all retirements for one beneficiary, in exactly this spelling; and the same as CSV.
+ * `/beneficiaries/:name`: all retirements for one beneficiary, in this spelling or as the platform stores it; and the same as CSV.
  */
 import type { PageAnswer, PageRequest } from '../http/server/pages.ts';
 import { DomainError } from '../lib/errors.ts';

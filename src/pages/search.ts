@@ -1,6 +1,6 @@
 /**
  * What a reader may have meant by one text: a certificate's id, a serial number, a transaction's hash, a project, or a
- * beneficiary. The beneficiary is looked for in exactly this spelling, as the API does.
+ * beneficiary. The API finds a beneficiary as it is written here and as the platform stores it.
  */
 import { askOrNull, type Ask } from './ask.ts';
 import { LISTED_RECORD, readPublicId, type ListedRecord } from './records.ts';
@@ -27,8 +27,8 @@ ${LISTED_RECORD}`;
 const BY_ASSET_ID = `query FindByAssetId($text: String!) {
   projects(first: 1, filter: { assetIds: [$text] }) { nodes { assetId } }
 }`;
-const BY_NAME = `query FindByName($names: [String!]!) {
-  retirementRecords(first: 20, filter: { beneficiaries: $names }) { nodes { ...ListedRecord } }
+const BY_NAME = `query FindByName($name: String!) {
+  retirementRecords(first: 20, filter: { beneficiaries: [$name] }) { nodes { ...ListedRecord } }
 }
 ${LISTED_RECORD}`;
 const BY_TOKEN = `query FindByToken($text: Address!) { project(tokenAddress: $text) { assetId } }`;
@@ -45,10 +45,10 @@ interface Answer {
 
 export async function search(ask: Ask, given: string): Promise<Found> {
   const written = given.trim().slice(0, MAX_TEXT);
-  // As the platform writes texts; other holders write names as they like.
+  // As the platform writes asset ids; other holders write names as they like.
   const text = written.normalize('NFC').slice(0, MAX_TEXT);
   const answers: (Answer | null)[] = [];
-  for (const [source, variables] of questionsAbout(text, [...new Set([text, written])])) {
+  for (const [source, variables] of questionsAbout(text, written)) {
     const answer = await askOrNull<Answer>(ask, source, variables);
     answers.push(answer);
     if (recordsIn(answer).length > 0) break;
@@ -66,10 +66,7 @@ export async function search(ask: Ask, given: string): Promise<Found> {
  * The narrowest first; six at most. Asset ids and names are asked for apart: a name may be longer than an asset id, and the API
  * refuses such a question as a whole.
  */
-function* questionsAbout(
-  text: string,
-  names: readonly string[],
-): Generator<[string, Record<string, unknown>]> {
+function* questionsAbout(text: string, name: string): Generator<[string, Record<string, unknown>]> {
   const place = readPublicId(text);
   const hash = /^(?:0x)?([0-9a-f]{64})$/i.exec(text)?.[1]?.toLowerCase();
   if (place !== null && place.tokenAddress.length > 20) yield [BY_PLACE, { ...place }];
@@ -86,7 +83,7 @@ function* questionsAbout(
   }
   if (text === '') return;
   yield [BY_ASSET_ID, { text }];
-  yield [BY_NAME, { names }];
+  yield [BY_NAME, { name }];
 }
 
 function recordsIn(answer: Answer | null): ListedRecord[] {

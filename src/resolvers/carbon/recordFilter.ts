@@ -15,7 +15,7 @@ interface ProjectSelection {
 }
 
 export interface RecordFilter extends ProjectSelection {
-  /** Compared as the token's records have them. */
+  /** In the spellings that the tokens' records may have. */
   beneficiaries?: readonly string[] | null | undefined;
   /** By the network's clock, in Unix seconds; `until` is excluded. */
   from?: bigint | null | undefined;

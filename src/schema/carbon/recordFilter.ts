@@ -9,7 +9,8 @@ import { ProjectRef } from './project.ts';
 
 const BENEFICIARIES = {
   validate: { schema: beneficiaryList },
-  description: 'Of one of these beneficiaries, at most 20, in exactly this spelling.',
+  description:
+    'Of one of these beneficiaries, at most 20: in exactly this spelling, or as `retire` stores it (in NFC, without white space at its ends).',
 } as const;
 const COUNTRY_CODES = {
   validate: { schema: filterList<string>() },

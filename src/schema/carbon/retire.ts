@@ -12,33 +12,23 @@ import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { hashOf } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
 import { DryRunRef } from './dryRun.ts';
+import { BENEFICIARY, NOTE } from './recordTexts.ts';
 import { RetirementRef } from './retirement.ts';
 import { RetirementPeriodInput, RetirementReasonEnum } from './retirementPurpose.ts';
-import { beneficiary, beneficiaryId, buyerId, note } from '../core/text.ts';
+import { beneficiaryId, buyerId } from '../core/text.ts';
 
 const RetireInput = builder.inputType('RetireInput', {
   description: 'The credits to retire, and the beneficiary.',
   fields: (t) => ({
     buyerId: t.string({ validate: { schema: buyerId }, description: OWN_BUYER_ID }),
-    buyerName: t.string({
-      required: true,
-      validate: { schema: beneficiary },
-      description:
-        'The beneficiary on the public record: a text label, not an address. 1 to 256 bytes of UTF-8, without control or ' +
-        'bidirectional characters.',
-    }),
+    buyerName: t.string(BENEFICIARY),
     tokenAddress: t.field({
       type: 'Address',
       required: true,
       description: "The address of the project's token.",
     }),
     amountCO2e: t.field({ type: 'Tonnes', required: true, description: 'Whole tonnes CO2e.' }),
-    note: t.string({
-      required: true,
-      defaultValue: '',
-      validate: { schema: note },
-      description: 'A remark on the public record: at most 1024 bytes of UTF-8; may be empty.',
-    }),
+    note: t.string(NOTE),
     beneficiaryId: t.string({
       validate: { schema: beneficiaryId },
       description:

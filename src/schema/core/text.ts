@@ -142,14 +142,15 @@ export const auditTarget: TextRule = pattern(
 /** Warehouses of one key. */
 export const idList = z.array(buyerId).max(100, { error: 'must be at most 100 ids' });
 
-/** Looked for as the records have them, which other holders write as they like. */
+/** Looked for as they are given, since other holders write as they like, and as this platform writes them. */
 export const beneficiaryList = z
   .array(
     z.string().refine((name) => name.length <= 1024 && !name.includes('\u0000'), {
       error: 'must be at most 1024 characters, none of them NUL',
     }),
   )
-  .max(20, { error: 'must be at most 20 beneficiaries' });
+  .max(20, { error: 'must be at most 20 beneficiaries' })
+  .transform((names) => [...new Set(names.flatMap((name) => [name, normalize(name)]))]);
 
 /** Of one key. */
 export const roleList = z

@@ -5,10 +5,10 @@ import { prepareRetirement } from '../../resolvers/wallets/prepareRetirement.ts'
 import type { HolderAct } from '../../resolvers/wallets/findHolderAct.ts';
 import { forRoles } from '../core/access.ts';
 import { subjectOf } from '../core/caller.ts';
+import { BENEFICIARY, NOTE } from '../carbon/recordTexts.ts';
 import { HolderActRef } from './holderAct.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { builder } from '../core/builder.ts';
-import { beneficiary, note } from '../core/text.ts';
 
 const PrepareRetirementInput = builder.inputType('PrepareRetirementInput', {
   description: "The holder's credits to retire, and the beneficiary.",
@@ -25,19 +25,8 @@ const PrepareRetirementInput = builder.inputType('PrepareRetirementInput', {
       description:
         'The address that holds the credits and whose key signs. The record shows it as `retiredBy`.',
     }),
-    beneficiary: t.string({
-      required: true,
-      validate: { schema: beneficiary },
-      description:
-        'The beneficiary on the public record: a text label, not an address. 1 to 256 bytes of UTF-8, without control or ' +
-        'bidirectional characters.',
-    }),
-    note: t.string({
-      required: true,
-      defaultValue: '',
-      validate: { schema: note },
-      description: 'A remark on the public record: at most 1024 bytes of UTF-8; may be empty.',
-    }),
+    beneficiary: t.string(BENEFICIARY),
+    note: t.string(NOTE),
     idempotencyKey: t.string({
       ...IDEMPOTENCY_KEY,
       description: `${IDEMPOTENCY_KEY.description} After an act has EXPIRED, prepare another with a new key.`,

@@ -10,6 +10,9 @@ const DAY = 86_400;
 /** A Monday, at midnight in UTC. */
 const START = 1_700_438_400;
 
+/** As the platform stores the name, and as a program of others wrote it. */
+const SPELLINGS: Record<number, string> = { 11: 'Caf\u00e9', 13: 'Cafe\u0301' };
+
 let market: Marketplace;
 /** 2020 in BR, 2021 in KE, 2022 in KE. */
 let projects: SeededProject[];
@@ -27,7 +30,7 @@ beforeAll(async () => {
       project: i % 3,
       timestamp: START + Math.floor(i / 3) * DAY + (i % 3) * 3600,
       tonnes: i + 1,
-      beneficiary: i % 5 === 0 ? 'Acme' : `Other ${i}`,
+      beneficiary: i % 5 === 0 ? 'Acme' : (SPELLINGS[i] ?? `Other ${i}`),
     })),
   });
 });
@@ -78,6 +81,22 @@ describe('retirementRecords', () => {
       () => ({ beneficiaries: ['Acme', 'Other 7', 'Acme'] }),
       (i) => i % 5 === 0 || i === 7,
     ],
+    [
+      'of a name in another form and with spaces, as `retire` takes it',
+      () => ({ beneficiaries: [' Cafe\u0301 '] }),
+      (i) => i === 11,
+    ],
+    [
+      'of a name as others and the platform write it',
+      () => ({ beneficiaries: ['Cafe\u0301', 'Caf\u00e9'] }),
+      (i) => i === 11 || i === 13,
+    ],
+    ['of a name as the platform writes it', () => ({ beneficiaries: ['Caf\u00e9'] }), (i) => i === 11],
+    [
+      'of as many names as may be, each in two spellings',
+      () => ({ beneficiaries: Array.from({ length: 20 }, (_, i) => `${' '.repeat(i)}Cafe\u0301`) }),
+      (i) => i === 11 || i === 13,
+    ],
     ['of a project', () => ({ projectIds: [projects[1]?.globalId] }), (i) => i % 3 === 1],
     [
       'of two tokens',
@@ -125,6 +144,20 @@ describe('retirementRecords', () => {
     );
     expect(errors[0]?.extensions.code).toBe('BAD_USER_INPUT');
   });
+});
+
+it('are in the feed of a name in another form', async () => {
+  const stream = market.socket().iterate<{ retirementFeed: { record: { note: string } } }>({
+    query: `subscription ($name: String!) {
+      retirementFeed(after: "0", filter: { beneficiaries: [$name] }) { record { note } }
+    }`,
+    variables: { name: 'Cafe\u0301' },
+  });
+  const notes = [await stream.next(), await stream.next()].map(
+    ({ value }) => (value as Answer<{ retirementFeed: { record: { note: string } } }>).data,
+  );
+  await stream.return?.();
+  expect(notes).toEqual(['11', '13'].map((note) => ({ retirementFeed: { record: { note } } })));
 });
 
 interface Total {
@@ -209,6 +242,7 @@ describe('retirementTotals', () => {
       () => ({ beneficiaries: ['Acme', 'Other 4'], countryCodes: ['KE'], from: START + DAY + 3600 }),
       (i) => (i % 5 === 0 || i === 4) && i % 3 > 0 && i >= 4,
     ],
+    ['a name in another form', () => ({ beneficiaries: ['Cafe\u0301'] }), (i) => i === 11 || i === 13],
     ['nothing', () => ({ beneficiaries: [] }), () => false],
   ];
 

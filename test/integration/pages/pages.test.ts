@@ -407,6 +407,16 @@ describe('pages', () => {
     expect(file.text.split('\r\n')[1]).toContain(`,${name},`);
   });
 
+  it('have a page and a file for a name as it was sent and as it is stored', async () => {
+    await retire(1, ' Cafe\u0301 ');
+    for (const name of ['Cafe\u0301', ' Cafe\u0301', 'Caf\u00e9']) {
+      const path = `/beneficiaries/${encodeURIComponent(name)}`;
+      expect((await get(path)).text, name).toContain(`href="/retirements/${tokenAddress}-1"`);
+      expect((await get(`${path}.csv`)).text, name).toContain(',Caf\u00e9,1,');
+      expect((await get(`/?q=${encodeURIComponent(name)}`)).text, name).toContain(`/${tokenAddress}-1"`);
+    }
+  });
+
   it('show nothing personal of a receipt', async () => {
     const deposit = {
       commodityType: 'Maize',

@@ -119,6 +119,27 @@ describe('text for people', () => {
   });
 });
 
+describe('names to look for', () => {
+  it('are looked for as they are given and as they are stored, each once', () => {
+    expect(rules.beneficiaryList.parse(['  Cafe\u0301 ', 'Cafe\u0301', 'Acme'])).toEqual([
+      '  Cafe\u0301 ',
+      'Caf\u00e9',
+      'Cafe\u0301',
+      'Acme',
+    ]);
+    expect(rules.beneficiaryList.parse([])).toEqual([]);
+  });
+
+  it('have every name in the form in which it is stored', () => {
+    fc.assert(
+      fc.property(anyText(), (raw) => {
+        const stored = rules.beneficiary.safeParse(raw);
+        if (stored.success) expect(rules.beneficiaryList.parse([raw])).toContain(stored.data);
+      }),
+    );
+  });
+});
+
 describe('keys and codes', () => {
   it.each(['k', 'order 1', '~'.repeat(255)])('takes the idempotency key %j', (key) => {
     expect(rules.idempotencyKey.parse(key)).toBe(key);

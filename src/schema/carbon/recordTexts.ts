@@ -1,0 +1,20 @@
+/**
+ * The texts of a retirement that its public record shows, as both ways of retiring take them: from the books, and from a holder's
+ * own address.
+ */
+import { beneficiary, note } from '../core/text.ts';
+
+export const BENEFICIARY = {
+  required: true,
+  validate: { schema: beneficiary },
+  description:
+    'The beneficiary on the public record: a text label, not an address. 1 to 256 bytes of UTF-8, without control or ' +
+    'bidirectional characters. Stored in NFC and without white space at its ends; filters find it as it was sent, too.',
+} as const;
+
+export const NOTE = {
+  required: true,
+  defaultValue: '',
+  validate: { schema: note },
+  description: 'A remark on the public record: at most 1024 bytes of UTF-8; may be empty.',
+} as const;
