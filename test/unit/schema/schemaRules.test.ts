@@ -122,6 +122,19 @@ describe('the contract', () => {
     expect(silent.map(([place]) => place)).toEqual([]);
   });
 
+  it.each([
+    ['RetireInput', 'buyerName'],
+    ['RetireInput', 'note'],
+    ['PrepareRetirementInput', 'beneficiary'],
+    ['PrepareRetirementInput', 'note'],
+  ])('says what is refused in and made of the text %s.%s, which is on the public record', (type, field) => {
+    const input = schema.getType(type);
+    const { description } = (isInputObjectType(input) && input.getFields()[field]) || {};
+    expect(description).toMatch(
+      /bytes of UTF-8, without control or bidirectional characters.* Stored in NFC/,
+    );
+  });
+
   it('names the unit of every amount and time', () => {
     const units = {
       Tonnes: /tonnes/,
