@@ -76,7 +76,8 @@ function needs(scopes: readonly FailedScope[]): string {
 
 function neededRoles({ scope, parameter }: FailedScope): string[] {
   if (scope === 'role') return [...(parameter as readonly string[])];
-  if (scope === 'buyer') return [`buyer and subject ${String(parameter)}`];
+  // Without a token, a list of the caller's own is a list of no subject.
+  if (scope === 'buyer') return [parameter === '' ? 'buyer' : `buyer and subject ${String(parameter)}`];
   if (scope === 'ownBuyer') return [`buyer (an operator has to give ${String(parameter)})`];
   return scope === 'warehouse' ? [`warehouse and warehouseId ${String(parameter)}`] : [];
 }

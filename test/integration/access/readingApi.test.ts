@@ -94,6 +94,10 @@ describe('what belongs to a buyer', () => {
     expect(await list(callers.globex, { buyerIds: [] })).toEqual([]);
     expect(await list(null)).toBe('UNAUTHENTICATED');
     expect(await list(callers.developer)).toBe('FORBIDDEN');
+    const { errors } = await market.send('{ retirements { totalCount } }');
+    expect(errors[0]?.message).toBe(
+      'retirements needs a token with role operator or buyer; no bearer token was sent.',
+    );
   });
 
   it('is an account with balances and a statement that adds up', async () => {
