@@ -66,7 +66,7 @@ export function createDocumentSource({ trusted, trustedOnly }: DocumentRules): D
       if (sent == null || (sent === '' && id !== null)) {
         if (id === null) return null;
         const text = textOf(id.value);
-        if (text === undefined) throw trustedOnly ? notTrustedId(id.value) : notFound();
+        if (text === undefined) throw trustedOnly || !id.isHash ? notSupported(id.value) : notFound();
         return { text };
       }
       // Left to the pipeline, which says what is wrong with it.
@@ -129,8 +129,11 @@ function notFound(): DomainError {
   return new DomainError('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound');
 }
 
-/** With this answer they send the text from now on, which is looked for among the trusted ones. */
-function notTrustedId(id: string): DomainError {
+/**
+ * With this answer they send the text from now on, without an id: it is looked for among the trusted ones where those run alone, and
+ * a `documentId` need not be a hash, so no text is kept under it.
+ */
+function notSupported(id: string): DomainError {
   return new DomainError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported', {
     documentId: id,
   });

@@ -142,6 +142,16 @@ describe('an automatic persisted query', () => {
     expect(codeOf(await post(server, persisted(sha256('{ whoami }'))))).toBe('PERSISTED_QUERY_NOT_FOUND');
   });
 
+  it('by a documentId is not supported where no document is trusted, and clients send the text', async () => {
+    for (const ask of [post, get, sse, socket]) {
+      const { body } = await ask(server, { documentId: 'abc123' });
+      expect(body.errors?.[0], ask.name).toMatchObject({
+        message: 'PersistedQueryNotSupported',
+        extensions: { code: 'PERSISTED_QUERY_NOT_SUPPORTED', documentId: 'abc123' },
+      });
+    }
+  });
+
   it.each([
     ['another version', persisted(sha256('{ hello }'), 2)],
     ['no hash', { extensions: { persistedQuery: { version: 1 } } }],
