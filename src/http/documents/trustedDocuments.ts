@@ -3,7 +3,8 @@
  *
  *   *.json       ids with documents, as codegen's client preset (persisted-documents.json) and Relay's compiler write
  *                them; or Apollo's manifest of persisted queries
- *   *.graphql    operations and fragments, whichever file they are in; an operation's id is the SHA-256 of its text
+ *   *.graphql    operations and fragments, whichever file they are in; an operation's id is the SHA-256 of what graphql-js prints of
+ *                it and the fragments that it uses
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
@@ -123,7 +124,7 @@ function entriesOfJson(path: string, text: string): [string, string][] {
   );
 }
 
-/** Each operation with the fragments that it uses. */
+/** Each operation and then the fragments that it uses, in the order of the files' paths. */
 function documentsOfGraphql(files: readonly SourceFile[]): [string, string][] {
   const definitions = files.flatMap(({ path, text }): DefinitionNode[] => {
     try {

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parse, print } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { readTrustedDocuments } from '../../../src/http/documents/trustedDocuments.ts';
@@ -201,6 +202,11 @@ describe('trusted documents', () => {
     await writeFile(join(folder, 'persisted-documents.json'), JSON.stringify({ abc123: ofCodegen }));
     await writeFile(join(folder, 'fragments.graphql'), 'fragment Who on Query { whoami }');
     await writeFile(
+      join(folder, 'greeting.graphql'),
+      '# First\nfragment Greeting on Query { ...Hi } query Greet { ...Greeting }',
+    );
+    await writeFile(join(folder, 'hi.graphql'), 'fragment Hi on Query { hello }');
+    await writeFile(
       join(folder, 'operations.graphql'),
       'query Who { ...Who } query Both { a: hello b: hello } subscription Ticks { ticks(count: 1) } ' +
         'mutation Two { a: retire(input: { buyerId: "a", amountCO2e: 1, buyerName: "A" }) ' +
@@ -236,6 +242,17 @@ describe('trusted documents', () => {
     ['codegen, as a persisted query', persisted('abc123'), { hello: 'world' }],
     ['Apollo', persisted('of-apollo'), { later: 'at last' }],
     ['a .graphql file', { documentId: sha256('subscription Ticks {\n  ticks(count: 1)\n}') }, { ticks: '1' }],
+    [
+      '.graphql files, as graphql-js prints the operation and then its fragments',
+      {
+        documentId: sha256(
+          print(
+            parse('query Greet{...Greeting} fragment Greeting on Query{...Hi} fragment Hi on Query{hello}'),
+          ),
+        ),
+      },
+      { hello: 'world' },
+    ],
   ])('run by the id of %s', async (_whose, params, data) => {
     const asks = 'ticks' in data ? [sse, socket] : [post, get, sse, socket];
     for (const ask of asks) expect((await ask(server, params)).body, ask.name).toMatchObject({ data });
