@@ -170,7 +170,8 @@ const ledgerNumber = jsonInteger({
 const decimal = stringScalar({
   name: 'Decimal',
   description: 'An exact decimal number as a string, such as "2.5": no exponent, no float.',
-  expected: 'a decimal number as a string',
+  expected:
+    'a decimal number as a string, such as "2.5": no sign, exponent or leading zeros, at most 40 digits before and 18 after the point',
   read: (text) => (DECIMAL.test(text) ? text : undefined),
   serialize: (value) => printText('Decimal', value, SHOWN_DECIMAL),
 });

@@ -167,9 +167,17 @@ describe('Decimal', () => {
   it.each([[2.5], ['.5'], ['5.'], ['-1'], ['1e3'], ['00'], ['0.0000000000000000001']])(
     'refuses %j',
     (value) => {
-      expect(errorOf(() => Decimal.parseValue(value)).extensions['code']).toBe('BAD_USER_INPUT');
+      const { message, extensions } = errorOf(() => Decimal.parseValue(value));
+      expect(extensions['code']).toBe('BAD_USER_INPUT');
+      expect(message).toMatch(/no sign.* 40 digits before and 18 after the point/);
     },
   );
+
+  it('takes as many digits as it says', () => {
+    const longest = `${'9'.repeat(40)}.${'9'.repeat(18)}`;
+    expect(Decimal.parseValue(longest)).toBe(longest);
+    for (const value of [`9${longest}`, `${longest}9`]) errorOf(() => Decimal.parseValue(value));
+  });
 });
 
 describe('LedgerNumber', () => {
