@@ -57,9 +57,12 @@ function tokensOf(
   now: Date,
 ): Pick<TokenRevocationRow, 'jti' | 'subject' | 'issuedUntil'> {
   if ((jti === null) === (subject === null)) {
-    throw new DomainError('BAD_USER_INPUT', 'Name the tokens by input.jti or by input.subject.', {
-      field: jti === null ? 'input' : 'input.subject',
-    });
+    const given = jti === null ? 'neither of them was given' : 'both were given';
+    throw new DomainError(
+      'BAD_USER_INPUT',
+      `Name the tokens by either input.jti or input.subject; ${given}.`,
+      { field: jti === null ? 'input' : 'input.subject' },
+    );
   }
   // The identity provider's clock may be ahead and the database's behind: a token of this moment is then dated later by both.
   const latest = Math.ceil(now.getTime() / 1000) + 2 * CLOCK_TOLERANCE_SECONDS;

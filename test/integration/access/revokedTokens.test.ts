@@ -154,13 +154,14 @@ describe('the tokens of a subject', () => {
   });
 
   it.each([
-    ['neither', {}, 'input'],
-    ['both', { jti: 'a', subject: 'acme' }, 'input.subject'],
-    ['a time of one token', { jti: 'a', issuedUntil: 1 }, 'input.issuedUntil'],
-    ['a time ahead', { subject: 'acme', issuedUntil: nowSeconds() + 600 }, 'input.issuedUntil'],
-  ])('are not revoked by %s', async (_what, input, field) => {
+    ['neither', {}, 'input', /neither.* was given/],
+    ['both', { jti: 'a', subject: 'acme' }, 'input.subject', /both were given/],
+    ['a time of one token', { jti: 'a', issuedUntil: 1 }, 'input.issuedUntil', /goes with input.subject/],
+    ['a time ahead', { subject: 'acme', issuedUntil: nowSeconds() + 600 }, 'input.issuedUntil', /lie ahead/],
+  ])('are not revoked by %s', async (_what, input, field, says) => {
     const { errors } = await market.send(REVOKE, { input }, admin);
     expect(errors[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field });
+    expect(errors[0]?.message).toMatch(says);
   });
 });
 
