@@ -7,6 +7,7 @@
 import { isUtf8 } from 'node:buffer';
 import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
+import { showValue } from '../../schema/core/showValue.ts';
 import { parseDocument } from '../documents/parseDocument.ts';
 
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
@@ -19,7 +20,11 @@ export function useRequestRules(): Plugin {
     },
     onRequestParse: ({ request, requestParser, setRequestParser }) => {
       if (request.method === 'POST' && !isJson(request)) {
-        throw badRequest(415, 'A GraphQL request by POST must have the content type application/json.');
+        const sent = request.headers.get('content-type');
+        throw badRequest(
+          415,
+          `A GraphQL request by POST must have the content type application/json, but has ${sent === null ? 'none' : showValue(sent)}.`,
+        );
       }
       if (requestParser === undefined) return;
       if (request.method === 'POST') setRequestParser((post) => requestParser(inUtf8(post)));

@@ -59,7 +59,9 @@ describe('GraphQL over HTTP', () => {
   ])('reads no body of type %s, which a page of another site could send', async (type, body) => {
     const response = await post(body, { 'content-type': type });
     expect(response.status).toBe(415);
-    expect(await codeOf(response)).toBe('BAD_REQUEST');
+    const [error] = ((await response.json()) as { errors: { message: string; extensions: object }[] }).errors;
+    expect(error?.extensions).toMatchObject({ code: 'BAD_REQUEST' });
+    expect(error?.message).toContain(`must have the content type application/json, but has "${type}"`);
   });
 
   it.each([
