@@ -122,6 +122,31 @@ it('a retirement that is held, and then finds no free connection: its effect is 
   expect(payloadOf(await retire())).toEqual({ retirement: { state: 'RETIRED' } });
 });
 
+it('a database that is gone: what is entered in the audit log first was not done, of the others it is not known', async () => {
+  await proxy.close();
+  const withEffect = await purchase({ idempotencyKey: randomUUID() });
+  expect(withEffect.errors).toMatchObject([
+    {
+      message: expect.stringMatching(/not known.*same idempotency key/) as string,
+      extensions: { code: 'DATABASE_UNAVAILABLE' },
+    },
+  ]);
+  const price = {
+    projectId: Buffer.from(`Project:${randomUUID()}`).toString('base64url'),
+    pricePerTonne: { amount: '2.5', currency: 'USD' },
+    idempotencyKey: randomUUID(),
+  };
+  const begunFirst = await mutate(
+    market,
+    ['setProjectPrice', 'SetProjectPriceInput', 'project { id }'],
+    price,
+    developer,
+  );
+  expect(begunFirst.errors).toMatchObject([
+    { message: expect.stringMatching(/nothing was done/) as string, extensions: { code: 'OVERLOADED' } },
+  ]);
+});
+
 it('a database that is gone: queries say to ask again, and pages are 503', async () => {
   await market.send(PROJECTS);
   await proxy.close();
