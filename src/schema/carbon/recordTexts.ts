@@ -13,10 +13,8 @@ export const BENEFICIARY = {
 } as const;
 
 export const NOTE = {
-  required: true,
-  defaultValue: '',
   validate: { schema: note },
   description:
     'A remark on the public record: at most 1024 bytes of UTF-8, without control or bidirectional characters, so in one line; ' +
-    'may be empty. Stored in NFC and without white space at its ends.',
+    'may be empty. Null is the empty text. Stored in NFC and without white space at its ends.',
 } as const;

@@ -102,7 +102,8 @@ builder.mutationField('retire', (t) =>
         periodFrom: period?.from ?? null,
         periodUntil: period?.until ?? null,
       };
-      const request = { ...rest, buyerId: named ?? subjectOf(caller), purpose };
+      // No note and an empty one are the same request, also for its key.
+      const request = { ...rest, buyerId: named ?? subjectOf(caller), note: rest.note ?? '', purpose };
       if (dryRun === true)
         return { retirement: null, dryRun: await rehearseRetirement(dependencies, request) };
       return { retirement: await retire(dependencies, subjectOf(caller), request, entry), dryRun: null };

@@ -72,6 +72,7 @@ builder.mutationField('prepareRetirement', (t) =>
       hidden: ['beneficiary', 'note'],
     },
     resolve: (_root, { input: { holderAddress: holder, ...rest } }, { caller, dependencies }) =>
-      prepareRetirement(dependencies, subjectOf(caller), { ...rest, holder }),
+      // No note and an empty one are the same request, also for its key.
+      prepareRetirement(dependencies, subjectOf(caller), { ...rest, holder, note: rest.note ?? '' }),
   }),
 );

@@ -107,6 +107,19 @@ describe('from submission to registry', () => {
     });
   });
 
+  it('takes a note that is null, empty or left out for the same request', async () => {
+    const tokenAddress = await newToken();
+    await purchase('acme', tokenAddress, 10);
+    const idempotencyKey = randomUUID();
+    const answers = [];
+    for (const note of [null, '', undefined])
+      answers.push(await retire('acme', tokenAddress, 4, { note, idempotencyKey }));
+    expect(answers.flatMap(({ errors }) => errors)).toEqual([]);
+    expect(new Set(answers.map(({ data }) => data?.retire.retirement.id)).size).toBe(1);
+    const registry = await market.send(REGISTRY, { tokenAddress });
+    expect(registry.data).toMatchObject({ registry: { records: [{ note: '', tonnes: '4' }] } });
+  });
+
   it('keeps books, network and feed in agreement through 200 concurrent purchases and retirements', async () => {
     const tokenAddress = await newToken(5000);
     const buyers = ['ann', 'ben', 'cem', 'dee'];

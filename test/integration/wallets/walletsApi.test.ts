@@ -120,6 +120,27 @@ describe('a retirement', () => {
     );
   });
 
+  it('is the same request when its note is null, empty or left out', async () => {
+    const { tokenAddress } = await openProject(market.app, 1000n);
+    await market.network.transfer(tokenAddress, holder.address, toBaseUnits(1n));
+    const beneficiary = 'Acme';
+    const asked = { tokenAddress, amountCO2e: 1, holderAddress: holder.address, beneficiary };
+    const input = { ...asked, idempotencyKey: randomUUID() };
+    const answers = [];
+    for (const note of [null, '', undefined])
+      answers.push(
+        await market.send<{ prepareRetirement: { holderAct: Act & { note: string } } }>(
+          PREPARE_RETIREMENT,
+          { input: { ...input, note } },
+          buyer,
+        ),
+      );
+    expect(answers.flatMap(({ errors }) => errors)).toEqual([]);
+    const acts = answers.map(({ data }) => data?.prepareRetirement.holderAct);
+    expect(new Set(acts.map((act) => act?.id)).size).toBe(1);
+    expect(acts[0]?.note).toBe('');
+  });
+
   it('refuses what is no signed transaction, in words that name the field', async () => {
     const { tokenAddress } = await openProject(market.app, 1000n);
     await market.network.transfer(tokenAddress, holder.address, toBaseUnits(1n));

@@ -57,8 +57,8 @@ export type RetireInput = {
   idempotencyKey: string;
   /** The country under whose rules the credits are claimed. Public. */
   jurisdiction?: string | null | undefined;
-  /** A remark on the public record: at most 1024 bytes of UTF-8, without control or bidirectional characters, so in one line; may be empty. Stored in NFC and without white space at its ends. */
-  note?: string;
+  /** A remark on the public record: at most 1024 bytes of UTF-8, without control or bidirectional characters, so in one line; may be empty. Null is the empty text. Stored in NFC and without white space at its ends. */
+  note?: string | null | undefined;
   /** The period whose emissions they stand for. Public. */
   period?: RetirementPeriodInput | null | undefined;
   /** What they are retired for. Public. */
