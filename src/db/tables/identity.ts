@@ -153,6 +153,8 @@ export const auditEntries = pgTable(
     unique('audit_entries_number').on(t.writerId, t.number),
     index('audit_entries_started').on(t.startedAt, t.id),
     index('audit_entries_caller').on(t.callerSubject, t.startedAt, t.id),
+    // An id says when its request began, but not when its entries did: mutations of a document wait for each other, and clocks are set.
+    index('audit_entries_request').on(t.requestId),
     // What fills the list of pending entries moves it into the index, 4 MB by default: half a second in which a batch of postings holds its
     // accounts.
     index('audit_entries_targets').using('gin', t.targetIds).with({ gin_pending_list_limit: 256 }),

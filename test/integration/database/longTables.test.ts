@@ -9,6 +9,7 @@ import { readProjectBalances } from '../../../src/ledger/books/readBalances.ts';
 import { findRetirementOfSerial } from '../../../src/ledger/books/serialRanges.ts';
 import { takeSlots } from '../../../src/ledger/submission/sequenceSlots.ts';
 import type { Dependencies } from '../../../src/resolvers/core/dependencies.ts';
+import { countAuditEntries, listAuditEntries } from '../../../src/resolvers/access/listAuditEntries.ts';
 import { requireWithinCap } from '../../../src/resolvers/warehouse/issuanceCaps.ts';
 import { listReceipts } from '../../../src/resolvers/warehouse/listReceipts.ts';
 import { findLeafOfTransfer } from '../../../src/transparency/inclusion.ts';
@@ -59,6 +60,10 @@ beforeAll(async () => {
         'token-' || n, now() - n * interval '1 minute', now(), now() FROM generate_series(1, ${ROWS}::int) n`);
     await tx.execute(sql`INSERT INTO receipt_pledges (id, receipt_id, lender_name, lender_id, loan_reference, pledged_by, pledged_at)
       SELECT gen_random_uuid(), id, 'Bank', 'lender', 'L', 'farmer', now() FROM receipts WHERE asset_millis = ${ROWS}`);
+    await tx.execute(sql`SELECT insert_audit_entries(gen_random_uuid(), 'test', (SELECT json_agg(json_build_object(
+      'id', gen_random_uuid(), 'kind', 'MUTATION', 'started_at', now() - n * interval '1 second', 'request_id', 'request-' || n,
+      'caller_roles', ARRAY[]::text[], 'remote_address', '127.0.0.1', 'field', 'purchase', 'target_ids', ARRAY[]::text[]))
+      FROM generate_series(1, ${ROWS}::int) n))`);
     await tx.execute(sql`INSERT INTO issuance_caps (id, warehouse_id, commodity_type, commodity_key, number, limit_kg, set_by, set_at)
       VALUES (gen_random_uuid(), 'w', 'Maize', 'maize', 1, 10, 'op', now())`);
   });
@@ -114,6 +119,16 @@ it("lists a lender's receipts without all others, also of a farmer who lends", a
 it('adds up what counts against a cap without what has expired', async () => {
   const deposit = { warehouseId: 'w', commodityType: 'Maize', quantityKg: 1n };
   const read = await readBy('receipts', (tx) => requireWithinCap(tx, deposit));
+  expect(read).toBeLessThanOrEqual(FEW);
+});
+
+it('finds the audit entries of a request without all others, also of requests long ago', async () => {
+  const requestIds = ['request-1', `request-${ROWS}`, 'none'];
+  const read = await readBy('audit_entries', async (tx) => {
+    const found = await listAuditEntries({ db: tx }, { requestIds }, { limit: 20, inverted: false });
+    expect(found.map(({ requestId }) => requestId)).toEqual(['request-1', `request-${ROWS}`]);
+    expect(await countAuditEntries({ db: tx }, { requestIds })).toBe(2);
+  });
   expect(read).toBeLessThanOrEqual(FEW);
 });
 
