@@ -426,6 +426,7 @@ CREATE TABLE "projects" (
 	"opened_at" timestamp with time zone,
 	CONSTRAINT "projects_token" UNIQUE("token_address"),
 	CONSTRAINT "projects_quantity_positive" CHECK (quantity_tonnes > 0),
+	CONSTRAINT "projects_country_code" CHECK (country_code ~ '^[A-Z]{2}$'),
 	CONSTRAINT "projects_open_has_token" CHECK (state NOT IN ('OPEN', 'MINTING') OR token_address IS NOT NULL),
 	CONSTRAINT "projects_opened_at" CHECK (state <> 'OPEN' OR opened_at IS NOT NULL),
 	CONSTRAINT "projects_refused_has_no_token" CHECK (state <> 'REFUSED' OR token_address IS NULL)
@@ -477,7 +478,8 @@ CREATE TABLE "off_ramp_reviews" (
 	"approval_request_id" uuid,
 	"closed_at" timestamp with time zone,
 	"statuses_seen" integer,
-	CONSTRAINT "off_ramp_reviews_decided_by" CHECK ((decision IS NULL) = (decided_by IS NULL) AND (decision IS NULL OR closed_at IS NOT NULL)),
+	CONSTRAINT "off_ramp_reviews_decided_by" CHECK ((decision IS NULL) = (decided_by IS NULL) AND (decision IS NULL) = (reason IS NULL)
+        AND (decision IS NULL OR closed_at IS NOT NULL)),
 	CONSTRAINT "off_ramp_reviews_approved" CHECK (approval_request_id IS NULL OR decision IS NOT NULL),
 	CONSTRAINT "off_ramp_reviews_statuses_seen" CHECK ((closed_at IS NULL) = (statuses_seen IS NULL))
 );
@@ -525,7 +527,8 @@ CREATE TABLE "off_ramp_sessions" (
 	"ended_at" timestamp with time zone,
 	CONSTRAINT "off_ramp_provider_session" UNIQUE("provider_name","provider_session_id"),
 	CONSTRAINT "off_ramp_amount_positive" CHECK (token_amount_kg > 0),
-	CONSTRAINT "off_ramp_fiat" CHECK (fiat_amount > 0 AND fee_fiat >= 0 AND exchange_rate > 0 AND fee_bps BETWEEN 0 AND 10000),
+	CONSTRAINT "off_ramp_country_code" CHECK (country_code ~ '^[A-Z]{2}$'),
+	CONSTRAINT "off_ramp_fiat" CHECK (fiat_amount > 0 AND fee_fiat >= 0 AND exchange_rate > 0 AND fee_bps BETWEEN 0 AND 10000 AND fiat_currency ~ '^[A-Z]{3}$'),
 	CONSTRAINT "off_ramp_known_at_provider" CHECK (provider_session_id IS NOT NULL OR state IN ('OPENING', 'CLOSED', 'NEEDS_REVIEW')),
 	CONSTRAINT "off_ramp_asked_first" CHECK (provider_session_id IS NULL OR provider_asked_at IS NOT NULL),
 	CONSTRAINT "off_ramp_resolved_by_decision" CHECK ((state <> 'CONFIRMING' OR coalesce(resolution = 'SETTLE', false))
@@ -590,7 +593,9 @@ CREATE TABLE "receipts" (
 	"expired_at" timestamp with time zone,
 	CONSTRAINT "receipts_asset" UNIQUE("warehouse_id","asset_millis"),
 	CONSTRAINT "receipts_quantity_positive" CHECK (quantity_kg > 0),
-	CONSTRAINT "receipts_valuation_not_negative" CHECK (valuation_usd >= 0),
+	CONSTRAINT "receipts_valuation_positive" CHECK (valuation_usd > 0),
+	CONSTRAINT "receipts_country_code" CHECK (country_code ~ '^[A-Z]{2}$'),
+	CONSTRAINT "receipts_inspection_report_hash" CHECK (inspection_report_hash ~ '^0x[0-9a-f]{64}$'),
 	CONSTRAINT "receipts_expires_later" CHECK (expiry_date > deposit_date),
 	CONSTRAINT "receipts_asset_id" CHECK (asset_id = warehouse_id || '-' || asset_millis),
 	CONSTRAINT "receipts_live_has_token" CHECK (state NOT IN ('MINTING', 'ACTIVE', 'EXPIRED') OR token_address IS NOT NULL),
@@ -677,6 +682,8 @@ CREATE TABLE "submissions" (
 	"settled_at" timestamp with time zone,
 	CONSTRAINT "submissions_succeeded_has_hash" CHECK (state <> 'SUCCEEDED' OR tx_hash IS NOT NULL OR adopted IS NOT NULL),
 	CONSTRAINT "submissions_settled_at" CHECK ((state IN ('SUCCEEDED', 'REFUSED')) = (settled_at IS NOT NULL)),
+	CONSTRAINT "submissions_kind" CHECK (kind IN ('deployCarbonCredit', 'deployCommodityReceipt', 'mint', 'retire', 'markExpired', 'deployRampSettlement',
+        'setAllowance', 'initiateOffRamp', 'confirmOffRampSettlement', 'refundOffRamp')),
 	CONSTRAINT "submissions_review_has_cause" CHECK ((state = 'NEEDS_REVIEW') = (review_cause IS NOT NULL))
 );
 --> statement-breakpoint

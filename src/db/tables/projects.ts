@@ -70,6 +70,7 @@ export const projects = pgTable(
     index('projects_by_vintage').on(t.vintageYear, t.id),
     index('projects_by_quantity').on(t.quantityTonnes, t.id),
     check('projects_quantity_positive', sql`quantity_tonnes > 0`),
+    check('projects_country_code', sql`country_code ~ '^[A-Z]{2}$'`),
     check('projects_open_has_token', sql`state NOT IN ('OPEN', 'MINTING') OR token_address IS NOT NULL`),
     check('projects_opened_at', sql`state <> 'OPEN' OR opened_at IS NOT NULL`),
     // What has a token may be minted: its asset id is not free.

@@ -117,9 +117,10 @@ export const offRampSessions = pgTable(
     index('off_ramp_receipt').on(t.receiptId, t.createdAt, t.id),
     index('off_ramp_state').on(t.state, t.createdAt, t.id),
     check('off_ramp_amount_positive', sql`token_amount_kg > 0`),
+    check('off_ramp_country_code', sql`country_code ~ '^[A-Z]{2}$'`),
     check(
       'off_ramp_fiat',
-      sql`fiat_amount > 0 AND fee_fiat >= 0 AND exchange_rate > 0 AND fee_bps BETWEEN 0 AND 10000`,
+      sql`fiat_amount > 0 AND fee_fiat >= 0 AND exchange_rate > 0 AND fee_bps BETWEEN 0 AND 10000 AND fiat_currency ~ '^[A-Z]{3}$'`,
     ),
     check(
       'off_ramp_known_at_provider',
@@ -206,7 +207,8 @@ export const offRampReviews = pgTable(
     index('off_ramp_reviews_session').on(t.offRampSessionId, t.openedAt),
     check(
       'off_ramp_reviews_decided_by',
-      sql`(decision IS NULL) = (decided_by IS NULL) AND (decision IS NULL OR closed_at IS NOT NULL)`,
+      sql`(decision IS NULL) = (decided_by IS NULL) AND (decision IS NULL) = (reason IS NULL)
+        AND (decision IS NULL OR closed_at IS NOT NULL)`,
     ),
     check('off_ramp_reviews_approved', sql`approval_request_id IS NULL OR decision IS NOT NULL`),
     check('off_ramp_reviews_statuses_seen', sql`(closed_at IS NULL) = (statuses_seen IS NULL)`),

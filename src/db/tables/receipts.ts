@@ -38,6 +38,7 @@ export const receipts = pgTable(
     gradeClassification: text('grade_classification').notNull(),
     warehouseLocation: text('warehouse_location').notNull(),
     harvestSeason: text('harvest_season').notNull(),
+    /** Zeros when there is none. */
     inspectionReportHash: text('inspection_report_hash').notNull(),
     /** Whole US dollars. */
     valuationUsd: bigint('valuation_usd', { mode: 'bigint' }).notNull(),
@@ -80,7 +81,9 @@ export const receipts = pgTable(
     // What counts against a cap is added up under the warehouse's lock: its receipts of half a year, and not those of all years.
     index('receipts_outstanding').on(t.warehouseId).where(IS_OUTSTANDING),
     check('receipts_quantity_positive', sql`quantity_kg > 0`),
-    check('receipts_valuation_not_negative', sql`valuation_usd >= 0`),
+    check('receipts_valuation_positive', sql`valuation_usd > 0`),
+    check('receipts_country_code', sql`country_code ~ '^[A-Z]{2}$'`),
+    check('receipts_inspection_report_hash', sql`inspection_report_hash ~ '^0x[0-9a-f]{64}$'`),
     check('receipts_expires_later', sql`expiry_date > deposit_date`),
     check('receipts_asset_id', sql`asset_id = warehouse_id || '-' || asset_millis`),
     check(

@@ -120,6 +120,12 @@ export const submissions = pgTable(
       sql`state <> 'SUCCEEDED' OR tx_hash IS NOT NULL OR adopted IS NOT NULL`,
     ),
     check('submissions_settled_at', sql`(state IN ('SUCCEEDED', 'REFUSED')) = (settled_at IS NOT NULL)`),
+    // Those of NetworkCallKind: a stored one that the program does not have can be neither sent nor shown.
+    check(
+      'submissions_kind',
+      sql`kind IN ('deployCarbonCredit', 'deployCommodityReceipt', 'mint', 'retire', 'markExpired', 'deployRampSettlement',
+        'setAllowance', 'initiateOffRamp', 'confirmOffRampSettlement', 'refundOffRamp')`,
+    ),
     check('submissions_review_has_cause', sql`(state = 'NEEDS_REVIEW') = (review_cause IS NOT NULL)`),
   ],
 );

@@ -137,10 +137,10 @@ describe('a row', () => {
   });
 
   it('of a holder’s act gets another submission when what was signed is dead, and not otherwise', async () => {
-    const another = `${SUBMISSION.replace("'retire'", "'other'")}'PENDING', now(), now(), NULL, NULL, NULL)`;
+    const another = `${SUBMISSION.replace("'retire'", "'mint'")}'PENDING', now(), now(), NULL, NULL, NULL)`;
     const ofState = (
       state: string,
-    ) => `UPDATE holder_acts SET submission_id = (SELECT id FROM submissions WHERE kind = 'other')
+    ) => `UPDATE holder_acts SET submission_id = (SELECT id FROM submissions WHERE kind = 'mint')
       WHERE submission_id = (SELECT id FROM submissions WHERE state = '${state}' AND kind = 'retire')`;
     for (const state of ['PENDING', 'SUCCEEDED', 'REFUSED']) await refused(another, ofState(state));
     await takes(

@@ -8,6 +8,7 @@ import type { Db, Tx } from '../../../src/db/connection.ts';
 import { readProjectBalances } from '../../../src/ledger/books/readBalances.ts';
 import { findRetirementOfSerial } from '../../../src/ledger/books/serialRanges.ts';
 import { takeSlots } from '../../../src/ledger/submission/sequenceSlots.ts';
+import { ZERO_HASH } from '../../../src/ledger/units.ts';
 import type { Dependencies } from '../../../src/resolvers/core/dependencies.ts';
 import { countAuditEntries, listAuditEntries } from '../../../src/resolvers/access/listAuditEntries.ts';
 import { requireWithinCap } from '../../../src/resolvers/warehouse/issuanceCaps.ts';
@@ -56,7 +57,7 @@ beforeAll(async () => {
       INSERT INTO receipts (id, state, warehouse_id, asset_millis, asset_id, commodity_type, quantity_kg, grade_classification,
         warehouse_location, harvest_season, inspection_report_hash, valuation_usd, country_code, token_name, token_symbol,
         farmer_address, confirmed_by, deposit_date, expiry_date, deploy_salt, token_address, created_at, activated_at, expired_at)
-      SELECT gen_random_uuid(), 'EXPIRED', 'w', n, 'w-' || n, 'Maize', 1, 'A', '', '', '', 1, 'KE', '', 'WHR', 'farmer', 'op', 1, 2, '',
+      SELECT gen_random_uuid(), 'EXPIRED', 'w', n, 'w-' || n, 'Maize', 1, 'A', '', '', ${ZERO_HASH}, 1, 'KE', '', 'WHR', 'farmer', 'op', 1, 2, '',
         'token-' || n, now() - n * interval '1 minute', now(), now() FROM generate_series(1, ${ROWS}::int) n`);
     await tx.execute(sql`INSERT INTO receipt_pledges (id, receipt_id, lender_name, lender_id, loan_reference, pledged_by, pledged_at)
       SELECT gen_random_uuid(), id, 'Bank', 'lender', 'L', 'farmer', now() FROM receipts WHERE asset_millis = ${ROWS}`);

@@ -134,9 +134,9 @@ describe('a cash-out that ended otherwise than its provider says', () => {
   }
 
   const review = (decision: 'ACCEPT' | null, statusesSeen: number) => {
-    const decided = decision === null ? 'NULL, NULL' : `'${decision}', 'operator'`;
+    const decided = decision === null ? 'NULL, NULL, NULL' : `'${decision}', 'operator', 'tested'`;
     return restorable.corrupt(`INSERT INTO off_ramp_reviews
-      (id, off_ramp_session_id, flagged_because, state_before, opened_at, closed_at, statuses_seen, decision, decided_by)
+      (id, off_ramp_session_id, flagged_because, state_before, opened_at, closed_at, statuses_seen, decision, decided_by, reason)
       VALUES (gen_random_uuid(), '${id}', 'tested', 'AWAITING_PAYOUT', now(), now(), ${statusesSeen}, ${decided})`);
   };
   const record = (status: RampStatus) =>

@@ -186,7 +186,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     partly: [
       {
         by: ['I16'],
-        places: 'decision decided_by closed_at statuses_seen',
+        places: 'decision decided_by reason closed_at statuses_seen',
         except: /changed/,
         because: DECIDED,
       },
@@ -194,7 +194,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     notFound: [
       [
         DECIDED,
-        'id off_ramp_session_id flagged_because state_before opened_at reason approval_request_id DELETED FORGED',
+        'id off_ramp_session_id flagged_because state_before opened_at approval_request_id DELETED FORGED',
       ],
     ],
   },
