@@ -1,0 +1,19 @@
+/**
+ * docs/transparency.md names each member of the log of transfers, for those who verify an entry without this program.
+ */
+import { readFile } from 'node:fs/promises';
+import { expect, it } from 'vitest';
+import { TRANSFER_LEAF } from '../../../src/transparency/leaves.ts';
+
+it('is described member by member', async () => {
+  const page = await readFile(new URL('../../../docs/transparency.md', import.meta.url), 'utf8');
+  const rows = page.slice(
+    page.indexOf('Entries of the log of transfers are'),
+    page.indexOf('Entries of the audit'),
+  );
+  const described = [...rows.matchAll(/^\|([^|]*)\|/gm)].flatMap(([, first = '']) =>
+    first.startsWith(' Member') ? [] : [...first.matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
+  );
+  const written = [...TRANSFER_LEAF.matchAll(/"(\w+)":/g)].map(([, name = '']) => name);
+  expect(described.sort()).toEqual(written.sort());
+});
