@@ -558,7 +558,7 @@ CREATE TABLE "settlement_deployments" (
 	"refusal_message" text,
 	"requested_by" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
-	CONSTRAINT "settlement_deployments_address" CHECK ((state = 'DEPLOYED') = (settlement_address IS NOT NULL AND tx_hash IS NOT NULL))
+	CONSTRAINT "settlement_deployments_address" CHECK ((state = 'DEPLOYED') = (settlement_address IS NOT NULL) AND (state = 'DEPLOYED' OR tx_hash IS NULL))
 );
 --> statement-breakpoint
 CREATE TABLE "receipts" (

@@ -65,7 +65,7 @@ export function createEffects({
         confirmOffRampSettlement: releaseEffects(ofOffRampSession, { state: 'SETTLED' }),
         refundOffRamp: releaseEffects(ofOffRampSession, { state: 'REFUNDED' }),
       },
-      SETTLEMENT_DEPLOYMENT: { deployRampSettlement: settlementDeployEffects },
+      SETTLEMENT_DEPLOYMENT: { deployRampSettlement: settlementDeployEffects({ network }) },
     },
     HOLDER: {
       HOLDER_ACT: {

@@ -291,7 +291,8 @@ export const settlementDeployments = pgTable(
       .where(sql`state <> 'REFUSED'`),
     check(
       'settlement_deployments_address',
-      sql`(state = 'DEPLOYED') = (settlement_address IS NOT NULL AND tx_hash IS NOT NULL)`,
+      // The transaction of an adopted outcome may not be known.
+      sql`(state = 'DEPLOYED') = (settlement_address IS NOT NULL) AND (state = 'DEPLOYED' OR tx_hash IS NULL)`,
     ),
   ],
 );

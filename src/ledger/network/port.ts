@@ -118,6 +118,8 @@ export interface LedgerNetwork {
    * @throws NetworkUnavailable, also when the node has no events of that time any more
    */
   tokensDeployedSince(ledger: bigint | null): Promise<readonly Address[]>;
+  /** The settlement contract that custody deployed, if any: by its salt, or the first one of the factory's events. */
+  findSettlement(deployed: { salt: Hash32 }): Promise<SettlementContract | null>;
 
   /** @throws NetworkRefusal WRONG_TEMPLATE or CONTRACT_NOT_FOUND */
   carbonTotals(tokenAddress: Address): Promise<CarbonTotals>;

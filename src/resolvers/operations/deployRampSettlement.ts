@@ -7,7 +7,8 @@ import { eq, ne } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
 import { settlementDeployments } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
-import type { Effects } from '../../ledger/submission/effects.ts';
+import type { LedgerNetwork } from '../../ledger/network/port.ts';
+import type { Effects, FoundOnNetwork, Intent } from '../../ledger/submission/effects.ts';
 import { enqueueSubmission } from '../../ledger/submission/enqueue.ts';
 import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
 import { awaitState } from '../core/awaitState.ts';
@@ -68,7 +69,10 @@ async function record(
       { field: 'input.treasury' },
     );
   }
-  const inUse = await deps.network.settlementContract();
+  const deploySalt = `0x${createHmac('sha256', deps.saltKey).update('ramp-settlement').digest('hex')}`;
+  // None may be in use although one was deployed: a restored copy does not know it, and its address may not be set yet.
+  const existing =
+    (await deps.network.settlementContract()) ?? (await deps.network.findSettlement({ salt: deploySalt }));
   const id = deps.ids.next();
   const now = deps.clock.now();
   const request = {
@@ -80,8 +84,7 @@ async function record(
   return deps.db.transaction(async (tx) => {
     const first = await reserveKey(tx, request, id, now);
     if (first !== null) return first;
-    if (inUse) throw alreadyDeployed(inUse.address);
-    const deploySalt = `0x${createHmac('sha256', deps.saltKey).update('ramp-settlement').digest('hex')}`;
+    if (existing) throw alreadyDeployed(existing.address);
     const [inserted] = await tx
       .insert(settlementDeployments)
       .values({
@@ -105,7 +108,8 @@ async function record(
 }
 
 function alreadyDeployed(address: string | null): DomainError {
-  const where = address === null ? 'is being deployed' : `is deployed at ${address}`;
+  const where =
+    address === null ? 'is being deployed' : `is deployed at ${address}, for RAMP_SETTLEMENT_ADDRESS to name`;
   return new DomainError('CONFLICT', `A settlement contract ${where}; a platform has only one.`, {
     settlementAddress: address,
   });
@@ -128,7 +132,29 @@ async function requireDeployment(deps: Needs<'db'>, id: string): Promise<Settlem
   return deployment;
 }
 
-export const settlementDeployEffects: Effects = deployEffects({
+export function settlementDeployEffects({ network }: Needs<'network'>): Effects {
+  return { ...ROW_EFFECTS, findOnNetwork: (intent) => findDeployed(network, intent) };
+}
+
+/**
+ * Finds the settlement contract that this database does not know, as after a restore from an old copy: beside a second one, what is
+ * deposited in the first would not be seen. With another treasury it can't be the outcome, since the row says where deposits go.
+ */
+async function findDeployed(
+  network: Pick<LedgerNetwork, 'findSettlement'>,
+  { call }: Intent,
+): Promise<FoundOnNetwork | null> {
+  if (call.kind !== 'deployRampSettlement') throw new Error(`deploy effects were asked about ${call.kind}`);
+  const found = await network.findSettlement(call);
+  if (found === null) return null;
+  const { address: contractAddress, treasury } = found;
+  return {
+    evidence: `custody has deployed the settlement contract ${contractAddress} already, with the treasury ${treasury ?? 'unknown'}`,
+    result: (treasury ?? call.treasury) === call.treasury ? { kind: 'deployed', contractAddress } : null,
+  };
+}
+
+const ROW_EFFECTS = deployEffects({
   async setState(tx, id, state, refusalMessage) {
     await tx
       .update(settlementDeployments)

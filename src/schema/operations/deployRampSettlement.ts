@@ -45,7 +45,8 @@ const SettlementDeploymentRef = builder.objectRef<SettlementDeployment>('Settlem
     }),
     txHash: t.exposeString('txHash', {
       nullable: true,
-      description: 'The hash of the deploying transaction; null until it landed.',
+      description:
+        'The hash of the deploying transaction; null until it landed, and where an operator adopted what another database deployed.',
     }),
     createdAt: t.expose('createdAt', {
       type: 'UnixTime',

@@ -156,12 +156,22 @@ export function describeSettlement(underTest: UnderTest): void {
       expect((await network.offRampDeposit(sessionId))?.status).toBe('SETTLED');
     });
 
-    it('deploys a further settlement contract', async () => {
-      const { network, freshAddress } = underTest();
+    it('deploys a further settlement contract, and custody finds it again', async () => {
+      const { network, twin, stranger, freshAddress } = underTest();
       const call = { kind: 'deployRampSettlement', salt: freshSalt(), treasury: freshAddress() } as const;
+      const foreignAddress = await deploy(stranger, { ...call, salt: freshSalt() });
+      expect(await network.findSettlement(call)).toBeNull();
       const address = await deploy(network, call);
       expect(network.normalizeAddress(address)).toBe(address);
       expect(address).not.toBe((await network.settlementContract())?.address);
+      for (const instance of [network, twin]) {
+        expect(await instance.findSettlement(call)).toEqual({
+          address,
+          treasury: call.treasury,
+          paused: false,
+        });
+      }
+      expect(address).not.toBe(foreignAddress);
     });
   });
 }

@@ -21,7 +21,7 @@ import { createLander, unknownAnswer } from './landing.ts';
 import { initialiseLedgerClock, readLedgerClock } from './ledgerClock.ts';
 import { createOutcomes } from './outcome.ts';
 import { createAmountReads } from './amountReads.ts';
-import { createReads, readToken } from './reads.ts';
+import { createReads, readSettlement, readToken } from './reads.ts';
 import { retirementTransactions } from './retirementTransactions.ts';
 import { tokensDeployedSince } from './deployments.ts';
 import { createSubmit, draftCall } from './draft.ts';
@@ -98,6 +98,7 @@ export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Pr
     },
     tokensDeployedSince: (ledger) =>
       tokensDeployedSince(db, { factory: factoryAddress, deployer: custody.address, ledger }),
+    findSettlement: ({ salt }) => readSettlement(db, predictTokenAddress(salt)),
     ...reads,
     ...createAmountReads(db),
     retirementTransactions: (address, wanted) => retirementTransactions(db, address, wanted),

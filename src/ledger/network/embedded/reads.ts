@@ -65,10 +65,7 @@ export function createReads(db: Db, clock: Clock, settlementAddress: Address): C
       });
     },
 
-    async settlementContract(): Promise<SettlementContract | null> {
-      const [row] = await db.select().from(settlements).where(eq(settlements.address, settlementAddress));
-      return row ? { address: row.address, treasury: row.treasury, paused: row.paused } : null;
-    },
+    settlementContract: () => readSettlement(db, settlementAddress),
 
     async offRampDeposit(sessionId): Promise<OffRampDeposit | null> {
       const [row] = await db
@@ -85,6 +82,11 @@ export function createReads(db: Db, clock: Clock, settlementAddress: Address): C
       return { depositor, tokenAddress, amount, status, initiatedAt };
     },
   };
+}
+
+export async function readSettlement(db: Db, address: Address): Promise<SettlementContract | null> {
+  const [row] = await db.select().from(settlements).where(eq(settlements.address, address));
+  return row ? { address: row.address, treasury: row.treasury, paused: row.paused } : null;
 }
 
 export async function readToken(db: Db, address: Address): Promise<TokenRow | null> {

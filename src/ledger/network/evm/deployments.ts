@@ -20,12 +20,19 @@ interface DeployedToken {
   assetIdHash: Hash32;
 }
 
+interface DeployedSettlement {
+  settlement: Address | null;
+  treasury: Address | null;
+}
+
 export interface Deployments {
   /** The first token that custody deployed for the asset. */
   ownTokenOf(assetIdHash: Hash32, pin: Pin): Promise<DeployedToken | null>;
   ownTokensSince(block: bigint, pin: Pin): Promise<Address[]>;
   /** From the settlement factory's event. */
   treasuryOf(settlement: Address, pin: Pin): Promise<Address | null>;
+  /** The first settlement contract that custody deployed. */
+  ownSettlement(pin: Pin): Promise<Address | null>;
 }
 
 interface Options {
@@ -44,6 +51,7 @@ export function createDeployments(options: Options): Deployments {
   const search = createLogSearch(rpc);
   const own = followOwnTokens(options, search);
   const treasuryOf = followTreasury(options, search);
+  const firstOwn = seekSettlement(options, search, { deployer: options.custodyAddress });
 
   return {
     async ownTokenOf(assetIdHash, pin) {
@@ -54,32 +62,47 @@ export function createDeployments(options: Options): Deployments {
     },
     ownTokensSince: own.since,
     treasuryOf,
+    ownSettlement: async (pin) => (await firstOwn(pin))?.settlement ?? null,
   };
 }
 
-/** What was read without a result is kept: a search of more questions than one call may ask comes to its end over several calls. */
-function followTreasury({ contracts, firstBlock }: Options, search: LogSearch): Deployments['treasuryOf'] {
-  let sought: { settlement: Address; treasury: Address | null; readUpTo: bigint } | null = null;
+function followTreasury(options: Options, search: LogSearch): Deployments['treasuryOf'] {
+  let sought: { settlement: Address; seek: SeekSettlement; treasury: Address | null } | null = null;
   return async (settlement, pin) => {
-    if (contracts.settlementFactory === null) return null;
-    if (sought?.settlement !== settlement) sought = { settlement, treasury: null, readUpTo: firstBlock - 1n };
+    if (sought?.settlement !== settlement) {
+      const seek = seekSettlement(options, search, { settlementAddress: settlement });
+      sought = { settlement, seek, treasury: null };
+    }
     const mine = sought;
-    if (mine.treasury !== null) return mine.treasury;
+    mine.treasury ??= (await mine.seek(pin))?.treasury ?? null;
+    return mine.treasury;
+  };
+}
+
+type SeekSettlement = (pin: Pin) => Promise<DeployedSettlement | null>;
+
+/** What was read without a result is kept: a search of more questions than one call may ask comes to its end over several calls. */
+function seekSettlement(
+  { contracts: { settlementFactory }, firstBlock }: Options,
+  search: LogSearch,
+  args: { settlementAddress: Address } | { deployer: Address },
+): SeekSettlement {
+  let readUpTo = firstBlock - 1n;
+  return async (pin) => {
+    if (settlementFactory === null) return null;
     const topics = encodeEventTopics({
       abi: settlementFactoryAbi,
       eventName: 'RampSettlementDeployed',
-      args: { settlementAddress: settlement },
+      args,
     }) as (Hex | null)[];
-    const filter = { address: contracts.settlementFactory, topics };
-    const range = { from: nextToRead(mine.readUpTo, firstBlock), to: pin.final.number };
-    const [log] = await search(filter, range, {
+    const range = { from: nextToRead(readUpTo, firstBlock), to: pin.final.number };
+    const [log] = await search({ address: settlementFactory, topics }, range, {
       isOneEnough: true,
       onRead: (logs, upTo) => {
-        if (logs.length === 0 && upTo > mine.readUpTo) mine.readUpTo = upTo;
+        if (logs.length === 0 && upTo > readUpTo) readUpTo = upTo;
       },
     });
-    if (log) mine.treasury = readTreasury(log);
-    return mine.treasury;
+    return log ? readSettlementDeployed(log) : null;
   };
 }
 
@@ -156,12 +179,15 @@ function readTokenDeployed(log: Log): SeenToken[] {
   return [{ tokenAddress, assetIdHash: args.assetId.toLowerCase(), block }];
 }
 
-function readTreasury(log: Log): Address | null {
+function readSettlementDeployed(log: Log): DeployedSettlement {
   const { args } = decodeEventLog({
     abi: settlementFactoryAbi,
     eventName: 'RampSettlementDeployed',
     topics: log.topics as [Hex, ...Hex[]],
     data: log.data,
   });
-  return normalizeAddress(args.treasury.toLowerCase());
+  return {
+    settlement: normalizeAddress(args.settlementAddress.toLowerCase()),
+    treasury: normalizeAddress(args.treasury.toLowerCase()),
+  };
 }

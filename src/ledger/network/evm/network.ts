@@ -94,6 +94,7 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
     balancesOf: (addresses, holder) => tokens.balancesOf(addresses, holder),
     expiryOf: (addresses) => tokens.expiryOf(addresses),
     settlementContract: () => settlements.settlementContract(),
+    findSettlement: (deployed) => settlements.findSettlement(deployed),
     offRampDeposit: (sessionId) => settlements.offRampDeposit(sessionId),
     depositsNeedAllowance: true,
     checkDeposit: (call, depositor) => settlements.checkDeposit(call, depositor),

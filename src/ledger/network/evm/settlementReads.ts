@@ -8,14 +8,14 @@
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
 import { NetworkRefusal } from '../port.ts';
-import type { LedgerNetwork, NetworkCall, OffRampDeposit, Refusal } from '../port.ts';
+import type { LedgerNetwork, NetworkCall, OffRampDeposit, Refusal, SettlementContract } from '../port.ts';
 import { hashText, requireAddress } from './addresses.ts';
 import type { ContractRead, ReadAll, ReadAnswer } from './contractReads.ts';
 import { customarySettlementAbi, settlementAbi, tokenAbi } from './contracts.ts';
 import type { ContractAddresses } from './contracts.ts';
 import type { Deployments } from './deployments.ts';
 import { encodeCall } from './calls.ts';
-import type { Finality } from './finality.ts';
+import type { Finality, Pin } from './finality.ts';
 import type { Answer, JsonRpc } from './jsonRpc.ts';
 import { ask } from './node.ts';
 import type { BlockReference } from './node.ts';
@@ -30,7 +30,10 @@ interface SettlementReadDeps {
   deployments: Deployments;
 }
 
-type SettlementReads = Pick<LedgerNetwork, 'settlementContract' | 'offRampDeposit' | 'checkDeposit'>;
+type SettlementReads = Pick<
+  LedgerNetwork,
+  'settlementContract' | 'findSettlement' | 'offRampDeposit' | 'checkDeposit'
+>;
 
 type DepositCall = Extract<NetworkCall, { kind: 'initiateOffRamp' }>;
 
@@ -47,24 +50,18 @@ const pausedData = encodeFunctionData({ abi: customarySettlementAbi, functionNam
 const treasuryData = encodeFunctionData({ abi: customarySettlementAbi, functionName: 'treasury' });
 
 export function createSettlementReads(deps: SettlementReadDeps): SettlementReads {
-  const { rpc, finality, contracts, readAll } = deps;
+  const { finality, contracts, readAll, deployments } = deps;
   const { settlement } = contracts;
   return {
     async settlementContract() {
       if (settlement === null) return null;
-      return finality.onFinalBlock(async (pin) => {
-        if ((await rpc.ask(ask.code(settlement, pin.state))) === '0x') return null;
-        const [paused, treasury] = await readAll(pin, [
-          { target: settlement, data: pausedData },
-          { target: settlement, data: treasuryData },
-        ]);
-        return {
-          address: settlement,
-          treasury: addressIn(treasury) ?? (await deps.deployments.treasuryOf(settlement, pin)),
-          paused: isTrue(paused),
-        };
-      });
+      return finality.onFinalBlock((pin) => readContract(deps, settlement, pin));
     },
+    findSettlement: () =>
+      finality.onFinalBlock(async (pin) => {
+        const own = await deployments.ownSettlement(pin);
+        return own === null ? null : readContract(deps, own, pin);
+      }),
     async offRampDeposit(sessionId) {
       if (settlement === null) return null;
       const read = depositRead(settlement, sessionId);
@@ -84,6 +81,23 @@ export function createSettlementReads(deps: SettlementReadDeps): SettlementReads
       if (!refusal) return;
       await refuseFinally(finality, refusal, (state) => depositRefusalAt(deps, call, sender, state));
     },
+  };
+}
+
+async function readContract(
+  { rpc, readAll, deployments }: SettlementReadDeps,
+  address: Address,
+  pin: Pin,
+): Promise<SettlementContract | null> {
+  if ((await rpc.ask(ask.code(address, pin.state))) === '0x') return null;
+  const [paused, treasury] = await readAll(pin, [
+    { target: address, data: pausedData },
+    { target: address, data: treasuryData },
+  ]);
+  return {
+    address,
+    treasury: addressIn(treasury) ?? (await deployments.treasuryOf(address, pin)),
+    paused: isTrue(paused),
   };
 }
 

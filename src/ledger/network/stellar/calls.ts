@@ -114,9 +114,14 @@ export function requireSettlement(contracts: Pick<Contracts, 'settlementAddress'
 /** The address that a deploy will give its contract; null for other calls. */
 export function predictedAddress(contracts: Contracts, call: NetworkCall): Address | null {
   if (!('salt' in call)) return null;
-  const deployer =
-    call.kind === 'deployRampSettlement' ? contracts.settlementFactoryAddress : contracts.factoryAddress;
-  return deployer === null ? null : deployedAddress(contracts.passphrase, deployer, call.salt);
+  if (call.kind === 'deployRampSettlement') return predictedSettlement(contracts, call.salt);
+  return deployedAddress(contracts.passphrase, contracts.factoryAddress, call.salt);
+}
+
+/** Null when no factory of settlement contracts is configured. */
+export function predictedSettlement(contracts: Contracts, salt: Hash32): Address | null {
+  const { passphrase, settlementFactoryAddress: factory } = contracts;
+  return factory === null ? null : deployedAddress(passphrase, factory, salt);
 }
 
 export function referenceVal(sessionId: string): xdr.ScVal {

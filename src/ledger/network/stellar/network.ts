@@ -10,6 +10,7 @@ import { explainFailures } from '../wrapNetwork.ts';
 import { createSigningAccounts } from './accounts.ts';
 import { deployedAddress, normalizeAddress } from './addresses.ts';
 import { broadcastBytes, signReplacement } from './broadcast.ts';
+import { predictedSettlement } from './calls.ts';
 import { tokensDeployedSince } from './deployments.ts';
 import { draftCall, simulateCall } from './draft.ts';
 import { createOutcomes } from './outcome.ts';
@@ -83,6 +84,7 @@ export async function createStellarNetwork(options: StellarNetworkOptions): Prom
     balancesOf: (addresses, holder) => tokens.balancesOf(addresses, holder),
     expiryOf: (addresses) => tokens.expiryOf(addresses),
     settlementContract: () => settlement.settlementContract(),
+    findSettlement: ({ salt }) => settlement.contractAt(predictedSettlement(contracts, salt)),
     offRampDeposit: (sessionId) => settlement.offRampDeposit(sessionId),
     depositsNeedAllowance: false,
     checkDeposit: (call, depositor) => checkDeposit(call, depositor),

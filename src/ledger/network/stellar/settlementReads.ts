@@ -25,6 +25,7 @@ const NO_DEPOSIT = 'None';
 
 interface SettlementReads {
   settlementContract(): Promise<SettlementContract | null>;
+  contractAt(address: Address | null): Promise<SettlementContract | null>;
   offRampDeposit(sessionId: string): Promise<OffRampDeposit | null>;
 }
 
@@ -42,20 +43,20 @@ export function createSettlementReads(
     );
   }
 
-  async function settlementContract(): Promise<SettlementContract | null> {
-    if (settlementAddress === null || !(await reads.exists(settlementAddress))) return null;
+  async function contractAt(address: Address | null): Promise<SettlementContract | null> {
+    if (address === null || !(await reads.exists(address))) return null;
     const [treasury, paused] = await Promise.all([
-      reads.fact(settlementAddress, FACTS.treasury),
-      reads.fact(settlementAddress, FACTS.paused),
+      reads.fact(address, FACTS.treasury),
+      reads.fact(address, FACTS.paused),
     ]);
     return {
-      address: settlementAddress,
+      address,
       treasury: typeof treasury === 'string' ? normalizeAddress(treasury) : null,
       paused: paused === true,
     };
   }
 
-  return { settlementContract, offRampDeposit };
+  return { settlementContract: () => contractAt(settlementAddress), contractAt, offRampDeposit };
 }
 
 function depositOf(value: unknown): OffRampDeposit | null {
