@@ -2,18 +2,18 @@
  * The manual ramp provider: a person pays out, and an operator records it. Sessions are stored in the platform's
  * database; a changed status reaches the platform as from any provider, by an HTTP callback that is only a hint.
  */
-import { desc, eq } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Clock } from '../../lib/clock.ts';
 import type { Db, Tx } from '../../db/connection.ts';
 import { readDatabaseTime } from '../../db/databaseTime.ts';
-import { manualRampSessions, manualRampStatuses } from '../../db/tables/index.ts';
+import { manualRampSessions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { parseJson } from '../../lib/parseJson.ts';
 import { SESSION_ID_PATTERN, type RampAnswer, type RampProvider, type RampSession } from '../port.ts';
 import { MANUAL_PROVIDER } from '../providerName.ts';
-import { changeManualStatus, type ManualStatusChange } from './manualStatuses.ts';
+import { changeManualStatus, requirePayable, type ManualStatusChange } from './manualStatuses.ts';
 import { quoteManually, type ManualPrices } from './quotes.ts';
 
 interface ManualProviderOptions extends ManualPrices {
@@ -103,9 +103,7 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
     async setStatus(sessionId, change, confirm) {
       await db.transaction(async (tx) => {
         await confirm?.(tx);
-        if (change.status === 'pending' || change.status === 'processing') {
-          await requirePayable(tx, sessionId, change);
-        }
+        await requirePayable(tx, sessionId, change);
         const isThere = await changeManualStatus(tx, sessionId, change, { at: clock.now() });
         if (!isThere) throw new DomainError('NOT_FOUND', noSession(sessionId));
       });
@@ -113,38 +111,6 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
       return { sessionId, status: change.status };
     },
   };
-}
-
-/**
- * Who is about to pay says so first: what the platform has closed meanwhile gives the tokens back, and what another person pays, or has
- * paid, is not to be paid twice.
- * @throws DomainError CONFLICT
- */
-async function requirePayable(
-  tx: Tx,
-  sessionId: string,
-  { status, setBy }: ManualStatusChange,
-): Promise<void> {
-  const isIt = eq(manualRampSessions.id, sessionId);
-  const [session] = await tx.select().from(manualRampSessions).where(isIt).for('update');
-  if (!session || session.status === 'pending') return;
-  if (session.status !== 'processing') {
-    const end = session.status.toUpperCase();
-    throw new DomainError('CONFLICT', `The payout is ${end}, so it must not be made: do not pay.`);
-  }
-  // Who takes over from a person who has not paid.
-  if (status === 'pending') return;
-  const [last] = await tx
-    .select({ setBy: manualRampStatuses.setBy })
-    .from(manualRampStatuses)
-    .where(eq(manualRampStatuses.sessionId, sessionId))
-    .orderBy(desc(manualRampStatuses.number))
-    .limit(1);
-  if (!last || last.setBy === setBy) return;
-  throw new DomainError(
-    'CONFLICT',
-    `${last.setBy} has begun to make the payout: do not pay it a second time.`,
-  );
 }
 
 async function readAnswer(db: ManualProviderOptions['db'], sessionId: string): Promise<RampAnswer> {

@@ -1,9 +1,10 @@
 /**
  * Statuses of the manual provider's sessions: each change is kept with who made it.
  */
-import { and, eq, sql } from 'drizzle-orm';
+import { and, desc, eq, sql } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
 import { manualRampSessions, manualRampStatuses } from '../../db/tables/index.ts';
+import { DomainError } from '../../lib/errors.ts';
 import type { RampStatus } from '../port.ts';
 
 export interface ManualStatusChange {
@@ -35,4 +36,37 @@ export async function changeManualStatus(
     .insert(manualRampStatuses)
     .values({ sessionId, number, status, setBy, paymentReference, approvalRequestId, setAt: at });
   return true;
+}
+
+/**
+ * Who is about to pay says so first: what the platform has closed meanwhile gives the tokens back, and what another person pays, or has
+ * paid, is not to be paid twice.
+ * @throws DomainError CONFLICT
+ */
+export async function requirePayable(
+  tx: Tx,
+  sessionId: string,
+  { status, setBy }: ManualStatusChange,
+): Promise<void> {
+  if (status !== 'pending' && status !== 'processing') return;
+  const isIt = eq(manualRampSessions.id, sessionId);
+  const [session] = await tx.select().from(manualRampSessions).where(isIt).for('update');
+  if (!session || session.status === 'pending') return;
+  if (session.status !== 'processing') {
+    const end = session.status.toUpperCase();
+    throw new DomainError('CONFLICT', `The payout is ${end}, so it must not be made: do not pay.`);
+  }
+  // Who takes over from a person who has not paid.
+  if (status === 'pending') return;
+  const [last] = await tx
+    .select({ setBy: manualRampStatuses.setBy })
+    .from(manualRampStatuses)
+    .where(eq(manualRampStatuses.sessionId, sessionId))
+    .orderBy(desc(manualRampStatuses.number))
+    .limit(1);
+  if (!last || last.setBy === setBy) return;
+  throw new DomainError(
+    'CONFLICT',
+    `${last.setBy} has begun to make the payout: do not pay it a second time.`,
+  );
 }

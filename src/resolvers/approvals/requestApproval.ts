@@ -9,7 +9,7 @@ import { approvalRequests } from '../../db/tables/index.ts';
 import type { Caller } from '../../identity/roles.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { encodeExact } from '../../lib/exactJson.ts';
-import { changeManualStatus } from '../../ramp/manual/manualStatuses.ts';
+import { changeManualStatus, requirePayable } from '../../ramp/manual/manualStatuses.ts';
 import {
   assetIdOf,
   checkedProject,
@@ -83,7 +83,7 @@ async function insertOnce(
   const id = deps.ids.next();
   const first = keyed && (await reserveKey(tx, keyed, id, deps.clock.now()));
   if (first) return required(await findApprovalRequest({ db: tx }, first), first);
-  await holdReportedPayout(tx, deps, caller, asked);
+  await checkAndHoldPayout(tx, deps, caller, asked);
   const { targetId, basis } = await readBasis(tx, deps, asked, id);
   const { operation } = asked;
   const input = encodeExact(asked.input);
@@ -114,8 +114,12 @@ async function insertOnce(
   return required(await findApprovalRequest({ db: tx }, id), id);
 }
 
-/** A payout that one person says was made can't be cancelled until another one says so, too: a pending one could. */
-async function holdReportedPayout(
+/**
+ * A payout that has ended is not pending again: a request for that could never be granted, and would stand in the way of others.
+ * One that one person says was made can't be cancelled until another one says so, too: a pending one could.
+ * @throws DomainError CONFLICT
+ */
+async function checkAndHoldPayout(
   tx: Tx,
   { clock }: Pick<RequestNeeds, 'clock'>,
   caller: Caller,
@@ -123,6 +127,7 @@ async function holdReportedPayout(
 ): Promise<void> {
   if (asked.operation !== 'setManualSessionStatus') return;
   const { sessionId, status } = asked.input;
+  await requirePayable(tx, sessionId, { status, setBy: caller.subject });
   if (status !== 'settled' && status !== 'refunded') return;
   const held = { status: 'processing', setBy: caller.subject } as const;
   await changeManualStatus(tx, sessionId, held, { at: clock.now(), from: 'pending' });

@@ -448,6 +448,18 @@ describe('a payout', () => {
     await refuse(approval, first);
   });
 
+  it('that has ended is not asked to be pending again, which would stand in the way of its refund', async () => {
+    const { id, providerSessionId } = await depositedCashOut(market.app);
+    await providerSays(market.app, providerSessionId, 'settled');
+    await reaches(market.app, id, 'SETTLED');
+    for (const status of ['PENDING', 'PROCESSING']) {
+      expect(await errorsOf(report(providerSessionId, status, first))).toEqual(['CONFLICT']);
+    }
+    const { approval } = payloadOf(await report(providerSessionId, 'REFUNDED', second));
+    expect(approval).toMatchObject({ state: 'AWAITING' });
+    await refuse(approval, second);
+  });
+
   const askToRefund = ({ id }: { id: string }, seenProviderStatus?: 'PENDING' | 'REFUNDED' | 'SETTLED') =>
     market.send<Record<string, Decided & { session: { state: string } }>>(
       `mutation ($input: ResolveOffRampSessionReviewInput!) { resolveOffRampSessionReview(input: $input) { session: offRampSession { state } ${APPROVAL} } }`,
