@@ -50,6 +50,7 @@ export const ERROR_DETAILS = [
   'actual',
   'amount',
   'amountReturned',
+  'approvalRequestId',
   'assetId',
   'available',
   'claim',

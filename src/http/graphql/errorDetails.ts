@@ -6,6 +6,7 @@ import { encodeGlobalId, type NodeType } from '../../schema/core/globalIds.ts';
 
 /** The type of each detail that ends in `Id`; null for what is no node's id. */
 const NODE_TYPES: Readonly<Record<Extract<ErrorDetail, `${string}Id`>, NodeType | null>> = {
+  approvalRequestId: 'ApprovalRequest',
   assetId: null,
   documentId: null,
   holderActId: 'HolderAct',

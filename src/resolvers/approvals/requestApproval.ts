@@ -95,6 +95,7 @@ async function insertOnce(
     throw new DomainError(
       'CONFLICT',
       `${operation} awaits approval already, as asked for by ${open.requestedBy}: that request has to be approved, refused or withdrawn first.`,
+      { approvalRequestId: open.id },
     );
   }
   await limitAwaiting(tx, caller.subject);

@@ -448,6 +448,16 @@ describe('a payout', () => {
     await refuse(approval, first);
   });
 
+  it('names the request that stands in the way of another status', async () => {
+    const { providerSessionId } = await depositedCashOut(market.app);
+    const { approval } = payloadOf(await report(providerSessionId, 'SETTLED', first));
+    const { errors } = await report(providerSessionId, 'REFUNDED', second);
+    expect(errors?.map(({ extensions }) => extensions)).toMatchObject([
+      { code: 'CONFLICT', approvalRequestId: approval.id },
+    ]);
+    await refuse(approval, first);
+  });
+
   it('that has ended is not asked to be pending again, which would stand in the way of its refund', async () => {
     const { id, providerSessionId } = await depositedCashOut(market.app);
     await providerSays(market.app, providerSessionId, 'settled');
