@@ -16,7 +16,7 @@ const CATCH_UP_WITHIN_MS = 60_000;
 /** Sessions whose turn comes when an operator has decided an earlier deposit, or allowance, of their receipt. */
 const HELD_UP = `state = 'DEPOSITING' AND receipt_id IN (
   SELECT o.receipt_id FROM submissions s JOIN off_ramp_sessions o ON o.id = s.target_id
-  WHERE s.state = 'NEEDS_REVIEW' AND s.kind IN ('setAllowance', 'initiateOffRamp'))`;
+  WHERE s.state = 'NEEDS_REVIEW' AND s.kind IN ('setAllowance', 'depositOffRamp'))`;
 const OPERATOR: Caller = { role: 'operator', subject: 'operator-1' };
 /** Before that nothing is known; a read is repeated until it is answered. */
 const never = () => false;

@@ -145,7 +145,7 @@ export async function settled(network: LedgerNetwork, sent: PreparedTransaction)
 
 /** Signs, sends and settles; fails unless the call succeeds. Sets the allowance for a deposit first where the network needs it. */
 export async function land(network: LedgerNetwork, call: NetworkCall): Promise<CallResult> {
-  if (call.kind === 'initiateOffRamp' && network.depositsNeedAllowance) {
+  if (call.kind === 'depositOffRamp' && network.depositsNeedAllowance) {
     const { tokenAddress, amount } = call;
     await land(network, { kind: 'setAllowance', tokenAddress, amount });
   }

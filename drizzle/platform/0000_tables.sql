@@ -173,7 +173,7 @@ CREATE TABLE "holder_acts" (
 	"created_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "holder_acts_session_of_deposit" CHECK ((kind = 'retire') = (off_ramp_session_id IS NULL)),
 	CONSTRAINT "holder_acts_record_is_known" CHECK ((record_index IS NULL) = (record_tx_hash IS NULL)),
-	CONSTRAINT "holder_acts_kind" CHECK (kind IN ('retire', 'setAllowance', 'initiateOffRamp'))
+	CONSTRAINT "holder_acts_kind" CHECK (kind IN ('retire', 'setAllowance', 'depositOffRamp'))
 );
 --> statement-breakpoint
 CREATE TABLE "api_keys" (
@@ -683,7 +683,7 @@ CREATE TABLE "submissions" (
 	CONSTRAINT "submissions_succeeded_has_hash" CHECK (state <> 'SUCCEEDED' OR tx_hash IS NOT NULL OR adopted IS NOT NULL),
 	CONSTRAINT "submissions_settled_at" CHECK ((state IN ('SUCCEEDED', 'REFUSED')) = (settled_at IS NOT NULL)),
 	CONSTRAINT "submissions_kind" CHECK (kind IN ('deployCarbonCredit', 'deployCommodityReceipt', 'mint', 'retire', 'markExpired', 'deployRampSettlement',
-        'setAllowance', 'initiateOffRamp', 'confirmOffRampSettlement', 'refundOffRamp')),
+        'setAllowance', 'depositOffRamp', 'confirmOffRampSettlement', 'refundOffRamp')),
 	CONSTRAINT "submissions_review_has_cause" CHECK ((state = 'NEEDS_REVIEW') = (review_cause IS NOT NULL))
 );
 --> statement-breakpoint

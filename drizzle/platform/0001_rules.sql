@@ -469,15 +469,15 @@ CREATE TRIGGER off_ramp_sessions_no_delete BEFORE DELETE ON off_ramp_sessions FO
 -- Nor does custody begin to cash out kilograms that are paid or promised, which it may hold again as the treasury.
 CREATE FUNCTION check_receipt_is_free() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-  left_kg numeric;
+  remaining_kg numeric;
 BEGIN
-  SELECT quantity_kg INTO left_kg FROM receipts WHERE id = NEW.receipt_id FOR UPDATE;
+  SELECT quantity_kg INTO remaining_kg FROM receipts WHERE id = NEW.receipt_id FOR UPDATE;
   IF EXISTS (SELECT 1 FROM receipt_pledges WHERE receipt_id = NEW.receipt_id AND released_at IS NULL) THEN
     RAISE EXCEPTION 'receipt % is pledged', NEW.receipt_id USING ERRCODE = 'integrity_constraint_violation';
   END IF;
-  SELECT left_kg - coalesce(sum(token_amount_kg), 0) INTO left_kg FROM off_ramp_sessions
+  SELECT remaining_kg - coalesce(sum(token_amount_kg), 0) INTO remaining_kg FROM off_ramp_sessions
     WHERE receipt_id = NEW.receipt_id AND (state NOT IN ('CLOSED', 'REFUNDED') OR provider_status = 'settled');
-  IF NEW.depositor = 'CUSTODY' AND NEW.token_amount_kg > left_kg THEN
+  IF NEW.depositor = 'CUSTODY' AND NEW.token_amount_kg > remaining_kg THEN
     RAISE EXCEPTION 'receipt % has no % kg left for custody to cash out', NEW.receipt_id, NEW.token_amount_kg
       USING ERRCODE = 'integrity_constraint_violation';
   END IF;
@@ -810,7 +810,7 @@ BEGIN
 END $$;
 --> statement-breakpoint
 CREATE TRIGGER submissions_depositor BEFORE INSERT ON submissions
-  FOR EACH ROW WHEN (NEW.kind IN ('setAllowance', 'initiateOffRamp')) EXECUTE FUNCTION check_depositor();
+  FOR EACH ROW WHEN (NEW.kind IN ('setAllowance', 'depositOffRamp')) EXECUTE FUNCTION check_depositor();
 --> statement-breakpoint
 CREATE FUNCTION check_act_submission() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -18,7 +18,7 @@ interface Receipt {
   state: string;
   commodityType: string;
   quantityKg: string;
-  leftKg: string;
+  remainingKg: string;
   beingCashedOut: boolean;
   gradeClassification: string;
   warehouseId: string;
@@ -33,7 +33,7 @@ interface Receipt {
 
 const QUERY = `query ReceiptPage($tokenAddress: Address!) {
   publicReceipt(tokenAddress: $tokenAddress) {
-    tokenAddress state commodityType quantityKg leftKg beingCashedOut gradeClassification warehouseId
+    tokenAddress state commodityType quantityKg remainingKg beingCashedOut gradeClassification warehouseId
     warehouseLocation countryCode harvestSeason inspectionReportHash depositDate expiryDate pledged
   }
 }`;
@@ -47,7 +47,7 @@ const STATES: Readonly<Record<string, string>> = {
   NEEDS_REVIEW: 'Under review',
 };
 
-type Standing = Pick<Receipt, 'state' | 'quantityKg' | 'leftKg' | 'beingCashedOut' | 'pledged'>;
+type Standing = Pick<Receipt, 'state' | 'quantityKg' | 'remainingKg' | 'beingCashedOut' | 'pledged'>;
 
 /** A receipt expires by its date; the nightly job writes EXPIRED hours later. */
 export function standingAt(receipt: Standing & Pick<Receipt, 'expiryDate'>, nowSeconds: bigint): Standing {
@@ -56,18 +56,18 @@ export function standingAt(receipt: Standing & Pick<Receipt, 'expiryDate'>, nowS
 }
 
 /** What a lender may rely on: something is left, and there is no other claim to it. */
-export function isFree({ state, leftKg, beingCashedOut, pledged }: Standing): boolean {
-  return state === 'ACTIVE' && leftKg !== '0' && !beingCashedOut && !pledged;
+export function isFree({ state, remainingKg, beingCashedOut, pledged }: Standing): boolean {
+  return state === 'ACTIVE' && remainingKg !== '0' && !beingCashedOut && !pledged;
 }
 
-export function standingText({ state, quantityKg, leftKg, beingCashedOut, pledged }: Standing): string {
-  const isCashedOut = leftKg === '0' && !beingCashedOut;
-  const isPartLeft = leftKg !== quantityKg && !isCashedOut;
+export function standingText({ state, quantityKg, remainingKg, beingCashedOut, pledged }: Standing): string {
+  const isCashedOut = remainingKg === '0' && !beingCashedOut;
+  const isPartLeft = remainingKg !== quantityKg && !isCashedOut;
   const text = [
     state === 'ACTIVE' && isCashedOut ? [] : (STATES[state] ?? state),
     isCashedOut ? 'cashed out' : [],
     beingCashedOut ? 'being cashed out' : [],
-    isPartLeft ? `${grouped(leftKg)} kg of ${grouped(quantityKg)} kg left` : [],
+    isPartLeft ? `${grouped(remainingKg)} kg of ${grouped(quantityKg)} kg left` : [],
     pledged ? 'pledged to a lender' : 'not pledged',
   ]
     .flat()

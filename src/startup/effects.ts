@@ -61,7 +61,7 @@ export function createEffects({
       },
       OFF_RAMP_SESSION: {
         setAllowance: allowanceEffects(ofOffRampSession),
-        initiateOffRamp: depositEffects(ofOffRampSession),
+        depositOffRamp: depositEffects(ofOffRampSession),
         confirmOffRampSettlement: releaseEffects(ofOffRampSession, { state: 'SETTLED' }),
         refundOffRamp: releaseEffects(ofOffRampSession, { state: 'REFUNDED' }),
       },
@@ -72,7 +72,7 @@ export function createEffects({
         retire: holderRetireEffects(showInFeed(ofRetirements)),
         setAllowance: holderAllowanceEffects(),
       },
-      OFF_RAMP_SESSION: { initiateOffRamp: holderDepositEffects(ofOffRampSession) },
+      OFF_RAMP_SESSION: { depositOffRamp: holderDepositEffects(ofOffRampSession) },
     },
   };
 }

@@ -18,7 +18,7 @@ export const holderActs = pgTable(
   {
     id: uuid('id').primaryKey(),
     /** The kind of network call. */
-    kind: text('kind', { enum: ['retire', 'setAllowance', 'initiateOffRamp'] }).notNull(),
+    kind: text('kind', { enum: ['retire', 'setAllowance', 'depositOffRamp'] }).notNull(),
     /** The call itself, encoded like a submission's. */
     call: jsonb('call').notNull(),
     holderAddress: text('holder_address').notNull(),
@@ -62,6 +62,6 @@ export const holderActs = pgTable(
       .where(sql`off_ramp_session_id IS NOT NULL`),
     check('holder_acts_session_of_deposit', sql`(kind = 'retire') = (off_ramp_session_id IS NULL)`),
     check('holder_acts_record_is_known', sql`(record_index IS NULL) = (record_tx_hash IS NULL)`),
-    check('holder_acts_kind', sql`kind IN ('retire', 'setAllowance', 'initiateOffRamp')`),
+    check('holder_acts_kind', sql`kind IN ('retire', 'setAllowance', 'depositOffRamp')`),
   ],
 );

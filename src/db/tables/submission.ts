@@ -124,7 +124,7 @@ export const submissions = pgTable(
     check(
       'submissions_kind',
       sql`kind IN ('deployCarbonCredit', 'deployCommodityReceipt', 'mint', 'retire', 'markExpired', 'deployRampSettlement',
-        'setAllowance', 'initiateOffRamp', 'confirmOffRampSettlement', 'refundOffRamp')`,
+        'setAllowance', 'depositOffRamp', 'confirmOffRampSettlement', 'refundOffRamp')`,
     ),
     check('submissions_review_has_cause', sql`(state = 'NEEDS_REVIEW') = (review_cause IS NOT NULL)`),
   ],

@@ -152,8 +152,8 @@ export interface LedgerNetwork {
   settlementContract(): Promise<SettlementContract | null>;
   /** The deposit behind a session's reference, or null when the reference was never used. */
   offRampDeposit(sessionId: string): Promise<OffRampDeposit | null>;
-  /** Whether the depositor has to allow the amount (`setAllowance`) before `initiateOffRamp`. */
+  /** Whether the depositor has to allow the amount (`setAllowance`) before `depositOffRamp`. */
   readonly depositsNeedAllowance: boolean;
   /** Whether a deposit would be accepted now, a missing allowance aside. @throws NetworkRefusal when not. */
-  checkDeposit(call: Extract<NetworkCall, { kind: 'initiateOffRamp' }>, depositor: Address): Promise<void>;
+  checkDeposit(call: Extract<NetworkCall, { kind: 'depositOffRamp' }>, depositor: Address): Promise<void>;
 }

@@ -167,7 +167,7 @@ async function isRewrittenSince(deps: SubmissionDependencies, halts: Halts): Pro
  * A lost deposit had a reference of its own, and its tokens may have come back: books and network agree whether or not one that is
  * asked for again was paid out before.
  */
-const NEVER_PROVED: NetworkCallKind[] = ['setAllowance', 'initiateOffRamp'];
+const NEVER_PROVED: NetworkCallKind[] = ['setAllowance', 'depositOffRamp'];
 
 /** Under review for the halt alone. */
 const waitsForEnd = and(eq(submissions.state, 'NEEDS_REVIEW'), eq(submissions.reviewCause, 'SIGNING_HALTED'));

@@ -129,7 +129,7 @@ export const CALL_CONTRADICTIONS: readonly Contradiction[] = [
     query: `SELECT format('submission %s moves otherwise than off-ramp session %s says: %s', s.id, c.id, s.call) AS message
       FROM submissions s JOIN off_ramp_sessions c ON c.id = s.target_id
       WHERE CASE s.kind
-        WHEN 'initiateOffRamp' THEN (s.call ->> 'sessionId', s.call ->> 'tokenAddress', ${integer('amount')})
+        WHEN 'depositOffRamp' THEN (s.call ->> 'sessionId', s.call ->> 'tokenAddress', ${integer('amount')})
           IS DISTINCT FROM (c.provider_session_id, c.token_address, c.token_amount_kg * ${BASE_UNITS})
         WHEN 'setAllowance' THEN (s.call ->> 'tokenAddress', ${integer('amount')})
           IS DISTINCT FROM (c.token_address, c.token_amount_kg * ${BASE_UNITS})

@@ -7,7 +7,7 @@ import type { Contradiction } from './contradiction.ts';
 /** Where a deposit needs an allowance: that is under way, or it is the turn of another session of the receipt (custodyDeposits.ts). */
 const IS_BEFORE_DEPOSIT = `(EXISTS (SELECT 1 FROM submissions s WHERE s.target_id = c.id AND s.kind = 'setAllowance' AND s.state = 'PENDING')
           OR EXISTS (SELECT 1 FROM off_ramp_sessions o JOIN submissions s ON s.target_id = o.id
-            WHERE o.receipt_id = c.receipt_id AND o.id <> c.id AND s.kind IN ('setAllowance', 'initiateOffRamp')
+            WHERE o.receipt_id = c.receipt_id AND o.id <> c.id AND s.kind IN ('setAllowance', 'depositOffRamp')
               AND s.signer = 'CUSTODY' AND s.state IN ('PENDING', 'NEEDS_REVIEW')))`;
 
 /**
@@ -45,7 +45,7 @@ export const OFF_RAMP_CONTRADICTIONS: readonly Contradiction[] = [
     invariant: 'I5',
     query: `SELECT format('off-ramp session %s is %s without a submission %s that says so', c.id, c.state, wanted.kind) AS message
       FROM off_ramp_sessions c
-      JOIN (VALUES ('DEPOSITING', 'initiateOffRamp', 'PENDING'), ('CONFIRMING', 'confirmOffRampSettlement', 'PENDING'),
+      JOIN (VALUES ('DEPOSITING', 'depositOffRamp', 'PENDING'), ('CONFIRMING', 'confirmOffRampSettlement', 'PENDING'),
         ('REFUNDING', 'refundOffRamp', 'PENDING')) AS wanted (state, kind, submission_state) ON wanted.state = c.state::text
       WHERE NOT EXISTS (SELECT 1 FROM submissions s
           WHERE s.target_id = c.id AND s.kind = wanted.kind AND s.state::text = wanted.submission_state)
@@ -79,7 +79,7 @@ export const OFF_RAMP_CONTRADICTIONS: readonly Contradiction[] = [
     query: `SELECT format('off-ramp session %s names transaction %s for its %s, its submission says %s', c.id, named.tx_hash, named.kind,
         coalesce(s.tx_hash, 'nothing')) AS message
       FROM off_ramp_sessions c
-      CROSS JOIN LATERAL (VALUES ('initiateOffRamp', c.deposit_tx_hash),
+      CROSS JOIN LATERAL (VALUES ('depositOffRamp', c.deposit_tx_hash),
         (CASE c.resolution WHEN 'SETTLE' THEN 'confirmOffRampSettlement' ELSE 'refundOffRamp' END, c.resolution_tx_hash))
         AS named (kind, tx_hash)
       LEFT JOIN submissions s ON s.target_id = c.id AND s.kind = named.kind AND s.state = 'SUCCEEDED'

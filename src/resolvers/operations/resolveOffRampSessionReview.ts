@@ -179,7 +179,7 @@ async function owe(tx: Tx, deps: MoveNeeds, session: OffRampSession): Promise<vo
 }
 
 async function isDepositUnderWay(tx: Tx, session: OffRampSession): Promise<boolean> {
-  const deposits = and(eq(submissions.targetId, session.id), eq(submissions.kind, 'initiateOffRamp'));
+  const deposits = and(eq(submissions.targetId, session.id), eq(submissions.kind, 'depositOffRamp'));
   return (await tx.$count(submissions, and(deposits, eq(submissions.state, 'PENDING')))) > 0;
 }
 

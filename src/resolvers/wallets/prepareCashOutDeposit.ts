@@ -81,7 +81,7 @@ async function nextAct(
   await requireUnexpired(deps.network, session.tokenAddress);
   await requireSettlementOf(deps.network, session);
   const isUsable = latest !== null && (await isStillUsable(deps, latest));
-  if (isUsable && latest.kind === 'initiateOffRamp') return latest;
+  if (isUsable && latest.kind === 'depositOffRamp') return latest;
 
   const next = { session: requireOpenAtProvider(session), preparedBy, latest };
   const deposit = await prepareIfAllowed(deps, next);
@@ -120,7 +120,7 @@ async function prepare(
     // Of requests at once the first one prepares: a wallet that signed two acts would pay for one that is refused.
     const meanwhile = (await readHolderActs({ db: tx }, offRampSessionId)).at(-1);
     if (meanwhile !== undefined && meanwhile.id !== latest?.id) return meanwhile;
-    if (meanwhile?.state === 'SUBMITTED' && meanwhile.kind === 'initiateOffRamp') return meanwhile;
+    if (meanwhile?.state === 'SUBMITTED' && meanwhile.kind === 'depositOffRamp') return meanwhile;
     // It may have been closed while the network was asked: what is signed for it now would be given back.
     await requireSignatureAwaited({ db: tx }, current);
     await storeAct(tx, prepared);

@@ -146,7 +146,7 @@ async function commit(deps: CommitNeeds, act: HolderAct, signed: Signed): Promis
   const { offRampSessionId, call } = act;
   // An allowance moves nothing of its session, and there may be several.
   const target: Target =
-    call.kind === 'initiateOffRamp' && offRampSessionId !== null
+    call.kind === 'depositOffRamp' && offRampSessionId !== null
       ? { targetType: 'OFF_RAMP_SESSION', targetId: offRampSessionId }
       : { targetType: 'HOLDER_ACT', targetId: act.id };
   if (call.kind !== 'retire' && act.submission === null)
@@ -172,7 +172,7 @@ async function commitNew(
     const submissionId = await lockAct(tx, act.id);
     if (submissionId !== null && submissionId !== act.submission?.id) return submissionId;
     if (session !== null && !isLanded) await requireSignatureAwaited({ db: tx }, session);
-    if (session?.state === 'AWAITING_SIGNATURE' && call.kind === 'initiateOffRamp') {
+    if (session?.state === 'AWAITING_SIGNATURE' && call.kind === 'depositOffRamp') {
       await applyEvent(tx, deps, session, 'signed');
     }
     const created = await enqueueSigned(tx, deps, { ...target, call }, opened);

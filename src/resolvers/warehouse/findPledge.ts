@@ -1,5 +1,5 @@
 /**
- * Finds pledges of receipts: the open one, which is the receipt's lien, and those before it.
+ * Finds pledges of receipts: the open one, one at a time, and those before it.
  */
 import { and, eq, inArray, isNull } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
@@ -23,7 +23,7 @@ export async function requirePledge(deps: Needs<'db'>, id: string): Promise<Rece
 }
 
 /** The open pledges, by receipt. */
-export async function findLiens(
+export async function findOpenPledges(
   { db }: { db: Pick<Db, 'select'> },
   receiptIds: readonly string[],
 ): Promise<ReadonlyMap<string, ReceiptPledge>> {
@@ -39,11 +39,11 @@ export async function requireUnpledged(
   deps: { db: Pick<Db, 'select'> },
   { id, tokenAddress }: { id: string; tokenAddress: string },
 ): Promise<void> {
-  const lien = (await findLiens(deps, [id])).get(id);
-  if (lien === undefined) return;
+  const openPledge = (await findOpenPledges(deps, [id])).get(id);
+  if (openPledge === undefined) return;
   throw new DomainError(
     'RECEIPT_PLEDGED',
-    `The receipt at ${tokenAddress} is pledged to ${lien.lenderName} (loan reference "${lien.loanReference}"), who has to ` +
+    `The receipt at ${tokenAddress} is pledged to ${openPledge.lenderName} (loan reference "${openPledge.loanReference}"), who has to ` +
       'release that pledge first.',
     { field: 'input.receiptTokenAddress' },
   );

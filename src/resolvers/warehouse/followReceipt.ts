@@ -1,14 +1,14 @@
 /**
- * Receipts as they are followed: with their lien and what is taken of them, which change without the receipt's row.
+ * Receipts as they are followed: with their open pledge and what is taken of them, which change without the receipt's row.
  */
 import type { Db } from '../../db/connection.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { FollowedKind } from '../core/changeFollower.ts';
-import { findLiens, type ReceiptPledge } from './findPledge.ts';
+import { findOpenPledges, type ReceiptPledge } from './findPledge.ts';
 import { findReceiptsByIds, type Receipt } from './findReceipt.ts';
 import { readTaken, type Taken } from './readTaken.ts';
 
-export type FollowedReceipt = Receipt & { lien: ReceiptPledge | null; taken: Taken | null };
+export type FollowedReceipt = Receipt & { openPledge: ReceiptPledge | null; taken: Taken | null };
 
 export const FOLLOWED_RECEIPTS: FollowedKind<FollowedReceipt> = {
   readMany,
@@ -21,15 +21,15 @@ export async function findFollowedReceipt({ db }: Needs<'db'>, id: string): Prom
 }
 
 async function readMany(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, FollowedReceipt>> {
-  const [receipts, liens, taken] = await Promise.all([
+  const [receipts, openPledges, taken] = await Promise.all([
     findReceiptsByIds({ db }, ids),
-    findLiens({ db }, ids),
+    findOpenPledges({ db }, ids),
     readTaken({ db }, ids),
   ]);
   return new Map(
     [...receipts].map(([id, receipt]) => [
       id,
-      { ...receipt, lien: liens.get(id) ?? null, taken: taken.get(id) ?? null },
+      { ...receipt, openPledge: openPledges.get(id) ?? null, taken: taken.get(id) ?? null },
     ]),
   );
 }

@@ -23,7 +23,7 @@ import {
   type ReceiptCaller,
   type TokenizedReceipt,
 } from './findReceipt.ts';
-import { leftOf, readTaken } from './readTaken.ts';
+import { remainingOf, readTaken } from './readTaken.ts';
 
 export interface PledgeReceiptInput {
   receiptTokenAddress: string;
@@ -94,7 +94,8 @@ async function requireNotCashedOut(tx: Tx, receipt: TokenizedReceipt): Promise<v
   const { takenKg, openSessionCount: open } = taken;
   if (open > 0)
     throw conflict(receipt, `${open} off-ramp session(s) of it are open: await or cancel them first`);
-  if (leftOf(receipt.quantityKg, takenKg) === 0n) throw conflict(receipt, 'all of it has been cashed out');
+  if (remainingOf(receipt.quantityKg, takenKg) === 0n)
+    throw conflict(receipt, 'all of it has been cashed out');
 }
 
 function conflict({ tokenAddress }: TokenizedReceipt, reason: string): DomainError {

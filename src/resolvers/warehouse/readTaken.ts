@@ -39,6 +39,6 @@ export async function readTaken(
 }
 
 /** A holder who was paid and refunded may cash out the same tokens again: then more is taken than there was. */
-export function leftOf(quantityKg: bigint, takenKg: bigint): bigint {
+export function remainingOf(quantityKg: bigint, takenKg: bigint): bigint {
   return takenKg < quantityKg ? quantityKg - takenKg : 0n;
 }

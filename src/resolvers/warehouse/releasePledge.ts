@@ -8,7 +8,7 @@ import { receiptPledges, receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { findFirstUse, reserveKey } from '../core/idempotency.ts';
-import { findLiens, requirePledge, type ReceiptPledge } from './findPledge.ts';
+import { findOpenPledges, requirePledge, type ReceiptPledge } from './findPledge.ts';
 import {
   findReceiptByToken,
   receiptNotFound,
@@ -49,7 +49,7 @@ export async function releasePledge(
       caller,
       receipt,
       loanReference,
-      (await findLiens({ db: tx }, [receiptId])).get(receiptId),
+      (await findOpenPledges({ db: tx }, [receiptId])).get(receiptId),
     );
     const releasedAt = await readDatabaseTime(tx);
     await reserveKey(tx, request, id, releasedAt);
@@ -67,17 +67,19 @@ function requireReleasable(
   caller: ReceiptCaller,
   { tokenAddress }: TokenizedReceipt,
   loanReference: string,
-  lien: ReceiptPledge | undefined,
+  openPledge: ReceiptPledge | undefined,
 ): ReceiptPledge {
-  if (!caller.isOperator && lien?.lenderId !== caller.subject) throw receiptNotFound(tokenAddress);
-  if (lien?.loanReference === loanReference) return lien;
+  if (!caller.isOperator && openPledge?.lenderId !== caller.subject) throw receiptNotFound(tokenAddress);
+  if (openPledge?.loanReference === loanReference) return openPledge;
   const state =
-    lien === undefined ? 'not pledged' : `pledged under the loan reference "${lien.loanReference}"`;
+    openPledge === undefined
+      ? 'not pledged'
+      : `pledged under the loan reference "${openPledge.loanReference}"`;
   throw new DomainError(
     'CONFLICT',
     `The receipt at ${tokenAddress} is ${state}, not under "${loanReference}".`,
     {
-      field: lien === undefined ? 'input.receiptTokenAddress' : 'input.loanReference',
+      field: openPledge === undefined ? 'input.receiptTokenAddress' : 'input.loanReference',
     },
   );
 }

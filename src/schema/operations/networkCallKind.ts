@@ -15,8 +15,8 @@ const KINDS = {
     value: 'setAllowance',
     description: 'Lets the settlement contract take what a deposit will; only where the network needs it.',
   },
-  INITIATE_OFF_RAMP: {
-    value: 'initiateOffRamp',
+  DEPOSIT_OFF_RAMP: {
+    value: 'depositOffRamp',
     description: 'Deposits receipt tokens into the settlement contract.',
   },
   CONFIRM_OFF_RAMP_SETTLEMENT: {

@@ -24,7 +24,7 @@ const HolderActKindEnum = builder.enumType('HolderActKind', {
         'Lets the settlement contract take exactly what the deposit of an off-ramp session will; only where the network needs it.',
     },
     DEPOSIT: {
-      value: 'initiateOffRamp',
+      value: 'depositOffRamp',
       description: "Deposits the holder's receipt tokens into the settlement contract.",
     },
   },

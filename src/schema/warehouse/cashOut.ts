@@ -47,8 +47,7 @@ const CashOutPayload = builder.objectRef<Answer>('CashOutPayload').implement({
       description: 'The hash of the deposit; null while none is signed, and for a dry run.',
       resolve: async ({ session }, _args, { dependencies }) =>
         session &&
-        (session.depositTxHash ??
-          hashOf(await readTransactions(dependencies, session.id), 'initiateOffRamp')),
+        (session.depositTxHash ?? hashOf(await readTransactions(dependencies, session.id), 'depositOffRamp')),
     }),
     offRampSession: t.expose('session', {
       type: OffRampSessionRef,

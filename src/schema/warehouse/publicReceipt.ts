@@ -1,7 +1,7 @@
 /**
  * publicReceipt: what everyone who has a receipt's address may know of it.
  */
-import { findLiens } from '../../resolvers/warehouse/findPledge.ts';
+import { findOpenPledges } from '../../resolvers/warehouse/findPledge.ts';
 import { findReceiptByToken, type TokenizedReceipt } from '../../resolvers/warehouse/findReceipt.ts';
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
@@ -20,7 +20,7 @@ const PublicReceipt = builder.objectRef<TokenizedReceipt>('PublicReceipt').imple
     ...receiptFields(t),
     pledged: t.boolean({
       description: 'Whether it is pledged to a lender now.',
-      resolve: async ({ id }, _args, { dependencies }) => (await findLiens(dependencies, [id])).has(id),
+      resolve: async ({ id }, _args, { dependencies }) => (await findOpenPledges(dependencies, [id])).has(id),
     }),
   }),
 });

@@ -9,7 +9,7 @@ import {
   findReceiptsByIds,
 } from '../../resolvers/warehouse/findReceipt.ts';
 import type { Receipt } from '../../resolvers/warehouse/findReceipt.ts';
-import { findLiens, type ReceiptPledge } from '../../resolvers/warehouse/findPledge.ts';
+import { findOpenPledges, type ReceiptPledge } from '../../resolvers/warehouse/findPledge.ts';
 import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import { forRoles } from '../core/access.ts';
 import { createBatch } from '../core/batch.ts';
@@ -27,8 +27,8 @@ const receiptById = createBatch(({ dependencies }: PlatformContext, ids: readonl
   findReceiptsByIds(dependencies, ids),
 );
 
-export const lienByReceipt = createBatch(({ dependencies }: PlatformContext, ids: readonly string[]) =>
-  findLiens(dependencies, ids),
+export const openPledgeByReceipt = createBatch(({ dependencies }: PlatformContext, ids: readonly string[]) =>
+  findOpenPledges(dependencies, ids),
 );
 
 /** The receipt that an item of a list belongs to. */
@@ -51,15 +51,17 @@ export function isLenderOf(caller: Caller | null, { lenderId }: ReceiptPledge): 
 /** Its lender sees it as well, while it is pledged. */
 export function maySeePledged(
   caller: Caller | null,
-  receipt: Receipt & { lien: ReceiptPledge | null },
+  receipt: Receipt & { openPledge: ReceiptPledge | null },
 ): boolean {
-  return maySeeReceipt(caller, receipt) || (receipt.lien !== null && isLenderOf(caller, receipt.lien));
+  return (
+    maySeeReceipt(caller, receipt) || (receipt.openPledge !== null && isLenderOf(caller, receipt.openPledge))
+  );
 }
 
 export async function mayLookAt(context: PlatformContext, receipt: Receipt): Promise<boolean> {
   if (maySeeReceipt(context.caller, receipt)) return true;
-  const lien = (await lienByReceipt(context, receipt.id)) ?? null;
-  return maySeePledged(context.caller, { ...receipt, lien });
+  const openPledge = (await openPledgeByReceipt(context, receipt.id)) ?? null;
+  return maySeePledged(context.caller, { ...receipt, openPledge });
 }
 
 /** Null where there is none, or the caller may not look at it. */

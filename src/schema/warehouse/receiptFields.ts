@@ -4,7 +4,7 @@
 import type { ObjectFieldBuilder } from '@pothos/core';
 import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import type { Receipt } from '../../resolvers/warehouse/findReceipt.ts';
-import { leftOf, readTaken } from '../../resolvers/warehouse/readTaken.ts';
+import { remainingOf, readTaken } from '../../resolvers/warehouse/readTaken.ts';
 import { ZERO_HASH } from '../../ledger/units.ts';
 import { createBatch } from '../core/batch.ts';
 import { builder } from '../core/builder.ts';
@@ -17,7 +17,7 @@ export const ReceiptStateEnum = builder.enumType('ReceiptState', {
   values: {
     DEPLOYING: { description: 'Its token is being deployed.' },
     MINTING: { description: 'Its token is deployed; its kilograms are being minted to the farmer.' },
-    ACTIVE: { description: 'Minted in full, and not marked expired; `leftKg` says what of it is left.' },
+    ACTIVE: { description: 'Minted in full, and not marked expired; `remainingKg` says what remains of it.' },
     EXPIRED: { description: 'Past its expiry date, and marked so on the network.' },
     REFUSED: { description: 'The network refused the token, or an operator ended it; nothing was issued.' },
     NEEDS_REVIEW: { description: 'An operator has to decide before it goes on.' },
@@ -36,13 +36,13 @@ export function receiptFields(t: ObjectFieldBuilder<Types, Receipt>) {
       type: 'Kilograms',
       description: 'The minted amount, in whole kilograms; cash-outs do not lower it.',
     }),
-    leftKg: t.field({
+    remainingKg: t.field({
       type: 'Kilograms',
       description:
-        'What is left of it, in whole kilograms: `quantityKg` less those of cash-outs that are open, settled, or paid out and ' +
+        'What remains of it, in whole kilograms: `quantityKg` less those of cash-outs that are open, settled, or paid out and ' +
         'not taken back.',
       resolve: async ({ id, quantityKg }, _args, context) =>
-        leftOf(quantityKg, (await takenByReceipt(context, id))?.takenKg ?? 0n),
+        remainingOf(quantityKg, (await takenByReceipt(context, id))?.takenKg ?? 0n),
     }),
     beingCashedOut: t.boolean({
       description: 'Whether a cash-out of it, or of a part of it, is open now.',

@@ -1,5 +1,5 @@
 /**
- * ReceiptPledge: a lender's claim to a receipt. The open one is the receipt's lien.
+ * ReceiptPledge: a lender's claim to a receipt. The open one is the receipt's `openPledge`.
  */
 import {
   countPledges,
@@ -12,7 +12,14 @@ import { findReceiptById } from '../../resolvers/warehouse/findReceipt.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
-import { isLenderOf, lienByReceipt, mayLookAt, maySeeReceipt, ReceiptRef, receiptOf } from './receipt.ts';
+import {
+  isLenderOf,
+  openPledgeByReceipt,
+  mayLookAt,
+  maySeeReceipt,
+  ReceiptRef,
+  receiptOf,
+} from './receipt.ts';
 
 export const ReceiptPledgeRef = builder.objectRef<ReceiptPledge>('ReceiptPledge');
 
@@ -63,13 +70,13 @@ builder.node(ReceiptPledgeRef, {
   }),
 });
 
-builder.objectField(ReceiptRef, 'lien', (t) =>
+builder.objectField(ReceiptRef, 'openPledge', (t) =>
   t.field({
     type: ReceiptPledgeRef,
     nullable: true,
     description:
       'The open pledge; null when the receipt is not pledged. It outlives the expiry of the receipt, until it is released.',
-    resolve: async ({ id }, _args, context) => (await lienByReceipt(context, id)) ?? null,
+    resolve: async ({ id }, _args, context) => (await openPledgeByReceipt(context, id)) ?? null,
   }),
 );
 

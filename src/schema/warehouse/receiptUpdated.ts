@@ -22,7 +22,7 @@ builder.subscriptionField('receiptUpdated', (t) =>
   t.field({
     ...forRoles(
       ['farmer', 'warehouse', 'lender', 'operator'],
-      `A warehouse receipt, with its \`lien\` and what of it is left. ${UPDATES_UNTIL_FINAL}EXPIRED or REFUSED; its lien and what is ` +
+      `A warehouse receipt, with its \`openPledge\` and what of it is left. ${UPDATES_UNTIL_FINAL}EXPIRED or REFUSED; its open pledge and what is ` +
         'left may change after that. For a lender it also ends when the pledge is released. NOT_FOUND when the caller may see none by that id.',
     ),
     type: ReceiptRef,

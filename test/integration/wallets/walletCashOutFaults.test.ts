@@ -286,7 +286,7 @@ describe('a signed deposit', () => {
     await reaches(platform, session.id, 'AWAITING_PAYOUT');
     const insert = world.database.handle
       .sql`INSERT INTO submissions (id, kind, target_type, target_id, call, state, due_at, created_at)
-      VALUES (${randomUUID()}, 'initiateOffRamp', 'OFF_RAMP_SESSION', ${session.id}, '{}', 'REFUSED', now(), now())`;
+      VALUES (${randomUUID()}, 'depositOffRamp', 'OFF_RAMP_SESSION', ${session.id}, '{}', 'REFUSED', now(), now())`;
     await expect(insert).rejects.toThrow('is not to be signed by CUSTODY');
   });
 });
@@ -328,7 +328,7 @@ describe('a session that waits for a signature', () => {
     const { tokenAddress } = receipt;
     await network.createSigner(holder.secretKey).transfer({ tokenAddress, to: stranger.address, amount });
     const sessionId = session.providerSessionId ?? '';
-    const call = { kind: 'initiateOffRamp', sessionId, tokenAddress, amount } as const;
+    const call = { kind: 'depositOffRamp', sessionId, tokenAddress, amount } as const;
     const unsigned = await network.prepareForHolder(call, stranger.address);
     const opened = await network.openSigned(call, unsigned, await stranger.sign(unsigned));
     await network.broadcast(opened.signedBytes);
@@ -440,7 +440,7 @@ describe('a session that waits for a signature', () => {
       ...own,
       async prepareForHolder(call, address) {
         const unsigned = await own.prepareForHolder(call, address);
-        const providerSessionId = call.kind === 'initiateOffRamp' ? call.sessionId : '';
+        const providerSessionId = call.kind === 'depositOffRamp' ? call.sessionId : '';
         await providerSays(platform, providerSessionId, 'failed');
         const [session] = await db
           .select()

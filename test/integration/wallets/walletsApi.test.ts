@@ -215,7 +215,7 @@ describe('a cash-out', () => {
         state: 'SETTLED',
         holderActs: [{ kind: 'DEPOSIT', state: 'LANDED' }],
         transactions: [
-          { kind: 'INITIATE_OFF_RAMP', state: 'LANDED' },
+          { kind: 'DEPOSIT_OFF_RAMP', state: 'LANDED' },
           { kind: 'CONFIRM_OFF_RAMP_SETTLEMENT', state: 'LANDED' },
         ],
       },

@@ -329,7 +329,7 @@ describe('the deposit’s faults', () => {
 
   /** Refuses deposits of sessions that are open at the provider; the check before that is let through. */
   const refuseDeposits: FaultPlan = (_method, _n, call) =>
-    call?.kind === 'initiateOffRamp' && call.sessionId.startsWith('manual_') ? 'refused' : null;
+    call?.kind === 'depositOffRamp' && call.sessionId.startsWith('manual_') ? 'refused' : null;
 
   it('closes the session when the deposit is refused', async () => {
     const receipt = await activeReceipt(platform);
@@ -391,7 +391,7 @@ describe('the deposit’s faults', () => {
         const opened = await opening(request);
         const { sessionId } = opened;
         const amount = toBaseUnits(amountKg);
-        await land(depositor, { kind: 'initiateOffRamp', sessionId, tokenAddress, amount });
+        await land(depositor, { kind: 'depositOffRamp', sessionId, tokenAddress, amount });
         return opened;
       },
     };

@@ -265,7 +265,7 @@ describe('in a restored copy, which does not know what was asked for since', () 
     const sessionId = `manual_${id}`;
     const { tokenAddress } = receipt;
     const amount = toBaseUnits(100n);
-    await landOutside(network, { kind: 'initiateOffRamp', sessionId, tokenAddress, amount });
+    await landOutside(network, { kind: 'depositOffRamp', sessionId, tokenAddress, amount });
     await landOutside(network, { kind: 'refundOffRamp', sessionId });
     await letQuoteRunOut(id, '1 day');
     expect(await step(id)).toMatchObject({ state: 'CLOSING' });

@@ -160,7 +160,7 @@ describe('the database', () => {
           .from(submissions)
           .where(eq(submissions.targetId, session.id));
         const release = next === 'CONFIRMING' ? 'confirmOffRampSettlement' : 'refundOffRamp';
-        const kinds = { deposit: ['initiateOffRamp'], release: [release], none: [] };
+        const kinds = { deposit: ['depositOffRamp'], release: [release], none: [] };
         expect(enqueued.map(({ kind }) => kind)).toEqual(kinds[effect ?? 'none']);
       });
     }
@@ -209,7 +209,7 @@ describe('a session', () => {
       const deposited = { ...facts, isDeposited: true };
       const { id } = await insertSession(tx, 'HOLDER', 'NEEDS_REVIEW', deposited, takenBack);
       const effects = holderDepositEffects(platform.dependencies);
-      const call = { kind: 'initiateOffRamp', sessionId: 's', tokenAddress: 't', amount: 1n } as const;
+      const call = { kind: 'depositOffRamp', sessionId: 's', tokenAddress: 't', amount: 1n } as const;
       const targetType = 'OFF_RAMP_SESSION';
       const intent = {
         submissionId: randomUUID(),

@@ -92,7 +92,7 @@ async function resolutionsOf(offRampSessionId: string): Promise<string[]> {
     .select({ kind: submissions.kind })
     .from(submissions)
     .where(eq(submissions.targetId, offRampSessionId));
-  return rows.map(({ kind }) => kind).filter((kind) => kind !== 'initiateOffRamp');
+  return rows.map(({ kind }) => kind).filter((kind) => kind !== 'depositOffRamp');
 }
 
 const review = (offRampSessionId: string, decision: OffRampSessionReviewDecision) =>
@@ -113,7 +113,7 @@ describe('the provider’s status decides', () => {
     expect(await statusOnNetwork(session.providerSessionId)).toBe('SETTLED');
     const history = await readTransactions(platform.dependencies, session.id);
     expect(history.map(({ kind, state, txHash }) => [kind, state, txHash])).toEqual([
-      ['initiateOffRamp', 'LANDED', settled.depositTxHash],
+      ['depositOffRamp', 'LANDED', settled.depositTxHash],
       ['confirmOffRampSettlement', 'LANDED', settled.resolutionTxHash],
     ]);
     const statuses = await readProviderStatuses(platform.dependencies, session.id);

@@ -212,30 +212,30 @@ describe('the database', () => {
 });
 
 describe('over the API', () => {
-  const LIEN = `lien { id lenderName loanReference pledgedAt pledgedBy lenderId releasedAt }`;
+  const OPEN_PLEDGE = `openPledge { id lenderName loanReference pledgedAt pledgedBy lenderId releasedAt }`;
   const asFarmer = { role: 'farmer', subject: farmer.subject } as const;
   const asLender = { role: 'lender', subject: lender.subject } as const;
 
-  it('shows the lien to the farmer and the lender, and keeps the history', async () => {
+  it('shows the open pledge to the farmer and the lender, and keeps the history', async () => {
     const receipt = await activeReceipt(platform);
     const read = (caller: Parameters<Marketplace['send']>[2]) =>
-      market.send<{ receipt: { lien: object | null; pledges: { edges: { node: object }[] } } }>(
+      market.send<{ receipt: { openPledge: object | null; pledges: { edges: { node: object }[] } } }>(
         `query ($token: Address!) { receipt(tokenAddress: $token) {
-          ${LIEN} pledges(first: 5) { edges { node { lenderName releasedBy } } } } }`,
+          ${OPEN_PLEDGE} pledges(first: 5) { edges { node { lenderName releasedBy } } } } }`,
         { token: receipt.tokenAddress },
         caller,
       );
-    expect((await read(asFarmer)).data?.receipt.lien).toBeNull();
+    expect((await read(asFarmer)).data?.receipt.openPledge).toBeNull();
     const { idempotencyKey, ...named } = pledgeInput(receipt);
     const pledged = await market.send<{ pledgeReceipt: { receiptPledge: { lenderName: string } } }>(
-      `mutation ($input: PledgeReceiptInput!) { pledgeReceipt(input: $input) { receiptPledge { lenderName receipt { ${LIEN} } } } }`,
+      `mutation ($input: PledgeReceiptInput!) { pledgeReceipt(input: $input) { receiptPledge { lenderName receipt { ${OPEN_PLEDGE} } } } }`,
       { input: { ...named, idempotencyKey } },
       asFarmer,
     );
     expect(pledged.errors).toEqual([]);
     expect(pledged.data?.pledgeReceipt.receiptPledge.lenderName).toBe('First Bank');
     for (const caller of [asFarmer, asLender]) {
-      expect((await read(caller)).data?.receipt.lien).toMatchObject({
+      expect((await read(caller)).data?.receipt.openPledge).toMatchObject({
         lenderName: 'First Bank',
         loanReference: 'loan 7',
       });
@@ -254,7 +254,7 @@ describe('over the API', () => {
     );
     expect(released.errors).toEqual([]);
     const after = (await read(asFarmer)).data?.receipt;
-    expect(after?.lien).toBeNull();
+    expect(after?.openPledge).toBeNull();
     expect(after?.pledges.edges).toEqual([
       { node: { lenderName: 'First Bank', releasedBy: lender.subject } },
     ]);
@@ -275,8 +275,8 @@ describe('over the API', () => {
         other: object | null;
       }>(
         `query ($token: Address!, $own: ID!, $other: ID!) {
-          receipt(tokenAddress: $token) { lien { lenderName } pledges { totalCount nodes { lenderName } } }
-          own: node(id: $own) { ... on ReceiptPledge { lenderName receipt { state lien { lenderName } } } }
+          receipt(tokenAddress: $token) { openPledge { lenderName } pledges { totalCount nodes { lenderName } } }
+          own: node(id: $own) { ... on ReceiptPledge { lenderName receipt { state openPledge { lenderName } } } }
           other: node(id: $other) { ... on ReceiptPledge { lenderName } } }`,
         { token: receipt.tokenAddress, own: globalId(second.id), other: globalId(first.id) },
         caller,
@@ -284,10 +284,10 @@ describe('over the API', () => {
       expect(errors).toEqual([]);
       return data;
     };
-    const lien = { lenderName: 'Second Bank' };
+    const openPledge = { lenderName: 'Second Bank' };
     expect(await read(secondBank)).toEqual({
-      receipt: { lien, pledges: { totalCount: 1, nodes: [lien] } },
-      own: { ...lien, receipt: { state: 'ACTIVE', lien } },
+      receipt: { openPledge, pledges: { totalCount: 1, nodes: [openPledge] } },
+      own: { ...openPledge, receipt: { state: 'ACTIVE', openPledge } },
       other: null,
     });
     // The earlier lender keeps its own pledge; the receipt and its next lender are no concern of it.
@@ -301,9 +301,9 @@ describe('over the API', () => {
       errors: [],
     });
     // Who sees the receipt by right sees all of its pledges.
-    const whole = { totalCount: 2, nodes: [lien, { lenderName: 'First Bank' }] };
+    const whole = { totalCount: 2, nodes: [openPledge, { lenderName: 'First Bank' }] };
     expect(await read(asFarmer)).toMatchObject({
-      receipt: { lien, pledges: whole },
+      receipt: { openPledge, pledges: whole },
       other: { lenderName: 'First Bank' },
     });
   });
@@ -335,19 +335,21 @@ describe('over the API', () => {
     expect(await listed(asOperator, free)).toEqual([]);
     expect(await listed(asOperator, { ...free, pledged: true })).toEqual([receipt.tokenAddress]);
 
-    const query = 'subscription ($id: ID!) { receiptUpdated(id: $id) { state lien { lenderName } } }';
+    const query = 'subscription ($id: ID!) { receiptUpdated(id: $id) { state openPledge { lenderName } } }';
     const variables = { id: Buffer.from(`Receipt:${receipt.id}`).toString('base64url') };
     interface Told {
-      receiptUpdated: { state: string; lien: { lenderName: string } | null };
+      receiptUpdated: { state: string; openPledge: { lenderName: string } | null };
     }
     const [own, theirs] = [asFarmer, newBank].map((caller) =>
       market.socket(caller).iterate<Told>({ query, variables }),
     );
     const told = async (stream = own) => (await stream?.next())?.value as { data: Told } | undefined;
-    const pledged = { data: { receiptUpdated: { state: 'ACTIVE', lien: { lenderName: 'First Bank' } } } };
+    const pledged = {
+      data: { receiptUpdated: { state: 'ACTIVE', openPledge: { lenderName: 'First Bank' } } },
+    };
     expect([await told(own), await told(theirs)]).toEqual([pledged, pledged]);
     await release(receipt, { subject: newBank.subject, isOperator: false });
-    expect(await told(own)).toEqual({ data: { receiptUpdated: { state: 'ACTIVE', lien: null } } });
+    expect(await told(own)).toEqual({ data: { receiptUpdated: { state: 'ACTIVE', openPledge: null } } });
     expect(await theirs?.next()).toMatchObject({ done: true });
     expect(await listed(newBank)).toEqual([]);
     await own?.return?.();

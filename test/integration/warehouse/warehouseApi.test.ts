@@ -153,7 +153,7 @@ describe('a receipt over the API', () => {
       exposed: false,
       providerHistory: [{ status: 'PENDING' }, { status: 'PROCESSING' }, { status: 'SETTLED' }],
       transactions: [
-        { kind: 'INITIATE_OFF_RAMP', state: 'LANDED', txHash: begun.data?.cashOut.txHash },
+        { kind: 'DEPOSIT_OFF_RAMP', state: 'LANDED', txHash: begun.data?.cashOut.txHash },
         { kind: 'CONFIRM_OFF_RAMP_SETTLEMENT', state: 'LANDED' },
       ],
       receipt: { tokenAddress },

@@ -69,14 +69,14 @@ async function mining(isOn: boolean): Promise<void> {
 const begin = (receipt: TokenizedReceipt, tokenAmount = 10n) =>
   cashOut({ ...platform.dependencies, mutationWaitMs: 0 }, farmer, cashOutInput(receipt, { tokenAmount }));
 
-const submissionsOf = ({ id }: OffRampSession, kind: 'setAllowance' | 'initiateOffRamp') =>
+const submissionsOf = ({ id }: OffRampSession, kind: 'setAllowance' | 'depositOffRamp') =>
   database.handle.db
     .select()
     .from(submissions)
     .where(and(eq(submissions.targetId, id), eq(submissions.kind, kind)));
 
 /** Waits until the call is signed and sent, while nothing is mined. */
-async function isSent(session: OffRampSession, kind: 'setAllowance' | 'initiateOffRamp'): Promise<void> {
+async function isSent(session: OffRampSession, kind: 'setAllowance' | 'depositOffRamp'): Promise<void> {
   const known = async () => {
     const [signed] = await database.handle.db
       .select({ hash: attempts.hash })
@@ -94,7 +94,7 @@ async function withDepositUnderWay(receipt: TokenizedReceipt): Promise<OffRampSe
   const session = await begin(receipt);
   await isSent(session, 'setAllowance');
   await world.node.rpc('evm_mine', []);
-  await isSent(session, 'initiateOffRamp');
+  await isSent(session, 'depositOffRamp');
   return session;
 }
 
@@ -130,7 +130,7 @@ describe('deposits of one receipt', () => {
     for (const { id } of begun) await reaches(platform, id, 'AWAITING_PAYOUT');
     for (const session of begun) {
       expect(await submissionsOf(session, 'setAllowance')).toMatchObject([{ state: 'SUCCEEDED' }]);
-      expect(await submissionsOf(session, 'initiateOffRamp')).toMatchObject([{ state: 'SUCCEEDED' }]);
+      expect(await submissionsOf(session, 'depositOffRamp')).toMatchObject([{ state: 'SUCCEEDED' }]);
     }
     const { network } = platform.dependencies;
     expect(await network.balanceOf(receipt.tokenAddress, network.custodyAddress)).toBe(

@@ -258,7 +258,7 @@ describe('the settlement contract', () => {
     const depositor = network.custodyAddress;
     await land(network, { kind: 'mint', tokenAddress: token, to: depositor, amount: 100n });
     const deposit = {
-      kind: 'initiateOffRamp',
+      kind: 'depositOffRamp',
       sessionId: randomUUID(),
       tokenAddress: token,
       amount: 60n,

@@ -123,7 +123,7 @@ describe('a holder’s own act', () => {
     const { address } = testbed.stranger;
     await land(network, { kind: 'mint', tokenAddress: receipt, to: address, amount: 500n });
     const sessionId = randomUUID();
-    const deposit = { kind: 'initiateOffRamp', sessionId, tokenAddress: receipt, amount: 500n } as const;
+    const deposit = { kind: 'depositOffRamp', sessionId, tokenAddress: receipt, amount: 500n } as const;
     expect(await network.checkDeposit(deposit, address)).toBeUndefined();
     const tooEarly = await refusalOf(network.prepareForHolder(deposit, address));
     expect(tooEarly.reason).toBe('INSUFFICIENT_ALLOWANCE');

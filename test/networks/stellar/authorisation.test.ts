@@ -119,7 +119,7 @@ describe('a node that asks for more than the call', () => {
     const receipt = await deploy(testbed.network, deployReceipt(4_000_000_000n));
     const custody = testbed.custody.publicKey();
     await land(testbed.network, { kind: 'mint', tokenAddress: receipt, to: custody, amount: 100n });
-    const deposit = { kind: 'initiateOffRamp', sessionId: 's', tokenAddress: receipt, amount: 10n } as const;
+    const deposit = { kind: 'depositOffRamp', sessionId: 's', tokenAddress: receipt, amount: 10n } as const;
     const transfer = (amount: bigint) =>
       invocationOf(receipt, 'transfer', [
         new Address(custody).toScVal(),
@@ -182,7 +182,7 @@ describe('a node that does not know the source of operations', () => {
     const receipt = await deploy(testbed.network, deployReceipt(4_000_000_000n));
     const custody = testbed.custody.publicKey();
     await land(testbed.network, { kind: 'mint', tokenAddress: receipt, to: custody, amount: 100n });
-    const deposit = { kind: 'initiateOffRamp', sessionId: 's', tokenAddress: receipt, amount: 10n } as const;
+    const deposit = { kind: 'depositOffRamp', sessionId: 's', tokenAddress: receipt, amount: 10n } as const;
     await expect(behindProxy.draft(deposit)).rejects.toThrow(/asks for transfer .* nothing was signed/);
     await land(testbed.network, deposit);
   });

@@ -101,7 +101,7 @@ describe('the contract’s word', () => {
       amount: 100n,
     });
     const deposit = (sessionId: string, amount: bigint) =>
-      ({ kind: 'initiateOffRamp', sessionId, tokenAddress: receipt, amount }) as const;
+      ({ kind: 'depositOffRamp', sessionId, tokenAddress: receipt, amount }) as const;
     expect(await together(deposit('a', 60n), deposit('b', 60n))).toEqual(['INSUFFICIENT_BALANCE']);
     expect(await together(deposit('c', 1n), deposit('c', 2n))).toEqual(['REFERENCE_ALREADY_USED']);
     const resolve = { sessionId: 'c' };
@@ -156,7 +156,7 @@ describe('an explanation that the node does not give', () => {
     failWith('HostError: Error(Contract, #5)');
     expect((await refusalOf(behind.draft(deployCarbon()))).reason).toBe('OTHER');
     failWith('HostError: Error(Contract, #2)');
-    const deposit = { kind: 'initiateOffRamp', sessionId: 'never', tokenAddress, amount: 1n } as const;
+    const deposit = { kind: 'depositOffRamp', sessionId: 'never', tokenAddress, amount: 1n } as const;
     expect((await refusalOf(behind.draft(deposit))).reason).toBe('OTHER');
     expect((await refusalOf(behind.draft(retire(tokenAddress, TONNE)))).reason).toBe('INSUFFICIENT_BALANCE');
   });

@@ -128,7 +128,7 @@ describe.each(PROTOCOLS)('on protocol %i', (protocolVersion) => {
         expect(records[indexOf(outcome)]?.note).toBe(`#${place}`);
 
       const sessions = times(() => randomUUID());
-      const deposit = { kind: 'initiateOffRamp', tokenAddress: receipt, amount: 1n } as const;
+      const deposit = { kind: 'depositOffRamp', tokenAddress: receipt, amount: 1n } as const;
       await landAs(sessions.map((sessionId) => ({ ...deposit, sessionId })));
       const ends = ['confirmOffRampSettlement', 'refundOffRamp'] as const;
       await landAs(sessions.map((sessionId, at) => ({ kind: ends[at % 2] ?? ends[0], sessionId })));

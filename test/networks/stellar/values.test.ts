@@ -106,7 +106,7 @@ describe('calls', () => {
       [retire(token, TONNE, 'a note'), token, 'retire', [custody, TONNE, 'Ünïted Øil 🌍', 'a note']],
       [{ kind: 'markExpired', tokenAddress: token }, token, 'mark_expired', []],
       [
-        { kind: 'initiateOffRamp', sessionId: 'session-1', tokenAddress: token, amount: 7n },
+        { kind: 'depositOffRamp', sessionId: 'session-1', tokenAddress: token, amount: 7n },
         settlementAddress,
         'initiate_off_ramp',
         [custody, reference, token, 7n, 'session-1'],

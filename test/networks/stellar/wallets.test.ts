@@ -102,7 +102,7 @@ describe('what comes back', () => {
     const receipt = await deploy(testbed.network, deployReceipt(4_000_000_000n));
     await land(testbed.network, { kind: 'mint', tokenAddress: receipt, to: holder.publicKey(), amount: 50n });
     const deposit = {
-      kind: 'initiateOffRamp',
+      kind: 'depositOffRamp',
       sessionId: 'a-session',
       tokenAddress: receipt,
       amount: 50n,
@@ -127,7 +127,7 @@ describe('what comes back', () => {
   it('is checked for a depositor that is a contract as well, which has no transactions of its own', async () => {
     const receipt = await deploy(testbed.network, deployReceipt(4_000_000_000n));
     await land(testbed.network, { kind: 'mint', tokenAddress: receipt, to: tokenAddress, amount: 5n });
-    const deposit = { kind: 'initiateOffRamp', sessionId: 'vault', tokenAddress: receipt } as const;
+    const deposit = { kind: 'depositOffRamp', sessionId: 'vault', tokenAddress: receipt } as const;
     await testbed.network.checkDeposit({ ...deposit, amount: 5n }, tokenAddress);
     const tooMuch = testbed.network.checkDeposit({ ...deposit, amount: 6n }, tokenAddress);
     expect((await refusalOf(tooMuch)).reason).toBe('INSUFFICIENT_BALANCE');

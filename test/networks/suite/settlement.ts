@@ -43,7 +43,7 @@ export function describeSettlement(underTest: UnderTest): void {
       const { tokenAddress, settlement } = await openReceipt(network);
       const sessionId = randomUUID();
       expect(await network.offRampDeposit(sessionId)).toBeNull();
-      await land(network, { kind: 'initiateOffRamp', sessionId, tokenAddress, amount: 400n });
+      await land(network, { kind: 'depositOffRamp', sessionId, tokenAddress, amount: 400n });
       const deposit = {
         depositor: network.custodyAddress,
         tokenAddress,
@@ -71,7 +71,7 @@ export function describeSettlement(underTest: UnderTest): void {
       if (treasury === null) throw new Error('The settlement contract does not show its treasury');
       const treasuryBefore = await network.balanceOf(tokenAddress, treasury);
       const sessionId = randomUUID();
-      await land(stranger, { kind: 'initiateOffRamp', sessionId, tokenAddress, amount: 300n });
+      await land(stranger, { kind: 'depositOffRamp', sessionId, tokenAddress, amount: 300n });
       expect((await network.offRampDeposit(sessionId))?.depositor).toBe(stranger.custodyAddress);
       const confirm = { kind: 'confirmOffRampSettlement', sessionId } as const;
       expect((await refusalOf(prepare(stranger, confirm))).reason).toBe('UNAUTHORIZED');
@@ -85,7 +85,7 @@ export function describeSettlement(underTest: UnderTest): void {
       const { network } = underTest();
       const { tokenAddress } = await openReceipt(network);
       const sessionId = randomUUID();
-      const deposit = { kind: 'initiateOffRamp', sessionId, tokenAddress } as const;
+      const deposit = { kind: 'depositOffRamp', sessionId, tokenAddress } as const;
       expect((await refusalOf(prepare(network, { ...deposit, amount: 0n }))).reason).toBe('ZERO_AMOUNT');
       if (network.depositsNeedAllowance) {
         await land(network, { kind: 'setAllowance', tokenAddress, amount: 1001n });
@@ -114,7 +114,7 @@ export function describeSettlement(underTest: UnderTest): void {
       const { network, twin } = underTest();
       const { tokenAddress, settlement } = await openReceipt(network);
       const sessionId = randomUUID();
-      await land(network, { kind: 'initiateOffRamp', sessionId, tokenAddress, amount: 50n });
+      await land(network, { kind: 'depositOffRamp', sessionId, tokenAddress, amount: 50n });
       const [confirm, refund] = await prepareAll(network, [
         { kind: 'confirmOffRampSettlement', sessionId },
         { kind: 'refundOffRamp', sessionId },
@@ -129,10 +129,10 @@ export function describeSettlement(underTest: UnderTest): void {
       const { network, setPaused } = underTest();
       const { tokenAddress, settlement } = await openReceipt(network);
       const held = randomUUID();
-      await land(network, { kind: 'initiateOffRamp', sessionId: held, tokenAddress, amount: 1n });
+      await land(network, { kind: 'depositOffRamp', sessionId: held, tokenAddress, amount: 1n });
       await setPaused(settlement.address, true);
       expect((await network.settlementContract())?.paused).toBe(true);
-      const deposit = { kind: 'initiateOffRamp', sessionId: randomUUID(), tokenAddress, amount: 1n } as const;
+      const deposit = { kind: 'depositOffRamp', sessionId: randomUUID(), tokenAddress, amount: 1n } as const;
       expect((await refusalOf(prepare(network, deposit))).reason).toBe('PAUSED');
       for (const kind of ['confirmOffRampSettlement', 'refundOffRamp'] as const) {
         expect((await refusalOf(prepare(network, { kind, sessionId: held }))).reason).toBe('PAUSED');
@@ -146,7 +146,7 @@ export function describeSettlement(underTest: UnderTest): void {
       const { network, setPaused } = underTest();
       const { tokenAddress } = await openReceipt(network);
       const sessionId = randomUUID();
-      await land(network, { kind: 'initiateOffRamp', sessionId, tokenAddress, amount: 1n });
+      await land(network, { kind: 'depositOffRamp', sessionId, tokenAddress, amount: 1n });
       await setPaused(tokenAddress, true);
       for (const kind of ['confirmOffRampSettlement', 'refundOffRamp'] as const) {
         expect((await refusalOf(prepare(network, { kind, sessionId }))).reason).toBe('PAUSED');

@@ -156,7 +156,7 @@ function dependenciesOf(world: World, io: Io): SubmissionDependencies {
   return {
     network: adapter as LedgerNetwork,
     effects: {
-      CUSTODY: { RETIREMENT: { retire: none }, OFF_RAMP_SESSION: { initiateOffRamp: none, ...releases } },
+      CUSTODY: { RETIREMENT: { retire: none }, OFF_RAMP_SESSION: { depositOffRamp: none, ...releases } },
       HOLDER: {},
     },
     log,
@@ -259,7 +259,7 @@ export function cancelSession({ platform }: World, id: string): void {
   if (!WAITING_FOR_PROVIDER.includes(session.state) || isPaid || session.cancelRequestedAt !== null) return;
   const isUnderWay = [...platform.submissions.values()].some(
     ({ submission: { targetId, kind, state } }) =>
-      targetId === id && kind === 'initiateOffRamp' && (state === 'PENDING' || state === 'NEEDS_REVIEW'),
+      targetId === id && kind === 'depositOffRamp' && (state === 'PENDING' || state === 'NEEDS_REVIEW'),
   );
   const { state } = session;
   platform.apply(id, 'cancelled', isUnderWay);

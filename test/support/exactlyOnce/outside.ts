@@ -71,7 +71,7 @@ export function createNetwork(): SimulatedNetwork {
   function objectionTo(call: NetworkCall): Refusal | null {
     if (network.isPaused) return { reason: 'PAUSED', message: 'paused' };
     const deposit = 'sessionId' in call ? network.deposits.get(call.sessionId) : undefined;
-    if (call.kind === 'initiateOffRamp' && deposit !== undefined) {
+    if (call.kind === 'depositOffRamp' && deposit !== undefined) {
       return { reason: 'REFERENCE_ALREADY_USED', message: 'deposited before' };
     }
     const isRelease = call.kind === 'confirmOffRampSettlement' || call.kind === 'refundOffRamp';
@@ -89,7 +89,7 @@ export function createNetwork(): SimulatedNetwork {
     }
     if (!('sessionId' in call)) throw new Error(`the model has no ${call.kind}`);
     const next = {
-      initiateOffRamp: 'PENDING',
+      depositOffRamp: 'PENDING',
       confirmOffRampSettlement: 'SETTLED',
       refundOffRamp: 'REFUNDED',
     } as const;

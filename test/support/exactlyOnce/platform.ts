@@ -79,7 +79,7 @@ export function createPlatform(): SimulatedPlatform {
     session.state = row.next;
     if (row.effect === 'deposit') {
       enqueue('OFF_RAMP_SESSION', sessionId, {
-        kind: 'initiateOffRamp',
+        kind: 'depositOffRamp',
         sessionId,
         tokenAddress: 'receipt',
         amount: AMOUNT,
@@ -99,7 +99,7 @@ export function createPlatform(): SimulatedPlatform {
     }
     const session = found(sessions.get(targetId), targetId);
     if (conclusion.kind === 'needsReview') apply(targetId, 'undecidable');
-    else if (kind === 'initiateOffRamp') {
+    else if (kind === 'depositOffRamp') {
       // As offRampEffects.ts: what was found by a look before needs no second move.
       if (session.depositedAt !== null) return;
       if (conclusion.kind === 'refused') {

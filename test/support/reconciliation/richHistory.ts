@@ -166,7 +166,7 @@ async function createCashOuts(
   }
   await depositedCashOut(platform, receipts[1]);
   onNetwork((method, _n, call) =>
-    method === 'draft' && call?.kind === 'initiateOffRamp' && call.sessionId.startsWith('manual_')
+    method === 'draft' && call?.kind === 'depositOffRamp' && call.sessionId.startsWith('manual_')
       ? 'refused'
       : null,
   );

@@ -105,7 +105,7 @@ export function describeWalletCashOuts(inWorld: InWorld): void {
       const allowances = network.depositsNeedAllowance ? [['setAllowance', 'LANDED']] : [];
       expect(acts.map(({ kind, state }) => [kind, state])).toEqual([
         ...allowances,
-        ['initiateOffRamp', 'LANDED'],
+        ['depositOffRamp', 'LANDED'],
       ]);
       expect(await statusOnNetwork(session.providerSessionId)).toBe('SETTLED');
     });

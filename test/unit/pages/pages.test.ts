@@ -187,13 +187,13 @@ it('gives the commands of the network’s own tools', () => {
 const whole = {
   state: 'ACTIVE',
   quantityKg: '1000',
-  leftKg: '1000',
+  remainingKg: '1000',
   beingCashedOut: false,
   pledged: false,
 };
 
 it('calls a receipt free only while it is valid, something of it is left, and there is no other claim to it', () => {
-  const part = { ...whole, leftKg: '600' };
+  const part = { ...whole, remainingKg: '600' };
   const cases: [typeof whole, string, boolean][] = [
     [whole, 'Valid, not pledged', true],
     [part, 'Valid, 600 kg of 1\u{202f}000 kg left, not pledged', true],
@@ -203,8 +203,8 @@ it('calls a receipt free only while it is valid, something of it is left, and th
       'Valid, being cashed out, 600 kg of 1\u{202f}000 kg left, not pledged',
       false,
     ],
-    [{ ...whole, leftKg: '0' }, 'Cashed out, not pledged', false],
-    [{ ...whole, leftKg: '0', state: 'EXPIRED' }, 'Expired, cashed out, not pledged', false],
+    [{ ...whole, remainingKg: '0' }, 'Cashed out, not pledged', false],
+    [{ ...whole, remainingKg: '0', state: 'EXPIRED' }, 'Expired, cashed out, not pledged', false],
     [{ ...whole, state: 'REFUSED' }, 'Never issued, not pledged', false],
   ];
   for (const [receipt, text, free] of cases)

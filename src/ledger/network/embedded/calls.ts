@@ -9,7 +9,7 @@ import { NetworkRefusal } from '../port.ts';
 import type { Address, NetworkCall } from '../port.ts';
 import { isAddress } from '../../../lib/strkey.ts';
 
-type OffRampKind = 'initiateOffRamp' | 'confirmOffRampSettlement' | 'refundOffRamp';
+type OffRampKind = 'depositOffRamp' | 'confirmOffRampSettlement' | 'refundOffRamp';
 
 export type Invocation =
   | Exclude<NetworkCall, { kind: OffRampKind | 'setAllowance' }>
@@ -76,7 +76,7 @@ const invocationSchema = z.discriminatedUnion('kind', [
   }),
   z.strictObject({ kind: z.literal('markExpired'), tokenAddress: contractAddress }),
   z.strictObject({
-    kind: z.literal('initiateOffRamp'),
+    kind: z.literal('depositOffRamp'),
     ...offRamp,
     tokenAddress: contractAddress,
     amount: i128,

@@ -62,11 +62,11 @@ function encode(contracts: ContractAddresses, sender: Address, call: NetworkCall
     case 'markExpired':
     case 'setAllowance':
       return to(requireAddress(call.tokenAddress), tokenData(contracts, call));
-    case 'initiateOffRamp':
+    case 'depositOffRamp':
     case 'confirmOffRampSettlement':
     case 'refundOffRamp': {
       const settlement = required(contracts.settlement, 'settlement contract');
-      const involved = call.kind === 'initiateOffRamp' ? [requireAddress(call.tokenAddress)] : [];
+      const involved = call.kind === 'depositOffRamp' ? [requireAddress(call.tokenAddress)] : [];
       return to(settlement, settlementData(call), { involved });
     }
   }
@@ -139,10 +139,10 @@ function tokenData(
 }
 
 function settlementData(
-  call: Extract<NetworkCall, { kind: 'initiateOffRamp' | 'confirmOffRampSettlement' | 'refundOffRamp' }>,
+  call: Extract<NetworkCall, { kind: 'depositOffRamp' | 'confirmOffRampSettlement' | 'refundOffRamp' }>,
 ): Hex {
   const reference = hex(hashText(call.sessionId));
-  if (call.kind !== 'initiateOffRamp') {
+  if (call.kind !== 'depositOffRamp') {
     return encodeFunctionData({ abi: settlementAbi, functionName: call.kind, args: [reference] });
   }
   return encodeFunctionData({

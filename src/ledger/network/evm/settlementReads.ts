@@ -35,7 +35,7 @@ type SettlementReads = Pick<
   'settlementContract' | 'findSettlement' | 'offRampDeposit' | 'checkDeposit'
 >;
 
-type DepositCall = Extract<NetworkCall, { kind: 'initiateOffRamp' }>;
+type DepositCall = Extract<NetworkCall, { kind: 'depositOffRamp' }>;
 
 /** By number; 0 is none. */
 const STATUSES: readonly (OffRampDeposit['status'] | null)[] = [

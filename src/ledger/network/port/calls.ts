@@ -51,11 +51,12 @@ export type NetworkCall =
   | { kind: 'deployRampSettlement'; salt: Hash32; treasury: Address }
   /** Lets the settlement contract pull exactly `amount`; only where `depositsNeedAllowance`. */
   | { kind: 'setAllowance'; tokenAddress: Address; amount: BaseUnits }
-  | { kind: 'initiateOffRamp'; sessionId: string; tokenAddress: Address; amount: BaseUnits }
+  /** Called `initiateOffRamp` by the contracts on EVM, `initiate_off_ramp` by those on Stellar. */
+  | { kind: 'depositOffRamp'; sessionId: string; tokenAddress: Address; amount: BaseUnits }
   | { kind: 'confirmOffRampSettlement'; sessionId: string }
   | { kind: 'refundOffRamp'; sessionId: string };
 
 export type NetworkCallKind = NetworkCall['kind'];
 
 /** A call that a holder may sign; the platform only prepares and submits it. */
-export type HolderCall = Extract<NetworkCall, { kind: 'retire' | 'setAllowance' | 'initiateOffRamp' }>;
+export type HolderCall = Extract<NetworkCall, { kind: 'retire' | 'setAllowance' | 'depositOffRamp' }>;

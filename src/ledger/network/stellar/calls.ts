@@ -73,7 +73,7 @@ export function invocationOf(contracts: Contracts, call: NetworkCall, caller: Ad
       ]);
     case 'markExpired':
       return invocation(requireToken(call.tokenAddress), 'mark_expired', []);
-    case 'initiateOffRamp':
+    case 'depositOffRamp':
       return depositInvocation(contracts, call, caller);
     case 'confirmOffRampSettlement':
       return invocation(requireSettlement(contracts), 'confirm_off_ramp_settlement', [
@@ -175,7 +175,7 @@ function deploySettlementInvocation(
 
 function depositInvocation(
   contracts: Contracts,
-  call: Extract<NetworkCall, { kind: 'initiateOffRamp' }>,
+  call: Extract<NetworkCall, { kind: 'depositOffRamp' }>,
   caller: Address,
 ): Invocation {
   const settlement = requireSettlement(contracts);

@@ -99,7 +99,7 @@ function requireCancellable({ ramp }: Needs<'ramp'>, session: OffRampSession): v
 /** Custody's deposit, or the allowance before it. What enqueues one holds the session's lock. */
 async function isDepositUnderWay(tx: Tx, { id }: OffRampSession): Promise<boolean> {
   const { targetId, kind, state } = submissions;
-  const isOfDeposit = inArray(kind, ['setAllowance', 'initiateOffRamp']);
+  const isOfDeposit = inArray(kind, ['setAllowance', 'depositOffRamp']);
   const isOpen = inArray(state, ['PENDING', 'NEEDS_REVIEW']);
   return (await tx.$count(submissions, and(eq(targetId, id), isOfDeposit, isOpen))) > 0;
 }

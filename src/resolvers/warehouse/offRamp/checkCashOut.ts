@@ -10,7 +10,7 @@ import { NetworkRefusal, type LedgerNetwork, type SettlementContract } from '../
 import { receiptExpired } from '../findReceipt.ts';
 import type { OffRampSession } from './findOffRampSession.ts';
 import { requireUnpledged } from '../findPledge.ts';
-import { isTaken, leftOf } from '../readTaken.ts';
+import { isTaken, remainingOf } from '../readTaken.ts';
 import { toBaseUnits } from '../../../ledger/units.ts';
 import { requireHolding, type Holding } from './holding.ts';
 
@@ -92,7 +92,7 @@ export async function requireUnpaid(
     .groupBy(receipts.id);
   const quantityKg = row?.quantityKg ?? 0n;
   const takenKg = BigInt(row?.takenKg ?? 0);
-  const available = leftOf(quantityKg, takenKg);
+  const available = remainingOf(quantityKg, takenKg);
   if (available >= tokenAmountKg) return;
   throw new DomainError(
     'INSUFFICIENT_BALANCE',
@@ -168,7 +168,7 @@ async function simulateDeposit(network: LedgerNetwork, plan: CashOutPlan): Promi
   const { id: sessionId, tokenAddress, tokenAmountKg, depositorAddress } = plan;
   try {
     const amount = toBaseUnits(tokenAmountKg);
-    const call = { kind: 'initiateOffRamp', sessionId, tokenAddress, amount } as const;
+    const call = { kind: 'depositOffRamp', sessionId, tokenAddress, amount } as const;
     await network.checkDeposit(call, depositorAddress);
   } catch (error) {
     if (!(error instanceof NetworkRefusal)) throw error;

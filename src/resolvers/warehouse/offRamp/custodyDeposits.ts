@@ -126,7 +126,7 @@ async function isUnderWay(tx: Tx, receiptId: string, except?: string): Promise<b
     .where(
       and(
         eq(offRampSessions.receiptId, receiptId),
-        inArray(submissions.kind, ['setAllowance', 'initiateOffRamp']),
+        inArray(submissions.kind, ['setAllowance', 'depositOffRamp']),
         eq(submissions.signer, 'CUSTODY'),
         inArray(submissions.state, ['PENDING', 'NEEDS_REVIEW']),
         except === undefined ? undefined : ne(submissions.id, except),

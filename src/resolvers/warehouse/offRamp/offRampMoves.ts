@@ -97,12 +97,10 @@ export function allowanceCall(session: OpenedOffRampSession): HolderCall {
   return { kind: 'setAllowance', tokenAddress, amount: toBaseUnits(session.tokenAmountKg) };
 }
 
-export function depositCall(
-  session: OpenedOffRampSession,
-): Extract<NetworkCall, { kind: 'initiateOffRamp' }> {
+export function depositCall(session: OpenedOffRampSession): Extract<NetworkCall, { kind: 'depositOffRamp' }> {
   const { providerSessionId: sessionId, tokenAddress } = session;
   const amount = toBaseUnits(session.tokenAmountKg);
-  return { kind: 'initiateOffRamp', sessionId, tokenAddress, amount };
+  return { kind: 'depositOffRamp', sessionId, tokenAddress, amount };
 }
 
 /** There is one at most. */

@@ -199,7 +199,7 @@ async function isSigningOver(deps: Needs<'db' | 'network'>, session: OffRampSess
   if ((await millisecondsPast(deps, session)) <= 0) return false;
   const acts = await readHolderActs(deps, session.id);
   const lastMoments = acts
-    .filter(({ kind, state }) => kind === 'initiateOffRamp' && state === 'PREPARED')
+    .filter(({ kind, state }) => kind === 'depositOffRamp' && state === 'PREPARED')
     .map(({ unsigned }) => unsigned.validUntil ?? 0n);
   if (lastMoments.length === 0) return true;
   const { closedAt } = await deps.network.status();

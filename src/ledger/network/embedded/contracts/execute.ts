@@ -7,7 +7,7 @@ import type { World, WorldKeys } from '../world.ts';
 import { refuse } from './effects.ts';
 import type { Context, Effects } from './effects.ts';
 import { deploySettlement, deployToken } from './factory.ts';
-import { initiateOffRamp, resolveOffRamp } from './settlement.ts';
+import { depositOffRamp, resolveOffRamp } from './settlement.ts';
 import { markExpired, mint, requireAdmin, retire, transfer } from './tokens.ts';
 
 /** @throws NetworkRefusal when a contract refuses; the world is then unchanged */
@@ -26,8 +26,8 @@ export function execute(world: World, context: Context, call: Invocation): Effec
       return transfer(world, context, call);
     case 'markExpired':
       return markExpired(world, context, call);
-    case 'initiateOffRamp':
-      return initiateOffRamp(world, context, call);
+    case 'depositOffRamp':
+      return depositOffRamp(world, context, call);
     case 'confirmOffRampSettlement':
     case 'refundOffRamp':
       return resolveOffRamp(world, context, call);
@@ -64,7 +64,7 @@ export function keysOf(context: Omit<Context, 'closedAt'>, call: Invocation): Wo
       const holders = [context.source, call.to];
       return { ...keys, tokens: [call.tokenAddress], balances: balancesOf(call.tokenAddress, holders) };
     }
-    case 'initiateOffRamp': {
+    case 'depositOffRamp': {
       const holders = [context.source, call.settlementAddress];
       return {
         ...offRampKeys(call),

@@ -1,8 +1,8 @@
 /**
  * The settlement contract: holds an off-ramp session's tokens until the payout is known.
  *
- *   (none) ──initiate_off_ramp, by the depositor──▶ PENDING ──confirm, by the admin──▶ SETTLED   (to the treasury)
- *                                                      └─────refund, by the admin──▶ REFUNDED  (to the depositor)
+ *   (none) ──deposit, by the depositor──▶ PENDING ──confirm, by the admin──▶ SETTLED   (to the treasury)
+ *                                            └─────refund, by the admin──▶ REFUNDED  (to the depositor)
  *
  * A reference is used once, for ever. A paused contract takes no deposits and releases none.
  */
@@ -14,10 +14,10 @@ import { refuse } from './effects.ts';
 import type { Context, ContractEvent, Effects } from './effects.ts';
 import { moveTokens, requireAdmin, requirePositive, requireToken } from './tokens.ts';
 
-type Initiate = Extract<Invocation, { kind: 'initiateOffRamp' }>;
+type Deposit = Extract<Invocation, { kind: 'depositOffRamp' }>;
 type Resolve = Extract<Invocation, { kind: 'confirmOffRampSettlement' | 'refundOffRamp' }>;
 
-export function initiateOffRamp(world: World, context: Context, call: Initiate): Effects {
+export function depositOffRamp(world: World, context: Context, call: Deposit): Effects {
   const settlement = requireSettlement(world, call.settlementAddress);
   requireRunning(settlement);
   requirePositive(call.amount);

@@ -11,7 +11,7 @@ const KINDS = {
   DEPLOY_CARBON_CREDIT: 'Deploy a project’s token',
   DEPLOY_COMMODITY_RECEIPT: 'Deploy a receipt’s token',
   DEPLOY_RAMP_SETTLEMENT: 'Deploy the settlement contract',
-  INITIATE_OFF_RAMP: 'Deposit receipt tokens',
+  DEPOSIT_OFF_RAMP: 'Deposit receipt tokens',
   MARK_EXPIRED: 'Mark a receipt as expired',
   MINT: 'Mint a token’s whole quantity',
   REFUND_OFF_RAMP: 'Refund a deposit',

@@ -1,5 +1,5 @@
 /**
- * What of a receipt is left: the same answer for the public, the farmer and those who follow it, and the one that a pledge goes by.
+ * What of a receipt remains: the same answer for the public, the farmer and those who follow it, and the one that a pledge goes by.
  */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
@@ -24,10 +24,10 @@ afterAll(() => market.stop());
 interface Standing {
   state: string;
   quantityKg: string;
-  leftKg: string;
+  remainingKg: string;
   beingCashedOut: boolean;
 }
-const STANDING = 'state quantityKg leftKg beingCashedOut';
+const STANDING = 'state quantityKg remainingKg beingCashedOut';
 const asFarmer = { role: 'farmer', subject: farmer.subject } as const;
 const BOTH = `query ($token: Address!) {
   publicReceipt(tokenAddress: $token) { ${STANDING} } receipt(tokenAddress: $token) { ${STANDING} } }`;
@@ -57,11 +57,11 @@ async function pageOf({
 
 it('is all of it, until a cash-out is opened, and again after a refund', async () => {
   const receipt = await receiptOf(1_000n);
-  const whole = { state: 'ACTIVE', quantityKg: '1000', leftKg: '1000', beingCashedOut: false };
+  const whole = { state: 'ACTIVE', quantityKg: '1000', remainingKg: '1000', beingCashedOut: false };
   expect(await standingOf(receipt)).toEqual(whole);
   expect(await pageOf(receipt)).toEqual(['Valid, not pledged', true]);
   const { id, providerSessionId } = await depositedCashOut(market.app, receipt, { tokenAmount: 400n });
-  expect(await standingOf(receipt)).toEqual({ ...whole, leftKg: '600', beingCashedOut: true });
+  expect(await standingOf(receipt)).toEqual({ ...whole, remainingKg: '600', beingCashedOut: true });
   expect(await pageOf(receipt)).toEqual([
     'Valid, being cashed out, 600 kg of 1\u{202f}000 kg left, not pledged',
     false,
@@ -80,10 +80,18 @@ it('is less after a cash-out of a part, and nothing after one of the rest', asyn
     await reaches(market.app, id, 'SETTLED');
   };
   await settle(400n);
-  expect(await standingOf(receipt)).toMatchObject({ state: 'ACTIVE', leftKg: '600', beingCashedOut: false });
+  expect(await standingOf(receipt)).toMatchObject({
+    state: 'ACTIVE',
+    remainingKg: '600',
+    beingCashedOut: false,
+  });
   expect(await pageOf(receipt)).toEqual(['Valid, 600 kg of 1\u{202f}000 kg left, not pledged', true]);
   await settle(600n);
-  expect(await standingOf(receipt)).toMatchObject({ state: 'ACTIVE', leftKg: '0', beingCashedOut: false });
+  expect(await standingOf(receipt)).toMatchObject({
+    state: 'ACTIVE',
+    remainingKg: '0',
+    beingCashedOut: false,
+  });
   expect(await pageOf(receipt)).toEqual(['Cashed out, not pledged', false]);
 });
 
@@ -94,10 +102,10 @@ it('is nothing when a refunded payout was paid after all, and that is accepted',
   await reaches(market.app, id, 'REFUNDED');
   await providerSays(market.app, providerSessionId, 'settled');
   await reaches(market.app, id, 'NEEDS_REVIEW');
-  expect(await standingOf(receipt)).toMatchObject({ leftKg: '0', beingCashedOut: true });
+  expect(await standingOf(receipt)).toMatchObject({ remainingKg: '0', beingCashedOut: true });
   expect(await pageOf(receipt)).toEqual(['Valid, being cashed out, 0 kg of 200 kg left, not pledged', false]);
   expect(await decideReviewOf(market.app, id, 'ACCEPT')).toMatchObject({ state: 'REFUNDED' });
-  expect(await standingOf(receipt)).toMatchObject({ leftKg: '0', beingCashedOut: false });
+  expect(await standingOf(receipt)).toMatchObject({ remainingKg: '0', beingCashedOut: false });
   expect(await pageOf(receipt)).toEqual(['Cashed out, not pledged', false]);
 });
 
@@ -105,17 +113,17 @@ it('is sent to those who follow the receipt', async () => {
   const receipt = await receiptOf(300n);
   const stream = market
     .socket(asFarmer)
-    .iterate<{ receiptUpdated: Pick<Standing, 'leftKg' | 'beingCashedOut'> }>({
-      query: 'subscription ($id: ID!) { receiptUpdated(id: $id) { leftKg beingCashedOut } }',
+    .iterate<{ receiptUpdated: Pick<Standing, 'remainingKg' | 'beingCashedOut'> }>({
+      query: 'subscription ($id: ID!) { receiptUpdated(id: $id) { remainingKg beingCashedOut } }',
       variables: { id: Buffer.from(`Receipt:${receipt.id}`).toString('base64url') },
     });
   const told = async () => (await stream.next()).value?.data?.receiptUpdated;
-  expect(await told()).toEqual({ leftKg: '300', beingCashedOut: false });
+  expect(await told()).toEqual({ remainingKg: '300', beingCashedOut: false });
   const { id, providerSessionId } = await depositedCashOut(market.app, receipt, { tokenAmount: 100n });
-  expect(await told()).toEqual({ leftKg: '200', beingCashedOut: true });
+  expect(await told()).toEqual({ remainingKg: '200', beingCashedOut: true });
   await providerSays(market.app, providerSessionId, 'failed');
   await reaches(market.app, id, 'REFUNDED');
-  expect(await told()).toEqual({ leftKg: '300', beingCashedOut: false });
+  expect(await told()).toEqual({ remainingKg: '300', beingCashedOut: false });
   await stream.return?.();
 });
 
@@ -132,7 +140,7 @@ it('is read for a whole list at once', async () => {
       { filter },
       asFarmer,
     );
-    expect(data?.receipts.nodes.map(({ leftKg }) => leftKg).sort()).toEqual(['10', '20', '30']);
+    expect(data?.receipts.nodes.map(({ remainingKg }) => remainingKg).sort()).toEqual(['10', '20', '30']);
     expect(select.mock.calls.filter(isOfTaken)).toHaveLength(1);
   }, 10_000);
   select.mockRestore();
