@@ -36,7 +36,7 @@ export async function openProject(
     projectInput({ quantityCO2e: quantityTonnes }),
   );
   if (project.state !== 'OPEN' || project.tokenAddress === null) {
-    throw new Error(`the project is ${project.state}: ${project.refusalMessage}`);
+    throw new Error(`the project is ${project.state}: ${project.stateReason}`);
   }
   return { ...project, tokenAddress: project.tokenAddress };
 }

@@ -209,7 +209,7 @@ function quoteFor(body: Body): unknown {
   return {
     ...body,
     fiatAmount: '4925.00',
-    feeFiat: '75.00',
+    fiatFee: '75.00',
     // Banks take the same for each payout, which has no rate.
     ...(body['payoutAccountType'] !== 'bank' && { feeBps: 150 }),
     exchangeRate: '0.02',

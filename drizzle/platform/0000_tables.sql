@@ -68,7 +68,7 @@ CREATE TABLE "transfers" (
 	"credit_version" bigint NOT NULL,
 	"credit_balance" bigint NOT NULL,
 	"amount" bigint NOT NULL,
-	"unit_price" numeric,
+	"price_per_tonne" numeric,
 	"price_currency" text,
 	"created_at" timestamp with time zone NOT NULL,
 	"written_in" bigint DEFAULT (pg_current_xact_id()::text)::bigint NOT NULL,
@@ -78,7 +78,7 @@ CREATE TABLE "transfers" (
 	CONSTRAINT "transfers_two_sides" CHECK (debit_account_id <> credit_account_id),
 	CONSTRAINT "transfers_purchase_is_transfer" CHECK (kind <> 'purchase' OR cause_id = id),
 	CONSTRAINT "transfers_sign" CHECK (credit_balance >= amount AND CASE WHEN kind = 'issue' THEN debit_balance <= -amount ELSE debit_balance >= 0 END),
-	CONSTRAINT "transfers_price" CHECK ((unit_price IS NULL) = (price_currency IS NULL) AND (unit_price IS NULL OR kind = 'purchase'))
+	CONSTRAINT "transfers_price" CHECK ((price_per_tonne IS NULL) = (price_currency IS NULL) AND (price_per_tonne IS NULL OR kind = 'purchase'))
 );
 --> statement-breakpoint
 CREATE TABLE "credit_transfers" (
@@ -109,7 +109,7 @@ CREATE TABLE "retirements" (
 	"tx_hash" text,
 	"record_index" integer,
 	"ledger" bigint,
-	"refusal_message" text,
+	"state_reason" text,
 	"created_at" timestamp with time zone NOT NULL,
 	"settled_at" timestamp with time zone,
 	CONSTRAINT "retirements_record" UNIQUE("project_id","record_index"),
@@ -396,12 +396,12 @@ CREATE TABLE "project_prices" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"project_id" uuid NOT NULL,
 	"number" integer NOT NULL,
-	"unit_price" numeric NOT NULL,
+	"price_per_tonne" numeric NOT NULL,
 	"price_currency" text NOT NULL,
 	"set_by" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "project_prices_number" UNIQUE("project_id","number"),
-	CONSTRAINT "project_prices_form" CHECK (unit_price > 0 AND unit_price < 10::numeric ^ 16 AND scale(unit_price) <= 8 AND price_currency ~ '^[A-Z]{3}$')
+	CONSTRAINT "project_prices_form" CHECK (price_per_tonne > 0 AND price_per_tonne < 10::numeric ^ 16 AND scale(price_per_tonne) <= 8 AND price_currency ~ '^[A-Z]{3}$')
 );
 --> statement-breakpoint
 CREATE TABLE "projects" (
@@ -421,7 +421,7 @@ CREATE TABLE "projects" (
 	"deploy_salt" text NOT NULL,
 	"token_address" text,
 	"developer_id" text NOT NULL,
-	"refusal_message" text,
+	"state_reason" text,
 	"created_at" timestamp with time zone NOT NULL,
 	"opened_at" timestamp with time zone,
 	CONSTRAINT "projects_token" UNIQUE("token_address"),
@@ -503,7 +503,7 @@ CREATE TABLE "off_ramp_sessions" (
 	"payout_account_erased_at" timestamp with time zone,
 	"fiat_currency" text NOT NULL,
 	"fiat_amount" numeric NOT NULL,
-	"fee_fiat" numeric NOT NULL,
+	"fiat_fee" numeric NOT NULL,
 	"fee_bps" integer,
 	"exchange_rate" numeric NOT NULL,
 	"quote_expires_at" timestamp with time zone NOT NULL,
@@ -517,7 +517,7 @@ CREATE TABLE "off_ramp_sessions" (
 	"resolution" "off_ramp_resolution",
 	"resolution_tx_hash" text,
 	"refusal_code" text,
-	"refusal_message" text,
+	"state_reason" text,
 	"cancel_requested_at" timestamp with time zone,
 	"cancel_requested_by" text,
 	"due_at" timestamp with time zone,
@@ -528,7 +528,7 @@ CREATE TABLE "off_ramp_sessions" (
 	CONSTRAINT "off_ramp_provider_session" UNIQUE("provider_name","provider_session_id"),
 	CONSTRAINT "off_ramp_amount_positive" CHECK (token_amount_kg > 0),
 	CONSTRAINT "off_ramp_country_code" CHECK (country_code ~ '^[A-Z]{2}$'),
-	CONSTRAINT "off_ramp_fiat" CHECK (fiat_amount > 0 AND fee_fiat >= 0 AND exchange_rate > 0 AND fee_bps BETWEEN 0 AND 10000 AND fiat_currency ~ '^[A-Z]{3}$'),
+	CONSTRAINT "off_ramp_fiat" CHECK (fiat_amount > 0 AND fiat_fee >= 0 AND exchange_rate > 0 AND fee_bps BETWEEN 0 AND 10000 AND fiat_currency ~ '^[A-Z]{3}$'),
 	CONSTRAINT "off_ramp_known_at_provider" CHECK (provider_session_id IS NOT NULL OR state IN ('OPENING', 'CLOSED', 'NEEDS_REVIEW')),
 	CONSTRAINT "off_ramp_asked_first" CHECK (provider_session_id IS NULL OR provider_asked_at IS NOT NULL),
 	CONSTRAINT "off_ramp_resolved_by_decision" CHECK ((state <> 'CONFIRMING' OR coalesce(resolution = 'SETTLE', false))
@@ -544,7 +544,7 @@ CREATE TABLE "off_ramp_sessions" (
 	CONSTRAINT "off_ramp_erased_account" CHECK ((sealed_payout_account IS NULL) = (payout_account_erased_at IS NOT NULL)
         AND (masked_account_number IS NULL) = (payout_account_erased_at IS NOT NULL)),
 	CONSTRAINT "off_ramp_cancelled_by" CHECK ((cancel_requested_at IS NULL) = (cancel_requested_by IS NULL)),
-	CONSTRAINT "off_ramp_closed_says_why" CHECK (state <> 'CLOSED' OR refusal_message IS NOT NULL),
+	CONSTRAINT "off_ramp_closed_says_why" CHECK (state <> 'CLOSED' OR state_reason IS NOT NULL),
 	CONSTRAINT "off_ramp_ended_at" CHECK (state NOT IN ('SETTLED', 'REFUNDED', 'CLOSED') OR ended_at IS NOT NULL)
 );
 --> statement-breakpoint
@@ -555,7 +555,7 @@ CREATE TABLE "settlement_deployments" (
 	"deploy_salt" text NOT NULL,
 	"settlement_address" text,
 	"tx_hash" text,
-	"refusal_message" text,
+	"state_reason" text,
 	"requested_by" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "settlement_deployments_address" CHECK ((state = 'DEPLOYED') = (settlement_address IS NOT NULL) AND (state = 'DEPLOYED' OR tx_hash IS NULL))
@@ -587,7 +587,7 @@ CREATE TABLE "receipts" (
 	"deploy_tx_hash" text,
 	"mint_tx_hash" text,
 	"expired_tx_hash" text,
-	"refusal_message" text,
+	"state_reason" text,
 	"created_at" timestamp with time zone NOT NULL,
 	"activated_at" timestamp with time zone,
 	"expired_at" timestamp with time zone,
@@ -675,12 +675,12 @@ CREATE TABLE "submissions" (
 	"tx_hash" text,
 	"result" jsonb,
 	"refusal_reason" text,
-	"message" text,
+	"state_reason" text,
 	"review_cause" "review_cause",
-	"adopted" text,
+	"adopted_outcome" text,
 	"created_at" timestamp with time zone NOT NULL,
 	"settled_at" timestamp with time zone,
-	CONSTRAINT "submissions_succeeded_has_hash" CHECK (state <> 'SUCCEEDED' OR tx_hash IS NOT NULL OR adopted IS NOT NULL),
+	CONSTRAINT "submissions_succeeded_has_hash" CHECK (state <> 'SUCCEEDED' OR tx_hash IS NOT NULL OR adopted_outcome IS NOT NULL),
 	CONSTRAINT "submissions_settled_at" CHECK ((state IN ('SUCCEEDED', 'REFUSED')) = (settled_at IS NOT NULL)),
 	CONSTRAINT "submissions_kind" CHECK (kind IN ('deployCarbonCredit', 'deployCommodityReceipt', 'mint', 'retire', 'markExpired', 'deployRampSettlement',
         'setAllowance', 'depositOffRamp', 'confirmOffRampSettlement', 'refundOffRamp')),
@@ -847,6 +847,6 @@ CREATE VIEW "public"."entries" AS (
     amount, credit_balance - amount, credit_balance, created_at
   FROM transfers);--> statement-breakpoint
 CREATE VIEW "public"."purchases" AS (
-  SELECT t.id, t.project_id, a.owner_id AS buyer_id, t.amount AS amount_tonnes, t.unit_price, t.price_currency, t.created_at
+  SELECT t.id, t.project_id, a.owner_id AS buyer_id, t.amount AS amount_tonnes, t.price_per_tonne, t.price_currency, t.created_at
   FROM transfers t JOIN accounts a ON a.id = t.credit_account_id
   WHERE t.kind = 'purchase');

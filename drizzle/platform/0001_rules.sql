@@ -89,12 +89,12 @@ BEGIN
   IF broken IS NOT NULL THEN RAISE EXCEPTION '%', broken USING ERRCODE = 'integrity_constraint_violation'; END IF;
 
   -- A purchase is at the price in force. Who sets a price locks the inventory first, which is locked here by now.
-  SELECT format('a purchase of project %s is not at the price in force: %s %s', s.project_id, p.unit_price, p.price_currency)
+  SELECT format('a purchase of project %s is not at the price in force: %s %s', s.project_id, p.price_per_tonne, p.price_currency)
     INTO broken
-    FROM (SELECT DISTINCT project_id, unit_price, price_currency FROM posted WHERE kind = 'purchase') s
-    LEFT JOIN LATERAL (SELECT p.unit_price, p.price_currency FROM project_prices p
+    FROM (SELECT DISTINCT project_id, price_per_tonne, price_currency FROM posted WHERE kind = 'purchase') s
+    LEFT JOIN LATERAL (SELECT p.price_per_tonne, p.price_currency FROM project_prices p
       WHERE p.project_id = s.project_id ORDER BY p.number DESC LIMIT 1) p ON true
-    WHERE (s.unit_price, s.price_currency) IS DISTINCT FROM (p.unit_price, p.price_currency) LIMIT 1;
+    WHERE (s.price_per_tonne, s.price_currency) IS DISTINCT FROM (p.price_per_tonne, p.price_currency) LIMIT 1;
   IF broken IS NOT NULL THEN RAISE EXCEPTION '%', broken USING ERRCODE = 'integrity_constraint_violation'; END IF;
   RETURN NULL;
 END $$;
@@ -128,7 +128,7 @@ CREATE TRIGGER accounts_open_empty BEFORE INSERT ON accounts
 -- their last holders committed. Keys are inserted in their order, after the accounts. So batches that share accounts or keys
 -- wait for each other and don't deadlock. A refused posting leaves nothing behind, its key included.
 CREATE FUNCTION post_transfers(accounts json, postings json, entries json, posted_at timestamptz, writer uuid, program_version text)
-RETURNS TABLE (outcome text, project_id uuid, available bigint, target_id uuid, unit_price numeric, price_currency text)
+RETURNS TABLE (outcome text, project_id uuid, available bigint, target_id uuid, price_per_tonne numeric, price_currency text)
 LANGUAGE plpgsql SET search_path = public, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
@@ -170,14 +170,14 @@ BEGIN
         ORDER BY a.id FOR NO KEY UPDATE OF a) l;
     -- With what a tonne costs, at the places of the inventories that it is sold from.
     SELECT array_agg(a.id ORDER BY place), array_agg(coalesce(a.version, 0) ORDER BY place),
-        array_agg(coalesce(a.balance, 0) ORDER BY place), array_agg(p.unit_price ORDER BY place),
+        array_agg(coalesce(a.balance, 0) ORDER BY place), array_agg(p.price_per_tonne ORDER BY place),
         array_agg(p.price_currency ORDER BY place)
       INTO ids, versions, balances, prices, currencies
       FROM unnest(projects_of, kinds, owners) WITH ORDINALITY AS s (project, kind, owner, place)
       LEFT JOIN accounts a ON a.project_id = s.project AND a.kind = s.kind AND a.owner_id = s.owner
         -- Not as a condition of an index: each would be compared with all.
         AND (a.id = ANY (locked)) IS TRUE
-      LEFT JOIN LATERAL (SELECT p.unit_price, p.price_currency FROM project_prices p
+      LEFT JOIN LATERAL (SELECT p.price_per_tonne, p.price_currency FROM project_prices p
         WHERE p.project_id = s.project ORDER BY p.number DESC LIMIT 1) p ON s.kind = 'inventory';
 
     SELECT array_agg(k.target_id ORDER BY place), array_agg(k.input_hash <> s.hash ORDER BY place)
@@ -224,7 +224,7 @@ BEGIN
   END LOOP;
 
   INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version, debit_balance,
-      credit_account_id, credit_version, credit_balance, amount, unit_price, price_currency, created_at)
+      credit_account_id, credit_version, credit_balance, amount, price_per_tonne, price_currency, created_at)
     SELECT t.id, projects_of[t.debit], t.kind, t.cause, ids[t.debit], t.debit_version, t.debit_balance,
       ids[t.credit], t.credit_version, t.credit_balance, t.amount,
       CASE WHEN t.kind = 'purchase' THEN prices[t.debit] END, CASE WHEN t.kind = 'purchase' THEN currencies[t.debit] END, posted_at
@@ -413,7 +413,7 @@ SELECT add_row_rules('receipts',
 CREATE TRIGGER receipts_no_delete BEFORE DELETE ON receipts FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 SELECT add_row_rules('off_ramp_sessions',
-  'id receipt_id token_address token_amount_kg requested_by farmer_id depositor depositor_address settlement_address country_code payout_account_type fiat_currency fiat_amount fee_fiat fee_bps exchange_rate quote_expires_at provider_name created_at',
+  'id receipt_id token_address token_amount_kg requested_by farmer_id depositor depositor_address settlement_address country_code payout_account_type fiat_currency fiat_amount fiat_fee fee_bps exchange_rate quote_expires_at provider_name created_at',
   'provider_asked_at provider_session_id deposit_tx_hash deposited_at released_at resolution resolution_tx_hash cancel_requested_at cancel_requested_by',
   'OPENING>DEPOSITING OPENING>AWAITING_SIGNATURE OPENING>CLOSING OPENING>CLOSED OPENING>NEEDS_REVIEW AWAITING_SIGNATURE>DEPOSITING AWAITING_SIGNATURE>AWAITING_PAYOUT AWAITING_SIGNATURE>CLOSING AWAITING_SIGNATURE>NEEDS_REVIEW DEPOSITING>AWAITING_SIGNATURE DEPOSITING>AWAITING_PAYOUT DEPOSITING>CLOSING DEPOSITING>NEEDS_REVIEW AWAITING_PAYOUT>CONFIRMING AWAITING_PAYOUT>REFUNDING AWAITING_PAYOUT>NEEDS_REVIEW CONFIRMING>SETTLED CONFIRMING>NEEDS_REVIEW REFUNDING>REFUNDED REFUNDING>NEEDS_REVIEW CLOSING>CLOSED CLOSING>DEPOSITING CLOSING>AWAITING_PAYOUT CLOSING>REFUNDING CLOSING>NEEDS_REVIEW SETTLED>NEEDS_REVIEW REFUNDED>NEEDS_REVIEW CLOSED>REFUNDING CLOSED>NEEDS_REVIEW NEEDS_REVIEW>AWAITING_SIGNATURE NEEDS_REVIEW>DEPOSITING NEEDS_REVIEW>AWAITING_PAYOUT NEEDS_REVIEW>CONFIRMING NEEDS_REVIEW>REFUNDING NEEDS_REVIEW>CLOSING NEEDS_REVIEW>SETTLED NEEDS_REVIEW>REFUNDED NEEDS_REVIEW>CLOSED');
 --> statement-breakpoint

@@ -1,5 +1,5 @@
 /**
- * `npm run erase:payout-accounts -- --older-than-days 400`: erases payout accounts of cash-outs that ended before.
+ * `npm run payout-accounts:erase -- --older-than-days 400`: erases payout accounts of cash-outs that ended before.
  */
 import { Command } from 'commander';
 import { erasePayoutAccounts } from '../db/erasePayoutAccounts.ts';
@@ -7,7 +7,7 @@ import { runCommand } from './runCommand.ts';
 import { wholeDays } from './wholeDays.ts';
 import { withDatabase } from './withDatabase.ts';
 
-const command = new Command('erase:payout-accounts')
+const command = new Command('payout-accounts:erase')
   .description(
     'Erases for good the payout accounts of cash-outs that have ended, also the part that is shown. May run beside the server, be ' +
       'killed and be started again.',

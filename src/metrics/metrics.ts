@@ -36,7 +36,7 @@ export function createMetrics(deps: StoredMetricsDependencies & InstanceMetricsD
     registers,
   });
   const deliveries = new Counter({
-    name: 'marketplace_deliveries_total',
+    name: 'marketplace_webhook_deliveries_total',
     help: 'Deliveries of the indexer and callbacks of the ramp provider, by outcome: accepted, refused, failed.',
     labelNames: ['hook', 'outcome'],
     registers,

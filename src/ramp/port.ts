@@ -36,7 +36,7 @@ export interface Quote extends Pick<QuoteRequest, 'tokenAmount' | 'tokenSymbol' 
   /** Paid out, after the fee. */
   fiatAmount: Decimal;
   /** Kept by the provider, in the same currency. */
-  feeFiat: Decimal;
+  fiatFee: Decimal;
   /** Of the amount before the fee; null when the provider has no such rate. */
   feeBps: number | null;
   /** Tokens per one unit of fiat. */

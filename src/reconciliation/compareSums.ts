@@ -131,7 +131,7 @@ export async function readBooks(db: Db, projectId: string): Promise<Books> {
       }>(sql`
         SELECT p.quantity_tonnes::text AS quantity, p.state::text AS state, count(s.id)::int AS calls,
           coalesce(sum(r.amount_tonnes), 0)::text AS tonnes, coalesce(bool_or(s.kind = 'mint'), false) AS minting,
-          min(format('submission %s needs review: %s', s.id, coalesce(s.message, 'no reason is given')))
+          min(format('submission %s needs review: %s', s.id, coalesce(s.state_reason, 'no reason is given')))
             FILTER (WHERE s.state = 'NEEDS_REVIEW') AS review
         FROM projects p
         LEFT JOIN ((SELECT * FROM submissions WHERE state = 'PENDING'

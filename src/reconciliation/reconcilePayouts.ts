@@ -102,7 +102,7 @@ const readPage =
   ({ db }: PayoutDependencies) =>
   ({ where, orderBy, limit }: PageById) => {
     const { id, state, providerName, providerSessionId, providerStatus } = offRampSessions;
-    const { fiatCurrency, fiatAmount, refusalMessage } = offRampSessions;
+    const { fiatCurrency, fiatAmount, stateReason } = offRampSessions;
     const session = 'off_ramp_sessions';
     const decidedStatuses = sql<
       string[]
@@ -121,7 +121,7 @@ const readPage =
         providerStatus,
         fiatCurrency,
         fiatAmount,
-        refusalMessage,
+        stateReason,
         decidedStatuses,
         decidedReasons,
       })
@@ -165,7 +165,7 @@ function comparePayout(session: Session, found: RampSession | null): Comparison 
 /** Decided by an operator, or closed over it before anything was deposited or paid: found for ever, it would hide what comes later. */
 function isDealtWith(session: Session, { status }: RampSession, otherFiat: string): boolean {
   if (session.decidedReasons.includes(otherFiat)) return true;
-  return session.state === 'CLOSED' && session.refusalMessage === otherFiat && status === 'failed';
+  return session.state === 'CLOSED' && session.stateReason === otherFiat && status === 'failed';
 }
 
 function describeSkipped(name: string, { ofOthers, unanswered, refused, untold }: Skipped): NotProved[] {

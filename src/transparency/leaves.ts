@@ -68,7 +68,7 @@ const CAUSE_OF_TRANSFER = `CASE t.kind
     tokenName: text('x.token_name'),
     tokenAddress: text('x.token_address'),
     developerId: text('x.developer_id'),
-    createdAt: micros('x.created_at'),
+    createdAtMicros: micros('x.created_at'),
   })}
   WHEN 'retirement_hold' THEN ${jsonOf({
     beneficiary: text('r.beneficiary'),
@@ -78,9 +78,9 @@ const CAUSE_OF_TRANSFER = `CASE t.kind
     reason: text('r.reason'),
     periodFrom: text('r.period_from'),
     periodUntil: text('r.period_until'),
-    createdAt: micros('r.created_at'),
+    createdAtMicros: micros('r.created_at'),
   })}
-  WHEN 'credit_transfer' THEN ${jsonOf({ memo: text('g.memo'), createdAt: micros('g.created_at') })}
+  WHEN 'credit_transfer' THEN ${jsonOf({ memo: text('g.memo'), createdAtMicros: micros('g.created_at') })}
   ELSE 'null' END`;
 
 /**
@@ -100,10 +100,10 @@ export const TRANSFER_LEAF = jsonOf({
   creditOwnerId: text('c.owner_id'),
   creditVersion: quoted('t.credit_version'),
   creditBalance: quoted('t.credit_balance'),
-  amount: quoted('t.amount'),
-  unitPrice: plain('t.unit_price'),
+  tonnes: quoted('t.amount'),
+  pricePerTonne: plain('t.price_per_tonne'),
   priceCurrency: plain('t.price_currency'),
-  createdAt: quoted(microsOf('t.created_at')),
+  createdAtMicros: quoted(microsOf('t.created_at')),
   cause: CAUSE_OF_TRANSFER,
 });
 
@@ -118,7 +118,7 @@ const BEGUN_ENTRY: Fields = {
   kind: quoted('e.kind'),
   writerId: quoted('e.writer_id'),
   number: quoted('e.number'),
-  startedAt: quoted(microsOf('e.started_at')),
+  startedAtMicros: quoted(microsOf('e.started_at')),
   requestId: text('e.request_id'),
   callerSubject: text('e.caller_subject'),
   callerRoles: texts('e.caller_roles'),
@@ -134,7 +134,7 @@ export const BEGUN_ENTRY_LEAF = jsonOf(BEGUN_ENTRY);
 export const ENDED_ENTRY_LEAF = jsonOf({
   ...BEGUN_ENTRY,
   outcome: plain('e.outcome'),
-  endedAt: micros('e.ended_at'),
+  endedAtMicros: micros('e.ended_at'),
   targetIds: texts('e.target_ids'),
 });
 

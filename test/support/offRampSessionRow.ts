@@ -24,7 +24,7 @@ export function offRampSessionRow(values: Partial<Row> = {}): Row {
     maskedAccountNumber: '…456',
     fiatCurrency: 'KES',
     fiatAmount: '1',
-    feeFiat: '0',
+    fiatFee: '0',
     feeBps: 0,
     exchangeRate: '1',
     quoteExpiresAt: at,

@@ -57,7 +57,7 @@ export async function activeReceipt(
     warehouseOptions.receiptCountryCode,
   );
   if (receipt.state !== 'ACTIVE' || receipt.tokenAddress === null) {
-    throw new Error(`the receipt is ${receipt.state}: ${receipt.refusalMessage}`);
+    throw new Error(`the receipt is ${receipt.state}: ${receipt.stateReason}`);
   }
   return { ...receipt, tokenAddress: receipt.tokenAddress };
 }

@@ -87,7 +87,7 @@ export const transfers = pgTable(
     creditBalance: bigint('credit_balance', { mode: 'bigint' }).notNull(),
     amount: bigint('amount', { mode: 'bigint' }).notNull(),
     /** Of a purchase: the price of a tonne that was in force; null where none was set. */
-    unitPrice: numeric('unit_price'),
+    pricePerTonne: numeric('price_per_tonne'),
     priceCurrency: text('price_currency'),
     createdAt: moment('created_at').notNull(),
     /** The transaction that inserted it: the order in which the transparency log takes transfers. */
@@ -129,7 +129,7 @@ export const transfers = pgTable(
     ),
     check(
       'transfers_price',
-      sql`(unit_price IS NULL) = (price_currency IS NULL) AND (unit_price IS NULL OR kind = 'purchase')`,
+      sql`(price_per_tonne IS NULL) = (price_currency IS NULL) AND (price_per_tonne IS NULL OR kind = 'purchase')`,
     ),
   ],
 );
@@ -162,10 +162,10 @@ export const purchases = pgView('purchases', {
   projectId: uuid('project_id').notNull(),
   buyerId: text('buyer_id').notNull(),
   amountTonnes: bigint('amount_tonnes', { mode: 'bigint' }).notNull(),
-  unitPrice: numeric('unit_price'),
+  pricePerTonne: numeric('price_per_tonne'),
   priceCurrency: text('price_currency'),
   createdAt: moment('created_at').notNull(),
 }).as(sql`
-  SELECT t.id, t.project_id, a.owner_id AS buyer_id, t.amount AS amount_tonnes, t.unit_price, t.price_currency, t.created_at
+  SELECT t.id, t.project_id, a.owner_id AS buyer_id, t.amount AS amount_tonnes, t.price_per_tonne, t.price_currency, t.created_at
   FROM transfers t JOIN accounts a ON a.id = t.credit_account_id
   WHERE t.kind = 'purchase'`);

@@ -82,7 +82,7 @@ export const retirements = pgTable(
     txHash: text('tx_hash'),
     recordIndex: integer('record_index'),
     ledger: bigint('ledger', { mode: 'bigint' }),
-    refusalMessage: text('refusal_message'),
+    stateReason: text('state_reason'),
     createdAt: moment('created_at').notNull(),
     settledAt: moment('settled_at'),
   },

@@ -53,7 +53,7 @@ export const projects = pgTable(
     deploySalt: text('deploy_salt').notNull(),
     tokenAddress: text('token_address'),
     developerId: text('developer_id').notNull(),
-    refusalMessage: text('refusal_message'),
+    stateReason: text('state_reason'),
     createdAt: moment('created_at').notNull(),
     openedAt: moment('opened_at'),
   },
@@ -91,7 +91,7 @@ export const projectPrices = pgTable(
       .references(() => projects.id),
     /** Number in the project's history, from 1 without gaps. */
     number: integer('number').notNull(),
-    unitPrice: numeric('unit_price').notNull(),
+    pricePerTonne: numeric('price_per_tonne').notNull(),
     priceCurrency: text('price_currency').notNull(),
     /** The caller's subject. */
     setBy: text('set_by').notNull(),
@@ -101,7 +101,7 @@ export const projectPrices = pgTable(
     unique('project_prices_number').on(t.projectId, t.number),
     check(
       'project_prices_form',
-      sql`unit_price > 0 AND unit_price < 10::numeric ^ 16 AND scale(unit_price) <= 8 AND price_currency ~ '^[A-Z]{3}$'`,
+      sql`price_per_tonne > 0 AND price_per_tonne < 10::numeric ^ 16 AND scale(price_per_tonne) <= 8 AND price_currency ~ '^[A-Z]{3}$'`,
     ),
   ],
 );

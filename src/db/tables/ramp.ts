@@ -75,7 +75,7 @@ export const offRampSessions = pgTable(
     /** This session's frozen quote: exact decimals. */
     fiatCurrency: text('fiat_currency').notNull(),
     fiatAmount: numeric('fiat_amount').notNull(),
-    feeFiat: numeric('fee_fiat').notNull(),
+    fiatFee: numeric('fiat_fee').notNull(),
     /** Null when the provider has no such rate. */
     feeBps: integer('fee_bps'),
     exchangeRate: numeric('exchange_rate').notNull(),
@@ -94,7 +94,7 @@ export const offRampSessions = pgTable(
     resolution: offRampResolution('resolution'),
     resolutionTxHash: text('resolution_tx_hash'),
     refusalCode: text('refusal_code'),
-    refusalMessage: text('refusal_message'),
+    stateReason: text('state_reason'),
     /** The provider is asked not to pay from then on; its answer decides. */
     cancelRequestedAt: moment('cancel_requested_at'),
     cancelRequestedBy: text('cancel_requested_by'),
@@ -120,7 +120,7 @@ export const offRampSessions = pgTable(
     check('off_ramp_country_code', sql`country_code ~ '^[A-Z]{2}$'`),
     check(
       'off_ramp_fiat',
-      sql`fiat_amount > 0 AND fee_fiat >= 0 AND exchange_rate > 0 AND fee_bps BETWEEN 0 AND 10000 AND fiat_currency ~ '^[A-Z]{3}$'`,
+      sql`fiat_amount > 0 AND fiat_fee >= 0 AND exchange_rate > 0 AND fee_bps BETWEEN 0 AND 10000 AND fiat_currency ~ '^[A-Z]{3}$'`,
     ),
     check(
       'off_ramp_known_at_provider',
@@ -150,7 +150,7 @@ export const offRampSessions = pgTable(
         AND (masked_account_number IS NULL) = (payout_account_erased_at IS NOT NULL)`,
     ),
     check('off_ramp_cancelled_by', sql`(cancel_requested_at IS NULL) = (cancel_requested_by IS NULL)`),
-    check('off_ramp_closed_says_why', sql`state <> 'CLOSED' OR refusal_message IS NOT NULL`),
+    check('off_ramp_closed_says_why', sql`state <> 'CLOSED' OR state_reason IS NOT NULL`),
     check('off_ramp_ended_at', sql`state NOT IN ('SETTLED', 'REFUNDED', 'CLOSED') OR ended_at IS NOT NULL`),
   ],
 );
@@ -280,7 +280,7 @@ export const settlementDeployments = pgTable(
     deploySalt: text('deploy_salt').notNull(),
     settlementAddress: text('settlement_address'),
     txHash: text('tx_hash'),
-    refusalMessage: text('refusal_message'),
+    stateReason: text('state_reason'),
     requestedBy: text('requested_by').notNull(),
     createdAt: moment('created_at').notNull(),
   },

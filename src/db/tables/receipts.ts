@@ -61,7 +61,7 @@ export const receipts = pgTable(
     mintTxHash: text('mint_tx_hash'),
     /** Null when the receipt was marked expired outside this platform. */
     expiredTxHash: text('expired_tx_hash'),
-    refusalMessage: text('refusal_message'),
+    stateReason: text('state_reason'),
     createdAt: moment('created_at').notNull(),
     activatedAt: moment('activated_at'),
     expiredAt: moment('expired_at'),

@@ -82,18 +82,19 @@ export const submissions = pgTable(
     failedSteps: integer('failed_steps').notNull().default(0),
     /** How often writing the effects failed since the last review. */
     failedSettlements: integer('failed_settlements').notNull().default(0),
-    /** For SUCCEEDED: the landed hash and the call's result; otherwise the reason. */
+    /** For SUCCEEDED: the landed hash and the call's result. */
     txHash: text('tx_hash'),
     result: jsonb('result'),
     refusalReason: text('refusal_reason'),
-    message: text('message'),
+    /** Why it was refused or is under review; while PENDING, why its last step failed. */
+    stateReason: text('state_reason'),
     /** Set exactly while it is under review. */
     reviewCause: reviewCause('review_cause'),
     /**
      * A description of the effect on the network that an operator adopted as its outcome; then no attempt of its own
      * landed.
      */
-    adopted: text('adopted'),
+    adoptedOutcome: text('adopted_outcome'),
     createdAt: moment('created_at').notNull(),
     settledAt: moment('settled_at'),
   },
@@ -117,7 +118,7 @@ export const submissions = pgTable(
       .where(sql`state = 'NEEDS_REVIEW'`),
     check(
       'submissions_succeeded_has_hash',
-      sql`state <> 'SUCCEEDED' OR tx_hash IS NOT NULL OR adopted IS NOT NULL`,
+      sql`state <> 'SUCCEEDED' OR tx_hash IS NOT NULL OR adopted_outcome IS NOT NULL`,
     ),
     check('submissions_settled_at', sql`(state IN ('SUCCEEDED', 'REFUSED')) = (settled_at IS NOT NULL)`),
     // Those of NetworkCallKind: a stored one that the program does not have can be neither sent nor shown.
@@ -142,7 +143,7 @@ export const operatorDecisions = pgTable(
     decision: operatorDecision('decision').notNull(),
     decidedBy: text('decided_by').notNull(),
     reason: text('reason').notNull(),
-    /** What was decided about, as it stood: the decision clears the cause and the message of the submission, or the halt. */
+    /** What was decided about, as it stood: the decision clears the cause and the reason of the submission, or the halt. */
     basis: text('basis').notNull(),
     /** The approval that it needed, which names who approved; then `decidedBy` is its requester. */
     approvalRequestId: uuid('approval_request_id').references(() => approvalRequests.id),

@@ -35,7 +35,7 @@ interface KeyedPosting {
 
 /** Of a purchase; null where the project names none. */
 interface PriceOfTonne {
-  unitPrice: string | null;
+  pricePerTonne: string | null;
   priceCurrency: string | null;
 }
 
@@ -137,7 +137,7 @@ export function createBooks(deps: {
 
 function outcomeOf({ posting }: KeyedPosting, row: PostingRow | undefined, at: Date): PostingOutcome {
   if (!row) throw new Error(`the database gave no answer for posting ${posting.id}`);
-  const price = { unitPrice: row.unit_price, priceCurrency: row.price_currency };
+  const price = { pricePerTonne: row.price_per_tonne, priceCurrency: row.price_currency };
   switch (row.outcome) {
     case 'POSTED':
       return { outcome: 'POSTED', projectId: row.project_id ?? '', at, ...price };

@@ -32,7 +32,7 @@ export type PostingRow = {
   available: string | null;
   target_id: string;
   /** Of a purchase: what a tonne costs now. */
-  unit_price: string | null;
+  price_per_tonne: string | null;
   price_currency: string | null;
 };
 

@@ -24,7 +24,7 @@ export interface StatementEntry {
   amountTonnes: bigint;
   balanceBeforeTonnes: bigint;
   balanceAfterTonnes: bigint;
-  unitPrice: string | null;
+  pricePerTonne: string | null;
   priceCurrency: string | null;
   postedAt: Date;
   cursor: StatementCursor;
@@ -59,7 +59,7 @@ interface Row extends Record<string, unknown> {
   cause_id: string;
   amount: string;
   balance: string;
-  unit_price: string | null;
+  price_per_tonne: string | null;
   price_currency: string | null;
   posted_at: string;
 }
@@ -78,13 +78,13 @@ export async function readStatement(
     page.before && isBeyond(page.before, order === 'desc'),
   ];
   const read = (side: Side) => sql`(SELECT ${transfers.id}, ${side.version} AS version, ${transfers.kind},
-      ${transfers.causeId}, ${side.amount} AS amount, ${side.balance} AS balance, ${transfers.unitPrice},
+      ${transfers.causeId}, ${side.amount} AS amount, ${side.balance} AS balance, ${transfers.pricePerTonne},
       ${transfers.priceCurrency}, ${transfers.createdAt}
     FROM ${transfers} WHERE ${and(ofSide(side, selection), ...beyond.map((condition) => condition?.(side)))}
     ORDER BY ${transfers.createdAt} ${direction}, ${side.version} ${direction} LIMIT ${page.limit})`;
   const rows = await db.execute<Row>(sql`
     SELECT e.id, ${accounts.projectId}, ${accounts.id}::text AS account_id, e.version::text, e.kind, e.cause_id,
-      e.amount::text, e.balance::text, e.unit_price::text, e.price_currency,
+      e.amount::text, e.balance::text, e.price_per_tonne::text, e.price_currency,
       to_char(e.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS posted_at
     FROM ${accounts} CROSS JOIN LATERAL (${bothSides(selection, read)}) AS e
     WHERE ${ofBuyer(db, selection)}
@@ -172,7 +172,7 @@ function entryOf(row: Row): StatementEntry {
     amountTonnes: amount,
     balanceBeforeTonnes: balance - amount,
     balanceAfterTonnes: balance,
-    unitPrice: row.unit_price,
+    pricePerTonne: row.price_per_tonne,
     priceCurrency: row.price_currency,
     postedAt: new Date(postedAt),
     cursor: { postedAt, accountId, version },

@@ -15,8 +15,8 @@ export interface NextStep {
   delayMs: number;
   fruitlessSteps: number;
   failedSteps: number;
-  /** What an operator can do meanwhile. */
-  message: string | null;
+  /** Why it is not settled yet: for operators. */
+  stateReason: string | null;
 }
 
 interface Rescheduled extends NextStep {
@@ -48,23 +48,23 @@ export function createRescheduling(
  * leased: it is left out, and if it is still open, due when its lease ends.
  */
 async function rescheduleAll(db: Pick<Db, 'execute'>, items: readonly Rescheduled[]): Promise<void> {
-  const rows = items.map(({ submission, delayMs, fruitlessSteps, failedSteps, message }) => ({
+  const rows = items.map(({ submission, delayMs, fruitlessSteps, failedSteps, stateReason }) => ({
     id: submission.id,
     fruitless_before: submission.fruitlessSteps,
     failed_before: submission.failedSteps,
     delay_seconds: delayMs / 1000,
     fruitless_steps: fruitlessSteps,
     failed_steps: failedSteps,
-    message,
+    state_reason: stateReason,
   }));
   const ids = items.map(({ submission }) => submission.id);
   await db.execute(sql`${givenRows(
     rows,
-    'id uuid, fruitless_before int, failed_before int, delay_seconds float8, fruitless_steps int, failed_steps int, message text',
+    'id uuid, fruitless_before int, failed_before int, delay_seconds float8, fruitless_steps int, failed_steps int, state_reason text',
   )}, free AS MATERIALIZED (
       SELECT id FROM ${submissions} WHERE ${isOneOf(submissions.id, ids)} FOR NO KEY UPDATE SKIP LOCKED)
     UPDATE ${submissions} s SET due_at = now() + make_interval(secs => v.delay_seconds),
-      fruitless_steps = v.fruitless_steps, failed_steps = v.failed_steps, message = v.message
+      fruitless_steps = v.fruitless_steps, failed_steps = v.failed_steps, state_reason = v.state_reason
     FROM v WHERE s.id = v.id AND s.id = ANY (ARRAY(SELECT id FROM free)) AND s.state = 'PENDING'
       AND (s.fruitless_steps, s.failed_steps) = (v.fruitless_before, v.failed_before)`);
 }

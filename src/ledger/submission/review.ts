@@ -12,6 +12,7 @@ import { refusedByDatabase } from '../../db/refusedByDatabase.ts';
 import { submissions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { notFound } from '../../lib/notFound.ts';
+import { wrongState } from '../../lib/wrongState.ts';
 import { findOpenAttempts, readLastNumber, type Attempt } from './attempts.ts';
 import type { FoundOnNetwork } from './effects.ts';
 import { effectsFor } from './effects.ts';
@@ -23,6 +24,7 @@ import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
 /** SQLSTATE. */
 const UNIQUE_VIOLATION = '23505';
+const SUBMISSION = 'input.submissionId';
 /** Owners read it. Who ended it, and why, is the operators' (`operator_decisions`). */
 const GIVEN_UP = 'an operator ended it after a review';
 
@@ -49,7 +51,7 @@ async function requireSignable(deps: SubmissionDependencies, submission: Submiss
     throw new DomainError('CONFLICT', `Signing is halted (${halted}): resumeSigning comes first.`);
   }
   const found = await findOnNetwork(deps, intentOf(submission));
-  if (found) throw doneAlready(submission.id, found);
+  if (found) throw doneAlready(found);
 }
 
 /**
@@ -72,7 +74,7 @@ export async function resumeWithin(
       failedSettlements: 0,
       attemptsBeforeResume: await readLastNumber(tx, submissionId),
       reviewCause: null,
-      message: null,
+      stateReason: null,
       refusalReason: null,
     })
     .where(and(eq(submissions.id, submissionId), eq(submissions.state, 'NEEDS_REVIEW')))
@@ -99,7 +101,7 @@ export async function giveUpSubmission(
   if (last?.kind === 'succeeded') return settleAsLanded(deps, submission, last, confirm);
   if (submission.signer === 'CUSTODY') await requireKnownHistory(deps);
   const found = await findOnNetwork(deps, intentOf(submission));
-  if (found) throw doneAlready(submissionId, found);
+  if (found) throw doneAlready(found);
   const refusal = { reason: 'OTHER', message: GIVEN_UP } as const;
   const dead = open.map(({ hash }) => hash);
   await settleByOperator(deps, submission, last ?? { kind: 'givenUp', dead, refusal }, confirm);
@@ -125,8 +127,8 @@ export async function adoptOutcome(
     throw new DomainError(
       'CONFLICT',
       found
-        ? `${found.evidence}. It is not exactly what submission ${submissionId} asks for, so it can't be its outcome.`
-        : `The network shows nothing that submission ${submissionId} could be: RESUME it, or GIVE_UP.`,
+        ? `${found.evidence}. It is not exactly what the submission asks for, so it can't be its outcome.`
+        : `The network shows nothing that the submission could be: RESUME it, or GIVE_UP.`,
     );
   }
   const { evidence, result, txHash = null } = found;
@@ -145,7 +147,7 @@ async function settleAsLanded(
   landed: Extract<Conclusion, { kind: 'succeeded' }>,
   confirm: Confirm | undefined,
 ): Promise<void> {
-  const evidence = `Transaction ${landed.attemptHash} of submission ${submission.id} landed`;
+  const evidence = `Transaction ${landed.attemptHash} of the submission landed`;
   await unlessTaken(evidence, settle(deps, submission, landed, confirm));
 }
 
@@ -189,12 +191,12 @@ async function settleByOperator(
   confirm: Confirm | undefined,
 ): Promise<void> {
   if (await settle(deps, submission, conclusion, confirm)) return;
-  throw new DomainError('CONFLICT', `Submission ${submission.id} was decided otherwise meanwhile.`);
+  throw new DomainError('CONFLICT', 'The submission was decided otherwise meanwhile.', { field: SUBMISSION });
 }
 
-function doneAlready(submissionId: string, { evidence, result }: FoundOnNetwork): DomainError {
+function doneAlready({ evidence, result }: FoundOnNetwork): DomainError {
   const advice = result
-    ? `ADOPT takes it as the outcome of submission ${submissionId}.`
+    ? `ADOPT takes it as the outcome of the submission.`
     : 'Clear up first which transaction did that.';
   return new DomainError('CONFLICT', `${evidence}. ${advice}`);
 }
@@ -208,6 +210,6 @@ async function requireUnderReview(deps: SubmissionDependencies, submissionId: st
 async function notUnderReview(db: Pick<Tx, 'select'>, submissionId: string): Promise<DomainError> {
   const [submission] = await db.select().from(submissions).where(eq(submissions.id, submissionId));
   return submission
-    ? new DomainError('CONFLICT', `Submission ${submissionId} is ${submission.state}, not NEEDS_REVIEW.`)
-    : notFound('submission', 'input.submissionId');
+    ? wrongState('The submission', SUBMISSION, submission.state, 'NEEDS_REVIEW')
+    : notFound('submission', SUBMISSION);
 }

@@ -126,13 +126,13 @@ async function applyConclusion(
     case 'succeeded': {
       const { attemptHash: txHash, landed } = conclusion;
       await decideSlot(tx, open, txHash, 'LANDED', `ledger ${landed.ledger}`, at, landed.ledger);
-      await store({ state: 'SUCCEEDED', txHash, result: landed.result, message: null, settledAt: at });
+      await store({ state: 'SUCCEEDED', txHash, result: landed.result, stateReason: null, settledAt: at });
       return;
     }
     case 'adopted': {
       const { dead, evidence, result, txHash } = conclusion;
       await markDead(tx, dead, `an operator adopted another outcome: ${evidence}`, at);
-      const adopted = { adopted: evidence, message: null, refusalReason: null };
+      const adopted = { adoptedOutcome: evidence, stateReason: null, refusalReason: null };
       await store({ state: 'SUCCEEDED', txHash, result, ...adopted, settledAt: at });
       return;
     }
@@ -150,14 +150,14 @@ async function applyConclusion(
         state,
         reviewCause: isSettled ? null : 'REFUSED',
         refusalReason: refusal.reason,
-        message: refusal.message,
+        stateReason: refusal.message,
         settledAt: isSettled ? at : null,
       });
       return;
     }
     case 'needsReview': {
       const { cause, reason } = conclusion;
-      await store({ state: 'NEEDS_REVIEW', reviewCause: cause, message: reason });
+      await store({ state: 'NEEDS_REVIEW', reviewCause: cause, stateReason: reason });
       if (cause === 'SETTLEMENT_FAILED') await flagIfPossible(tx, deps, effects, intent, reason);
       else await effects.needsReview(tx, intent, reason);
       return;

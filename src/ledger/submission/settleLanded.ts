@@ -108,7 +108,7 @@ function storeSuccess(items: readonly LandedSubmission[], at: Date): SQL {
     }),
   );
   return sql`${givenRows(outcomes, 'id uuid, hash text, result jsonb')}
-    UPDATE ${submissions} s SET state = 'SUCCEEDED', tx_hash = v.hash, result = v.result, message = NULL,
+    UPDATE ${submissions} s SET state = 'SUCCEEDED', tx_hash = v.hash, result = v.result, state_reason = NULL,
       review_cause = NULL, settled_at = ${at.toISOString()}::timestamptz
     FROM v WHERE ${isGiven('s.id', 'id')}`;
 }

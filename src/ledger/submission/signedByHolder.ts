@@ -102,7 +102,7 @@ export async function addReplacement(
   // Sent at once: the looks at what is stuck may be a quarter of an hour apart by now.
   await tx
     .update(submissions)
-    .set({ dueAt: sql`now()`, fruitlessSteps: 0, failedSteps: 0, message: null })
+    .set({ dueAt: sql`now()`, fruitlessSteps: 0, failedSteps: 0, stateReason: null })
     .where(eq(submissions.id, submissionId));
 }
 

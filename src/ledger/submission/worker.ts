@@ -201,7 +201,7 @@ async function nextStep(
   submission: Submission,
 ): Promise<NextStep | null> {
   const backoff = submission.signer === 'HOLDER' ? WHILE_HOLDER_PENDING : WHILE_PENDING;
-  const { failedSteps, message } = submission;
+  const { failedSteps, stateReason } = submission;
   let { fruitlessSteps } = submission;
   try {
     for (let i = 0; i < MAX_STEPS_PER_CLAIM; i++) {
@@ -210,10 +210,11 @@ async function nextStep(
       if (result === 'waiting') break;
       fruitlessSteps = 0;
       // Nothing was tried, so nothing counts as fruitless.
-      if (result === 'no-slot') return { delayMs: NO_SLOT_DELAY_MS, fruitlessSteps, failedSteps, message };
+      if (result === 'no-slot')
+        return { delayMs: NO_SLOT_DELAY_MS, fruitlessSteps, failedSteps, stateReason };
     }
     const delayMs = backoffMs(fruitlessSteps, backoff, deps.random);
-    return { delayMs, fruitlessSteps: fruitlessSteps + 1, failedSteps: 0, message: null };
+    return { delayMs, fruitlessSteps: fruitlessSteps + 1, failedSteps: 0, stateReason: null };
   } catch (error) {
     // Nothing is known, so nothing changes: the next step asks again.
     deps.log.warn({ submissionId: submission.id, err: error }, 'submission step failed');
@@ -221,7 +222,7 @@ async function nextStep(
       delayMs: backoffMs(failedSteps, AFTER_FAILURE, deps.random),
       fruitlessSteps,
       failedSteps: failedSteps + 1,
-      message: shownFailure(error),
+      stateReason: shownFailure(error),
     };
   }
 }

@@ -67,7 +67,7 @@ const quoteSchema = z.object({
   tokenAmount: z.string(),
   tokenSymbol: z.string(),
   exchangeRate: decimal,
-  feeFiat: decimal,
+  fiatFee: decimal,
   /** A fee that is the same for each payout has no rate. */
   feeBps: z
     .int()
@@ -160,7 +160,7 @@ function payoutRequestOf({ reference, quote, countryCode, payoutAccount }: OpenS
     tokenSymbol: quote.tokenSymbol,
     fiatCurrency: quote.fiatCurrency,
     fiatAmount: quote.fiatAmount,
-    feeFiat: quote.feeFiat,
+    fiatFee: quote.fiatFee,
     exchangeRate: quote.exchangeRate,
     countryCode,
     payoutAccount,

@@ -105,7 +105,7 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
         await confirm?.(tx);
         await requirePayable(tx, sessionId, change);
         const isThere = await changeManualStatus(tx, sessionId, change, { at: clock.now() });
-        if (!isThere) throw new DomainError('NOT_FOUND', noSession(sessionId));
+        if (!isThere) throw noManualSession(sessionId);
       });
       await callBack(options, sessionId);
       return { sessionId, status: change.status };
@@ -125,6 +125,11 @@ function shown({ status, fiatCurrency, fiatAmount }: typeof manualRampSessions.$
 
 function noSession(sessionId: string): string {
   return `The manual provider has no session "${sessionId}".`;
+}
+
+/** For operators, who name it by the provider's id. */
+export function noManualSession(sessionId: string): DomainError {
+  return new DomainError('NOT_FOUND', noSession(sessionId), { field: 'input.sessionId' });
 }
 
 async function callBack(options: ManualProviderOptions, sessionId: string): Promise<void> {

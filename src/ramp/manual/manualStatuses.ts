@@ -54,7 +54,10 @@ export async function requirePayable(
   if (!session || session.status === 'pending') return;
   if (session.status !== 'processing') {
     const end = session.status.toUpperCase();
-    throw new DomainError('CONFLICT', `The payout is ${end}, so it must not be made: do not pay.`);
+    throw new DomainError('CONFLICT', `The payout is ${end}, so it must not be made: do not pay.`, {
+      field: 'input.sessionId',
+      state: end,
+    });
   }
   // Who takes over from a person who has not paid.
   if (status === 'pending') return;
@@ -68,5 +71,6 @@ export async function requirePayable(
   throw new DomainError(
     'CONFLICT',
     `${last.setBy} has begun to make the payout: do not pay it a second time.`,
+    { field: 'input.sessionId', state: 'PROCESSING' },
   );
 }

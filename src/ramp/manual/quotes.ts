@@ -44,7 +44,7 @@ export function quoteManually(prices: ManualPrices, request: QuoteRequest, now: 
     tokenSymbol,
     fiatCurrency,
     fiatAmount: formatDecimal({ units: paid, scale }),
-    feeFiat: formatDecimal({ units: fee, scale }),
+    fiatFee: formatDecimal({ units: fee, scale }),
     feeBps: prices.feeBps,
     exchangeRate,
     expiresAt: new Date(now.getTime() + prices.quoteSeconds * 1000),

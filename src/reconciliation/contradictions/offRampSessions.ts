@@ -110,11 +110,11 @@ export const OFF_RAMP_CONTRADICTIONS: readonly Contradiction[] = [
     // The manual provider's quote as ramp/manual/quotes.ts computes it: in the currency's smallest unit.
     invariant: 'I13',
     query: `SELECT format('off-ramp session %s of %s kg at %s pays %s after a fee of %s (%s bps), which is not what its rate gives',
-        id, token_amount_kg, exchange_rate, fiat_amount, fee_fiat, fee_bps) AS message
+        id, token_amount_kg, exchange_rate, fiat_amount, fiat_fee, fee_bps) AS message
       FROM (SELECT *, div(token_amount_kg * 10::numeric ^ scale(fiat_amount), exchange_rate) AS gross
         FROM off_ramp_sessions WHERE provider_name = '${MANUAL_PROVIDER}') AS q
       CROSS JOIN LATERAL (SELECT div(gross * fee_bps + 9999, 10000) AS fee) AS f
-      WHERE fee_bps IS NULL OR fee_fiat * 10::numeric ^ scale(fiat_amount) <> fee
+      WHERE fee_bps IS NULL OR fiat_fee * 10::numeric ^ scale(fiat_amount) <> fee
         OR fiat_amount * 10::numeric ^ scale(fiat_amount) <> gross - fee`,
   },
 ];

@@ -40,7 +40,7 @@ export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
       WHERE t.kind = 'purchase'
         AND k.input_hash IS DISTINCT FROM ${hashOf(`concat('[["amountCO2e","bigint","', t.amount, '"],["buyerId","string",', a.owner,
           '],["tokenAddress","string",', p.token, ']]')`)}
-        AND k.input_hash IS DISTINCT FROM ${hashOf(`concat('[["amount","string","', trim_scale(t.unit_price), '"],["amountCO2e","bigint","', t.amount,
+        AND k.input_hash IS DISTINCT FROM ${hashOf(`concat('[["amount","string","', trim_scale(t.price_per_tonne), '"],["amountCO2e","bigint","', t.amount,
           '"],["buyerId","string",', a.owner, '],["currency","string","', t.price_currency,
           '"],["tokenAddress","string",', p.token, ']]')`)}`,
   },
@@ -109,9 +109,9 @@ export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
 
 /** Only purchases have a price. */
 function boughtAtNoPrice(from: string): string {
-  return `SELECT format('purchase %s is at %s %s a tonne, which its project %s never cost', u.id, u.unit_price,
+  return `SELECT format('purchase %s is at %s %s a tonne, which its project %s never cost', u.id, u.price_per_tonne,
         u.price_currency, u.project_id) AS message
       FROM ${from}
-      WHERE u.unit_price IS NOT NULL AND NOT EXISTS (SELECT 1 FROM project_prices p WHERE p.project_id = u.project_id
-        AND (p.unit_price, p.price_currency) = (u.unit_price, u.price_currency))`;
+      WHERE u.price_per_tonne IS NOT NULL AND NOT EXISTS (SELECT 1 FROM project_prices p WHERE p.project_id = u.project_id
+        AND (p.price_per_tonne, p.price_currency) = (u.price_per_tonne, u.price_currency))`;
 }

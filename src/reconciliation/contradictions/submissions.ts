@@ -4,7 +4,7 @@
 import type { Contradiction } from './contradiction.ts';
 
 /** True when an operator adopted the outcome from the network, so that no own attempt landed. */
-const HAS_ADOPTED_OUTCOME = 's.adopted IS NOT NULL';
+const HAS_ADOPTED_OUTCOME = 's.adopted_outcome IS NOT NULL';
 
 export const SUBMISSION_CONTRADICTIONS: readonly Contradiction[] = [
   {

@@ -5,14 +5,19 @@
 import { eq } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
 import { manualRampSessions, offRampSessions } from '../../db/tables/index.ts';
-import { DomainError } from '../../lib/errors.ts';
 import { notFound } from '../../lib/notFound.ts';
+import { noManualSession } from '../../ramp/manual/manualProvider.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { basisOfHalt, basisOfReview } from '../operations/decisionBasis.ts';
 import type { SessionReviewInput } from '../operations/resolveOffRampSessionReview.ts';
 import { requireManualRamp } from '../operations/setManualSessionStatus.ts';
 import { isStranded } from '../operations/strandedSessions.ts';
-import { findOpenReview, lockOffRampSession, requireSeenStatus } from '../warehouse/offRamp/offRampMoves.ts';
+import {
+  findOpenReview,
+  lockOffRampSession,
+  notUnderReview,
+  requireSeenStatus,
+} from '../warehouse/offRamp/offRampMoves.ts';
 import type { AskedOperation } from './approvalRequests.ts';
 
 interface Basis {
@@ -65,7 +70,7 @@ async function basisOfSessionReview(
   const session = await lockOffRampSession(tx, id);
   const review = await findOpenReview(tx, id);
   if (!review && !isStranded(deps, session)) {
-    throw new DomainError('CONFLICT', `Off-ramp session ${id} is ${session.state}, not NEEDS_REVIEW.`);
+    throw notUnderReview(session.state);
   }
   requireSeenStatus(session, seenProviderStatus);
   return { targetId: id, basis: review ? `review ${review.id}` : `${session.state}, at another provider` };
@@ -78,10 +83,7 @@ async function basisOfManualSession(tx: Tx, deps: Needs<'ramp' | 'manualRamp'>, 
     .from(manualRampSessions)
     .where(eq(manualRampSessions.id, id))
     .for('update');
-  if (!session)
-    throw new DomainError('NOT_FOUND', `The manual provider has no session "${id}".`, {
-      field: 'input.sessionId',
-    });
+  if (!session) throw noManualSession(id);
   return {
     targetId: session.reference,
     basis: `${session.status} since ${session.changedAt.toISOString()}`,

@@ -144,6 +144,7 @@ function notAwaiting({ state, decidedBy }: ApprovalRequest): DomainError {
   const by = decidedBy === null ? '' : ` by ${decidedBy}`;
   return new DomainError('CONFLICT', `The request for approval is ${state}${by}, not AWAITING.`, {
     field: 'input.approvalRequestId',
+    state,
   });
 }
 

@@ -66,7 +66,7 @@ export async function createProject(
     ({ state }) => state !== 'DEPLOYING' && state !== 'MINTING',
   );
   if (project.state === 'REFUSED') {
-    throw new DomainError('LEDGER_REFUSED', `The project's token was refused: ${project.refusalMessage}`, {
+    throw new DomainError('LEDGER_REFUSED', `The project's token was refused: ${project.stateReason}`, {
       projectId,
       assetId: project.assetId,
       reason: await readRefusalReason(deps, projectId),

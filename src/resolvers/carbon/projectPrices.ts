@@ -59,11 +59,11 @@ export async function readPrices(
 }
 
 /** The price of a stored row; null where none was in force. */
-export function priceOf(row: { unitPrice: string; priceCurrency: string }): Price;
-export function priceOf(row: { unitPrice: string | null; priceCurrency: string | null }): Price | null;
-export function priceOf(row: { unitPrice: string | null; priceCurrency: string | null }): Price | null {
-  if (row.unitPrice === null || row.priceCurrency === null) return null;
-  return { amount: canonicalDecimal(row.unitPrice), currency: row.priceCurrency };
+export function priceOf(row: { pricePerTonne: string; priceCurrency: string }): Price;
+export function priceOf(row: { pricePerTonne: string | null; priceCurrency: string | null }): Price | null;
+export function priceOf(row: { pricePerTonne: string | null; priceCurrency: string | null }): Price | null {
+  if (row.pricePerTonne === null || row.priceCurrency === null) return null;
+  return { amount: canonicalDecimal(row.pricePerTonne), currency: row.priceCurrency };
 }
 
 interface NewPrice {
@@ -92,7 +92,7 @@ export async function appendPrice(tx: Tx, { id, projectId, price, setBy, at }: N
     id,
     projectId,
     number: (last?.number ?? 0) + 1,
-    unitPrice: price.amount,
+    pricePerTonne: price.amount,
     priceCurrency: price.currency,
     setBy,
     createdAt: at,

@@ -20,16 +20,16 @@ interface ProjectTokenDependencies {
 export function projectToken({ network, ids }: ProjectTokenDependencies): AssetToken {
   return {
     targetType: 'PROJECT',
-    async setState(tx, id, state, refusalMessage) {
-      await update(tx, id, { state, refusalMessage });
+    async setState(tx, id, state, stateReason) {
+      await update(tx, id, { state, stateReason });
     },
     async deployed(tx, id, { tokenAddress }) {
-      const project = await update(tx, id, { tokenAddress, state: 'MINTING', refusalMessage: null });
+      const project = await update(tx, id, { tokenAddress, state: 'MINTING', stateReason: null });
       // The custody signer burns from its own balance, so that is where credits are minted to.
       return { to: network.custodyAddress, amount: toBaseUnits(project.quantityTonnes) };
     },
     async minted(tx, projectId, { at }) {
-      const project = await update(tx, projectId, { state: 'OPEN', openedAt: at, refusalMessage: null });
+      const project = await update(tx, projectId, { state: 'OPEN', openedAt: at, stateReason: null });
       const posting = issuePosting({ id: ids.next(), projectId, amount: project.quantityTonnes });
       await postTransfers(tx, [posting], at);
     },

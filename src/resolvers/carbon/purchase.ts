@@ -54,8 +54,8 @@ export async function purchase(
   switch (booked.outcome) {
     case 'POSTED': {
       entry?.markWritten();
-      const { projectId, at: createdAt, unitPrice, priceCurrency } = booked;
-      return { id, projectId, buyerId, amountTonnes: amount, unitPrice, priceCurrency, createdAt };
+      const { projectId, at: createdAt, pricePerTonne, priceCurrency } = booked;
+      return { id, projectId, buyerId, amountTonnes: amount, pricePerTonne, priceCurrency, createdAt };
     }
     case 'REPLAYED': {
       if (booked.targetId === id) entry?.markWritten();

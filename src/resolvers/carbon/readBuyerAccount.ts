@@ -71,12 +71,12 @@ export async function listPurchases(
 ): Promise<ListedPurchase[]> {
   const selection = { ...selectionOf(deps, buyerId, filter), isOfPurchases: true };
   const entries = await readStatement(deps.db, selection, 'desc', page);
-  return entries.map(({ id, projectId, amountTonnes, unitPrice, priceCurrency, postedAt, cursor }) => ({
+  return entries.map(({ id, projectId, amountTonnes, pricePerTonne, priceCurrency, postedAt, cursor }) => ({
     id,
     projectId,
     buyerId,
     amountTonnes,
-    unitPrice,
+    pricePerTonne,
     priceCurrency,
     createdAt: postedAt,
     cursor,

@@ -77,7 +77,7 @@ export async function retire(
     const reason = await readRefusalReason(deps, retirementId);
     throw new DomainError(
       'LEDGER_REFUSED',
-      `The retirement was refused, and the credits were returned: ${retirement.refusalMessage}`,
+      `The retirement was refused, and the credits were returned: ${retirement.stateReason}`,
       { retirementId, amountReturned: retirement.amountTonnes.toString(), reason },
     );
   }

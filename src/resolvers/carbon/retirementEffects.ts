@@ -35,17 +35,17 @@ export function retireEffects(deps: SettleDependencies): Effects {
     async refused(tx, intent, refusal, at) {
       const retirement = await update(tx, intent.targetId, {
         state: 'REFUSED',
-        refusalMessage: refusal.message,
+        stateReason: refusal.message,
         settledAt: at,
       });
       await returnCredits(tx, deps, retirement, at);
       return 'REFUSED';
     },
     async needsReview(tx, intent, reason) {
-      await update(tx, intent.targetId, { state: 'NEEDS_REVIEW', refusalMessage: reason });
+      await update(tx, intent.targetId, { state: 'NEEDS_REVIEW', stateReason: reason });
     },
     async resumed(tx, intent) {
-      await update(tx, intent.targetId, { state: 'PENDING', refusalMessage: null });
+      await update(tx, intent.targetId, { state: 'PENDING', stateReason: null });
     },
   };
 }

@@ -86,7 +86,7 @@ async function retireAll(tx: Tx, burns: readonly LandedBurn[], at: Date): Promis
   const rows = await tx.execute<{ id: string; project_id: string; amount: string }>(sql`
     ${givenRows(values, 'id uuid, tx_hash text, record_index integer, ledger bigint')}
     UPDATE ${retirements} r SET state = 'RETIRED', tx_hash = v.tx_hash, record_index = v.record_index, ledger = v.ledger,
-      settled_at = ${at.toISOString()}::timestamptz, refusal_message = NULL
+      settled_at = ${at.toISOString()}::timestamptz, state_reason = NULL
     FROM v WHERE ${isGiven('r.id', 'id')}
     RETURNING r.id, r.project_id, r.amount_tonnes::text AS amount`);
   const retired = new Map(

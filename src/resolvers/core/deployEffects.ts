@@ -12,7 +12,7 @@ interface DeployedRow {
     tx: Tx,
     id: string,
     state: 'DEPLOYING' | 'REFUSED' | 'NEEDS_REVIEW',
-    refusalMessage: string | null,
+    stateReason: string | null,
   ): Promise<void>;
   /** `txHash` is null for an adopted outcome whose transaction is not known. */
   deployed(tx: Tx, id: string, contract: { address: string; txHash: string | null }): Promise<void>;

@@ -16,7 +16,7 @@ export interface AssetToken {
     tx: Tx,
     id: string,
     state: 'DEPLOYING' | 'MINTING' | 'REFUSED' | 'NEEDS_REVIEW',
-    refusalMessage: string | null,
+    stateReason: string | null,
   ): Promise<void>;
   /** The state is MINTING then. @returns what is minted, in base units, and for which address */
   deployed(

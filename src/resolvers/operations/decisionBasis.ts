@@ -8,16 +8,17 @@ import { readLastNumber } from '../../ledger/submission/attempts.ts';
 import { readHalts } from '../../ledger/submission/halts.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { notFound } from '../../lib/notFound.ts';
+import { wrongState } from '../../lib/wrongState.ts';
 
 /** Holds the submission until the transaction ends. @throws DomainError NOT_FOUND, CONFLICT when it is not under review */
 export async function basisOfReview(tx: Tx, id: string): Promise<string> {
   const [submission] = await tx.select().from(submissions).where(eq(submissions.id, id)).for('update');
   if (!submission) throw notFound('submission', 'input.submissionId');
-  const { state, reviewCause, message } = submission;
+  const { state, reviewCause, stateReason } = submission;
   if (state !== 'NEEDS_REVIEW') {
-    throw new DomainError('CONFLICT', `Submission ${id} is ${state}, not NEEDS_REVIEW.`);
+    throw wrongState('The submission', 'input.submissionId', state, 'NEEDS_REVIEW');
   }
-  return `${reviewCause} after ${await readLastNumber(tx, id)} attempts: ${message}`;
+  return `${reviewCause} after ${await readLastNumber(tx, id)} attempts: ${stateReason}`;
 }
 
 /** @throws DomainError CONFLICT when signing is not halted */

@@ -49,7 +49,7 @@ export async function deployRampSettlement(
   if (deployment.state === 'REFUSED') {
     throw new DomainError(
       'LEDGER_REFUSED',
-      `The settlement contract was refused: ${deployment.refusalMessage}`,
+      `The settlement contract was refused: ${deployment.stateReason}`,
       { reason: await readRefusalReason(deps, id) },
     );
   }
@@ -155,16 +155,16 @@ async function findDeployed(
 }
 
 const ROW_EFFECTS = deployEffects({
-  async setState(tx, id, state, refusalMessage) {
+  async setState(tx, id, state, stateReason) {
     await tx
       .update(settlementDeployments)
-      .set({ state, refusalMessage })
+      .set({ state, stateReason })
       .where(eq(settlementDeployments.id, id));
   },
   async deployed(tx, id, { address, txHash }) {
     await tx
       .update(settlementDeployments)
-      .set({ state: 'DEPLOYED', settlementAddress: address, txHash, refusalMessage: null })
+      .set({ state: 'DEPLOYED', settlementAddress: address, txHash, stateReason: null })
       .where(eq(settlementDeployments.id, id));
   },
 });

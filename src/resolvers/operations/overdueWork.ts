@@ -38,7 +38,7 @@ export const OVERDUE_RULE =
 /** A holder's transaction may wait for ever: only the holder can raise its fee. A step that fails is the platform's own trouble. */
 export const whereStuck = sql`(${submissions.state} = 'PENDING'
   AND (${submissions.signer} = 'CUSTODY' AND ${submissions.createdAt} < now() - make_interval(mins => ${STUCK_MINUTES})
-    OR ${submissions.message} IS NOT NULL AND ${submissions.createdAt} < now() - make_interval(mins => ${FAILING_MINUTES})))`;
+    OR ${submissions.stateReason} IS NOT NULL AND ${submissions.createdAt} < now() - make_interval(mins => ${FAILING_MINUTES})))`;
 
 const anHourAgo = sql`now() - make_interval(hours => ${OVERDUE_HOURS})`;
 

@@ -25,6 +25,7 @@ import {
   closeReview,
   findOpenReview,
   lockOffRampSession,
+  notUnderReview,
   requireSeenStatus,
 } from '../warehouse/offRamp/offRampMoves.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -90,8 +91,7 @@ export async function resolveOffRampSessionReview(
     await closeReview(tx, offRampSessionId, { decision, decidedBy: operatorId, reason, approvalRequestId });
     const held = onNetwork !== null && isAsAgreed(current, onNetwork) ? onNetwork : null;
     // The session may have changed while this transaction waited for its locks.
-    if ((await findUndecided(tx, offRampSessionId))?.id !== undecided?.id)
-      throw decidedMeanwhile(offRampSessionId);
+    if ((await findUndecided(tx, offRampSessionId))?.id !== undecided?.id) throw decidedMeanwhile();
     if (undecided?.state === 'PENDING') throw underWay(undecided.id);
     if (decision === 'RETRY') {
       if (undecided === null) await retry(tx, deps, current, held, review);
@@ -124,13 +124,14 @@ async function lockForDecision(tx: Tx, deps: MoveNeeds, id: string): Promise<Off
 async function openReviewOf(tx: Tx, session: OffRampSession): Promise<OffRampReview> {
   const review = await findOpenReview(tx, session.id);
   if (session.state === 'NEEDS_REVIEW' && review) return review;
-  throw new DomainError('CONFLICT', `Off-ramp session ${session.id} is ${session.state}, not NEEDS_REVIEW.`);
+  throw notUnderReview(session.state);
 }
 
-function decidedMeanwhile(offRampSessionId: string): DomainError {
+function decidedMeanwhile(): DomainError {
   return new DomainError(
     'CONFLICT',
-    `Off-ramp session ${offRampSessionId} has changed in the meantime: read it again, then decide.`,
+    'The off-ramp session has changed in the meantime: read it again, then decide.',
+    { field: 'input.offRampSessionId' },
   );
 }
 
@@ -155,9 +156,9 @@ async function retry(
     } else if (session.providerStatus === 'settled') await owe(tx, deps, session);
     else {
       // Without a reason of its own, the review's explains the session's end.
-      const refusalMessage = session.refusalMessage ?? review.flaggedBecause;
+      const stateReason = session.stateReason ?? review.flaggedBecause;
       await applyEvent(tx, deps.submission, session, 'retried', {
-        values: { endedAt: null, refusalMessage },
+        values: { endedAt: null, stateReason },
       });
     }
   } else if (session.releasedAt !== null) {
@@ -251,9 +252,9 @@ async function accept(
         { settlementAddress: session.settlementAddress },
       );
     }
-    const refusalMessage = session.refusalMessage ?? review.flaggedBecause;
+    const stateReason = session.stateReason ?? review.flaggedBecause;
     await applyEvent(tx, deps.submission, session, 'acceptedUndeposited', {
-      values: { endedAt, refusalMessage },
+      values: { endedAt, stateReason },
     });
     return;
   }

@@ -44,7 +44,7 @@ type Undecided = Pick<typeof submissions.$inferSelect, 'id' | 'state'>;
 export function underWay(submissionId: string): DomainError {
   return new DomainError(
     'CONFLICT',
-    `Submission ${submissionId} of this session is under way: decide the session once it has an outcome.`,
+    'A submission of this session is under way: decide the session once it has an outcome.',
     { submissionId },
   );
 }
@@ -52,7 +52,7 @@ export function underWay(submissionId: string): DomainError {
 export function undecidedFirst(submissionId: string): DomainError {
   return new DomainError(
     'CONFLICT',
-    `Submission ${submissionId} of this session may still land. RETRY, or give it up with resolveSubmissionReview first.`,
+    'A submission of this session may still land. RETRY, or give it up with resolveSubmissionReview first.',
     { submissionId },
   );
 }

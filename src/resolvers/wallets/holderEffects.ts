@@ -58,7 +58,7 @@ export function holderDepositEffects(deps: OffRampEffectsDependencies): Effects 
     },
     async refused(tx, { targetId }, refusal) {
       const session = await lockOffRampSession(tx, targetId);
-      const refused = { refusalCode: 'LEDGER_REFUSED', refusalMessage: refusal.message };
+      const refused = { refusalCode: 'LEDGER_REFUSED', stateReason: refusal.message };
       const isPaid = session.providerStatus === 'settled';
       // Under review because it is paid: the review stays, and its reason.
       if (isToBeDeposited(session) && !(session.state === 'NEEDS_REVIEW' && isPaid)) {

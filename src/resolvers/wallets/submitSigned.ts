@@ -56,7 +56,7 @@ export async function submitSigned(
   );
   if (current.state === 'REFUSED' || current.state === 'EXPIRED') {
     const reason = current.submission?.refusalReason ?? null;
-    throw refusedByLedger(act, reason, current.submission?.message ?? '');
+    throw refusedByLedger(act, reason, current.submission?.stateReason ?? '');
   }
   return current;
 }

@@ -76,7 +76,7 @@ export async function createDeposit(
     ({ state }) => state !== 'DEPLOYING' && state !== 'MINTING',
   );
   if (receipt.state === 'REFUSED') {
-    throw new DomainError('LEDGER_REFUSED', `The receipt's token was refused: ${receipt.refusalMessage}`, {
+    throw new DomainError('LEDGER_REFUSED', `The receipt's token was refused: ${receipt.stateReason}`, {
       receiptId,
       assetId: receipt.assetId,
       reason: await readRefusalReason(deps, receiptId),

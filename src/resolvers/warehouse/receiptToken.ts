@@ -12,20 +12,20 @@ import type { Receipt } from './findReceipt.ts';
 export function receiptToken({ network }: { network: Pick<LedgerNetwork, 'totalSupply'> }): AssetToken {
   return {
     targetType: 'RECEIPT',
-    async setState(tx, id, state, refusalMessage) {
-      await update(tx, id, { state, refusalMessage });
+    async setState(tx, id, state, stateReason) {
+      await update(tx, id, { state, stateReason });
     },
     async deployed(tx, id, { tokenAddress, txHash }) {
       const { farmerAddress, quantityKg } = await update(tx, id, {
         tokenAddress,
         deployTxHash: txHash,
         state: 'MINTING',
-        refusalMessage: null,
+        stateReason: null,
       });
       return { to: farmerAddress, amount: toBaseUnits(quantityKg) };
     },
     async minted(tx, id, { txHash, at }) {
-      await update(tx, id, { state: 'ACTIVE', mintTxHash: txHash, activatedAt: at, refusalMessage: null });
+      await update(tx, id, { state: 'ACTIVE', mintTxHash: txHash, activatedAt: at, stateReason: null });
     },
     // No receipt's token is ever burned.
     readMinted: (tokenAddress) => network.totalSupply(tokenAddress),

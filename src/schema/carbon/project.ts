@@ -79,7 +79,7 @@ builder.node(ProjectRef, {
       description:
         'Why it was refused or needs review, as text; null otherwise, and for others than its developer and operators.',
       resolve: (project, _args, { caller }) =>
-        isItsDeveloperOrOperator(caller, project) ? project.refusalMessage : null,
+        isItsDeveloperOrOperator(caller, project) ? project.stateReason : null,
     }),
     developerId: t.string({
       nullable: true,

@@ -70,7 +70,7 @@ builder.node(RetirementRef, {
       nullable: true,
       description: 'The ledger that the burn landed in; null until then.',
     }),
-    stateReason: t.exposeString('refusalMessage', {
+    stateReason: t.exposeString('stateReason', {
       nullable: true,
       description: 'Why it was refused or needs review, as text; null otherwise.',
     }),

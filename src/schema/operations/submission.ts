@@ -105,7 +105,7 @@ builder.node(SubmissionRef, {
       description:
         'The hash of the transaction that landed; null otherwise, and while that of an adopted outcome is unknown.',
     }),
-    stateReason: t.exposeString('message', {
+    stateReason: t.exposeString('stateReason', {
       nullable: true,
       description:
         'Why it was refused or needs review, or, while it is PENDING, why its last step failed, as text; null otherwise.',
@@ -131,7 +131,7 @@ builder.node(SubmissionRef, {
       description: 'What operators decided while it was under review, oldest first.',
       resolve: async ({ id }, _args, context) => (await decisionsOf(context, id)) ?? [],
     }),
-    adopted: t.exposeString('adopted', {
+    adoptedOutcome: t.exposeString('adoptedOutcome', {
       nullable: true,
       description: 'What an operator adopted from the network as its outcome, as text; null otherwise.',
     }),

@@ -140,7 +140,8 @@ builder.node(HolderActRef, {
       nullable: true,
       description: 'Why it was refused, has expired or needs review, as text; null otherwise.',
       // While it is PENDING it is about a node, for operators.
-      resolve: ({ submission }) => (submission?.state === 'PENDING' ? null : (submission?.message ?? null)),
+      resolve: ({ submission }) =>
+        submission?.state === 'PENDING' ? null : (submission?.stateReason ?? null),
     }),
     offRampSession: t.field({
       type: OffRampSessionRef,

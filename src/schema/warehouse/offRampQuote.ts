@@ -26,7 +26,7 @@ export const OffRampQuoteRef = builder.objectRef<Quote>('OffRampQuote').implemen
     fee: t.field({
       type: MoneyRef,
       description: 'What the provider keeps.',
-      resolve: ({ feeFiat: amount, fiatCurrency: currency }) => ({ amount, currency }),
+      resolve: ({ fiatFee: amount, fiatCurrency: currency }) => ({ amount, currency }),
     }),
     feeBps: t.exposeInt('feeBps', {
       nullable: true,

@@ -116,7 +116,7 @@ builder.node(OffRampSessionRef, {
       description: 'The kind of ramp provider at which it was opened.',
       resolve: ({ providerName }) => readProviderName(providerName).kind,
     }),
-    rampProviderAddress: t.string({
+    rampProviderEndpoint: t.string({
       nullable: true,
       description:
         "The host and path of the provider's interface. Null for MANUAL, and for callers who are not operators.",
@@ -162,7 +162,7 @@ builder.node(OffRampSessionRef, {
     fee: t.field({
       type: MoneyRef,
       description: 'What the provider keeps, by the frozen quote.',
-      resolve: ({ feeFiat: amount, fiatCurrency: currency }) => ({ amount, currency }),
+      resolve: ({ fiatFee: amount, fiatCurrency: currency }) => ({ amount, currency }),
     }),
     feeBps: t.exposeInt('feeBps', {
       nullable: true,
@@ -200,7 +200,7 @@ builder.objectFields(OffRampSessionRef, (t) => ({
       'The hash of the release to the treasury or of the refund; null until it landed. Earlier ' +
       'attempts are in `transactions`.',
   }),
-  stateReason: t.exposeString('refusalMessage', {
+  stateReason: t.exposeString('stateReason', {
     nullable: true,
     description:
       'Why it was closed or is to be, or why the last deposit that a holder signed was refused, as text; null otherwise.',

@@ -111,7 +111,7 @@ builder.node(ReceiptRef, {
       description:
         'The hash of the transaction that marked it; null before, and when another party marked it.',
     }),
-    stateReason: t.exposeString('refusalMessage', {
+    stateReason: t.exposeString('stateReason', {
       nullable: true,
       description: 'Why it was refused or needs review, as text; null otherwise.',
     }),

@@ -351,7 +351,7 @@ describe('a decision of a review', () => {
     const { db } = market.app.dependencies;
     await db
       .update(submissions)
-      .set({ message: 'another finding' })
+      .set({ stateReason: 'another finding' })
       .where(eq(submissions.id, other.submissionId));
     expect(await errorsOf(grant(old, second))).toEqual(['CONFLICT']);
     expect(payloadOf(await refuse(old, first)).approval.state).toBe('WITHDRAWN');

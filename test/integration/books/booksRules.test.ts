@@ -225,7 +225,7 @@ describe('the database refuses', () => {
     ['of another project than its accounts', { project_id: 'gen_random_uuid()' }],
     ['between accounts of other kinds than its own', { kind: `'retirement_settle'` }],
     ['that is a purchase of another id', { cause_id: 'gen_random_uuid()' }],
-    ['with a price without a currency', { unit_price: 3 }],
+    ['with a price without a currency', { price_per_tonne: 3 }],
   ])('a transfer %s', (_name, wrong) => refused(purchasePast(wrong)));
 
   it('transfers of one statement that do not continue each other', async () => {

@@ -300,8 +300,8 @@ describe('review', () => {
     await network.advanceClock(120);
     expect(await review(submissionId, 'GIVE_UP')).toMatchObject({ state: 'REFUSED' });
     // Who decided, and why, is not the buyer's to read.
-    const { refusalMessage } = (await findRetirement(platform.dependencies, retirementId)) ?? {};
-    expect(refusalMessage).toBe('an operator ended it after a review');
+    const { stateReason } = (await findRetirement(platform.dependencies, retirementId)) ?? {};
+    expect(stateReason).toBe('an operator ended it after a review');
     const [decision] = (await readDecisions(platform.dependencies, [submissionId])).get(submissionId) ?? [];
     expect(decision).toMatchObject({ decision: 'GIVE_UP', decidedBy: 'operator', reason: 'looked at it' });
     expect(await balancesOf(project)).toMatchObject({ heldByBuyers: 10n, retiring: 0n, retired: 0n });

@@ -234,12 +234,12 @@ describe('the database refuses', () => {
   const refused = (statement: string, why: string) =>
     expect(market.database.handle.sql.unsafe(statement), statement).rejects.toThrow(why);
   const PRICE = (values: string) =>
-    `INSERT INTO project_prices (id, project_id, number, unit_price, price_currency, set_by, created_at)
+    `INSERT INTO project_prices (id, project_id, number, price_per_tonne, price_currency, set_by, created_at)
       SELECT gen_random_uuid(), p.project_id, ${values}, 'mallory', now() FROM (
         SELECT project_id, max(number) AS last FROM project_prices GROUP BY project_id LIMIT 1) AS p`;
 
   it('a change of a price, a gap, and what is no price', async () => {
-    await refused('UPDATE project_prices SET unit_price = 1', 'append-only');
+    await refused('UPDATE project_prices SET price_per_tonne = 1', 'append-only');
     await refused('DELETE FROM project_prices', 'append-only');
     await refused('TRUNCATE project_prices', 'append-only');
     await refused(PRICE("last, 5, 'EUR'"), 'does not follow');
@@ -251,7 +251,7 @@ describe('the database refuses', () => {
 
   it('a purchase at another price than the one in force', async () => {
     await refused(
-      `INSERT INTO transfers (id, kind, project_id, cause_id, amount, unit_price, price_currency, created_at,
+      `INSERT INTO transfers (id, kind, project_id, cause_id, amount, price_per_tonne, price_currency, created_at,
           debit_account_id, debit_version, debit_balance, credit_account_id, credit_version, credit_balance)
         SELECT forged, 'purchase', d.project_id, forged, 5, 0.01, 'EUR', now(), d.id, d.version + 1, d.balance - 5,
           c.id, c.version + 1, c.balance + 5

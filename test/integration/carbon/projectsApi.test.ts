@@ -166,10 +166,7 @@ describe('projects', () => {
   it('show its developer and operators alone whose they are, and why they are not open', async () => {
     const { db } = market.app.dependencies;
     const id = await insertProject(db, { quantityTonnes: 1n });
-    await db
-      .update(projectRows)
-      .set({ refusalMessage: 'The factory is paused.' })
-      .where(eq(projectRows.id, id));
+    await db.update(projectRows).set({ stateReason: 'The factory is paused.' }).where(eq(projectRows.id, id));
     const shownTo = async (caller: TestCaller | null) =>
       (
         await market.send<{ node: { stateReason: string | null; developerId: string | null } }>(

@@ -93,7 +93,7 @@ const CHANGING = [
     rows: `state = 'PENDING'`,
     changing:
       'state due_at attempts_before_resume fruitless_steps failed_steps failed_settlements tx_hash result refusal_reason message ' +
-      'review_cause adopted created_at settled_at',
+      'review_cause adopted_outcome created_at settled_at',
   },
   { table: 'retirement_records', rows: 'true', changing: '' },
   {
@@ -213,15 +213,15 @@ const CHANGEABLE = {
     'payout_account_erased_at',
     'provider_status',
     'refusal_code',
-    'refusal_message',
     'sealed_payout_account',
     'signature_due_at',
     'state',
+    'state_reason',
   ],
-  projects: ['refusal_message', 'state'],
-  receipts: ['refusal_message', 'state'],
-  retirements: ['refusal_message', 'state'],
-  settlement_deployments: ['refusal_message', 'state'],
+  projects: ['state', 'state_reason'],
+  receipts: ['state', 'state_reason'],
+  retirements: ['state', 'state_reason'],
+  settlement_deployments: ['state', 'state_reason'],
 };
 
 it('a column of a table with rules is fixed or set once, but for those that are named', async () => {

@@ -23,7 +23,7 @@ afterAll(() => database.drop());
 const insertSession = (state: 'OPENING' | 'CLOSED', endedDaysAgo = 0): Promise<string> =>
   insertSessionAlone(database.handle.db, {
     state,
-    refusalMessage: 'refused',
+    stateReason: 'refused',
     endedAt: state === 'CLOSED' ? new Date(Date.now() - endedDaysAgo * 86_400_000) : null,
   });
 
@@ -66,7 +66,7 @@ describe('the rules of the database', () => {
   it.each([
     ['half of it', 'sealed_payout_account = NULL, payout_account_erased_at = now()'],
     ['without its time', 'sealed_payout_account = NULL, masked_account_number = NULL'],
-    ['with something else', `${ERASE}, refusal_message = 'another'`],
+    ['with something else', `${ERASE}, state_reason = 'another'`],
     ['the shown part alone', 'masked_account_number = NULL'],
     ['for another one', "masked_account_number = '…999'"],
   ])('refuse it %s', async (_what, set) => {
@@ -76,7 +76,7 @@ describe('the rules of the database', () => {
   });
 });
 
-describe('npm run erase:payout-accounts', () => {
+describe('npm run payout-accounts:erase', () => {
   const run = async (...options: string[]) => {
     const dataDir = await mkdtemp(join(tmpdir(), 'erase-'));
     const env = {

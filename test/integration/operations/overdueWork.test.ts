@@ -136,9 +136,15 @@ describe('a stuck submission', () => {
       const values = { kind: 'retire', targetType: 'HOLDER_ACT', signer: 'HOLDER', call: {} } as const;
       const id = randomUUID();
       return undone(async (tx) => {
-        await tx
-          .insert(submissions)
-          .values({ ...values, id, targetId: id, state: 'PENDING', message, dueAt: at, createdAt: at });
+        await tx.insert(submissions).values({
+          ...values,
+          id,
+          targetId: id,
+          state: 'PENDING',
+          stateReason: message,
+          dueAt: at,
+          createdAt: at,
+        });
         return (await readOpenWork(tx)).stuckSubmissions;
       });
     };

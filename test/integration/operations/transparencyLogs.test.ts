@@ -254,10 +254,10 @@ describe('the contract', () => {
     await writeFile(file, JSON.stringify(await ask('acme')));
     const key = await textAt('transfers/key');
     const { stdout } = await run(process.execPath, [example('verifyCertificate'), file, key]);
-    expect(JSON.parse(stdout)).toMatchObject({ entry: { id, creditOwnerId: 'acme', amount: '10' } });
+    expect(JSON.parse(stdout)).toMatchObject({ entry: { id, creditOwnerId: 'acme', tonnes: '10' } });
     await writeFile(
       file,
-      JSON.stringify(await ask('acme')).replace(String.raw`\"amount\":\"10\"`, String.raw`\"amount\":\"9\"`),
+      JSON.stringify(await ask('acme')).replace(String.raw`\"tonnes\":\"10\"`, String.raw`\"tonnes\":\"9\"`),
     );
     await expect(run(process.execPath, [example('verifyCertificate'), file, key])).rejects.toThrow(
       /does not lead to the signed root/,

@@ -59,7 +59,7 @@ describe('the adapter', () => {
     expect(await provider.quote(quoteRequest)).toMatchObject({
       ...quoteRequest,
       fiatAmount: '4925.00',
-      feeFiat: '75.00',
+      fiatFee: '75.00',
       exchangeRate: '0.02',
       expiresAt: expect.any(Date) as Date,
     });
@@ -67,7 +67,7 @@ describe('the adapter', () => {
 
   it('says where and to what kind of account it would be paid, and takes a fee that has no rate', async () => {
     const asked = { ...quoteRequest, countryCode: 'KE', payoutAccountType: 'bank' as const };
-    expect(await provider.quote(asked)).toMatchObject({ ...quoteRequest, feeFiat: '75.00', feeBps: null });
+    expect(await provider.quote(asked)).toMatchObject({ ...quoteRequest, fiatFee: '75.00', feeBps: null });
     expect(server.requests.at(-1)?.body).toEqual({ ...asked, tokenAmount: '100' });
     const flat = createHttpProvider({
       ...options(),
@@ -317,7 +317,7 @@ describe('the whole with an HTTP provider', () => {
     const quotes = () => server.requests.filter(({ path }) => path === '/quotes').map(({ body }) => body);
     const { payoutAccount } = await request();
     const session = await depositedCashOut(marketplace.app, undefined, { payoutAccount });
-    expect(session).toMatchObject({ feeFiat: '75.00', feeBps: null });
+    expect(session).toMatchObject({ fiatFee: '75.00', feeBps: null });
     expect(quotes().at(-1)).toMatchObject({ countryCode: 'KE', payoutAccountType: 'bank' });
     const payout = server.payouts.get(session.providerSessionId);
     if (payout) payout.status = 'settled';

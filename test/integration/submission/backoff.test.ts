@@ -42,7 +42,7 @@ function numbered(asked: string[], broadcast: LedgerNetwork['broadcast'], nextSe
 
 const countedOf = async (submissionId: string) => {
   const rows = await handle().db.select().from(submissions).where(eq(submissions.id, submissionId));
-  return rows.map(({ failedSteps, message }) => [failedSteps, message])[0];
+  return rows.map(({ failedSteps, stateReason }) => [failedSteps, stateReason])[0];
 };
 
 it('sends with the first look after a step that failed, and counts failures apart from looks', async () => {

@@ -42,12 +42,16 @@ it('makes those that wait together due by one statement, each after its own dela
   const { db, count } = counting(handle().db);
   const reschedule = createRescheduling(db);
   await Promise.all([
-    reschedule(looked, { delayMs: 60_000, fruitlessSteps: 1, failedSteps: 0, message: null }),
-    reschedule(failed, { delayMs: 600_000, fruitlessSteps: 0, failedSteps: 1, message: 'no answer' }),
+    reschedule(looked, { delayMs: 60_000, fruitlessSteps: 1, failedSteps: 0, stateReason: null }),
+    reschedule(failed, { delayMs: 600_000, fruitlessSteps: 0, failedSteps: 1, stateReason: 'no answer' }),
   ]);
   expect(count()).toBe(1);
-  expect(await read(looked.id)).toMatchObject({ fruitlessSteps: 1, failedSteps: 0, message: null });
-  expect(await read(failed.id)).toMatchObject({ fruitlessSteps: 0, failedSteps: 1, message: 'no answer' });
+  expect(await read(looked.id)).toMatchObject({ fruitlessSteps: 1, failedSteps: 0, stateReason: null });
+  expect(await read(failed.id)).toMatchObject({
+    fruitlessSteps: 0,
+    failedSteps: 1,
+    stateReason: 'no answer',
+  });
   expect(await secondsAhead(looked.id)).toBeCloseTo(60, -1);
   expect(await secondsAhead(failed.id)).toBeCloseTo(600, -1);
 });
@@ -63,10 +67,10 @@ it('leaves alone what is settled, was made due anew, or is held by another trans
   await db.update(submissions).set({ fruitlessSteps: 7 }).where(eq(submissions.id, anew.id));
   await db
     .update(submissions)
-    .set({ state: 'REFUSED', refusalReason: 'NO_FUNDS', message: 'no', settledAt: sql`now()` })
+    .set({ state: 'REFUSED', refusalReason: 'NO_FUNDS', stateReason: 'no', settledAt: sql`now()` })
     .where(eq(submissions.id, settled.id));
   const reschedule = createRescheduling(db);
-  const next = { delayMs: 60_000, fruitlessSteps: 1, failedSteps: 0, message: null };
+  const next = { delayMs: 60_000, fruitlessSteps: 1, failedSteps: 0, stateReason: null };
   await db.transaction(async (tx) => {
     await tx.select().from(submissions).where(eq(submissions.id, held.id)).for('update');
     await Promise.all([settled, anew, held, free].map((submission) => reschedule(submission, next)));
@@ -77,13 +81,13 @@ it('leaves alone what is settled, was made due anew, or is held by another trans
   expect(counts).toEqual([0, 7, 0, 1]);
 });
 
-it('takes a submission whose message can not be stored out of the rest', async () => {
+it('takes a submission whose reason can not be stored out of the rest', async () => {
   const [sound, unsound] = [await pendingSubmission(), await pendingSubmission()];
   const reschedule = createRescheduling(handle().db);
   const next = { delayMs: 60_000, fruitlessSteps: 1, failedSteps: 0 };
   const [stored, refused] = await Promise.allSettled([
-    reschedule(sound, { ...next, message: null }),
-    reschedule(unsound, { ...next, message: 'no\u0000thing' }),
+    reschedule(sound, { ...next, stateReason: null }),
+    reschedule(unsound, { ...next, stateReason: 'no\u0000thing' }),
   ]);
   expect([stored.status, refused.status]).toEqual(['fulfilled', 'rejected']);
   expect(await read(sound.id)).toMatchObject({ fruitlessSteps: 1 });

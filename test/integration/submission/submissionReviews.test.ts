@@ -206,9 +206,9 @@ describe('what lands without effect and is paid for', () => {
     });
     const retirement = await retire(platform.dependencies, 'acme', retireInput(project, 4n));
     expect(retirement).toMatchObject({ state: 'NEEDS_REVIEW' });
-    const { id, reviewCause, message } = await submissionOf(retirement.id);
+    const { id, reviewCause, stateReason } = await submissionOf(retirement.id);
     expect(reviewCause).toBe('ATTEMPTS_DIED');
-    expect(message).toContain('resourceLimitExceeded');
+    expect(stateReason).toContain('resourceLimitExceeded');
     expect(await database.handle.db.$count(attempts, eq(attempts.submissionId, id))).toBe(3);
     outcome = null;
     isDeaf = false;

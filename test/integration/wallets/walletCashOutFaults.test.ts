@@ -117,14 +117,14 @@ describe('a signed deposit', () => {
     });
     await network.advanceClock(3600);
     const waiting = await reaches(platform, session.id, 'AWAITING_SIGNATURE');
-    expect(waiting.refusalMessage).toContain('prepare it anew');
+    expect(waiting.stateReason).toContain('prepare it anew');
     faults = () => null;
     const anew = await prepareDeposit(world, holder, input);
     expect(anew.session.id).toBe(session.id);
     expect(anew.act.id).not.toBe(act.id);
     await submitSigned(platform.dependencies, anew.act, await holder.sign(anew.act.unsigned));
     const reached = await reaches(platform, session.id, 'AWAITING_PAYOUT');
-    expect(reached.refusalMessage).toBeNull();
+    expect(reached.stateReason).toBeNull();
     await providerSays(platform, session.providerSessionId ?? '', 'failed');
     await reaches(platform, session.id, 'REFUNDED');
   });
@@ -177,11 +177,11 @@ describe('a signed deposit', () => {
     platform.dependencies.ramp = { ...ramp, closeSession: away };
     await cancelCashOut(impatient(), farmer, { offRampSessionId: session.id, idempotencyKey: randomUUID() });
     expect(await reaches(platform, session.id, 'CLOSING')).toMatchObject({
-      refusalMessage: 'it was cancelled',
+      stateReason: 'it was cancelled',
     });
     await sendPastUs(world, holder, act);
     await lookNow(session.id);
-    expect(await reaches(platform, session.id, 'AWAITING_PAYOUT')).toMatchObject({ refusalMessage: null });
+    expect(await reaches(platform, session.id, 'AWAITING_PAYOUT')).toMatchObject({ stateReason: null });
     platform.dependencies.ramp = ramp;
     await lookNow(session.id);
     await reaches(platform, session.id, 'REFUNDED');

@@ -90,12 +90,12 @@ describe('offRampQuote', () => {
   it('takes the fee from the fiat amount, exactly', async () => {
     expect(await quote(100n, 'KES')).toMatchObject({
       fiatAmount: '4925.00',
-      feeFiat: '75.00',
+      fiatFee: '75.00',
       feeBps: 150,
       exchangeRate: '0.02',
     });
     // 142857.14 shillings, of which there are no cents: rounded down, the fee up.
-    expect(await quote(100n, 'UGX')).toMatchObject({ fiatAmount: '140714', feeFiat: '2143' });
+    expect(await quote(100n, 'UGX')).toMatchObject({ fiatAmount: '140714', fiatFee: '2143' });
     expect((await quote(2n ** 63n - 1n, 'KES')).fiatAmount).toBe('454251072815097708494.75');
   });
 
@@ -108,9 +108,9 @@ describe('offRampQuote', () => {
   it('never pays more than the tokens are worth, nor a cent less than the fee leaves', async () => {
     await fc.assert(
       fc.asyncProperty(fc.bigInt({ min: 1n, max: 2n ** 63n - 1n }), async (tokenAmount) => {
-        const { fiatAmount, feeFiat } = await quote(tokenAmount, 'KES');
+        const { fiatAmount, fiatFee } = await quote(tokenAmount, 'KES');
         const paid = parseDecimal(fiatAmount)?.units ?? 0n;
-        const fee = parseDecimal(feeFiat)?.units ?? 0n;
+        const fee = parseDecimal(fiatFee)?.units ?? 0n;
         // 1 kg is 5000 cents.
         expect(paid + fee).toBe(tokenAmount * 5000n);
         expect(fee).toBe((tokenAmount * 5000n * 150n + 9999n) / 10_000n);
@@ -127,7 +127,7 @@ describe('cashOut', () => {
     expect(session).toMatchObject({
       state: 'AWAITING_PAYOUT',
       fiatAmount: '4925.00',
-      feeFiat: '75.00',
+      fiatFee: '75.00',
       exchangeRate: '0.02',
       providerStatus: 'pending',
       requestedBy: farmer.subject,
@@ -313,7 +313,7 @@ describe('the provider’s faults', () => {
     const { id } = await cashOut(impatient, farmer, cashOutInput(receipt));
     await letQuoteRunOut(id);
     const refused = await reaches(platform, id, 'CLOSED');
-    expect(refused.refusalMessage).toContain('quote ran out');
+    expect(refused.stateReason).toContain('quote ran out');
     expect(await manualSessionsOf(id)).toEqual([]);
   });
 });

@@ -122,7 +122,7 @@ describe.each(both)('an instance whose clock is %s', (_name, skewed) => {
       return made;
     });
     await others.stop();
-    expect(await session(begun.id)).toMatchObject({ refusalMessage: null });
+    expect(await session(begun.id)).toMatchObject({ stateReason: null });
     await reaches(right, begun.id, 'AWAITING_PAYOUT');
   });
 

@@ -199,7 +199,7 @@ describe.each(failures)('%s, after the provider was asked by an instance that di
     // Once more: the same, and nothing is asked for again.
     await step(id);
     isShown = true;
-    const isQuoteOver = (await session(id)).refusalMessage === null;
+    const isQuoteOver = (await session(id)).stateReason === null;
     saying = {};
     await step(id);
     expect((await session(id)).providerSessionId).not.toBeNull();
@@ -443,7 +443,7 @@ it('ends in time when the provider answers with the payout of another cash-out',
   const isRefused = (state: string) => ({
     state,
     providerSessionId: null,
-    refusalMessage: expect.stringMatching(/another cash-out/),
+    stateReason: expect.stringMatching(/another cash-out/),
   });
   expect(await step(id)).toMatchObject(isRefused('OPENING'));
   expect(await step(id)).toMatchObject(isRefused('OPENING'));

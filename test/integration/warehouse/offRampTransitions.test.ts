@@ -74,7 +74,7 @@ async function insertSession(
       depositedAt: facts.isDeposited ? at : null,
       releasedAt: isEnd ? at : null,
       resolution: facts.resolution,
-      refusalMessage: facts.isStopped ? 'refused' : null,
+      stateReason: facts.isStopped ? 'refused' : null,
       cancelRequestedAt: facts.isCancelled ? at : null,
       cancelRequestedBy: facts.isCancelled ? 'farmer-1' : null,
       endedAt: isEnd || state === 'CLOSED' ? at : null,
@@ -104,7 +104,7 @@ function valuesFor({ from, next, event }: Transition, session: OffRampSession) {
     ...(isInCustody && session.depositedAt === null ? { depositedAt: now } : {}),
     ...(isReleased && session.releasedAt === null ? { releasedAt: now } : {}),
     ...(isReleased || next === 'CLOSED' ? { endedAt: now } : {}),
-    ...(next === 'CLOSED' ? { refusalMessage: 'refused' } : {}),
+    ...(next === 'CLOSED' ? { stateReason: 'refused' } : {}),
   };
 }
 
@@ -220,7 +220,7 @@ describe('a session', () => {
       } as const;
       const refusal: Refusal = { reason: 'REFERENCE_ALREADY_USED', message: 'the reference is used' };
       expect(await effects.refused(tx, intent, refusal, new Date())).toBe('REFUSED');
-      expect(await lockOffRampSession(tx, id)).toMatchObject({ state: 'NEEDS_REVIEW', refusalMessage: null });
+      expect(await lockOffRampSession(tx, id)).toMatchObject({ state: 'NEEDS_REVIEW', stateReason: null });
     });
   });
 });

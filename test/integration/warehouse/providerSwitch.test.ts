@@ -116,7 +116,7 @@ it('warns operators, asks the new one nothing, and lets them decide or wait', as
     await decide(opening, 'ACCEPT');
     expect(await findOffRampSession(dependencies, opening)).toMatchObject({
       state: 'CLOSED',
-      refusalMessage: STRANDED,
+      stateReason: STRANDED,
     });
     expect(await findOffRampSession(dependencies, waiting)).toMatchObject({
       state: 'AWAITING_PAYOUT',

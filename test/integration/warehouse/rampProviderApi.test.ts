@@ -10,7 +10,7 @@ import { depositedCashOut, farmer } from '../../support/warehouse.ts';
 
 const owner: TestCaller = { role: 'farmer', subject: farmer.subject };
 const operator: TestCaller = { role: 'operator', subject: 'olga' };
-const SESSION = 'query ($id: ID!) { offRampSession(id: $id) { rampProvider rampProviderAddress } }';
+const SESSION = 'query ($id: ID!) { offRampSession(id: $id) { rampProvider rampProviderEndpoint } }';
 const CANCEL = `mutation ($id: ID!) {
   cancelCashOut(input: { offRampSessionId: $id, idempotencyKey: "k" }) { offRampSession { id } } }`;
 
@@ -26,15 +26,15 @@ it('shows farmers its kind, and operators its address, too', async () => {
   const shownTo = async (caller: TestCaller) =>
     (await market.send<{ offRampSession: object }>(SESSION, { id }, caller)).data?.offRampSession;
   for (const caller of [owner, operator]) {
-    expect(await shownTo(caller)).toEqual({ rampProvider: 'MANUAL', rampProviderAddress: null });
+    expect(await shownTo(caller)).toEqual({ rampProvider: 'MANUAL', rampProviderEndpoint: null });
   }
   const name = 'http ramp.internal/v1';
   await changePastRules(
     market.database,
     sql`UPDATE off_ramp_sessions SET provider_name = ${name} WHERE id = ${session.id}`,
   );
-  expect(await shownTo(owner)).toEqual({ rampProvider: 'HTTP', rampProviderAddress: null });
-  expect(await shownTo(operator)).toEqual({ rampProvider: 'HTTP', rampProviderAddress: 'ramp.internal/v1' });
+  expect(await shownTo(owner)).toEqual({ rampProvider: 'HTTP', rampProviderEndpoint: null });
+  expect(await shownTo(operator)).toEqual({ rampProvider: 'HTTP', rampProviderEndpoint: 'ramp.internal/v1' });
   const cancelled = await market.send(CANCEL, { id }, owner);
   expect(cancelled.errors[0]?.extensions.code).toBe('CONFLICT');
   expect(JSON.stringify(cancelled)).not.toContain('ramp.internal');

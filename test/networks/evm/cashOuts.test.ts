@@ -221,7 +221,7 @@ describe('what is decided while a deposit is under way', () => {
   it('is followed by a refund when it lands after the end', async () => {
     const receipt = await activeReceipt(platform);
     const session = await withDepositUnderWay(receipt);
-    await happens(session, 'depositRefused', { values: { refusalMessage: 'for the test' } });
+    await happens(session, 'depositRefused', { values: { stateReason: 'for the test' } });
     await receivePayoutHint(platform.dependencies, (await reread(session))?.providerSessionId ?? '');
     await reaches(platform, session.id, 'CLOSED');
     await mining(true);

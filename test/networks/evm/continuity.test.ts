@@ -361,10 +361,10 @@ describe('signing on a rewritten chain', () => {
 
       const submission = async () =>
         (await db.select().from(submissions).where(eq(submissions.targetId, id)))[0];
-      await expect.poll(submission).toMatchObject({ message: expect.stringContaining('refused') });
+      await expect.poll(submission).toMatchObject({ stateReason: expect.stringContaining('refused') });
       expect(await submission()).toMatchObject({
         state: 'PENDING',
-        message: expect.stringMatching(/^0x.* is refused in block \d+.* Block \d+ was final as/),
+        stateReason: expect.stringMatching(/^0x.* is refused in block \d+.* Block \d+ was final as/),
       });
       await acceptHistory(db, dependencies.network);
       await expect.poll(submission, { timeout: 20_000 }).toMatchObject({ state: 'REFUSED' });

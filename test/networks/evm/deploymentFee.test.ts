@@ -55,7 +55,7 @@ const balance = async () => BigInt((await world.node.rpc('eth_getBalance', [cust
 const isOpened = (projectId: string) =>
   expect
     .poll(() => findProjectById(platform.dependencies, projectId))
-    .toMatchObject({ state: 'OPEN', refusalMessage: null });
+    .toMatchObject({ state: 'OPEN', stateReason: null });
 
 async function submissionOf(projectId: string) {
   const [row] = await database.handle.db
@@ -72,7 +72,7 @@ describe('a deployment fee above the cap', () => {
     const before = await balance();
     const project = await createProject(platform.dependencies, 'developer', projectInput());
     expect(project.state).toBe('NEEDS_REVIEW');
-    expect(project.refusalMessage).toMatch(
+    expect(project.stateReason).toMatch(
       /asks 9000 .* the cap is 0\.1\. Raise LEDGER_MAX_DEPLOYMENT_FEE_COINS/,
     );
     const submission = await submissionOf(project.id);
@@ -132,15 +132,17 @@ describe('custody without the coin for it', () => {
     await setBalance(coins);
     platform.dependencies.mutationWaitMs = 0;
     const project = await createProject(platform.dependencies, 'developer', projectInput());
-    await expect.poll(async () => (await submissionOf(project.id)).message).toMatch(/ has 0\.0.* fund it$/);
+    await expect
+      .poll(async () => (await submissionOf(project.id)).stateReason)
+      .toMatch(/ has 0\.0.* fund it$/);
     const waiting = await submissionOf(project.id);
     expect(waiting.state).toBe('PENDING');
-    expect(waiting.message).toContain(custody());
-    expect(waiting.message).not.toContain('did not answer');
+    expect(waiting.stateReason).toContain(custody());
+    expect(waiting.stateReason).not.toContain('did not answer');
     await setBalance('10');
     await expect
       .poll(() => findProjectById(platform.dependencies, project.id))
       .toMatchObject({ state: 'OPEN' });
-    expect((await submissionOf(project.id)).message).toBeNull();
+    expect((await submissionOf(project.id)).stateReason).toBeNull();
   });
 });

@@ -68,7 +68,7 @@ it.each([0, 1])('go to review after three slots of %i replacements', async (repl
       const { id } = await retire(dependencies, 'acme', retirement(tokenAddress, 4n));
       const [submission] = await db.select().from(submissions).where(eq(submissions.targetId, id));
       expect(submission).toMatchObject({ state: 'NEEDS_REVIEW', reviewCause: 'ATTEMPTS_DIED' });
-      expect(submission?.message).toContain(CAUSE);
+      expect(submission?.stateReason).toContain(CAUSE);
       const made = await db
         .select()
         .from(attempts)

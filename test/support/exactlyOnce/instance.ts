@@ -186,7 +186,7 @@ function storeOf({ platform }: World, io: Io): StepStore {
 /** The looks of stepOffRampSession.ts at a session of custody's: what is asked, then what is written under the lock. */
 async function stepSession({ platform, network, provider }: World, io: Io, id: string): Promise<void> {
   const session = found(platform.sessions.get(id), id);
-  const { state, providerAskedAt, providerSessionId, refusalMessage, cancelRequestedAt, providerStatus } =
+  const { state, providerAskedAt, providerSessionId, stateReason, cancelRequestedAt, providerStatus } =
     await io.database(() => ({ ...session }));
   const storeOpened = (status: RampStatus) =>
     io.database(() => {
@@ -195,22 +195,22 @@ async function stepSession({ platform, network, provider }: World, io: Io, id: s
       session.providerSessionId = id;
       if (isLate) return platform.apply(id, 'opened');
       platform.record(id, status);
-      const hasFailed = status === 'failed' && session.refusalMessage === null;
+      const hasFailed = status === 'failed' && session.stateReason === null;
       platform.apply(id, hasFailed ? 'providerFailed' : 'opened');
-      if (hasFailed) session.refusalMessage = 'failed at once';
+      if (hasFailed) session.stateReason = 'failed at once';
     });
 
   if (state === 'OPENING') {
     const known = providerAskedAt && (await io.outside(() => provider.payouts.get(id)));
     if (known) return storeOpened(known);
-    if (refusalMessage !== null) {
+    if (stateReason !== null) {
       return io.database(() => {
         if (session.state === 'OPENING')
           platform.apply(id, providerAskedAt ? 'openingOver' : 'openingRefused');
       });
     }
     const isIntended = await io.database(() => {
-      if (session.state !== 'OPENING' || session.refusalMessage !== null) return false;
+      if (session.state !== 'OPENING' || session.stateReason !== null) return false;
       session.providerAskedAt ??= NOW;
       return true;
     });
@@ -264,7 +264,7 @@ export function cancelSession({ platform }: World, id: string): void {
   const { state } = session;
   platform.apply(id, 'cancelled', isUnderWay);
   session.cancelRequestedAt = NOW;
-  if (state !== 'AWAITING_PAYOUT') session.refusalMessage = 'cancelled';
+  if (state !== 'AWAITING_PAYOUT') session.stateReason = 'cancelled';
 }
 
 const noBigints = (_: string, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value);

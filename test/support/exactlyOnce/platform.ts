@@ -18,7 +18,7 @@ import {
 
 type SessionFields =
   'state' | 'providerStatus' | 'providerAskedAt' | 'providerSessionId' | 'resolution' | 'depositedAt';
-type SimulatedSession = Pick<OffRampSession, SessionFields | 'refusalMessage' | 'cancelRequestedAt'>;
+type SimulatedSession = Pick<OffRampSession, SessionFields | 'stateReason' | 'cancelRequestedAt'>;
 
 interface SimulatedRow {
   submission: Submission;
@@ -109,7 +109,7 @@ export function createPlatform(): SimulatedPlatform {
       }
       apply(targetId, 'deposited');
       session.depositedAt = AT;
-      session.refusalMessage = null;
+      session.stateReason = null;
     } else if (conclusion.kind === 'refused') apply(targetId, 'releaseRefused');
     else {
       const end = session.resolution === 'SETTLE' ? 'SETTLED' : 'REFUNDED';
@@ -141,7 +141,7 @@ export function createPlatform(): SimulatedPlatform {
         providerSessionId: null,
         resolution: null,
         depositedAt: null,
-        refusalMessage: null,
+        stateReason: null,
         cancelRequestedAt: null,
       });
     },

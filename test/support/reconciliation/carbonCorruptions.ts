@@ -17,11 +17,11 @@ export const PRICE_CORRUPTIONS: readonly Corruption[] = [
   {
     name: 'a purchase has another price',
     invariant: 'I11',
-    sql: `UPDATE transfers SET unit_price = unit_price - 1 WHERE id = (SELECT id FROM purchases WHERE unit_price IS NOT NULL LIMIT 1)`,
+    sql: `UPDATE transfers SET price_per_tonne = price_per_tonne - 1 WHERE id = (SELECT id FROM purchases WHERE price_per_tonne IS NOT NULL LIMIT 1)`,
   },
   {
     name: 'a purchase is in another currency',
     invariant: 'I11',
-    sql: `UPDATE transfers SET price_currency = 'KES' WHERE id = (SELECT id FROM purchases WHERE unit_price IS NOT NULL LIMIT 1)`,
+    sql: `UPDATE transfers SET price_currency = 'KES' WHERE id = (SELECT id FROM purchases WHERE price_per_tonne IS NOT NULL LIMIT 1)`,
   },
 ];

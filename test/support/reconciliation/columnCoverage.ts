@@ -207,7 +207,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     ],
   },
   off_ramp_sessions: {
-    I13: `receipt_id token_address token_amount_kg farmer_id depositor_address fiat_amount fee_fiat fee_bps exchange_rate
+    I13: `receipt_id token_address token_amount_kg farmer_id depositor_address fiat_amount fiat_fee fee_bps exchange_rate
       provider_status deposit_tx_hash resolution_tx_hash`,
     I14: 'id requested_by depositor cancel_requested_at DELETED FORGED',
     I16: 'signature_due_at cancel_requested_by payout_account_erased_at',
@@ -227,7 +227,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
         except: /changed$|CLOSED CUSTODY MOBILE_MONEY emptied$/,
         because: TIME,
       },
-      { by: ['I16'], places: 'refusal_message', except: /changed|filled/, because: WORDS },
+      { by: ['I16'], places: 'state_reason', except: /changed|filled/, because: WORDS },
       {
         by: ['I13', 'I16'],
         places: 'resolution',
@@ -250,7 +250,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     ],
   },
   project_prices: {
-    I11: 'project_id number unit_price price_currency DELETED FORGED',
+    I11: 'project_id number price_per_tonne price_currency DELETED FORGED',
     I14: 'id set_by',
     notFound: [[TIME, 'created_at']],
   },
@@ -259,7 +259,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
       token_name token_symbol deploy_salt token_address created_at DELETED FORGED`,
     I15: 'asset_key developer_id',
     partly: [{ by: ['I16'], places: 'opened_at', except: /changed|filled/, because: TIME }],
-    notFound: [[WORDS, 'refusal_message']],
+    notFound: [[WORDS, 'state_reason']],
   },
   rate_limits: { notFound: [[INDEXER, '*']] },
   receipt_pledges: {
@@ -283,7 +283,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     partly: [{ by: ['I16'], places: 'activated_at expired_at', except: /changed/, because: TIME }],
     notFound: [
       [TIME, 'created_at'],
-      [WORDS, 'refusal_message'],
+      [WORDS, 'state_reason'],
     ],
   },
   reconciled_invariants: { notFound: [[BOOKKEEPING, '*']] },
@@ -310,7 +310,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
       { by: ['I12', 'I16'], places: 'tx_hash record_index' },
       { by: ['I12'], places: 'ledger', except: /filled/, because: WORDS },
     ],
-    notFound: [[WORDS, 'refusal_message']],
+    notFound: [[WORDS, 'state_reason']],
   },
   settlement_deployments: {
     I12: 'treasury_address deploy_salt settlement_address tx_hash',
@@ -318,7 +318,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     I16: 'state',
     notFound: [
       [TIME, 'created_at'],
-      [WORDS, 'refusal_message'],
+      [WORDS, 'state_reason'],
     ],
   },
   signing_accounts: { notFound: [[SIGNED, '*']] },
@@ -348,15 +348,15 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     ],
     notFound: [
       [WORK, 'due_at attempts_before_resume fruitless_steps failed_steps failed_settlements'],
-      [WORDS, 'refusal_reason message'],
+      [WORDS, 'refusal_reason state_reason'],
       [TIME, 'created_at'],
-      [REFUSED, 'adopted'],
+      [REFUSED, 'adopted_outcome'],
     ],
   },
   token_revocations: { notFound: [[ACCESS, '*']] },
   transfers: {
     I1: 'debit_version debit_balance credit_version credit_balance amount',
-    I15: `id project_id kind cause_id debit_account_id credit_account_id unit_price price_currency created_at DELETED FORGED`,
+    I15: `id project_id kind cause_id debit_account_id credit_account_id price_per_tonne price_currency created_at DELETED FORGED`,
     notFound: [[BOOKKEEPING, 'written_in']],
   },
   transparency_audit_writers: { notFound: [[BOOKKEEPING, '*']] },

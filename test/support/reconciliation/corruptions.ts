@@ -194,7 +194,7 @@ export const CASH_OUT_CORRUPTIONS: readonly Corruption[] = [
   {
     name: 'an open deposit is forgotten',
     invariant: 'I9',
-    sql: `UPDATE off_ramp_sessions SET state = 'CLOSED', deposited_at = NULL, ended_at = now(), refusal_message = 'x' WHERE ${WAITING}`,
+    sql: `UPDATE off_ramp_sessions SET state = 'CLOSED', deposited_at = NULL, ended_at = now(), state_reason = 'x' WHERE ${WAITING}`,
   },
   {
     name: 'a receipt has another quantity',

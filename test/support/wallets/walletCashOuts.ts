@@ -162,7 +162,7 @@ export function describeWalletCashOuts(inWorld: InWorld): void {
       await letSigningTimePass(inWorld());
       await inWorld().advanceClock(3600);
       const refused = await reaches(platform, session.id, 'CLOSED');
-      expect(refused.refusalMessage).toContain('did not come in time');
+      expect(refused.stateReason).toContain('did not come in time');
       expect(await providerStatus(session.providerSessionId)).toBe('failed');
       const late = submitSigned(platform.dependencies, act, await holder.sign(act.unsigned));
       await expect(late).rejects.toMatchObject({

@@ -86,8 +86,8 @@ export async function beginCashOut(
 }
 
 /** Also while it is still looked for at the provider, which may have got it. */
-function isStopped({ state, refusalMessage }: OffRampSession): boolean {
-  return state === 'CLOSED' || (state === 'OPENING' && refusalMessage !== null);
+function isStopped({ state, stateReason }: OffRampSession): boolean {
+  return state === 'CLOSED' || (state === 'OPENING' && stateReason !== null);
 }
 
 async function begin(
@@ -218,7 +218,7 @@ function termsOf(deps: Needs<'ramp'>, input: CashOutInput, quote: Quote) {
     maskedAccountNumber: maskAccountNumber(payoutAccount.accountNumber),
     fiatCurrency: quote.fiatCurrency,
     fiatAmount: quote.fiatAmount,
-    feeFiat: quote.feeFiat,
+    fiatFee: quote.fiatFee,
     feeBps: quote.feeBps,
     exchangeRate: quote.exchangeRate,
     quoteExpiresAt: quote.expiresAt,
@@ -252,7 +252,7 @@ async function stopped(deps: Needs<'db'>, session: OffRampSession): Promise<Doma
   const known: ErrorCode = Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : 'LEDGER_REFUSED';
   return new DomainError(
     known,
-    `The off-ramp session does not go on, and no tokens were taken: ${session.refusalMessage}`,
+    `The off-ramp session does not go on, and no tokens were taken: ${session.stateReason}`,
     {
       offRampSessionId: session.id,
       ...(known === 'LEDGER_REFUSED' && { reason: await readRefusalReason(deps, session.id) }),

@@ -28,7 +28,7 @@ interface CancelCashOutInput {
 }
 
 /** Why a session that was cancelled before its deposit ends as CLOSED. */
-const CANCELLED = { refusalCode: 'CONFLICT', refusalMessage: 'it was cancelled' };
+const CANCELLED = { refusalCode: 'CONFLICT', stateReason: 'it was cancelled' };
 
 /**
  * @returns the session in the state reached when the wait ended: CLOSED or REFUNDED when it is cancelled, CONFIRMING or

@@ -18,7 +18,7 @@ import type { FollowedKind } from '../../core/changeFollower.ts';
 
 export type OffRampSession = typeof offRampSessions.$inferSelect;
 /** Why a session was closed without a deposit. */
-export type StopReason = Pick<OffRampSession, 'refusalCode' | 'refusalMessage'>;
+export type StopReason = Pick<OffRampSession, 'refusalCode' | 'stateReason'>;
 export type OffRampState = OffRampSession['state'];
 export type OffRampReview = typeof offRampReviews.$inferSelect;
 

@@ -122,7 +122,7 @@ async function depositRefused(
   refusal: Refusal,
 ): Promise<'REFUSED'> {
   const session = await lockOffRampSession(tx, targetId);
-  const refused = { refusalCode: 'LEDGER_REFUSED', refusalMessage: refusal.message };
+  const refused = { refusalCode: 'LEDGER_REFUSED', stateReason: refusal.message };
   if (isToBeDeposited(session)) {
     const reason = `the provider has paid, but the deposit was refused: ${refusal.message}`;
     await applyEvent(tx, deps, session, 'depositRefused', { values: refused, reason });

@@ -10,6 +10,7 @@ import { offRampProviderStatuses, offRampReviews, offRampSessions } from '../../
 import type { HolderCall, LedgerNetwork, NetworkCall } from '../../../ledger/network/port.ts';
 import { toBaseUnits } from '../../../ledger/units.ts';
 import { DomainError } from '../../../lib/errors.ts';
+import { wrongState } from '../../../lib/wrongState.ts';
 import type { RampStatus } from '../../../ramp/port.ts';
 import type { OffRampReview, OffRampSession, OffRampState } from './findOffRampSession.ts';
 
@@ -28,7 +29,7 @@ export type OffRampSessionChanges = PgUpdateSetSource<typeof offRampSessions>;
 /** Its deposit is there: what it was closed for, or was to be, is over. */
 export const DEPOSITED = {
   refusalCode: null,
-  refusalMessage: null,
+  stateReason: null,
   endedAt: null,
   depositedAt: sql`now()`,
 } satisfies OffRampSessionChanges;
@@ -72,17 +73,22 @@ export async function recordStatus(tx: Tx, session: OffRampSession, status: Ramp
   return true;
 }
 
+/** @returns CONFLICT: there is nothing to decide */
+export function notUnderReview(state: OffRampSession['state']): DomainError {
+  return wrongState('The off-ramp session', 'input.offRampSessionId', state, 'NEEDS_REVIEW');
+}
+
 /**
  * A refund that was decided on "failed" would lose the tokens when the provider has said "settled" since.
  * @throws DomainError CONFLICT
  */
-export function requireSeenStatus({ id, providerStatus }: OffRampSession, seen: RampStatus | null): void {
+export function requireSeenStatus({ providerStatus }: OffRampSession, seen: RampStatus | null): void {
   if (providerStatus === seen) return;
   const nameOf = (status: RampStatus | null) => status?.toUpperCase() ?? null;
   throw new DomainError(
     'CONFLICT',
-    `\`seenProviderStatus\` is ${nameOf(seen)}, but the \`providerStatus\` of off-ramp session ${id} is ${nameOf(providerStatus)}: read it again, then decide.`,
-    { providerStatus: nameOf(providerStatus) },
+    `\`seenProviderStatus\` is ${nameOf(seen)}, but the \`providerStatus\` of the off-ramp session is ${nameOf(providerStatus)}: read it again, then decide.`,
+    { field: 'input.seenProviderStatus', providerStatus: nameOf(providerStatus) },
   );
 }
 

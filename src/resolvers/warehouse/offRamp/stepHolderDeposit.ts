@@ -39,12 +39,12 @@ const LANDING_GRACE_MS = 60 * 60_000;
 /** Why a session is closed that has no deposit. */
 const FAILED = {
   refusalCode: 'RAMP_REFUSED',
-  refusalMessage: 'the provider failed the payout before the deposit',
+  stateReason: 'the provider failed the payout before the deposit',
 };
-const NOT_SIGNED = { refusalCode: 'CONFLICT', refusalMessage: 'the signed deposit did not come in time' };
+const NOT_SIGNED = { refusalCode: 'CONFLICT', stateReason: 'the signed deposit did not come in time' };
 const NOT_LANDED = {
   refusalCode: 'LEDGER_REFUSED',
-  refusalMessage: 'the signed deposit did not land in time; should it land later, it is given back',
+  stateReason: 'the signed deposit did not land in time; should it land later, it is given back',
 };
 
 /** @returns whether the provider was asked as well, so that nothing is left to ask. */
@@ -228,6 +228,6 @@ export async function reviewPaid(
 }
 
 function usedUpBy({ amount, tokenAddress, depositor }: OffRampDeposit) {
-  const refusalMessage = `its reference was used up by a deposit of ${amount} base units of ${tokenAddress} by ${depositor}`;
-  return { refusalCode: 'LEDGER_REFUSED', refusalMessage };
+  const stateReason = `its reference was used up by a deposit of ${amount} base units of ${tokenAddress} by ${depositor}`;
+  return { refusalCode: 'LEDGER_REFUSED', stateReason };
 }

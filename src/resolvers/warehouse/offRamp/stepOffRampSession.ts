@@ -46,11 +46,11 @@ export type StepNeeds = Needs<keyof OpenNeeds | 'stateSignal'>;
 
 const QUOTE_RAN_OUT: StopReason = {
   refusalCode: 'RAMP_UNAVAILABLE',
-  refusalMessage: 'the quote ran out before the provider could be reached',
+  stateReason: 'the quote ran out before the provider could be reached',
 };
 const FAILED_AT_ONCE: StopReason = {
   refusalCode: 'RAMP_REFUSED',
-  refusalMessage: 'the provider failed the payout as soon as it was opened',
+  stateReason: 'the provider failed the payout as soon as it was opened',
 };
 const OF_ANOTHER = 'the provider answered with the payout of another cash-out';
 
@@ -77,7 +77,7 @@ async function openAtProvider(deps: OpenNeeds, session: OffRampSession): Promise
   const quoteAgeMs = (await readDatabaseTime(deps.db)).getTime() - session.quoteExpiresAt.getTime();
   // While the quote lasts it may be asked again, and for a while after that the provider may show what it was asked for.
   const isOver = quoteAgeMs > (wasAsked ? LATE_SESSION_GRACE_MS : 0);
-  const isStopped = session.refusalMessage !== null;
+  const isStopped = session.stateReason !== null;
   // A restored copy does not know what was asked for since. Ended unseen, it may be paid, and its kilograms are given away again.
   const found = wasAsked || isOver || isStopped ? await findAtProvider(deps, session) : null;
   if (found && (await storeOpened(deps, session.id, found))) return;
@@ -106,7 +106,7 @@ async function openNew(deps: OpenNeeds, session: OffRampSession): Promise<void> 
     await storeOpened(deps, session.id, rampSession);
   } catch (error) {
     if (!(error instanceof DomainError) || error.code === 'RAMP_UNAVAILABLE') throw error;
-    const refusal = { refusalCode: error.code, refusalMessage: error.message };
+    const refusal = { refusalCode: error.code, stateReason: error.message };
     // What it was refused for may come from a request that a restored copy does not know: its own deposit has taken the tokens.
     const found = isOnlyRequest ? null : await findAtProvider(deps, session);
     await refuseOpening(deps, session.id, refusal, { isOnlyRequest, isFound: found !== null });
@@ -117,8 +117,8 @@ async function openNew(deps: OpenNeeds, session: OffRampSession): Promise<void> 
 /** Under the lock: an instance that was slow may hold an old row, and another one may have asked since. */
 async function intendToAsk(deps: Needs<'db'>, id: string): Promise<'first' | 'again' | 'stopped'> {
   return deps.db.transaction(async (tx) => {
-    const { state, refusalMessage, providerAskedAt } = await lockOffRampSession(tx, id);
-    if (state !== 'OPENING' || refusalMessage !== null) return 'stopped';
+    const { state, stateReason, providerAskedAt } = await lockOffRampSession(tx, id);
+    if (state !== 'OPENING' || stateReason !== null) return 'stopped';
     if (providerAskedAt !== null) return 'again';
     await tx
       .update(offRampSessions)
@@ -145,7 +145,7 @@ async function refuseOpening(
     if (isOnlyRequest || (session.providerAskedAt === null && !isFound)) {
       const values = { ...refusal, endedAt: sql`now()` };
       await applyEvent(tx, deps.submission, session, 'openingRefused', { values });
-    } else if (session.refusalMessage === null) {
+    } else if (session.stateReason === null) {
       await applyEvent(tx, deps.submission, session, 'openingStopped', { values: refusal });
     }
   });
@@ -196,7 +196,7 @@ async function storeOpened(
     }
     if (session.state !== 'OPENING') return true;
     await recordStatus(tx, session, status);
-    if (status === 'failed' && session.refusalMessage === null) {
+    if (status === 'failed' && session.stateReason === null) {
       await applyEvent(tx, deps.submission, session, 'providerFailed', {
         values: { ...opened, ...FAILED_AT_ONCE },
       });
@@ -223,10 +223,10 @@ async function stopOpening(
   tx: Tx,
   deps: Needs<'submission'>,
   session: OffRampSession,
-  refusalMessage: string,
+  stateReason: string,
 ): Promise<void> {
-  if (session.state !== 'OPENING' || session.refusalMessage !== null) return;
-  const values: StopReason = { refusalCode: 'RAMP_REFUSED', refusalMessage };
+  if (session.state !== 'OPENING' || session.stateReason !== null) return;
+  const values: StopReason = { refusalCode: 'RAMP_REFUSED', stateReason };
   await applyEvent(tx, deps.submission, session, 'openingStopped', { values });
 }
 
@@ -285,7 +285,7 @@ function quoteOf(session: OffRampSession) {
     tokenSymbol: RECEIPT_TOKEN_SYMBOL,
     fiatCurrency: session.fiatCurrency,
     fiatAmount: session.fiatAmount,
-    feeFiat: session.feeFiat,
+    fiatFee: session.fiatFee,
     feeBps: session.feeBps,
     exchangeRate: session.exchangeRate,
     expiresAt: session.quoteExpiresAt,

@@ -209,12 +209,12 @@ function whoIn(state: OffRampState): Transition['depositor'] {
   return state === 'AWAITING_SIGNATURE' ? 'HOLDER' : 'ANY';
 }
 
-type FactFields = 'refusalMessage' | 'providerStatus' | 'depositedAt' | 'cancelRequestedAt' | 'resolution';
+type FactFields = 'stateReason' | 'providerStatus' | 'depositedAt' | 'cancelRequestedAt' | 'resolution';
 
 export function factsOf(session: Pick<OffRampSession, FactFields>, isUnderWay = false): Facts {
   const { providerStatus, resolution } = session;
   return {
-    isStopped: session.refusalMessage !== null,
+    isStopped: session.stateReason !== null,
     isPaid: providerStatus === 'settled',
     isFailed: providerStatus === 'failed',
     isDeposited: session.depositedAt !== null,

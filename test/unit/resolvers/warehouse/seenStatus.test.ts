@@ -10,8 +10,11 @@ it.each<[RampStatus | null, RampStatus | null, string | null]>([
   ['failed', 'settled', 'SETTLED'],
   ['settled', null, null],
 ])('says of one that was made on %s that it is %s, as the contract does', (seen, providerStatus, shown) => {
-  const session = { id: 'a session', providerStatus } as OffRampSession;
+  const session = { providerStatus } as OffRampSession;
   expect(() => requireSeenStatus(session, seen)).toThrow(
-    expect.objectContaining({ code: 'CONFLICT', details: { providerStatus: shown } }),
+    expect.objectContaining({
+      code: 'CONFLICT',
+      details: { field: 'input.seenProviderStatus', providerStatus: shown },
+    }),
   );
 });

@@ -122,7 +122,7 @@ function log({ name, leafCount, rootHash, madeAt }) {
   );
 }
 
-const DELIVERY = /^marketplace_deliveries_total\{([^}]*)\} (\d+)$/gm;
+const DELIVERY = /^marketplace_webhook_deliveries_total\{([^}]*)\} (\d+)$/gm;
 const HOOKS = { retirements: 'Of the indexer', 'payout-settled': 'Of the ramp provider' };
 
 /** Counted by each instance for itself: what the one says that answered. */
