@@ -39,7 +39,7 @@ export async function seedReceipts(sql: postgres.Sql, count: number, due: number
       FROM receipts WHERE warehouse_id = ${warehouse}`;
     // Outcomes that were read from the network, so without attempts of their own.
     await tx`
-      INSERT INTO submissions (id, kind, target_type, target_id, call, state, due_at, result, adopted, created_at, settled_at)
+      INSERT INTO submissions (id, kind, target_type, target_id, call, state, due_at, result, adopted_outcome, created_at, settled_at)
       SELECT uuidv7(), done.call ->> 'kind', 'RECEIPT', r.id, done.call, 'SUCCEEDED', now(), done.result, 'seeded', now(), now()
       FROM receipts r CROSS JOIN LATERAL (VALUES
         (jsonb_build_object('kind', 'deployCommodityReceipt', 'salt', deploy_salt, 'name', token_name, 'symbol', token_symbol,
