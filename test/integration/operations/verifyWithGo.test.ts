@@ -117,9 +117,9 @@ it("proves a purchase from the API's answer, and refuses a changed leaf and anot
   const file = join(folder, 'purchase.json');
   const key = (await textAt('transfers/key')).trim();
   await writeFile(file, answer);
-  expect(await verify('proof', file, key)).toMatchObject({ entry: { id: purchaseId, amount: '10' } });
+  expect(await verify('proof', file, key)).toMatchObject({ entry: { id: purchaseId, tonnes: '10' } });
   await expect(verify('proof', file, (await textAt('retirements/key')).trim())).rejects.toThrow(/signatures/);
-  await writeFile(file, answer.replace(String.raw`\"amount\":\"10\"`, String.raw`\"amount\":\"11\"`));
+  await writeFile(file, answer.replace(String.raw`\"tonnes\":\"10\"`, String.raw`\"tonnes\":\"11\"`));
   await expect(verify('proof', file, key)).rejects.toThrow(/is not in the log/);
 });
 
