@@ -24,7 +24,7 @@ export type SettlementDeployment = typeof settlementDeployments.$inferSelect;
 
 interface DeployRampSettlementInput {
   /** Where deposits are released to when the payout is settled; custody when left out. */
-  treasury?: string | null | undefined;
+  treasuryAddress?: string | null | undefined;
   idempotencyKey: string;
 }
 
@@ -61,12 +61,12 @@ async function record(
   operatorId: string,
   input: DeployRampSettlementInput,
 ): Promise<string> {
-  const treasuryAddress = deps.network.normalizeAddress(input.treasury ?? deps.network.custodyAddress);
+  const treasuryAddress = deps.network.normalizeAddress(input.treasuryAddress ?? deps.network.custodyAddress);
   if (treasuryAddress === null) {
     throw new DomainError(
       'BAD_USER_INPUT',
-      `"${input.treasury}" is not an address of the network "${deps.network.name}".`,
-      { field: 'input.treasury' },
+      `"${input.treasuryAddress}" is not an address of the network "${deps.network.name}".`,
+      { field: 'input.treasuryAddress' },
     );
   }
   const deploySalt = `0x${createHmac('sha256', deps.saltKey).update('ramp-settlement').digest('hex')}`;

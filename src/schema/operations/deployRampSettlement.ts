@@ -11,7 +11,7 @@ import { builder } from '../core/builder.ts';
 const DeployRampSettlementInput = builder.inputType('DeployRampSettlementInput', {
   description: 'The settlement contract to deploy.',
   fields: (t) => ({
-    treasury: t.field({
+    treasuryAddress: t.field({
       type: 'Address',
       description:
         'The address that deposits are released to when the payout is settled. Defaults to the custody address.',
@@ -83,7 +83,7 @@ builder.mutationField('deployRampSettlement', (t) =>
     args: {
       input: t.arg({ type: DeployRampSettlementInput, required: true, description: 'The contract.' }),
     },
-    recordedInput: { shown: ['idempotencyKey'], hidden: ['treasury'] },
+    recordedInput: { shown: ['idempotencyKey'], hidden: ['treasuryAddress'] },
     resolve: (_root, { input }, { caller, dependencies }) =>
       deployRampSettlement(dependencies, subjectOf(caller), input),
   }),
