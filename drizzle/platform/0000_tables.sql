@@ -595,7 +595,7 @@ CREATE TABLE "receipts" (
 	CONSTRAINT "receipts_quantity_positive" CHECK (quantity_kg > 0),
 	CONSTRAINT "receipts_valuation_positive" CHECK (valuation_usd > 0),
 	CONSTRAINT "receipts_country_code" CHECK (country_code ~ '^[A-Z]{2}$'),
-	CONSTRAINT "receipts_inspection_report_hash" CHECK (inspection_report_hash ~ '^0x[0-9a-f]{64}$'),
+	CONSTRAINT "receipts_inspection_report_hash" CHECK (length(inspection_report_hash) = 66 AND inspection_report_hash ~ '^0x[0-9a-f]*$'),
 	CONSTRAINT "receipts_expires_later" CHECK (expiry_date > deposit_date),
 	CONSTRAINT "receipts_asset_id" CHECK (asset_id = warehouse_id || '-' || asset_millis),
 	CONSTRAINT "receipts_live_has_token" CHECK (state NOT IN ('MINTING', 'ACTIVE', 'EXPIRED') OR token_address IS NOT NULL),
