@@ -4,6 +4,7 @@
 import pino from 'pino';
 import { innermost, MAX_CAUSES } from './errors.ts';
 import { linesByTurn } from './linesByTurn.ts';
+import { createLogOutput } from './logOutput.ts';
 
 export type Logger = pino.Logger;
 
@@ -39,13 +40,22 @@ export function createLogger(
       : {}),
   };
   if (destination) return pino(settings, destination);
-  return options.pretty ? pino(settings) : pino(settings, standardOutput());
+  if (options.pretty) return pino(settings);
+  const logger: Logger = pino(
+    settings,
+    standardOutput((lines) => logger.warn({ lines }, 'lines of this log are lost: its output took none')),
+  );
+  return logger;
 }
 
-function standardOutput(): pino.DestinationStream {
-  const output = pino.destination(process.stdout.fd);
-  const lines = linesByTurn((text) => output.write(text));
-  process.once('exit', lines.flush);
+function standardOutput(onLost: (lines: number) => void): pino.DestinationStream {
+  // Naming it makes a pipe refuse what it has no room for, where a write would block.
+  const output = createLogOutput({ fd: process.stdout.fd, onLost });
+  const lines = linesByTurn(output.write);
+  process.once('exit', () => {
+    output.beginExit();
+    lines.flush();
+  });
   return lines;
 }
 

@@ -16,6 +16,7 @@ const EXIT_GRACE_MS = 1000;
 
 /** Ends the process with a sentence for a known cause of failure, and with the stack trace of a defect. */
 export async function runProcess(main: () => Promise<void>): Promise<void> {
+  for (const output of [process.stdout, process.stderr]) output.on('error', ignore);
   try {
     await main();
   } catch (error) {
@@ -25,6 +26,9 @@ export async function runProcess(main: () => Promise<void>): Promise<void> {
     setTimeout(() => process.exit(1), EXIT_GRACE_MS).unref();
   }
 }
+
+/** A full disk, or a reader that is gone: who can't be told of the start is served nevertheless. */
+function ignore(): void {}
 
 /** What `start` has opened is closed on a signal, and when the start fails. */
 export async function runUntilStopped(log: Logger, start: (stops: Stops) => Promise<void>): Promise<void> {

@@ -1,0 +1,96 @@
+/**
+ * The log's output that takes nothing: a full disk, a reader that has stopped or is gone. The process goes on, in bounded memory.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { open } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it, vi } from 'vitest';
+import { createLogOutput } from '../../../src/lib/logOutput.ts';
+
+type Outcome = number | 'ENOSPC' | 'EAGAIN' | 'EPIPE';
+
+/** A file whose next writes end as `outcomes` say: bytes taken, or an error; later ones are taken whole. */
+function openOn(outcomes: Outcome[], maxWaitingBytes?: number) {
+  const written: string[] = [];
+  const onLost = vi.fn<(lines: number) => void>();
+  const output = createLogOutput({
+    fd: 1,
+    onLost,
+    ...(maxWaitingBytes !== undefined && { maxWaitingBytes }),
+    writeAsync(_, bytes, done) {
+      const outcome = outcomes.shift() ?? bytes.length;
+      setImmediate(() => {
+        if (typeof outcome === 'string') return done(Object.assign(new Error(outcome), { code: outcome }), 0);
+        written.push(bytes.toString('utf8', 0, outcome));
+        done(null, outcome);
+      });
+    },
+  });
+  return { output, onLost, text: () => written.join('') };
+}
+
+describe('an output of the log', () => {
+  it.each(['ENOSPC', 'EAGAIN'] as const)('gets each line once, in order, after %s', async (refusal) => {
+    const { output, onLost, text } = openOn([refusal, 3, refusal]);
+    output.write('first\n');
+    output.write('second\n');
+    await vi.waitFor(() => expect(text()).toBe('first\nsecond\n'));
+    output.write('third\n');
+    await vi.waitFor(() => expect(text()).toBe('first\nsecond\nthird\n'));
+    expect(onLost).not.toHaveBeenCalled();
+  });
+
+  it('that takes nothing for long is told how many lines it has lost', async () => {
+    const { output, onLost, text } = openOn(['ENOSPC'], 13);
+    output.write('first\n');
+    for (const line of ['second\n', 'third\n', 'fourth\nfifth\n']) output.write(line);
+    await vi.waitFor(() => expect(text()).toBe('first\nsecond\n'));
+    expect(onLost.mock.calls).toEqual([[3]]);
+  });
+
+  it('whose reader is gone is written to no more', async () => {
+    const { output, text } = openOn(['EPIPE']);
+    output.write('first\n');
+    await delay(50);
+    output.write('second\n');
+    await delay(50);
+    expect(text()).toBe('');
+  });
+});
+
+/** A process that logs `lines` lines of a kilobyte, says on stderr how much memory it has, and exits. */
+const program = (lines: number) => `
+  const { createLogger } = await import(${JSON.stringify(new URL('../../../src/lib/logger.ts', import.meta.url).href)});
+  const log = createLogger({ level: 'info', pretty: false });
+  for (let i = 0; i < ${lines}; i++) {
+    log.info({ text: 'x'.repeat(1000) }, 'said');
+    if (i % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const { rss } = process.memoryUsage();
+  process.stderr.write('memory ' + Math.round(rss / 2 ** 20), () => process.exit(3));`;
+
+async function ended(child: ChildProcess): Promise<{ code: number | null; said: string }> {
+  let said = '';
+  child.stderr?.on('data', (text: Buffer) => (said += text.toString()));
+  const code = await new Promise<number | null>((resolve) => child.once('exit', resolve));
+  return { code, said };
+}
+
+const given = (lines: number) => ['--import', 'tsx', '--input-type=module', '--eval', program(lines)];
+
+describe('a process', () => {
+  it.runIf(process.platform === 'linux')('goes on when the disk of its log is full', async () => {
+    const full = await open('/dev/full', 'w');
+    const child = spawn(process.execPath, given(10), { stdio: ['ignore', full.fd, 'pipe'] });
+    await full.close();
+    expect(await ended(child)).toMatchObject({ code: 3, said: expect.stringMatching(/^memory/) as string });
+  });
+
+  it('goes on in bounded memory, and exits, when the reader of its log has stopped', async () => {
+    const child = spawn(process.execPath, given(200_000), { stdio: ['ignore', 'pipe', 'pipe'] });
+    const { code, said } = await ended(child);
+    expect(code).toBe(3);
+    expect(Number(/^memory (\d+)$/.exec(said)?.[1])).toBeLessThan(250);
+  }, 60_000);
+});
