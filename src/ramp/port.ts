@@ -55,6 +55,8 @@ export interface OpenSessionRequest {
 /** What a provider says of a session. */
 export interface RampAnswer {
   status: RampStatus;
+  /** Whose session the provider says it is; left out where its ids can't become another's. */
+  reference?: string;
   /** Paid out, after the fee, as the provider writes it; without what it does not say. */
   fiat?: { currency?: string | undefined; amount?: string | undefined };
 }

@@ -169,7 +169,8 @@ function payoutRequestOf({ reference, quote, countryCode, payoutAccount }: OpenS
 
 /** An answer about another payout would release this one's tokens. */
 function answerOf(id: string, payout: Payout): RampAnswer {
-  if (payout.id === id) return { status: payout.status, ...fiatOf(payout) };
+  const { status, clientReference: reference } = payout;
+  if (payout.id === id) return { status, reference, ...fiatOf(payout) };
   throw unavailable('/payouts/{id}', new Error('its answer is about another payout'));
 }
 

@@ -118,7 +118,8 @@ describe('the adapter', () => {
     const fiat = { currency: 'KES', amount: '4925.00' };
     expect(await find()).toMatchObject({ sessionId, fiat });
     expect(await provider.openSession(open)).toMatchObject({ sessionId, fiat });
-    expect(await provider.getStatus(sessionId)).toEqual({ status: 'pending', fiat });
+    const answer = { status: 'pending', reference: open.reference };
+    expect(await provider.getStatus(sessionId)).toEqual({ ...answer, fiat });
     for (const [fiatAmount, amount] of [
       [492.5, '492.5'],
       ['-4925.00', '-4925.00'],
@@ -135,12 +136,12 @@ describe('the adapter', () => {
     for (const fiatCurrency of [404, '', '£']) {
       Object.assign(payout, { fiatCurrency, fiatAmount: '4925.00' });
       const unreadable = { currency: '(unreadable)', amount: '4925.00' };
-      expect(await provider.getStatus(sessionId)).toEqual({ status: 'pending', fiat: unreadable });
+      expect(await provider.getStatus(sessionId)).toEqual({ ...answer, fiat: unreadable });
     }
     Object.assign(payout, { fiatCurrency: undefined, fiatAmount: 4925 });
-    expect(await provider.getStatus(sessionId)).toEqual({ status: 'pending', fiat: { amount: '4925' } });
+    expect(await provider.getStatus(sessionId)).toEqual({ ...answer, fiat: { amount: '4925' } });
     Object.assign(payout, { fiatAmount: undefined });
-    expect(await provider.getStatus(sessionId)).toEqual({ status: 'pending' });
+    expect(await provider.getStatus(sessionId)).toEqual(answer);
   });
 
   it('gets the same session for the same reference, also where the provider refuses a repeat', async () => {
@@ -159,13 +160,13 @@ describe('the adapter', () => {
 
   it('closes what is not paid yet, and says so of what is', async () => {
     const unpaid = await provider.openSession(await request());
-    expect(await provider.closeSession(unpaid.sessionId)).toEqual({ status: 'failed' });
-    expect(await provider.closeSession(unpaid.sessionId)).toEqual({ status: 'failed' });
+    expect(await provider.closeSession(unpaid.sessionId)).toMatchObject({ status: 'failed' });
+    expect(await provider.closeSession(unpaid.sessionId)).toMatchObject({ status: 'failed' });
     const paid = await provider.openSession(await request());
     const payout = server.payouts.get(paid.sessionId);
     if (payout) payout.status = 'settled';
-    expect(await provider.closeSession(paid.sessionId)).toEqual({ status: 'settled' });
-    expect(await provider.getStatus(paid.sessionId)).toEqual({ status: 'settled' });
+    expect(await provider.closeSession(paid.sessionId)).toMatchObject({ status: 'settled' });
+    expect(await provider.getStatus(paid.sessionId)).toMatchObject({ status: 'settled' });
     await expect(provider.getStatus(randomUUID())).rejects.toMatchObject({ code: 'RAMP_REFUSED' });
   });
 

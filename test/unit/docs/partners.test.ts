@@ -71,8 +71,8 @@ describe('the ramp provider', () => {
     await provider.openSession({ reference, quote, countryCode, payoutAccount });
     const answer = { status: 'pending', fiat: { currency: 'KES', amount: '4925.00' } };
     expect(await provider.findSessionByReference(reference)).toEqual({ sessionId: id, ...answer });
-    expect(await provider.getStatus(id)).toEqual(answer);
-    expect(await provider.closeSession(id)).toEqual(answer);
+    expect(await provider.getStatus(id)).toEqual({ reference, ...answer });
+    expect(await provider.closeSession(id)).toEqual({ reference, ...answer });
 
     expect(server.sent.map(({ request }) => request)).toEqual([
       'POST /quotes',

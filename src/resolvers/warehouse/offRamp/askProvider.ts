@@ -38,7 +38,7 @@ export async function orReview(
   { id }: OpenedOffRampSession,
   answer: Promise<RampAnswer>,
 ): Promise<RampAnswer | null> {
-  return answer.catch(async (error: unknown) => {
+  return answer.then(requireAnswerAbout(id)).catch(async (error: unknown) => {
     if (!isRejected(error)) throw error;
     const reason = `the provider does not say what became of its session: ${error.message}`;
     const isReviewed = await deps.db.transaction(async (tx) => {
@@ -52,6 +52,14 @@ export async function orReview(
     if (!isReviewed) throw error;
     return null;
   });
+}
+
+/** A provider that has lost its newest payouts gives their ids away again: another payout's end must not decide about this one's tokens. */
+function requireAnswerAbout(id: string) {
+  return (answer: RampAnswer): RampAnswer => {
+    if (answer.reference === undefined || answer.reference === id) return answer;
+    throw new DomainError('RAMP_REFUSED', "its id is another payout's now");
+  };
 }
 
 /** The quote's end ends an opening, and the network's word a deposit of custody. */

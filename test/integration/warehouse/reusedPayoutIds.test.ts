@@ -1,0 +1,79 @@
+/**
+ * A provider that was restored from an old copy has lost its newest payouts, and gives their ids to other ones: the end of those moves
+ * no tokens of the cash-outs that had the ids before.
+ */
+import { randomUUID } from 'node:crypto';
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { RAMP_API_KEY, startRampServer, type RampServer } from '../../../devnet/rampServer.ts';
+import type { RampStatus } from '../../../src/ramp/port.ts';
+import { readReviews } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { cancelCashOut } from '../../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { decideReviewOf, depositedCashOut, farmer, makeDue, reaches } from '../../support/warehouse.ts';
+
+let database: TestDatabase;
+let provider: RampServer;
+let platform: Platform;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  provider = await startRampServer();
+  platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle), {
+    ramp: {
+      kind: 'http',
+      url: provider.url,
+      apiKey: RAMP_API_KEY,
+      callbackSecrets: [],
+      requestsPerSecond: 1000,
+    },
+  });
+  await platform.start();
+});
+afterAll(async () => {
+  await platform.stop();
+  await provider.close();
+  await database.drop();
+});
+
+/** Deposited minutes ago; since then the provider has given its id to another payout. */
+async function replaced(status: RampStatus): Promise<string> {
+  const { id, providerSessionId } = await depositedCashOut(platform);
+  provider.payouts.set(providerSessionId, {
+    id: providerSessionId,
+    clientReference: randomUUID(),
+    status,
+    request: {},
+  });
+  await changePastRules(
+    database,
+    sql`UPDATE off_ramp_sessions SET created_at = created_at - interval '10 minutes' WHERE id = ${id}`,
+  );
+  await makeDue(platform, id);
+  return id;
+}
+
+it.each(['pending', 'settled', 'failed', 'refunded'] as const)(
+  'asks an operator, whatever the provider says of the other one: %s',
+  async (status) => {
+    const id = await replaced(status);
+    expect(await reaches(platform, id, 'NEEDS_REVIEW')).toMatchObject({
+      resolution: null,
+      providerStatus: 'pending',
+    });
+    const [review] = await readReviews(platform.dependencies, id);
+    expect(review?.flaggedBecause).toContain('another payout');
+    // The provider can't say anything else: the decision is the operator's alone.
+    await decideReviewOf(platform, id, 'REFUND');
+    await reaches(platform, id, 'REFUNDED');
+  },
+);
+
+it('takes no cancellation of the other one for its own', async () => {
+  const id = await replaced('pending');
+  const input = { offRampSessionId: id, idempotencyKey: randomUUID() };
+  await cancelCashOut(platform.dependencies, farmer, input);
+  expect(await reaches(platform, id, 'NEEDS_REVIEW')).toMatchObject({ resolution: null });
+});
