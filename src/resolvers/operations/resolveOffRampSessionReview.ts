@@ -149,6 +149,13 @@ async function retry(
         'Configure that provider again, or decide otherwise.',
     );
   }
+  if (session.providerSessionId === null) {
+    throw new DomainError(
+      'CONFLICT',
+      'Nothing can be retried: the ramp provider has no id for the session that is its own, under which tokens could be deposited. ' +
+        'Settle it with the provider, then ACCEPT.',
+    );
+  }
   if (session.depositedAt === null) {
     // It is there, unnoticed until now; or it is owed, because the provider has paid; or nothing is.
     if (held?.status === 'PENDING') {

@@ -13,7 +13,7 @@
  * A step that is cut off anywhere is simply made again, by any instance: the provider finds the session by our
  * reference, and each move is made once under the session's row lock.
  */
-import { and, eq, ne, sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { readDatabaseTime } from '../../../db/databaseTime.ts';
 import type { Tx } from '../../../db/connection.ts';
 import { offRampSessions } from '../../../db/tables/index.ts';
@@ -32,6 +32,7 @@ import {
 } from './offRampMoves.ts';
 import { checkCashOut } from './checkCashOut.ts';
 import { closeAtProvider } from './closeAtProvider.ts';
+import { isOfAnother, reviewForeign } from './foreignPayout.ts';
 import { stepWaitingDeposit } from './custodyDeposits.ts';
 import { RECEIPT_TOKEN_SYMBOL } from '../createDeposit.ts';
 import type { Needs } from '../../core/dependencies.ts';
@@ -181,6 +182,8 @@ async function storeOpened(
     const before = await lockOffRampSession(tx, id);
     if (await isOfAnother(tx, before, providerSessionId)) {
       await stopOpening(tx, deps, before, OF_ANOTHER);
+      await recordStatus(tx, before, status);
+      await reviewForeign(tx, deps, id);
       return false;
     }
     const otherFiat = describeOtherFiat(before, rampSession);
@@ -203,19 +206,6 @@ async function storeOpened(
     } else await applyEvent(tx, deps.submission, session, 'opened', { values: opened });
     return true;
   });
-}
-
-async function isOfAnother(
-  tx: Tx,
-  { id, providerName }: OffRampSession,
-  sessionId: string,
-): Promise<boolean> {
-  const isIt = and(
-    eq(offRampSessions.providerName, providerName),
-    eq(offRampSessions.providerSessionId, sessionId),
-    ne(offRampSessions.id, id),
-  );
-  return (await tx.$count(offRampSessions, isIt)) > 0;
 }
 
 /** From now on it is only looked for, and closed where it is found. */

@@ -1,0 +1,32 @@
+/**
+ * A payout under our reference whose id is another session's: a provider that has lost its newest payouts gives their ids away again.
+ */
+import { and, eq, ne } from 'drizzle-orm';
+import type { Tx } from '../../../db/connection.ts';
+import { offRampSessions } from '../../../db/tables/index.ts';
+import type { Needs } from '../../core/dependencies.ts';
+import { applyEvent } from './applyEvent.ts';
+import type { OffRampSession } from './findOffRampSession.ts';
+import { contradiction, isAcknowledged, lockOffRampSession } from './offRampMoves.ts';
+
+export async function isOfAnother(
+  tx: Tx,
+  { id, providerName }: OffRampSession,
+  sessionId: string,
+): Promise<boolean> {
+  const isIt = and(
+    eq(offRampSessions.providerName, providerName),
+    eq(offRampSessions.providerSessionId, sessionId),
+    ne(offRampSessions.id, id),
+  );
+  return (await tx.$count(offRampSessions, isIt)) > 0;
+}
+
+/** Under the id of another session nothing can be deposited, or closed: what the provider pays of it is for an operator, once. */
+export async function reviewForeign(tx: Tx, deps: Needs<'submission'>, id: string): Promise<void> {
+  const session = await lockOffRampSession(tx, id);
+  if (session.state !== 'CLOSED') return;
+  const reason = contradiction(session.state, session.providerStatus);
+  if (reason === null || (await isAcknowledged(tx, id))) return;
+  await applyEvent(tx, deps.submission, session, 'contradicted', { reason });
+}
