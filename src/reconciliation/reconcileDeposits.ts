@@ -23,6 +23,12 @@ const MAX_READS = 3;
 const isUnderWay = sql<boolean>`EXISTS (SELECT 1 FROM ${submissions} s
   WHERE s.target_id = off_ramp_sessions.id AND s.state IN ('PENDING', 'NEEDS_REVIEW'))`;
 
+/** Two providers may use the same id, and the settlement contract takes it once. */
+const isDepositOfAnother = sql<boolean>`EXISTS (SELECT 1 FROM ${offRampSessions} o
+  WHERE o.receipt_id = off_ramp_sessions.receipt_id AND o.settlement_address = off_ramp_sessions.settlement_address
+    AND o.provider_session_id = off_ramp_sessions.provider_session_id AND o.id <> off_ramp_sessions.id
+    AND o.deposited_at IS NOT NULL)`;
+
 const ROW = {
   id: offRampSessions.id,
   state: offRampSessions.state,
@@ -36,6 +42,7 @@ const ROW = {
   releasedAt: offRampSessions.releasedAt,
   resolution: offRampSessions.resolution,
   isUnderWay,
+  isDepositOfAnother,
 };
 
 type Session = Awaited<ReturnType<ReturnType<typeof readPage>>>[number];
@@ -107,7 +114,8 @@ function compareDeposit(
   const shown = deposit?.status ?? 'no deposit';
   if (session.depositedAt === null) {
     // Another account may use a reference before its depositor does; that deposit does not belong to the session.
-    if (deposit === null || !isAsAgreed(session, deposit)) return nothingCompared();
+    const isOwn = deposit !== null && isAsAgreed(session, deposit) && !session.isDepositOfAnother;
+    if (!isOwn) return nothingCompared();
     const isExpected = mayMove || (session.depositor === 'HOLDER' && deposit.status === 'PENDING');
     return isExpected ? underWay(session, shown) : finding(`the settlement contract has a deposit, ${shown}`);
   }

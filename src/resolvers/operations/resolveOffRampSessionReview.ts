@@ -19,6 +19,7 @@ import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
 import type { RampStatus } from '../../ramp/port.ts';
 import { applyEvent } from '../warehouse/offRamp/applyEvent.ts';
 import { requireStillFree } from '../warehouse/offRamp/checkCashOut.ts';
+import { findDeposit } from '../warehouse/offRamp/findDeposit.ts';
 import {
   DEPOSITED,
   OFF_RAMP_SESSIONS,
@@ -77,8 +78,9 @@ export async function resolveOffRampSessionReview(
   const session = await findOffRampSession(deps, offRampSessionId);
   if (!session) throw notFound('off-ramp session', 'input.offRampSessionId');
   if (decision !== 'ACCEPT') await observeReviewed(deps, session);
+  const { providerSessionId } = session;
   const onNetwork =
-    session.providerSessionId === null ? null : await deps.network.offRampDeposit(session.providerSessionId);
+    providerSessionId === null ? null : await findDeposit(deps, { ...session, providerSessionId });
 
   await deps.db.transaction(async (tx) => {
     // Lock order of offRampMoves.ts: settling locks the submission before the session.

@@ -2,20 +2,28 @@
  * Another ramp provider is configured while cash-outs of the one before are open: they are shown to operators, who may
  * decide about them, nothing of them is asked of the new one, and they go on when their own comes back.
  */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import type { ComposeOptions, Platform } from '../../../src/startup/compose.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import { createLogger } from '../../../src/lib/logger.ts';
 import { STRANDED } from '../../../src/resolvers/operations/strandedSessions.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
-import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import {
+  findOffRampSession,
+  findOffRampSessionAtProvider,
+} from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { listOffRampSessions } from '../../../src/resolvers/warehouse/offRamp/listOffRampSessions.ts';
 import { createSessionPoller } from '../../../src/resolvers/warehouse/offRamp/pollOpenSessions.ts';
 import { receivePayoutHint } from '../../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 import { startRampServer, type RampServer } from '../../../devnet/rampServer.ts';
+import { prepareCashOutDeposit } from '../../../src/resolvers/wallets/prepareCashOutDeposit.ts';
+import { submitSigned } from '../../../src/resolvers/wallets/submitSigned.ts';
+import { createEmbeddedHolder } from '../../support/wallets/embeddedWallets.ts';
+import { depositInputOf } from '../../support/wallets/walletCashOuts.ts';
 import {
   activeReceipt,
   cashOutInput,
@@ -142,5 +150,84 @@ it('takes a provider at another address for another one', async () => {
     await createSessionPoller(platform.dependencies).drain();
     expect(await listStranded(platform)).toEqual([id]);
     expect(second.requests).toEqual([]);
+  });
+});
+
+describe('a provider whose id another provider has used', () => {
+  /** As sandboxes and live systems do that count from 1. */
+  function givesId(platform: Platform, { payouts }: RampServer, id: string): void {
+    const { ramp } = platform.dependencies;
+    platform.dependencies.ramp = {
+      ...ramp,
+      async openSession(asked) {
+        const { sessionId, ...opened } = await ramp.openSession(asked);
+        const payout = payouts.get(sessionId);
+        if (!payout) throw new Error(`there is no payout ${sessionId}`);
+        payouts.delete(sessionId);
+        payouts.set(id, { ...payout, id });
+        return { ...opened, sessionId: id };
+      },
+    };
+  }
+
+  async function goesOnAtFirst(id: string, providerSessionId: string): Promise<void> {
+    await withPlatform(at(first), async (platform) => {
+      const payout = first.payouts.get(providerSessionId);
+      if (payout) payout.status = 'settled';
+      await receivePayoutHint(platform.dependencies, providerSessionId);
+      await reaches(platform, id, 'SETTLED');
+      const { findings } = await reconcileAll(platform.dependencies);
+      expect(findings.filter(({ message }) => message.includes(id))).toEqual([]);
+    });
+  }
+
+  it('has its payout closed: the deposit for the other payout is not counted twice', async () => {
+    const { receipt, id, providerSessionId } = await withPlatform(at(first), async (platform) => {
+      const of = await activeReceipt(platform);
+      return { ...(await depositedCashOut(platform, of)), receipt: of };
+    });
+    await withPlatform(at(second), async (platform) => {
+      givesId(platform, second, providerSessionId);
+      const { dependencies } = platform;
+      await expect(cashOut(dependencies, farmer, cashOutInput(receipt))).rejects.toMatchObject({
+        code: 'LEDGER_REFUSED',
+      });
+      expect(second.payouts.get(providerSessionId)?.status).toBe('failed');
+      expect(await findOffRampSession(dependencies, id)).toMatchObject({ state: 'AWAITING_PAYOUT' });
+      expect(await network.offRampDeposit(providerSessionId)).toMatchObject({ status: 'PENDING' });
+      expect((await reconcileAll(dependencies)).findings).toEqual([]);
+    });
+    await goesOnAtFirst(id, providerSessionId);
+  });
+
+  it('has it closed for a holder, too, who is not given what is deposited for the other payout', async () => {
+    const holder = createEmbeddedHolder();
+    const input = await withPlatform(at(first), async (platform) =>
+      depositInputOf(await activeReceipt(platform, { farmerAddress: holder.address }), holder),
+    );
+    const { id, providerSessionId } = await withPlatform(at(first), async (platform) => {
+      const { session, act } = await prepareCashOutDeposit(platform.dependencies, farmer, input);
+      if (act === null) throw new Error('there is nothing to sign');
+      await submitSigned(platform.dependencies, act, await holder.sign(act.unsigned));
+      return reaches(platform, session.id, 'AWAITING_PAYOUT');
+    });
+    const sessionId = providerSessionId ?? '';
+    await withPlatform(at(second), async (platform) => {
+      givesId(platform, second, sessionId);
+      const another = { ...input, idempotencyKey: randomUUID() };
+      await expect(prepareCashOutDeposit(platform.dependencies, farmer, another)).rejects.toThrow(
+        /used before/,
+      );
+      const session = await findOffRampSessionAtProvider(platform.dependencies, sessionId);
+      if (session === null) throw new Error('the second cash-out is not there');
+      await reaches(platform, session.id, 'CLOSED');
+      expect(second.payouts.get(sessionId)?.status).toBe('failed');
+      // What a holder may have deposited late is looked for.
+      await makeDue(platform, session.id);
+      await createSessionPoller(platform.dependencies).drain();
+      expect(await findOffRampSession(platform.dependencies, session.id)).toMatchObject({ state: 'CLOSED' });
+      expect(await network.offRampDeposit(sessionId)).toMatchObject({ status: 'PENDING' });
+    });
+    await goesOnAtFirst(id, sessionId);
   });
 });

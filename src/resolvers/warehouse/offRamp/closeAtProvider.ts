@@ -7,6 +7,7 @@ import type { Needs } from '../../core/dependencies.ts';
 import { applyEvent } from './applyEvent.ts';
 import { orReview } from './askProvider.ts';
 import { obstacleToDeposit } from './checkCashOut.ts';
+import { findDeposit } from './findDeposit.ts';
 import { isAsAgreed, endedUnseen } from './findOffRampSession.ts';
 import {
   DEPOSITED,
@@ -24,7 +25,7 @@ export async function closeAtProvider(
 ): Promise<void> {
   if (await isReviewedAsForeign(deps, session)) return;
   // The network may hold a deposit that was refused here: the session then goes on as deposited.
-  const found = await deps.network.offRampDeposit(session.providerSessionId);
+  const found = await findDeposit(deps, session);
   if (found?.status === 'PENDING' && isAsAgreed(session, found)) {
     await deps.db.transaction(async (tx) => {
       const current = await lockOffRampSession(tx, session.id);

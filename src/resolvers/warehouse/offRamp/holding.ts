@@ -10,7 +10,9 @@ import { DomainError } from '../../../lib/errors.ts';
 import type { LedgerNetwork } from '../../../ledger/network/port.ts';
 import { BASE_UNITS_PER_WHOLE } from '../../../ledger/units.ts';
 import type { CashOutPlan } from './checkCashOut.ts';
+import { findDeposit } from './findDeposit.ts';
 import { isAsAgreed } from './findOffRampSession.ts';
+import { requireOpenAtProvider } from './offRampMoves.ts';
 
 export interface Holding {
   /** Base units. */
@@ -95,18 +97,18 @@ function availableKg({ balance }: Holding, promisedKg: bigint): bigint {
 }
 
 async function findLanded(
-  { db, network }: HoldingNeeds,
+  deps: HoldingNeeds,
   plan: CashOutPlan,
   { beforeId }: { beforeId: string },
 ): Promise<string[]> {
-  const promised = await db
+  const promised = await deps.db
     .select()
     .from(offRampSessions)
     .where(and(isPromise(plan, beforeId), isNotNull(offRampSessions.providerSessionId)))
     .orderBy(offRampSessions.id)
     .limit(MAX_DEPOSITS_ASKED);
   const asked = promised.map(async (session) => {
-    const deposit = await network.offRampDeposit(session.providerSessionId ?? '');
+    const deposit = await findDeposit(deps, requireOpenAtProvider(session));
     const hasLeft = deposit !== null && deposit.status !== 'REFUNDED' && isAsAgreed(session, deposit);
     return hasLeft ? [session.id] : [];
   });

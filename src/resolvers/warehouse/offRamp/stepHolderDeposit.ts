@@ -22,6 +22,7 @@ import {
   type OpenedOffRampSession,
 } from './offRampMoves.ts';
 import { settlementMismatch } from './checkCashOut.ts';
+import { findDeposit, isDepositOfAnother } from './findDeposit.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import {
   endedUnseen,
@@ -63,6 +64,7 @@ export async function stepHolderDeposit(
 async function stepAwaitingSignature(deps: HolderDepositNeeds, session: OpenedOffRampSession): Promise<void> {
   if (await isReviewedAsForeign(deps, session)) return;
   const found = await deps.network.offRampDeposit(session.providerSessionId);
+  const own = found !== null && (await isDepositOfAnother(deps, session)) ? null : found;
   const answer = await orReview(deps, session, deps.ramp.getStatus(session.providerSessionId));
   if (answer === null) return;
   const { status } = answer;
@@ -71,8 +73,8 @@ async function stepAwaitingSignature(deps: HolderDepositNeeds, session: OpenedOf
     const current = await lockOffRampSession(tx, session.id);
     await recordStatus(tx, current, status);
     if (current.state !== 'AWAITING_SIGNATURE') return;
-    const ended = endedUnseen(current, found);
-    if (found?.status === 'PENDING' && isAsAgreed(current, found)) {
+    const ended = endedUnseen(current, own);
+    if (own?.status === 'PENDING' && isAsAgreed(current, own)) {
       await applyEvent(tx, deps.submission, current, 'deposited', { values: DEPOSITED });
     } else if (ended !== null && isEnd(status)) {
       await applyEvent(tx, deps.submission, current, 'undecidable', { reason: ended });
@@ -126,7 +128,7 @@ async function stepDepositing(deps: HolderDepositNeeds, session: OpenedOffRampSe
 
 /** What an operator waits for, most of all: the deposit that is paid for, or not known to have landed. */
 async function stepUndepositedReview(deps: HolderDepositNeeds, session: OpenedOffRampSession): Promise<void> {
-  const found = await deps.network.offRampDeposit(session.providerSessionId);
+  const found = await findDeposit(deps, session);
   if (found?.status !== 'PENDING' || !isAsAgreed(session, found)) return;
   await deps.db.transaction(async (tx) => {
     const current = await lockOffRampSession(tx, session.id);
@@ -137,7 +139,7 @@ async function stepUndepositedReview(deps: HolderDepositNeeds, session: OpenedOf
 
 /** Deposited after the session was closed: the depositor gets it back, unless the provider has paid after all. */
 async function stepLateDeposit(deps: HolderDepositNeeds, session: OpenedOffRampSession): Promise<void> {
-  const found = await deps.network.offRampDeposit(session.providerSessionId);
+  const found = await findDeposit(deps, session);
   const reason = endedUnseen(session, found);
   if (reason === null && !isToBeGivenBack(session, found)) return;
   await deps.db.transaction(async (tx) => {
