@@ -24,8 +24,8 @@ const MAX_ANSWER_BYTES = 64 * 1024;
 /** Statuses that say nothing about the payout: wrong key, too many requests, or trouble at the provider. */
 const NO_REFUSAL = new Set([401, 403, 407, 408, 425, 429]);
 
-/** Only machine-readable reasons are passed on. */
-const refusalSchema = z.object({ code: z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/) });
+/** Only machine-readable reasons are passed on, and none with as many digits in a row as an account number has. */
+const refusalSchema = z.object({ code: z.string().regex(/^(?!.*\d{8})[A-Za-z0-9_.-]{1,64}$/) });
 
 interface Question<T> {
   method: 'GET' | 'POST';

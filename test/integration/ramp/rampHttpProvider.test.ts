@@ -266,6 +266,19 @@ describe('the adapter', () => {
     expect(opening).not.toContain(ACCOUNT_NUMBER);
   });
 
+  it('passes on no code that may have the payout account', async () => {
+    const refusing = (code: string) =>
+      createHttpProvider({
+        ...options(),
+        fetch: async () => Response.json({ code }, { status: 422 }),
+      }).getStatus('abc');
+    const shown = 'The ramp provider refused: 500.001.1001.';
+    await expect(refusing('500.001.1001')).rejects.toThrow(shown);
+    for (const code of [ACCOUNT_NUMBER, `blocked_${ACCOUNT_NUMBER}`, 'KE12BANK0012345678']) {
+      await expect(refusing(code)).rejects.toThrow('The ramp provider refused: status 422.');
+    }
+  });
+
   it('believes callbacks that are signed with a live secret, over exactly these bytes', () => {
     const rawBody = Buffer.from('{"sessionId":"abc"}');
     const signed = (header: string | undefined, body = rawBody) =>
