@@ -63,6 +63,8 @@ export interface RampAnswer {
 
 export interface RampSession extends RampAnswer {
   sessionId: string;
+  /** Further sessions that the provider has opened under the reference, though there must be none; left out when it shows none. */
+  others?: number;
 }
 
 export interface Callback {

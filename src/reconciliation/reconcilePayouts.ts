@@ -141,13 +141,8 @@ function comparePayout(session: Session, found: RampSession | null): Comparison 
     });
     return compared;
   }
-  if (found.sessionId !== session.providerSessionId) {
-    const message = `${at} names session ${session.providerSessionId}, its provider ${found.sessionId}`;
-    compared.findings.push({ invariant: 'I13', message });
-  }
-  const otherFiat = describeOtherFiat(session, found);
-  if (otherFiat !== null && !isDealtWith(session, found, otherFiat)) {
-    compared.findings.push({ invariant: 'I13', message: `${at}: ${otherFiat}` });
+  for (const message of describeOtherPayout(session, found)) {
+    compared.findings.push({ invariant: 'I13', message: `${at}${message}` });
   }
   // An operator decided about these, and about no later one.
   const isDecided = session.decidedStatuses.includes(found.status);
@@ -160,6 +155,19 @@ function comparePayout(session: Session, found: RampSession | null): Comparison 
   const message = `${at} is ${session.state}, and its provider says "${found.status}"`;
   if (isContradiction) compared.findings.push({ invariant: 'I8', message });
   return compared;
+}
+
+/** What makes it another payout than the session's, or more than one. */
+function describeOtherPayout(session: Session, found: RampSession): string[] {
+  const messages: string[] = [];
+  const { sessionId, others } = found;
+  if (sessionId !== session.providerSessionId) {
+    messages.push(` names session ${session.providerSessionId}, its provider ${sessionId}`);
+  }
+  if (others !== undefined) messages.push(`: its provider has ${others + 1} payouts of that reference`);
+  const otherFiat = describeOtherFiat(session, found);
+  if (otherFiat !== null && !isDealtWith(session, found, otherFiat)) messages.push(`: ${otherFiat}`);
+  return messages;
 }
 
 /** Decided by an operator, or closed over it before anything was deposited or paid: found for ever, it would hide what comes later. */

@@ -79,6 +79,14 @@ const quoteSchema = z.object({
 });
 const callbackSchema = z.object({ sessionId });
 type Payout = z.infer<typeof payoutSchema>;
+/** Of several payouts under one reference, the one that was paid, or may be, is the one to know of. */
+const COSTLIEST_FIRST: readonly Payout['status'][] = [
+  'settled',
+  'processing',
+  'refunded',
+  'pending',
+  'failed',
+];
 
 /** A program's zero time, such as 0001-01-01, is no answer; PostgreSQL has no year 0, and clients get times from 1970 to 9999. */
 function isStorable(text: string): boolean {
@@ -89,11 +97,10 @@ function isStorable(text: string): boolean {
 export function createHttpProvider(options: HttpProviderOptions): RampProvider {
   const { base, ask, askOrReject } = createTransport(options);
 
-  async function findByReference(reference: string): Promise<Payout | null> {
+  async function findByReference(reference: string): Promise<RampSession | null> {
     const path = `payouts?clientReference=${encodeURIComponent(reference)}`;
     const { payouts } = await askOrReject({ method: 'GET', path, schema: payoutsSchema });
-    // A provider that ignores the filter answers with other payouts.
-    return payouts.find((payout) => payout.clientReference === reference) ?? null;
+    return sessionAmong(payouts, reference);
   }
 
   return {
@@ -114,23 +121,22 @@ export function createHttpProvider(options: HttpProviderOptions): RampProvider {
       const body = payoutRequestOf(request);
       const headers = { 'idempotency-key': reference };
       const question = { method: 'POST' as const, path: 'payouts', body, headers, schema: payoutSchema };
-      const payout = await ask(question).catch(async (error: unknown) => {
-        if (!(error instanceof Refused)) throw error;
-        // The provider may refuse a repeated reference; a payout that exists is then the answer.
-        const existing = await findByReference(reference);
-        if (existing) return existing;
-        throw refusal(error, 'The ramp provider refused the payout');
-      });
-      if (payout.clientReference !== reference) {
-        throw unavailable('POST /payouts', new Error('its answer is about another reference'));
-      }
-      return sessionOf(payout);
+      return ask(question).then(
+        (payout) => {
+          if (payout.clientReference === reference) return sessionOf(payout);
+          throw unavailable('POST /payouts', new Error('its answer is about another reference'));
+        },
+        async (error: unknown) => {
+          if (!(error instanceof Refused)) throw error;
+          // The provider may refuse a repeated reference; a payout that exists is then the answer.
+          const existing = await findByReference(reference);
+          if (existing) return existing;
+          throw refusal(error, 'The ramp provider refused the payout');
+        },
+      );
     },
 
-    async findSessionByReference(reference) {
-      const payout = await findByReference(reference);
-      return payout && sessionOf(payout);
-    },
+    findSessionByReference: findByReference,
 
     async getStatus(id) {
       const path = `payouts/${encodeURIComponent(id)}`;
@@ -176,6 +182,16 @@ function answerOf(id: string, payout: Payout): RampAnswer {
 
 function sessionOf(payout: Payout): RampSession {
   return { sessionId: payout.id, status: payout.status, ...fiatOf(payout) };
+}
+
+/** A provider that ignores the filter answers with other payouts. */
+function sessionAmong(payouts: readonly Payout[], reference: string): RampSession | null {
+  const [first, ...rest] = payouts
+    .filter((payout) => payout.clientReference === reference)
+    .toSorted((a, b) => COSTLIEST_FIRST.indexOf(a.status) - COSTLIEST_FIRST.indexOf(b.status));
+  if (first === undefined) return null;
+  const others = rest.filter(({ id }) => id !== first.id).length;
+  return { ...sessionOf(first), ...(others > 0 && { others }) };
 }
 
 function fiatOf({ fiatCurrency: currency, fiatAmount: amount }: Payout): Pick<RampAnswer, 'fiat'> {

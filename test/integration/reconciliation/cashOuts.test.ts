@@ -33,6 +33,22 @@ afterAll(async () => {
   await database.drop();
 });
 
+it('finds further payouts that a provider has opened under one reference', async () => {
+  const { id } = await depositedCashOut(platform);
+  const { ramp, db } = platform.dependencies;
+  const findSessionByReference = async (reference: string) => {
+    const found = await ramp.findSessionByReference(reference);
+    return found && { ...found, others: 1 };
+  };
+  const { findings } = await reconcilePayouts({
+    db,
+    ramp: { name: ramp.name, findSessionByReference },
+    offRampSessionIds: [id],
+  });
+  const message = `off-ramp session ${id}: its provider has 2 payouts of that reference`;
+  expect(findings).toEqual([{ invariant: 'I13', message }]);
+});
+
 it('holds each settlement contract against its own cash-outs, also when another one or none is in use', async () => {
   const receipt = await activeReceipt(platform);
   await depositedCashOut(platform, receipt);
