@@ -72,8 +72,9 @@ async function readTokens(db: Db, among: readonly Address[]): Promise<(Address |
 }
 
 /**
- * Their tokens may be deployed, and not be written here yet. Only of what this database has signed: one that is asked for again on a copy
- * has the token of a lost history, whose retirements are compared with nothing before it is adopted.
+ * Their tokens may be deployed, and not be written here yet. Only where something that this database has signed may have deployed it: one
+ * that is asked for again on a copy, or whose attempts had died when the copy was made, has the token of a lost history, whose retirements
+ * are compared with nothing before it is adopted.
  */
 async function findOpenDeploys(
   db: Db,
@@ -94,5 +95,5 @@ function signedFor(db: Db, targetId: PgColumn) {
     .select({ hash: attempts.hash })
     .from(submissions)
     .innerJoin(attempts, eq(attempts.submissionId, submissions.id))
-    .where(eq(submissions.targetId, targetId));
+    .where(and(eq(submissions.targetId, targetId), ne(attempts.state, 'DEAD')));
 }

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { attempts, signingAccounts } from '../../../src/db/tables/index.ts';
+import { markDead } from '../../../src/ledger/submission/attempts.ts';
 import { enqueueSubmission } from '../../../src/ledger/submission/enqueue.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { findUnknownTokens } from '../../../src/reconciliation/unknownTokens.ts';
@@ -88,6 +89,9 @@ it('takes a token for the one that is asked for only where this database has sig
   const deploying = { quantityTonnes: 100n, state: 'DEPLOYING', tokenAddress: null } as const;
   const targetId = await insertProject(db, deploying);
   expect(await findUnknownTokens({ db, network })).toEqual(unknown);
-  await attempt('CUSTODY', 'C1', { targetId, sequence: 9n, preparedAtLedger: 1_001n });
+  const hash = await attempt('CUSTODY', 'C1', { targetId, sequence: 9n, preparedAtLedger: 1_001n });
   expect(await findUnknownTokens({ db, network })).toEqual([]);
+  // What died has deployed nothing: the original has signed it anew.
+  await markDead(db, [hash], 'its time was over', new Date());
+  expect(await findUnknownTokens({ db, network })).toEqual(unknown);
 });
