@@ -54,12 +54,14 @@ export async function ensureChannels(
   const isMissing = new Set(
     before.filter(({ balanceStroops }) => balanceStroops === null).map(({ address }) => address),
   );
+  // Custody signs with its own sequences only where no channels do.
+  const custody = { address: accounts.custodyAddress, isCompared: configured.length === 0 };
   const funded = await explained(
     accounts.fund(keys.secretKeys, {
       startingBalanceStroops: fundsStroops,
       topUpBelowStroops: fundsStroops / 2n,
       beforeSending: async (used) => {
-        if (isKnown) await noteSequence(db, accounts.custodyAddress, used);
+        if (isKnown) await noteSequence(db, custody, used);
       },
       wait: (ms) => delay(ms),
     }),

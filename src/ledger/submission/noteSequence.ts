@@ -14,9 +14,14 @@ export class SequencesUnknown extends Error {
 
 /**
  * An account that has not signed for this platform yet has no row: its first use takes the network's sequence.
+ * @param isCompared whether servers compare its sequences: what else its key has sent becomes known by that alone
  * @throws SequencesUnknown; nothing was recorded
  */
-export async function noteSequence(db: Db, address: Address, used: bigint): Promise<void> {
+export async function noteSequence(
+  db: Db,
+  { address, isCompared }: { address: Address; isCompared: boolean },
+  used: bigint,
+): Promise<void> {
   const { nextSequence } = signingAccounts;
   const isAccount = eq(signingAccounts.address, address);
   const noted = await db
@@ -24,7 +29,8 @@ export async function noteSequence(db: Db, address: Address, used: bigint): Prom
     .set({ nextSequence: sql`greatest(${nextSequence}, ${used + 1n}::bigint)` })
     .where(and(isAccount, gte(nextSequence, used)))
     .returning();
-  if (noted.length > 0) return;
+  // One that is not known stays as it is: when it is compared again, signing halts, and what was sent is examined.
+  if (noted.length > 0 || !isCompared) return;
   const [account] = await db.select().from(signingAccounts).where(isAccount);
   if (account === undefined) return;
   throw new SequencesUnknown(

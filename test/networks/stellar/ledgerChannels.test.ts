@@ -174,6 +174,18 @@ describe('making channels', () => {
     expect(await db.select().from(signingAccounts)).toMatchObject([{ nextSequence: next - 1n }]);
     expect((await network.nextSequences()).get(address)).toBe(next);
   });
+
+  it('tops up what is configured although custody’s key was used elsewhere: no server compares its sequences then', async () => {
+    const { channels } = await ensure(2);
+    const configured = { LEDGER_CHANNEL_SECRET_KEYS: await keysOnDisk() };
+    const address = custody.publicKey();
+    const { db } = database.handle;
+    await db.insert(signingAccounts).values({ address, nextSequence: 1n });
+    devnet.fund(channels[0]?.address ?? '', -6n * XLM);
+    expect((await ensure(1, configured)).toppedUp).toEqual([channels[0]?.address]);
+    // Without channels it signs again, and what it has sent meanwhile is examined then.
+    expect(await db.select().from(signingAccounts)).toMatchObject([{ nextSequence: 1n }]);
+  });
 });
 
 describe('the command', () => {
