@@ -91,7 +91,8 @@ export async function takeSlots(
   if ((await readSigningState(tx, order)).freeSlots === 0) return [];
   if (!(await requireKnownSequences(tx, order, nextSequences, waiting))) return [];
   const slots: SequenceSlot[] = [];
-  const candidates = new Set(payersOf(order));
+  const payers = payersOf(order);
+  const candidates = new Set(payers);
   if (candidates.size === 0) {
     const addresses = order.accounts.slice(0, 3).join(', ');
     throw new SignerShortOfFunds(`No signing account can pay for a write: fund ${addresses}`);
@@ -104,8 +105,8 @@ export async function takeSlots(
       limit,
       lock: { skipLocked: true },
     });
-    // Waiting for an account while holding others could end in a deadlock.
-    if (free.length === 0 && slots.length === 0) {
+    // Waiting for an account while holding others could end in a deadlock, also for those that had no slot left.
+    if (free.length === 0 && candidates.size === payers.length) {
       free = await lockFreeAccounts(tx, order, [...candidates], { drawnBy, limit: 1 });
     }
     if (free.length === 0) break;

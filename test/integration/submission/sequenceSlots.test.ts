@@ -2,7 +2,7 @@
  * Slots: two submissions never get the same one, an account never has more open than its network allows, and what
  * came back is given away first.
  */
-import { randomBytes, randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
@@ -167,6 +167,33 @@ describe('an account with many open transactions', () => {
       await expect.poll(() => hasLockWait(database.handle)).toBe(true);
     });
     expect(await waiting).toBeNull();
+  });
+
+  it('waits for no account while it holds another, whose last slot was just taken', async () => {
+    const { db } = database.handle;
+    const [full = '', held = ''] = accounts;
+    const order = orderOf(2, 1);
+    await db.insert(signingAccounts).values([full, held].map((address) => ({ address, nextSequence: 5n })));
+    const drawn = (address: string, name: string) =>
+      createHash('md5')
+        .update(address + name)
+        .digest('hex');
+    const names = Array.from({ length: 100 }, (_, at) => `${at}`);
+    const drawsFull = names.find((name) => drawn(full, name) < drawn(held, name)) ?? '';
+    const lock = (tx: Tx, address: string) =>
+      tx.select().from(signingAccounts).where(eq(signingAccounts.address, address)).for('update');
+    await db.transaction(async (other) => {
+      await lock(other, held);
+      let waiting: Promise<SequenceSlot[]> | undefined;
+      await db.transaction(async (tx) => {
+        await lock(tx, full);
+        waiting = db.transaction((last) => takeSlots(last, order, [drawsFull], startingAt(5n)));
+        await expect.poll(() => hasLockWait(database.handle)).toBe(true);
+        await store(tx, { source: full, sequence: 5n }, null, randomUUID());
+      });
+      // The other may want the account that is held here.
+      expect(await waiting).toEqual([]);
+    });
   });
 
   it('does not trust accounts that come later than the first ones, before an operator has looked', async () => {
