@@ -19,7 +19,7 @@ import { shareRun } from '../../lib/sharedRuns.ts';
 import type { NetworkCallKind, NextSequences } from '../network/port.ts';
 import { acceptLedger } from '../network/seenLedgers.ts';
 import { keepAcceptance, readHalt, readHalts, type Halts } from './halts.ts';
-import { haltOnRewrittenChain, highestOf, requireFinal } from './knownHistory.ts';
+import { haltOnRewrittenChain, highestOf, readSequences, requireFinal } from './knownHistory.ts';
 import { resumeWithin } from './review.ts';
 import { settle, type Confirm } from './settle.ts';
 import { takesUpSlot } from './sequenceSlots.ts';
@@ -63,9 +63,8 @@ async function review(deps: SubmissionDependencies): Promise<void> {
   const because = halts[0]?.because;
   const accounts = [...(deps.network.signingOrder?.accounts ?? [])];
   // Read before the comparison: whatever comes after it halts again.
-  const [expected, waiting, final] = await Promise.all([
-    deps.network.nextSequences('latest'),
-    deps.network.nextSequences('waiting'),
+  const [{ latest: expected, waiting }, final] = await Promise.all([
+    readSequences(deps),
     deps.network.nextSequences('final'),
   ]);
   const resent = await resendUndone(deps, expected);

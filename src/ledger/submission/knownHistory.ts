@@ -102,7 +102,7 @@ export async function lookAtHistory(deps: SubmissionDependencies, order: Signing
 
 export interface Sequences {
   latest: NextSequences;
-  /** With what waits at the node. */
+  /** With what waits at the node; where that does not show, the same. */
   waiting: NextSequences;
 }
 
@@ -110,11 +110,12 @@ export interface Sequences {
 export async function readSequences({
   network,
 }: Pick<SubmissionDependencies, 'network'>): Promise<Sequences> {
+  const isOne = network.signingOrder?.landsUnseenForSeconds !== undefined;
   const [latest, waiting] = await Promise.all([
     network.nextSequences('latest'),
-    network.nextSequences('waiting'),
+    isOne ? null : network.nextSequences('waiting'),
   ]);
-  return { latest, waiting };
+  return { latest, waiting: waiting ?? latest };
 }
 
 async function isKnown(

@@ -1,9 +1,10 @@
 /**
- * A sequence that landed and that a node calls unused: what proves that it is gone, and not that the node is behind.
+ * The accounts' sequences by the network, and one that landed and that a node calls unused: what proves that it is gone, and not that the
+ * node is behind.
  */
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { NetworkUnavailable, type LedgerNetwork } from '../../../../src/ledger/network/port.ts';
-import { confirmMismatch } from '../../../../src/ledger/submission/knownHistory.ts';
+import { confirmMismatch, readSequences } from '../../../../src/ledger/submission/knownHistory.ts';
 import { SequenceAhead, SequenceBehind } from '../../../../src/ledger/submission/sequenceMismatch.ts';
 
 const landed = new SequenceBehind('C', { sequence: 5n, ledger: 9n });
@@ -33,4 +34,21 @@ it('is not asked about where a higher sequence is the mismatch: no node makes th
   await expect(
     confirmMismatch({ network: away }, new SequenceAhead('C', 'it is ahead')),
   ).resolves.toBeUndefined();
+});
+
+it.each([
+  ['once where what waits does not show', 90, ['latest']],
+  ['for what waits too where it shows', undefined, ['latest', 'waiting']],
+])('asks for the sequences %s', async (_when, landsUnseenForSeconds, asked) => {
+  const nextSequences = vi.fn<LedgerNetwork['nextSequences']>(async () => new Map([['C', 7n]]));
+  const signingOrder = {
+    accounts: ['C'],
+    maxOpenPerAccount: 1,
+    ...(landsUnseenForSeconds && { landsUnseenForSeconds }),
+  };
+  const { latest, waiting } = await readSequences({
+    network: { signingOrder, nextSequences } as unknown as LedgerNetwork,
+  });
+  expect(nextSequences.mock.calls.flat()).toEqual(asked);
+  expect([latest.get('C'), waiting.get('C')]).toEqual([7n, 7n]);
 });
