@@ -9,6 +9,7 @@
  * Renewal changes only rows whose `due_at` is still the value that this instance wrote, so a row that was rescheduled,
  * leased by another instance or made due by an event keeps its new time. All times are the database's.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { and, getTableColumns, sql, type SQL } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { Db, Tx } from './connection.ts';
@@ -84,7 +85,8 @@ export function createLeases<Table extends DueTable>(
   async function renewWhileHeld(): Promise<void> {
     isRenewing = true;
     while (held.size > 0) {
-      await pause(RENEW_EVERY_MS);
+      // Renewal alone does not keep the process alive; the leased work does.
+      await delay(RENEW_EVERY_MS, undefined, { ref: false });
       if (held.size > 0) await renew().catch(onError);
     }
     isRenewing = false;
@@ -195,13 +197,6 @@ export async function reschedule<Table extends DueTable>(
       dueAt: delayMs === null ? null : sql`now() + make_interval(secs => ${delayMs / 1000})`,
     })
     .where(and(sql`${rows.id} = ${id}`, isOpen));
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    // Renewal alone does not keep the process alive; the leased work does.
-    setTimeout(resolve, ms).unref();
-  });
 }
 
 /** The rows that no other transaction has locked, the longest due first. */
