@@ -15,6 +15,9 @@ export type TokenizedProject = Project & { tokenAddress: string };
 
 type Finder = Needs<'db' | 'network'>;
 
+/** Where most clients give a project's token, as a dotted path from the arguments. */
+const INPUT_TOKEN = 'input.tokenAddress';
+
 const findProjectsByToken = findBy(projects, projects.tokenAddress);
 
 /** What most requests begin with: purchases and retirements, too. */
@@ -53,13 +56,13 @@ export async function findProjectByAsset(deps: Pick<Finder, 'db'>, assetId: stri
 }
 
 /**
- * @param field where the client gave the address, as a dotted path from the arguments.
+ * @param field where the client gave the address
  * @throws DomainError NOT_FOUND
  */
 export async function requireProjectByToken(
   deps: Finder,
   tokenAddress: string,
-  field = 'tokenAddress',
+  field = INPUT_TOKEN,
 ): Promise<TokenizedProject> {
   const project = await findProjectByToken(deps, tokenAddress);
   if (!project) throw unknownToken(tokenAddress, field);
@@ -71,17 +74,13 @@ export async function requireProjectByToken(
  * @returns the address as it is stored.
  * @throws DomainError NOT_FOUND when no token can have it
  */
-export function requireTokenAddress(
-  { network }: Pick<Finder, 'network'>,
-  tokenAddress: string,
-  field: string,
-): string {
+export function requireTokenAddress({ network }: Pick<Finder, 'network'>, tokenAddress: string): string {
   const address = network.normalizeAddress(tokenAddress);
-  if (address === null) throw unknownToken(tokenAddress, field);
+  if (address === null) throw unknownToken(tokenAddress);
   return address;
 }
 
-export function unknownToken(tokenAddress: string, field: string): DomainError {
+export function unknownToken(tokenAddress: string, field = INPUT_TOKEN): DomainError {
   return new DomainError(
     'NOT_FOUND',
     `No project of this platform has a token at "${tokenAddress}". The query "projects" lists those that exist.`,

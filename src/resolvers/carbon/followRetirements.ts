@@ -25,7 +25,9 @@ export async function followRetirements(
   deps: Needs<'db' | 'network' | 'follower'>,
   { filter, after: cursor, reader }: FollowOptions,
 ): Promise<PullStream<FeedRecord>> {
-  const project = filter.tokenAddress == null ? null : await requireProjectByToken(deps, filter.tokenAddress);
+  const { tokenAddress } = filter;
+  const project =
+    tokenAddress == null ? null : await requireProjectByToken(deps, tokenAddress, 'tokenAddress');
   const after = cursor === null ? null : await parseCursor(deps, cursor);
   const ofToken = { ...filter, tokenAddress: project?.tokenAddress ?? null };
   return deps.follower.follow({ filter: ofToken, after, reader });

@@ -26,8 +26,6 @@ interface PurchaseInput {
 
 export type Purchase = typeof purchases.$inferSelect;
 
-const TOKEN = 'input.tokenAddress';
-
 /**
  * @param entry of the audit log, committed with the purchase.
  * @throws DomainError NOT_FOUND, INSUFFICIENT_SUPPLY, PRICE_CHANGED, IDEMPOTENCY_CONFLICT, OVERLOADED
@@ -38,7 +36,7 @@ export async function purchase(
   input: PurchaseInput,
   entry?: OpenEntry,
 ): Promise<Purchase> {
-  const tokenAddress = requireTokenAddress(deps, input.tokenAddress, TOKEN);
+  const tokenAddress = requireTokenAddress(deps, input.tokenAddress);
   const { buyerId, amountCO2e: amount, idempotencyKey: key, expectedPricePerTonne } = input;
   const expectedPrice = expectedPricePerTonne && canonicalPrice(expectedPricePerTonne);
   // A reconciliation hashes the purchase as it is booked, and compares.
@@ -70,7 +68,7 @@ export async function purchase(
     case 'PRICE_CHANGED':
       throw priceChanged(input, expectedPrice, priceOf(booked));
     case 'NO_PROJECT':
-      throw unknownToken(input.tokenAddress, TOKEN);
+      throw unknownToken(input.tokenAddress);
   }
 }
 
@@ -79,7 +77,7 @@ export async function rehearsePurchase(
   deps: Needs<'db' | 'network' | 'clock' | 'ids'>,
   input: PurchaseInput,
 ): Promise<DryRun> {
-  const { id: projectId } = await requireProjectByToken(deps, input.tokenAddress, TOKEN);
+  const { id: projectId } = await requireProjectByToken(deps, input.tokenAddress);
   const { buyerId, amountCO2e: amount, expectedPricePerTonne: expected } = input;
   return rehearse(deps.db, async (tx) => {
     const posting = purchasePosting({ id: deps.ids.next(), projectId, amount, buyerId });

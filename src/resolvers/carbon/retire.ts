@@ -32,8 +32,6 @@ import { checkPurpose, NO_PURPOSE, type RetirementPurpose } from './retirementPu
 type HoldNeeds = Needs<'books' | 'network' | 'ids'>;
 type RetireNeeds = Needs<keyof HoldNeeds | 'db' | 'stateSignal' | 'mutationWaitMs'>;
 
-const TOKEN = 'input.tokenAddress';
-
 export interface RetireInput {
   buyerId: string;
   /** The beneficiary: a free-text label for the public record, not an address. */
@@ -121,7 +119,7 @@ export async function rehearseRetirement(
   input: RetireInput,
 ): Promise<DryRun> {
   checkPurpose(input.purpose ?? NO_PURPOSE);
-  const { id: projectId, tokenAddress } = await requireProjectByToken(deps, input.tokenAddress, TOKEN);
+  const { id: projectId, tokenAddress } = await requireProjectByToken(deps, input.tokenAddress);
   const { buyerId, amountCO2e: amount } = input;
   return rehearse(deps.db, async (tx) => {
     const id = deps.ids.next();
@@ -141,7 +139,7 @@ async function hold(
   entry?: OpenEntry,
 ): Promise<{ retirementId: string; isNew: boolean }> {
   checkPurpose(input.purpose ?? NO_PURPOSE);
-  const tokenAddress = requireTokenAddress(deps, input.tokenAddress, TOKEN);
+  const tokenAddress = requireTokenAddress(deps, input.tokenAddress);
   const { idempotencyKey, purpose = NO_PURPOSE, ...rest } = input;
   const asked = { ...rest, ...purpose, tokenAddress };
   const request = { callerSubject, operation: 'retire', key: idempotencyKey, input: asked };
@@ -171,7 +169,7 @@ async function hold(
     case 'PRICE_CHANGED':
       throw new Error(`hold ${id} was compared with a price`);
     case 'NO_PROJECT':
-      throw unknownToken(input.tokenAddress, TOKEN);
+      throw unknownToken(input.tokenAddress);
   }
 }
 

@@ -25,8 +25,6 @@ interface TransferCreditsInput {
   idempotencyKey: string;
 }
 
-const TOKEN = 'input.tokenAddress';
-
 type TransferNeeds = Needs<'db' | 'network' | 'ids'>;
 
 type CreditTransferRow = Omit<typeof creditTransfers.$inferInsert, 'projectId' | 'createdAt'>;
@@ -50,7 +48,7 @@ export async function transferCredits(
   entry?: OpenEntry,
 ): Promise<CreditTransfer> {
   requireTwoBuyers(input);
-  const tokenAddress = requireTokenAddress(deps, input.tokenAddress, TOKEN);
+  const tokenAddress = requireTokenAddress(deps, input.tokenAddress);
   const { idempotencyKey, ...rest } = input;
   const asked = { ...rest, tokenAddress };
   const request = { callerSubject, operation: 'transferCredits', key: idempotencyKey, input: asked };
@@ -89,7 +87,7 @@ export async function transferCredits(
     case 'PRICE_CHANGED':
       throw new Error(`credit transfer ${id} was compared with a price`);
     case 'NO_PROJECT':
-      throw unknownToken(input.tokenAddress, TOKEN);
+      throw unknownToken(input.tokenAddress);
   }
 }
 
@@ -99,7 +97,7 @@ export async function rehearseTransfer(
   input: TransferCreditsInput,
 ): Promise<DryRun> {
   requireTwoBuyers(input);
-  const { id: projectId } = await requireProjectByToken(deps, input.tokenAddress, TOKEN);
+  const { id: projectId } = await requireProjectByToken(deps, input.tokenAddress);
   const { fromBuyerId, toBuyerId, amountCO2e: amount, memo } = input;
   const sides = { fromBuyerId, toBuyerId };
   return rehearse(deps.db, async (tx) => {

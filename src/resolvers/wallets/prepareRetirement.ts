@@ -13,8 +13,6 @@ import { findFirstUseOrBegin, reserveKey, type IdempotentRequest } from '../core
 import { limitUnsigned } from './limitUnsigned.ts';
 import { prepareAct, requireHolder, storeAct } from './prepareAct.ts';
 
-const TOKEN = 'input.tokenAddress';
-
 export interface PrepareRetirementInput {
   tokenAddress: string;
   /** Whole tonnes. */
@@ -38,7 +36,7 @@ export async function prepareRetirement(
   input: PrepareRetirementInput,
 ): Promise<HolderAct> {
   const { idempotencyKey: key, ...rest } = input;
-  const tokenAddress = requireTokenAddress(deps, input.tokenAddress, TOKEN);
+  const tokenAddress = requireTokenAddress(deps, input.tokenAddress);
   const holder = deps.network.normalizeAddress(input.holder) ?? input.holder;
   const asked = { ...rest, tokenAddress, holder };
   const request = { callerSubject, operation: 'prepareRetirement', key, input: asked };
@@ -54,7 +52,7 @@ async function prepare(
   request: IdempotentRequest,
   input: PrepareRetirementInput,
 ): Promise<string> {
-  const { id: projectId, tokenAddress } = await requireProjectByToken(deps, input.tokenAddress, TOKEN);
+  const { id: projectId, tokenAddress } = await requireProjectByToken(deps, input.tokenAddress);
   const holder = requireHolder(deps, input.holder);
   await limitUnsigned(deps, request.callerSubject);
   await requireBalance(deps, tokenAddress, holder, input.amountCO2e);
