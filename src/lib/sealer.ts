@@ -40,10 +40,7 @@ export function deriveKey(appSecret: string, purpose: string, bytes = 32): Uint8
   return new Uint8Array(hkdfSync('sha256', appSecret, '', purpose, bytes));
 }
 
-export function createSealer(
-  secrets: SealingSecrets,
-  random: (size: number) => Uint8Array = randomBytes,
-): Sealer {
+export function createSealer(secrets: SealingSecrets): Sealer {
   const [current] = secrets;
   const keys = new Map(secrets.map((secret) => [keyIdOf(secret), deriveKey(secret, 'secrets at rest')]));
   const currentPrefix = `${VERSION}.${keyIdOf(current)}.`;
@@ -51,7 +48,7 @@ export function createSealer(
   return {
     currentPrefix,
     seal(plainText, place) {
-      const nonce = random(NONCE_BYTES);
+      const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv(ALGORITHM, currentKey, nonce);
       cipher.setAAD(authenticated(currentPrefix, place));
       const parts = [nonce, cipher.update(plainText, 'utf8'), cipher.final(), cipher.getAuthTag()];

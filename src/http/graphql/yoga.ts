@@ -217,7 +217,7 @@ function guardOf({
   credentialEnds,
   introspection,
 }: PipelineOptions): OperationGuard {
-  const atOnce = (count: number, maxPerKey = count) =>
+  const atOnce = (count: number, maxPerKey: number) =>
     createConcurrencyLimit({ maxConcurrent: count, maxPerKey, maxWaiting: count, waitMs: QUEUE_WAIT_MS });
   return {
     limits: limits.operations,

@@ -3,8 +3,8 @@
  */
 import type { Contradiction } from './contradiction.ts';
 
-/** An integer of a stored call (callCodec.ts). */
-const integer = (field: string) => `(s.call -> '${field}' ->> '$integer')::numeric`;
+/** The amount of a stored call (callCodec.ts). */
+const AMOUNT = `(s.call -> 'amount' ->> '$integer')::numeric`;
 const BASE_UNITS = `(10::numeric ^ 18)`;
 const CUSTODY = `(SELECT custody_address FROM installation WHERE singleton)`;
 
@@ -49,7 +49,7 @@ export const CALL_CONTRADICTIONS: readonly Contradiction[] = [
     query: `SELECT format('submission %s burns otherwise than retirement %s says: %s', s.id, r.id, s.call) AS message
       FROM submissions s JOIN retirements r ON r.id = s.target_id LEFT JOIN projects p ON p.id = r.project_id
       WHERE s.kind = 'retire' AND s.signer = 'CUSTODY'
-        AND (s.call ->> 'tokenAddress', ${integer('amount')}, s.call ->> 'beneficiary', s.call ->> 'note')
+        AND (s.call ->> 'tokenAddress', ${AMOUNT}, s.call ->> 'beneficiary', s.call ->> 'note')
           IS DISTINCT FROM (p.token_address, r.amount_tonnes * ${BASE_UNITS}, r.beneficiary, r.note)`,
   },
   {
@@ -63,14 +63,14 @@ export const CALL_CONTRADICTIONS: readonly Contradiction[] = [
     invariant: 'I12',
     query: `SELECT format('submission %s mints otherwise than project %s says: %s', s.id, p.id, s.call) AS message
       FROM submissions s JOIN projects p ON p.id = s.target_id
-      WHERE s.kind = 'mint' AND (s.call ->> 'tokenAddress', s.call ->> 'to', ${integer('amount')})
+      WHERE s.kind = 'mint' AND (s.call ->> 'tokenAddress', s.call ->> 'to', ${AMOUNT})
         IS DISTINCT FROM (p.token_address, ${CUSTODY}, p.quantity_tonnes * ${BASE_UNITS})`,
   },
   {
     invariant: 'I12',
     query: `SELECT format('submission %s mints otherwise than receipt %s says: %s', s.id, r.id, s.call) AS message
       FROM submissions s JOIN receipts r ON r.id = s.target_id
-      WHERE s.kind = 'mint' AND (s.call ->> 'tokenAddress', s.call ->> 'to', ${integer('amount')})
+      WHERE s.kind = 'mint' AND (s.call ->> 'tokenAddress', s.call ->> 'to', ${AMOUNT})
         IS DISTINCT FROM (r.token_address, r.farmer_address, r.quantity_kg * ${BASE_UNITS})`,
   },
   {
@@ -129,9 +129,9 @@ export const CALL_CONTRADICTIONS: readonly Contradiction[] = [
     query: `SELECT format('submission %s moves otherwise than off-ramp session %s says: %s', s.id, c.id, s.call) AS message
       FROM submissions s JOIN off_ramp_sessions c ON c.id = s.target_id
       WHERE CASE s.kind
-        WHEN 'depositOffRamp' THEN (s.call ->> 'sessionId', s.call ->> 'tokenAddress', ${integer('amount')})
+        WHEN 'depositOffRamp' THEN (s.call ->> 'sessionId', s.call ->> 'tokenAddress', ${AMOUNT})
           IS DISTINCT FROM (c.provider_session_id, c.token_address, c.token_amount_kg * ${BASE_UNITS})
-        WHEN 'setAllowance' THEN (s.call ->> 'tokenAddress', ${integer('amount')})
+        WHEN 'setAllowance' THEN (s.call ->> 'tokenAddress', ${AMOUNT})
           IS DISTINCT FROM (c.token_address, c.token_amount_kg * ${BASE_UNITS})
         ELSE s.call ->> 'sessionId' IS DISTINCT FROM c.provider_session_id END`,
   },

@@ -78,7 +78,7 @@ export async function createProject(
 /** With its price in the form that is kept. @throws DomainError BAD_USER_INPUT (the price) */
 export function checkedProject(input: CreateProjectInput): CreateProjectInput {
   const { pricePerTonne = null } = input;
-  return { ...input, pricePerTonne: pricePerTonne && checkPrice(pricePerTonne, 'input.pricePerTonne') };
+  return { ...input, pricePerTonne: pricePerTonne && checkPrice(pricePerTonne) };
 }
 
 /** Commits the project and the intent to deploy; null when its asset id is taken, or the project needs an approval. */

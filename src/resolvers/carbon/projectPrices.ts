@@ -20,7 +20,7 @@ const MAX_WHOLE_DIGITS = 16;
 const MAX_DECIMAL_PLACES = 8;
 
 /** @throws DomainError BAD_USER_INPUT */
-export function checkPrice(price: Price, field: string): Price {
+export function checkPrice(price: Price): Price {
   const amount = canonicalDecimal(price.amount);
   const [whole = '', fraction = ''] = amount.split('.');
   const isPositive = (parseDecimal(amount)?.units ?? 0n) > 0n;
@@ -31,7 +31,7 @@ export function checkPrice(price: Price, field: string): Price {
     'BAD_USER_INPUT',
     `A price must be more than 0, with at most ${MAX_WHOLE_DIGITS} digits before the point and ${MAX_DECIMAL_PLACES} ` +
       `after it; it is ${price.amount}.`,
-    { field: `${field}.amount` },
+    { field: 'input.pricePerTonne.amount' },
   );
 }
 

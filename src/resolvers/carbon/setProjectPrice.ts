@@ -34,7 +34,7 @@ export async function setProjectPrice(
       },
     );
   }
-  const price = checkPrice(input.pricePerTonne, 'input.pricePerTonne');
+  const price = checkPrice(input.pricePerTonne);
   const request = {
     callerSubject: caller.subject,
     operation: 'setProjectPrice',

@@ -40,7 +40,7 @@ type TokenRow = typeof tokens.$inferSelect;
 export function createReads(db: Db, clock: Clock, settlementAddress: Address): ContractReads {
   return {
     async carbonTotals(address) {
-      return totalsOf(requireTemplate(await readToken(db, address), address, 'carbon-credit'));
+      return totalsOf(requireCarbonToken(await readToken(db, address), address));
     },
 
     retirementRecords: (address, fromIndex, limit) => readRecords(db, address, fromIndex, limit),
@@ -129,7 +129,7 @@ async function readRecords(
 ): Promise<RetirementPage> {
   requireRecordRange(fromIndex, limit);
   const rows = await selectRecords(db, { address, from: fromIndex, until: fromIndex + limit });
-  const token = requireTemplate(rows[0] ?? null, address, 'carbon-credit');
+  const token = requireCarbonToken(rows[0] ?? null, address);
   const records = rows.flatMap(({ index, retiredBy, amount, timestamp, beneficiary, note }) => {
     // The one row of a token without records in the range.
     if (index === null) return [];
@@ -143,8 +143,8 @@ function totalsOf(token: TokenRow): CarbonTotals {
   return { totalSupply, totalRetired, totalRetirements };
 }
 
-function requireTemplate(token: TokenRow | null, address: Address, template: TokenTemplate): TokenRow {
-  const found = templateOrRefusal(token, address, template);
+function requireCarbonToken(token: TokenRow | null, address: Address): TokenRow {
+  const found = templateOrRefusal(token, address, 'carbon-credit');
   if (found instanceof NetworkRefusal) throw found;
   return found;
 }
