@@ -5,7 +5,7 @@
  */
 import * as z from 'zod';
 import { readBounded } from '../lib/boundedAnswer.ts';
-import { DomainError, messageOf } from '../lib/errors.ts';
+import { DomainError, messageWithCause } from '../lib/errors.ts';
 
 interface RegisteredWebhook {
   id: string;
@@ -121,6 +121,5 @@ function noIndexer(): DomainError {
 
 function explain(error: unknown): string {
   if (error instanceof z.ZodError) return `its answer has an unknown form: ${z.prettifyError(error)}`;
-  const cause = error instanceof Error && error.cause !== undefined ? ` (${messageOf(error.cause)})` : '';
-  return messageOf(error) + cause;
+  return messageWithCause(error);
 }

@@ -121,6 +121,12 @@ export function innermostMessage(error: unknown): string {
   return messageOf(innermost(error));
 }
 
+/** With what caused it: fetch says of every failure that it failed, and its cause says why. */
+export function messageWithCause(error: unknown): string {
+  const cause = error instanceof Error && error.cause !== undefined ? ` (${messageOf(error.cause)})` : '';
+  return messageOf(error) + cause;
+}
+
 /** The message of any thrown value, for logs and `cause` texts. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

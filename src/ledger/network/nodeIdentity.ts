@@ -3,7 +3,7 @@
  * wrongly: what landed would seem not to have, and would be done twice.
  */
 import { readBounded } from '../../lib/boundedAnswer.ts';
-import { messageOf } from '../../lib/errors.ts';
+import { messageWithCause } from '../../lib/errors.ts';
 import { createPause } from '../../lib/retryAfter.ts';
 import { shareRun } from '../../lib/sharedRuns.ts';
 import { NetworkUnavailable, type LedgerNetwork } from './port.ts';
@@ -87,7 +87,7 @@ async function askNode(
     return answer.result;
   } catch (error) {
     throw new NetworkUnavailable(
-      `The node at ${hostOf(node)} could not be asked (${method}): ${explain(error)}`,
+      `The node at ${hostOf(node)} could not be asked (${method}): ${messageWithCause(error)}`,
       { cause: error },
     );
   }
@@ -96,9 +96,4 @@ async function askNode(
 /** Without the path: it may hold a provider's key. */
 export function hostOf({ rpcUrl }: NodeOptions): string {
   return new URL(rpcUrl).host;
-}
-
-function explain(error: unknown): string {
-  const cause = error instanceof Error && error.cause !== undefined ? ` (${messageOf(error.cause)})` : '';
-  return messageOf(error) + cause;
 }
