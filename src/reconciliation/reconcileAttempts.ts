@@ -2,8 +2,9 @@
  * Asks the network again about the newest landed attempts: it must still report them landed, with the same result.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { and, desc, eq, isNotNull, sql, type AnyColumn, type SQL } from 'drizzle-orm';
+import { and, desc, eq, isNotNull, sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
+import { isOneOf } from '../db/manyRows.ts';
 import { attempts, retirements, submissions } from '../db/tables/index.ts';
 import type { Outcome } from '../ledger/network/port.ts';
 import { createQuestions } from './questions.ts';
@@ -51,7 +52,7 @@ function readLanded(db: Db, submissionIds: readonly string[] | undefined): Promi
   const newest = db
     .select({ id, targetId, result })
     .from(submissions)
-    .where(and(isNotNull(txHash), submissionIds && isAmong(id, submissionIds)))
+    .where(and(isNotNull(txHash), submissionIds && isOneOf(id, submissionIds)))
     .orderBy(desc(createdAt), desc(id))
     .limit(MAX_OUTCOMES)
     .as('newest');
@@ -68,11 +69,6 @@ function readLanded(db: Db, submissionIds: readonly string[] | undefined): Promi
     .crossJoinLateral(landed)
     .leftJoin(retirements, eq(retirements.id, newest.targetId))
     .orderBy(desc(landed.createdAt));
-}
-
-/** As one parameter: a statement may have fewer than may have changed. */
-function isAmong(id: AnyColumn, ids: readonly string[]): SQL {
-  return sql`${id} IN (SELECT v::uuid FROM json_array_elements_text(${JSON.stringify(ids)}::text::json) AS v)`;
 }
 
 interface Landed {
