@@ -119,7 +119,7 @@ function LiveState({ cursor, filter }: { cursor: string; filter: PlaceFilter }) 
     beneficiary: '',
     tonnes: '0',
     timestamp: 0,
-    project: { assetId: '', countryCode: '', vintageYear: 0, projectType: '' },
+    project: { assetId: '', countryCode: '', vintageYear: 0 },
   };
   return (
     <>

@@ -7,12 +7,12 @@ export interface ListedRecord {
   beneficiary: string;
   tonnes: string;
   timestamp: number;
-  project: { assetId: string; countryCode: string; vintageYear: number; projectType: string };
+  project: { assetId: string; countryCode: string; vintageYear: number };
 }
 
 export const LISTED_RECORD = `fragment ListedRecord on RetirementRecord {
   index tokenAddress beneficiary tonnes timestamp
-  project { assetId countryCode vintageYear projectType }
+  project { assetId countryCode vintageYear }
 }`;
 
 export interface Page<Node> {

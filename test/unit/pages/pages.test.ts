@@ -69,7 +69,7 @@ describe('text of strangers', () => {
 
 it('shows the retirements of a beneficiary who has more of them than are added up', async () => {
   const tooMany = new GraphQLError('too many', { extensions: { code: 'RESULT_TOO_LARGE' } });
-  const project = { assetId: 'VCS-1-2024', countryCode: 'KE', vintageYear: 2024, projectType: 'forest' };
+  const project = { assetId: 'VCS-1-2024', countryCode: 'KE', vintageYear: 2024 };
   const node = { index: 3, tokenAddress: 'CABC', beneficiary: 'Acme', tonnes: '5', timestamp: 7, project };
   const retirementRecords = { nodes: [node], pageInfo: { hasNextPage: true, endCursor: 'next' } };
   const ask = async (source: string) =>
