@@ -14,7 +14,7 @@ import { requireCaller, subjectOf } from '../core/caller.ts';
 import { RampStatusEnum, OffRampSessionReviewDecisionEnum } from '../warehouse/offRampEnums.ts';
 import { OffRampSessionRef } from '../warehouse/offRampSession.ts';
 import { builder } from '../core/builder.ts';
-import { reason } from '../core/text.ts';
+import { DECISION_REASON } from './decisionReason.ts';
 
 const ResolveOffRampSessionReviewInput = builder.inputType('ResolveOffRampSessionReviewInput', {
   description: 'A decision and its reason. A second decision is a CONFLICT, so none takes effect twice.',
@@ -31,11 +31,7 @@ const ResolveOffRampSessionReviewInput = builder.inputType('ResolveOffRampSessio
         'The `providerStatus` of the session that the decision is made on; left out when that is null. When the provider has said ' +
         'something else since, the answer is a CONFLICT.',
     }),
-    reason: t.string({
-      required: true,
-      validate: { schema: reason },
-      description: 'The reason, kept with the decision: 1 to 512 bytes of UTF-8.',
-    }),
+    reason: t.string(DECISION_REASON),
   }),
 });
 

@@ -12,7 +12,7 @@ import { requireCaller, subjectOf } from '../core/caller.ts';
 import { builder } from '../core/builder.ts';
 import { SubmissionRef } from './submission.ts';
 import { SubmissionReviewDecisionEnum } from './submissionDecision.ts';
-import { reason } from '../core/text.ts';
+import { DECISION_REASON } from './decisionReason.ts';
 
 const ResolveSubmissionReviewInput = builder.inputType('ResolveSubmissionReviewInput', {
   description: 'A decision and its reason. A second decision is a CONFLICT, so none takes effect twice.',
@@ -27,11 +27,7 @@ const ResolveSubmissionReviewInput = builder.inputType('ResolveSubmissionReviewI
       description:
         'For ADOPT of a retirement: the index of the record to adopt. CONFLICT when it is not the one found.',
     }),
-    reason: t.string({
-      required: true,
-      validate: { schema: reason },
-      description: 'The reason, kept with the decision: 1 to 512 bytes of UTF-8.',
-    }),
+    reason: t.string(DECISION_REASON),
   }),
 });
 

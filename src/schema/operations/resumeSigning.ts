@@ -8,16 +8,12 @@ import { APPROVAL } from '../approvals/approvalRequest.ts';
 import { forRoles } from '../core/access.ts';
 import { requireCaller, subjectOf } from '../core/caller.ts';
 import { builder } from '../core/builder.ts';
-import { reason } from '../core/text.ts';
+import { DECISION_REASON } from './decisionReason.ts';
 
 const ResumeSigningInput = builder.inputType('ResumeSigningInput', {
   description: 'Why it is safe to continue. CONFLICT when signing is not halted.',
   fields: (t) => ({
-    reason: t.string({
-      required: true,
-      validate: { schema: reason },
-      description: 'The reason, kept with the decision: 1 to 512 bytes of UTF-8.',
-    }),
+    reason: t.string(DECISION_REASON),
   }),
 });
 

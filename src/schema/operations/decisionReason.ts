@@ -1,0 +1,10 @@
+/**
+ * The member that says why a decision is taken: `reason: t.string(DECISION_REASON)`.
+ */
+import { reason } from '../core/text.ts';
+
+export const DECISION_REASON = {
+  required: true,
+  validate: { schema: reason },
+  description: 'The reason, kept with the decision: 1 to 512 bytes of UTF-8.',
+} as const;
