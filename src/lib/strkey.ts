@@ -27,7 +27,7 @@ const CODECS = {
   },
 } as const;
 
-export type StrkeyKind = keyof typeof CODECS;
+type StrkeyKind = keyof typeof CODECS;
 
 const KINDS_BY_LETTER: Readonly<Record<string, StrkeyKind | undefined>> = {
   G: 'account',
@@ -44,7 +44,7 @@ const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex');
 /** A source of random bytes, such as `crypto.randomBytes`. */
 export type RandomBytes = (length: number) => Uint8Array;
 
-export interface DecodedStrkey {
+interface DecodedStrkey {
   kind: StrkeyKind;
   payload: Uint8Array;
 }

@@ -45,7 +45,7 @@ const UNSEEN_JOINER = new RegExp(
  * Text for people: NFC, without white space around it, without hidden characters, limited in UTF-8 bytes
  * because that is what contracts and columns count.
  */
-export function text(options: { maxBytes: number; mayBeEmpty?: boolean }): TextRule {
+function text(options: { maxBytes: number; mayBeEmpty?: boolean }): TextRule {
   return z.string().transform((raw, context) => {
     const value = normalize(raw);
     const problem = lengthProblem(value, options) ?? problemOf(raw.normalize('NFC'));

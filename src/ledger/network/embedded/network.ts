@@ -34,7 +34,7 @@ import { openTransaction } from './signing.ts';
 
 export type EmbeddedNetwork = LedgerNetwork & EmbeddedControls;
 
-export interface EmbeddedNetworkOptions {
+interface EmbeddedNetworkOptions {
   handle: Pick<DatabaseHandle, 'db'>;
   /** The custody signer's `S…` seed. */
   secretKey: string;
