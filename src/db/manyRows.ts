@@ -9,13 +9,12 @@ import type { Db } from './connection.ts';
 import { renderOnce } from './hotQueries.ts';
 
 /** Inserts them as `insertionOf` says. */
-export async function insertRows<Table extends PgTable, Computed extends string = never>(
+export async function insertRows<Table extends PgTable>(
   db: Pick<Db, 'execute'>,
   table: Table,
-  rows: readonly Omit<Table['$inferInsert'], Computed>[],
-  computed?: Readonly<Record<Computed, SQL>>,
+  rows: readonly Table['$inferInsert'][],
 ): Promise<void> {
-  if (rows.length > 0) await db.execute(insertionOf(table, rows, computed));
+  if (rows.length > 0) await db.execute(insertionOf(table, rows));
 }
 
 /**

@@ -46,7 +46,7 @@ it('writes every kind of value as a row of its own statement has it', async () =
 it('lets the database make what is computed', async () => {
   const { db } = database.handle;
   const { source: _, ...rest } = rowOf('computed');
-  await insertRows(db, transactions, [rest], { source: sql`upper('made')` });
+  await db.execute(insertionOf(transactions, [rest], { source: sql`upper('made')` }));
   const [row] = await db
     .select()
     .from(transactions)
@@ -59,8 +59,8 @@ it('keeps texts apart: by their columns, and by what is computed', async () => {
   const { db } = database.handle;
   const { source: _, refusalReason: __, ...rest } = rowOf('');
   await insertRows(db, transactions, [{ ...rest, hash: 'given', source: 'given' }]);
-  await insertRows(db, transactions, [{ ...rest, hash: 'first' }], { source: sql`'first'` });
-  await insertRows(db, transactions, [{ ...rest, hash: 'second' }], { source: sql`'second'` });
+  await db.execute(insertionOf(transactions, [{ ...rest, hash: 'first' }], { source: sql`'first'` }));
+  await db.execute(insertionOf(transactions, [{ ...rest, hash: 'second' }], { source: sql`'second'` }));
   const stored = await db
     .select({ hash: transactions.hash, source: transactions.source })
     .from(transactions)
