@@ -36,7 +36,7 @@ type RequestNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'ramp' | 'manualR
  * A repeated request gets the same request for approval, as it stands: with the same idempotency key, or from the same
  * person while it awaits approval.
  * @param check whether there is something to approve; throws what the operation would throw
- * @returns null when the caller acts alone, or the operation was approved
+ * @returns null when the caller acts alone, or what the idempotency key stands for was approved, and answers by itself
  * @throws DomainError CONFLICT, NOT_FOUND when there is nothing to approve; IDEMPOTENCY_CONFLICT; RATE_LIMITED
  */
 export async function requestApproval(
@@ -54,7 +54,8 @@ export async function requestApproval(
   const id = await (keyed ? findFirstUseOrBegin(deps.db, keyed, begin) : begin());
   // The first use may have needed no approval: then it is none of a request's.
   const request = id === null ? null : await findApprovalRequest(deps, id);
-  return request?.state === 'APPROVED' ? null : request;
+  // Approved since it was read, a decision without a key would be made again, by one person.
+  return keyed !== null && request?.state === 'APPROVED' ? null : request;
 }
 
 /** createProject's, with its checks. A project that exists already needs none: createProject says what there is to say. */

@@ -5,12 +5,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { projectInput } from '../../../devnet/platform.ts';
 import type { Caller } from '../../../src/identity/roles.ts';
 import { DomainError } from '../../../src/lib/errors.ts';
-import { findApprovalRequest } from '../../../src/resolvers/approvals/approvalRequests.ts';
+import {
+  findApprovalRequest,
+  type ApprovalRequest,
+} from '../../../src/resolvers/approvals/approvalRequests.ts';
 import { grantApproval, refuseApproval } from '../../../src/resolvers/approvals/decideApproval.ts';
 import { requestApproval, requestProjectApproval } from '../../../src/resolvers/approvals/requestApproval.ts';
 import { runApproved } from '../../../src/schema/approvals/runApproved.ts';
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
-import { depositInput } from '../../support/warehouse.ts';
+import { depositedCashOut, depositInput } from '../../support/warehouse.ts';
 
 let market: Marketplace;
 beforeAll(async () => {
@@ -83,4 +86,25 @@ it('gives the request of the first use to a second one that it has overtaken dur
     throw new DomainError('ISSUANCE_CAP_EXCEEDED', 'the first use has filled the cap');
   });
   expect([again?.id]).toEqual(first);
+});
+
+it('answers with the request that is approved before its requester hears of it, so that the decision is not made again by one person', async () => {
+  const { dependencies } = market.app;
+  const { providerSessionId: sessionId } = await depositedCashOut(market.app);
+  const asked = { operation: 'setManualSessionStatus', input: { sessionId, status: 'failed' } } as const;
+  const overtaken: typeof dependencies.db = Object.assign(Object.create(dependencies.db), {
+    transaction: async (insert: Parameters<typeof dependencies.db.transaction>[0]) => {
+      const request = (await dependencies.db.transaction(insert)) as ApprovalRequest;
+      await grantApproval(dependencies, second, request.id, (granted, grant) =>
+        runApproved(dependencies, granted, grant),
+      );
+      return request;
+    },
+  });
+  const request = await requestApproval(
+    { ...dependencies, db: overtaken },
+    callerOf('first', 'operator'),
+    asked,
+  );
+  expect(request).toMatchObject({ state: 'APPROVED', decidedBy: 'second' });
 });
