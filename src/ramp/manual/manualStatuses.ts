@@ -2,7 +2,7 @@
  * Statuses of the manual provider's sessions: each change is kept with who made it.
  */
 import { and, desc, eq, sql } from 'drizzle-orm';
-import type { Tx } from '../../db/connection.ts';
+import type { Db, Tx } from '../../db/connection.ts';
 import { manualRampSessions, manualRampStatuses } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { RampStatus } from '../port.ts';
@@ -61,16 +61,25 @@ export async function requirePayable(
   }
   // Who takes over from a person who has not paid.
   if (status === 'pending') return;
-  const [last] = await tx
-    .select({ setBy: manualRampStatuses.setBy })
-    .from(manualRampStatuses)
-    .where(eq(manualRampStatuses.sessionId, sessionId))
-    .orderBy(desc(manualRampStatuses.number))
-    .limit(1);
+  const last = await readLastStatus(tx, sessionId);
   if (!last || last.setBy === setBy) return;
   throw new DomainError(
     'CONFLICT',
     `${last.setBy} has begun to make the payout: do not pay it a second time.`,
     { field: 'input.sessionId', state: 'PROCESSING' },
   );
+}
+
+/** Undefined while the session is as it was opened. */
+export async function readLastStatus(
+  db: Pick<Db | Tx, 'select'>,
+  sessionId: string,
+): Promise<typeof manualRampStatuses.$inferSelect | undefined> {
+  const [last] = await db
+    .select()
+    .from(manualRampStatuses)
+    .where(eq(manualRampStatuses.sessionId, sessionId))
+    .orderBy(desc(manualRampStatuses.number))
+    .limit(1);
+  return last;
 }

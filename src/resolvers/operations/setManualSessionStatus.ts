@@ -6,6 +6,7 @@ import { and, eq } from 'drizzle-orm';
 import { manualRampSessions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { ManualControls } from '../../ramp/manual/manualProvider.ts';
+import { readLastStatus } from '../../ramp/manual/manualStatuses.ts';
 import type { PayoutAccount, RampSession, RampStatus } from '../../ramp/port.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
@@ -64,12 +65,14 @@ export function requireManualRamp({ ramp, manualRamp }: Needs<'ramp' | 'manualRa
   );
 }
 
-/** False where there is no such session. */
+/** False where there is no such session, and where another reference is given: it would be lost. */
 export async function hasManualStatus(
   { db, manualRamp }: Needs<'db' | 'manualRamp'>,
-  { sessionId, status }: ManualStatusInput,
+  { sessionId, status, paymentReference }: ManualStatusInput,
 ): Promise<boolean> {
   if (manualRamp === null) return false;
   const isIt = and(eq(manualRampSessions.id, sessionId), eq(manualRampSessions.status, status));
-  return (await db.$count(manualRampSessions, isIt)) > 0;
+  if ((await db.$count(manualRampSessions, isIt)) === 0) return false;
+  if (paymentReference == null) return true;
+  return (await readLastStatus(db, sessionId))?.paymentReference === paymentReference;
 }

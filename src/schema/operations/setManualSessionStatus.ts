@@ -101,7 +101,7 @@ builder.mutationField('setManualSessionStatus', (t) =>
       ['operator'],
       'Sets the status of a session at the manual provider, which then calls the payout webhook as any provider would. ' +
         'Set PROCESSING before you pay: the farmer can cancel what is PENDING, and the answer has the whole account to pay to. ' +
-        'All but PROCESSING may need approval (`approvalRequest`), except the status that it has. ' +
+        'All but PROCESSING may need approval (`approvalRequest`), except the status that it has, unless with another reference. ' +
         'Errors: NOT_FOUND, CONFLICT when another provider is configured; for PROCESSING and PENDING of a payout that is SETTLED, ' +
         'FAILED or REFUNDED (it was cancelled, or has ended otherwise); and for PROCESSING when another operator has set that, or the ' +
         'settlement contract shows the tokens released: do not pay it then. LEDGER_UNAVAILABLE for PROCESSING while that is not known.',

@@ -366,10 +366,10 @@ describe('a payout', () => {
     'SetManualSessionStatusInput',
     `sessionId status ${APPROVAL}`,
   ] as const;
-  const report = (sessionId: string, status: string, caller: TestCaller) =>
+  const report = (sessionId: string, status: string, caller: TestCaller, paymentReference?: string) =>
     market.send<Record<string, Decided & { status: string }>>(
       `mutation ($input: SetManualSessionStatusInput!) { setManualSessionStatus(input: $input) { ${STATUS[2]} } }`,
-      { input: { sessionId, status } },
+      { input: { sessionId, status, paymentReference } },
       caller,
     );
 
@@ -420,6 +420,26 @@ describe('a payout', () => {
       ['processing', second.subject, null],
       ['settled', first.subject, localId(approval)],
     ]);
+  });
+
+  it('gets a reference that is given later by two people, too', async () => {
+    const { id, providerSessionId } = await depositedCashOut(market.app);
+    const settled = payloadOf(await report(providerSessionId, 'SETTLED', first)).approval;
+    expect(await errorsOf(grant(settled, second))).toEqual([]);
+    const late = () => report(providerSessionId, 'SETTLED', first, 'MPESA QK41');
+    const { approval } = payloadOf(await late());
+    expect(approval).toMatchObject({ state: 'AWAITING' });
+    expect(await errorsOf(grant(approval, second))).toEqual([]);
+    expect(payloadOf(await late())).toMatchObject({ status: 'SETTLED', approval: null });
+    expect(
+      await market.database.handle.sql`
+        SELECT status, payment_reference FROM manual_ramp_statuses WHERE session_id = ${providerSessionId} ORDER BY number`,
+    ).toEqual([
+      { status: 'processing', payment_reference: null },
+      { status: 'settled', payment_reference: null },
+      { status: 'settled', payment_reference: 'MPESA QK41' },
+    ]);
+    await reaches(market.app, id, 'SETTLED');
   });
 
   it('is not cancelled while the report that it was paid awaits the second person', async () => {
