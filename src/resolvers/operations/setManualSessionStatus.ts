@@ -44,6 +44,7 @@ async function requireUnreleased({ network }: Needs<'network'>, sessionId: strin
   throw new DomainError(
     'CONFLICT',
     `The settlement contract shows the tokens of the payout as ${deposit.status}, so it must not be made: do not pay.`,
+    { field: 'input.sessionId', depositStatus: deposit.status },
   );
 }
 

@@ -405,6 +405,7 @@ describe('setManualSessionStatus', () => {
     await expect(set('processing')).rejects.toMatchObject({
       code: 'CONFLICT',
       message: expect.stringContaining('SETTLED, so it must not be made: do not pay'),
+      details: { field: 'input.sessionId', depositStatus: 'SETTLED' },
     });
     // How it ends here, once the bank's statement shows the payment.
     await set('settled');
