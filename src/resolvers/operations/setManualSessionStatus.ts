@@ -11,6 +11,8 @@ import type { PayoutAccount, RampSession, RampStatus } from '../../ramp/port.ts'
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
 import { findOffRampSessionAtProvider } from '../warehouse/offRamp/findOffRampSession.ts';
+import { OFF_RAMP_SESSIONS } from '../warehouse/offRamp/offRampMoves.ts';
+import { noteHint } from '../warehouse/offRamp/receivePayoutHint.ts';
 
 export interface ManualStatusInput {
   sessionId: string;
@@ -21,7 +23,7 @@ export interface ManualStatusInput {
 
 /** @throws DomainError NOT_FOUND; CONFLICT when another provider is configured, or a payout must not be made any more; NetworkUnavailable */
 export async function setManualSessionStatus(
-  deps: Needs<'network' | 'ramp' | 'manualRamp' | 'log'>,
+  deps: Needs<'network' | 'ramp' | 'manualRamp' | 'stateSignal' | 'log'>,
   operatorId: string,
   { sessionId, status, paymentReference }: ManualStatusInput,
   grant?: Grant,
@@ -29,7 +31,12 @@ export async function setManualSessionStatus(
   const change = { status, setBy: operatorId, paymentReference, approvalRequestId: grant?.requestId };
   const manualRamp = requireManualRamp(deps);
   if (status === 'processing') await requireUnreleased(deps, sessionId);
-  const session = await manualRamp.setStatus(sessionId, change, grant?.confirm);
+  const session = await manualRamp.setStatus(sessionId, change, async (tx) => {
+    // The callback may be lost, and after its end the session is looked at once an hour. Its lock comes first.
+    await noteHint(tx, deps.ramp.name, sessionId);
+    await grant?.confirm(tx);
+  });
+  deps.stateSignal.notify(OFF_RAMP_SESSIONS);
   deps.log.info({ providerSessionId: sessionId, status, caller: operatorId }, 'manual session status set');
   return session;
 }

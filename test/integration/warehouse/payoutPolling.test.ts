@@ -11,11 +11,12 @@ import { createHttpProvider } from '../../../src/ramp/http/httpProvider.ts';
 import { retryAfterMs } from '../../../src/lib/retryAfter.ts';
 import { createPace } from '../../../src/ramp/http/pace.ts';
 import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { setManualSessionStatus } from '../../../src/resolvers/operations/setManualSessionStatus.ts';
 import { createSessionPoller } from '../../../src/resolvers/warehouse/offRamp/pollOpenSessions.ts';
 import { payoutLookMs } from '../../../src/resolvers/warehouse/offRamp/schedules.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
-import { depositedCashOut, makeDue } from '../../support/warehouse.ts';
+import { depositedCashOut, makeDue, providerSays, reaches } from '../../support/warehouse.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -55,6 +56,18 @@ describe('an awaited payout', () => {
       state: 'CONFIRMING',
       hints: 0,
     });
+  });
+
+  it('that is paid after it was given back is noticed at once, though the manual provider could call nothing', async () => {
+    const working = await platformOn(database.handle, platform.dependencies.network);
+    await working.start();
+    const { dependencies } = working;
+    const { id, providerSessionId: sessionId } = await depositedCashOut(working);
+    await providerSays(working, sessionId, 'failed');
+    await reaches(working, id, 'REFUNDED');
+    await setManualSessionStatus(dependencies, 'operator', { sessionId, status: 'settled' });
+    expect(await reaches(working, id, 'NEEDS_REVIEW')).toMatchObject({ providerStatus: 'settled' });
+    await working.stop();
   });
 
   it('is asked about more rarely with its age, and with the number of others', () => {

@@ -2,7 +2,8 @@
  * receivePayoutHint: a caller says that something changed about a payout. Nothing in it is believed; a
  * session that we know is looked at soon, and one that we don't know costs the provider nothing.
  */
-import { eq, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
+import type { Db, Tx } from '../../../db/connection.ts';
 import { offRampSessions } from '../../../db/tables/index.ts';
 import { OFF_RAMP_SESSIONS } from './offRampMoves.ts';
 import type { Needs } from '../../core/dependencies.ts';
@@ -21,10 +22,23 @@ export async function receivePayoutHint(
 ): Promise<HintOutcome> {
   const session = await findOffRampSessionAtProvider(deps, providerSessionId);
   if (!session) return 'unknown-session';
-  await deps.db
-    .update(offRampSessions)
-    .set({ dueAt: sql`now()`, hints: sql`${offRampSessions.hints} + 1`, fruitlessSteps: 0 })
-    .where(eq(offRampSessions.id, session.id));
+  await noteHint(deps.db, deps.ramp.name, providerSessionId);
   deps.stateSignal.notify(OFF_RAMP_SESSIONS);
   return 'noted';
+}
+
+/** The caller notifies, once it is committed. */
+export async function noteHint(
+  db: Pick<Db | Tx, 'update'>,
+  providerName: string,
+  providerSessionId: string,
+): Promise<void> {
+  const isIt = and(
+    eq(offRampSessions.providerName, providerName),
+    eq(offRampSessions.providerSessionId, providerSessionId),
+  );
+  await db
+    .update(offRampSessions)
+    .set({ dueAt: sql`now()`, hints: sql`${offRampSessions.hints} + 1`, fruitlessSteps: 0 })
+    .where(isIt);
 }
