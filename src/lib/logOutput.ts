@@ -3,7 +3,7 @@
  * stopped. The server works on meanwhile: its log is not worth its end, nor all of its memory.
  *
  *   waiting ──write──▶ under way ──taken──▶ the next
- *      ▲ └─ full: lost, and counted  └─ refused: again after RETRY_MS
+ *        └─ full: lost, and counted  └─ refused: again soon
  *
  * Not pino's own destination: it ends the process when the disk is full, keeps all that a stopped reader does not take, and an exit waits for
  * that reader without end.
@@ -12,9 +12,10 @@ import fs from 'node:fs';
 
 /** Some minutes of a busy server's log. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
-/** A pipe has room again as soon as its reader goes on; it is looked at as often as that. */
+/** A pipe has room again as soon as its reader goes on. */
+const RETRY_FULL_PIPE_MS = 10;
 const RETRY_MS = 100;
-/** A reader that is only behind takes what is left within this time. */
+/** Of a whole exit: a reader that is only behind takes what is left within this time. */
 const EXIT_PATIENCE_MS = 1_000;
 const EXIT_LOOK_MS = 20;
 
@@ -47,7 +48,7 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
   let isWriting = false;
   let retryTimer: NodeJS.Timeout | undefined;
   let lostLines = 0;
-  let isExiting = false;
+  let writeLast: ((bytes: Buffer) => void) | undefined;
   /** Its reader is gone for good. */
   let isClosed = false;
 
@@ -76,7 +77,7 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
       isClosed = true;
       underWay = NOTHING;
       takeWaiting();
-    } else retryTimer = setTimeout(writeNext, RETRY_MS).unref();
+    } else retryTimer = setTimeout(writeNext, code === 'EAGAIN' ? RETRY_FULL_PIPE_MS : RETRY_MS).unref();
   }
 
   function tellLost(): void {
@@ -90,7 +91,7 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
     write(lines) {
       if (isClosed) return;
       const bytes = Buffer.from(lines);
-      if (isExiting) return writePatiently(fd, bytes);
+      if (writeLast) return writeLast(bytes);
       if (underWay.length + waitingBytes + bytes.length > maxWaitingBytes) {
         lostLines += lines.split('\n').length - 1;
         return;
@@ -100,24 +101,27 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
       if (underWay.length === 0) writeNext();
     },
     beginExit() {
-      isExiting = true;
+      writeLast = createLastWrite(fd);
       clearTimeout(retryTimer);
       // What is being written leaves by itself.
-      if (!isWriting) writePatiently(fd, underWay);
-      writePatiently(fd, takeWaiting());
+      if (!isWriting) writeLast(underWay);
+      writeLast(takeWaiting());
     },
   };
 }
 
-/** Gives up what is not taken in time. */
-function writePatiently(fd: number, bytes: Buffer): void {
+/** Gives up all that is left at what is not taken in time: later lines would continue a torn one. */
+function createLastWrite(fd: number): (bytes: Buffer) => void {
   const giveUpAt = performance.now() + EXIT_PATIENCE_MS;
-  for (let rest = bytes; rest.length > 0;) {
-    try {
-      rest = rest.subarray(fs.writeSync(fd, rest));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || performance.now() > giveUpAt) return;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EXIT_LOOK_MS);
+  let isOver = false;
+  return (bytes) => {
+    for (let rest = bytes; rest.length > 0 && !isOver;) {
+      try {
+        rest = rest.subarray(fs.writeSync(fd, rest));
+      } catch (error) {
+        isOver = (error as NodeJS.ErrnoException).code !== 'EAGAIN' || performance.now() > giveUpAt;
+        if (!isOver) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EXIT_LOOK_MS);
+      }
     }
-  }
+  };
 }

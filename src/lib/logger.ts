@@ -43,7 +43,7 @@ export function createLogger(
   if (options.pretty) return pino(settings);
   const logger: Logger = pino(
     settings,
-    standardOutput((lines) => logger.warn({ lines }, 'lines of this log are lost: its output took none')),
+    standardOutput((lines) => logger.error({ lines }, 'lines of this log are lost: its output took none')),
   );
   return logger;
 }
