@@ -5,8 +5,8 @@ import postgres from 'postgres';
 import { DomainError } from '../lib/errors.ts';
 import { asConnectionLost, ConnectionLost } from './connectionLost.ts';
 
-/** SQLSTATE classes of temporary trouble: connection, resources, intervention, the server's system, transaction rollback. */
-const PASSING_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '58', '40', '25', '55']);
+/** SQLSTATE classes of temporary trouble: connection, resources, intervention, transaction rollback. */
+const PASSING_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '40', '25', '55']);
 
 /** Drizzle wraps what the driver throws. */
 export function isPassing(error: unknown): boolean {

@@ -21,7 +21,6 @@ describe('is unavailable', () => {
     ['a server that shuts down', new DrizzleQueryError('SELECT 1', [], refusal('57P01', 'FATAL'))],
     ['no free connection', new DrizzleQueryError('SELECT 1', [], new NoFreeConnection('none in time'))],
     ['a full disk', refusal('53100')],
-    ['a disk that fails', refusal('58030')],
     ['a role that may not log in now', refusal('28000', 'FATAL')],
     ['a password that was changed', new DrizzleQueryError('SELECT 1', [], refusal('28P01', 'FATAL'))],
     ['a database that is gone', refusal('3D000', 'FATAL')],
@@ -36,6 +35,7 @@ describe('is not', () => {
   it.each([
     ['a statement that breaks a rule', new DrizzleQueryError('INSERT', [], refusal('23505'))],
     ['a right to a table that was taken', refusal('42501')],
+    ['a page of a table that can not be read', refusal('58030')],
     ['a parameter that can not be sent', asConnectionLost(failure('UNDEFINED_VALUE'))],
     ["another server's refused connection", failure('ECONNREFUSED')],
     ['the ledger network', new NetworkUnavailable('no node', { cause: new ConnectionLost('ended') })],
