@@ -175,8 +175,8 @@ export const APPROVAL = {
   type: ApprovalRequestRef,
   nullable: true,
   description:
-    'The request for approval that was made instead: nothing is done until another person approves it. Null when the ' +
-    'mutation was done.',
+    'The request for approval that was made instead: nothing is done until another person approves it, which its `state` says. ' +
+    'Null when the mutation was done by the caller alone.',
 } as const;
 
 const ApprovalFilterInput = builder.inputType('ApprovalRequestFilter', {
