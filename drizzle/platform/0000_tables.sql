@@ -15,8 +15,8 @@ CREATE TYPE "public"."off_ramp_resolution" AS ENUM('SETTLE', 'REFUND');--> state
 CREATE TYPE "public"."off_ramp_state" AS ENUM('OPENING', 'AWAITING_SIGNATURE', 'DEPOSITING', 'AWAITING_PAYOUT', 'CONFIRMING', 'REFUNDING', 'CLOSING', 'NEEDS_REVIEW', 'SETTLED', 'REFUNDED', 'CLOSED');--> statement-breakpoint
 CREATE TYPE "public"."payout_account_type" AS ENUM('MOBILE_MONEY', 'BANK');--> statement-breakpoint
 CREATE TYPE "public"."ramp_status" AS ENUM('pending', 'processing', 'settled', 'failed', 'refunded');--> statement-breakpoint
-CREATE TYPE "public"."settlement_deployment_state" AS ENUM('DEPLOYING', 'DEPLOYED', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
 CREATE TYPE "public"."receipt_state" AS ENUM('DEPLOYING', 'MINTING', 'ACTIVE', 'EXPIRED', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
+CREATE TYPE "public"."settlement_deployment_state" AS ENUM('DEPLOYING', 'DEPLOYED', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
 CREATE TYPE "public"."attempt_state" AS ENUM('OPEN', 'LANDED', 'REFUSED', 'DEAD');--> statement-breakpoint
 CREATE TYPE "public"."operator_decision" AS ENUM('RESUME', 'ADOPT', 'GIVE_UP', 'RESUME_SIGNING');--> statement-breakpoint
 CREATE TYPE "public"."review_cause" AS ENUM('SIGNING_HALTED', 'SIGNING_RESUMED', 'FOUND_ON_NETWORK', 'UNDETERMINABLE', 'ATTEMPTS_DIED', 'SETTLEMENT_FAILED', 'REFUSED');--> statement-breakpoint
@@ -548,19 +548,6 @@ CREATE TABLE "off_ramp_sessions" (
 	CONSTRAINT "off_ramp_ended_at" CHECK (state NOT IN ('SETTLED', 'REFUNDED', 'CLOSED') OR ended_at IS NOT NULL)
 );
 --> statement-breakpoint
-CREATE TABLE "settlement_deployments" (
-	"id" uuid PRIMARY KEY NOT NULL,
-	"state" "settlement_deployment_state" NOT NULL,
-	"treasury_address" text NOT NULL,
-	"deploy_salt" text NOT NULL,
-	"settlement_address" text,
-	"tx_hash" text,
-	"state_reason" text,
-	"requested_by" text NOT NULL,
-	"created_at" timestamp with time zone NOT NULL,
-	CONSTRAINT "settlement_deployments_address" CHECK ((state = 'DEPLOYED') = (settlement_address IS NOT NULL) AND (state = 'DEPLOYED' OR tx_hash IS NULL))
-);
---> statement-breakpoint
 CREATE TABLE "receipts" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"state" "receipt_state" NOT NULL,
@@ -601,6 +588,19 @@ CREATE TABLE "receipts" (
 	CONSTRAINT "receipts_live_has_token" CHECK (state NOT IN ('MINTING', 'ACTIVE', 'EXPIRED') OR token_address IS NOT NULL),
 	CONSTRAINT "receipts_active_was_minted" CHECK (state NOT IN ('ACTIVE', 'EXPIRED') OR activated_at IS NOT NULL),
 	CONSTRAINT "receipts_expired_at" CHECK ((state = 'EXPIRED') = (expired_at IS NOT NULL))
+);
+--> statement-breakpoint
+CREATE TABLE "settlement_deployments" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"state" "settlement_deployment_state" NOT NULL,
+	"treasury_address" text NOT NULL,
+	"deploy_salt" text NOT NULL,
+	"settlement_address" text,
+	"tx_hash" text,
+	"state_reason" text,
+	"requested_by" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "settlement_deployments_address" CHECK ((state = 'DEPLOYED') = (settlement_address IS NOT NULL) AND (state = 'DEPLOYED' OR tx_hash IS NULL))
 );
 --> statement-breakpoint
 CREATE TABLE "attempts" (
@@ -812,12 +812,12 @@ CREATE INDEX "projects_by_vintage" ON "projects" USING btree ("vintage_year","id
 CREATE INDEX "projects_by_quantity" ON "projects" USING btree ("quantity_tonnes","id");--> statement-breakpoint
 CREATE UNIQUE INDEX "off_ramp_reviews_one_open" ON "off_ramp_reviews" USING btree ("off_ramp_session_id") WHERE closed_at IS NULL;--> statement-breakpoint
 CREATE INDEX "off_ramp_reviews_session" ON "off_ramp_reviews" USING btree ("off_ramp_session_id","opened_at");--> statement-breakpoint
+CREATE UNIQUE INDEX "off_ramp_deposit" ON "off_ramp_sessions" USING btree ("settlement_address","provider_session_id") WHERE deposited_at IS NOT NULL;--> statement-breakpoint
 CREATE INDEX "off_ramp_due" ON "off_ramp_sessions" USING btree ("due_at") WHERE due_at IS NOT NULL;--> statement-breakpoint
 CREATE INDEX "off_ramp_created" ON "off_ramp_sessions" USING btree ("created_at","id");--> statement-breakpoint
 CREATE INDEX "off_ramp_farmer" ON "off_ramp_sessions" USING btree ("farmer_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "off_ramp_receipt" ON "off_ramp_sessions" USING btree ("receipt_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "off_ramp_state" ON "off_ramp_sessions" USING btree ("state","created_at","id");--> statement-breakpoint
-CREATE UNIQUE INDEX "settlement_deployments_once" ON "settlement_deployments" USING btree ((true)) WHERE state <> 'REFUSED';--> statement-breakpoint
 CREATE UNIQUE INDEX "receipts_token" ON "receipts" USING btree ("token_address");--> statement-breakpoint
 CREATE INDEX "receipts_due" ON "receipts" USING btree ("expiry_date","id") WHERE state = 'ACTIVE';--> statement-breakpoint
 CREATE INDEX "receipts_created" ON "receipts" USING btree ("created_at","id");--> statement-breakpoint
@@ -826,6 +826,7 @@ CREATE INDEX "receipts_farmer_address" ON "receipts" USING btree ("farmer_addres
 CREATE INDEX "receipts_warehouse" ON "receipts" USING btree ("warehouse_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "receipts_state" ON "receipts" USING btree ("state","created_at","id");--> statement-breakpoint
 CREATE INDEX "receipts_outstanding" ON "receipts" USING btree ("warehouse_id") WHERE state NOT IN ('EXPIRED', 'REFUSED');--> statement-breakpoint
+CREATE UNIQUE INDEX "settlement_deployments_once" ON "settlement_deployments" USING btree ((true)) WHERE state <> 'REFUSED';--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_one_open" ON "attempts" USING btree ("submission_id") WHERE state = 'OPEN' AND replaces IS NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_slot" ON "attempts" USING btree ("source","sequence") WHERE state <> 'DEAD' AND replaces IS NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_replaces" ON "attempts" USING btree ("replaces") WHERE replaces IS NOT NULL;--> statement-breakpoint

@@ -63,7 +63,7 @@ export interface RampAnswer {
 
 export interface RampSession extends RampAnswer {
   sessionId: string;
-  /** Further sessions that the provider has opened under the reference, though there must be none; left out when it shows none. */
+  /** Further sessions of the reference, though there must be none, that the provider has not failed; left out when it shows none. */
   others?: number;
 }
 

@@ -27,7 +27,7 @@ const isUnderWay = sql<boolean>`EXISTS (SELECT 1 FROM ${submissions} s
 const isDepositOfAnother = sql<boolean>`EXISTS (SELECT 1 FROM ${offRampSessions} o
   WHERE o.receipt_id = off_ramp_sessions.receipt_id AND o.settlement_address = off_ramp_sessions.settlement_address
     AND o.provider_session_id = off_ramp_sessions.provider_session_id AND o.id <> off_ramp_sessions.id
-    AND o.deposited_at IS NOT NULL)`;
+    AND (o.deposited_at IS NOT NULL OR o.state = 'DEPOSITING' OR off_ramp_sessions.state = 'CLOSED' AND o.state <> 'CLOSED'))`;
 
 const ROW = {
   id: offRampSessions.id,

@@ -15,5 +15,6 @@ export * from './pledges.ts';
 export * from './projects.ts';
 export * from './ramp.ts';
 export * from './receipts.ts';
+export * from './settlementDeployments.ts';
 export * from './submission.ts';
 export * from './transparency.ts';

@@ -109,6 +109,10 @@ export const offRampSessions = pgTable(
   },
   (t) => [
     unique('off_ramp_provider_session').on(t.providerName, t.providerSessionId),
+    // The settlement contract takes an id once, and two providers may use the same one.
+    uniqueIndex('off_ramp_deposit')
+      .on(t.settlementAddress, t.providerSessionId)
+      .where(sql`deposited_at IS NOT NULL`),
     index('off_ramp_due')
       .on(t.dueAt)
       .where(sql`due_at IS NOT NULL`),
@@ -257,42 +261,5 @@ export const manualRampStatuses = pgTable(
     check('manual_ramp_statuses_number_positive', sql`number > 0`),
     check('manual_ramp_statuses_set_by', sql`set_by IS NOT NULL OR status = 'failed'`),
     check('manual_ramp_statuses_reference', sql`octet_length(payment_reference) BETWEEN 1 AND 128`),
-  ],
-);
-
-/**
- *   DEPLOYING ──landed──▶ DEPLOYED, configured as RAMP_SETTLEMENT_ADDRESS
- *       └──refused──▶ REFUSED   └──can't be decided──▶ NEEDS_REVIEW
- */
-export const settlementDeploymentState = pgEnum('settlement_deployment_state', [
-  'DEPLOYING',
-  'DEPLOYED',
-  'REFUSED',
-  'NEEDS_REVIEW',
-]);
-
-export const settlementDeployments = pgTable(
-  'settlement_deployments',
-  {
-    id: uuid('id').primaryKey(),
-    state: settlementDeploymentState('state').notNull(),
-    treasuryAddress: text('treasury_address').notNull(),
-    deploySalt: text('deploy_salt').notNull(),
-    settlementAddress: text('settlement_address'),
-    txHash: text('tx_hash'),
-    stateReason: text('state_reason'),
-    requestedBy: text('requested_by').notNull(),
-    createdAt: moment('created_at').notNull(),
-  },
-  () => [
-    // One settlement contract per platform.
-    uniqueIndex('settlement_deployments_once')
-      .on(sql`(true)`)
-      .where(sql`state <> 'REFUSED'`),
-    check(
-      'settlement_deployments_address',
-      // The transaction of an adopted outcome may not be known.
-      sql`(state = 'DEPLOYED') = (settlement_address IS NOT NULL) AND (state = 'DEPLOYED' OR tx_hash IS NULL)`,
-    ),
   ],
 );

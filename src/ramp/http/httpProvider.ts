@@ -190,7 +190,7 @@ function sessionAmong(payouts: readonly Payout[], reference: string): RampSessio
     .filter((payout) => payout.clientReference === reference)
     .toSorted((a, b) => COSTLIEST_FIRST.indexOf(a.status) - COSTLIEST_FIRST.indexOf(b.status));
   if (first === undefined) return null;
-  const others = rest.filter(({ id }) => id !== first.id).length;
+  const others = rest.filter(({ id, status }) => id !== first.id && status !== 'failed').length;
   return { ...sessionOf(first), ...(others > 0 && { others }) };
 }
 

@@ -18,18 +18,24 @@ export async function findDeposit(
   return found !== null && (await isDepositOfAnother(deps, session)) ? null : found;
 }
 
-/** Of the same receipt: the tokens of another one are not what was agreed. A deposit under way may have landed, unseen. */
+/**
+ * Of the same receipt: the tokens of another one are not what was agreed. A deposit under way may have landed, unseen; and what comes
+ * under the id of a session that is closed is meant for one that is not.
+ */
 export async function isDepositOfAnother(
   { db }: Needs<'db'>,
-  { id, receiptId, settlementAddress, providerSessionId }: OffRampSession,
+  { id, state, receiptId, settlementAddress, providerSessionId, depositedAt }: OffRampSession,
 ): Promise<boolean> {
-  if (providerSessionId === null) return false;
+  if (providerSessionId === null || depositedAt !== null) return false;
   const isIt = and(
     eq(offRampSessions.receiptId, receiptId),
     eq(offRampSessions.settlementAddress, settlementAddress),
     eq(offRampSessions.providerSessionId, providerSessionId),
     ne(offRampSessions.id, id),
-    or(isNotNull(offRampSessions.depositedAt), eq(offRampSessions.state, 'DEPOSITING')),
+    or(
+      isNotNull(offRampSessions.depositedAt),
+      state === 'CLOSED' ? ne(offRampSessions.state, 'CLOSED') : eq(offRampSessions.state, 'DEPOSITING'),
+    ),
   );
   return (await db.$count(offRampSessions, isIt)) > 0;
 }

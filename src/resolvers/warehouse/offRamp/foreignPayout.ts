@@ -22,7 +22,7 @@ export async function isOfAnother(
   return (await tx.$count(offRampSessions, isIt)) > 0;
 }
 
-/** Under the id of another session nothing can be deposited, or closed: what the provider pays of it is for an operator, once. */
+/** Of one that has ended: under the id of another session nothing can be deposited, or closed. What is paid of it is for an operator, once. */
 export async function reviewForeign(tx: Tx, deps: Needs<'submission'>, id: string): Promise<void> {
   const session = await lockOffRampSession(tx, id);
   if (session.state !== 'CLOSED') return;

@@ -135,10 +135,11 @@ function nextAfterEndMs(
   session: OffRampSession,
   { fruitlessSteps, sinceEndedMs, random }: Circumstances,
 ): number | null {
-  // The provider may show what it was asked for late.
   if (session.providerSessionId === null) {
+    // The provider may show what it was asked for late, and pay what it has shown under the id of another session.
     const mayBeOpened = session.providerAskedAt !== null && sinceEndedMs < AFTERMATH_MS;
-    return mayBeOpened ? lateDepositLookMs(sinceEndedMs) : null;
+    const isUnderWay = session.providerStatus !== null && !isEnd(session.providerStatus);
+    return mayBeOpened || isUnderWay ? lateDepositLookMs(sinceEndedMs) : null;
   }
   // What the provider has not closed yet, it may still pay, while another session takes the kilograms.
   const mayBePaid = session.state === 'CLOSED' && !isEnd(session.providerStatus);

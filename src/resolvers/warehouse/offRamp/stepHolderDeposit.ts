@@ -187,11 +187,11 @@ export async function isSignatureAwaited(deps: Needs<'db'>, session: OffRampSess
 /** A deposit that is no longer awaited would have to be refunded. @throws DomainError CONFLICT */
 export async function requireSignatureAwaited(deps: Needs<'db'>, session: OffRampSession): Promise<void> {
   if (await isSignatureAwaited(deps, session)) return;
-  const { id, state } = session;
+  const { state } = session;
   const where = state === 'AWAITING_SIGNATURE' ? 'past its deadline for the signature' : state;
   throw new DomainError(
     'CONFLICT',
-    `The off-ramp session ${id} is ${where}: nothing more is signed for it. Begin another one.`,
+    `The off-ramp session is ${where}: nothing more is signed for it. Begin another one.`,
     { state },
   );
 }

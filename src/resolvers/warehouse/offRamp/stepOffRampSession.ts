@@ -164,6 +164,7 @@ async function endOpening(
     // Asked for by another instance since: the next look waits for what the provider shows.
     if (session.state !== 'OPENING' || (providerAskedAt === null && session.providerAskedAt !== null)) return;
     await applyEvent(tx, deps.submission, session, event, { values: { ...reason, endedAt: sql`now()` } });
+    await reviewForeign(tx, deps, id);
   });
 }
 
@@ -180,6 +181,8 @@ async function storeOpened(
   };
   return deps.db.transaction(async (tx) => {
     const before = await lockOffRampSession(tx, id);
+    // Another instance was faster.
+    if (before.providerSessionId !== null) return true;
     if (await isOfAnother(tx, before, providerSessionId)) {
       await stopOpening(tx, deps, before, OF_ANOTHER);
       await recordStatus(tx, before, status);

@@ -1,0 +1,85 @@
+/**
+ * Two ramp providers may use one id, and the settlement contract knows a deposit by that id alone: of two sessions of one receipt, one
+ * has it.
+ */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { findDeposit } from '../../../src/resolvers/warehouse/offRamp/findDeposit.ts';
+import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import {
+  requireOpenAtProvider,
+  type OpenedOffRampSession,
+} from '../../../src/resolvers/warehouse/offRamp/offRampMoves.ts';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { insertSessionAlone } from '../../support/offRampSessionRow.ts';
+import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+
+let database: TestDatabase;
+let platform: Platform;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
+});
+afterAll(async () => {
+  await platform.stop();
+  await database.drop();
+});
+
+type State = 'AWAITING_SIGNATURE' | 'DEPOSITING' | 'AWAITING_PAYOUT' | 'CLOSING' | 'CLOSED';
+
+/** Of one id and receipt, at a provider each. @returns the first */
+async function sessions(...states: [State, State]): Promise<OpenedOffRampSession> {
+  const [receiptId, providerSessionId] = [randomUUID(), randomUUID()];
+  const at = new Date();
+  const insert = (state: State, providerName: string) =>
+    insertSessionAlone(database.handle.db, {
+      state,
+      receiptId,
+      providerSessionId,
+      providerName,
+      providerAskedAt: at,
+      depositor: 'HOLDER',
+      signatureDueAt: at,
+      depositedAt: state === 'AWAITING_PAYOUT' ? at : null,
+      ...(state === 'CLOSED' ? { stateReason: 'refused', endedAt: at } : {}),
+    });
+  const id = await insert(states[0], 'the first provider');
+  await insert(states[1], 'the second provider');
+  const session = await findOffRampSession(platform.dependencies, id);
+  if (!session) throw new Error('the session has vanished');
+  return requireOpenAtProvider(session);
+}
+
+const DEPOSIT = {
+  depositor: 'G',
+  tokenAddress: 'token',
+  amount: 1n,
+  status: 'PENDING',
+  initiatedAt: 1n,
+} as const;
+
+it.each([
+  ['AWAITING_SIGNATURE', 'AWAITING_PAYOUT', null],
+  ['AWAITING_SIGNATURE', 'DEPOSITING', null],
+  ['AWAITING_SIGNATURE', 'AWAITING_SIGNATURE', DEPOSIT],
+  ['AWAITING_SIGNATURE', 'CLOSED', DEPOSIT],
+  // What was deposited by a session is its own, whatever another one does.
+  ['AWAITING_PAYOUT', 'DEPOSITING', DEPOSIT],
+  // What comes late is not given back while it may be another one's.
+  ['CLOSED', 'AWAITING_SIGNATURE', null],
+  ['CLOSED', 'CLOSING', null],
+  ['CLOSED', 'AWAITING_PAYOUT', null],
+  ['CLOSED', 'CLOSED', DEPOSIT],
+] as const)('of a session in %s beside one in %s', async (state, other, found) => {
+  const session = await sessions(state, other);
+  const network = { ...platform.dependencies.network, offRampDeposit: async () => DEPOSIT };
+  expect(await findDeposit({ ...platform.dependencies, network }, session)).toEqual(found);
+});
+
+it('is not written down as made by both', async () => {
+  await expect(sessions('AWAITING_PAYOUT', 'AWAITING_PAYOUT')).rejects.toMatchObject({
+    cause: { constraint_name: 'off_ramp_deposit' },
+  });
+});
