@@ -188,7 +188,7 @@ it('does not deposit again what was lost and is asked for again, although books 
       return handle.db.$count(signingAccounts, isNotNull(signingAccounts.reviewDueAt));
     };
     await expect.poll(submission, EVENTUALLY).toMatchObject({
-      message: expect.stringContaining('the database is an old copy'),
+      stateReason: expect.stringContaining('the database is an old copy'),
     });
     await expect.poll(looksLeft, EVENTUALLY).toBe(0);
     expect(await submission()).toMatchObject({ state: 'NEEDS_REVIEW', reviewCause: 'SIGNING_RESUMED' });
