@@ -7,7 +7,10 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { RAMP_API_KEY, startRampServer, type RampServer } from '../../../devnet/rampServer.ts';
 import type { RampStatus } from '../../../src/ramp/port.ts';
-import { readReviews } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import {
+  findOffRampSession,
+  readReviews,
+} from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { cancelCashOut } from '../../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
@@ -38,7 +41,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Deposited minutes ago; since then the provider has given its id to another payout. */
+/** Deposited; since then the provider has given its id to another payout. */
 async function replaced(status: RampStatus): Promise<string> {
   const { id, providerSessionId } = await depositedCashOut(platform);
   provider.payouts.set(providerSessionId, {
@@ -47,18 +50,23 @@ async function replaced(status: RampStatus): Promise<string> {
     status,
     request: {},
   });
+  return id;
+}
+
+/** Minutes old, an operator decides about it. */
+async function growOld(id: string): Promise<void> {
   await changePastRules(
     database,
     sql`UPDATE off_ramp_sessions SET created_at = created_at - interval '10 minutes' WHERE id = ${id}`,
   );
   await makeDue(platform, id);
-  return id;
 }
 
 it.each(['pending', 'settled', 'failed', 'refunded'] as const)(
   'asks an operator, whatever the provider says of the other one: %s',
   async (status) => {
     const id = await replaced(status);
+    await growOld(id);
     expect(await reaches(platform, id, 'NEEDS_REVIEW')).toMatchObject({
       resolution: null,
       providerStatus: 'pending',
@@ -74,6 +82,10 @@ it.each(['pending', 'settled', 'failed', 'refunded'] as const)(
 it('takes no cancellation of the other one for its own', async () => {
   const id = await replaced('pending');
   const input = { offRampSessionId: id, idempotencyKey: randomUUID() };
-  await cancelCashOut(platform.dependencies, farmer, input);
+  const cancelled = cancelCashOut(platform.dependencies, farmer, input);
+  const requested = async () => (await findOffRampSession(platform.dependencies, id))?.cancelRequestedAt;
+  await expect.poll(requested).toBeInstanceOf(Date);
+  await growOld(id);
   expect(await reaches(platform, id, 'NEEDS_REVIEW')).toMatchObject({ resolution: null });
+  await cancelled;
 });
