@@ -12,7 +12,7 @@ import { refusedByDatabase } from '../../db/refusedByDatabase.ts';
 import { submissions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { notFound } from '../../lib/notFound.ts';
-import { wrongState } from '../../lib/wrongState.ts';
+import { notUnderReview } from '../../lib/notUnderReview.ts';
 import { findOpenAttempts, readLastNumber, type Attempt } from './attempts.ts';
 import type { FoundOnNetwork } from './effects.ts';
 import { effectsFor } from './effects.ts';
@@ -79,7 +79,7 @@ export async function resumeWithin(
     })
     .where(and(eq(submissions.id, submissionId), eq(submissions.state, 'NEEDS_REVIEW')))
     .returning();
-  if (!resumed) throw await notUnderReview(tx, submissionId);
+  if (!resumed) throw await notDecidable(tx, submissionId);
   const intent = intentOf(resumed);
   await effectsFor(deps, intent).resumed(tx, intent);
   return resumed.targetId;
@@ -128,7 +128,7 @@ export async function adoptOutcome(
       'CONFLICT',
       found
         ? `${found.evidence}. It is not exactly what the submission asks for, so it can't be its outcome.`
-        : `The network shows nothing that the submission could be: RESUME it, or GIVE_UP.`,
+        : 'The network shows nothing that the submission could be: RESUME it, or GIVE_UP.',
     );
   }
   const { evidence, result, txHash = null } = found;
@@ -196,7 +196,7 @@ async function settleByOperator(
 
 function doneAlready({ evidence, result }: FoundOnNetwork): DomainError {
   const advice = result
-    ? `ADOPT takes it as the outcome of the submission.`
+    ? 'ADOPT takes it as the outcome of the submission.'
     : 'Clear up first which transaction did that.';
   return new DomainError('CONFLICT', `${evidence}. ${advice}`);
 }
@@ -204,12 +204,12 @@ function doneAlready({ evidence, result }: FoundOnNetwork): DomainError {
 async function requireUnderReview(deps: SubmissionDependencies, submissionId: string): Promise<Submission> {
   const [submission] = await deps.db.select().from(submissions).where(eq(submissions.id, submissionId));
   if (submission?.state === 'NEEDS_REVIEW') return submission;
-  throw await notUnderReview(deps.db, submissionId);
+  throw await notDecidable(deps.db, submissionId);
 }
 
-async function notUnderReview(db: Pick<Tx, 'select'>, submissionId: string): Promise<DomainError> {
+async function notDecidable(db: Pick<Tx, 'select'>, submissionId: string): Promise<DomainError> {
   const [submission] = await db.select().from(submissions).where(eq(submissions.id, submissionId));
   return submission
-    ? wrongState('The submission', SUBMISSION, submission.state, 'NEEDS_REVIEW')
+    ? notUnderReview('The submission', SUBMISSION, submission.state)
     : notFound('submission', SUBMISSION);
 }

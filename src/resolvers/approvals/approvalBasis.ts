@@ -15,7 +15,7 @@ import { isStranded } from '../operations/strandedSessions.ts';
 import {
   findOpenReview,
   lockOffRampSession,
-  notUnderReview,
+  sessionNotUnderReview,
   requireSeenStatus,
 } from '../warehouse/offRamp/offRampMoves.ts';
 import type { AskedOperation } from './approvalRequests.ts';
@@ -70,7 +70,7 @@ async function basisOfSessionReview(
   const session = await lockOffRampSession(tx, id);
   const review = await findOpenReview(tx, id);
   if (!review && !isStranded(deps, session)) {
-    throw notUnderReview(session.state);
+    throw sessionNotUnderReview(session);
   }
   requireSeenStatus(session, seenProviderStatus);
   return { targetId: id, basis: review ? `review ${review.id}` : `${session.state}, at another provider` };

@@ -8,7 +8,7 @@ import { readLastNumber } from '../../ledger/submission/attempts.ts';
 import { readHalts } from '../../ledger/submission/halts.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { notFound } from '../../lib/notFound.ts';
-import { wrongState } from '../../lib/wrongState.ts';
+import { notUnderReview } from '../../lib/notUnderReview.ts';
 
 /** Holds the submission until the transaction ends. @throws DomainError NOT_FOUND, CONFLICT when it is not under review */
 export async function basisOfReview(tx: Tx, id: string): Promise<string> {
@@ -16,7 +16,7 @@ export async function basisOfReview(tx: Tx, id: string): Promise<string> {
   if (!submission) throw notFound('submission', 'input.submissionId');
   const { state, reviewCause, stateReason } = submission;
   if (state !== 'NEEDS_REVIEW') {
-    throw wrongState('The submission', 'input.submissionId', state, 'NEEDS_REVIEW');
+    throw notUnderReview('The submission', 'input.submissionId', state);
   }
   return `${reviewCause} after ${await readLastNumber(tx, id)} attempts: ${stateReason}`;
 }

@@ -26,7 +26,7 @@ import {
   closeReview,
   findOpenReview,
   lockOffRampSession,
-  notUnderReview,
+  sessionNotUnderReview,
   requireSeenStatus,
 } from '../warehouse/offRamp/offRampMoves.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -126,7 +126,7 @@ async function lockForDecision(tx: Tx, deps: MoveNeeds, id: string): Promise<Off
 async function openReviewOf(tx: Tx, session: OffRampSession): Promise<OffRampReview> {
   const review = await findOpenReview(tx, session.id);
   if (session.state === 'NEEDS_REVIEW' && review) return review;
-  throw notUnderReview(session.state);
+  throw sessionNotUnderReview(session);
 }
 
 function decidedMeanwhile(): DomainError {

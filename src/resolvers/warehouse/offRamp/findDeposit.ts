@@ -6,7 +6,6 @@ import { and, eq, isNotNull, ne, or } from 'drizzle-orm';
 import { offRampSessions } from '../../../db/tables/index.ts';
 import type { OffRampDeposit } from '../../../ledger/network/port.ts';
 import type { Needs } from '../../core/dependencies.ts';
-import type { OffRampSession } from './findOffRampSession.ts';
 import type { OpenedOffRampSession } from './offRampMoves.ts';
 
 /** Null when there is none under the session's id, and when it is another session's. */
@@ -14,7 +13,15 @@ export async function findDeposit(
   deps: Needs<'db' | 'network'>,
   session: OpenedOffRampSession,
 ): Promise<OffRampDeposit | null> {
-  const found = await deps.network.offRampDeposit(session.providerSessionId);
+  return ownDeposit(deps, session, await deps.network.offRampDeposit(session.providerSessionId));
+}
+
+/** What is found under the session's id; null when it is another session's. */
+export async function ownDeposit(
+  deps: Needs<'db'>,
+  session: OpenedOffRampSession,
+  found: OffRampDeposit | null,
+): Promise<OffRampDeposit | null> {
   return found !== null && (await isDepositOfAnother(deps, session)) ? null : found;
 }
 
@@ -22,11 +29,11 @@ export async function findDeposit(
  * Of the same receipt: the tokens of another one are not what was agreed. A deposit under way may have landed, unseen; and what comes
  * under the id of a session that is closed is meant for one that is not.
  */
-export async function isDepositOfAnother(
+async function isDepositOfAnother(
   { db }: Needs<'db'>,
-  { id, state, receiptId, settlementAddress, providerSessionId, depositedAt }: OffRampSession,
+  { id, state, receiptId, settlementAddress, providerSessionId, depositedAt }: OpenedOffRampSession,
 ): Promise<boolean> {
-  if (providerSessionId === null || depositedAt !== null) return false;
+  if (depositedAt !== null) return false;
   const isIt = and(
     eq(offRampSessions.receiptId, receiptId),
     eq(offRampSessions.settlementAddress, settlementAddress),

@@ -10,7 +10,7 @@ import { offRampProviderStatuses, offRampReviews, offRampSessions } from '../../
 import type { HolderCall, LedgerNetwork, NetworkCall } from '../../../ledger/network/port.ts';
 import { toBaseUnits } from '../../../ledger/units.ts';
 import { DomainError } from '../../../lib/errors.ts';
-import { wrongState } from '../../../lib/wrongState.ts';
+import { notUnderReview } from '../../../lib/notUnderReview.ts';
 import type { RampStatus } from '../../../ramp/port.ts';
 import type { OffRampReview, OffRampSession, OffRampState } from './findOffRampSession.ts';
 
@@ -73,9 +73,8 @@ export async function recordStatus(tx: Tx, session: OffRampSession, status: Ramp
   return true;
 }
 
-/** @returns CONFLICT: there is nothing to decide */
-export function notUnderReview(state: OffRampSession['state']): DomainError {
-  return wrongState('The off-ramp session', 'input.offRampSessionId', state, 'NEEDS_REVIEW');
+export function sessionNotUnderReview({ state }: OffRampSession): DomainError {
+  return notUnderReview('The off-ramp session', 'input.offRampSessionId', state);
 }
 
 /**

@@ -7,7 +7,6 @@ import type { Db, Tx } from '../../../db/connection.ts';
 import { offRampSessions } from '../../../db/tables/index.ts';
 import { OFF_RAMP_SESSIONS } from './offRampMoves.ts';
 import type { Needs } from '../../core/dependencies.ts';
-import { findOffRampSessionAtProvider } from './findOffRampSession.ts';
 
 /** What became of a hint; for the log, never for the sender. */
 type HintOutcome = 'noted' | 'unknown-session';
@@ -20,25 +19,25 @@ export async function receivePayoutHint(
   deps: Needs<'db' | 'ramp' | 'stateSignal'>,
   providerSessionId: string,
 ): Promise<HintOutcome> {
-  const session = await findOffRampSessionAtProvider(deps, providerSessionId);
-  if (!session) return 'unknown-session';
-  await noteHint(deps.db, deps.ramp.name, providerSessionId);
+  if (!(await noteHint(deps.db, deps.ramp.name, providerSessionId))) return 'unknown-session';
   deps.stateSignal.notify(OFF_RAMP_SESSIONS);
   return 'noted';
 }
 
-/** The caller notifies, once it is committed. */
+/** The caller notifies, once it is committed. @returns whether there is such a session */
 export async function noteHint(
   db: Pick<Db | Tx, 'update'>,
   providerName: string,
   providerSessionId: string,
-): Promise<void> {
+): Promise<boolean> {
   const isIt = and(
     eq(offRampSessions.providerName, providerName),
     eq(offRampSessions.providerSessionId, providerSessionId),
   );
-  await db
+  const noted = await db
     .update(offRampSessions)
     .set({ dueAt: sql`now()`, hints: sql`${offRampSessions.hints} + 1`, fruitlessSteps: 0 })
-    .where(isIt);
+    .where(isIt)
+    .returning({ id: offRampSessions.id });
+  return noted.length > 0;
 }

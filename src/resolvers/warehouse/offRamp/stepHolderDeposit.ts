@@ -22,7 +22,7 @@ import {
   type OpenedOffRampSession,
 } from './offRampMoves.ts';
 import { settlementMismatch } from './checkCashOut.ts';
-import { findDeposit, isDepositOfAnother } from './findDeposit.ts';
+import { findDeposit, ownDeposit } from './findDeposit.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import {
   endedUnseen,
@@ -64,7 +64,7 @@ export async function stepHolderDeposit(
 async function stepAwaitingSignature(deps: HolderDepositNeeds, session: OpenedOffRampSession): Promise<void> {
   if (await isReviewedAsForeign(deps, session)) return;
   const found = await deps.network.offRampDeposit(session.providerSessionId);
-  const own = found !== null && (await isDepositOfAnother(deps, session)) ? null : found;
+  const own = await ownDeposit(deps, session, found);
   const answer = await orReview(deps, session, deps.ramp.getStatus(session.providerSessionId));
   if (answer === null) return;
   const { status } = answer;
