@@ -31,6 +31,7 @@ export interface ConcurrencyLimit {
 
 interface Waiter {
   key: string;
+  untilMs: number;
   admit(): void;
   refuse(): void;
 }
@@ -75,23 +76,32 @@ export function createConcurrencyLimit({
     free += 1;
     queue.shift(mayHold)?.admit();
   };
+  // One timer for all: in a burst, one for each that waits takes longer than its work.
+  let isTimed = false;
+  const refuseLate = () => {
+    isTimed = false;
+    const nowMs = performance.now();
+    for (const waiter of queue.waiters()) {
+      if (waiter.untilMs > nowMs) lookAgainIn(waiter.untilMs - nowMs);
+      else {
+        queue.remove(waiter);
+        waiter.refuse();
+      }
+    }
+  };
+  const lookAgainIn = (ms: number) => {
+    if (isTimed) return;
+    isTimed = true;
+    setTimeout(refuseLate, ms).unref();
+  };
   const waitInQueue = (key: string) =>
     new Promise<() => void>((resolve, reject) => {
       const refuse = () => {
-        clearTimeout(timer);
         refused += 1;
         reject(refusal());
       };
-      const admit = () => {
-        clearTimeout(timer);
-        resolve(place(key));
-      };
-      const waiter: Waiter = { key, admit, refuse };
-      const timer = setTimeout(() => {
-        queue.remove(waiter);
-        refuse();
-      }, waitMs);
-      queue.push(waiter);
+      queue.push({ key, untilMs: performance.now() + waitMs, admit: () => resolve(place(key)), refuse });
+      lookAgainIn(waitMs);
     });
   const takeFree = (key = '') => (free > 0 && mayHold(key) ? place(key) : null);
   return {

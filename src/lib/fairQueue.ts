@@ -17,6 +17,8 @@ interface FairQueue<T> {
   /** The first waiter in turn whose key may go on. */
   shift(mayGoOn?: (key: string) => boolean): T | undefined;
   remove(waiter: T): void;
+  /** A copy: of each key in the order of arrival. */
+  waiters(): T[];
 }
 
 interface Waiting {
@@ -69,5 +71,6 @@ export function createFairQueue<T extends Waiting>(maxWaiting: number): FairQueu
       const index = own.indexOf(waiter);
       if (index >= 0) removeAt(waiter.key, own, index);
     },
+    waiters: () => [...byKey.values()].flat(),
   };
 }

@@ -66,10 +66,19 @@ export function beginReads(context: ReadContext): void {
   if (isOperator(context.caller)) readsOf.set(context, new Map());
 }
 
-/** Writes what was read. @throws DomainError OVERLOADED when that is not possible: the answer must not be sent */
-export async function writeReads(context: ReadContext, { data }: ExecutionResult): Promise<void> {
+/**
+ * Writes what was read. @returns null when that is nothing
+ * @throws DomainError OVERLOADED when that is not possible: the answer must not be sent
+ */
+export function writeReads(context: ReadContext, { data }: ExecutionResult): Promise<void> | null {
   const reads = readsOf.get(context);
-  if (reads === undefined || data == null) return;
+  return reads === undefined || data == null ? null : writeFieldReads(reads, data);
+}
+
+async function writeFieldReads(
+  reads: ReadonlyMap<string | number, FieldReads>,
+  data: Record<string, unknown>,
+): Promise<void> {
   const written = [...reads]
     .filter(([key, { named, owners }]) => owners.size > 0 || (named.length > 0 && data[key] != null))
     .flatMap(([, { entry, open, owners, named, objects }]) => {

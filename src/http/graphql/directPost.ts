@@ -25,7 +25,7 @@ import type { TransportContext } from './transportContext.ts';
 
 interface DirectPostOptions {
   path: string;
-  gate: Pick<Gate, 'admitAddress' | 'identify' | 'admit'>;
+  gate: Pick<Gate, 'enter'>;
   documents: Pick<DocumentSource, 'documentOf'>;
   known: Pick<KnownDocuments, 'get'>;
   execute(operation: DirectOperation, context: TransportContext): Promise<ExecutionResult>;
@@ -80,9 +80,7 @@ export function createDirectPost(options: DirectPostOptions): DirectPost {
     const mediaType = mediaTypeOf(request, options.path);
     if (mediaType === null) return false;
     try {
-      await gate.admitAddress(context.remoteAddress, context.usages);
-      context.caller = await gate.identify(request.headers.authorization, context.remoteAddress);
-      await gate.admit(context.caller, context.usages);
+      await gate.enter(request.headers.authorization, context);
     } catch (error) {
       context.refusal = { error };
       return false;

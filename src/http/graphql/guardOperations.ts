@@ -137,7 +137,8 @@ async function runWhenAdmitted(
     const chargeRun = beginCharge(guard, context);
     const running = isIntrospection(roots) ? introspections.answer(args, run) : run(args);
     chargeRun();
-    const result = await running;
+    // What waits for nothing is there already.
+    const result = running instanceof Promise ? await running : running;
     if (isStream(result)) return result;
     chargeErrors(guard, context, result);
     // Nothing has run.
@@ -145,7 +146,8 @@ async function runWhenAdmitted(
     // A mutation has had its effect, and began only because its answer can't be large.
     if (!isMutation) {
       guard.limitAnswer(result, context);
-      await writeReads(context, result);
+      const writing = writeReads(context, result);
+      if (writing !== null) await writing;
     }
     return withCost(result, size.cost, guard.limits.maxCost);
   } finally {
@@ -270,7 +272,10 @@ async function subscribe(guard: OperationGuard, args: ExecutionArgs, run: Subscr
 }
 
 function withCost(result: ExecutionResult, cost: number, limit: number): ExecutionResult {
-  return { ...result, extensions: { ...result.extensions, cost: { requested: cost, limit } } };
+  // Named one by one: V8 copies an answer by `...` member by member.
+  const { errors, data } = result;
+  const extensions = { ...result.extensions, cost: { requested: cost, limit } };
+  return errors === undefined ? { data, extensions } : { errors, data, extensions };
 }
 
 export function isStream(result: Result): result is PullStream<ExecutionResult> {

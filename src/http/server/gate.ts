@@ -16,28 +16,40 @@ export interface Gate extends Pick<RateLimits, 'admitAddress' | 'admitDelivery' 
   identify(authorization: unknown, remoteAddress: string): Promise<Caller | null>;
   /** Counts one operation of a caller. @throws DomainError RATE_LIMITED */
   admit(caller: Caller | null, usages: Usage[]): Promise<void>;
+  /** Counts one request, and finds its caller for the context. @throws what the others do */
+  enter(authorization: unknown, context: Entering): Promise<void>;
 }
+
+type Entering = Pick<TransportContext, 'remoteAddress' | 'usages' | 'caller'>;
 
 export function createGate(limits: RateLimits, verifyToken: TokenVerifier): Gate {
   const { admitAddress, admitDelivery, noteRefusedDelivery } = limits;
+  const identify = async (authorization: unknown, remoteAddress: string) => {
+    if (authorization == null) return null;
+    await limits.admitCredential(remoteAddress);
+    try {
+      return await callerOfAuthorization(authorization, verifyToken);
+    } catch (error) {
+      // That the identity provider is away is no fault of an address.
+      if (error instanceof DomainError && error.code === 'UNAUTHENTICATED')
+        await limits.noteRefusedCredential(remoteAddress);
+      throw error;
+    }
+  };
+  const admit = async (caller: Caller | null, usages: Usage[]) => {
+    if (caller !== null) await limits.admitCaller(caller, usages);
+  };
   return {
     admitAddress,
     admitDelivery,
     noteRefusedDelivery,
-    async identify(authorization, remoteAddress) {
-      if (authorization === undefined || authorization === null) return null;
-      await limits.admitCredential(remoteAddress);
-      try {
-        return await callerOfAuthorization(authorization, verifyToken);
-      } catch (error) {
-        // That the identity provider is away is no fault of an address.
-        if (error instanceof DomainError && error.code === 'UNAUTHENTICATED')
-          await limits.noteRefusedCredential(remoteAddress);
-        throw error;
-      }
-    },
-    async admit(caller, usages) {
-      if (caller !== null) await limits.admitCaller(caller, usages);
+    identify,
+    admit,
+    async enter(authorization, context) {
+      await admitAddress(context.remoteAddress, context.usages);
+      // Of the public, whose requests are most, it waits for nothing more.
+      context.caller = authorization == null ? null : await identify(authorization, context.remoteAddress);
+      if (context.caller !== null) await admit(context.caller, context.usages);
     },
   };
 }
@@ -46,12 +58,10 @@ export function createGate(limits: RateLimits, verifyToken: TokenVerifier): Gate
 export function useGate(gate: Gate): Plugin<object, TransportContext> {
   return {
     async onRequestParse({ request, serverContext }) {
-      const { remoteAddress, usages, refusal } = serverContext;
+      const { caller, refusal } = serverContext;
       if (refusal !== undefined) throw refusal.error;
-      if (serverContext.caller !== undefined) return;
-      await gate.admitAddress(remoteAddress, usages);
-      serverContext.caller = await gate.identify(request.headers.get('authorization'), remoteAddress);
-      await gate.admit(serverContext.caller, usages);
+      if (caller !== undefined) return;
+      await gate.enter(request.headers.get('authorization'), serverContext);
     },
     onResponse({ response, serverContext }) {
       for (const [name, value] of Object.entries(rateLimitHeaders(serverContext.usages ?? []))) {

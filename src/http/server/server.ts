@@ -78,6 +78,9 @@ interface HttpServer {
 /** What would make a part of the Host header the user, path, query or fragment of the request's address. */
 const MORE_THAN_HOST = /[@/\\?#]/;
 
+/** The last one that was good: nearly all requests have the same, and to parse it takes as long as to parse a small body. */
+let goodHost = '';
+
 /** What is wrong with the Host header: null, or what to do. */
 function problemOfHost(request: IncomingMessage): string | null {
   // A proxy may decide by one of them, and what stands behind it by the other.
@@ -87,7 +90,11 @@ function problemOfHost(request: IncomingMessage): string | null {
   if (host === undefined && request.httpVersion !== '1.1') return null;
   if (host === undefined) return 'There is no Host header: send the host and port of this server.';
   // The address of the request is made of it, and the making throws.
-  if (host === '' || (!MORE_THAN_HOST.test(host) && URL.canParse(`http://${host}`))) return null;
+  if (host === '' || host === goodHost) return null;
+  if (!MORE_THAN_HOST.test(host) && URL.canParse(`http://${host}`)) {
+    goodHost = host;
+    return null;
+  }
   return `The Host header is no host and port: ${JSON.stringify(host.slice(0, 100))}. Send those of this server.`;
 }
 

@@ -284,7 +284,7 @@ describe('the short way', () => {
     );
     const post = createDirectPost({
       path: '/graphql',
-      gate: { admitAddress: async () => {}, identify: async () => null, admit: async () => {} },
+      gate: { enter: async () => {} },
       documents: createDocumentSource(ANY_DOCUMENT),
       known,
       execute: async ({ document }) => {
