@@ -150,9 +150,9 @@ interface Entries {
 
 function openEntry({ clock, write, addOutcome }: Entries, start: AuditRow): OpenEntry {
   const withOutcome = ({ outcome, targetIds }: AuditedOutcome): AuditRow => ({
-    ...start,
     outcome,
     endedAt: clock.now(),
+    ...start,
     targetIds: [...start.targetIds, ...targetIds],
   });
   let given: AuditRow | null = null;

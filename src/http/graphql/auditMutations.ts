@@ -38,8 +38,9 @@ function withEntry(resolve: Resolver, targetNames: ReadonlySet<string>): Resolve
     const pause = pauseInLongTurn();
     if (pause !== null) await pause;
     const { requestId, caller, remoteAddress } = context;
-    const about = { requestId, caller, remoteAddress, field: info.fieldName };
-    const entry = context.audit.open({ ...about, targetIds: targetsOfInput(args, targetNames) });
+    const targetIds = targetsOfInput(args, targetNames);
+    const about = { requestId, caller, remoteAddress, field: info.fieldName, targetIds };
+    const entry = context.audit.open(about);
     const audited = { entry, isAdmitted: false };
     context.audited = audited;
     let result: unknown;

@@ -117,7 +117,7 @@ export function createBooks(deps: {
         const rows = await tx.execute<PostingRow>(postStatement(items, at, writerId));
         const posted = items.flatMap(({ row }, i) => {
           const { outcome, project_id: projectId } = rows[i] ?? {};
-          return outcome === 'POSTED' ? [{ ...row, projectId: projectId ?? '' }] : [];
+          return outcome === 'POSTED' ? [{ projectId: projectId ?? '', ...row }] : [];
         });
         // One time for all that is written.
         if (posted.length > 0) await rider.write(tx, posted as never[], { clock: { now: () => at }, ids });
@@ -131,7 +131,7 @@ export function createBooks(deps: {
   return {
     load: () => ({ batches, postings }),
     post: (posting) => plain.submit(posting),
-    postWith: (rider, posting, row) => laneWith(rider).submit({ ...posting, row: row as object }),
+    postWith: (rider, posting, row) => laneWith(rider).submit({ row: row as object, ...posting }),
   };
 }
 

@@ -87,8 +87,12 @@ function encodePostings(items: readonly EncodablePosting[]): [string, string, st
       debit: placeOf(posting, posting.debit),
       credit: placeOf(posting, posting.credit),
       amount: posting.amount.toString(),
-      ...(expectedPrice && { price: expectedPrice.amount, currency: expectedPrice.currency }),
-      ...(key && { caller: key.callerSubject, operation: key.operation, key: key.key, hash: key.inputHash }),
+      price: expectedPrice?.amount,
+      currency: expectedPrice?.currency,
+      caller: key?.callerSubject,
+      operation: key?.operation,
+      key: key?.key,
+      hash: key?.inputHash,
     };
   });
   return [JSON.stringify(accounts), JSON.stringify(postings), JSON.stringify(entries)];

@@ -112,7 +112,7 @@ builder.mutationField('purchase', (t) =>
     },
     resolve: async (_root, { input }, { caller, dependencies, entry }): Promise<Answer> => {
       const { dryRun, buyerId: named, ...rest } = input;
-      const request = { ...rest, buyerId: named ?? subjectOf(caller) };
+      const request = { buyerId: named ?? subjectOf(caller), ...rest };
       if (dryRun === true) return { purchase: null, dryRun: await rehearsePurchase(dependencies, request) };
       return { purchase: await purchase(dependencies, subjectOf(caller), request, entry), dryRun: null };
     },

@@ -103,7 +103,7 @@ builder.mutationField('retire', (t) =>
         periodUntil: period?.until ?? null,
       };
       // No note and an empty one are the same request, also for its key.
-      const request = { ...rest, buyerId: named ?? subjectOf(caller), note: rest.note ?? '', purpose };
+      const request = { buyerId: named ?? subjectOf(caller), purpose, ...rest, note: rest.note ?? '' };
       if (dryRun === true)
         return { retirement: null, dryRun: await rehearseRetirement(dependencies, request) };
       return { retirement: await retire(dependencies, subjectOf(caller), request, entry), dryRun: null };
