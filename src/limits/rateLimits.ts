@@ -91,13 +91,13 @@ export function createRateLimits(
     throw refusal;
   };
   const spend = async (from: SharedBudget, key: string, points: number, usages: Usage[]) => {
-    const usage = await from.spend(key, points);
+    const usage = from.spend(key, points);
     usages.push(usage);
     if (usage.isOverspent) await refuse(usage, key);
   };
   const requireLeft = async (of: SharedBudget, remoteAddress: string) => {
     const key = addressKey(remoteAddress);
-    const usage = await of.look(key);
+    const usage = of.look(key);
     if (usage.remainingPoints === 0) await refuse(usage, key);
   };
   const stepMs = stepOf(settings.addressPerMinute);
@@ -127,7 +127,7 @@ export function createRateLimits(
     admitCaller: ({ subject }, usages) => spend(budgets.caller, subject, 1, usages),
     admitCredential: (remoteAddress) => requireLeft(budgets.refusedCredentials, remoteAddress),
     async noteRefusedCredential(remoteAddress) {
-      await budgets.refusedCredentials.spend(addressKey(remoteAddress), 1);
+      budgets.refusedCredentials.spend(addressKey(remoteAddress), 1);
     },
     async admitDelivery(remoteAddress) {
       await admitAddress(remoteAddress, []);
@@ -135,7 +135,7 @@ export function createRateLimits(
     },
     async noteRefusedDelivery(remoteAddress) {
       chargeCpu(remoteAddress, REFUSED_DELIVERY_MS);
-      await budgets.refusedDeliveries.spend(addressKey(remoteAddress), 1);
+      budgets.refusedDeliveries.spend(addressKey(remoteAddress), 1);
     },
     admitMutations: (asker, fields, usages) =>
       asker.caller === null

@@ -6,7 +6,6 @@
  * budget each, more than one instance would. While the database is unavailable each counts on its own.
  */
 import { sql } from 'drizzle-orm';
-import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Db } from '../db/connection.ts';
 import { rateLimits } from '../db/tables/index.ts';
 import { chunksOf } from '../lib/chunksOf.ts';
@@ -29,9 +28,9 @@ export interface Usage {
 }
 
 export interface SharedBudget {
-  spend(key: string, points: number): Promise<Usage>;
+  spend(key: string, points: number): Usage;
   /** The usage, without spending. */
-  look(key: string): Promise<Usage>;
+  look(key: string): Usage;
   /** Writes local spending to the table, and reads the total. @throws when the database can't be reached */
   share(): Promise<void>;
 }
@@ -47,10 +46,12 @@ const OVERFLOW_KEY = 'all other keys';
 /** Concurrent statements. */
 const SHARED_AT_ONCE = 8;
 
-interface Tracked {
-  /** Spent locally, and not in the table yet. */
+interface Counted {
+  /** By all instances, as far as this one knows. */
+  points: number;
+  /** Of them, spent here and not in the table yet. */
   unsharedPoints: number;
-  /** By performance.now(). */
+  /** When the window ends, by performance.now(): no clock that is set moves it. */
   endsAtMs: number;
 }
 
@@ -64,52 +65,56 @@ export function createSharedBudget(
   groupOf: (key: string) => string | null = () => null,
 ): SharedBudget {
   const { keyPrefix = policy.name, points, windowSeconds: duration } = policy;
-  const memory = new RateLimiterMemory({ keyPrefix, points, duration });
-  const tracked = new Map<string, Tracked>();
+  const counted = new Map<string, Counted>();
   const countedAs = (key: string): string => {
-    if (tracked.has(key) || tracked.size < MAX_KEYS) return key;
+    if (counted.has(key) || counted.size < MAX_KEYS) return key;
     const group = groupOf(key) ?? OVERFLOW_KEY;
-    return tracked.has(group) || tracked.size < 2 * MAX_KEYS ? group : OVERFLOW_KEY;
+    return counted.has(group) || counted.size < 2 * MAX_KEYS ? group : OVERFLOW_KEY;
   };
-  const shareKey = async (store: Db, key: string, entry: Tracked) => {
-    const spent = entry.unsharedPoints;
-    entry.unsharedPoints = 0;
-    try {
-      const stored = await addStored(store, `${keyPrefix}:${key}`, spent, duration);
-      if (stored.msBeforeNext <= 0) return;
-      await memory.set(key, stored.points + entry.unsharedPoints, stored.msBeforeNext / 1000);
-      entry.endsAtMs = performance.now() + stored.msBeforeNext;
-    } catch (error) {
-      entry.unsharedPoints += spent;
-      throw error;
-    }
-  };
-
   return {
-    async spend(asked, spent) {
+    spend(asked, spent) {
       const key = countedAs(asked);
-      const { consumedPoints, msBeforeNext } = await memory.penalty(key, spent);
-      const entry = tracked.get(key) ?? { unsharedPoints: 0, endsAtMs: 0 };
+      const nowMs = performance.now();
+      const entry = counted.get(key) ?? { points: 0, unsharedPoints: 0, endsAtMs: 0 };
+      if (entry.endsAtMs <= nowMs) Object.assign(entry, { points: 0, endsAtMs: nowMs + duration * 1000 });
+      entry.points += spent;
       entry.unsharedPoints += spent;
-      entry.endsAtMs = performance.now() + Math.min(msBeforeNext, duration * 1000);
-      tracked.set(key, entry);
-      return usageOf(policy, consumedPoints, msBeforeNext);
+      counted.set(key, entry);
+      return usageOf(policy, entry.points, entry.endsAtMs - nowMs);
     },
-    async look(key) {
-      const known = await memory.get(countedAs(key));
-      const isOver = known === null || known.msBeforeNext <= 0;
-      return isOver ? usageOf(policy, 0, 0) : usageOf(policy, known.consumedPoints, known.msBeforeNext);
+    look(key) {
+      const nowMs = performance.now();
+      const entry = counted.get(countedAs(key));
+      const isOver = entry === undefined || entry.endsAtMs <= nowMs;
+      return isOver ? usageOf(policy, 0, 0) : usageOf(policy, entry.points, entry.endsAtMs - nowMs);
     },
     async share() {
       const nowMs = performance.now();
-      for (const [key, entry] of tracked) if (entry.endsAtMs <= nowMs) tracked.delete(key);
+      for (const [key, entry] of counted) if (entry.endsAtMs <= nowMs) counted.delete(key);
       if (db === null) return;
-      const due = [...tracked].filter(([, entry]) => entry.unsharedPoints >= points * SHARED_FROM);
+      const due = [...counted].filter(([, entry]) => entry.unsharedPoints >= points * SHARED_FROM);
       for (const together of chunksOf(due, SHARED_AT_ONCE)) {
-        await Promise.all(together.map(([key, entry]) => shareKey(db, key, entry)));
+        await Promise.all(
+          together.map(([key, entry]) => shareCounter(db, `${keyPrefix}:${key}`, entry, duration)),
+        );
       }
     },
   };
+}
+
+/** Adds what was spent here to the stored counter, and counts on from there. */
+async function shareCounter(db: Db, key: string, entry: Counted, windowSeconds: number): Promise<void> {
+  const spent = entry.unsharedPoints;
+  entry.unsharedPoints = 0;
+  try {
+    const stored = await addStored(db, key, spent, windowSeconds);
+    if (stored.msBeforeNext <= 0) return;
+    entry.points = stored.points + entry.unsharedPoints;
+    entry.endsAtMs = performance.now() + stored.msBeforeNext;
+  } catch (error) {
+    entry.unsharedPoints += spent;
+    throw error;
+  }
 }
 
 /**
@@ -146,7 +151,7 @@ function usageOf(policy: Policy, consumedPoints: number, msBeforeNext: number): 
   return {
     policy,
     remainingPoints: Math.max(policy.points - consumedPoints, 0),
-    // Longer, when this machine's clock was set back meanwhile: the counter in memory is dropped by a timer nevertheless.
+    // Another instance may have begun the stored window a little later, see addStored.
     resetSeconds: Math.min(Math.max(Math.ceil(msBeforeNext / 1000), 1), policy.windowSeconds),
     isOverspent: consumedPoints > policy.points,
   };

@@ -4,7 +4,7 @@
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'graphql';
 import type { OperationDefinitionNode } from 'graphql';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { describeDocument, describeVariables } from '../../../src/http/graphql/describeOperation.ts';
 import { createDocumentCache } from '../../../src/http/graphql/documentCache.ts';
 import { rootFields } from '../../../src/http/graphql/rootFields.ts';
@@ -147,33 +147,48 @@ const CALLER = { roles: [], warehouseIds: [], expiresAt: 0, apiKeyId: null, jti:
 describe('a budget without other instances', () => {
   it('is spent, looked at, and overspent', async () => {
     const budget = createSharedBudget({ name: 'test', points: 3, windowSeconds: 60 }, null);
-    expect(await budget.look('a')).toMatchObject({ remainingPoints: 3, isOverspent: false });
-    expect(await budget.spend('a', 2)).toMatchObject({ remainingPoints: 1, isOverspent: false });
-    expect(await budget.spend('a', 2)).toMatchObject({ remainingPoints: 0, isOverspent: true });
-    expect(await budget.look('b')).toMatchObject({ remainingPoints: 3 });
+    expect(budget.look('a')).toMatchObject({ remainingPoints: 3, isOverspent: false });
+    expect(budget.spend('a', 2)).toMatchObject({ remainingPoints: 1, isOverspent: false });
+    expect(budget.spend('a', 2)).toMatchObject({ remainingPoints: 0, isOverspent: true });
+    expect(budget.look('b')).toMatchObject({ remainingPoints: 3 });
     await budget.share();
-    expect(await budget.look('a')).toMatchObject({ remainingPoints: 0, isOverspent: true });
+    expect(budget.look('a')).toMatchObject({ remainingPoints: 0, isOverspent: true });
+  });
+
+  it('begins anew when its window has ended', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    try {
+      const budget = createSharedBudget({ name: 'test', points: 3, windowSeconds: 60 }, null);
+      budget.spend('a', 4);
+      vi.advanceTimersByTime(59_000);
+      expect(budget.spend('a', 1)).toMatchObject({ isOverspent: true, resetSeconds: 1 });
+      vi.advanceTimersByTime(1_000);
+      expect(budget.look('a')).toMatchObject({ remainingPoints: 3, isOverspent: false });
+      expect(budget.spend('a', 1)).toMatchObject({ remainingPoints: 2, resetSeconds: 60 });
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('is one for all those beyond the number of keys', async () => {
     const budget = createSharedBudget({ name: 'crowd', points: 5, windowSeconds: 60 }, null);
-    for (let i = 0; i < 50_000; i++) await budget.spend(`address ${i}`, 1);
-    expect(await budget.spend('address 7', 1)).toMatchObject({ remainingPoints: 3 });
-    for (let i = 0; i < 5; i++) await budget.spend(`late ${i}`, 1);
-    expect(await budget.spend('one more', 1)).toMatchObject({ isOverspent: true });
-    expect(await budget.look('yet another')).toMatchObject({ remainingPoints: 0 });
+    for (let i = 0; i < 50_000; i++) budget.spend(`address ${i}`, 1);
+    expect(budget.spend('address 7', 1)).toMatchObject({ remainingPoints: 3 });
+    for (let i = 0; i < 5; i++) budget.spend(`late ${i}`, 1);
+    expect(budget.spend('one more', 1)).toMatchObject({ isOverspent: true });
+    expect(budget.look('yet another')).toMatchObject({ remainingPoints: 0 });
   });
 
   it('is shared beyond the number of keys by the addresses of a network, not by all', async () => {
     const budget = createSharedBudget({ name: 'networks', points: 5, windowSeconds: 60 }, null, networkKey);
     const subnet = (i: number) => addressKey(`2001:db8:1:${i.toString(16)}::1`);
-    for (let i = 0; i < 50_000; i++) await budget.spend(subnet(i), 1);
-    for (let i = 50_000; i < 50_006; i++) await budget.spend(subnet(i), 1);
-    expect(await budget.spend(subnet(60_000), 1)).toMatchObject({ isOverspent: true });
+    for (let i = 0; i < 50_000; i++) budget.spend(subnet(i), 1);
+    for (let i = 50_000; i < 50_006; i++) budget.spend(subnet(i), 1);
+    expect(budget.spend(subnet(60_000), 1)).toMatchObject({ isOverspent: true });
     for (const other of ['2001:db8:2::1', '203.0.113.7', '198.51.100.7', 'unknown']) {
-      expect(await budget.spend(addressKey(other), 1)).toMatchObject({ remainingPoints: 4 });
+      expect(budget.spend(addressKey(other), 1)).toMatchObject({ remainingPoints: 4 });
     }
-    expect(await budget.look(addressKey('203.0.99.9'))).toMatchObject({ remainingPoints: 4 });
+    expect(budget.look(addressKey('203.0.99.9'))).toMatchObject({ remainingPoints: 4 });
   });
 
   it('of callers is not used up by strangers, however many addresses they have', async () => {
