@@ -108,8 +108,6 @@ export interface LedgerNetwork {
    */
   openSigned(call: HolderCall, unsigned: UnsignedTransaction, signed: string): Promise<PreparedTransaction>;
 
-  /** The address a deploy with this salt gets, or null where the network decides it on landing. */
-  predictTokenAddress(salt: Hash32): Address | null;
   /** The token that custody deployed for this asset, if any: by its salt, or from the factory's events. */
   findToken(deployed: { salt: Hash32; assetId: string }): Promise<Address | null>;
   /**

@@ -3,10 +3,8 @@
  */
 import { NetworkRefusal, NetworkUnavailable, type LedgerNetwork } from './port.ts';
 
-type NoQuestion = 'normalizeAddress' | 'predictTokenAddress';
-
 /** Computed here, at once. */
-const NO_QUESTIONS: ReadonlySet<string> = new Set<NoQuestion>(['normalizeAddress', 'predictTokenAddress']);
+const NO_QUESTION: keyof LedgerNetwork = 'normalizeAddress';
 
 /** The same network, each of whose questions is put by `put`. */
 export function wrapQuestions(
@@ -14,7 +12,7 @@ export function wrapQuestions(
   put: (question: () => Promise<unknown>) => Promise<unknown>,
 ): LedgerNetwork {
   const entries = Object.entries(network).map(([name, value]: [string, unknown]) => {
-    if (typeof value !== 'function' || NO_QUESTIONS.has(name)) return [name, value];
+    if (typeof value !== 'function' || name === NO_QUESTION) return [name, value];
     const method = value as (...args: unknown[]) => Promise<unknown>;
     return [name, (...args: unknown[]) => put(async () => method(...args))];
   });

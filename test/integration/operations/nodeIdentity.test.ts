@@ -132,7 +132,6 @@ describe('a network whose node is looked at', () => {
     const node = await startNode('0x5');
     const network = guardedBy(node);
     expect(network.custodyAddress).toBe(own.custodyAddress);
-    expect(network.predictTokenAddress(`0x${'1'.repeat(64)}`)).not.toBeNull();
     expect(network.normalizeAddress(own.custodyAddress)).toBe(own.custodyAddress);
     expect(node.questions).toHaveLength(0);
     const settlement = await own.settlementContract();

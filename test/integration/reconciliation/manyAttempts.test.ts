@@ -36,7 +36,6 @@ afterAll(() => database.drop());
 const landed = async ({ preparedAtLedger }: SentTransaction): Promise<Outcome> => ({
   status: 'succeeded',
   ledger: preparedAtLedger,
-  closedAt: 1n,
   result: { kind: 'done' },
 });
 

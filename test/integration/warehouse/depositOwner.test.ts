@@ -57,7 +57,6 @@ const DEPOSIT = {
   tokenAddress: 'token',
   amount: 1n,
   status: 'PENDING',
-  initiatedAt: 1n,
 } as const;
 
 it.each([

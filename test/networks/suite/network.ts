@@ -32,7 +32,7 @@ interface NetworkUnderTest {
 export interface NetworkTraits {
   /** Signed bytes name a moment after which they can't land (`validUntil`). */
   bytesExpire: boolean;
-  /** A deploy's address follows from its salt (`predictTokenAddress`). */
+  /** A deploy's address follows from its salt. */
   addressesArePredicted: boolean;
   /** How many transactions can be under way together, if fewer than 20; two at least. */
   fewSlots?: number;

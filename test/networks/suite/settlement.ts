@@ -48,7 +48,6 @@ export function describeSettlement(underTest: UnderTest): void {
         depositor: network.custodyAddress,
         tokenAddress,
         amount: 400n,
-        initiatedAt: expect.any(BigInt) as bigint,
       };
       expect(await network.offRampDeposit(sessionId)).toEqual({ ...deposit, status: 'PENDING' });
       expect(await network.balanceOf(tokenAddress, network.custodyAddress)).toBe(600n);

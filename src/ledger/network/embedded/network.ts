@@ -69,7 +69,7 @@ export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Pr
   const broadcast = (signedBytes: Uint8Array) => land(lander, networkId, signedBytes);
   const reads = createReads(db, clock, settlementAddress);
 
-  const predictTokenAddress = (salt: Hash32) => deployedAddress(networkId, factoryAddress, salt);
+  const addressBy = (salt: Hash32) => deployedAddress(networkId, factoryAddress, salt);
 
   const answering: LedgerNetwork = {
     name: 'embedded',
@@ -91,14 +91,13 @@ export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Pr
       prepareForHolder(deps, withSettlement(call, settlementAddress), holder),
     openSigned: (call, unsigned, signed) =>
       openSigned(deps, withSettlement(call, settlementAddress), unsigned, signed),
-    predictTokenAddress,
     findToken: async ({ salt }) => {
-      const address = predictTokenAddress(salt);
+      const address = addressBy(salt);
       return (await readToken(db, address)) === null ? null : address;
     },
     tokensDeployedSince: (ledger) =>
       tokensDeployedSince(db, { factory: factoryAddress, deployer: custody.address, ledger }),
-    findSettlement: ({ salt }) => readSettlement(db, predictTokenAddress(salt)),
+    findSettlement: ({ salt }) => readSettlement(db, addressBy(salt)),
     ...reads,
     ...createAmountReads(db),
     retirementTransactions: (address, wanted) => retirementTransactions(db, address, wanted),

@@ -83,10 +83,10 @@ async function decideUnderLock(
   };
 }
 
-const { hash, ledger, closedAt, result, refusalReason, refusalMessage } = transactions;
+const { hash, ledger, result, refusalReason, refusalMessage } = transactions;
 const selectLanded = hotSelect(
   new QueryBuilder()
-    .select({ hash, ledger, closedAt, result, refusalReason, refusalMessage })
+    .select({ hash, ledger, result, refusalReason, refusalMessage })
     .from(transactions)
     .where(isOneOf(hash, sql.placeholder('hashes'))),
 );
@@ -100,13 +100,10 @@ async function findLanded(
 }
 
 function landedOutcome(
-  row: Pick<
-    typeof transactions.$inferSelect,
-    'ledger' | 'closedAt' | 'result' | 'refusalReason' | 'refusalMessage'
-  >,
+  row: Pick<typeof transactions.$inferSelect, 'ledger' | 'result' | 'refusalReason' | 'refusalMessage'>,
 ): Outcome {
   if (row.result) {
-    return { status: 'succeeded', ledger: row.ledger, closedAt: row.closedAt, result: row.result };
+    return { status: 'succeeded', ledger: row.ledger, result: row.result };
   }
   const refusal = { reason: row.refusalReason ?? 'OTHER', message: row.refusalMessage ?? '' } as const;
   return { status: 'refused', ledger: row.ledger, refusal };

@@ -78,8 +78,8 @@ export function createReads(db: Db, clock: Clock, settlementAddress: Address): C
           ),
         );
       if (!row) return null;
-      const { depositor, tokenAddress, amount, status, initiatedAt } = row;
-      return { depositor, tokenAddress, amount, status, initiatedAt };
+      const { depositor, tokenAddress, amount, status } = row;
+      return { depositor, tokenAddress, amount, status };
     },
   };
 }

@@ -46,6 +46,7 @@ interface OffRampState extends Readonly<OffRampDeposit> {
   readonly settlementAddress: Address;
   readonly referenceId: Hash32;
   readonly providerRef: string;
+  readonly initiatedAt: UnixSeconds;
 }
 
 interface BalanceState {

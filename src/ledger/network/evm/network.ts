@@ -80,8 +80,6 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
     replace: (latest) => signReplacement(drafting, latest),
     prepareForHolder: (call, holder) => prepareForHolder({ ...drafting, chainId }, call, holder),
     openSigned: (call, unsigned, signed) => openSigned({ rpc, contracts, chainId }, call, unsigned, signed),
-    // The address depends on everything that the factory deployed before.
-    predictTokenAddress: () => null,
     findToken: ({ assetId }) => findToken({ finality, deployments }, assetId),
     tokensDeployedSince: async (ledger) => deployments.ownTokensSince(ledger ?? 0n, await finality.pin()),
     carbonTotals: (address) => tokens.carbonTotals(address),

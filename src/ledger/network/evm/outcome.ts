@@ -126,7 +126,7 @@ async function landed(
   if (block?.hash !== receipt.blockHash) return { status: 'pending' };
   if (receipt.status === 0n) return reverted(deps, pin, receipt, transaction);
   const result = resultOf(deps.contracts, transaction, receipt);
-  if (result) return { status: 'succeeded', ledger, closedAt: block.timestamp, result };
+  if (result) return { status: 'succeeded', ledger, result };
   return {
     status: 'undeterminable',
     reason: `${receipt.transactionHash} landed in block ${ledger}, but its contract logged no result`,

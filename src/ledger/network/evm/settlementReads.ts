@@ -111,7 +111,7 @@ function depositRead(settlement: Address, sessionId: string): ContractRead {
 
 /** @throws when the contract answers with something else */
 function readDeposit(data: Hex): OffRampDeposit | null {
-  const { depositor, token, amount, status, initiatedAt } = decodeFunctionResult({
+  const { depositor, token, amount, status } = decodeFunctionResult({
     abi: settlementAbi,
     functionName: 'getOffRamp',
     data,
@@ -124,7 +124,6 @@ function readDeposit(data: Hex): OffRampDeposit | null {
     tokenAddress: requireAddress(token.toLowerCase()),
     amount,
     status: named,
-    initiatedAt,
   };
 }
 

@@ -60,7 +60,6 @@ export interface OffRampDeposit {
   tokenAddress: Address;
   amount: BaseUnits;
   status: 'PENDING' | 'SETTLED' | 'REFUNDED' | 'RECORDED';
-  initiatedAt: UnixSeconds;
 }
 
 export interface SettlementContract {

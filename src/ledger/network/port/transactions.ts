@@ -71,7 +71,7 @@ export type SentTransaction = Pick<
 export type Outcome =
   /** Not landed finally, and still able to. */
   | { status: 'pending' }
-  | { status: 'succeeded'; ledger: bigint; closedAt: UnixSeconds; result: CallResult }
+  | { status: 'succeeded'; ledger: bigint; result: CallResult }
   /** Landed and refused by the contract: final, without effect. */
   | { status: 'refused'; ledger: bigint; refusal: Refusal }
   /**

@@ -37,10 +37,9 @@ export async function createStellarNetwork(options: StellarNetworkOptions): Prom
     { configured: [...keys.sources.keys()], validitySeconds },
     (message) => options.log?.warn(message),
   );
-  const predictTokenAddress = (salt: Hash32) => deployedAddress(passphrase, contracts.factoryAddress, salt);
 
   async function findToken({ salt }: { salt: Hash32 }): Promise<Address | null> {
-    const address = predictTokenAddress(salt);
+    const address = deployedAddress(passphrase, contracts.factoryAddress, salt);
     return (await reads.exists(address)) ? address : null;
   }
 
@@ -66,7 +65,6 @@ export async function createStellarNetwork(options: StellarNetworkOptions): Prom
     replace: (latest) => signReplacement({ ...deps, custody: keys.custody }, latest),
     prepareForHolder: (call, holder) => prepareForHolder(deps, call, holder),
     openSigned: (call, unsigned, signed) => openSigned(deps, call, unsigned, signed),
-    predictTokenAddress,
     findToken: (deployed) => findToken(deployed),
     tokensDeployedSince: (ledger) =>
       tokensDeployedSince(node, {

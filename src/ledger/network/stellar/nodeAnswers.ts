@@ -21,7 +21,6 @@ export const transactionAnswer = z.object({
   latestLedgerCloseTime: wholeNumber,
   oldestLedger: wholeNumber,
   ledger: optional(wholeNumber),
-  createdAt: optional(wholeNumber),
   envelopeXdr: optional(text),
   resultXdr: optional(text),
   resultMetaXdr: optional(text),

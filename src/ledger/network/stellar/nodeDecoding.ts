@@ -23,7 +23,6 @@ interface MissingTransaction {
 export interface LandedTransaction {
   status: 'SUCCESS' | 'FAILED';
   ledger: bigint;
-  createdAt: bigint;
   envelope: xdr.TransactionEnvelope;
   result: xdr.TransactionResult;
   meta: LandedMeta;
@@ -57,9 +56,9 @@ export function stateOf(raw: z.output<typeof transactionAnswer>): LedgerState {
 
 export function landedOf(raw: z.output<typeof transactionAnswer>): MissingTransaction | LandedTransaction {
   if (raw.status === 'NOT_FOUND') return { status: 'NOT_FOUND' };
-  const { ledger, createdAt, envelopeXdr, resultXdr, resultMetaXdr } = raw;
-  if (ledger === null || createdAt === null || !envelopeXdr || !resultXdr) {
-    throw new Error(`a transaction that is ${raw.status} lacks its ledger, time, envelope or result`);
+  const { ledger, envelopeXdr, resultXdr, resultMetaXdr } = raw;
+  if (ledger === null || !envelopeXdr || !resultXdr) {
+    throw new Error(`a transaction that is ${raw.status} lacks its ledger, envelope or result`);
   }
   const meta = readMeta(resultMetaXdr);
   const events = (raw.events?.contractEventsXdr ?? [])
@@ -69,7 +68,6 @@ export function landedOf(raw: z.output<typeof transactionAnswer>): MissingTransa
   return {
     status: raw.status,
     ledger,
-    createdAt,
     envelope: xdr.TransactionEnvelope.fromXDR(envelopeXdr, 'base64'),
     result: xdr.TransactionResult.fromXDR(resultXdr, 'base64'),
     meta: events.length > 0 ? { ...meta, events } : meta,

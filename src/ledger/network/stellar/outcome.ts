@@ -162,8 +162,7 @@ async function outcomeOfLanded(
       cause: 'restoredArchivedEntries',
     };
   }
-  const { ledger, createdAt: closedAt } = landed;
-  return { status: 'succeeded', ledger, closedAt, result: resultOf(landed, call, deps.passphrase) };
+  return { status: 'succeeded', ledger: landed.ledger, result: resultOf(landed, call, deps.passphrase) };
 }
 
 async function outcomeOfMissing(deps: OutcomeDeps, sent: Bounded, state: LedgerState): Promise<Outcome> {

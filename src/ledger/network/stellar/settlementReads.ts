@@ -71,6 +71,5 @@ function depositOf(value: unknown): OffRampDeposit | null {
     tokenAddress: asAddress(fields['token'], 'token'),
     amount: asBigint(fields['amount'], 'amount'),
     status,
-    initiatedAt: asBigint(fields['initiated_at'], 'initiated_at'),
   };
 }

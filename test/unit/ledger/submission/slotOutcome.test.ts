@@ -9,7 +9,7 @@ import {
 } from '../../../../src/ledger/network/port.ts';
 import { outcomeOfSlot } from '../../../../src/ledger/submission/slotOutcome.ts';
 
-const succeeded: Outcome = { status: 'succeeded', ledger: 7n, closedAt: 9n, result: { kind: 'done' } };
+const succeeded: Outcome = { status: 'succeeded', ledger: 7n, result: { kind: 'done' } };
 const refused: Outcome = {
   status: 'refused',
   ledger: 7n,

@@ -17,7 +17,6 @@ const deposit: OffRampDeposit = {
   tokenAddress: 'T1',
   amount: toBaseUnits(7n),
   status: 'PENDING',
-  initiatedAt: 0n,
 };
 
 it('is by the depositor, of the token, and of exactly the amount', () => {
