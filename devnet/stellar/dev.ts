@@ -48,6 +48,7 @@ const open: DevFamily['open'] = async ({ rpcPort, log, stops }) => {
     channelSecretKeys: [],
     factoryAddress,
     settlementFactoryAddress: settlementFactory,
+    settlementAddress: undefined,
     maxInclusionFeeStroops: MAX_INCLUSION_FEE_STROOPS,
     validitySeconds: 300,
     requestTimeoutMs: REQUEST_TIMEOUT_MS,

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { Account, Keypair, Operation, rpc, TransactionBuilder } from '@stellar/stellar-sdk';
 import type { xdr } from '@stellar/stellar-sdk';
 import { createStellarNetwork } from '../../src/ledger/network/stellar/network.ts';
-import type { StellarNetworkOptions } from '../../src/ledger/network/stellar/network.ts';
+import type { StellarNetworkOptions } from '../../src/ledger/network/stellar/options.ts';
 import type { Address, LedgerNetwork } from '../../src/ledger/network/port.ts';
 import { deploy, freshSalt } from '../calls.ts';
 import { startStellarDevnet } from './startStellarDevnet.ts';
@@ -55,6 +55,7 @@ export async function startStellarTestbed(options: TestbedOptions): Promise<Stel
     channelSecretKeys: channels.map((key) => key.secret()),
     factoryAddress: devnet.factoryAddress,
     settlementFactoryAddress: devnet.settlementFactory,
+    settlementAddress: undefined,
     maxInclusionFeeStroops: 1_000_000,
     validitySeconds: 300,
     requestTimeoutMs: 30_000,

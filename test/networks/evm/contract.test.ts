@@ -11,9 +11,9 @@ import type { FinalitySetting } from '../../../src/ledger/network/evm/finality.t
 import { startAnvil } from '../../../devnet/evm/anvil.ts';
 import type { Anvil, AnvilAccount, AnvilOptions } from '../../../devnet/evm/anvil.ts';
 import { deployContracts } from '../../../devnet/evm/deploy.ts';
+import { EVM_LIMITS } from '../../support/evm/testbed.ts';
 import { describeLedgerNetwork } from '../suite/network.ts';
 
-const GWEI = 10n ** 9n;
 const pausableAbi = parseAbi(['function pause()', 'function unpause()']);
 
 const traits = { bytesExpire: false, addressesArePredicted: false };
@@ -31,9 +31,8 @@ function describeOn(name: string, chain: AnvilOptions, finality: FinalitySetting
         secretKey,
         ...contracts,
         finality,
-        maxFeePerGasCap: 200n * GWEI,
+        ...EVM_LIMITS,
         maxOpenPerAccount: 32,
-        requestTimeoutMs: 10_000,
       });
     return {
       network: await open(custody),

@@ -24,7 +24,7 @@ import {
 } from '../../../devnet/calls.ts';
 import { deployContracts } from '../../../devnet/evm/deploy.ts';
 import { landTransaction } from '../../../devnet/evm/landTransaction.ts';
-import { GWEI, startEvmTestbed } from '../../support/evm/testbed.ts';
+import { EVM_LIMITS, GWEI, startEvmTestbed } from '../../support/evm/testbed.ts';
 import type { EvmTestbed } from '../../support/evm/testbed.ts';
 
 const pausableAbi = parseAbi(['function pause()', 'function unpause()']);
@@ -290,8 +290,8 @@ describe('a look at the chain', () => {
       secretKey: testbed.custody.secretKey,
       ...testbed.contracts,
       finality: 'finalized',
+      ...EVM_LIMITS,
       maxFeePerGasCap: 100n * GWEI,
-      requestTimeoutMs: 10_000,
       ...changes,
     };
     for await (const { name, result } of checkEvmNetwork(options)) found[name] = result;

@@ -7,7 +7,7 @@ import type { Check } from '../../../src/ledger/network/check.ts';
 import { fundChannels, readChannels } from '../../../src/ledger/network/stellar/channels.ts';
 import type { FundingOptions } from '../../../src/ledger/network/channelAccounts.ts';
 import { checkStellarNetwork } from '../../../src/ledger/network/stellar/checks.ts';
-import type { StellarNetworkOptions } from '../../../src/ledger/network/stellar/network.ts';
+import type { StellarNetworkOptions } from '../../../src/ledger/network/stellar/options.ts';
 import { mintedCarbon, retire, landAll, TONNE } from '../../../devnet/calls.ts';
 import { startStellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
 import type { StellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';

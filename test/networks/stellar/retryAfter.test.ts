@@ -38,6 +38,8 @@ beforeEach(async () => {
     secretKey: Keypair.random().secret(),
     channelSecretKeys: [],
     factoryAddress: 'CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC',
+    settlementFactoryAddress: undefined,
+    settlementAddress: undefined,
     maxInclusionFeeStroops: 100,
     requestTimeoutMs: 5_000,
     nowMs: () => nowMs,

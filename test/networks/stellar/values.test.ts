@@ -258,6 +258,8 @@ describe('settings', () => {
     secretKey: Keypair.random().secret(),
     channelSecretKeys: [] as string[],
     factoryAddress: contracts.factoryAddress,
+    settlementFactoryAddress: undefined,
+    settlementAddress: undefined,
     maxInclusionFeeStroops: 1,
     requestTimeoutMs: 1,
   };

@@ -14,6 +14,16 @@ import type { FaultyNode } from '../../../devnet/evm/faultyNode.ts';
 
 export const GWEI = 10n ** 9n;
 
+/** As the settings have them by default. */
+export const EVM_LIMITS = {
+  firstBlock: 0n,
+  maxFeePerGasCap: 200n * GWEI,
+  maxDeploymentFee: 10n ** 17n,
+  errorAbiFile: undefined,
+  maxOpenPerAccount: 16,
+  requestTimeoutMs: 10_000,
+};
+
 export interface EvmTestbed {
   anvil: Anvil;
   contracts: DeployedContracts;
@@ -51,8 +61,7 @@ export async function startEvmTestbed(
         settlementFactoryAddress: contracts.settlementFactoryAddress,
         settlementAddress: contracts.settlementAddress,
         finality,
-        maxFeePerGasCap: 200n * GWEI,
-        requestTimeoutMs: 10_000,
+        ...EVM_LIMITS,
         // What is doubted for a while has its own tests.
         rewriteBelievedAfterMs: 0,
         ...own,

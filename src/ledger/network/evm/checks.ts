@@ -20,7 +20,7 @@ import type { Finality } from './finality.ts';
 import { feeMarketOf, NO_BASE_FEE } from './fees.ts';
 import { createJsonRpc, valueOf, valueOfOptional } from './jsonRpc.ts';
 import type { JsonRpc } from './jsonRpc.ts';
-import { addressOption, contractsOf, DEFAULT_MAX_DEPLOYMENT_FEE } from './options.ts';
+import { addressOption, contractsOf } from './options.ts';
 import type { EvmNetworkOptions } from './options.ts';
 import { ask, quantityOf } from './node.ts';
 import { createSigner } from './signing.ts';
@@ -96,7 +96,7 @@ async function lookAtFinality({ options, finality }: Looking): Promise<Check> {
 
 /** That no factory is older, identity.ts holds where the node can say it. */
 async function lookAtFirstBlock({ options, rpc, contracts }: Looking): Promise<Check> {
-  const { firstBlock = 0n } = options;
+  const { firstBlock } = options;
   const found = `the search for tokens begins with block ${firstBlock}`;
   if (firstBlock === 0n) return right('first block', found);
   const [code] = await rpc.askEach([ask.code(contracts.factory, quantityOf(firstBlock - 1n))]);
@@ -147,7 +147,7 @@ async function lookAtDeploymentFee({ options, rpc, contracts }: Looking): Promis
   const factories = [contracts.factory, contracts.settlementFactory].filter((address) => address !== null);
   const fees = await Promise.all(factories.map((address) => readDeploymentFee(rpc, address, 'latest')));
   const fee = largest(0n, ...fees);
-  const { maxDeploymentFee: cap = DEFAULT_MAX_DEPLOYMENT_FEE } = options;
+  const { maxDeploymentFee: cap } = options;
   const found = `${formatEther(fee)} now, under a cap of ${formatEther(cap)}`;
   if (fee <= cap) return right('deployment fee', found);
   return wrong(

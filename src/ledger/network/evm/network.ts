@@ -18,7 +18,7 @@ import { createFinality, type Finality } from './finality.ts';
 import { createJsonRpc, RpcError } from './jsonRpc.ts';
 import type { JsonRpc } from './jsonRpc.ts';
 import { createLogSearch } from './logSearch.ts';
-import { addressOption, contractsOf, DEFAULT_MAX_DEPLOYMENT_FEE } from './options.ts';
+import { addressOption, contractsOf } from './options.ts';
 import type { EvmNetworkOptions } from './options.ts';
 import { signReplacement } from './replacement.ts';
 import { createRewriteDoubt } from './rewriteDoubt.ts';
@@ -33,15 +33,12 @@ import { openSigned, prepareForHolder } from './wallets.ts';
 
 export type EvmNetwork = LedgerNetwork & Pick<CreatedNetwork, 'idProblem'>;
 
-/** Nodes keep 16 transactions of an account for certain; a few more than that are dropped only when they are full. */
-const DEFAULT_MAX_OPEN = 16;
-
 /**
  * Asks the node for its first block only, and works without the answer when the node is down.
  * @throws Error when the key or an address is invalid
  */
 export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmNetwork> {
-  const { chainId, maxFeePerGasCap, maxDeploymentFee = DEFAULT_MAX_DEPLOYMENT_FEE } = options;
+  const { chainId, maxFeePerGasCap, maxDeploymentFee, firstBlock } = options;
   const contracts = contractsOf(options, await readErrorAbi(options.errorAbiFile));
   const signer = createSigner(options.secretKey, chainId);
   const rpc = createJsonRpc({ url: options.rpcUrl, timeoutMs: options.requestTimeoutMs });
@@ -53,12 +50,12 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
     rpc,
     contracts,
     custodyAddress: signer.address,
-    firstBlock: options.firstBlock ?? 0n,
+    firstBlock,
   });
   const tokens = createTokenReads(finality, readAll);
   const settlements = createSettlementReads({ rpc, finality, contracts, readAll, deployments });
   const drafting = { rpc, finality, contracts, signer, maxFeePerGasCap, maxDeploymentFee };
-  const tracing = { rpc, finality, search: createLogSearch(rpc), firstBlock: options.firstBlock ?? 0n };
+  const tracing = { rpc, finality, search: createLogSearch(rpc), firstBlock };
   const { networkId, idProblem } = await readNetworkId(rpc, options);
 
   const network: LedgerNetwork = {
@@ -69,10 +66,7 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
     status: () => readStatus(finality),
     continuity: () => finality.continuity(),
     presentHistory: () => finality.presentHistory(),
-    signingOrder: {
-      accounts: [signer.address],
-      maxOpenPerAccount: options.maxOpenPerAccount ?? DEFAULT_MAX_OPEN,
-    },
+    signingOrder: { accounts: [signer.address], maxOpenPerAccount: options.maxOpenPerAccount },
     nextSequences: (by) => readNextSequences(drafting, by),
     draft: (call) => draftCall(drafting, call),
     broadcast: (signedBytes) => broadcastBytes(rpc, signedBytes),

@@ -1,43 +1,18 @@
 /**
- * The options of an EVM network, as the configuration gives them.
+ * The options of an EVM network: what the configuration gives, and what is added to it.
  */
 import type { Address } from 'viem';
 import type { SeenLedgers } from '../seenLedgers.ts';
 import { normalizeAddress } from './addresses.ts';
 import type { ContractAddresses } from './contracts.ts';
 import type { AbiError } from '../../../lib/errorAbi.ts';
-import type { FinalitySetting } from './finality.ts';
+import type { EvmLedger } from './settings.ts';
 
-/** Wei: a tenth of the chain's own coin. Factories charge nothing today. */
-export const DEFAULT_MAX_DEPLOYMENT_FEE = 10n ** 17n;
-
-export interface EvmNetworkOptions {
-  name: string;
-  /** May hold a provider's key: never shown. */
-  rpcUrl: string;
-  chainId: number;
-  /** The custody signer's private key, 0x and 64 hexadecimal digits. */
-  secretKey: string;
-  factoryAddress: string;
-  settlementFactoryAddress?: string | undefined;
-  settlementAddress?: string | undefined;
-  finality: FinalitySetting;
-  /** Wei per gas. */
-  maxFeePerGasCap: bigint;
-  /** Wei; the most that a factory may ask for one deployment. */
-  maxDeploymentFee?: bigint | undefined;
-  maxOpenPerAccount?: number | undefined;
-  requestTimeoutMs: number;
+export interface EvmNetworkOptions extends Omit<EvmLedger, 'family'> {
   /** The address of Multicall3, where it is not the usual one. */
   multicallAddress?: string | undefined;
-  /** No factory is older than this block; identity.ts holds it. */
-  firstBlock?: bigint | undefined;
   /** What was final before this process started; unknown without it. */
   seenLedgers?: SeenLedgers | undefined;
-  /** How long another block in place of a final one is doubted; rewriteDoubt.ts says how long without it. */
-  rewriteBelievedAfterMs?: number | undefined;
-  /** JSON with the ABI of further contract errors. */
-  errorAbiFile?: string | undefined;
   log?: { warn(fields: object, message: string): void } | undefined;
 }
 

@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { setting, text, wholeNumber } from '../../../lib/settingRules.ts';
 import type { OwnSettings, ValuesOf } from '../family.ts';
 import { configureNode, type NodeLedger } from '../nodeLedger.ts';
+import type { FinalitySetting } from './finality.ts';
 
 const WEI_PER_GWEI_DIGITS = 9;
 const WEI_PER_COIN_DIGITS = 18;
@@ -80,13 +81,17 @@ type EvmValues = ValuesOf<typeof EVM_SETTINGS>;
 export interface EvmLedger extends NodeLedger {
   family: 'evm';
   chainId: number;
+  /** No factory is older than this block; identity.ts holds it. */
   firstBlock: bigint;
-  finality: 'finalized' | { confirmations: number };
+  finality: FinalitySetting;
+  /** Wei per gas. */
   maxFeePerGasCap: bigint;
+  /** Wei; the most that a factory may ask for one deployment. */
   maxDeploymentFee: bigint;
+  /** JSON with the ABI of further contract errors. */
   errorAbiFile: string | undefined;
   maxOpenPerAccount: number;
-  /** No setting: for a chain of tests, where no node lags behind another. */
+  /** How long another block in place of a final one is doubted; no setting: for a chain of tests, where no node lags behind another. */
   rewriteBelievedAfterMs?: number;
 }
 

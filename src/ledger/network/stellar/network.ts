@@ -23,8 +23,6 @@ import { createSettlementReads } from './settlementReads.ts';
 import { createTokenReads } from './tokenReads.ts';
 import { openSigned, prepareForHolder } from './wallets.ts';
 
-export type { StellarNetworkOptions } from './options.ts';
-
 /** Asks the node nothing yet. @throws Error for invalid keys and addresses; it never repeats a key */
 export async function createStellarNetwork(options: StellarNetworkOptions): Promise<LedgerNetwork> {
   const deps = assembleParts(options);

@@ -12,25 +12,12 @@ import { createResourceSettings, feeUnderCapStroops } from './fees.ts';
 import type { Contracts } from './calls.ts';
 import { createNode } from './node.ts';
 import { createLargestRecord } from './others.ts';
-import { MAX_CHANNELS } from './settings.ts';
+import { MAX_CHANNELS, type StellarLedger } from './settings.ts';
 import type { SigningKeys } from './signing.ts';
 
-export interface StellarNetworkOptions {
-  name: string;
-  rpcUrl: string;
-  passphrase: string;
-  /** The custody signer's `S…` seed. */
-  secretKey: string;
-  /** Seeds of accounts that lend their sequences: one transaction each can land per ledger. May be empty. */
-  channelSecretKeys: readonly string[];
-  factoryAddress: Address;
-  settlementFactoryAddress?: Address | undefined;
-  settlementAddress?: Address | undefined;
-  /** The highest bid for inclusion, without resources. */
-  maxInclusionFeeStroops: number | bigint;
+export interface StellarNetworkOptions extends Omit<StellarLedger, 'family'> {
   /** How long signed bytes can land, by the network's clock. */
   validitySeconds?: number | undefined;
-  requestTimeoutMs: number;
   log?: Pick<Logger, 'warn'> | undefined;
   /** Unix time, for Retry-After; the machine's clock by default. */
   nowMs?: (() => number) | undefined;

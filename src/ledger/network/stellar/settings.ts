@@ -60,7 +60,9 @@ type StellarValues = ValuesOf<typeof STELLAR_SETTINGS>;
 export interface StellarLedger extends NodeLedger {
   family: 'stellar';
   passphrase: string;
+  /** Seeds of accounts that lend their sequences: one transaction each can land per ledger. May be empty. */
   channelSecretKeys: readonly string[];
+  /** The highest bid for inclusion, without resources. */
   maxInclusionFeeStroops: number;
 }
 
