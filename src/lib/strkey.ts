@@ -5,9 +5,10 @@
  * Only the strkey file of the SDK is loaded: all of it takes a quarter of a second and 20 MB, which the embedded network
  * does without. Node's own crypto signs.
  */
-import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
+import { sign, verify } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { StrKey } from '@stellar/stellar-base/lib/strkey.js';
+import { privateKeyOf, publicBytesOf, publicKeyOf } from './ed25519.ts';
 
 const CODECS = {
   account: {
@@ -35,11 +36,6 @@ const KINDS_BY_LETTER: Readonly<Record<string, StrkeyKind | undefined>> = {
   S: 'seed',
 };
 const PAYLOAD_BYTES = 32;
-
-/** The fixed DER head of a PKCS#8 ed25519 private key; the 32-byte seed follows it. */
-const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex');
-/** The fixed DER head of an SPKI ed25519 public key; the 32-byte key follows it. */
-const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex');
 
 /** A source of random bytes, such as `crypto.randomBytes`. */
 export type RandomBytes = (length: number) => Uint8Array;
@@ -109,11 +105,7 @@ export function keypairOf(secretKey: string): Keypair {
       'The secret key is not a Stellar seed: expected "S" and 55 more characters with a valid checksum',
     );
   }
-  const privateKey = createPrivateKey({
-    key: Buffer.concat([PKCS8_HEAD, decoded.payload]),
-    format: 'der',
-    type: 'pkcs8',
-  });
+  const privateKey = privateKeyOf(decoded.payload);
   return {
     address: encodeStrkey('account', publicBytesOf(privateKey)),
     sign: (message) => sign(null, message, privateKey),
@@ -136,14 +128,8 @@ function keyOfAccount(address: string): KeyObject | null {
   if (known) return known;
   const decoded = decodeStrkey(address);
   if (decoded?.kind !== 'account') return null;
-  const spki = Buffer.concat([SPKI_HEAD, decoded.payload]);
-  const key = createPublicKey({ key: spki, format: 'der', type: 'spki' });
+  const key = publicKeyOf(decoded.payload);
   if (keys.size >= MAX_REMEMBERED) keys.clear();
   keys.set(address, key);
   return key;
-}
-
-function publicBytesOf(privateKey: KeyObject): Uint8Array {
-  const spki = createPublicKey(privateKey).export({ format: 'der', type: 'spki' });
-  return spki.subarray(SPKI_HEAD.length);
 }

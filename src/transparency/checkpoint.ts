@@ -1,7 +1,8 @@
 /**
  * Checkpoints: the head of a log as a signed note (c2sp.org/tlog-checkpoint, c2sp.org/signed-note, Ed25519).
  */
-import { createHash, createPrivateKey, createPublicKey, sign, verify, type KeyObject } from 'node:crypto';
+import { createHash, createPublicKey, sign, verify } from 'node:crypto';
+import { privateKeyOf, publicBytesOf } from '../lib/ed25519.ts';
 import { HASH_BYTES } from './merkle.ts';
 
 export interface Checkpoint {
@@ -30,8 +31,6 @@ export interface SignedNote extends Checkpoint {
 /** Ed25519, in signed notes. */
 const ALGORITHM = Buffer.of(1);
 const KEY_ID_BYTES = 4;
-/** PKCS #8 of an Ed25519 key, up to its 32 bytes (RFC 8410). */
-const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 const NETWORK_LINE = 'network ';
 const SIGNATURE = /^— (\S+) ([A-Za-z0-9+/]+={0,2})$/;
 /** A log has a few signatures; more than this is not a checkpoint. */
@@ -39,13 +38,9 @@ const MAX_NOTE_BYTES = 16_384;
 
 /** @param seed 32 secret bytes */
 export function createLogKey(seed: Uint8Array): LogKey {
-  const privateKey = createPrivateKey({
-    key: Buffer.concat([PKCS8_PREFIX, seed]),
-    format: 'der',
-    type: 'pkcs8',
-  });
+  const privateKey = privateKeyOf(seed);
   const publicKey = createPublicKey(privateKey);
-  const rawKey = rawBytesOf(publicKey);
+  const rawKey = publicBytesOf(privateKey);
   return {
     signCheckpoint({ origin, size, root, networkId }) {
       const text = `${origin}\n${size}\n${root.toString('base64')}\n${NETWORK_LINE}${networkId}\n`;
@@ -92,8 +87,4 @@ export function parseCheckpoint(note: string): SignedNote | null {
 function keyIdOf(name: string, rawKey: Buffer): Buffer {
   const hash = createHash('sha256').update(name).update('\n').update(ALGORITHM).update(rawKey).digest();
   return hash.subarray(0, KEY_ID_BYTES);
-}
-
-function rawBytesOf(publicKey: KeyObject): Buffer {
-  return Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url');
 }

@@ -1,9 +1,10 @@
 /**
  * Builds and signs transactions. Pure: the same slot and draft always give the same bytes.
  */
-import { createHash, createPrivateKey, sign, type KeyObject } from 'node:crypto';
+import { createHash, sign, type KeyObject } from 'node:crypto';
 import { Account, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
 import type { FeeBumpTransaction, Keypair, Transaction } from '@stellar/stellar-sdk';
+import { privateKeyOf } from '../../../lib/ed25519.ts';
 import { NetworkUnavailable } from '../port.ts';
 import type { PreparedTransaction, SequenceSlot, UnixSeconds } from '../port.ts';
 import type { Resources } from './nodeDecoding.ts';
@@ -56,9 +57,6 @@ export function buildTransaction(plan: TransactionPlan, slot: SequenceSlot): Tra
     .build();
 }
 
-/** RFC 8410: what comes before the seed of an Ed25519 key in PKCS #8. */
-const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
-const SEED_BYTES = 32;
 const nativeKeys = new WeakMap<Keypair, KeyObject>();
 
 /** By Node's own Ed25519 and SHA-256: the SDK's, in JavaScript, take many times as long. The bytes are the same. */
@@ -80,12 +78,7 @@ export function hashOf(transaction: Transaction | FeeBumpTransaction): Buffer {
 function nativeKey(key: Keypair): KeyObject {
   const known = nativeKeys.get(key);
   if (known) return known;
-  // Memory of its own: what Buffer.concat takes from Node's pool would be given to others with the seed in it.
-  const der = Buffer.alloc(PKCS8_PREFIX.length + SEED_BYTES);
-  der.set(PKCS8_PREFIX);
-  der.set(key.rawSecretKey(), PKCS8_PREFIX.length);
-  const made = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
-  der.fill(0);
+  const made = privateKeyOf(key.rawSecretKey());
   nativeKeys.set(key, made);
   return made;
 }
