@@ -3,7 +3,7 @@
  * cost around a resolver. Nothing of it is left out, but for the audit log, which is a table.
  */
 import { createHttpServer } from '../src/http/server/server.ts';
-import { noAuditLog } from '../src/identity/auditLog.ts';
+import { noAuditLog } from '../devnet/noAuditLog.ts';
 import { endsByExpiry } from '../src/identity/credentialEnds.ts';
 import { createTokenVerifier } from '../src/identity/tokens.ts';
 import { createIdSource, systemClock } from '../src/lib/clock.ts';

@@ -75,21 +75,6 @@ export interface AuditLog {
   stop(): Promise<void>;
 }
 
-/** For servers without a database. */
-export const noAuditLog: AuditLog = {
-  open: () => ({
-    begin: async () => undefined,
-    row: () => {
-      throw new Error('without a database there is no transaction to write it in');
-    },
-    markWritten: () => undefined,
-    end: async () => true,
-  }),
-  openRead: () => ({ write: async () => true }),
-  countRefused: () => undefined,
-  stop: async () => undefined,
-};
-
 /** Delay before another attempt while the database is unavailable. */
 const RETRY_MS = 1_000;
 /** For outcomes that are not written yet when the server stops. */

@@ -9,6 +9,7 @@ import type { IdSource } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { parseJson } from '../lib/parseJson.ts';
 import { shareRun } from '../lib/sharedRuns.ts';
+import type { Delivery } from '../resolvers/carbon/receiveDelivery.ts';
 
 /** Unverified clients can send deliveries too, which must not fill the disk. The feed filler finds what is not kept. */
 const MAX_SPOOLED = 1000;
@@ -21,19 +22,14 @@ const MAX_FAILURES_PER_REPLAY = 10;
 /** A delivery that fails for this long is dropped; the feed filler has found its retirement by then. */
 const MAX_KEPT_MS = 3_600_000;
 
-interface SpooledDelivery {
-  rawBody: Uint8Array;
-  signature: string | null;
-}
-
 export interface DeliverySpool {
   /** @returns false when there is no room for it. @throws what the file system says */
-  keep(delivery: SpooledDelivery): Promise<boolean>;
+  keep(delivery: Delivery): Promise<boolean>;
   /**
    * Passes kept deliveries to `handle` every few seconds, oldest first, until it succeeds. A failing delivery does not
    * delay the others, and is dropped after an hour.
    */
-  start(handle: (delivery: SpooledDelivery) => Promise<unknown>): void;
+  start(handle: (delivery: Delivery) => Promise<unknown>): void;
   stop(): Promise<void>;
 }
 
@@ -57,7 +53,7 @@ export function createDeliverySpool(options: SpoolOptions): DeliverySpool {
     return (await readdir(folder).catch(() => [] as string[])).sort();
   }
 
-  async function replay(handle: (delivery: SpooledDelivery) => Promise<unknown>): Promise<void> {
+  async function replay(handle: (delivery: Delivery) => Promise<unknown>): Promise<void> {
     let failures = 0;
     const names = await listed();
     await removeOld(names.filter((name) => name.endsWith(BEGUN)).map((name) => join(folder, name)));
@@ -113,7 +109,7 @@ export function createDeliverySpool(options: SpoolOptions): DeliverySpool {
 }
 
 /** Null for a file without a valid delivery, such as one that a power failure left incomplete. */
-async function readDelivery(path: string): Promise<SpooledDelivery | null> {
+async function readDelivery(path: string): Promise<Delivery | null> {
   const text = await readFile(path, 'utf8');
   const stored = storedForm.safeParse(parseJson(text));
   if (!stored.success) return null;

@@ -92,14 +92,11 @@ function readCursor<Cursor>(
 
 /** Cursors of lists ordered by a value and an id. `list` keeps the cursors of two lists or orders apart. */
 export function keysetCursors(list: string, value: z.ZodType<string>): CursorCodec<KeysetCursor> {
-  const shape = z.tuple([z.literal(list), value, z.uuid()]);
-  return {
-    encode: (cursor) => encode([list, cursor.value, cursor.id]),
-    decode: (text) => {
-      const parts = shape.safeParse(decode(text));
-      return parts.success ? { value: parts.data[1], id: parts.data[2] } : undefined;
-    },
-  };
+  return tupleCursors<KeysetCursor, [string, string]>(list, {
+    parts: [value, z.uuid()],
+    split: (cursor) => [cursor.value, cursor.id],
+    join: ([text, id]) => ({ value: text, id }),
+  });
 }
 
 /** Cursors of lists ordered by one number or text. */

@@ -7,7 +7,7 @@ import { createIdSource, systemClock } from '../../../src/lib/clock.ts';
 import { DomainError } from '../../../src/lib/errors.ts';
 import { createHttpServer } from '../../../src/http/server/server.ts';
 import type { HttpServerOptions } from '../../../src/http/server/server.ts';
-import { noAuditLog } from '../../../src/identity/auditLog.ts';
+import { noAuditLog } from '../../../devnet/noAuditLog.ts';
 import { endsByExpiry } from '../../../src/identity/credentialEnds.ts';
 import type { Role } from '../../../src/identity/roles.ts';
 import { createTokenVerifier, signToken } from '../../../src/identity/tokens.ts';

@@ -4,30 +4,14 @@
  * drizzle/embedded-network adds by hand: CHECKs on a token's supply, and triggers that make retirement records, landed
  * transactions and events append-only.
  */
-import {
-  bigint,
-  boolean,
-  customType,
-  index,
-  integer,
-  jsonb,
-  pgSchema,
-  primaryKey,
-  text,
-} from 'drizzle-orm/pg-core';
+import { bigint, boolean, index, integer, jsonb, pgSchema, primaryKey, text } from 'drizzle-orm/pg-core';
+import { bigNumeric, bytes } from '../../../db/tables/columns.ts';
 import type { CallResult, OffRampDeposit, ReceiptStatus, RefusalReason, TokenTemplate } from '../port.ts';
 import type { ContractEvent } from './contracts/effects.ts';
 import type { TokenState } from './world.ts';
 
 export const embeddedNetwork = pgSchema('embedded_network');
 
-/** i128 amounts, transferred as text, so that no digit is lost. */
-const i128 = customType<{ data: bigint; driverData: string }>({
-  dataType: () => 'numeric(39, 0)',
-  toDriver: (value) => value.toString(),
-  fromDriver: (value) => BigInt(value),
-});
-const bytea = customType<{ data: Uint8Array; driverData: Uint8Array }>({ dataType: () => 'bytea' });
 const unixSeconds = (name: string) => bigint(name, { mode: 'bigint' });
 
 /** One row. Its lock serialises landing, and every decision about what can still land. */
@@ -53,9 +37,9 @@ export const tokens = embeddedNetwork.table('tokens', {
   paused: boolean('paused').notNull(),
   status: text('status').$type<ReceiptStatus>().notNull(),
   /** u64 on the network, so wider than bigint. */
-  expiryDate: i128('expiry_date'),
-  totalSupply: i128('total_supply').notNull(),
-  totalRetired: i128('total_retired').notNull(),
+  expiryDate: bigNumeric('expiry_date'),
+  totalSupply: bigNumeric('total_supply').notNull(),
+  totalRetired: bigNumeric('total_retired').notNull(),
   totalRetirements: integer('total_retirements').notNull(),
 });
 
@@ -66,7 +50,7 @@ export const balances = embeddedNetwork.table(
       .notNull()
       .references(() => tokens.address),
     holder: text('holder').notNull(),
-    amount: i128('amount').notNull(),
+    amount: bigNumeric('amount').notNull(),
   },
   (t) => [primaryKey({ columns: [t.tokenAddress, t.holder] })],
 );
@@ -79,7 +63,7 @@ export const retirements = embeddedNetwork.table(
       .references(() => tokens.address),
     index: integer('index').notNull(),
     retiredBy: text('retired_by').notNull(),
-    amount: i128('amount').notNull(),
+    amount: bigNumeric('amount').notNull(),
     timestamp: unixSeconds('timestamp').notNull(),
     beneficiary: text('beneficiary').notNull(),
     note: text('note').notNull(),
@@ -106,7 +90,7 @@ export const offRamps = embeddedNetwork.table(
     tokenAddress: text('token_address')
       .notNull()
       .references(() => tokens.address),
-    amount: i128('amount').notNull(),
+    amount: bigNumeric('amount').notNull(),
     status: text('status').$type<OffRampDeposit['status']>().notNull(),
     initiatedAt: unixSeconds('initiated_at').notNull(),
   },
@@ -120,7 +104,7 @@ export const transactions = embeddedNetwork.table('transactions', {
   closedAt: unixSeconds('closed_at').notNull(),
   source: text('source').notNull(),
   kind: text('kind').notNull(),
-  signedBytes: bytea('signed_bytes').notNull(),
+  signedBytes: bytes('signed_bytes').notNull(),
   result: jsonb('result').$type<CallResult>(),
   refusalReason: text('refusal_reason').$type<RefusalReason>(),
   refusalMessage: text('refusal_message'),
