@@ -1,7 +1,7 @@
 /**
  * Keyset pagination: a page starts where the last one ended, so no rows are counted from the start.
  */
-import { and, asc, count, desc, gt, lt, sql, type AnyColumn, type SQL } from 'drizzle-orm';
+import { and, asc, count, desc, getTableColumns, gt, lt, sql, type AnyColumn, type SQL } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Db } from './connection.ts';
 
@@ -17,6 +17,14 @@ export interface KeysetPage<Cursor> {
 export interface KeysetCursor {
   value: string;
   id: string;
+}
+
+/** Where the pages of a list come from. */
+export interface PageSource<Item, Cursor> {
+  list: (page: KeysetPage<Cursor>) => Promise<Item[]>;
+  cursorOf: (item: Item) => Cursor;
+  /** Items on all pages, MAX_COUNTED at most; asked for only where it is shown. */
+  count: () => Promise<number>;
 }
 
 export interface KeysetOrder {
@@ -81,6 +89,22 @@ export async function listRows<Table extends PgTable>(
     .where(and(where, matching))
     .orderBy(...orderBy)
     .limit(page.limit);
+}
+
+/** Lists of a table's rows that match, by the moment that a column has, newest first unless the direction is given. */
+export function rowsByMoment<
+  Moment extends string,
+  Table extends PgTable & { $inferSelect: { id: string } & Record<Moment, Date> },
+>(table: Table, moment: Moment, direction: KeysetOrder['direction'] = 'desc') {
+  const columns: Readonly<Record<string, AnyColumn>> = getTableColumns(table);
+  const [column, id] = [columns[moment], columns['id']];
+  if (!column || !id) throw new Error(`a list is ordered by ${moment}, which its table lacks`);
+  const order: KeysetOrder = { column, id, type: 'timestamptz', direction };
+  return (db: Pick<Db, 'select'>, matching?: SQL): PageSource<Table['$inferSelect'], KeysetCursor> => ({
+    list: (page) => listRows(db, table, order, page, matching),
+    cursorOf: (row) => ({ value: row[moment].toISOString(), id: row.id }),
+    count: () => countRows(db, table, matching),
+  });
 }
 
 /** Counting ends here: enough for people to know, and bounded for the database. */

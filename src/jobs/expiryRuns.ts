@@ -5,7 +5,7 @@
 import { and, count, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { backoffMs, createDueWorker, type DueWorker } from '../db/dueWorker.ts';
 import { createLeases, leaseEnd, reschedule, type Leases } from '../db/leases.ts';
-import { countRows, listRows, type KeysetCursor, type KeysetPage, newestFirst } from '../db/keyset.ts';
+import { rowsByMoment, type KeysetCursor, type PageSource } from '../db/keyset.ts';
 import { expiryItems, expiryRuns } from '../db/tables/index.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Needs } from '../resolvers/core/dependencies.ts';
@@ -114,18 +114,10 @@ export async function findRun(deps: Needs<'db'>, id: string): Promise<ExpiryRun 
   return run ?? null;
 }
 
-const NEWEST_FIRST = newestFirst(expiryRuns.startedAt, expiryRuns.id);
+const newestFirst = rowsByMoment(expiryRuns, 'startedAt');
 
-export function listRuns(deps: Needs<'db'>, page: KeysetPage<KeysetCursor>): Promise<ExpiryRun[]> {
-  return listRows(deps.db, expiryRuns, NEWEST_FIRST, page);
-}
-
-export function countRuns(deps: Needs<'db'>): Promise<number> {
-  return countRows(deps.db, expiryRuns, undefined);
-}
-
-export function runCursor(run: ExpiryRun): KeysetCursor {
-  return { value: run.startedAt.toISOString(), id: run.id };
+export function listRuns(deps: Needs<'db'>): PageSource<ExpiryRun, KeysetCursor> {
+  return newestFirst(deps.db);
 }
 
 /** Counts of several runs in one statement. */

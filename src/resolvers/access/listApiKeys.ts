@@ -3,13 +3,13 @@
  */
 import { and, arrayOverlaps, eq, gt, isNotNull, isNull, lte, or, sql, type SQL } from 'drizzle-orm';
 import { isAmong, isWithin } from '../../db/conditions.ts';
-import { countRows, listRows, type KeysetCursor, type KeysetPage, newestFirst } from '../../db/keyset.ts';
+import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
 import { apiKeys } from '../../db/tables/index.ts';
 import type { ApiKeyRow } from '../../identity/apiKeys.ts';
 import type { Role } from '../../identity/roles.ts';
 import type { Needs } from '../core/dependencies.ts';
 
-const NEWEST_FIRST = newestFirst(apiKeys.createdAt, apiKeys.id);
+const keys = rowsByMoment(apiKeys, 'createdAt');
 
 interface ApiKeyFilter {
   subjects?: readonly string[] | null | undefined;
@@ -23,16 +23,8 @@ interface ApiKeyFilter {
   expiresUntil?: bigint | null | undefined;
 }
 
-export function listApiKeys(
-  deps: Needs<'db'>,
-  filter: ApiKeyFilter,
-  page: KeysetPage<KeysetCursor>,
-): Promise<ApiKeyRow[]> {
-  return listRows(deps.db, apiKeys, NEWEST_FIRST, page, matching(filter));
-}
-
-export function countApiKeys(deps: Needs<'db'>, filter: ApiKeyFilter): Promise<number> {
-  return countRows(deps.db, apiKeys, matching(filter));
+export function listApiKeys(deps: Needs<'db'>, filter: ApiKeyFilter): PageSource<ApiKeyRow, KeysetCursor> {
+  return keys(deps.db, matching(filter));
 }
 
 function matching(filter: ApiKeyFilter): SQL | undefined {
@@ -59,8 +51,4 @@ function activity(isActive: boolean) {
 export async function findApiKey(deps: Needs<'db'>, id: string): Promise<ApiKeyRow | null> {
   const [apiKey] = await deps.db.select().from(apiKeys).where(eq(apiKeys.id, id));
   return apiKey ?? null;
-}
-
-export function apiKeyCursor(apiKey: ApiKeyRow): KeysetCursor {
-  return { value: apiKey.createdAt.toISOString(), id: apiKey.id };
 }

@@ -4,13 +4,13 @@
 import { and, arrayOverlaps, eq, isNotNull, isNull, notInArray, or, sql } from 'drizzle-orm';
 import type { ErrorCode } from '../../lib/errors.ts';
 import { isAmong, isWithin } from '../../db/conditions.ts';
-import { countRows, listRows, type KeysetCursor, type KeysetPage, newestFirst } from '../../db/keyset.ts';
+import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
 import { apiKeys, auditEntries } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
 
 export type AuditEntry = typeof auditEntries.$inferSelect;
 
-const NEWEST_FIRST = newestFirst(auditEntries.startedAt, auditEntries.id);
+const entries = rowsByMoment(auditEntries, 'startedAt');
 
 /** A stored outcome that is none of these is an error code. */
 const GOOD_OUTCOMES = ['OK', 'DRY_RUN'] as const;
@@ -43,9 +43,8 @@ interface AuditFilter {
 export function listAuditEntries(
   deps: Needs<'db'>,
   filter: AuditFilter,
-  page: KeysetPage<KeysetCursor>,
-): Promise<AuditEntry[]> {
-  return listRows(deps.db, auditEntries, NEWEST_FIRST, page, and(...conditions(filter)));
+): PageSource<AuditEntry, KeysetCursor> {
+  return entries(deps.db, matching(filter));
 }
 
 export async function findAuditEntry(deps: Needs<'db'>, id: string): Promise<AuditEntry | null> {
@@ -53,13 +52,9 @@ export async function findAuditEntry(deps: Needs<'db'>, id: string): Promise<Aud
   return entry ?? null;
 }
 
-export function countAuditEntries(deps: Needs<'db'>, filter: AuditFilter): Promise<number> {
-  return countRows(deps.db, auditEntries, and(...conditions(filter)));
-}
-
-function conditions(filter: AuditFilter) {
+function matching(filter: AuditFilter) {
   const { outcomes, isUnfinished, targetIds } = filter;
-  return [
+  return and(
     isAmong(auditEntries.callerSubject, filter.callerSubjects),
     isByOneOf(filter.apiKeyIds),
     isAmong(auditEntries.field, filter.fields),
@@ -70,7 +65,7 @@ function conditions(filter: AuditFilter) {
     targetIds == null ? undefined : namesOneOf(targetIds),
     isAmong(auditEntries.requestId, filter.requestIds),
     isWithin(auditEntries.startedAt, filter.from, filter.until),
-  ];
+  );
 }
 
 /** A key's subject is fixed, and the log has an index of it. */
@@ -99,8 +94,4 @@ function hasOutcome(outcome: AuditOutcome) {
   return outcome === 'FAILED'
     ? notInArray(auditEntries.outcome, [...GOOD_OUTCOMES])
     : eq(auditEntries.outcome, outcome);
-}
-
-export function auditCursor(entry: AuditEntry): KeysetCursor {
-  return { value: entry.startedAt.toISOString(), id: entry.id };
 }

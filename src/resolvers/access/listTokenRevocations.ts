@@ -3,12 +3,12 @@
  */
 import { and, eq, gt, sql } from 'drizzle-orm';
 import { isAmong } from '../../db/conditions.ts';
-import { countRows, listRows, type KeysetCursor, type KeysetPage, newestFirst } from '../../db/keyset.ts';
+import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
 import { tokenRevocations } from '../../db/tables/index.ts';
 import type { TokenRevocationRow } from '../../identity/tokenRevocations.ts';
 import type { Needs } from '../core/dependencies.ts';
 
-const NEWEST_FIRST = newestFirst(tokenRevocations.revokedAt, tokenRevocations.id);
+const revocations = rowsByMoment(tokenRevocations, 'revokedAt');
 
 interface TokenRevocationFilter {
   jtis?: readonly string[] | null | undefined;
@@ -17,14 +17,14 @@ interface TokenRevocationFilter {
 
 export function listTokenRevocations(
   deps: Needs<'db'>,
-  filter: TokenRevocationFilter,
-  page: KeysetPage<KeysetCursor>,
-): Promise<TokenRevocationRow[]> {
-  return listRows(deps.db, tokenRevocations, NEWEST_FIRST, page, matching(filter));
-}
-
-export function countTokenRevocations(deps: Needs<'db'>, filter: TokenRevocationFilter): Promise<number> {
-  return countRows(deps.db, tokenRevocations, matching(filter));
+  { jtis, subjects }: TokenRevocationFilter,
+): PageSource<TokenRevocationRow, KeysetCursor> {
+  const isMeant = and(
+    isInForce(),
+    isAmong(tokenRevocations.jti, jtis),
+    isAmong(tokenRevocations.subject, subjects),
+  );
+  return revocations(deps.db, isMeant);
 }
 
 export async function findTokenRevocation(deps: Needs<'db'>, id: string): Promise<TokenRevocationRow | null> {
@@ -35,14 +35,6 @@ export async function findTokenRevocation(deps: Needs<'db'>, id: string): Promis
   return row ?? null;
 }
 
-function matching({ jtis, subjects }: TokenRevocationFilter) {
-  return and(isInForce(), isAmong(tokenRevocations.jti, jtis), isAmong(tokenRevocations.subject, subjects));
-}
-
 function isInForce() {
   return gt(tokenRevocations.endsAt, sql`now()`);
-}
-
-export function tokenRevocationCursor(row: TokenRevocationRow): KeysetCursor {
-  return { value: row.revokedAt.toISOString(), id: row.id };
 }

@@ -10,7 +10,7 @@ import { and, eq, gt, lte, or, sql, type SQL } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
 import { isAmong, isWithin } from '../../db/conditions.ts';
 import { DATABASE_NOW } from '../../db/databaseTime.ts';
-import { countRows, keyset, type KeysetCursor, type KeysetPage, newestFirst } from '../../db/keyset.ts';
+import { countRows, keyset, newestFirst, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
 import { approvalRequests } from '../../db/tables/index.ts';
 import { decodeExact } from '../../lib/exactJson.ts';
 import type { CreateProjectInput } from '../carbon/createProject.ts';
@@ -95,21 +95,23 @@ interface ApprovalFilter {
   until?: bigint | null | undefined;
 }
 
-export async function listApprovalRequests(
+export function listApprovalRequests(
   { db }: Needs<'db'>,
   filter: ApprovalFilter,
-  page: KeysetPage<KeysetCursor>,
-): Promise<ApprovalRequest[]> {
-  const { where, orderBy } = keyset(NEWEST_FIRST, page);
-  const found = await select(db)
-    .where(and(where, matching(filter)))
-    .orderBy(...orderBy)
-    .limit(page.limit);
-  return found.map(withState);
-}
-
-export function countApprovalRequests({ db }: Needs<'db'>, filter: ApprovalFilter): Promise<number> {
-  return countRows(db, approvalRequests, matching(filter));
+): PageSource<ApprovalRequest, KeysetCursor> {
+  const isMeant = matching(filter);
+  return {
+    async list(page) {
+      const { where, orderBy } = keyset(NEWEST_FIRST, page);
+      const found = await select(db)
+        .where(and(where, isMeant))
+        .orderBy(...orderBy)
+        .limit(page.limit);
+      return found.map(withState);
+    },
+    cursorOf: ({ requestedAt, id }) => ({ value: requestedAt.toISOString(), id }),
+    count: () => countRows(db, approvalRequests, isMeant),
+  };
 }
 
 function matching({ states, operations, requesters, from, until }: ApprovalFilter): SQL | undefined {
@@ -124,8 +126,4 @@ function matching({ states, operations, requesters, from, until }: ApprovalFilte
 function isInState(state: ApprovalState): SQL | undefined {
   if (state === 'AWAITING') return isOpen;
   return state === 'EXPIRED' ? isExpired : eq(approvalRequests.state, state);
-}
-
-export function approvalCursor({ requestedAt, id }: ApprovalRequest): KeysetCursor {
-  return { value: requestedAt.toISOString(), id };
 }

@@ -8,7 +8,7 @@ import {
   listRows,
   type KeysetCursor,
   type KeysetOrder,
-  type KeysetPage,
+  type PageSource,
 } from '../../db/keyset.ts';
 import { accounts, projects } from '../../db/tables/index.ts';
 import { spellingKey } from '../../lib/spellingKey.ts';
@@ -46,13 +46,12 @@ export function listProjects(
   { publicReads }: Needs<'publicReads'>,
   filter: ProjectFilter,
   order: ProjectOrder,
-  page: KeysetPage<KeysetCursor>,
-): Promise<Project[]> {
-  return publicReads.run((db) => listRows(db, projects, ORDERS[order], page, matching(filter)));
-}
-
-export function countProjects({ publicReads }: Needs<'publicReads'>, filter: ProjectFilter): Promise<number> {
-  return publicReads.run((db) => countRows(db, projects, matching(filter)));
+): PageSource<Project, KeysetCursor> {
+  return {
+    list: (page) => publicReads.run((db) => listRows(db, projects, ORDERS[order], page, matching(filter))),
+    cursorOf: (project) => ({ value: orderedValueOf(project, ORDERS[order]), id: project.id }),
+    count: () => publicReads.run((db) => countRows(db, projects, matching(filter))),
+  };
 }
 
 function matching(filter: ProjectFilter): SQL | undefined {
@@ -74,12 +73,7 @@ function matching(filter: ProjectFilter): SQL | undefined {
   );
 }
 
-/** The cursor that continues after a project in a given order. */
-export function projectCursor(order: ProjectOrder, project: Project): KeysetCursor {
-  const { column } = ORDERS[order];
-  const value =
-    column === projects.createdAt
-      ? project.createdAt.toISOString()
-      : String(column === projects.vintageYear ? project.vintageYear : project.quantityTonnes);
-  return { value, id: project.id };
+function orderedValueOf(project: Project, { column }: KeysetOrder): string {
+  if (column === projects.createdAt) return project.createdAt.toISOString();
+  return String(column === projects.vintageYear ? project.vintageYear : project.quantityTonnes);
 }

@@ -3,7 +3,7 @@
  */
 import { and, inArray, type SQL } from 'drizzle-orm';
 import { isAmong, isBetween, isWithin } from '../../db/conditions.ts';
-import { countRows, listRows, type KeysetCursor, type KeysetPage, newestFirst } from '../../db/keyset.ts';
+import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
 import { projects, retirements } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Retirement } from './findRetirement.ts';
@@ -22,18 +22,13 @@ interface RetirementFilter {
 
 type ListNeeds = Needs<'db' | 'network'>;
 
-const NEWEST_FIRST = newestFirst(retirements.createdAt, retirements.id);
+const newestFirst = rowsByMoment(retirements, 'createdAt');
 
 export function listRetirements(
   deps: ListNeeds,
   filter: RetirementFilter,
-  page: KeysetPage<KeysetCursor>,
-): Promise<Retirement[]> {
-  return listRows(deps.db, retirements, NEWEST_FIRST, page, matching(deps, filter));
-}
-
-export function countRetirements(deps: ListNeeds, filter: RetirementFilter): Promise<number> {
-  return countRows(deps.db, retirements, matching(deps, filter));
+): PageSource<Retirement, KeysetCursor> {
+  return newestFirst(deps.db, matching(deps, filter));
 }
 
 function matching(deps: ListNeeds, filter: RetirementFilter): SQL | undefined {
@@ -46,8 +41,4 @@ function matching(deps: ListNeeds, filter: RetirementFilter): SQL | undefined {
     isWithin(retirements.createdAt, from, until),
     isBetween(retirements.amountTonnes, minTonnes, maxTonnes),
   );
-}
-
-export function retirementCursor(retirement: Retirement): KeysetCursor {
-  return { value: retirement.createdAt.toISOString(), id: retirement.id };
 }

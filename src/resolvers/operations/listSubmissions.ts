@@ -3,7 +3,7 @@
  */
 import { and, eq, type SQL } from 'drizzle-orm';
 import { isAmong, isTrueOf, isWithin } from '../../db/conditions.ts';
-import { countRows, listRows, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
+import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
 import { submissions } from '../../db/tables/index.ts';
 import { notFound } from '../../lib/notFound.ts';
 import type { NetworkCallKind } from '../../ledger/network/port.ts';
@@ -11,12 +11,7 @@ import type { Submission } from '../../ledger/submission/settle.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { whereStuck } from './overdueWork.ts';
 
-const OLDEST_FIRST = {
-  column: submissions.createdAt,
-  id: submissions.id,
-  type: 'timestamptz',
-  direction: 'asc',
-} as const;
+const oldestFirst = rowsByMoment(submissions, 'createdAt', 'asc');
 
 interface SubmissionFilter {
   states?: readonly Submission['state'][] | null | undefined;
@@ -32,13 +27,8 @@ interface SubmissionFilter {
 export function listSubmissions(
   deps: Needs<'db'>,
   filter: SubmissionFilter,
-  page: KeysetPage<KeysetCursor>,
-): Promise<Submission[]> {
-  return listRows(deps.db, submissions, OLDEST_FIRST, page, matching(filter));
-}
-
-export function countSubmissions(deps: Needs<'db'>, filter: SubmissionFilter): Promise<number> {
-  return countRows(deps.db, submissions, matching(filter));
+): PageSource<Submission, KeysetCursor> {
+  return oldestFirst(deps.db, matching(filter));
 }
 
 function matching({ states, kinds, reviewCauses, stuck, from, until }: SubmissionFilter): SQL | undefined {
@@ -63,8 +53,4 @@ export async function requireSubmission(deps: Needs<'db'>, id: string): Promise<
   const submission = await findSubmission(deps, id);
   if (!submission) throw notFound('submission', 'input.submissionId');
   return submission;
-}
-
-export function submissionCursor(submission: Submission): KeysetCursor {
-  return { value: submission.createdAt.toISOString(), id: submission.id };
 }

@@ -3,7 +3,7 @@
  */
 import { and, eq, inArray, isNull } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
-import { countRows, listRows, type KeysetCursor, type KeysetPage, newestFirst } from '../../db/keyset.ts';
+import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
 import { receiptPledges } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -49,7 +49,7 @@ export async function requireUnpledged(
   );
 }
 
-const NEWEST_FIRST = newestFirst(receiptPledges.pledgedAt, receiptPledges.id);
+const pledges = rowsByMoment(receiptPledges, 'pledgedAt');
 
 /** All of a receipt's, or those of one lender. */
 interface PledgeFilter {
@@ -57,24 +57,10 @@ interface PledgeFilter {
   lenderId: string | undefined;
 }
 
-const matching = ({ receiptId, lenderId }: PledgeFilter) =>
-  and(
-    eq(receiptPledges.receiptId, receiptId),
-    lenderId === undefined ? undefined : eq(receiptPledges.lenderId, lenderId),
-  );
-
 export function listPledges(
   deps: Needs<'db'>,
-  filter: PledgeFilter,
-  page: KeysetPage<KeysetCursor>,
-): Promise<ReceiptPledge[]> {
-  return listRows(deps.db, receiptPledges, NEWEST_FIRST, page, matching(filter));
-}
-
-export function countPledges(deps: Needs<'db'>, filter: PledgeFilter): Promise<number> {
-  return countRows(deps.db, receiptPledges, matching(filter));
-}
-
-export function pledgeCursor(pledge: ReceiptPledge): KeysetCursor {
-  return { value: pledge.pledgedAt.toISOString(), id: pledge.id };
+  { receiptId, lenderId }: PledgeFilter,
+): PageSource<ReceiptPledge, KeysetCursor> {
+  const isOfLender = lenderId === undefined ? undefined : eq(receiptPledges.lenderId, lenderId);
+  return pledges(deps.db, and(eq(receiptPledges.receiptId, receiptId), isOfLender));
 }

@@ -7,7 +7,7 @@ import { and, eq, inArray, isNotNull, sql, sum, type SQL } from 'drizzle-orm';
 import { lockName } from '../../db/advisoryLock.ts';
 import type { Db, Tx } from '../../db/connection.ts';
 import { isAmong } from '../../db/conditions.ts';
-import { countRows, listRows, type KeysetCursor, type KeysetPage, newestFirst } from '../../db/keyset.ts';
+import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
 import { IS_OUTSTANDING, issuanceCaps, offRampSessions, receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { spellingKey } from '../../lib/spellingKey.ts';
@@ -140,7 +140,7 @@ async function withOutstanding(db: Pick<Db, 'select'>, rows: readonly SetCap[]):
   return caps.map((cap) => ({ ...cap, outstandingKg: outstanding.get(nameOf(cap)) ?? 0n }));
 }
 
-const NEWEST_FIRST = newestFirst(issuanceCaps.setAt, issuanceCaps.id);
+const capsByDate = rowsByMoment(issuanceCaps, 'setAt');
 
 interface IssuanceCapFilter {
   /** Warehouses that the caller may see; null for all. */
@@ -148,17 +148,12 @@ interface IssuanceCapFilter {
   warehouseIds?: readonly string[] | null | undefined;
 }
 
-export async function listIssuanceCaps(
+export function listIssuanceCaps(
   { db }: Needs<'db'>,
   filter: IssuanceCapFilter,
-  page: KeysetPage<KeysetCursor>,
-): Promise<IssuanceCap[]> {
-  const found = await listRows(db, issuanceCaps, NEWEST_FIRST, page, matching(filter));
-  return withOutstanding(db, found);
-}
-
-export function countIssuanceCaps({ db }: Needs<'db'>, filter: IssuanceCapFilter): Promise<number> {
-  return countRows(db, issuanceCaps, matching(filter));
+): PageSource<IssuanceCap, KeysetCursor> {
+  const found = capsByDate(db, matching(filter));
+  return { ...found, list: async (page) => withOutstanding(db, await found.list(page)) };
 }
 
 function matching({ visibleTo, warehouseIds }: IssuanceCapFilter): SQL | undefined {
@@ -178,8 +173,4 @@ export async function findIssuanceCap({ db }: Needs<'db'>, id: string): Promise<
       .where(and(eq(issuanceCaps.id, id), isInForce)),
   );
   return cap ?? null;
-}
-
-export function capCursor({ setAt, id }: IssuanceCap): KeysetCursor {
-  return { value: setAt.toISOString(), id };
 }

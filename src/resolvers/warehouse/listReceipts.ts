@@ -4,7 +4,7 @@
 import { and, eq, exists, gte, inArray, isNull, lt, notExists, or, sql, type SQL } from 'drizzle-orm';
 import { isAmong, isBetween, isWithin } from '../../db/conditions.ts';
 import { readNames } from '../../db/distinctNames.ts';
-import { countRows, listRows, type KeysetCursor, type KeysetPage, newestFirst } from '../../db/keyset.ts';
+import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
 import { receiptPledges, receipts } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Receipt } from './findReceipt.ts';
@@ -42,18 +42,10 @@ interface ReceiptFilter {
 
 type ListNeeds = Needs<'db' | 'network'>;
 
-const NEWEST_FIRST = newestFirst(receipts.createdAt, receipts.id);
+const newestFirst = rowsByMoment(receipts, 'createdAt');
 
-export function listReceipts(
-  deps: ListNeeds,
-  filter: ReceiptFilter,
-  page: KeysetPage<KeysetCursor>,
-): Promise<Receipt[]> {
-  return listRows(deps.db, receipts, NEWEST_FIRST, page, matching(deps, filter));
-}
-
-export function countReceipts(deps: ListNeeds, filter: ReceiptFilter): Promise<number> {
-  return countRows(deps.db, receipts, matching(deps, filter));
+export function listReceipts(deps: ListNeeds, filter: ReceiptFilter): PageSource<Receipt, KeysetCursor> {
+  return newestFirst(deps.db, matching(deps, filter));
 }
 
 /** Each once, in alphabetical order, of the receipts that are in sight. */
@@ -108,8 +100,4 @@ function openPledge({ db }: ListNeeds) {
     .select({ one: sql`1` })
     .from(receiptPledges)
     .where(and(eq(receiptPledges.receiptId, receipts.id), isNull(receiptPledges.releasedAt)));
-}
-
-export function receiptCursor(receipt: Receipt): KeysetCursor {
-  return { value: receipt.createdAt.toISOString(), id: receipt.id };
 }

@@ -3,7 +3,7 @@
  */
 import { visiblePart, type ApiKeyRow } from '../../identity/apiKeys.ts';
 import { ROLES, type Role } from '../../identity/roles.ts';
-import { apiKeyCursor, countApiKeys, findApiKey, listApiKeys } from '../../resolvers/access/listApiKeys.ts';
+import { findApiKey, listApiKeys } from '../../resolvers/access/listApiKeys.ts';
 import { forRoles } from '../core/access.ts';
 import { isAdmin } from '../core/caller.ts';
 import { FILTER_RULE, fromTime, oneOf, subjectList, untilTime } from '../core/filters.ts';
@@ -106,11 +106,7 @@ builder.queryField('apiKeys', (t) =>
       resolve: (_root, args, { dependencies }) => {
         const { active, ...rest } = args.filter ?? {};
         const filter = { ...rest, isActive: active };
-        return pageOf(args, cursors, {
-          list: (page) => listApiKeys(dependencies, filter, page),
-          cursorOf: apiKeyCursor,
-          count: () => countApiKeys(dependencies, filter),
-        });
+        return pageOf(args, cursors, listApiKeys(dependencies, filter));
       },
     },
     ...listNames('ApiKey'),

@@ -4,8 +4,6 @@
 import type { ErrorCode } from '../../lib/errors.ts';
 import type { Role } from '../../identity/roles.ts';
 import {
-  auditCursor,
-  countAuditEntries,
   findAuditEntry,
   listAuditEntries,
   outcomeOf,
@@ -175,11 +173,7 @@ builder.queryField('auditEntries', (t) =>
           // Kept as it was sent where it is no object's id: a subject may look like one.
           targetIds: targetIds?.flatMap((id) => [...new Set([id, localId(id)])]),
         };
-        return pageOf(args, cursors, {
-          list: (page) => listAuditEntries(dependencies, filter, page),
-          cursorOf: auditCursor,
-          count: () => countAuditEntries(dependencies, filter),
-        });
+        return pageOf(args, cursors, listAuditEntries(dependencies, filter));
       },
     },
     ...listNames('AuditEntry'),

@@ -2,12 +2,7 @@
  * TokenRevocation: bearer tokens that ended before their expiry.
  */
 import type { TokenRevocationRow } from '../../identity/tokenRevocations.ts';
-import {
-  countTokenRevocations,
-  findTokenRevocation,
-  listTokenRevocations,
-  tokenRevocationCursor,
-} from '../../resolvers/access/listTokenRevocations.ts';
+import { findTokenRevocation, listTokenRevocations } from '../../resolvers/access/listTokenRevocations.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { isAdmin } from '../core/caller.ts';
@@ -84,11 +79,7 @@ builder.queryField('tokenRevocations', (t) =>
       },
       resolve: (_root, args, { dependencies }) => {
         const filter = args.filter ?? {};
-        return pageOf(args, cursors, {
-          list: (page) => listTokenRevocations(dependencies, filter, page),
-          cursorOf: tokenRevocationCursor,
-          count: () => countTokenRevocations(dependencies, filter),
-        });
+        return pageOf(args, cursors, listTokenRevocations(dependencies, filter));
       },
     },
     ...listNames('TokenRevocation'),

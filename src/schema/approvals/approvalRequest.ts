@@ -3,9 +3,7 @@
  */
 import { findProjectById } from '../../resolvers/carbon/findProject.ts';
 import {
-  approvalCursor,
   askedOf,
-  countApprovalRequests,
   findApprovalRequest,
   listApprovalRequests,
   type ApprovalOperation,
@@ -206,11 +204,7 @@ builder.queryField('approvalRequests', (t) =>
       },
       resolve: (_root, args, { dependencies }) => {
         const filter = args.filter ?? {};
-        return pageOf(args, cursors, {
-          list: (page) => listApprovalRequests(dependencies, filter, page),
-          cursorOf: approvalCursor,
-          count: () => countApprovalRequests(dependencies, filter),
-        });
+        return pageOf(args, cursors, listApprovalRequests(dependencies, filter));
       },
     },
     ...listNames('ApprovalRequest'),

@@ -1,7 +1,7 @@
 /**
  * projects: lists projects for buyers.
  */
-import { countProjects, listProjects, projectCursor } from '../../resolvers/carbon/listProjects.ts';
+import { listProjects } from '../../resolvers/carbon/listProjects.ts';
 import type { ProjectOrder } from '../../resolvers/carbon/listProjects.ts';
 import { forPublic } from '../core/access.ts';
 import {
@@ -96,11 +96,7 @@ builder.queryField('projects', (t) =>
         const order = args.orderBy ?? 'NEWEST';
         const { buyable, ...rest } = args.filter ?? {};
         const filter = { ...rest, isBuyable: buyable };
-        return pageOf(args, CURSORS[order], {
-          list: (page) => listProjects(dependencies, filter, order, page),
-          cursorOf: (project) => projectCursor(order, project),
-          count: () => countProjects(dependencies, filter),
-        });
+        return pageOf(args, CURSORS[order], listProjects(dependencies, filter, order));
       },
     },
     ...listNames('Project'),

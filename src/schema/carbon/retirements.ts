@@ -2,11 +2,7 @@
  * retirements: a buyer's own, or all of them for operators.
  */
 import type { Caller } from '../../identity/roles.ts';
-import {
-  countRetirements,
-  listRetirements,
-  retirementCursor,
-} from '../../resolvers/carbon/listRetirements.ts';
+import { listRetirements } from '../../resolvers/carbon/listRetirements.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
 import { FILTER_RULE, fromTime, oneOf, PROJECT_TOKENS, subjectList, untilTime } from '../core/filters.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
@@ -56,11 +52,7 @@ builder.queryField('retirements', (t) =>
         const own =
           isOperator(caller) || args.filter?.buyerIds != null ? {} : { buyerIds: [subjectOf(caller)] };
         const filter = { ...args.filter, ...own };
-        return pageOf(args, cursors, {
-          list: (page) => listRetirements(dependencies, filter, page),
-          cursorOf: retirementCursor,
-          count: () => countRetirements(dependencies, filter),
-        });
+        return pageOf(args, cursors, listRetirements(dependencies, filter));
       },
     },
     ...listNames('Retirement'),

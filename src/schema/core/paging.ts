@@ -5,7 +5,7 @@
 import { resolveCursorConnection } from '@pothos/plugin-relay';
 import type { DefaultConnectionArguments } from '@pothos/plugin-relay';
 import * as z from 'zod';
-import type { KeysetCursor, KeysetPage } from '../../db/keyset.ts';
+import type { KeysetCursor, PageSource } from '../../db/keyset.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { MAX_WHOLE_UNITS } from '../../ledger/units.ts';
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from '../../lib/pageSizes.ts';
@@ -22,14 +22,6 @@ interface CursorCodec<Cursor> {
   encode: (cursor: Cursor) => string;
   /** Undefined for what `encode` did not make. */
   decode: (text: string) => Cursor | undefined;
-}
-
-/** Where the pages of a list come from. */
-interface PageSource<Item, Cursor> {
-  list: (page: KeysetPage<Cursor>) => Promise<Item[]>;
-  cursorOf: (item: Item) => Cursor;
-  /** Items on all pages, MAX_COUNTED at most; asked for only when `totalCount` is selected. */
-  count: () => Promise<number>;
 }
 
 /** A page of a list. @throws DomainError BAD_USER_INPUT naming the argument that is wrong */

@@ -4,12 +4,7 @@
 import type { FoundOnNetwork } from '../../ledger/submission/effects.ts';
 import { findOnNetwork, intentOf, type Submission } from '../../ledger/submission/settle.ts';
 import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
-import {
-  countSubmissions,
-  findSubmission,
-  listSubmissions,
-  submissionCursor,
-} from '../../resolvers/operations/listSubmissions.ts';
+import { findSubmission, listSubmissions } from '../../resolvers/operations/listSubmissions.ts';
 import { STUCK_RULE } from '../../resolvers/operations/overdueWork.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator } from '../core/caller.ts';
@@ -194,11 +189,7 @@ builder.queryFields((t) => ({
       nullable: true,
       args: { filter: t.arg({ type: SubmissionFilterInput, description: 'Which submissions.' }) },
       resolve: (_root, args, { dependencies }) =>
-        pageOf(args, cursors, {
-          list: (page) => listSubmissions(dependencies, args.filter ?? {}, page),
-          cursorOf: submissionCursor,
-          count: () => countSubmissions(dependencies, args.filter ?? {}),
-        }),
+        pageOf(args, cursors, listSubmissions(dependencies, args.filter ?? {})),
     },
     ...listNames('Submission'),
   ),

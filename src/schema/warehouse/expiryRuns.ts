@@ -1,7 +1,7 @@
 /**
  * expiryRuns: the runs of the expiry job and their results.
  */
-import { countItems, countRuns, findRun, listFailures, listRuns, runCursor } from '../../jobs/expiryRuns.ts';
+import { countItems, findRun, listFailures, listRuns } from '../../jobs/expiryRuns.ts';
 import type { ExpiryCounts, ExpiryFailure, ExpiryRun } from '../../jobs/expiryRuns.ts';
 import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import { forRoles } from '../core/access.ts';
@@ -110,12 +110,7 @@ builder.queryField('expiryRuns', (t) =>
       ...forRoles(['operator'], 'Runs of the expiry job, newest first, a page at a time.'),
       type: ExpiryRunRef,
       nullable: true,
-      resolve: (_root, args, { dependencies }) =>
-        pageOf(args, cursors, {
-          list: (page) => listRuns(dependencies, page),
-          cursorOf: runCursor,
-          count: () => countRuns(dependencies),
-        }),
+      resolve: (_root, args, { dependencies }) => pageOf(args, cursors, listRuns(dependencies)),
     },
     ...listNames('ExpiryRun'),
   ),

@@ -2,8 +2,6 @@
  * IssuanceCap: how many kilograms of a commodity may be outstanding in receipts of a warehouse; and the list of caps.
  */
 import {
-  capCursor,
-  countIssuanceCaps,
   findIssuanceCap,
   listIssuanceCaps,
   type IssuanceCap,
@@ -78,11 +76,7 @@ builder.queryField('issuanceCaps', (t) =>
       resolve: (_root, args, { caller, dependencies }) => {
         const visibleTo = isOperator(caller) ? null : (caller?.warehouseIds ?? []);
         const filter = { ...args.filter, visibleTo };
-        return pageOf(args, cursors, {
-          list: (page) => listIssuanceCaps(dependencies, filter, page),
-          cursorOf: capCursor,
-          count: () => countIssuanceCaps(dependencies, filter),
-        });
+        return pageOf(args, cursors, listIssuanceCaps(dependencies, filter));
       },
     },
     ...listNames('IssuanceCap'),

@@ -1,13 +1,7 @@
 /**
  * ReceiptPledge: a lender's claim to a receipt. The open one is the receipt's `openPledge`.
  */
-import {
-  countPledges,
-  findPledge,
-  listPledges,
-  pledgeCursor,
-  type ReceiptPledge,
-} from '../../resolvers/warehouse/findPledge.ts';
+import { findPledge, listPledges, type ReceiptPledge } from '../../resolvers/warehouse/findPledge.ts';
 import { findReceiptById } from '../../resolvers/warehouse/findReceipt.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
@@ -92,11 +86,7 @@ builder.objectField(ReceiptRef, 'pledges', (t) =>
           receiptId: receipt.id,
           lenderId: maySeeReceipt(caller, receipt) ? undefined : caller?.subject,
         };
-        return pageOf(args, cursors, {
-          list: (page) => listPledges(dependencies, filter, page),
-          cursorOf: pledgeCursor,
-          count: () => countPledges(dependencies, filter),
-        });
+        return pageOf(args, cursors, listPledges(dependencies, filter));
       },
     },
     ...listNames('ReceiptPledge'),

@@ -1,12 +1,7 @@
 /**
  * receipts: a farmer's own, those of a warehouse, or all of them for operators; commodityTypes: what they are of.
  */
-import {
-  countReceipts,
-  listCommodityTypes,
-  listReceipts,
-  receiptCursor,
-} from '../../resolvers/warehouse/listReceipts.ts';
+import { listCommodityTypes, listReceipts } from '../../resolvers/warehouse/listReceipts.ts';
 import type { ReceiptSight } from '../../resolvers/warehouse/listReceipts.ts';
 import type { Caller } from '../../identity/roles.ts';
 import { forRoles } from '../core/access.ts';
@@ -97,11 +92,7 @@ builder.queryField('receipts', (t) =>
       resolve: (_root, args, { caller, dependencies }) => {
         const { pledged, ...rest } = args.filter ?? {};
         const filter = { ...rest, isPledged: pledged, visibleTo: sightOf(caller) };
-        return pageOf(args, cursors, {
-          list: (page) => listReceipts(dependencies, filter, page),
-          cursorOf: receiptCursor,
-          count: () => countReceipts(dependencies, filter),
-        });
+        return pageOf(args, cursors, listReceipts(dependencies, filter));
       },
     },
     ...listNames('Receipt'),

@@ -42,30 +42,30 @@ const ORDERS: ProjectOrder[] = ['NEWEST', 'OLDEST', 'VINTAGE_NEWEST', 'VINTAGE_O
 const LISTS: [string, List][] = [
   ...ORDERS.map((order): [string, List] => [
     `projects, ${order}`,
-    (deps, page) => listProjects(deps, {}, order, page),
+    (deps, page) => listProjects(deps, {}, order).list(page),
   ]),
-  ['retirements', (deps, page) => listRetirements(deps, {}, page)],
-  ["a buyer's retirements", (deps, page) => listRetirements(deps, { buyerIds: ['acme'] }, page)],
+  ['retirements', (deps, page) => listRetirements(deps, {}).list(page)],
+  ["a buyer's retirements", (deps, page) => listRetirements(deps, { buyerIds: ['acme'] }).list(page)],
   [
     'retirements that an operator decides',
-    (deps, page) => listRetirements(deps, { states: ['NEEDS_REVIEW'] }, page),
+    (deps, page) => listRetirements(deps, { states: ['NEEDS_REVIEW'] }).list(page),
   ],
-  ['receipts', (deps, page) => listReceipts(deps, {}, page)],
-  ['receipts of a state', (deps, page) => listReceipts(deps, { states: ['NEEDS_REVIEW'] }, page)],
+  ['receipts', (deps, page) => listReceipts(deps, {}).list(page)],
+  ['receipts of a state', (deps, page) => listReceipts(deps, { states: ['NEEDS_REVIEW'] }).list(page)],
   [
     "a receipt's pledges",
-    (deps, page) => listPledges(deps, { receiptId: RECEIPT, lenderId: undefined }, page),
+    (deps, page) => listPledges(deps, { receiptId: RECEIPT, lenderId: undefined }).list(page),
   ],
   ['off-ramp sessions', (deps, page) => listOffRampSessions(deps, {}, page)],
   [
     'off-ramp sessions of a state',
     (deps, page) => listOffRampSessions(deps, { states: ['NEEDS_REVIEW'] }, page),
   ],
-  ['submissions', (deps, page) => listSubmissions(deps, {}, page)],
-  ['submissions to decide', (deps, page) => listSubmissions(deps, { reviewCauses: ['REFUSED'] }, page)],
-  ['expiry runs', listRuns],
-  ['API keys', (deps, page) => listApiKeys(deps, {}, page)],
-  ['audit entries', (deps, page) => listAuditEntries(deps, {}, page)],
+  ['submissions', (deps, page) => listSubmissions(deps, {}).list(page)],
+  ['submissions to decide', (deps, page) => listSubmissions(deps, { reviewCauses: ['REFUSED'] }).list(page)],
+  ['expiry runs', (deps, page) => listRuns(deps).list(page)],
+  ['API keys', (deps, page) => listApiKeys(deps, {}).list(page)],
+  ['audit entries', (deps, page) => listAuditEntries(deps, {}).list(page)],
 ];
 
 it.each(LISTS)('%s', async (_name, list) => {

@@ -10,7 +10,7 @@ import { findRetirementOfSerial } from '../../../src/ledger/books/serialRanges.t
 import { takeSlots } from '../../../src/ledger/submission/sequenceSlots.ts';
 import { ZERO_HASH } from '../../../src/ledger/units.ts';
 import type { Dependencies } from '../../../src/resolvers/core/dependencies.ts';
-import { countAuditEntries, listAuditEntries } from '../../../src/resolvers/access/listAuditEntries.ts';
+import { listAuditEntries } from '../../../src/resolvers/access/listAuditEntries.ts';
 import { requireWithinCap } from '../../../src/resolvers/warehouse/issuanceCaps.ts';
 import { listReceipts } from '../../../src/resolvers/warehouse/listReceipts.ts';
 import { findLeafOfTransfer } from '../../../src/transparency/inclusion.ts';
@@ -106,11 +106,10 @@ it("lists a lender's receipts without all others, also of a farmer who lends", a
   for (const farmerId of [null, 'farmer']) {
     const visibleTo = { farmerId, warehouseIds: [], lenderId: 'lender' };
     const read = await readBy('receipts', async (tx) => {
-      const found = await listReceipts(
-        { db: tx } as unknown as Dependencies,
-        { visibleTo },
-        { limit: 20, inverted: false },
-      );
+      const found = await listReceipts({ db: tx } as unknown as Dependencies, { visibleTo }).list({
+        limit: 20,
+        inverted: false,
+      });
       expect(found).toHaveLength(1);
     });
     expect(read).toBeLessThanOrEqual(FEW);
@@ -126,9 +125,10 @@ it('adds up what counts against a cap without what has expired', async () => {
 it('finds the audit entries of a request without all others, also of requests long ago', async () => {
   const requestIds = ['request-1', `request-${ROWS}`, 'none'];
   const read = await readBy('audit_entries', async (tx) => {
-    const found = await listAuditEntries({ db: tx }, { requestIds }, { limit: 20, inverted: false });
+    const entries = listAuditEntries({ db: tx }, { requestIds });
+    const found = await entries.list({ limit: 20, inverted: false });
     expect(found.map(({ requestId }) => requestId)).toEqual(['request-1', `request-${ROWS}`]);
-    expect(await countAuditEntries({ db: tx }, { requestIds })).toBe(2);
+    expect(await entries.count()).toBe(2);
   });
   expect(read).toBeLessThanOrEqual(FEW);
 });

@@ -104,11 +104,8 @@ describe('createDeposit', () => {
       Array.from({ length: 12 }, () => deposit(depositInput(platform, { warehouseId }))),
     );
     expect(new Set(made.map(({ assetId }) => assetId)).size).toBe(12);
-    const listed = await listReceipts(
-      platform.dependencies,
-      { warehouseIds: [warehouseId], states: ['ACTIVE'] },
-      { limit: 50, inverted: false },
-    );
+    const filter = { warehouseIds: [warehouseId], states: ['ACTIVE'] } as const;
+    const listed = await listReceipts(platform.dependencies, filter).list({ limit: 50, inverted: false });
     expect(new Set(listed.map(({ id }) => id))).toEqual(new Set(made.map(({ id }) => id)));
   });
 
