@@ -83,7 +83,10 @@ export function reviewWorld() {
       return row?.state;
     },
     async balance(): Promise<bigint | undefined> {
-      const balances = await listBalances(platform.dependencies, 'acme', { limit: 100, inverted: false });
+      const balances = await listBalances(platform.dependencies, 'acme').list({
+        limit: 100,
+        inverted: false,
+      });
       return balances.find(({ tokenAddress }) => tokenAddress === project.tokenAddress)?.balanceTonnes;
     },
     /** By custody's own key, and unknown to the platform. */

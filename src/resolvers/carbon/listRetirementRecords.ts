@@ -5,7 +5,7 @@
  * their order, so that its cost does not grow with the number of records.
  */
 import { and, asc, desc, eq, exists, gte, inArray, lt, sql, type SQL } from 'drizzle-orm';
-import { MAX_COUNTED, type KeysetPage } from '../../db/keyset.ts';
+import { MAX_COUNTED, type KeysetPage, type PageSource } from '../../db/keyset.ts';
 import { projects, retirementRecords } from '../../db/tables/index.ts';
 import type { FeedRecord } from '../../feed/followFeed.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -22,17 +22,12 @@ const { timestamp, position, beneficiary, projectId } = retirementRecords;
 export function listRetirementRecords(
   { publicReads, network }: ListNeeds,
   filter: RecordFilter,
-  page: KeysetPage<RecordCursor>,
-): Promise<FeedRecord[]> {
-  return publicReads.run((db) => selectRecords({ db, network }, filter, page));
-}
-
-/** The number of records that match, MAX_COUNTED at most. */
-export function countRetirementRecords(
-  { publicReads, network }: ListNeeds,
-  filter: RecordFilter,
-): Promise<number> {
-  return publicReads.run((db) => countRecords({ db, network }, filter));
+): PageSource<FeedRecord, RecordCursor> {
+  return {
+    list: (page) => publicReads.run((db) => selectRecords({ db, network }, filter, page)),
+    cursorOf: (record) => ({ timestamp: record.timestamp, position: record.position }),
+    count: () => publicReads.run((db) => countRecords({ db, network }, filter)),
+  };
 }
 
 async function selectRecords(

@@ -1,10 +1,10 @@
 /**
  * Reads a buyer's balances, statement and purchases from the books.
  */
-import type { KeysetPage } from '../../db/keyset.ts';
+import type { PageSource } from '../../db/keyset.ts';
 import { countBuyerBalances, readBuyerBalances, type BuyerBalance } from '../../ledger/books/readBalances.ts';
 import {
-  countStatement as countEntries,
+  countStatement,
   readStatement,
   type StatementCursor,
   type StatementEntry,
@@ -32,16 +32,12 @@ interface ListedPurchase extends Purchase {
 type StatementNeeds = Needs<'db' | 'network'>;
 
 /** In the order of the tokens' addresses; the cursor is the address. */
-export function listBalances(
-  deps: Needs<'db'>,
-  buyerId: string,
-  page: KeysetPage<string>,
-): Promise<BuyerBalance[]> {
-  return readBuyerBalances(deps.db, buyerId, page);
-}
-
-export function countBalances(deps: Needs<'db'>, buyerId: string): Promise<number> {
-  return countBuyerBalances(deps.db, buyerId);
+export function listBalances({ db }: Needs<'db'>, buyerId: string): PageSource<BuyerBalance, string> {
+  return {
+    list: (page) => readBuyerBalances(db, buyerId, page),
+    cursorOf: ({ tokenAddress }) => tokenAddress,
+    count: () => countBuyerBalances(db, buyerId),
+  };
 }
 
 /** Oldest first. */
@@ -49,46 +45,36 @@ export function listStatement(
   deps: StatementNeeds,
   buyerId: string,
   filter: StatementFilter,
-  page: KeysetPage<StatementCursor>,
-): Promise<StatementEntry[]> {
-  return readStatement(deps.db, selectionOf(deps, buyerId, filter), 'asc', page);
-}
-
-export function countStatement(
-  deps: StatementNeeds,
-  buyerId: string,
-  filter: StatementFilter,
-): Promise<number> {
-  return countEntries(deps.db, selectionOf(deps, buyerId, filter));
+): PageSource<StatementEntry, StatementCursor> {
+  const selection = selectionOf(deps, buyerId, filter);
+  return {
+    list: (page) => readStatement(deps.db, selection, 'asc', page),
+    cursorOf: ({ cursor }) => cursor,
+    count: () => countStatement(deps.db, selection),
+  };
 }
 
 /** Newest first. */
-export async function listPurchases(
+export function listPurchases(
   deps: StatementNeeds,
   buyerId: string,
   filter: StatementFilter,
-  page: KeysetPage<StatementCursor>,
-): Promise<ListedPurchase[]> {
+): PageSource<ListedPurchase, StatementCursor> {
   const selection = { ...selectionOf(deps, buyerId, filter), isOfPurchases: true };
-  const entries = await readStatement(deps.db, selection, 'desc', page);
-  return entries.map(({ id, projectId, amountTonnes, pricePerTonne, priceCurrency, postedAt, cursor }) => ({
-    id,
-    projectId,
-    buyerId,
-    amountTonnes,
-    pricePerTonne,
-    priceCurrency,
-    createdAt: postedAt,
-    cursor,
-  }));
+  return {
+    list: async (page) =>
+      (await readStatement(deps.db, selection, 'desc', page)).map((entry) => purchaseOf(buyerId, entry)),
+    cursorOf: ({ cursor }) => cursor,
+    count: () => countStatement(deps.db, selection),
+  };
 }
 
-export function countPurchases(
-  deps: StatementNeeds,
+function purchaseOf(
   buyerId: string,
-  filter: StatementFilter,
-): Promise<number> {
-  return countEntries(deps.db, { ...selectionOf(deps, buyerId, filter), isOfPurchases: true });
+  { id, projectId, amountTonnes, pricePerTonne, priceCurrency, postedAt, cursor }: StatementEntry,
+): ListedPurchase {
+  const createdAt = postedAt;
+  return { id, projectId, buyerId, amountTonnes, pricePerTonne, priceCurrency, createdAt, cursor };
 }
 
 function selectionOf(

@@ -4,7 +4,7 @@
  */
 import { and, eq, gte, isNotNull, isNull, lt, sql, type SQL } from 'drizzle-orm';
 import { isAmong } from '../../db/conditions.ts';
-import type { KeysetPage } from '../../db/keyset.ts';
+import type { KeysetPage, PageSource } from '../../db/keyset.ts';
 import { projects, retirementRecords, retirementTotals } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -35,25 +35,19 @@ const MAX_RECORDS_ADDED_UP = 50_000;
 type TotalsNeeds = Needs<'db' | 'network'>;
 
 /**
- * A page of totals above zero retirements, descending.
- * @throws DomainError BAD_USER_INPUT for times within a day, RESULT_TOO_LARGE for too many records of beneficiaries
+ * Totals above zero retirements, descending. Its pages and its count throw DomainError BAD_USER_INPUT for times within a day,
+ * RESULT_TOO_LARGE for too many records of beneficiaries.
  */
 export function readRetirementTotals(
   { publicReads, network }: Needs<'publicReads' | 'network'>,
   groupBy: RetirementGroup,
   filter: RecordFilter,
-  page: KeysetPage<TotalsCursor>,
-): Promise<RetirementTotal[]> {
-  return publicReads.run((db) => selectTotals({ db, network }, groupBy, filter, page));
-}
-
-/** The number of groups. @throws like readRetirementTotals */
-export function countRetirementTotals(
-  { publicReads, network }: Needs<'publicReads' | 'network'>,
-  groupBy: RetirementGroup,
-  filter: RecordFilter,
-): Promise<number> {
-  return publicReads.run((db) => countGroups({ db, network }, groupBy, filter));
+): PageSource<RetirementTotal, TotalsCursor> {
+  return {
+    list: (page) => publicReads.run((db) => selectTotals({ db, network }, groupBy, filter, page)),
+    cursorOf: ({ key, amount }) => ({ value: groupBy === 'DAY' ? key : amount.toString(), key }),
+    count: () => publicReads.run((db) => countGroups({ db, network }, groupBy, filter)),
+  };
 }
 
 async function selectTotals(
@@ -96,10 +90,6 @@ async function countGroups(
       SELECT count(*)::int AS count FROM (SELECT FROM source GROUP BY key HAVING sum(retirements) > 0) AS groups`,
   );
   return row?.count ?? 0;
-}
-
-export function totalsCursor({ groupBy, key, amount }: RetirementTotal): TotalsCursor {
-  return { value: groupBy === 'DAY' ? key : amount.toString(), key };
 }
 
 /** The day of a total, in UTC, as YYYY-MM-DD. */

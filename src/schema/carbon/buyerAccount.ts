@@ -2,7 +2,7 @@
  * buyerAccount: a buyer's balances. Its statement and purchases are in files of their own.
  */
 import * as z from 'zod';
-import { countBalances, listBalances, type BuyerBalance } from '../../resolvers/carbon/readBuyerAccount.ts';
+import { listBalances, type BuyerBalance } from '../../resolvers/carbon/readBuyerAccount.ts';
 import { forBuyerOrOperator, OWN_BUYER_ID } from '../core/access.ts';
 import { maySeeBuyer, subjectOf } from '../core/caller.ts';
 import { listNames, pageOf, valueCursors } from '../core/paging.ts';
@@ -49,11 +49,7 @@ builder.node(BuyerAccountRef, {
           'One balance for each project of which the buyer ever had credits, a page at a time. The ' +
           '`statement` has the changes of each.',
         resolve: (account, args, { dependencies }) =>
-          pageOf(args, balanceCursors, {
-            list: (page) => listBalances(dependencies, account.buyerId, page),
-            cursorOf: ({ tokenAddress }) => tokenAddress,
-            count: () => countBalances(dependencies, account.buyerId),
-          }),
+          pageOf(args, balanceCursors, listBalances(dependencies, account.buyerId)),
       },
       ...listNames('BuyerBalance'),
     ),

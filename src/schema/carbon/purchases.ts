@@ -1,7 +1,7 @@
 /**
  * A buyer's purchases.
  */
-import { countPurchases, listPurchases } from '../../resolvers/carbon/readBuyerAccount.ts';
+import { listPurchases } from '../../resolvers/carbon/readBuyerAccount.ts';
 import { builder } from '../core/builder.ts';
 import { FILTER_RULE, fromTime, PROJECT_TOKENS, untilTime } from '../core/filters.ts';
 import { listNames, pageOf } from '../core/paging.ts';
@@ -31,11 +31,7 @@ builder.objectField(BuyerAccountRef, 'purchases', (t) =>
         filter: t.arg({ type: PurchaseFilterInput, description: 'Which purchases; all when omitted.' }),
       },
       resolve: ({ buyerId }, args, { dependencies }) =>
-        pageOf(args, cursors, {
-          list: (page) => listPurchases(dependencies, buyerId, args.filter ?? {}, page),
-          cursorOf: ({ cursor }) => cursor,
-          count: () => countPurchases(dependencies, buyerId, args.filter ?? {}),
-        }),
+        pageOf(args, cursors, listPurchases(dependencies, buyerId, args.filter ?? {})),
     },
     ...listNames('Purchase'),
   ),

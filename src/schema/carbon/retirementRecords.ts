@@ -1,11 +1,7 @@
 /**
  * retirementRecords: the retirement records of all tokens.
  */
-import {
-  countRetirementRecords,
-  listRetirementRecords,
-  type RecordCursor,
-} from '../../resolvers/carbon/listRetirementRecords.ts';
+import { listRetirementRecords, type RecordCursor } from '../../resolvers/carbon/listRetirementRecords.ts';
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { cursorValues, pageOf, tupleCursors } from '../core/paging.ts';
@@ -33,11 +29,7 @@ builder.queryField('retirementRecords', (t) =>
       },
       resolve: (_root, args, { dependencies }) => {
         const filter = recordFilterOf(args.filter);
-        return pageOf(args, cursors, {
-          list: (page) => listRetirementRecords(dependencies, filter, page),
-          cursorOf: ({ timestamp, position }) => ({ timestamp, position }),
-          count: () => countRetirementRecords(dependencies, filter),
-        });
+        return pageOf(args, cursors, listRetirementRecords(dependencies, filter));
       },
     },
     RetirementRecordConnection,

@@ -4,10 +4,8 @@
 import * as z from 'zod';
 import {
   calendarDay,
-  countRetirementTotals,
   readRetirementTotals,
   RETIREMENT_GROUPS,
-  totalsCursor,
   type RetirementGroup,
   type RetirementTotal,
   type TotalsCursor,
@@ -97,11 +95,7 @@ builder.queryField('retirementTotals', (t) =>
       },
       resolve: (_root, args, { dependencies }) => {
         const filter = recordFilterOf(args.filter);
-        return pageOf(args, CURSORS[args.groupBy], {
-          list: (page) => readRetirementTotals(dependencies, args.groupBy, filter, page),
-          cursorOf: totalsCursor,
-          count: () => countRetirementTotals(dependencies, args.groupBy, filter),
-        });
+        return pageOf(args, CURSORS[args.groupBy], readRetirementTotals(dependencies, args.groupBy, filter));
       },
     },
     ...listNames('RetirementTotal'),

@@ -2,7 +2,6 @@
  * A buyer's statement: every change of its balances.
  */
 import {
-  countStatement,
   listStatement,
   type StatementCursor,
   type StatementEntry,
@@ -102,11 +101,7 @@ builder.objectField(BuyerAccountRef, 'statement', (t) =>
         filter: t.arg({ type: StatementFilterInput, description: 'Which entries; all when omitted.' }),
       },
       resolve: ({ buyerId }, args, { dependencies }) =>
-        pageOf(args, cursors, {
-          list: (page) => listStatement(dependencies, buyerId, args.filter ?? {}, page),
-          cursorOf: ({ cursor }) => cursor,
-          count: () => countStatement(dependencies, buyerId, args.filter ?? {}),
-        }),
+        pageOf(args, cursors, listStatement(dependencies, buyerId, args.filter ?? {})),
     },
     ...listNames('StatementEntry'),
   ),

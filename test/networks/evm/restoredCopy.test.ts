@@ -64,7 +64,7 @@ async function expectHeld(instance: Instance, tokenAddress: string, burned: bigi
   await expect.poll(async () => (await underReview(instance)).length).toBe(1);
   expect(await underReview(instance)).toMatchObject([{ reviewCause: 'SIGNING_HALTED' }]);
   expect(await handle.db.select().from(retirements)).toMatchObject([{ state: 'NEEDS_REVIEW' }]);
-  const [account] = await listBalances(dependencies, 'acme', { limit: 10, inverted: false });
+  const [account] = await listBalances(dependencies, 'acme').list({ limit: 10, inverted: false });
   expect(account).toMatchObject({ tokenAddress, balanceTonnes: 100n - burned });
   const totals = await dependencies.network.carbonTotals(tokenAddress);
   expect(totals).toMatchObject({ totalRetirements: 1 });
