@@ -23,7 +23,11 @@ import {
 import { requireSettlementOf, requireUnexpired } from '../warehouse/offRamp/checkCashOut.ts';
 import type { ReceiptCaller } from '../warehouse/findReceipt.ts';
 import type { Needs } from '../core/dependencies.ts';
-import type { OffRampSession, OffRampState } from '../warehouse/offRamp/findOffRampSession.ts';
+import {
+  isExposed,
+  type OffRampSession,
+  type OffRampState,
+} from '../warehouse/offRamp/findOffRampSession.ts';
 import { findHolderAct, readHolderActs, type HolderAct } from './findHolderAct.ts';
 import { prepareAct, requireHolder, storeAct } from './prepareAct.ts';
 import { isSignatureAwaited, requireSignatureAwaited } from '../warehouse/offRamp/stepHolderDeposit.ts';
@@ -78,7 +82,8 @@ async function nextAct(
 ): Promise<HolderAct | null> {
   const latest = (await readHolderActs(deps, session.id)).at(-1) ?? null;
   if (!(await isSignatureAwaited(deps, session))) return latest?.state === 'SUBMITTED' ? latest : null;
-  await requireUnexpired(deps.network, session.tokenAddress);
+  // What was paid is owed, whatever has expired since.
+  if (!isExposed(session)) await requireUnexpired(deps.network, session.tokenAddress);
   await requireSettlementOf(deps.network, session);
   const isUsable = latest !== null && (await isStillUsable(deps, latest));
   if (isUsable && latest.kind === 'depositOffRamp') return latest;

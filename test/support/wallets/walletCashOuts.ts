@@ -5,6 +5,7 @@ import { isNotNull, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { offRampSessions } from '../../../src/db/tables/index.ts';
+import type { Platform } from '../../../src/startup/compose.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { readHolderActs, type HolderAct } from '../../../src/resolvers/wallets/findHolderAct.ts';
 import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
@@ -36,7 +37,7 @@ export function depositInputOf(
 
 /** Signs an allowance first, where the network wants one. */
 export async function prepareDeposit(
-  world: Pick<WalletWorld, 'platform' | 'network'>,
+  world: Pick<WalletWorld, 'network'> & { platform: Pick<Platform, 'dependencies'> },
   holder: Holder,
   input: PrepareCashOutDepositInput,
 ): Promise<PreparedCashOut & { act: HolderAct }> {

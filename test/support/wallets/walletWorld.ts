@@ -45,7 +45,7 @@ export async function stateOfAct({ dependencies }: Pick<Platform, 'dependencies'
 
 /** Prepares, signs and gives back. */
 export async function signAndSubmit(
-  { platform }: Pick<WalletWorld, 'platform'>,
+  { platform }: { platform: Pick<Platform, 'dependencies'> },
   holder: Holder,
   act: HolderAct,
 ): Promise<HolderAct> {
