@@ -10,6 +10,7 @@
 import { and, asc, eq, inArray, lt, sql, type SQL } from 'drizzle-orm';
 import type { Tx } from '../db/connection.ts';
 import { insertionOf, isOneOf } from '../db/manyRows.ts';
+import { isPassing } from '../db/passingFailures.ts';
 import { expiryItems, expiryRuns, receipts, submissions } from '../db/tables/index.ts';
 import { messageOf } from '../lib/errors.ts';
 import { MAX_TOKENS_PER_READ, NetworkUnavailable, type ExpiryAnswer } from '../ledger/network/port.ts';
@@ -22,7 +23,10 @@ export type ExpiryRun = typeof expiryRuns.$inferSelect;
 
 export type SweepNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'stateSignal' | 'log'>;
 
-/** About a quarter of an hour of tries (expiryRuns.ts): what has no answer by then is recorded as failed, and asked about the next night. */
+/**
+ * About a quarter of an hour of tries (expiryRuns.ts): what has no answer by then, or can't be written, is recorded as failed, and asked
+ * about the next night.
+ */
 const MAX_SWEEPS_WITHOUT_ANSWER = 12;
 
 /** A receipt that is due by the database. */
@@ -53,7 +57,7 @@ export async function sweep(
   for await (const page of duePages(deps, closedAt, notYetExamined)) {
     const answers = await ask(deps, page);
     const known = isPatient ? page.filter(({ tokenAddress }) => isAnswer(answers.get(tokenAddress))) : page;
-    if (known.length > 0) await examine(deps, run.id, known, answers);
+    if (known.length > 0) await examine(deps, { id: run.id, isPatient }, known, answers);
     unanswered += page.length - known.length;
     examined += page.length;
     onProgress(examined);
@@ -129,23 +133,27 @@ type NextState =
 
 type Answers = ReadonlyMap<string, ExpiryAnswer>;
 
-/** A page in one transaction. One that fails is split, so that a bad receipt fails alone, and its failure is recorded. */
+/**
+ * A page in one transaction. One that fails is split, so that a bad receipt fails alone, and its failure is recorded.
+ * @throws what passes by itself, such as a lost connection, while the run is patient: the receipt is at no fault
+ */
 async function examine(
   deps: SweepNeeds,
-  runId: string,
+  run: { id: string; isPatient: boolean },
   page: readonly DueReceipt[],
   answers: Answers,
 ): Promise<void> {
   try {
-    await decide(deps, runId, page, answers);
+    await decide(deps, run.id, page, answers);
   } catch (error) {
     const [receipt] = page;
     if (receipt === undefined || page.length > 1) {
-      for (const one of page) await examine(deps, runId, [one], answers);
+      for (const one of page) await examine(deps, run, [one], answers);
       return;
     }
+    if (run.isPatient && isPassing(error)) throw error;
     deps.log.warn({ receiptId: receipt.id, err: error }, 'receipt not expired');
-    await addItems(deps.db, itemsOf(deps, runId, 'FAILED', [{ receipt, message: messageOf(error) }]));
+    await addItems(deps.db, itemsOf(deps, run.id, 'FAILED', [{ receipt, message: messageOf(error) }]));
   }
 }
 

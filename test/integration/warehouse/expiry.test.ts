@@ -175,6 +175,24 @@ describe('a run', () => {
     expect(await stateOf(bad?.id ?? '')).toMatchObject({ state: 'EXPIRED' });
   });
 
+  it('goes on with a receipt that the database failed at for a moment, in the same run', async () => {
+    const [receipt] = await dueReceipts(1);
+    await database.handle.sql.unsafe(`
+      CREATE SEQUENCE tries;
+      CREATE FUNCTION fail_once() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        IF nextval('tries') = 1 THEN RAISE EXCEPTION 'deadlock detected' USING ERRCODE = 'deadlock_detected'; END IF;
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER fail_once BEFORE INSERT ON submissions FOR EACH ROW EXECUTE FUNCTION fail_once()`);
+    const run = await runOnce();
+    await database.handle.sql.unsafe(
+      'DROP TRIGGER fail_once ON submissions; DROP FUNCTION fail_once; DROP SEQUENCE tries',
+    );
+    expect(await countRun(platform.dependencies, run.id)).toMatchObject({ expired: 1, failed: 0 });
+    expect(await stateOf(receipt?.id ?? '')).toMatchObject({ state: 'EXPIRED' });
+  });
+
   it('takes the network’s word where it differs from ours', async () => {
     const [early, marked] = await dueReceipts(2);
     const answering: LedgerNetwork = {
