@@ -12,7 +12,7 @@ import type { Tx } from '../db/connection.ts';
 import { insertionOf, isOneOf } from '../db/manyRows.ts';
 import { isPassing } from '../db/passingFailures.ts';
 import { expiryItems, expiryRuns, receipts, submissions } from '../db/tables/index.ts';
-import { messageOf } from '../lib/errors.ts';
+import { innermostMessage } from '../lib/errors.ts';
 import { MAX_TOKENS_PER_READ, NetworkUnavailable, type ExpiryAnswer } from '../ledger/network/port.ts';
 import { enqueueSubmissions } from '../ledger/submission/enqueue.ts';
 import { NEW_SUBMISSION } from '../ledger/submission/submission.ts';
@@ -153,7 +153,8 @@ async function examine(
     }
     if (run.isPatient && isPassing(error)) throw error;
     deps.log.warn({ receiptId: receipt.id, err: error }, 'receipt not expired');
-    await addItems(deps.db, itemsOf(deps, run.id, 'FAILED', [{ receipt, message: messageOf(error) }]));
+    const noted = [{ receipt, message: innermostMessage(error) }];
+    await addItems(deps.db, itemsOf(deps, run.id, 'FAILED', noted));
   }
 }
 

@@ -7,7 +7,8 @@ import { backoffMs, createDueWorker, type DueWorker } from '../db/dueWorker.ts';
 import { createLeases, leaseEnd, reschedule, type Leases } from '../db/leases.ts';
 import { rowsByMoment, type KeysetCursor, type PageSource } from '../db/keyset.ts';
 import { expiryItems, expiryRuns } from '../db/tables/index.ts';
-import { messageOf } from '../lib/errors.ts';
+import { innermostMessage } from '../lib/errors.ts';
+import { NetworkUnavailable } from '../ledger/network/port.ts';
 import type { Needs } from '../resolvers/core/dependencies.ts';
 import { sweep, type ExpiryRun, type SweepNeeds } from './expireReceipts.ts';
 
@@ -97,13 +98,14 @@ async function processRun(deps: ExpiryWorkerNeeds, run: ExpiryRun): Promise<void
     );
   } catch (error) {
     deps.log.warn({ expiryRunId: run.id, err: error }, 'expiry run not finished yet');
+    const problem = error instanceof NetworkUnavailable ? error.message : innermostMessage(error);
     await reschedule(
       deps.db,
       expiryRuns,
       { id: run.id, isOpen: isNull(expiryRuns.sweptAt) },
       {
         delayMs: backoffMs(run.fruitlessSteps, BACKOFF, deps.submission.random),
-        values: { fruitlessSteps: run.fruitlessSteps + 1, problem: messageOf(error) },
+        values: { fruitlessSteps: run.fruitlessSteps + 1, problem },
       },
     );
   }

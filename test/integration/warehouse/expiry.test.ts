@@ -168,7 +168,8 @@ describe('a run', () => {
       failed: 1,
       pending: 0,
     });
-    expect(await listFailures(platform.dependencies, run.id)).toMatchObject([{ receiptId: bad?.id }]);
+    const failures = await listFailures(platform.dependencies, run.id);
+    expect(failures).toEqual([{ receiptId: bad?.id, message: 'refused by the test' }]);
     for (const { id } of good) expect(await stateOf(id)).toMatchObject({ state: 'EXPIRED' });
     expect(await stateOf(bad?.id ?? '')).toMatchObject({ state: 'ACTIVE' });
     await runOnce();
@@ -185,7 +186,12 @@ describe('a run', () => {
         RETURN NEW;
       END $$;
       CREATE TRIGGER fail_once BEFORE INSERT ON submissions FOR EACH ROW EXECUTE FUNCTION fail_once()`);
-    const run = await runOnce();
+    const request = { trigger: 'MANUAL', night: null, requestedBy: 'a test' } as const;
+    const requested = await requestRun(platform.dependencies, request);
+    await expect
+      .poll(async () => (await findRun(platform.dependencies, requested?.id ?? ''))?.problem)
+      .toBe('deadlock detected');
+    const run = await finished(requested);
     await database.handle.sql.unsafe(
       'DROP TRIGGER fail_once ON submissions; DROP FUNCTION fail_once; DROP SEQUENCE tries',
     );
