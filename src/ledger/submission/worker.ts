@@ -46,6 +46,11 @@ const LOOK_MS = 250;
 const GATHER_MS = 100;
 /** Of a failure; enough to recognise it by. */
 const MAX_SHOWN_CHARACTERS = 300;
+/**
+ * Of the free slots, while there is other work: a night may leave thousands of expiries, and clients wait for the rest. Not none, so
+ * that a platform that is always busy still marks what has expired.
+ */
+const SHARE_OF_EXPIRIES = 1 / 4;
 /** A submission that keeps making progress gives way to others after this many steps. */
 const MAX_STEPS_PER_CLAIM = 3;
 
@@ -89,7 +94,7 @@ function concurrentSteps({ signingOrder }: SubmissionDependencies['network']): n
 /**
  * Each kind of work has a share of every claim, so that none blocks the others: holders' transactions, which may stay open
  * for ever; custody's open attempts, whose slots become free; and with what these leave, unsigned submissions, as far as
- * there are slots.
+ * there are slots, expiries after the others.
  */
 function claimInOrder(
   deps: SubmissionDependencies,
@@ -106,8 +111,16 @@ function claimInOrder(
     AND ${attempts.state} = 'OPEN')`;
   const claimOfHolders = leases.claimWhere(eq(submissions.signer, 'HOLDER'));
   const claimUnderWay = leases.claimWhere(and(isByCustody, isUnderWay));
-  const claimUnsigned = leases.claimWhere(and(isByCustody, sql`NOT ${isUnderWay}`));
+  const isUnsigned = and(isByCustody, sql`NOT ${isUnderWay}`);
+  const claimExpiries = leases.claimWhere(and(sql`${submissions.kind} = 'markExpired'`, isUnsigned));
+  const claimOthers = leases.claimWhere(and(sql`${submissions.kind} <> 'markExpired'`, isUnsigned));
   const noteWait = logWaits(deps);
+  const claimTo = async (claimed: Submission[], claim: typeof claimOthers, most: number) => {
+    const unsigned = most > 0 ? await claim(most) : [];
+    toSign.add(unsigned);
+    claimed.push(...unsigned);
+    return unsigned.length;
+  };
   return async (limit) => {
     const claimed: Submission[] = [];
     try {
@@ -124,9 +137,11 @@ function claimInOrder(
       const awaitingSlots = Math.max(before, toSign.count());
       const fresh = Math.min(limit - claimed.length, isHalted ? limit : freeSlots - awaitingSlots);
       if (fresh > 0) {
-        const unsigned = await claimUnsigned(fresh);
-        toSign.add(unsigned);
-        claimed.push(...unsigned);
+        const kept = Math.floor(fresh * SHARE_OF_EXPIRIES + deps.random());
+        const others = await claimTo(claimed, claimOthers, fresh - kept);
+        const expiries = await claimTo(claimed, claimExpiries, fresh - others);
+        // What was kept for expiries, and is not needed.
+        if (others === fresh - kept) await claimTo(claimed, claimOthers, kept - expiries);
       }
     } catch (error) {
       // No step follows that would release them: renewed for ever, they would be worked on by no instance.
