@@ -6,7 +6,7 @@
  * for no other. Where a key has a share of its own, others find free places whatever it asks for.
  */
 import { DomainError } from './errors.ts';
-import { createFairQueue } from './fairQueue.ts';
+import { createFairQueue, type FairQueue } from './fairQueue.ts';
 
 interface ConcurrencySettings {
   maxConcurrent: number;
@@ -76,24 +76,7 @@ export function createConcurrencyLimit({
     free += 1;
     queue.shift(mayHold)?.admit();
   };
-  // One timer for all: in a burst, one for each that waits takes longer than its work.
-  let isTimed = false;
-  const refuseLate = () => {
-    isTimed = false;
-    const nowMs = performance.now();
-    for (const waiter of queue.waiters()) {
-      if (waiter.untilMs > nowMs) lookAgainIn(waiter.untilMs - nowMs);
-      else {
-        queue.remove(waiter);
-        waiter.refuse();
-      }
-    }
-  };
-  const lookAgainIn = (ms: number) => {
-    if (isTimed) return;
-    isTimed = true;
-    setTimeout(refuseLate, ms).unref();
-  };
+  const refuseIn = createRefusals(queue);
   const waitInQueue = (key: string) =>
     new Promise<() => void>((resolve, reject) => {
       const refuse = () => {
@@ -101,7 +84,7 @@ export function createConcurrencyLimit({
         reject(refusal());
       };
       queue.push({ key, untilMs: performance.now() + waitMs, admit: () => resolve(place(key)), refuse });
-      lookAgainIn(waitMs);
+      refuseIn(waitMs);
     });
   const takeFree = (key = '') => (free > 0 && mayHold(key) ? place(key) : null);
   return {
@@ -118,6 +101,37 @@ export function createConcurrencyLimit({
     },
     load: () => ({ waiting: queue.size(), waited, refused }),
   };
+}
+
+/**
+ * One timer for all: in a burst, one for each that waits takes longer than its work. It may run when none waits any more, so no
+ * program stays for it.
+ *
+ * @returns what has those refused that are late then, unless it is set for an earlier time
+ */
+function createRefusals(queue: Pick<FairQueue<Waiter>, 'dropWhile'>): (ms: number) => void {
+  let isTimed = false;
+  const refuseIn = (ms: number) => {
+    if (isTimed) return;
+    isTimed = true;
+    setTimeout(refuseLate, ms).unref();
+  };
+  const refuseLate = () => {
+    isTimed = false;
+    const nowMs = performance.now();
+    let untilMs = Infinity;
+    // The first of each key is the earliest of it, and the key whose turn is next may have come last.
+    queue.dropWhile((first) => {
+      if (first.untilMs > nowMs) {
+        untilMs = Math.min(untilMs, first.untilMs);
+        return false;
+      }
+      first.refuse();
+      return true;
+    });
+    if (untilMs < Infinity) refuseIn(untilMs - nowMs);
+  };
+  return refuseIn;
 }
 
 export function overloaded(): DomainError {

@@ -6,7 +6,7 @@
  * points to. Once V8 has moved one of them to its old generation, all later ones and what is in them stay until its next full
  * collection, and that was a quarter of what a small request costs.
  */
-interface FairQueue<T> {
+export interface FairQueue<T> {
   size(): number;
   /**
    * Whether one more of the key may wait. A full queue refuses the last waiter of the key with the most for it, unless no key has more
@@ -16,9 +16,8 @@ interface FairQueue<T> {
   push(waiter: T): void;
   /** The first waiter in turn whose key may go on. */
   shift(mayGoOn?: (key: string) => boolean): T | undefined;
-  remove(waiter: T): void;
-  /** A copy: of each key in the order of arrival. */
-  waiters(): T[];
+  /** Takes out the first of each key for as long as it is over. */
+  dropWhile(isOver: (first: T) => boolean): void;
 }
 
 interface Waiting {
@@ -66,11 +65,10 @@ export function createFairQueue<T extends Waiting>(maxWaiting: number): FairQueu
       }
       return undefined;
     },
-    remove(waiter) {
-      const own = byKey.get(waiter.key) ?? [];
-      const index = own.indexOf(waiter);
-      if (index >= 0) removeAt(waiter.key, own, index);
+    dropWhile(isOver) {
+      for (const [key, own] of byKey) {
+        for (let [first] = own; first !== undefined && isOver(first); [first] = own) removeAt(key, own, 0);
+      }
     },
-    waiters: () => [...byKey.values()].flat(),
   };
 }

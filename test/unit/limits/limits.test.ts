@@ -4,7 +4,7 @@
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'graphql';
 import type { OperationDefinitionNode } from 'graphql';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { describeDocument, describeVariables } from '../../../src/http/graphql/describeOperation.ts';
 import { createDocumentCache } from '../../../src/http/graphql/documentCache.ts';
 import { rootFields } from '../../../src/http/graphql/rootFields.ts';
@@ -122,6 +122,44 @@ describe('slots', () => {
     await expect(slots.take()).rejects.toMatchObject({ details: { retryAfterSeconds: 1 } });
     giveBack();
     (await slots.take())();
+  });
+
+  it('refuse each that waits at its own deadline, whichever key it has, and none that was admitted', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const slots = createConcurrencyLimit({ maxConcurrent: 1, maxWaiting: 4, waitMs: 100 });
+    const ends: [string, string, number][] = [];
+    const startMs = performance.now();
+    const take = (key: string, name: string) => {
+      const ended = (how: string) => void ends.push([name, how, Math.round(performance.now() - startMs)]);
+      void slots.take(key).then(
+        () => ended('admitted'),
+        () => ended('refused'),
+      );
+    };
+    const giveBack = await slots.take('holder');
+    take('greedy', 'greedy 1');
+    await vi.advanceTimersByTimeAsync(10);
+    take('greedy', 'greedy 2');
+    await vi.advanceTimersByTimeAsync(10);
+    take('greedy', 'greedy 3');
+    await vi.advanceTimersByTimeAsync(60);
+    take('modest', 'modest 1');
+    // Now it is the turn of the one that arrived last.
+    giveBack();
+    await vi.advanceTimersByTimeAsync(500);
+    expect(ends).toEqual([
+      ['greedy 1', 'admitted', 80],
+      ['greedy 2', 'refused', 110],
+      ['greedy 3', 'refused', 120],
+      ['modest 1', 'refused', 180],
+    ]);
+    expect(slots.load()).toEqual({ waiting: 0, waited: 4, refused: 3 });
+    // Long after the last look: one more begins.
+    take('modest', 'modest 2');
+    await vi.advanceTimersByTimeAsync(100);
+    expect(ends.at(-1)).toEqual(['modest 2', 'refused', 680]);
+    expect(vi.getTimerCount()).toBe(0);
   });
 });
 
