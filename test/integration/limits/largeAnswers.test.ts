@@ -6,6 +6,8 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { createBuilder } from '../../../src/schema/core/createBuilder.ts';
+import { createRateLimits } from '../../../src/limits/rateLimits.ts';
+import { testLimits } from '../../support/http/httpServer.ts';
 import { askOver, codesOf, TRANSPORTS } from '../../support/http/askOver.ts';
 import { HELLO, rates, serveWith as serve } from '../../support/http/flooded.ts';
 
@@ -46,6 +48,19 @@ it('an answer over the limit costs its address computing time all the same', asy
   const query = '{ long(megabytes: 25) }';
   expect(codesOf(await askOver('http', api, { query }))).toEqual(['OPERATION_TOO_LARGE']);
   expect(codesOf(await askOver('http', api, HELLO))).toEqual(['RATE_LIMITED']);
+});
+
+it.each(TRANSPORTS)('over %s a small answer costs its address computing time by its bytes', async (over) => {
+  const chargedMs: number[] = [];
+  const pace = { charge: (_address: string, ms: number) => void chargedMs.push(ms), awaitTurn: () => null };
+  const rateLimits = createRateLimits(testLimits().rates, null, { warn: () => undefined }, { pace });
+  const { api } = await serve({}, { rateLimits, schema: schemaOfLongText() });
+  const query = '{ long(kilobytes: 7) }';
+  await askOver(over, api, { query });
+  // Its document was new.
+  chargedMs.length = 0;
+  await askOver(over, api, { query });
+  expect(chargedMs).toContainEqual(expect.closeTo(7 / 20, 2));
 });
 
 it('large answers that are not read hold their bytes until they are, and no other address waits', async () => {
