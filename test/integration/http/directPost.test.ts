@@ -263,6 +263,22 @@ describe('the same answer both ways', () => {
     await Promise.all([servers.direct.close(0), servers.throughYoga.close(0)]);
   });
 
+  it('beyond the limit of a caller, which the log names', async () => {
+    const limits = { ...testLimits(), rates: { ...testLimits().rates, callerPerMinute: 1 } };
+    const headers = { authorization: `Bearer ${await token(['buyer'])}` };
+    for (const path of ['/graphql', '/graphql?']) {
+      const server = await startServer({ limits });
+      const sent = { headers, body: BODIES['a query'] ?? '' };
+      const statuses = [await post(server, path, sent), await post(server, path, sent)].map(
+        ({ status }) => status,
+      );
+      expect([path, ...statuses]).toEqual([path, 200, 429]);
+      const [, refused] = server.operations.map(({ fields: { outcome, caller } }) => [outcome, caller]);
+      expect(refused).toEqual(['RATE_LIMITED', 'acme']);
+      await server.close(0);
+    }
+  });
+
   it('to a body beyond the limit', async () => {
     const [short, long] = await askBoth({
       body: json({ query: '{ hello }', variables: { more: 'x'.repeat(100_000) } }),
