@@ -152,9 +152,14 @@ function operationHandlers({
         return [tooManyOperations()];
       }
       const { caller, remoteAddress } = peer;
-      const about = { requestId: newRequestId(), remoteAddress, caller, transport: 'websocket' as const };
-      const whenSent = (callback: () => void) => void peer.unsent.set(id, callback);
-      const context = newContext({ ...about, startedAt: clock.now(), whenSent });
+      const context = newContext({
+        requestId: newRequestId(),
+        remoteAddress,
+        transport: 'websocket',
+        caller,
+        startedAt: clock.now(),
+        whenSent: (callback) => void peer.unsent.set(id, callback),
+      });
       const refuse = (errors: readonly GraphQLError[]) => {
         pipeline.logRefusal(context, errors);
         return errors;

@@ -161,6 +161,18 @@ describe('slots', () => {
     expect(ends.at(-1)).toEqual(['modest 2', 'refused', 680]);
     expect(vi.getTimerCount()).toBe(0);
   });
+
+  it('keep no program that has ended, though their time is not over', async () => {
+    const timers = vi.spyOn(globalThis, 'setTimeout');
+    onTestFinished(() => timers.mockRestore());
+    const slots = createConcurrencyLimit({ maxConcurrent: 1, maxWaiting: 1, waitMs: 60_000 });
+    const giveBack = await slots.take();
+    const next = slots.take();
+    giveBack();
+    (await next)();
+    const lasting = timers.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef());
+    expect(lasting).toEqual([false]);
+  });
 });
 
 describe('counters', () => {
