@@ -246,6 +246,16 @@ describe('the same answer both ways', () => {
     expect(comparable(short)).toEqual(comparable(long));
   });
 
+  it.each([
+    ['a query', ['data', 'extensions']],
+    // A client that reads a large answer as it comes sees first that something has failed.
+    ['a defect', ['errors', 'data', 'extensions']],
+    ['variables that are wrong', ['errors']],
+  ])('whose members to %s are in the order that the specification advises', async (name, members) => {
+    for (const { body } of await askBoth({ body: BODIES[name] ?? '' }))
+      expect(Object.keys(JSON.parse(body) as object)).toEqual(members);
+  });
+
   it('beyond a rate limit', async () => {
     const limits = {
       ...testLimits(),
