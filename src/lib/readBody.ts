@@ -30,7 +30,7 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Bu
   if (request.complete && !request.destroyed) {
     const chunks: Buffer[] = [];
     const next = () => request.read() as Buffer | null;
-    // Up to Node 24 the first has all of it, later only what came in one piece.
+    // Before Node 26 the first has all of it, since then what came in one packet.
     for (let chunk = next(); chunk !== null; chunk = next()) chunks.push(chunk);
     const whole = joined(chunks);
     return Promise.resolve(whole.length > maxBytes ? null : whole);
