@@ -75,8 +75,10 @@ export function createSharedBudget(
     spend(asked, spent) {
       const key = countedAs(asked);
       const nowMs = performance.now();
-      const entry = counted.get(key) ?? { points: 0, unsharedPoints: 0, endsAtMs: 0 };
-      if (entry.endsAtMs <= nowMs) Object.assign(entry, { points: 0, endsAtMs: nowMs + duration * 1000 });
+      const known = counted.get(key);
+      const isOver = known === undefined || known.endsAtMs <= nowMs;
+      // Another object: what a window has not shared is not spent of the next, also while it is being written.
+      const entry = isOver ? { points: 0, unsharedPoints: 0, endsAtMs: nowMs + duration * 1000 } : known;
       entry.points += spent;
       entry.unsharedPoints += spent;
       counted.set(key, entry);

@@ -595,6 +595,28 @@ describe('budgets', () => {
     await handle.db.update(rateLimits).set({ endsAt: sql`now() + interval '5 hours'` });
     expect(await usage()).toBe(90);
   });
+
+  it('begin anew after windows in which the database could not be reached, however busy the caller was', async () => {
+    const { handle } = await createTestDatabase();
+    const renameTable = (from: string, to: string) =>
+      handle.db.execute(sql`ALTER TABLE ${sql.identifier(from)} RENAME TO ${sql.identifier(to)}`);
+    const budget = createSharedBudget({ name: 'caller', points: 100, windowSeconds: 60 }, handle.db);
+    vi.useFakeTimers({ toFake: ['performance'] });
+    try {
+      await renameTable('rate_limits', 'out_of_reach');
+      for (let minute = 0; minute < 3; minute++) {
+        expect(budget.spend('acme', 50)).toMatchObject({ remainingPoints: 50 });
+        await expect(budget.share()).rejects.toThrow();
+        vi.advanceTimersByTime(60_000);
+      }
+      expect(budget.spend('acme', 10)).toMatchObject({ remainingPoints: 90 });
+      await renameTable('out_of_reach', 'rate_limits');
+      await budget.share();
+      expect(budget.look('acme')).toMatchObject({ remainingPoints: 90, isOverspent: false });
+    } finally {
+      vi.useRealTimers();
+    }
+  });
 });
 
 describe('work', () => {
