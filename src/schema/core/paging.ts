@@ -139,9 +139,9 @@ export const cursorValues = {
     .regex(/^(?!0000)/),
   /** Of a 32-bit column. */
   integer: z.string().regex(/^\d{1,9}$/),
-  /** Of a 64-bit column. */
+  /** Of a 64-bit column. What is no number goes no further: BigInt throws for it. */
   bigint: z
     .string()
-    .regex(/^\d{1,19}$/)
+    .regex(/^\d{1,19}$/, { abort: true })
     .refine((digits) => BigInt(digits) <= MAX_WHOLE_UNITS),
 };

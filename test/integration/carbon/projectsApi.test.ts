@@ -131,6 +131,11 @@ describe('projects', () => {
       `orderBy: QUANTITY_LARGEST, first: 1, after: "${forged('projects:QUANTITY_LARGEST', '9223372036854775808', randomUUID())}"`,
       'after',
     ],
+    [
+      'a word for a quantity',
+      `orderBy: QUANTITY_LARGEST, first: 1, after: "${forged('projects:QUANTITY_LARGEST', 'much', randomUUID())}"`,
+      'after',
+    ],
   ])('are not listed with %s', async (_what, args, field) => {
     const { errors } = await market.send(`{ projects(${args}) { edges { cursor } } }`);
     expect(errors[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field });
