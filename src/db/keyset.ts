@@ -35,10 +35,6 @@ export interface KeysetOrder {
   direction: 'asc' | 'desc';
 }
 
-export function newestFirst(moment: AnyColumn, id: AnyColumn): KeysetOrder {
-  return { column: moment, id, type: 'timestamptz', direction: 'desc' };
-}
-
 /** The condition and order that select one page. */
 export function keyset(
   order: KeysetOrder,

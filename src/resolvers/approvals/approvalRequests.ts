@@ -10,7 +10,7 @@ import { and, eq, gt, lte, or, sql, type SQL } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
 import { isAmong, isWithin } from '../../db/conditions.ts';
 import { DATABASE_NOW } from '../../db/databaseTime.ts';
-import { countRows, keyset, newestFirst, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
+import { countRows, keyset, type KeysetCursor, type KeysetOrder, type PageSource } from '../../db/keyset.ts';
 import { approvalRequests } from '../../db/tables/index.ts';
 import { decodeExact } from '../../lib/exactJson.ts';
 import type { CreateProjectInput } from '../carbon/createProject.ts';
@@ -84,7 +84,12 @@ export function askedOf(request: Pick<StoredRequest, 'operation' | 'input'>): As
   return { operation: request.operation, input: decodeExact(request.input) } as AskedOperation;
 }
 
-const NEWEST_FIRST = newestFirst(approvalRequests.requestedAt, approvalRequests.id);
+const NEWEST_FIRST: KeysetOrder = {
+  column: approvalRequests.requestedAt,
+  id: approvalRequests.id,
+  type: 'timestamptz',
+  direction: 'desc',
+};
 
 interface ApprovalFilter {
   states?: readonly ApprovalState[] | null | undefined;

@@ -1,11 +1,7 @@
 /**
  * offRampSessions: a farmer's own, or all of them for operators.
  */
-import {
-  countOffRampSessions,
-  offRampSessionCursor,
-  listOffRampSessions,
-} from '../../resolvers/warehouse/offRamp/listOffRampSessions.ts';
+import { listOffRampSessions } from '../../resolvers/warehouse/offRamp/listOffRampSessions.ts';
 import { OVERDUE_RULE } from '../../resolvers/operations/overdueWork.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
@@ -62,11 +58,7 @@ builder.queryField('offRampSessions', (t) =>
       },
       resolve: (_root, args, { caller, dependencies }) => {
         const filter = { ...args.filter, visibleTo: isOperator(caller) ? null : subjectOf(caller) };
-        return pageOf(args, cursors, {
-          list: (page) => listOffRampSessions(dependencies, filter, page),
-          cursorOf: offRampSessionCursor,
-          count: () => countOffRampSessions(dependencies, filter),
-        });
+        return pageOf(args, cursors, listOffRampSessions(dependencies, filter));
       },
     },
     ...listNames('OffRampSession'),

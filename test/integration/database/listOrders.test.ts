@@ -56,10 +56,10 @@ const LISTS: [string, List][] = [
     "a receipt's pledges",
     (deps, page) => listPledges(deps, { receiptId: RECEIPT, lenderId: undefined }).list(page),
   ],
-  ['off-ramp sessions', (deps, page) => listOffRampSessions(deps, {}, page)],
+  ['off-ramp sessions', (deps, page) => listOffRampSessions(deps, {}).list(page)],
   [
     'off-ramp sessions of a state',
-    (deps, page) => listOffRampSessions(deps, { states: ['NEEDS_REVIEW'] }, page),
+    (deps, page) => listOffRampSessions(deps, { states: ['NEEDS_REVIEW'] }).list(page),
   ],
   ['submissions', (deps, page) => listSubmissions(deps, {}).list(page)],
   ['submissions to decide', (deps, page) => listSubmissions(deps, { reviewCauses: ['REFUSED'] }).list(page)],

@@ -141,13 +141,13 @@ describe('cashOut', () => {
       status: 'PENDING',
     });
     const page = { limit: 10, inverted: false };
-    const own = await listOffRampSessions(
-      platform.dependencies,
-      { visibleTo: farmer.subject, receiptTokenAddresses: [receipt.tokenAddress] },
-      page,
-    );
-    expect(own.map(({ id }) => id)).toEqual([session.id]);
-    expect(await listOffRampSessions(platform.dependencies, { visibleTo: 'farmer-2' }, page)).toEqual([]);
+    const listed = async (visibleTo: string) => {
+      const filter = { visibleTo, receiptTokenAddresses: [receipt.tokenAddress] };
+      const found = await listOffRampSessions(platform.dependencies, filter).list(page);
+      return found.map(({ id }) => id);
+    };
+    expect(await listed(farmer.subject)).toEqual([session.id]);
+    expect(await listed('farmer-2')).toEqual([]);
   });
 
   it('keeps the payout account sealed and shows its end alone', async () => {

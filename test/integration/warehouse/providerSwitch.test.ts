@@ -80,7 +80,7 @@ const told = (lines: readonly Line[]) =>
   lines.filter(({ level }) => level >= 50).map(({ providerName, sessions }) => [providerName, sessions]);
 const page = { limit: 10, inverted: false };
 const listStranded = async ({ dependencies }: Platform) =>
-  (await listOffRampSessions(dependencies, { stranded: true }, page)).map(({ id }) => id).sort();
+  (await listOffRampSessions(dependencies, { stranded: true }).list(page)).map(({ id }) => id).sort();
 
 it('warns operators, asks the new one nothing, and lets them decide or wait', async () => {
   const ids = await withPlatform(null, async (platform, lines) => {

@@ -3,7 +3,7 @@
  */
 import { and, eq, inArray, sql, type SQL } from 'drizzle-orm';
 import { isAmong, isBetween, isTrueOf, isWithin } from '../../../db/conditions.ts';
-import { countRows, listRows, type KeysetCursor, type KeysetPage, newestFirst } from '../../../db/keyset.ts';
+import { rowsByMoment, type KeysetCursor, type PageSource } from '../../../db/keyset.ts';
 import { offRampSessions, receipts } from '../../../db/tables/index.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import type { OffRampSession, OffRampState } from './findOffRampSession.ts';
@@ -30,18 +30,13 @@ interface OffRampSessionFilter {
   maxTokenAmount?: bigint | null | undefined;
 }
 
-const NEWEST_FIRST = newestFirst(offRampSessions.createdAt, offRampSessions.id);
+const newestFirst = rowsByMoment(offRampSessions, 'createdAt');
 
 export function listOffRampSessions(
   deps: Lister,
   filter: OffRampSessionFilter,
-  page: KeysetPage<KeysetCursor>,
-): Promise<OffRampSession[]> {
-  return listRows(deps.db, offRampSessions, NEWEST_FIRST, page, matching(deps, filter));
-}
-
-export function countOffRampSessions(deps: Lister, filter: OffRampSessionFilter): Promise<number> {
-  return countRows(deps.db, offRampSessions, matching(deps, filter));
+): PageSource<OffRampSession, KeysetCursor> {
+  return newestFirst(deps.db, matching(deps, filter));
 }
 
 function matching(deps: Lister, filter: OffRampSessionFilter): SQL | undefined {
@@ -65,8 +60,4 @@ function ofReceipts({ db }: Lister, addresses: readonly string[]): SQL {
     .from(receipts)
     .where(isAmong(receipts.tokenAddress, addresses));
   return inArray(offRampSessions.receiptId, meant);
-}
-
-export function offRampSessionCursor(session: OffRampSession): KeysetCursor {
-  return { value: session.createdAt.toISOString(), id: session.id };
 }
