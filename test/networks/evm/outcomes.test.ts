@@ -352,11 +352,12 @@ describe('nodes that are not to be trusted', () => {
     // Behind a load balancer: what follows the transaction's block comes from such a node, the rest from another one.
     let isBehind = false;
     testbed.faulty.obey(({ method, params }) => {
-      if (method === 'eth_call') {
+      if (method === 'eth_call') return unseen;
+      if (method !== 'eth_getBlockByNumber') return undefined;
+      if (params[0] === 'latest') {
         isBehind = false;
-        return unseen;
+        return undefined;
       }
-      if (method !== 'eth_getBlockByNumber' || params[0] === 'latest') return undefined;
       if (isBehind) return { result: null };
       isBehind = params[0] === blockNumber;
       return undefined;

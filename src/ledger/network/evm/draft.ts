@@ -6,6 +6,7 @@ import type { Address } from 'viem';
 import { largest } from '../../../lib/bigints.ts';
 import { NetworkUnavailable, SignerShortOfFunds } from '../port.ts';
 import type { Draft, NetworkCall, NextSequences, SequenceSlot } from '../port.ts';
+import { askAgainWhile } from './askedAgain.ts';
 import type { ContractAddresses } from './contracts.ts';
 import { deploymentFeeFor } from './deploymentFee.ts';
 import { encodeCall } from './calls.ts';
@@ -77,15 +78,19 @@ export async function estimateCall(
   const { rpc, finality, contracts } = deps;
   const encoded = encodeCall(contracts, sender, call);
   const simulation = simulationOf(call, encoded, sender, await deploymentFeeFor(deps, encoded));
-  const [block, called, estimated, count, tip, balance, ...codes] = await rpc.askTogether([
-    ask.block('latest'),
-    ask.call(simulation.request, 'latest'),
-    ask.gasFor(simulation.request, 'latest'),
-    ask.transactionCount(sender, 'latest'),
-    ask.priorityFee(),
-    ask.balance(sender, 'latest'),
-    ...codeQuestions(simulation, 'latest'),
-  ]);
+  const [block, called, estimated, count, tip, balance, ...codes] = await askAgainWhile(
+    ([answer]) => isBehind(finality, answer),
+    () =>
+      rpc.askTogether([
+        ask.block('latest'),
+        ask.call(simulation.request, 'latest'),
+        ask.gasFor(simulation.request, 'latest'),
+        ask.transactionCount(sender, 'latest'),
+        ask.priorityFee(),
+        ask.balance(sender, 'latest'),
+        ...codeQuestions(simulation, 'latest'),
+      ]),
+  );
   const latest = valueOf(block);
   if (latest === null) throw new NetworkUnavailable('The node has no latest block');
   const market = feeMarketOf(latest, valueOfOptional(tip));
@@ -102,6 +107,10 @@ export async function estimateCall(
     market,
     senderBalance,
   };
+}
+
+function isBehind(finality: Pick<Finality, 'isBehind'>, latest: Answer<Block | null>): boolean {
+  return 'value' in latest && latest.value !== null && finality.isBehind(latest.value);
 }
 
 /** Nodes that have said what waits. */
@@ -160,7 +169,10 @@ export async function readNextSequences(
     return new Map([[address, largest(reported, landed, afterGaps)]]);
   }
   if (by === 'latest') {
-    const [syncing, count] = await rpc.askTogether([ask.syncing(), ask.transactionCount(address, 'latest')]);
+    const [, syncing, count] = await askAgainWhile(
+      ([block]) => isBehind(finality, block),
+      () => rpc.askTogether([ask.block('latest'), ask.syncing(), ask.transactionCount(address, 'latest')]),
+    );
     requireSynced(syncing);
     return new Map([[address, valueOf(count)]]);
   }

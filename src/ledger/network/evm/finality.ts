@@ -11,6 +11,7 @@ import type { Continuity, FinalLedger } from '../port.ts';
 import { seenLedgersInMemory } from '../seenLedgers.ts';
 import type { SeenLedgers } from '../seenLedgers.ts';
 import { ZERO_ADDRESS } from './addresses.ts';
+import { askAgainWhile, createHeads, type Heads } from './askedAgain.ts';
 import { RpcError, valueOf } from './jsonRpc.ts';
 import type { Answer, AnswersTo, JsonRpc, Question } from './jsonRpc.ts';
 import { ask, quantityOf } from './node.ts';
@@ -36,6 +37,8 @@ export interface Finality {
   continuity(): Promise<Continuity>;
   /** Before anything is signed. @throws ChainRewritten, RewriteDoubted, NetworkBehind, NetworkUnavailable */
   requireContinuity(): Promise<void>;
+  /** Of a node that lacks what others have shown: its answers are asked for again. */
+  isBehind(latest: Block): boolean;
   /** The final block of the node's present chain. @throws NetworkBehind, NetworkUnavailable */
   presentHistory(): Promise<FinalLedger>;
   /**
@@ -71,9 +74,11 @@ export function createFinality(
   doubt: RewriteDoubt = createRewriteDoubt({}),
 ): Finality {
   const referenceTo = createReferences(rpc);
+  const heads = createHeads();
   async function look(stored: FinalLedger | null = null) {
     const unverified = seen.unverified();
-    return { unverified, ...(await readEnds(rpc, setting, [seen.highest(), unverified, stored])) };
+    const known = [seen.highest(), unverified, stored];
+    return { unverified, ...(await readEnds({ rpc, setting, heads }, known)) };
   }
 
   async function lookAtAll() {
@@ -83,6 +88,7 @@ export function createFinality(
       found = await look(await seen.reread());
     }
     await requireTrue(rpc, found);
+    heads.note(found.latest);
     return found;
   }
 
@@ -112,6 +118,7 @@ export function createFinality(
       if (rewritten !== null) throw new ChainRewritten(rewritten);
       if (doubt.isOpen()) throw new RewriteDoubted(SHOWN_BEFORE);
     },
+    isBehind: (latest) => heads.isBehind(latest) || latest.number < (seen.highest()?.ledger ?? 0n),
     async presentHistory() {
       const { number, hash } = finalOf(await lookAtAll());
       return { ledger: number, hash };
@@ -124,29 +131,42 @@ export function createFinality(
         return work(await pin());
       }
     },
-    async askTogether(pinned, questions) {
-      const answers = await rpc.askTogether([ask.block(pinned.final.number), ...questions]);
-      const [sameBlock, ...rest] = answers as [Answer<Block | null>, ...Answer<unknown>[]];
-      if (valueOf(sameBlock)?.hash !== pinned.final.hash) {
-        throw new VanishedBlock(`Block ${pinned.final.number} is not ${pinned.final.hash} any more`);
-      }
-      return rest as AnswersTo<typeof questions>;
-    },
+    askTogether: (pinned, questions) => askAt(rpc, pinned, questions),
   };
+}
+
+/** @throws VanishedBlock */
+async function askAt<const Questions extends readonly Question<unknown>[]>(
+  rpc: JsonRpc,
+  { final }: Pin,
+  questions: Questions,
+): Promise<AnswersTo<Questions>> {
+  const answers = await askAgainWhile(
+    ([block]) => block !== undefined && lacks(block),
+    () => rpc.askTogether<readonly Question<unknown>[]>([ask.block(final.number), ...questions]),
+  );
+  const [sameBlock, ...rest] = answers as [Answer<Block | null>, ...Answer<unknown>[]];
+  if (valueOf(sameBlock)?.hash !== final.hash) {
+    throw new VanishedBlock(`Block ${final.number} is not ${final.hash} any more`);
+  }
+  return rest as AnswersTo<Questions>;
 }
 
 /** The chain's ends by the node, and the blocks that are now at the numbers of those that were final. */
 async function readEnds(
-  rpc: JsonRpc,
-  setting: FinalitySetting,
+  { rpc, setting, heads }: { rpc: JsonRpc; setting: FinalitySetting; heads: Heads },
   seen: readonly (FinalLedger | null)[],
 ): Promise<Ends> {
   const known = seen.filter((ledger) => ledger !== null);
-  const [latestAnswer, taggedAnswer, ...anchorAnswers] = await rpc.askTogether([
-    ask.block('latest'),
-    ask.block(setting === 'finalized' ? 'finalized' : 'latest'),
-    ...known.map(({ ledger }) => ask.block(ledger)),
-  ]);
+  const [latestAnswer, taggedAnswer, ...anchorAnswers] = await askAgainWhile(
+    ([latest, , ...anchors]) => anchors.some(lacks) || ('value' in latest && isBehind(heads, latest.value)),
+    () =>
+      rpc.askTogether([
+        ask.block('latest'),
+        ask.block(setting === 'finalized' ? 'finalized' : 'latest'),
+        ...known.map(({ ledger }) => ask.block(ledger)),
+      ]),
+  );
   const latest = requireBlock(valueOf(latestAnswer), 'latest');
   const reported =
     setting === 'finalized'
@@ -159,11 +179,19 @@ async function readEnds(
   return { latest, reported, anchors };
 }
 
+const lacks = (answer: Answer<unknown>) => 'value' in answer && answer.value === null;
+
+const isBehind = (heads: Heads, latest: Block | null) => latest !== null && heads.isBehind(latest);
+
 async function confirmedBlock(rpc: JsonRpc, latest: Block, confirmations: number): Promise<Block> {
   if (confirmations === 0) return latest;
   const depth = BigInt(confirmations);
   const number = latest.number > depth ? latest.number - depth : 0n;
-  return requireBlock(await rpc.ask(ask.block(number)), String(number));
+  const block = await askAgainWhile(
+    (found) => found === null,
+    () => rpc.ask(ask.block(number)),
+  );
+  return requireBlock(block, String(number));
 }
 
 interface Ends {

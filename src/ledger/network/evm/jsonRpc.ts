@@ -9,7 +9,8 @@ import { readBounded } from '../../../lib/boundedAnswer.ts';
 import { chunksOf } from '../../../lib/chunksOf.ts';
 import { NetworkUnavailable } from '../port.ts';
 import { createPause } from '../../../lib/retryAfter.ts';
-import { ASKS_FOR_PATIENCE } from './trouble.ts';
+import { askAgainWhile } from './askedAgain.ts';
+import { ASKS_FOR_PATIENCE, isBlockMissing } from './trouble.ts';
 
 /** One question to a node, and how its answer is read. */
 export interface Question<T> {
@@ -98,7 +99,11 @@ export function createJsonRpc(options: { url: string; timeoutMs: number; nowMs?:
     return answers;
   }
 
-  async function askBatch<T>(questions: readonly Question<T>[]): Promise<Answer<T>[]> {
+  function askBatch<T>(questions: readonly Question<T>[]): Promise<Answer<T>[]> {
+    return askAgainWhile(lacksBlocks, () => askOnce(questions));
+  }
+
+  async function askOnce<T>(questions: readonly Question<T>[]): Promise<Answer<T>[]> {
     if (questions.length > MAX_BATCH) {
       throw new RangeError(`${questions.length} questions in a batch; at most ${MAX_BATCH}`);
     }
@@ -115,7 +120,11 @@ export function createJsonRpc(options: { url: string; timeoutMs: number; nowMs?:
   }
 
   return {
-    ask: async (question) => valueOf(await askAlone(question)),
+    async ask(question) {
+      const [answer] = await askBatch([question]);
+      if (answer === undefined) throw new Error('a question was not asked');
+      return valueOf(answer);
+    },
     takesBatches: () => takesBatches,
     askTogether: (questions) => askBatch(questions) as Promise<never>,
     async askEach(questions) {
@@ -128,6 +137,10 @@ export function createJsonRpc(options: { url: string; timeoutMs: number; nowMs?:
       return answers;
     },
   };
+}
+
+function lacksBlocks(answers: readonly Answer<unknown>[]): boolean {
+  return answers.some((answer) => 'error' in answer && isBlockMissing(answer.error));
 }
 
 function request({ method, params }: Question<unknown>, id: number) {

@@ -11,7 +11,8 @@ const IS_BUSY =
   /too many requests|limit (exceeded|reached)|overloaded|busy|(service|temporarily) unavailable/i;
 const INTERNAL_ERROR = -32_603;
 /** A node behind a load balancer that has not seen a block yet says that there is no such header. */
-const MAY_BE_PASSING = /internal error|header (for hash )?not found/i;
+const HEADER_IS_MISSING = /header (for hash )?not found/i;
+const MAY_BE_PASSING = new RegExp(`internal error|${HEADER_IS_MISSING.source}`, 'i');
 /** It does not pass, and some nodes say it with the code of an internal error. */
 const STATE_IS_MISSING = /missing trie node|\bprun|\barchive\b|\b(state|histor\w*)\b.*available/i;
 
@@ -25,6 +26,11 @@ export function isBusy({ code, message }: RpcError): boolean {
 export function isTrouble(error: RpcError): boolean {
   const mayPass = error.code === INTERNAL_ERROR || MAY_BE_PASSING.test(error.message);
   return isBusy(error) || (mayPass && !STATE_IS_MISSING.test(error.message));
+}
+
+/** The block that was asked about, or its state. */
+export function isBlockMissing({ message }: RpcError): boolean {
+  return HEADER_IS_MISSING.test(message);
 }
 
 /** Null where the node can't answer, as about history that it has pruned. @throws RpcError of a busy node */

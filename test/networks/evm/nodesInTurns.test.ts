@@ -1,0 +1,68 @@
+/**
+ * Two nodes behind one address, of which one is behind: it delays nothing for long.
+ */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { EvmNetwork } from '../../../src/ledger/network/evm/network.ts';
+import type { EvmNetworkOptions } from '../../../src/ledger/network/evm/options.ts';
+import type { PreparedTransaction } from '../../../src/ledger/network/port.ts';
+import { mintedCarbon, prepare, retire, TONNE } from '../../../devnet/calls.ts';
+import { startNodesInTurns } from '../../support/evm/nodesInTurns.ts';
+import { startEvmTestbed, type EvmTestbed } from '../../support/evm/testbed.ts';
+
+const LAG_BLOCKS = 20;
+/** What this node calls finalized is so many blocks old. */
+const FINALIZED_BLOCKS = 64;
+
+let testbed: EvmTestbed;
+let nodes: Awaited<ReturnType<typeof startNodesInTurns>>;
+beforeAll(async () => {
+  testbed = await startEvmTestbed();
+  nodes = await startNodesInTurns(testbed.anvil.url);
+});
+afterAll(async () => {
+  await nodes.close();
+  await testbed.close();
+});
+
+describe.each<{ finality: EvmNetworkOptions['finality']; blocks: number }>([
+  { finality: { confirmations: 0 }, blocks: 1 },
+  { finality: { confirmations: 3 }, blocks: 4 },
+  { finality: 'finalized', blocks: FINALIZED_BLOCKS + 1 },
+])('with $finality, a node that is behind', ({ finality, blocks }) => {
+  let network: EvmNetwork;
+  let token: string;
+  let sent: PreparedTransaction;
+  beforeAll(async () => {
+    token = await mintedCarbon(await testbed.open(), 9n);
+    // Known to both nodes.
+    await testbed.anvil.mine(FINALIZED_BLOCKS + 2 * LAG_BLOCKS);
+    nodes.lagBlocks = 0;
+    network = await testbed.open({ rpcUrl: nodes.url, finality });
+    sent = await prepare(network, retire(token, TONNE));
+    await network.broadcast(sent.signedBytes);
+    await testbed.anvil.mine(blocks);
+    await network.status();
+    nodes.lagBlocks = LAG_BLOCKS;
+  });
+  // A block that nothing was read of.
+  beforeEach(() => testbed.anvil.mine(1));
+
+  const next = () => (sent.sequence ?? 0n) + 1n;
+  const nextBy = async (by: 'latest' | 'final') =>
+    (await network.nextSequences(by)).get(network.custodyAddress);
+
+  describe.each([false, true])('that answers first: %s', (isBehindNext) => {
+    it.each<[string, () => Promise<unknown>, () => unknown]>([
+      ['status', async () => (await network.status()).ledger > 0n, () => true],
+      ['outcome', async () => (await network.outcome(sent)).status, () => 'succeeded'],
+      ['reads', async () => (await network.carbonTotals(token)).totalRetirements, () => 1],
+      ['records', async () => (await network.retirementRecords(token, 0, 1)).records.length, () => 1],
+      ['latest sequence', () => nextBy('latest'), next],
+      ['final sequence', () => nextBy('final'), next],
+      ['draft', async () => typeof (await network.draft(retire(token, TONNE))).sign, () => 'function'],
+    ])('is asked again: %s', async (_, asked, expected) => {
+      nodes.isBehindNext = isBehindNext;
+      expect(await asked()).toEqual(expected());
+    });
+  });
+});
