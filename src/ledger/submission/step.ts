@@ -41,9 +41,10 @@ const LOOKS_PER_SENDING = 4;
 
 /**
  * What a step achieved: `settled` (or another instance's), `progress` (step again now), `waiting` for the network (ask
- * again later), `no-slot` (nothing was signed; wait for others to finish).
+ * again later), `unsent` (the same, and nothing was sent this time), `no-slot` (nothing was signed; wait for others to finish), or
+ * why the node did not take what custody has signed.
  */
-type StepResult = 'settled' | 'progress' | 'waiting' | 'no-slot';
+type StepResult = 'settled' | 'progress' | 'waiting' | 'unsent' | 'no-slot' | { notTaken: string };
 
 export async function step(
   deps: SubmissionDependencies,
@@ -59,7 +60,7 @@ export async function step(
     // never have been sent.
     const mayBeUnsent = submission.failedSteps > 0;
     if (deps.network.signingOrder && !mayBeUnsent && submission.fruitlessSteps % LOOKS_PER_SENDING !== 0)
-      return 'waiting';
+      return 'unsent';
     return sendAndAsk(deps, store, submission, await replaceOpen(deps, open));
   }
   if (submission.signer === 'HOLDER') {
@@ -207,15 +208,20 @@ async function sendAndAsk(
   open: readonly Attempt[],
 ): Promise<StepResult> {
   if (open.length === 0) return 'settled';
+  let notTaken: string | null = null;
   // The newest first. Where the node refuses it, as one that can't be paid by now, one of before may still land in the slot.
   for (const { hash, signedBytes } of open.toReversed()) {
     const answer = await deps.network.broadcast(signedBytes);
     await deps.crashPoint('broadcast-sent');
+    notTaken = answer.status === 'refused' ? answer.reason : null;
     if (answer.status === 'accepted') break;
     deps.log.warn({ submissionId: submission.id, txHash: hash, answer }, 'broadcast not accepted');
     if (answer.status === 'unknown') break;
   }
-  return (await conclude(deps, store, submission, open)) ?? 'waiting';
+  const concluded = await conclude(deps, store, submission, open);
+  if (concluded !== null) return concluded;
+  // What a holder has signed is the holder's to pay for.
+  return notTaken === null || submission.signer === 'HOLDER' ? 'waiting' : { notTaken };
 }
 
 /** Asks the network and acts on the outcome; null while the call can still land. */

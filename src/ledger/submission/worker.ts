@@ -218,18 +218,24 @@ async function nextStep(
   const backoff = submission.signer === 'HOLDER' ? WHILE_HOLDER_PENDING : WHILE_PENDING;
   const { failedSteps, stateReason } = submission;
   let { fruitlessSteps } = submission;
+  let notTaken: string | null = null;
   try {
     for (let i = 0; i < MAX_STEPS_PER_CLAIM; i++) {
       const result = await step(deps, store, submission);
       if (result === 'settled') return null;
       if (result === 'waiting') break;
+      if (result === 'unsent' || typeof result === 'object') {
+        // What the node said when it was sent last still holds.
+        notTaken = result === 'unsent' ? stateReason : shown(`The node does not take it: ${result.notTaken}`);
+        break;
+      }
       fruitlessSteps = 0;
       // Nothing was tried, so nothing counts as fruitless.
       if (result === 'no-slot')
         return { delayMs: NO_SLOT_DELAY_MS, fruitlessSteps, failedSteps, stateReason };
     }
     const delayMs = backoffMs(fruitlessSteps, backoff, deps.random);
-    return { delayMs, fruitlessSteps: fruitlessSteps + 1, failedSteps: 0, stateReason: null };
+    return { delayMs, fruitlessSteps: fruitlessSteps + 1, failedSteps: 0, stateReason: notTaken };
   } catch (error) {
     // Nothing is known, so nothing changes: the next step asks again.
     deps.log.warn({ submissionId: submission.id, err: error }, 'submission step failed');
@@ -249,7 +255,11 @@ async function nextStep(
  */
 function shownFailure(error: unknown): string {
   if (!(error instanceof NetworkUnavailable)) return 'The last step failed; the log says why.';
-  const [line = ''] = error.message.split('\n', 1);
+  return shown(error.message);
+}
+
+function shown(text: string): string {
+  const [line = ''] = text.split('\n', 1);
   // PostgreSQL stores neither U+0000 nor half a surrogate pair, which the cut may leave.
   return line.slice(0, MAX_SHOWN_CHARACTERS).replaceAll('\u0000', '').toWellFormed();
 }

@@ -28,8 +28,8 @@ const OVERDUE_HOURS = 1;
 const PAYOUT_OVERDUE_HOURS = 96;
 
 export const STUCK_RULE =
-  `PENDING, and committed more than ${FAILING_MINUTES} minute ago while its last step failed, or more than ${STUCK_MINUTES} ` +
-  'minutes ago and signed by custody';
+  `PENDING, and committed more than ${FAILING_MINUTES} minute ago while its last step failed or the node does not take its ` +
+  `transaction, or more than ${STUCK_MINUTES} minutes ago and signed by custody`;
 export const OVERDUE_RULE =
   `AWAITING_PAYOUT for more than ${PAYOUT_OVERDUE_HOURS} hours; CONFIRMING or REFUNDING more than ${OVERDUE_HOURS} hour after the ` +
   `last status of the provider; or in a state before the payout, more than ${OVERDUE_HOURS} hour after its signature was due, or ` +

@@ -199,6 +199,37 @@ describe('on a real EVM chain', () => {
     expect(landed.map(({ hash }) => hash)).toEqual([bids[0]?.hash]);
   });
 
+  it('says why while custody can’t pay for all that it has signed, and goes on when it is funded', async () => {
+    const at = await startRun();
+    const { node } = at.world;
+    await node.rpc('evm_setAutomine', [false]);
+    const begun = await Promise.all(Array.from({ length: 6 }, () => begin(at, 1n)));
+    await until('all are sent', async () => {
+      const sent = (await Promise.all(begun.map((one) => attemptsOf(at, one)))).flat();
+      const known = await Promise.all(sent.map(({ hash }) => isKnown(at, hash)));
+      return sent.length === 6 && known.every(Boolean);
+    });
+    const { custodyAddress } = at.platform.dependencies.network;
+    await node.rpc('anvil_setBalance', [custodyAddress, '0x1']);
+    await node.rpc('anvil_dropAllTransactions');
+    const reasons = () =>
+      at.database.handle.db
+        .select({ reason: submissions.stateReason })
+        .from(submissions)
+        .where(eq(submissions.state, 'PENDING'));
+    await until('each says why', async () => {
+      const all = await reasons();
+      return all.length === 6 && all.every(({ reason }) => reason?.includes('nsufficient funds'));
+    });
+    // Looks without another sending leave it.
+    await delay(1_500);
+    expect((await reasons()).filter(({ reason }) => reason === null)).toEqual([]);
+    await node.rpc('anvil_setBalance', [custodyAddress, `0x${(10n ** 19n).toString(16)}`]);
+    await node.rpc('evm_setAutomine', [true]);
+    await retired(at, ...begun);
+    for (const one of begun) expect(await attemptsOf(at, one)).toHaveLength(1);
+  });
+
   it('lives through a reorganisation that takes a burn out of its block', async () => {
     const at = await startRun({ mining: { everySeconds: 1 }, ledger: { finality: { confirmations: 4 } } });
     const { node } = at.world;
