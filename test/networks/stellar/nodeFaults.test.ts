@@ -197,6 +197,27 @@ describe('a node behind the same address that lags', () => {
       await proxy.close();
     }
   });
+
+  it('is asked again for the time that signed bytes live from', async () => {
+    const { controls } = testbed.devnet;
+    const proxy = await startRewritingProxy(testbed.devnet.url, { inTurns: true });
+    try {
+      const network = await testbed.open({ rpcUrl: proxy.url });
+      controls.passTime(VALIDITY_SECONDS + 10);
+      const { closedAt } = controls.closeLedger();
+      await network.status();
+      proxy.onRequest = () => (controls.faults.lagLedgers = 1 - controls.faults.lagLedgers);
+      for (let times = 0; times < 4; times += 1) {
+        const { validUntil } = await prepare(network, retire(tokenAddress, TONNE));
+        expect(validUntil).toBe(BigInt(closedAt + VALIDITY_SECONDS));
+        // Which of the two answers first differs from time to time.
+        if (times % 2 === 0) await network.status();
+      }
+    } finally {
+      controls.faults.lagLedgers = 0;
+      await proxy.close();
+    }
+  });
 });
 
 describe('a channel without money', () => {

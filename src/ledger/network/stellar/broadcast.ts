@@ -80,7 +80,7 @@ export async function signReplacement(
   const bid = bidOf(transaction);
   const higher = bid * REPLACEMENT_FACTOR;
   if (higher > deps.maxInclusionFeeStroops) return null;
-  const state = await deps.node.ledgerState();
+  const state = await deps.node.presentState();
   if (state.latestLedger < preparedAtLedger + PATIENCE_LEDGERS) return null;
   if (state.closedAt + LEAST_TIME_LEFT_SECONDS > validUntil) return null;
   // At the start of a spike, the usual recent fee does not show it yet.

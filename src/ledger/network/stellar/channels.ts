@@ -90,7 +90,7 @@ async function giveTo(
   const { node, keys } = deps;
   const custody = keys.custody.publicKey();
   const [state, accounts, fee] = await Promise.all([
-    node.ledgerState(),
+    node.presentState(),
     readAccounts(node, [custody]),
     inclusionFeeStroops(node, deps.maxInclusionFeeStroops),
   ]);

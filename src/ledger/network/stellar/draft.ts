@@ -31,7 +31,7 @@ import type { SigningKeys } from './signing.ts';
 
 /** Shared by calls that are drafted at the same time: an answer may be a moment older than its question. */
 interface SharedReads {
-  ledgerState(): Promise<LedgerState>;
+  presentState(): Promise<LedgerState>;
   /** As feeUnderCapStroops. */
   inclusionFeeStroops(): Promise<bigint>;
   largestRecord: LargestRecord;
@@ -69,7 +69,7 @@ export async function draftCall(deps: DraftingDeps, call: NetworkCall): Promise<
   const custody = keys.custody.publicKey();
   const sources = [...keys.sources.keys()];
   const [state, simulated, inclusionFee] = await Promise.all([
-    shared.ledgerState(),
+    shared.presentState(),
     simulateCall(deps, call, custody, sources[0]),
     shared.inclusionFeeStroops(),
   ]);

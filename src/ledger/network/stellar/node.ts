@@ -84,6 +84,8 @@ export interface StellarNode {
   /** The latest ledger in the answers of the last minute, and when it was heard of, by the clock of `elapsedMs`. */
   lastHeard(): { ledger: bigint; atMs: number };
   ledgerState(): Promise<LedgerState>;
+  /** As `entries`: what is signed by the time of an older ledger is too late when it is sent, each time anew. */
+  presentState(): Promise<LedgerState>;
   transaction(hash: string): Promise<TransactionAnswer>;
   transactionsFrom(start: PageStart): Promise<TransactionPage>;
   /**
@@ -119,15 +121,15 @@ export function createNode(options: NodeOptions): StellarNode {
   const server = openServer(options);
   const { heard, lastHeard, readPresent } = noteLedgers(elapsedMs);
 
+  async function ledgerState(): Promise<LedgerState> {
+    const asked = () => server._getTransaction(HASH_OF_NOTHING);
+    return heard(stateOf(await ask('getTransaction', transactionAnswer, asked)));
+  }
+
   return {
     lastHeard,
-
-    async ledgerState() {
-      const answer = await ask('getTransaction', transactionAnswer, () =>
-        server._getTransaction(HASH_OF_NOTHING),
-      );
-      return heard(stateOf(answer));
-    },
+    ledgerState,
+    presentState: () => readPresent(ledgerState),
 
     async transaction(hash) {
       const raw = await ask('getTransaction', transactionAnswer, () => server._getTransaction(hash));

@@ -47,7 +47,7 @@ export function assembleParts(options: StellarNetworkOptions): DraftingDeps {
     maxInclusionFeeStroops,
     resourceSettings: createResourceSettings(node),
     shared: {
-      ledgerState: shareRun(() => node.ledgerState()),
+      presentState: shareRun(() => node.presentState()),
       inclusionFeeStroops: shareRun(() => feeUnderCapStroops(node, maxInclusionFeeStroops)),
       largestRecord: createLargestRecord(node),
     },

@@ -37,7 +37,7 @@ export async function prepareForHolder(
   }
   const { node } = deps;
   const [state, simulated, accounts, inclusionFee] = await Promise.all([
-    node.ledgerState(),
+    node.presentState(),
     simulateCall(deps, call, holder, undefined),
     readAccounts(node, [holder]),
     inclusionFeeStroops(node, deps.maxInclusionFeeStroops),
