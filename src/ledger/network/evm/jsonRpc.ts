@@ -82,10 +82,13 @@ export function createJsonRpc(options: { url: string; timeoutMs: number; nowMs?:
   const { nowMs = Date.now } = options;
   const post = createPost(options, createPause(nowMs));
   let takesBatches = true;
+  // Never the same twice: between this platform and its node may be something that mixes up answers.
+  let nextId = 1;
 
   async function askAlone<T>(question: Question<T>): Promise<Answer<T>> {
+    const id = nextId++;
     const reply = await heard(question.method, async () =>
-      replySchema.parse(await post(request(question, 1))),
+      aboutQuestion(replySchema.parse(await post(request(question, id))), id),
     );
     return readReply(question, reply);
   }
@@ -108,9 +111,10 @@ export function createJsonRpc(options: { url: string; timeoutMs: number; nowMs?:
       throw new RangeError(`${questions.length} questions in a batch; at most ${MAX_BATCH}`);
     }
     if (questions.length <= 1 || !takesBatches) return askOneByOne(questions);
+    const ids = questions.map(() => nextId++);
     const replies = await heard(`a batch of ${questions[0]?.method}`, async () => {
-      const body = await post(questions.map(request));
-      return Array.isArray(body) ? inOrder(body, questions.length) : refusalOfBatch(body);
+      const body = await post(questions.map((question, at) => request(question, ids[at])));
+      return Array.isArray(body) ? inOrder(body, ids) : refusalOfBatch(body);
     });
     if (replies === 'no batches') {
       takesBatches = false;
@@ -143,7 +147,7 @@ function lacksBlocks(answers: readonly Answer<unknown>[]): boolean {
   return answers.some((answer) => 'error' in answer && isBlockMissing(answer.error));
 }
 
-function request({ method, params }: Question<unknown>, id: number) {
+function request({ method, params }: Question<unknown>, id: number | undefined) {
   return { jsonrpc: '2.0', id, method, params };
 }
 
@@ -205,12 +209,20 @@ function refusalOfBatch(body: unknown): 'no batches' {
   throw new Error(error?.message ?? 'it gave one answer to many questions');
 }
 
+/** An error may name no question, where the node could not read it. */
+function aboutQuestion(reply: Reply, id: number): Reply {
+  if (reply.error || Number(reply.id) === id) return reply;
+  throw new Error(`it answered question ${reply.id} in place of ${id}`);
+}
+
 /** Replies of a batch may come in any order. */
-function inOrder(body: readonly unknown[], count: number): Reply[] {
-  const byId = new Map(body.map((item) => replySchema.parse(item)).map((reply) => [Number(reply.id), reply]));
-  return Array.from({ length: count }, (_, id) => {
+function inOrder(body: readonly unknown[], ids: readonly number[]): Reply[] {
+  const replies = body.map((item) => replySchema.parse(item));
+  const byId = new Map(replies.map((reply) => [Number(reply.id), reply]));
+  if (byId.size < replies.length) throw new Error('it answered one question twice');
+  return ids.map((id, at) => {
     const reply = byId.get(id);
-    if (!reply) throw new Error(`it left question ${id + 1} of ${count} without an answer`);
+    if (!reply) throw new Error(`it left question ${at + 1} of ${ids.length} without an answer`);
     return reply;
   });
 }

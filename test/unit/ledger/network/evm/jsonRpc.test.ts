@@ -1,10 +1,14 @@
 /**
- * When a node is taken to refuse batches: not while it only asks for patience.
+ * When a node is taken to refuse batches: not while it only asks for patience. And which answers are not to the question.
  */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createServer, type IncomingMessage } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createJsonRpc } from '../../../../../src/ledger/network/evm/jsonRpc.ts';
 import { ask } from '../../../../../src/ledger/network/evm/node.ts';
 import { startFaultyNode, type FaultyNode } from '../../../../../devnet/evm/faultyNode.ts';
+import { listenLocally } from '../../../../../devnet/listenLocally.ts';
+import { NetworkUnavailable } from '../../../../../src/ledger/network/port.ts';
+import { readBody } from '../../../../../src/lib/readBody.ts';
 
 let node: FaultyNode;
 beforeAll(async () => {
@@ -47,4 +51,77 @@ it.each([
   expect(await askTwo()).toEqual([{ value: 7n }, { value: 7n }]);
   expect(rpc.takesBatches()).toBe(false);
   expect(node.batchSizes.at(-1)).toBe(1);
+});
+
+describe('what lies between and mixes up answers', () => {
+  const MAX_BODY_BYTES = 100_000;
+
+  interface Asked {
+    id: number;
+  }
+
+  /** The node answers each question with how many came before it, and `mixUp` decides what arrives. */
+  async function asking<T>(
+    mixUp: (told: { id: number; result: string }[]) => unknown,
+    work: (rpc: ReturnType<typeof createJsonRpc>) => Promise<T>,
+  ): Promise<T> {
+    let asked = 0;
+    const answer = async (request: IncomingMessage): Promise<string> => {
+      const body = JSON.parse(String(await readBody(request, MAX_BODY_BYTES))) as Asked | Asked[];
+      return JSON.stringify(mixUp([body].flat().map(({ id }) => ({ id, result: `0x${asked++}` }))));
+    };
+    const server = createServer((request, response) => {
+      answer(request).then(
+        (body) => response.end(body),
+        () => response.destroy(),
+      );
+    });
+    const url = await listenLocally(server);
+    try {
+      return await work(createJsonRpc({ url, timeoutMs: 5_000 }));
+    } finally {
+      server.close();
+      server.closeAllConnections();
+    }
+  }
+
+  const two = (rpc: ReturnType<typeof createJsonRpc>) => rpc.askTogether([ask.chainId(), ask.chainId()]);
+
+  it('is not believed when it gives the answer to the question before', async () => {
+    let before: unknown = null;
+    await asking(
+      ([told]) => ([told, before] = [(before ?? told) as typeof told, told])[0],
+      async (rpc) => {
+        expect(await rpc.ask(ask.chainId())).toBe(0n);
+        await expect(rpc.ask(ask.chainId())).rejects.toThrow(NetworkUnavailable);
+      },
+    );
+    let batchBefore: unknown = null;
+    await asking(
+      (told) => ([told, batchBefore] = [(batchBefore ?? told) as typeof told, told])[0],
+      async (rpc) => {
+        expect(await two(rpc)).toEqual([{ value: 0n }, { value: 1n }]);
+        await expect(two(rpc)).rejects.toThrow(NetworkUnavailable);
+      },
+    );
+  });
+
+  it('is not believed when it answers one question twice', async () => {
+    const twice = asking((told) => [...told, { ...told[0], result: '0x9' }], two);
+    await expect(twice).rejects.toThrow(/one question twice/);
+  });
+
+  it('may answer in another order, and with its numbers as text', async () => {
+    const turned = asking(
+      (told) => told.map(({ id, ...rest }) => ({ ...rest, id: String(id) })).toReversed(),
+      two,
+    );
+    expect(await turned).toEqual([{ value: 0n }, { value: 1n }]);
+  });
+
+  it('answers no question when it names none', async () => {
+    const error = { code: -32_000, message: 'no' };
+    const unnamed = asking((told) => [...told.slice(1), { id: null, error }], two);
+    await expect(unnamed).rejects.toThrow('left question 1 of 2 without an answer');
+  });
 });
