@@ -159,7 +159,10 @@ async function readEnds(
 ): Promise<Ends> {
   const known = seen.filter((ledger) => ledger !== null);
   const [latestAnswer, taggedAnswer, ...anchorAnswers] = await askAgainWhile(
-    ([latest, , ...anchors]) => anchors.some(lacks) || ('value' in latest && isBehind(heads, latest.value)),
+    ([latest, , ...anchors]) =>
+      // A true answer that the chain was rewritten is not asked away: what replaces it may be shorter.
+      !anchors.some((answer, at) => isAnother(answer, known[at])) &&
+      (anchors.some(lacks) || ('value' in latest && isBehind(heads, latest.value))),
     () =>
       rpc.askTogether([
         ask.block('latest'),
@@ -180,6 +183,12 @@ async function readEnds(
 }
 
 const lacks = (answer: Answer<unknown>) => 'value' in answer && answer.value === null;
+
+function isAnother(answer: Answer<Block | null>, seen: FinalLedger | undefined): boolean {
+  return (
+    'value' in answer && answer.value !== null && seen !== undefined && isGone({ seen, now: answer.value })
+  );
+}
 
 const isBehind = (heads: Heads, latest: Block | null) => latest !== null && heads.isBehind(latest);
 

@@ -6,7 +6,7 @@ import { createFinality } from '../../../../../src/ledger/network/evm/finality.t
 import type { Finality } from '../../../../../src/ledger/network/evm/finality.ts';
 import { RpcError, valueOf } from '../../../../../src/ledger/network/evm/jsonRpc.ts';
 import type { Answer, Question } from '../../../../../src/ledger/network/evm/jsonRpc.ts';
-import { NetworkBehind } from '../../../../../src/ledger/network/port.ts';
+import { NetworkBehind, RewriteDoubted } from '../../../../../src/ledger/network/port.ts';
 
 const BLOCK = { number: '0x7', hash: `0x${'7'.repeat(64)}`, timestamp: '0x1', gasLimit: '0x1' };
 const UNSUPPORTED = { code: -32602, message: 'invalid argument 1: hex string expected' };
@@ -68,15 +68,15 @@ function chainOf(head: number, confirmations = 0) {
     if (method !== 'eth_getBlockByNumber') return { value: read('0x0') };
     const isLatest = params[0] === 'latest';
     const mixedUp = isLatest ? chain.false : null;
-    if (mixedUp !== null) return { value: read(blockAt(mixedUp, 'f')) };
+    if (mixedUp !== null) return { value: read(chain.blockAt(mixedUp, 'f')) };
     const number = isLatest ? chain.head : Number(params[0]);
-    return { value: read(number > chain.head ? null : blockAt(number)) };
+    return { value: read(number > chain.head ? null : chain.blockAt(number)) };
   };
   const rpc = {
     ask: async (question: Question<unknown>) => valueOf(ofChain(question)),
     askTogether: async (all: Question<unknown>[]) => all.map(ofChain),
   };
-  return { chain, finality: createFinality(rpc as never, { confirmations }) };
+  return { chain, answer: ofChain, finality: createFinality(rpc as never, { confirmations }) };
 }
 
 it('is no lower than what was final before, where one node of several behind an address is behind', async () => {
@@ -104,4 +104,18 @@ it('does not go back with the head, which drops by some blocks during a fork', a
   expect((await ofFork.pin()).final.number).toBe(7n);
   chain.head = 8;
   expect((await ofFork.pin()).final).toMatchObject({ number: 7n, hash: chain.blockAt(7).hash });
+});
+
+it('is doubted when a node shows another block in its place, also when others are far ahead of that node', async () => {
+  const { chain: whole, answer: byWhole } = chainOf(100, 20);
+  const { chain: rewritten, answer: byRewritten } = chainOf(90, 20);
+  rewritten.blockAt = (number) => whole.blockAt(number, number > 70 ? 'e' : undefined);
+  const answers = [byWhole, byWhole, byRewritten, byRewritten];
+  const nodes = {
+    ask: async (question: Question<unknown>) => valueOf(byWhole(question)),
+    askTogether: async (all: Question<unknown>[]) => all.map(answers.shift() ?? byWhole),
+  };
+  const ofBoth = createFinality(nodes as never, { confirmations: 20 });
+  expect((await ofBoth.pin()).final.number).toBe(80n);
+  await expect(ofBoth.requireContinuity()).rejects.toThrow(RewriteDoubted);
 });
