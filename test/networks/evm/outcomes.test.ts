@@ -163,6 +163,30 @@ describe('what the pool forgets', () => {
     expect(await network.outcome(sent)).toMatchObject({ status: 'succeeded' });
   });
 
+  it.each([
+    'AlreadyKnown',
+    'OwnNonceAlreadyUsed',
+    'Upfront cost exceeds account balance',
+    'tx already in mempool',
+  ])('is not what the node says that has the transaction: %s', async (message) => {
+    const sent = await send(retire(token, TONNE));
+    testbed.faulty.obey(({ method }) =>
+      method === 'eth_sendRawTransaction' ? { error: { code: -32_010, message } } : undefined,
+    );
+    expect(await network.broadcast(sent.signedBytes)).toEqual({ status: 'accepted' });
+    // In a block, which is not final yet.
+    await testbed.anvil.mine(1);
+    expect(await network.outcome(sent)).toEqual({ status: 'pending' });
+    expect(await network.broadcast(sent.signedBytes)).toEqual({ status: 'accepted' });
+    await testbed.anvil.mine(2);
+    expect(await network.outcome(sent)).toMatchObject({ status: 'succeeded' });
+    const unsent = await prepare(network, retire(token, TONNE));
+    expect(await network.broadcast(unsent.signedBytes)).toEqual({
+      status: 'refused',
+      reason: expect.stringContaining(message),
+    });
+  });
+
   it('calls a replaced one dead only once its replacement is final', async () => {
     const sent = await send(retire(token, TONNE));
     const other = await signByHand({ nonce: sent.sequence ?? 0n, gas: 500_000n, data: retireData(7n) });

@@ -33,13 +33,12 @@ export async function broadcastBytes(rpc: JsonRpc, signedBytes: Uint8Array): Pro
 async function classify(rpc: JsonRpc, hash: Hash, error: RpcError): Promise<BroadcastAnswer> {
   const { message } = error;
   if (ALREADY_THERE.test(message)) return { status: 'accepted' };
-  if (NONCE_USED.test(message)) {
-    // The nonce was used by this transaction or another one: only a final block shows.
-    const [found] = await rpc.askTogether([ask.transaction(hash)]);
-    if ('value' in found && found.value !== null) return { status: 'accepted' };
-    return { status: 'unknown', reason: message };
-  }
-  return { status: isTrouble(error) ? 'unknown' : 'refused', reason: message };
+  const isUndecided = NONCE_USED.test(message) || isTrouble(error);
+  // Nodes have many names for what they have already, and some look at funds first, which may be short once it has landed. A nonce was
+  // used by this transaction or another one: only a final block shows.
+  const [found] = await rpc.askTogether([ask.transaction(hash)]);
+  if ('value' in found && found.value !== null) return { status: 'accepted' };
+  return { status: isUndecided ? 'unknown' : 'refused', reason: message };
 }
 
 /** The problem that every node would refuse, found without a request; null when there is none. */
