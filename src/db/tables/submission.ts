@@ -86,7 +86,7 @@ export const submissions = pgTable(
     txHash: text('tx_hash'),
     result: jsonb('result'),
     refusalReason: text('refusal_reason'),
-    /** Why it was refused or is under review; while PENDING, why its last step failed. */
+    /** Why it was refused or is under review; while PENDING, why its last step failed or the node does not take it. */
     stateReason: text('state_reason'),
     /** Set exactly while it is under review. */
     reviewCause: reviewCause('review_cause'),

@@ -103,7 +103,7 @@ builder.node(SubmissionRef, {
     stateReason: t.exposeString('stateReason', {
       nullable: true,
       description:
-        'Why it was refused or needs review, or, while it is PENDING, why its last step failed, as text; null otherwise.',
+        'Why it was refused or needs review, or, while it is PENDING, why its last step failed or the node does not take its transaction, as text; null otherwise.',
     }),
     reviewCause: t.expose('reviewCause', {
       type: SubmissionReviewCause,
