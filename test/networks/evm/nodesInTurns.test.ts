@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { EvmNetwork } from '../../../src/ledger/network/evm/network.ts';
 import type { EvmNetworkOptions } from '../../../src/ledger/network/evm/options.ts';
 import type { PreparedTransaction } from '../../../src/ledger/network/port.ts';
-import { mintedCarbon, prepare, retire, TONNE } from '../../../devnet/calls.ts';
+import { mintedCarbon, prepareAll, retire, TONNE } from '../../../devnet/calls.ts';
 import { startNodesInTurns } from '../../support/evm/nodesInTurns.ts';
 import { startEvmTestbed, type EvmTestbed } from '../../support/evm/testbed.ts';
 
@@ -38,8 +38,15 @@ describe.each<{ finality: EvmNetworkOptions['finality']; blocks: number }>([
     await testbed.anvil.mine(FINALIZED_BLOCKS + 2 * LAG_BLOCKS);
     nodes.lagBlocks = 0;
     network = await testbed.open({ rpcUrl: nodes.url, finality });
-    sent = await prepare(network, retire(token, TONNE));
-    await network.broadcast(sent.signedBytes);
+    const minted = {
+      kind: 'mint',
+      tokenAddress: token,
+      to: network.custodyAddress,
+      amount: 9n * TONNE,
+    } as const;
+    const prepared = await prepareAll(network, [retire(token, TONNE), minted]);
+    for (const { signedBytes } of prepared) await network.broadcast(signedBytes);
+    [sent] = prepared;
     await testbed.anvil.mine(blocks);
     await network.status();
     nodes.lagBlocks = LAG_BLOCKS;
@@ -47,7 +54,10 @@ describe.each<{ finality: EvmNetworkOptions['finality']; blocks: number }>([
   // A block that nothing was read of.
   beforeEach(() => testbed.anvil.mine(1));
 
-  const next = () => (sent.sequence ?? 0n) + 1n;
+  const next = () => (sent.sequence ?? 0n) + 2n;
+  /** Of more than custody held before. */
+  const deposit = () =>
+    ({ kind: 'depositOffRamp', sessionId: 'a', tokenAddress: token, amount: 15n * TONNE }) as const;
   const nextBy = async (by: 'latest' | 'final') =>
     (await network.nextSequences(by)).get(network.custodyAddress);
 
@@ -59,6 +69,7 @@ describe.each<{ finality: EvmNetworkOptions['finality']; blocks: number }>([
       ['records', async () => (await network.retirementRecords(token, 0, 1)).records.length, () => 1],
       ['latest sequence', () => nextBy('latest'), next],
       ['final sequence', () => nextBy('final'), next],
+      ['deposit', () => network.checkDeposit(deposit(), network.custodyAddress), () => undefined],
       ['draft', async () => typeof (await network.draft(retire(token, TONNE))).sign, () => 'function'],
     ])('is asked again: %s', async (_, asked, expected) => {
       nodes.isBehindNext = isBehindNext;

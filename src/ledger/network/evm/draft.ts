@@ -10,6 +10,7 @@ import { askAgainWhile } from './askedAgain.ts';
 import type { ContractAddresses } from './contracts.ts';
 import { deploymentFeeFor } from './deploymentFee.ts';
 import { encodeCall } from './calls.ts';
+import { isOfNodeBehind } from './finality.ts';
 import type { Finality } from './finality.ts';
 import { feeMarketOf, feesUnderCap } from './fees.ts';
 import type { FeeMarket } from './fees.ts';
@@ -79,7 +80,7 @@ export async function estimateCall(
   const encoded = encodeCall(contracts, sender, call);
   const simulation = simulationOf(call, encoded, sender, await deploymentFeeFor(deps, encoded));
   const [block, called, estimated, count, tip, balance, ...codes] = await askAgainWhile(
-    ([answer]) => isBehind(finality, answer),
+    ([answer]) => isOfNodeBehind(finality, answer),
     () =>
       rpc.askTogether([
         ask.block('latest'),
@@ -107,10 +108,6 @@ export async function estimateCall(
     market,
     senderBalance,
   };
-}
-
-function isBehind(finality: Pick<Finality, 'isBehind'>, latest: Answer<Block | null>): boolean {
-  return 'value' in latest && latest.value !== null && finality.isBehind(latest.value);
 }
 
 /** Nodes that have said what waits. */
@@ -170,7 +167,7 @@ export async function readNextSequences(
   }
   if (by === 'latest') {
     const [, syncing, count] = await askAgainWhile(
-      ([block]) => isBehind(finality, block),
+      ([block]) => isOfNodeBehind(finality, block),
       () => rpc.askTogether([ask.block('latest'), ask.syncing(), ask.transactionCount(address, 'latest')]),
     );
     requireSynced(syncing);

@@ -135,6 +135,11 @@ export function createFinality(
   };
 }
 
+/** @param latest the latest block, asked for together with what it shows the age of */
+export function isOfNodeBehind(finality: Pick<Finality, 'isBehind'>, latest: Answer<Block | null>): boolean {
+  return 'value' in latest && latest.value !== null && finality.isBehind(latest.value);
+}
+
 /** @throws VanishedBlock */
 async function askAt<const Questions extends readonly Question<unknown>[]>(
   rpc: JsonRpc,

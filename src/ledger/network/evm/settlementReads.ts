@@ -10,17 +10,19 @@ import type { Address, Hex } from 'viem';
 import { NetworkRefusal } from '../port.ts';
 import type { LedgerNetwork, NetworkCall, OffRampDeposit, Refusal, SettlementContract } from '../port.ts';
 import { hashText, requireAddress } from './addresses.ts';
+import { askAgainWhile } from './askedAgain.ts';
 import type { ContractRead, ReadAll, ReadAnswer } from './contractReads.ts';
 import { customarySettlementAbi, settlementAbi, tokenAbi } from './contracts.ts';
 import type { ContractAddresses } from './contracts.ts';
 import type { Deployments } from './deployments.ts';
 import { encodeCall } from './calls.ts';
+import { isOfNodeBehind } from './finality.ts';
 import type { Finality, Pin } from './finality.ts';
 import type { Answer, JsonRpc } from './jsonRpc.ts';
 import { ask } from './node.ts';
 import type { BlockReference } from './node.ts';
 import { revertOf } from './refusals.ts';
-import { refusalAt, refuseFinally, simulationOf } from './simulation.ts';
+import { codeQuestions, judge, refuseFinally, simulationOf } from './simulation.ts';
 
 interface SettlementReadDeps {
   rpc: JsonRpc;
@@ -137,18 +139,13 @@ async function depositRefusalAt(
   depositor: Address,
   at: BlockReference,
 ): Promise<Refusal | null> {
-  const { rpc, contracts } = deps;
+  const { rpc, finality, contracts } = deps;
   // The arguments are checked as for the deposit itself.
   const { to: settlement, involved } = encodeCall(contracts, depositor, call);
   const token = requireAddress(call.tokenAddress);
   const { amount, sessionId } = call;
   const deposit = depositRead(settlement, sessionId);
   const balanceData = encodeFunctionData({ abi: tokenAbi, functionName: 'balanceOf', args: [depositor] });
-  const [depositAnswer, pausedAnswer, balanceAnswer] = await rpc.askTogether([
-    ask.call({ to: deposit.target, data: deposit.data }, at),
-    ask.call({ to: settlement, data: pausedData }, at),
-    ask.call({ to: token, data: balanceData }, at),
-  ]);
   const transfer = {
     to: token,
     data: encodeFunctionData({ abi: tokenAbi, functionName: 'transfer', args: [settlement, amount] }),
@@ -156,6 +153,20 @@ async function depositRefusalAt(
     involved,
     errors: contracts.errors,
   };
+  const simulation = simulationOf(call, transfer, depositor);
+  // Together, so that one node answers all of it, of one block.
+  const [, depositAnswer, pausedAnswer, balanceAnswer, transferAnswer, ...codes] = await askAgainWhile(
+    ([latest]) => at === 'latest' && isOfNodeBehind(finality, latest),
+    () =>
+      rpc.askTogether([
+        ask.block('latest'),
+        ask.call({ to: deposit.target, data: deposit.data }, at),
+        ask.call({ to: settlement, data: pausedData }, at),
+        ask.call({ to: token, data: balanceData }, at),
+        ask.call(simulation.request, at),
+        ...codeQuestions(simulation, at),
+      ]),
+  );
   const balance = wordIn(balanceAnswer);
   if (isTrue(returned(pausedAnswer))) {
     return { reason: 'PAUSED', message: `The settlement contract ${settlement} is paused` };
@@ -171,7 +182,7 @@ async function depositRefusalAt(
       message: `${depositor} holds too little of ${token}: available ${balance}, requested ${amount}`,
     };
   }
-  return refusalAt(rpc, simulationOf(call, transfer, depositor), at);
+  return judge(rpc, simulation, at, transferAnswer, codes);
 }
 
 function returned(answer: Answer<Hex>): ReadAnswer {
