@@ -109,7 +109,12 @@ function callerOf(row: ReadKey, clock: Clock): Caller {
 
 /** Caches existing keys only, so that invented ones can't evict them. */
 function createCachedFind({ db, credentialSignal }: ApiKeyDependencies) {
-  const cache = new LRUCache<string, Promise<ReadKey | null>>({ max: MAX_CACHED_KEYS, ttl: MAX_CACHED_MS });
+  const cache = new LRUCache<string, Promise<ReadKey | null>>({
+    max: MAX_CACHED_KEYS,
+    ttl: MAX_CACHED_MS,
+    // The time would else be kept until a timer runs; after a pause of this process, requests come before timers.
+    ttlResolution: 0,
+  });
   credentialSignal.onNotify((id) => (id === null ? cache.clear() : cache.delete(id)));
   const read = async (id: string): Promise<ReadKey | null> => {
     const readAtMs = performance.now();

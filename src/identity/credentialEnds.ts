@@ -8,6 +8,8 @@ import type { Db } from '../db/connection.ts';
 import type { ChangeSignal } from '../db/changeSignal.ts';
 import { apiKeys } from '../db/tables/index.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createPauses } from '../lib/pauses.ts';
+import { shareFreshRuns } from '../lib/sharedRuns.ts';
 import type { Caller } from './roles.ts';
 import type { TokenRevocations } from './tokenRevocations.ts';
 
@@ -15,10 +17,14 @@ import type { TokenRevocations } from './tokenRevocations.ts';
 const LONGEST_WAIT_MS = 60_000;
 /** Notifications may be lost; the table is read this often. */
 const LOOK_INTERVAL_MS = 5_000;
+/** A look that is half of it late is a busy process's. */
+const PAUSE_FROM_MS = 1.5 * LOOK_INTERVAL_MS;
 
 export interface CredentialEnds {
   /** Calls `onEnd` once, with the reason as a sentence. @returns the function that ends the watch. */
   watch(caller: Caller, onEnd: (reason: string) => void): () => void;
+  /** Null at once, but after a pause of this process: then those that were revoked meanwhile are ended first. */
+  awaitCurrent(): Promise<unknown> | null;
 }
 
 /**
@@ -46,6 +52,7 @@ export function endsByExpiry(clock: Clock): CredentialEnds {
       atExpiry(caller.expiresAt, clock, () =>
         onEnd(caller.apiKeyId === null ? 'The token has expired.' : 'The API key has expired.'),
       ),
+    awaitCurrent: () => null,
   };
 }
 
@@ -54,7 +61,7 @@ export function createCredentialEnds(deps: {
   db: Db;
   clock: Clock;
   credentialSignal: Pick<ChangeSignal, 'onNotify'>;
-  tokenRevocations: Pick<TokenRevocations, 'isRevoked' | 'onRead'>;
+  tokenRevocations: Pick<TokenRevocations, 'isRevoked' | 'onRead' | 'awaitCurrent'>;
   log: Pick<Logger, 'warn'>;
 }): CredentialEnds & { stop(): void } {
   const expiry = endsByExpiry(deps.clock);
@@ -64,18 +71,15 @@ export function createCredentialEnds(deps: {
   const stopReading = deps.tokenRevocations.onRead(() => {
     for (const { caller, end } of tokens) if (deps.tokenRevocations.isRevoked(caller)) end();
   });
-  const look = async (ids: readonly string[]) => {
-    for (const id of await readRevoked(deps.db, ids)) for (const end of watched.get(id) ?? []) end();
-  };
-  const lookSafely = (ids: readonly string[]) => {
-    if (ids.length === 0) return;
-    look(ids).catch((err: unknown) => deps.log.warn({ err }, 'revoked API keys could not be read'));
+  const { look, lookAtAll, isCurrent } = createLooks(deps.db, watched);
+  const safely = (looking: Promise<void>) => {
+    looking.catch((err: unknown) => deps.log.warn({ err }, 'revoked API keys could not be read'));
   };
   const stopListening = deps.credentialSignal.onNotify((id) => {
-    if (id === null) lookSafely([...watched.keys()]);
-    else if (watched.has(id)) lookSafely([id]);
+    if (id === null) safely(lookAtAll());
+    else if (watched.has(id)) safely(look([id]));
   });
-  const timer = setInterval(() => lookSafely([...watched.keys()]), LOOK_INTERVAL_MS).unref();
+  const timer = setInterval(() => safely(lookAtAll()), LOOK_INTERVAL_MS).unref();
   return {
     watch(caller, onEnd) {
       const cancelExpiry = expiry.watch(caller, onEnd);
@@ -104,12 +108,33 @@ export function createCredentialEnds(deps: {
       watchers.add(end);
       return unwatch;
     },
+    awaitCurrent() {
+      const ofKeys = isCurrent() ? null : lookAtAll();
+      const ofTokens = deps.tokenRevocations.awaitCurrent();
+      return ofKeys === null ? ofTokens : Promise.all([ofKeys, ofTokens]);
+    },
     stop() {
       clearInterval(timer);
       stopListening();
       stopReading();
     },
   };
+}
+
+/** Ends what a revoked API key has opened. */
+function createLooks(db: Db, watched: ReadonlyMap<string, ReadonlySet<() => void>>) {
+  const pauses = createPauses(PAUSE_FROM_MS);
+  /** How many there had been when the last look at all began. */
+  let lookedAfter = 0;
+  const look = async (ids: readonly string[]) => {
+    for (const id of await readRevoked(db, ids)) for (const end of watched.get(id) ?? []) end();
+  };
+  const lookAtAll = shareFreshRuns(async () => {
+    const before = pauses.count();
+    if (watched.size > 0) await look([...watched.keys()]);
+    lookedAfter = before;
+  });
+  return { look, lookAtAll, isCurrent: () => pauses.count() === lookedAfter };
 }
 
 interface WatchedToken {

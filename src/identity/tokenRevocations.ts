@@ -7,6 +7,7 @@ import type { Db } from '../db/connection.ts';
 import { tokenRevocations } from '../db/tables/index.ts';
 import { DomainError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createPauses } from '../lib/pauses.ts';
 import { shareFreshRuns } from '../lib/sharedRuns.ts';
 import type { Caller } from './roles.ts';
 import type { TokenVerifier } from './tokens.ts';
@@ -15,6 +16,8 @@ export type TokenRevocationRow = typeof tokenRevocations.$inferSelect;
 
 export interface TokenRevocations {
   isRevoked(caller: Caller): boolean;
+  /** Null at once, but after a pause of this process: what was revoked meanwhile is read first. */
+  awaitCurrent(): Promise<void> | null;
   /** Reads what is revoked by now, and shows the listeners. */
   read(): Promise<void>;
   /** Called after each reading. @returns the function that ends it */
@@ -30,6 +33,8 @@ export const TOKENS_REVOKED = 'tokens';
 export const MAX_REVOCATIONS = 5_000;
 /** Notifications may be lost; the table is read this often. */
 const LOOK_INTERVAL_MS = 5_000;
+/** A look that is half of it late is a busy process's. */
+const PAUSE_FROM_MS = 1.5 * LOOK_INTERVAL_MS;
 
 interface Revoked {
   jtis: ReadonlySet<string>;
@@ -49,8 +54,13 @@ export async function openTokenRevocations(deps: RevocationDependencies): Promis
   const { db, credentialSignal, log, maxTokenSeconds } = deps;
   const listeners = new Set<() => void>();
   let revoked: Revoked = { jtis: new Set(), issuedUntil: new Map() };
+  const pauses = createPauses(PAUSE_FROM_MS);
+  /** How many there had been when the last reading began. */
+  let readAfter = 0;
   const read = shareFreshRuns(async () => {
+    const before = pauses.count();
     revoked = await readRevoked(db);
+    readAfter = before;
     for (const listener of listeners) listener();
   });
   const readSafely = () => {
@@ -70,6 +80,7 @@ export async function openTokenRevocations(deps: RevocationDependencies): Promis
   });
   return {
     isRevoked: (caller) => isAmong(revoked, caller),
+    awaitCurrent: () => (pauses.count() === readAfter ? null : read()),
     read,
     onRead(listener) {
       listeners.add(listener);
@@ -83,10 +94,12 @@ export async function openTokenRevocations(deps: RevocationDependencies): Promis
 /** Of tokens that are good otherwise. Outside of what remembers them: they may be revoked meanwhile. */
 export function refuseRevoked(
   verify: TokenVerifier,
-  { isRevoked }: Pick<TokenRevocations, 'isRevoked'>,
+  { isRevoked, awaitCurrent }: Pick<TokenRevocations, 'isRevoked' | 'awaitCurrent'>,
 ): TokenVerifier {
   return async (token) => {
     const caller = await verify(token);
+    const reading = awaitCurrent();
+    if (reading !== null) await reading;
     if (isRevoked(caller)) throw new DomainError('UNAUTHENTICATED', 'The token was revoked; get a new one.');
     return caller;
   };

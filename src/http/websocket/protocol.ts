@@ -9,6 +9,7 @@ import type { WebSocket } from 'ws';
 import type { Clock } from '../../lib/clock.ts';
 import type { CredentialEnds } from '../../identity/credentialEnds.ts';
 import type { Caller } from '../../identity/roles.ts';
+import { DomainError } from '../../lib/errors.ts';
 import { createTurns } from '../../lib/turns.ts';
 import { addressKey } from '../../lib/addressKey.ts';
 import { toWireError } from '../graphql/errors.ts';
@@ -125,6 +126,7 @@ async function identify(
 /** What prepares an operation, and what then runs it. */
 function operationHandlers({
   pipeline,
+  credentialEnds,
   clock,
   log,
   newRequestId,
@@ -165,6 +167,7 @@ function operationHandlers({
         return errors;
       };
       try {
+        if (caller !== null) await requireCredential(credentialEnds, peer);
         await awaitTurn(addressKey(remoteAddress));
         const { enveloped, prepared } = await prepare(pipeline, peer, payload, context);
         if (!('document' in prepared)) return refuse(prepared);
@@ -175,6 +178,16 @@ function operationHandlers({
       }
     },
   };
+}
+
+/** Messages that waited for a paused process come before it knows what was revoked meanwhile. */
+async function requireCredential(credentialEnds: CredentialEnds, { socket }: Peer): Promise<void> {
+  const reading = credentialEnds.awaitCurrent();
+  if (reading === null) return;
+  await reading;
+  if (socket.readyState !== socket.OPEN) {
+    throw new DomainError('UNAUTHENTICATED', 'The credential of this socket has ended.');
+  }
 }
 
 /** Admits, parses and validates. @returns the arguments of the execution, or what is wrong with the document */
