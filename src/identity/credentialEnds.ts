@@ -8,7 +8,7 @@ import type { Db } from '../db/connection.ts';
 import type { ChangeSignal } from '../db/changeSignal.ts';
 import { apiKeys } from '../db/tables/index.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createPauses } from '../lib/pauses.ts';
+import { createProcessPauses } from '../lib/processPauses.ts';
 import { shareFreshRuns } from '../lib/sharedRuns.ts';
 import type { Caller } from './roles.ts';
 import type { TokenRevocations } from './tokenRevocations.ts';
@@ -123,7 +123,7 @@ export function createCredentialEnds(deps: {
 
 /** Ends what a revoked API key has opened. */
 function createLooks(db: Db, watched: ReadonlyMap<string, ReadonlySet<() => void>>) {
-  const pauses = createPauses(PAUSE_FROM_MS);
+  const pauses = createProcessPauses(PAUSE_FROM_MS);
   /** How many there had been when the last look at all began. */
   let lookedAfter = 0;
   const look = async (ids: readonly string[]) => {

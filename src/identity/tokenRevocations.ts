@@ -7,7 +7,7 @@ import type { Db } from '../db/connection.ts';
 import { tokenRevocations } from '../db/tables/index.ts';
 import { DomainError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createPauses } from '../lib/pauses.ts';
+import { createProcessPauses } from '../lib/processPauses.ts';
 import { shareFreshRuns } from '../lib/sharedRuns.ts';
 import type { Caller } from './roles.ts';
 import type { TokenVerifier } from './tokens.ts';
@@ -54,7 +54,7 @@ export async function openTokenRevocations(deps: RevocationDependencies): Promis
   const { db, credentialSignal, log, maxTokenSeconds } = deps;
   const listeners = new Set<() => void>();
   let revoked: Revoked = { jtis: new Set(), issuedUntil: new Map() };
-  const pauses = createPauses(PAUSE_FROM_MS);
+  const pauses = createProcessPauses(PAUSE_FROM_MS);
   /** How many there had been when the last reading began. */
   let readAfter = 0;
   const read = shareFreshRuns(async () => {

@@ -5,13 +5,13 @@
  * memory is then as old as the pause.
  */
 
-export interface Pauses {
+export interface ProcessPauses {
   /** How many there have been. To be asked at each use of what is kept, and regularly. */
   count(): number;
 }
 
 /** @param fromMs longer than it is not asked without a pause */
-export function createPauses(fromMs: number): Pauses {
+export function createProcessPauses(fromMs: number): ProcessPauses {
   let askedAtMs = performance.now();
   let pauses = 0;
   return {
