@@ -42,6 +42,8 @@ beforeAll(async () => {
       AUTH_SECRET: SECRET,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
+    // In a session of its own: of one with a stopped process, the system hangs up all when a parent of theirs ends.
+    detached: true,
   });
   for (const stream of [server.stdout, server.stderr]) {
     stream?.setEncoding('utf8').on('data', (text: string) => (output += text));
