@@ -6,7 +6,7 @@ import { readDatabase } from '../db/currentDatabase.ts';
 import type { Tx } from '../db/connection.ts';
 import type { transparencyHeads } from '../db/tables/index.ts';
 import { HASH_BYTES } from './merkle.ts';
-import { IS_NEXT_TRANSFER, isWrittenFrom } from './nextTransfers.ts';
+import { IS_NEXT_TRANSFER, isWrittenFrom, NAMES_ITS_WRITER } from './nextTransfers.ts';
 import {
   ENTRY_HASH,
   ENDED_ENTRY_LEAF,
@@ -112,35 +112,32 @@ export async function isOfOtherDatabase(
 
 /**
  * In a copy of the database, whose rows were written by other transactions, the ids of all transfers are compared with those in the
- * log, once: what was committed and not yet logged when the copy was made is in none of them.
+ * log, once: what was committed and not yet logged when the copy was made is in none of them. From the oldest transaction that is
+ * under way then, the transactions of this database go on.
+ *
+ * Undecided are rows of later transactions that may have been restored, as long as an earlier one is open: taken for rows of this
+ * database, they would be logged twice or never. What is posted meanwhile is none of them, or with enough purchases it would never end.
  */
 async function missingTransfers(tx: Tx): Promise<NextLeaves> {
   const [batch] = await tx.execute<Batch & { until: string; undecided: boolean }>(sql`
-    WITH fresh AS MATERIALIZED (
+    WITH logged AS (
+      SELECT unnest(row_ids) AS id FROM transparency_tiles WHERE log = 'transfers' AND level = 0
+    ), fresh AS MATERIALIZED (
       SELECT t.id, ${sql.raw(hashOfLeaf(TRANSFER_LEAF))} AS hash
       FROM (SELECT * FROM transfers t WHERE NOT ${sql.raw(isWrittenFrom(OLDEST_OPEN))}
-        AND NOT EXISTS (SELECT 1 FROM (SELECT unnest(row_ids) AS id FROM transparency_tiles
-          WHERE log = 'transfers' AND level = 0) AS logged WHERE logged.id = t.id)
+        AND NOT EXISTS (SELECT 1 FROM logged WHERE logged.id = t.id)
         ORDER BY t.id LIMIT ${LEAVES_PER_STEP}) AS t
       ${sql.raw(RELATED_TO_TRANSFER)}
     )
     SELECT ${sql.raw(aggregated('id'))}, pg_snapshot_xmin(pg_current_snapshot())::text AS until,
-      EXISTS (SELECT 1 FROM transfers t WHERE ${sql.raw(isWrittenFrom(OLDEST_OPEN))}) AS undecided
+      EXISTS (SELECT 1 FROM transfers t WHERE ${sql.raw(isWrittenFrom(OLDEST_OPEN))} AND NOT ${sql.raw(NAMES_ITS_WRITER)})
+        OR EXISTS (SELECT 1 FROM transfers t JOIN logged USING (id) WHERE ${sql.raw(isWrittenFrom(OLDEST_OPEN))}) AS undecided
     FROM fresh`);
   if (!batch) throw new Error('an aggregate has one row');
-  // Undecided: a transaction that began before rows were restored is open. Taken for rows of this database, they would be logged
-  // twice or never.
-  if (batch.hashes !== null || batch.undecided) {
-    return { ...leaves(batch, {}), hasMore: batch.hashes !== null };
-  }
-  const until = BigInt(batch.until);
-  const compared = leaves(batch, {
-    writtenIn: until,
-    rowId: NO_ID,
-    database: await readDatabase(tx),
-  });
-  // The transactions of this database go on.
-  return { ...compared, hasMore: true };
+  const missing = leaves(batch, {});
+  if (missing.hasMore || batch.undecided) return missing;
+  const head = { writtenIn: BigInt(batch.until), rowId: NO_ID, database: await readDatabase(tx) };
+  return { ...missing, head, hasMore: true };
 }
 
 /** Each process numbers its entries in the order of their commits. */

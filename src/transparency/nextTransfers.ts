@@ -6,13 +6,18 @@
 const NEXT_TRANSACTION = '(SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint)';
 
 /**
- * The row t was written by that transaction or a later one. A row keeps the last 32 bits of its transaction's id (`xmin`), which come again
- * after 2^32 transactions: it counts as written by the newest one that has them. `age()` counts half as far, and takes
- * what is older for what is still to come.
+ * The transaction that wrote the row t. A row keeps the last 32 bits of its id (`xmin`), which come again after 2^32 transactions: it
+ * counts as written by the newest one that has them. `age()` counts half as far, and takes what is older for what is still to come.
  */
+const WRITER = `(${NEXT_TRANSACTION} - ((${NEXT_TRANSACTION} - t.xmin::text::bigint) & 4294967295))`;
+
+/** The row t was written by that transaction or a later one. */
 export function isWrittenFrom(transaction: string): string {
-  return `(((${NEXT_TRANSACTION} - t.xmin::text::bigint) & 4294967295) <= ${NEXT_TRANSACTION} - ${transaction})`;
+  return `(${WRITER} >= ${transaction})`;
 }
+
+/** The transfer t names the transaction that wrote it: it was posted here, unless it was restored by a transaction of the same number. */
+export const NAMES_ITS_WRITER = `(t.written_in = ${WRITER})`;
 
 /**
  * The transfer t is beyond the head h, and of this database. One that was restored may name a transaction of the cluster that

@@ -1,0 +1,107 @@
+/**
+ * The log of transfers in a copy of the database, whose rows were written by other transactions: what it lacks is found by comparing ids,
+ * once, however much is posted meanwhile.
+ */
+import { sql } from 'drizzle-orm';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { Db, Tx } from '../../../src/db/connection.ts';
+import { createTransparencyLogs } from '../../../src/transparency/logs.ts';
+import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { logAll } from '../../support/reconciliation/logAll.ts';
+
+const LOGGED = 3;
+/** For hangs only. */
+const PATIENCE_MS = 20_000;
+/** Of another cluster, and not that of a transaction of this one. */
+const FOREIGN = -7;
+
+let database: TestDatabase;
+
+const logs = () =>
+  createTransparencyLogs({
+    db: database.handle.db,
+    seed: Buffer.alloc(32, 7),
+    origin: { first: 'api.example/logs' },
+    networkId: 'embedded',
+  });
+
+let versions = 0;
+
+/** A transfer; @param writtenIn else the transaction that writes it */
+async function write(tx: Pick<Tx, 'execute'>, writtenIn?: number): Promise<void> {
+  versions += 1;
+  await tx.execute(sql`
+    INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version, debit_balance, credit_account_id,
+      credit_version, credit_balance, amount, created_at, written_in)
+    SELECT id, id, 'purchase', id, -1, ${versions}::int, 0, -2, ${versions}::int, ${versions}::int, 1, now(),
+      coalesce(${writtenIn ?? null}::bigint, pg_current_xact_id()::text::bigint)
+    FROM (SELECT gen_random_uuid() AS id) AS purchased`);
+}
+
+function writing(db: Db, writtenIn?: number): Promise<void> {
+  return db.transaction(async (tx) => {
+    await tx.execute(sql`SET LOCAL session_replication_role = replica`);
+    await write(tx, writtenIn);
+  });
+}
+
+async function head() {
+  const [found] = await database.handle.db.execute<{ size: number; isCompared: boolean }>(sql`
+    SELECT size::int AS size, database <> '1/1' AS "isCompared" FROM transparency_heads WHERE log = 'transfers'`);
+  return found;
+}
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  const { db } = database.handle;
+  for (let made = 0; made < LOGGED; made++) await writing(db);
+  await logAll(logs());
+  // Of before the copy: committed, and not yet logged.
+  await writing(db, FOREIGN);
+  await changePastRules(database, sql`UPDATE transparency_heads SET database = '1/1' WHERE log = 'transfers'`);
+});
+afterEach(() => database.drop());
+
+it('is compared while a transfer is posted that commits in another order than it began', { timeout: 2 * PATIENCE_MS }, async () => {
+  const { db } = database.handle;
+  // A transaction of another test's database is older, and has the lacking row wait.
+  await db.transaction(async (tx) => {
+    await tx.execute(sql`SET LOCAL session_replication_role = replica`);
+    await write(tx);
+    await writing(db);
+    const grown = async () => {
+      await logs().catchUp();
+      return head();
+    };
+    await expect.poll(grown, { timeout: PATIENCE_MS }).toEqual({ size: LOGGED + 1, isCompared: true });
+  });
+  await logAll(logs());
+  expect(await head()).toEqual({ size: LOGGED + 3, isCompared: true });
+});
+
+it.each([
+  ['names a transaction of another cluster', FOREIGN],
+  ['names a later transaction', 2 ** 31],
+])('is not compared while a row is undecided that %s', async (_, writtenIn) => {
+  const { db } = database.handle;
+  await db.transaction(async (tx) => {
+    await tx.execute(sql`SELECT pg_current_xact_id()`);
+    await writing(db, writtenIn);
+    await logs().catchUp();
+    expect(await head()).toHaveProperty('isCompared', false);
+  });
+  await logAll(logs());
+  expect(await head()).toEqual({ size: LOGGED + 2, isCompared: true });
+});
+
+it('is not compared while a row is undecided that the log has, and that names the transaction that restored it', async () => {
+  const { db } = database.handle;
+  await db.transaction(async (tx) => {
+    await tx.execute(sql`SELECT pg_current_xact_id()`);
+    await changePastRules(database, sql`UPDATE transfers SET written_in = pg_current_xact_id()::text::bigint`);
+    await logs().catchUp();
+    expect(await head()).toHaveProperty('isCompared', false);
+  });
+  await logAll(logs());
+  expect(await head()).toEqual({ size: LOGGED + 1, isCompared: true });
+});
