@@ -86,7 +86,8 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     ],
   },
   audit_entries: {
-    I15: `id kind writer_id number started_at request_id caller_subject caller_roles api_key_id remote_address field outcome ended_at
+    I14: 'writer_id',
+    I15: `id kind number started_at request_id caller_subject caller_roles api_key_id remote_address field outcome ended_at
       target_ids DELETED FORGED`,
   },
   audit_prunings: {
