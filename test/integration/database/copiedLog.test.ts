@@ -58,26 +58,33 @@ beforeEach(async () => {
   await logAll(logs());
   // Of before the copy: committed, and not yet logged.
   await writing(db, FOREIGN);
-  await changePastRules(database, sql`UPDATE transparency_heads SET database = '1/1' WHERE log = 'transfers'`);
+  await changePastRules(
+    database,
+    sql`UPDATE transparency_heads SET database = '1/1' WHERE log = 'transfers'`,
+  );
 });
 afterEach(() => database.drop());
 
-it('is compared while a transfer is posted that commits in another order than it began', { timeout: 2 * PATIENCE_MS }, async () => {
-  const { db } = database.handle;
-  // A transaction of another test's database is older, and has the lacking row wait.
-  await db.transaction(async (tx) => {
-    await tx.execute(sql`SET LOCAL session_replication_role = replica`);
-    await write(tx);
-    await writing(db);
-    const grown = async () => {
-      await logs().catchUp();
-      return head();
-    };
-    await expect.poll(grown, { timeout: PATIENCE_MS }).toEqual({ size: LOGGED + 1, isCompared: true });
-  });
-  await logAll(logs());
-  expect(await head()).toEqual({ size: LOGGED + 3, isCompared: true });
-});
+it(
+  'is compared while a transfer is posted that commits in another order than it began',
+  { timeout: 2 * PATIENCE_MS },
+  async () => {
+    const { db } = database.handle;
+    // A transaction of another test's database is older, and has the lacking row wait.
+    await db.transaction(async (tx) => {
+      await tx.execute(sql`SET LOCAL session_replication_role = replica`);
+      await write(tx);
+      await writing(db);
+      const grown = async () => {
+        await logs().catchUp();
+        return head();
+      };
+      await expect.poll(grown, { timeout: PATIENCE_MS }).toEqual({ size: LOGGED + 1, isCompared: true });
+    });
+    await logAll(logs());
+    expect(await head()).toEqual({ size: LOGGED + 3, isCompared: true });
+  },
+);
 
 it.each([
   ['names a transaction of another cluster', FOREIGN],
@@ -98,7 +105,10 @@ it('is not compared while a row is undecided that the log has, and that names th
   const { db } = database.handle;
   await db.transaction(async (tx) => {
     await tx.execute(sql`SELECT pg_current_xact_id()`);
-    await changePastRules(database, sql`UPDATE transfers SET written_in = pg_current_xact_id()::text::bigint`);
+    await changePastRules(
+      database,
+      sql`UPDATE transfers SET written_in = pg_current_xact_id()::text::bigint`,
+    );
     await logs().catchUp();
     expect(await head()).toHaveProperty('isCompared', false);
   });
