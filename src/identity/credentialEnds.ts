@@ -7,9 +7,8 @@ import type { Clock } from '../lib/clock.ts';
 import type { Db } from '../db/connection.ts';
 import type { ChangeSignal } from '../db/changeSignal.ts';
 import { apiKeys } from '../db/tables/index.ts';
+import { createCurrentReads } from '../lib/currentReads.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createProcessPauses } from '../lib/processPauses.ts';
-import { shareFreshRuns } from '../lib/sharedRuns.ts';
 import type { Caller } from './roles.ts';
 import type { TokenRevocations } from './tokenRevocations.ts';
 
@@ -17,8 +16,6 @@ import type { TokenRevocations } from './tokenRevocations.ts';
 const LONGEST_WAIT_MS = 60_000;
 /** Notifications may be lost; the table is read this often. */
 const LOOK_INTERVAL_MS = 5_000;
-/** A look that is half of it late is a busy process's. */
-const PAUSE_FROM_MS = 1.5 * LOOK_INTERVAL_MS;
 
 export interface CredentialEnds {
   /** Calls `onEnd` once, with the reason as a sentence. @returns the function that ends the watch. */
@@ -71,15 +68,20 @@ export function createCredentialEnds(deps: {
   const stopReading = deps.tokenRevocations.onRead(() => {
     for (const { caller, end } of tokens) if (deps.tokenRevocations.isRevoked(caller)) end();
   });
-  const { look, lookAtAll, isCurrent } = createLooks(deps.db, watched);
-  const safely = (looking: Promise<void>) => {
-    looking.catch((err: unknown) => deps.log.warn({ err }, 'revoked API keys could not be read'));
+  const endRevoked = async (ids: readonly string[]) => {
+    for (const id of await readRevoked(deps.db, ids)) for (const end of watched.get(id) ?? []) end();
+  };
+  const keyReads = createCurrentReads(LOOK_INTERVAL_MS, async () => {
+    if (watched.size > 0) await endRevoked([...watched.keys()]);
+  });
+  const safely = (reading: Promise<void>) => {
+    reading.catch((err: unknown) => deps.log.warn({ err }, 'revoked API keys could not be read'));
   };
   const stopListening = deps.credentialSignal.onNotify((id) => {
-    if (id === null) safely(lookAtAll());
-    else if (watched.has(id)) safely(look([id]));
+    if (id === null) safely(keyReads.read());
+    else if (watched.has(id)) safely(endRevoked([id]));
   });
-  const timer = setInterval(() => safely(lookAtAll()), LOOK_INTERVAL_MS).unref();
+  const timer = setInterval(() => safely(keyReads.read()), LOOK_INTERVAL_MS).unref();
   return {
     watch(caller, onEnd) {
       const cancelExpiry = expiry.watch(caller, onEnd);
@@ -109,9 +111,9 @@ export function createCredentialEnds(deps: {
       return unwatch;
     },
     awaitCurrent() {
-      const ofKeys = isCurrent() ? null : lookAtAll();
-      const ofTokens = deps.tokenRevocations.awaitCurrent();
-      return ofKeys === null ? ofTokens : Promise.all([ofKeys, ofTokens]);
+      const keysReading = keyReads.awaitCurrent();
+      const tokensReading = deps.tokenRevocations.awaitCurrent();
+      return keysReading === null ? tokensReading : Promise.all([keysReading, tokensReading]);
     },
     stop() {
       clearInterval(timer);
@@ -119,22 +121,6 @@ export function createCredentialEnds(deps: {
       stopReading();
     },
   };
-}
-
-/** Ends what a revoked API key has opened. */
-function createLooks(db: Db, watched: ReadonlyMap<string, ReadonlySet<() => void>>) {
-  const pauses = createProcessPauses(PAUSE_FROM_MS);
-  /** How many there had been when the last look at all began. */
-  let lookedAfter = 0;
-  const look = async (ids: readonly string[]) => {
-    for (const id of await readRevoked(db, ids)) for (const end of watched.get(id) ?? []) end();
-  };
-  const lookAtAll = shareFreshRuns(async () => {
-    const before = pauses.count();
-    if (watched.size > 0) await look([...watched.keys()]);
-    lookedAfter = before;
-  });
-  return { look, lookAtAll, isCurrent: () => pauses.count() === lookedAfter };
 }
 
 interface WatchedToken {

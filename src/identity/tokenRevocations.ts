@@ -5,21 +5,17 @@ import { gt, sql } from 'drizzle-orm';
 import type { ChangeSignal } from '../db/changeSignal.ts';
 import type { Db } from '../db/connection.ts';
 import { tokenRevocations } from '../db/tables/index.ts';
+import { createCurrentReads, type CurrentReads } from '../lib/currentReads.ts';
 import { DomainError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createProcessPauses } from '../lib/processPauses.ts';
-import { shareFreshRuns } from '../lib/sharedRuns.ts';
 import type { Caller } from './roles.ts';
 import type { TokenVerifier } from './tokens.ts';
 
 export type TokenRevocationRow = typeof tokenRevocations.$inferSelect;
 
-export interface TokenRevocations {
+/** `read` shows the listeners, too. */
+export interface TokenRevocations extends CurrentReads {
   isRevoked(caller: Caller): boolean;
-  /** Null at once, but after a pause of this process: what was revoked meanwhile is read first. */
-  awaitCurrent(): Promise<void> | null;
-  /** Reads what is revoked by now, and shows the listeners. */
-  read(): Promise<void>;
   /** Called after each reading. @returns the function that ends it */
   onRead(listener: () => void): () => void;
   /** From its issue to the end of its longest life. */
@@ -33,8 +29,6 @@ export const TOKENS_REVOKED = 'tokens';
 export const MAX_REVOCATIONS = 5_000;
 /** Notifications may be lost; the table is read this often. */
 const LOOK_INTERVAL_MS = 5_000;
-/** A look that is half of it late is a busy process's. */
-const PAUSE_FROM_MS = 1.5 * LOOK_INTERVAL_MS;
 
 interface Revoked {
   jtis: ReadonlySet<string>;
@@ -54,13 +48,8 @@ export async function openTokenRevocations(deps: RevocationDependencies): Promis
   const { db, credentialSignal, log, maxTokenSeconds } = deps;
   const listeners = new Set<() => void>();
   let revoked: Revoked = { jtis: new Set(), issuedUntil: new Map() };
-  const pauses = createProcessPauses(PAUSE_FROM_MS);
-  /** How many there had been when the last reading began. */
-  let readAfter = 0;
-  const read = shareFreshRuns(async () => {
-    const before = pauses.count();
+  const { read, awaitCurrent } = createCurrentReads(LOOK_INTERVAL_MS, async () => {
     revoked = await readRevoked(db);
-    readAfter = before;
     for (const listener of listeners) listener();
   });
   const readSafely = () => {
@@ -80,7 +69,7 @@ export async function openTokenRevocations(deps: RevocationDependencies): Promis
   });
   return {
     isRevoked: (caller) => isAmong(revoked, caller),
-    awaitCurrent: () => (pauses.count() === readAfter ? null : read()),
+    awaitCurrent,
     read,
     onRead(listener) {
       listeners.add(listener);
