@@ -4,9 +4,9 @@
 import { formatEther } from 'viem';
 import type { Address } from 'viem';
 import { largest } from '../../../lib/bigints.ts';
+import { askAgainWhile } from '../askedAgain.ts';
 import { NetworkUnavailable, SignerShortOfFunds } from '../port.ts';
 import type { Draft, NetworkCall, NextSequences, SequenceSlot } from '../port.ts';
-import { askAgainWhile } from './askedAgain.ts';
 import type { ContractAddresses } from './contracts.ts';
 import { deploymentFeeFor } from './deploymentFee.ts';
 import { encodeCall } from './calls.ts';

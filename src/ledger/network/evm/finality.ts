@@ -6,12 +6,12 @@
  * block replaces the final one, and that is believed (rewriteDoubt.ts), reads continue on the node's present chain, and signing stops.
  */
 import { shareFreshRuns } from '../../../lib/sharedRuns.ts';
+import { askAgainWhile, createHeardLedgers } from '../askedAgain.ts';
 import { ChainRewritten, NetworkBehind, NetworkUnavailable, RewriteDoubted } from '../port.ts';
 import type { Continuity, FinalLedger } from '../port.ts';
 import { seenLedgersInMemory } from '../seenLedgers.ts';
 import type { SeenLedgers } from '../seenLedgers.ts';
 import { ZERO_ADDRESS } from './addresses.ts';
-import { askAgainWhile, createHeads, type Heads } from './askedAgain.ts';
 import { RpcError, valueOf } from './jsonRpc.ts';
 import type { Answer, AnswersTo, JsonRpc, Question } from './jsonRpc.ts';
 import { ask, quantityOf } from './node.ts';
@@ -66,6 +66,8 @@ const PINS_UNTIL_NEXT_TRY = 1_000;
 
 /** More than become final between two looks of a running server: it asks again after a start, and when the node was away. */
 const FAR_BEYOND_BLOCKS = 64n;
+/** A fork takes back less, and nodes that follow the chain differ by less. */
+const HEADS_DIFFER_BLOCKS = 2n;
 
 export function createFinality(
   rpc: JsonRpc,
@@ -74,11 +76,12 @@ export function createFinality(
   doubt: RewriteDoubt = createRewriteDoubt({}),
 ): Finality {
   const referenceTo = createReferences(rpc);
-  const heads = createHeads();
+  const heard = createHeardLedgers();
+  const isBehindHeard = ({ number }: Block) => number + HEADS_DIFFER_BLOCKS < heard.latest();
   async function look(stored: FinalLedger | null = null) {
     const unverified = seen.unverified();
     const known = [seen.highest(), unverified, stored];
-    return { unverified, ...(await readEnds({ rpc, setting, heads }, known)) };
+    return { unverified, ...(await readEnds({ rpc, setting, isBehindHeard }, known)) };
   }
 
   async function lookAtAll() {
@@ -88,7 +91,7 @@ export function createFinality(
       found = await look(await seen.reread());
     }
     await requireTrue(rpc, found);
-    heads.note(found.latest);
+    heard.note(found.latest.number);
     return found;
   }
 
@@ -118,7 +121,7 @@ export function createFinality(
       if (rewritten !== null) throw new ChainRewritten(rewritten);
       if (doubt.isOpen()) throw new RewriteDoubted(SHOWN_BEFORE);
     },
-    isBehind: (latest) => heads.isBehind(latest) || latest.number < (seen.highest()?.ledger ?? 0n),
+    isBehind: (latest) => isBehindHeard(latest) || latest.number < (seen.highest()?.ledger ?? 0n),
     async presentHistory() {
       const { number, hash } = finalOf(await lookAtAll());
       return { ledger: number, hash };
@@ -159,15 +162,16 @@ async function askAt<const Questions extends readonly Question<unknown>[]>(
 
 /** The chain's ends by the node, and the blocks that are now at the numbers of those that were final. */
 async function readEnds(
-  { rpc, setting, heads }: { rpc: JsonRpc; setting: FinalitySetting; heads: Heads },
+  deps: { rpc: JsonRpc; setting: FinalitySetting; isBehindHeard: (latest: Block) => boolean },
   seen: readonly (FinalLedger | null)[],
 ): Promise<Ends> {
+  const { rpc, setting, isBehindHeard } = deps;
   const known = seen.filter((ledger) => ledger !== null);
   const [latestAnswer, taggedAnswer, ...anchorAnswers] = await askAgainWhile(
     ([latest, , ...anchors]) =>
       // A true answer that the chain was rewritten is not asked away: what replaces it may be shorter.
       !anchors.some((answer, at) => isAnother(answer, known[at])) &&
-      (anchors.some(lacks) || ('value' in latest && isBehind(heads, latest.value))),
+      (anchors.some(lacks) || ('value' in latest && latest.value !== null && isBehindHeard(latest.value))),
     () =>
       rpc.askTogether([
         ask.block('latest'),
@@ -194,8 +198,6 @@ function isAnother(answer: Answer<Block | null>, seen: FinalLedger | undefined):
     'value' in answer && answer.value !== null && seen !== undefined && isGone({ seen, now: answer.value })
   );
 }
-
-const isBehind = (heads: Heads, latest: Block | null) => latest !== null && heads.isBehind(latest);
 
 async function confirmedBlock(rpc: JsonRpc, latest: Block, confirmations: number): Promise<Block> {
   if (confirmations === 0) return latest;

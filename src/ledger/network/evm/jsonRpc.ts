@@ -7,9 +7,9 @@
 import * as z from 'zod';
 import { readBounded } from '../../../lib/boundedAnswer.ts';
 import { chunksOf } from '../../../lib/chunksOf.ts';
+import { askAgainWhile } from '../askedAgain.ts';
 import { NetworkUnavailable } from '../port.ts';
 import { createPause } from '../../../lib/retryAfter.ts';
-import { askAgainWhile } from './askedAgain.ts';
 import { ASKS_FOR_PATIENCE, isBlockMissing } from './trouble.ts';
 
 /** One question to a node, and how its answer is read. */

@@ -7,10 +7,10 @@
  */
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
+import { askAgainWhile } from '../askedAgain.ts';
 import { NetworkRefusal } from '../port.ts';
 import type { LedgerNetwork, NetworkCall, OffRampDeposit, Refusal, SettlementContract } from '../port.ts';
 import { hashText, requireAddress } from './addresses.ts';
-import { askAgainWhile } from './askedAgain.ts';
 import type { ContractRead, ReadAll, ReadAnswer } from './contractReads.ts';
 import { customarySettlementAbi, settlementAbi, tokenAbi } from './contracts.ts';
 import type { ContractAddresses } from './contracts.ts';

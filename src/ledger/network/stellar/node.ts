@@ -10,6 +10,7 @@
 import { xdr } from '@stellar/stellar-sdk';
 import type { FeeBumpTransaction, Transaction } from '@stellar/stellar-sdk';
 import type * as z from 'zod';
+import { askAgainWhile, createHeardLedgers, type HeardLedgers } from '../askedAgain.ts';
 import { NetworkUnavailable } from '../port.ts';
 import {
   entriesAnswer,
@@ -81,8 +82,7 @@ export interface EventPage {
 }
 
 export interface StellarNode {
-  /** The latest ledger in the answers of the last minute, and when it was heard of, by the clock of `elapsedMs`. */
-  lastHeard(): { ledger: bigint; atMs: number };
+  lastHeard: HeardLedgers['last'];
   ledgerState(): Promise<LedgerState>;
   /** As `entries`: what is signed by the time of an older ledger is too late when it is sent, each time anew. */
   presentState(): Promise<LedgerState>;
@@ -105,21 +105,15 @@ export interface StellarNode {
 const TRANSACTIONS_PER_PAGE = 200;
 export const EVENTS_PER_PAGE = 1000;
 
-/** One false number would otherwise make every later read an outdated one. A node is behind by less, or counts as behind. */
-const HEARD_LASTS_MS = 60_000;
-/** Of two nodes in turns, or at random, one that is not behind is met by then. */
-const MAX_ASKED_AGAIN = 4;
-
 interface NodeOptions extends ServerOptions {
   /** For how long ago a ledger was heard of; performance.now() unless given. */
   elapsedMs?: (() => number) | undefined;
 }
 
 export function createNode(options: NodeOptions): StellarNode {
-  // Not the machine's clock: once set back, it would keep one false number heard of for as long.
-  const { elapsedMs = () => performance.now() } = options;
   const server = openServer(options);
-  const { heard, lastHeard, readPresent } = noteLedgers(elapsedMs);
+  const heardLedgers = createHeardLedgers(options.elapsedMs);
+  const { heard, readPresent } = createPresentReads(heardLedgers);
 
   async function ledgerState(): Promise<LedgerState> {
     const asked = () => server._getTransaction(HASH_OF_NOTHING);
@@ -127,7 +121,7 @@ export function createNode(options: NodeOptions): StellarNode {
   }
 
   return {
-    lastHeard,
+    lastHeard: heardLedgers.last,
     ledgerState,
     presentState: () => readPresent(ledgerState),
 
@@ -174,35 +168,28 @@ export function createNode(options: NodeOptions): StellarNode {
   };
 }
 
-/** The ledgers in one node's answers: what was heard of last, and reads that are not of an older one. */
-function noteLedgers(elapsedMs: () => number) {
-  let last = { ledger: 0n, atMs: 0 };
-
-  const latestHeard = () => (elapsedMs() - last.atMs < HEARD_LASTS_MS ? last.ledger : 0n);
-
+/** Notes the ledgers in one node's answers, and reads what is not of an older one. */
+function createPresentReads(heardLedgers: HeardLedgers) {
   function heard<T extends { latestLedger: bigint }>(answer: T): T {
-    if (answer.latestLedger >= latestHeard()) last = { ledger: answer.latestLedger, atMs: elapsedMs() };
+    heardLedgers.note(answer.latestLedger);
     return answer;
   }
 
   /**
    * What a node that is behind reads would be compared with what others say of a later ledger: a sequence that it calls unused would
-   * be given away twice, and a burn that it does not show would be made twice. Behind one address another node may answer the
-   * same question next.
+   * be given away twice, and a burn that it does not show would be made twice.
    */
   async function readPresent<T extends { latestLedger: bigint }>(read: () => Promise<T>): Promise<T> {
-    const heardBefore = latestHeard();
-    for (let left = MAX_ASKED_AGAIN; ; left -= 1) {
-      const answer = heard(await read());
-      if (answer.latestLedger >= heardBefore) return answer;
-      if (left > 0) continue;
-      throw new NetworkUnavailable(
-        `The Stellar node answers as of ledger ${answer.latestLedger}, though ledger ${heardBefore} has closed`,
-      );
-    }
+    const heardBefore = heardLedgers.latest();
+    const isBehind = ({ latestLedger }: T) => latestLedger < heardBefore;
+    const answer = await askAgainWhile(isBehind, async () => heard(await read()));
+    if (!isBehind(answer)) return answer;
+    throw new NetworkUnavailable(
+      `The Stellar node answers as of ledger ${answer.latestLedger}, though ledger ${heardBefore} has closed`,
+    );
   }
 
-  return { heard, lastHeard: () => last, readPresent };
+  return { heard, readPresent };
 }
 
 type Server = ReturnType<typeof openServer>;
