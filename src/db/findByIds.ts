@@ -1,7 +1,7 @@
 /**
- * Many rows in one statement, for what names each of them by one of its columns.
+ * Rows by their ids, or by another column that names them: many in one statement.
  */
-import { sql, type AnyColumn } from 'drizzle-orm';
+import { getTableName, sql, type AnyColumn } from 'drizzle-orm';
 import { QueryBuilder, type PgTable } from 'drizzle-orm/pg-core';
 import type { Db } from './connection.ts';
 import { hotSelect } from './hotQueries.ts';
@@ -12,6 +12,8 @@ interface Source<Row> {
   $inferSelect: Row;
 }
 
+type SourceById<Row> = Source<Row> & { id: AnyColumn };
+
 type FindRows<Row> = (db: Pick<Db, '_'>, values: readonly string[]) => Promise<Row[]>;
 
 const byId = new WeakMap<object, FindRows<unknown>>();
@@ -19,12 +21,32 @@ const byId = new WeakMap<object, FindRows<unknown>>();
 /** Ids that have no row are not in the map. */
 export async function findByIds<Row extends { id: string }>(
   db: Pick<Db, '_'>,
-  source: Source<Row> & { id: AnyColumn },
+  source: SourceById<Row>,
   ids: readonly string[],
 ): Promise<Map<string, Row>> {
+  return new Map((await rowsById(source)(db, ids)).map((row) => [row.id, row]));
+}
+
+export async function findById<Row>(
+  db: Pick<Db, '_'>,
+  source: SourceById<Row>,
+  id: string,
+): Promise<Row | null> {
+  const [row] = await rowsById(source)(db, [id]);
+  return row ?? null;
+}
+
+/** One that the caller knows to exist. */
+export async function requireById<Row>(db: Pick<Db, '_'>, source: SourceById<Row>, id: string): Promise<Row> {
+  const row = await findById(db, source, id);
+  if (row === null) throw new Error(`row ${id} of ${getTableName(source.id.table)} has vanished`);
+  return row;
+}
+
+function rowsById<Row>(source: SourceById<Row>): FindRows<Row> {
   const find = (byId.get(source) as FindRows<Row> | undefined) ?? findBy(source, source.id);
   byId.set(source, find);
-  return new Map((await find(db, ids)).map((row) => [row.id, row]));
+  return find;
 }
 
 /** @returns finds the rows whose column has one of the values */

@@ -5,6 +5,7 @@
 import { and, count, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { backoffMs, createDueWorker, type DueWorker } from '../db/dueWorker.ts';
 import { createLeases, leaseEnd, reschedule, type Leases } from '../db/leases.ts';
+import { findById } from '../db/findByIds.ts';
 import { rowsByMoment, type KeysetCursor, type PageSource } from '../db/keyset.ts';
 import { expiryItems, expiryRuns } from '../db/tables/index.ts';
 import { innermostMessage } from '../lib/errors.ts';
@@ -111,9 +112,8 @@ async function processRun(deps: ExpiryWorkerNeeds, run: ExpiryRun): Promise<void
   }
 }
 
-export async function findRun(deps: Needs<'db'>, id: string): Promise<ExpiryRun | null> {
-  const [run] = await deps.db.select().from(expiryRuns).where(eq(expiryRuns.id, id));
-  return run ?? null;
+export function findRun(deps: Needs<'db'>, id: string): Promise<ExpiryRun | null> {
+  return findById(deps.db, expiryRuns, id);
 }
 
 const newestFirst = rowsByMoment(expiryRuns, 'startedAt');

@@ -2,9 +2,8 @@
  * createApiKey: creates the key of a service account. The key itself is shown once: a repeated request gets the same API
  * key without it, as nothing that would show it again is stored.
  */
-import { eq } from 'drizzle-orm';
-import type { Tx } from '../../db/connection.ts';
 import { readDatabaseTime } from '../../db/databaseTime.ts';
+import { requireById } from '../../db/findByIds.ts';
 import { apiKeys } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { makeApiKey, type ApiKeyRow } from '../../identity/apiKeys.ts';
@@ -54,7 +53,7 @@ export async function createApiKey(
   };
   return deps.db.transaction(async (tx) => {
     const first = await reserveKey(tx, idempotentRequest(caller, input), id, now);
-    if (first !== null) return { key: null, apiKey: await requireApiKey(tx, first) };
+    if (first !== null) return { key: null, apiKey: await requireById(tx, apiKeys, first) };
     const [apiKey] = await tx
       .insert(apiKeys)
       .values({
@@ -83,12 +82,6 @@ function idempotentRequest(caller: Caller, input: CreateApiKeyInput): Idempotent
       warehouseIds: warehouseIds == null ? null : JSON.stringify(warehouseIds),
     },
   };
-}
-
-async function requireApiKey(tx: Tx, id: string): Promise<ApiKeyRow> {
-  const [apiKey] = await tx.select().from(apiKeys).where(eq(apiKeys.id, id));
-  if (!apiKey) throw new Error(`API key ${id} has vanished`);
-  return apiKey;
 }
 
 function expiryOf(expiresAt: bigint, now: Date): Date {

@@ -1,8 +1,9 @@
 /**
  * Lists API keys, newest first: what they may do and whether they still can, never the keys.
  */
-import { and, arrayOverlaps, eq, gt, isNotNull, isNull, lte, or, sql, type SQL } from 'drizzle-orm';
+import { and, arrayOverlaps, gt, isNotNull, isNull, lte, or, sql, type SQL } from 'drizzle-orm';
 import { isAmong, isWithin } from '../../db/conditions.ts';
+import { findById } from '../../db/findByIds.ts';
 import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
 import { apiKeys } from '../../db/tables/index.ts';
 import type { ApiKeyRow } from '../../identity/apiKeys.ts';
@@ -48,7 +49,6 @@ function activity(isActive: boolean) {
     : or(isNotNull(apiKeys.revokedAt), lte(apiKeys.expiresAt, sql`now()`));
 }
 
-export async function findApiKey(deps: Needs<'db'>, id: string): Promise<ApiKeyRow | null> {
-  const [apiKey] = await deps.db.select().from(apiKeys).where(eq(apiKeys.id, id));
-  return apiKey ?? null;
+export function findApiKey(deps: Needs<'db'>, id: string): Promise<ApiKeyRow | null> {
+  return findById(deps.db, apiKeys, id);
 }

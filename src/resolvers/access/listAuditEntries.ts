@@ -4,6 +4,7 @@
 import { and, arrayOverlaps, eq, isNotNull, isNull, notInArray, or, sql } from 'drizzle-orm';
 import type { ErrorCode } from '../../lib/errors.ts';
 import { isAmong, isWithin } from '../../db/conditions.ts';
+import { findById } from '../../db/findByIds.ts';
 import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
 import { apiKeys, auditEntries } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -47,9 +48,8 @@ export function listAuditEntries(
   return entries(deps.db, matching(filter));
 }
 
-export async function findAuditEntry(deps: Needs<'db'>, id: string): Promise<AuditEntry | null> {
-  const [entry] = await deps.db.select().from(auditEntries).where(eq(auditEntries.id, id));
-  return entry ?? null;
+export function findAuditEntry(deps: Needs<'db'>, id: string): Promise<AuditEntry | null> {
+  return findById(deps.db, auditEntries, id);
 }
 
 function matching(filter: AuditFilter) {

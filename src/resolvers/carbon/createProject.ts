@@ -9,6 +9,7 @@
 import { createHmac } from 'node:crypto';
 import { TransactionRollbackError } from 'drizzle-orm';
 import { unixSeconds } from '../../lib/clock.ts';
+import { requireById } from '../../db/findByIds.ts';
 import { projects } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { spellingKey } from '../../lib/spellingKey.ts';
@@ -19,7 +20,7 @@ import { needsApproval } from '../approvals/approvalPolicy.ts';
 import { awaitState } from '../core/awaitState.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
-import { findProjectByAsset, findProjectById, type Project } from './findProject.ts';
+import { findProjectByAsset, type Project } from './findProject.ts';
 import { appendPrice, checkPrice, type Price } from './projectPrices.ts';
 import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
 import { readRefusalReason } from '../core/refusalReason.ts';
@@ -62,7 +63,7 @@ export async function createProject(
   const project = await awaitState(
     deps,
     projectId,
-    () => requireProject(deps, projectId),
+    () => requireById(deps.db, projects, projectId),
     ({ state }) => state !== 'DEPLOYING' && state !== 'MINTING',
   );
   if (project.state === 'REFUSED') {
@@ -212,10 +213,4 @@ export function projectRequest(developerId: string, input: CreateProjectInput): 
     key: idempotencyKey,
     input: { ...rest, ...pricePerTonne },
   };
-}
-
-async function requireProject(deps: Needs<'db'>, id: string): Promise<Project> {
-  const project = await findProjectById(deps, id);
-  if (!project) throw new Error(`project ${id} has vanished`);
-  return project;
 }

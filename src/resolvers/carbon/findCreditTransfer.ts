@@ -1,16 +1,14 @@
 /**
  * Finds credit transfers by their ids.
  */
-import { eq } from 'drizzle-orm';
-import { findByIds } from '../../db/findByIds.ts';
+import { findById, findByIds } from '../../db/findByIds.ts';
 import { creditTransfers } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
 
 export type CreditTransfer = typeof creditTransfers.$inferSelect;
 
-export async function findCreditTransfer(deps: Needs<'db'>, id: string): Promise<CreditTransfer | null> {
-  const [found] = await deps.db.select().from(creditTransfers).where(eq(creditTransfers.id, id));
-  return found ?? null;
+export function findCreditTransfer(deps: Needs<'db'>, id: string): Promise<CreditTransfer | null> {
+  return findById(deps.db, creditTransfers, id);
 }
 
 export function findCreditTransfers(

@@ -2,7 +2,7 @@
  * Finds projects by id, token address or asset id.
  */
 import { and, eq, sql } from 'drizzle-orm';
-import { findBy } from '../../db/findByIds.ts';
+import { findBy, findById } from '../../db/findByIds.ts';
 import { createSharedRead } from '../../db/sharedReads.ts';
 import { projects } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -31,9 +31,8 @@ const readProjectByToken = createSharedRead<string, TokenizedProject>(async (db,
   );
 });
 
-export async function findProjectById(deps: Pick<Finder, 'db'>, id: string): Promise<Project | null> {
-  const [project] = await deps.db.select().from(projects).where(eq(projects.id, id));
-  return project ?? null;
+export function findProjectById(deps: Pick<Finder, 'db'>, id: string): Promise<Project | null> {
+  return findById(deps.db, projects, id);
 }
 
 export async function findProjectByToken(

@@ -1,15 +1,13 @@
 /**
  * Finds purchases by their ids.
  */
-import { eq } from 'drizzle-orm';
-import { findByIds } from '../../db/findByIds.ts';
+import { findById, findByIds } from '../../db/findByIds.ts';
 import { purchases } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Purchase } from './purchase.ts';
 
-export async function findPurchase(deps: Needs<'db'>, id: string): Promise<Purchase | null> {
-  const [purchase] = await deps.db.select().from(purchases).where(eq(purchases.id, id));
-  return purchase ?? null;
+export function findPurchase(deps: Needs<'db'>, id: string): Promise<Purchase | null> {
+  return findById(deps.db, purchases, id);
 }
 
 export function findPurchases(deps: Needs<'db'>, ids: readonly string[]): Promise<Map<string, Purchase>> {

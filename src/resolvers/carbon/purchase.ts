@@ -1,7 +1,8 @@
 /**
  * purchase: transfers unsold credits to a buyer, in the books only. The transfer is the purchase.
  */
-import type { purchases } from '../../db/tables/index.ts';
+import { requireById } from '../../db/findByIds.ts';
+import { purchases } from '../../db/tables/index.ts';
 import type { OpenEntry } from '../../identity/auditLog.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { purchasePosting } from '../../ledger/books/postings.ts';
@@ -10,7 +11,6 @@ import type { Needs } from '../core/dependencies.ts';
 import { idempotencyConflict, postingKeyOf } from '../core/idempotency.ts';
 import { rehearse } from '../core/rehearse.ts';
 import { readDryRun, type DryRun } from './dryRun.ts';
-import { findPurchase } from './findPurchase.ts';
 import { requireProjectByToken, requireTokenAddress, unknownToken } from './findProject.ts';
 import { canonicalPrice, isSamePrice, priceOf, readPrices, type Price } from './projectPrices.ts';
 
@@ -55,12 +55,9 @@ export async function purchase(
       const { projectId, at: createdAt, pricePerTonne, priceCurrency } = booked;
       return { id, projectId, buyerId, amountTonnes: amount, pricePerTonne, priceCurrency, createdAt };
     }
-    case 'REPLAYED': {
+    case 'REPLAYED':
       if (booked.targetId === id) entry?.markWritten();
-      const first = await findPurchase(deps, booked.targetId);
-      if (!first) throw new Error(`purchase ${booked.targetId} has vanished`);
-      return first;
-    }
+      return requireById(deps.db, purchases, booked.targetId);
     case 'CONFLICT':
       throw idempotencyConflict(request);
     case 'SHORT':

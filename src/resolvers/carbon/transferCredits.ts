@@ -1,6 +1,7 @@
 /**
  * transferCredits: moves credits from one buyer to another, in the books only.
  */
+import { requireById } from '../../db/findByIds.ts';
 import { creditTransfers } from '../../db/tables/index.ts';
 import type { OpenEntry } from '../../identity/auditLog.ts';
 import type { Rider } from '../../ledger/books/books.ts';
@@ -11,7 +12,7 @@ import type { Needs } from '../core/dependencies.ts';
 import { idempotencyConflict, postingKeyOf } from '../core/idempotency.ts';
 import { rehearse } from '../core/rehearse.ts';
 import { readDryRun, type DryRun } from './dryRun.ts';
-import { findCreditTransfer, type CreditTransfer } from './findCreditTransfer.ts';
+import type { CreditTransfer } from './findCreditTransfer.ts';
 import { requireProjectByToken, requireTokenAddress, unknownToken } from './findProject.ts';
 import { insufficientBalance } from './insufficientBalance.ts';
 
@@ -74,12 +75,9 @@ export async function transferCredits(
     case 'POSTED':
       entry?.markWritten();
       return { ...sides, id, projectId: booked.projectId, amountTonnes: amount, memo, createdAt: booked.at };
-    case 'REPLAYED': {
+    case 'REPLAYED':
       if (booked.targetId === id) entry?.markWritten();
-      const first = await findCreditTransfer(deps, booked.targetId);
-      if (!first) throw new Error(`credit transfer ${booked.targetId} has vanished`);
-      return first;
-    }
+      return requireById(deps.db, creditTransfers, booked.targetId);
     case 'CONFLICT':
       throw idempotencyConflict(request);
     case 'SHORT':

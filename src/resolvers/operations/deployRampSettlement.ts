@@ -5,6 +5,7 @@
 import { createHmac } from 'node:crypto';
 import { eq, ne } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
+import { requireById } from '../../db/findByIds.ts';
 import { settlementDeployments } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { LedgerNetwork } from '../../ledger/network/port.ts';
@@ -43,7 +44,7 @@ export async function deployRampSettlement(
   const deployment = await awaitState(
     deps,
     id,
-    () => requireDeployment(deps, id),
+    () => requireById(deps.db, settlementDeployments, id),
     ({ state }) => state !== 'DEPLOYING',
   );
   if (deployment.state === 'REFUSED') {
@@ -121,15 +122,6 @@ async function addressOfLive(tx: Tx): Promise<string | null> {
     .from(settlementDeployments)
     .where(ne(settlementDeployments.state, 'REFUSED'));
   return live?.address ?? null;
-}
-
-async function requireDeployment(deps: Needs<'db'>, id: string): Promise<SettlementDeployment> {
-  const [deployment] = await deps.db
-    .select()
-    .from(settlementDeployments)
-    .where(eq(settlementDeployments.id, id));
-  if (!deployment) throw new Error(`settlement deployment ${id} has vanished`);
-  return deployment;
 }
 
 export function settlementDeployEffects({ network }: Needs<'network'>): Effects {

@@ -3,6 +3,7 @@
  */
 import { and, eq, type SQL } from 'drizzle-orm';
 import { isAmong, isTrueOf, isWithin } from '../../db/conditions.ts';
+import { findById } from '../../db/findByIds.ts';
 import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
 import { submissions } from '../../db/tables/index.ts';
 import { notFound } from '../../lib/notFound.ts';
@@ -43,9 +44,8 @@ function matching({ states, kinds, reviewCauses, stuck, from, until }: Submissio
   );
 }
 
-export async function findSubmission(deps: Needs<'db'>, id: string): Promise<Submission | null> {
-  const [submission] = await deps.db.select().from(submissions).where(eq(submissions.id, id));
-  return submission ?? null;
+export function findSubmission(deps: Needs<'db'>, id: string): Promise<Submission | null> {
+  return findById(deps.db, submissions, id);
 }
 
 /** @throws DomainError NOT_FOUND */

@@ -11,6 +11,7 @@ import { eq, max } from 'drizzle-orm';
 import { unixSeconds } from '../../lib/clock.ts';
 import type { Tx } from '../../db/connection.ts';
 import { readDatabaseTime } from '../../db/databaseTime.ts';
+import { requireById } from '../../db/findByIds.ts';
 import { receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { NetworkUnavailable } from '../../ledger/network/port.ts';
@@ -20,7 +21,7 @@ import { toBaseUnits, ZERO_HASH } from '../../ledger/units.ts';
 import { awaitState } from '../core/awaitState.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
-import { findReceiptById, type Receipt } from './findReceipt.ts';
+import type { Receipt } from './findReceipt.ts';
 import { lockWarehouse, requireWithinCap } from './issuanceCaps.ts';
 import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
 import { readRefusalReason } from '../core/refusalReason.ts';
@@ -72,7 +73,7 @@ export async function createDeposit(
   const receipt = await awaitState(
     deps,
     receiptId,
-    () => requireReceipt(deps, receiptId),
+    () => requireById(deps.db, receipts, receiptId),
     ({ state }) => state !== 'DEPLOYING' && state !== 'MINTING',
   );
   if (receipt.state === 'REFUSED') {
@@ -289,10 +290,4 @@ function deployCallOf(receipt: Receipt) {
       lastUpdated: receipt.depositDate,
     },
   } as const;
-}
-
-async function requireReceipt(deps: Needs<'db'>, id: string): Promise<Receipt> {
-  const receipt = await findReceiptById(deps, id);
-  if (!receipt) throw new Error(`receipt ${id} has vanished`);
-  return receipt;
 }

@@ -3,6 +3,7 @@
  */
 import { and, eq, inArray, isNull } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
+import { findById } from '../../db/findByIds.ts';
 import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
 import { receiptPledges } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -10,16 +11,8 @@ import type { Needs } from '../core/dependencies.ts';
 
 export type ReceiptPledge = typeof receiptPledges.$inferSelect;
 
-export async function findPledge(deps: Needs<'db'>, id: string): Promise<ReceiptPledge | null> {
-  const [pledge] = await deps.db.select().from(receiptPledges).where(eq(receiptPledges.id, id));
-  return pledge ?? null;
-}
-
-/** One that the caller knows to exist. */
-export async function requirePledge(deps: Needs<'db'>, id: string): Promise<ReceiptPledge> {
-  const pledge = await findPledge(deps, id);
-  if (!pledge) throw new Error(`pledge ${id} has vanished`);
-  return pledge;
+export function findPledge(deps: Needs<'db'>, id: string): Promise<ReceiptPledge | null> {
+  return findById(deps.db, receiptPledges, id);
 }
 
 /** The open pledges, by receipt. */

@@ -2,7 +2,7 @@
  * Finds warehouse receipts by id or token address.
  */
 import { eq } from 'drizzle-orm';
-import { findByIds } from '../../db/findByIds.ts';
+import { findById, findByIds } from '../../db/findByIds.ts';
 import { receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -19,9 +19,8 @@ export interface ReceiptCaller {
 
 type Finder = Needs<'db' | 'network'>;
 
-export async function findReceiptById(deps: Pick<Finder, 'db'>, id: string): Promise<Receipt | null> {
-  const [receipt] = await deps.db.select().from(receipts).where(eq(receipts.id, id));
-  return receipt ?? null;
+export function findReceiptById(deps: Pick<Finder, 'db'>, id: string): Promise<Receipt | null> {
+  return findById(deps.db, receipts, id);
 }
 
 export function findReceiptsByIds(

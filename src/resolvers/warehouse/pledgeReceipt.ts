@@ -11,12 +11,13 @@
 import { eq } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
 import { readDatabaseTime } from '../../db/databaseTime.ts';
+import { requireById } from '../../db/findByIds.ts';
 import { receiptPledges, receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { findFirstUseOrBegin, reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
 import { requireUnexpired } from './offRamp/checkCashOut.ts';
-import { requirePledge, requireUnpledged, type ReceiptPledge } from './findPledge.ts';
+import { requireUnpledged, type ReceiptPledge } from './findPledge.ts';
 import {
   requireActive,
   requireOwnReceipt,
@@ -58,7 +59,7 @@ export async function pledgeReceipt(
   // The receipt may have expired since the first use.
   const pledgeId = await findFirstUseOrBegin(deps.db, request, () => begin(deps, receipt, request, pledge));
   deps.stateSignal.notify(receipt.id);
-  return requirePledge(deps, pledgeId);
+  return requireById(deps.db, receiptPledges, pledgeId);
 }
 
 async function begin(

@@ -4,11 +4,12 @@
  */
 import { eq } from 'drizzle-orm';
 import { readDatabaseTime } from '../../db/databaseTime.ts';
+import { requireById } from '../../db/findByIds.ts';
 import { receiptPledges, receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { findFirstUse, reserveKey } from '../core/idempotency.ts';
-import { findOpenPledges, requirePledge, type ReceiptPledge } from './findPledge.ts';
+import { findOpenPledges, type ReceiptPledge } from './findPledge.ts';
 import {
   findReceiptByToken,
   receiptNotFound,
@@ -60,7 +61,7 @@ export async function releasePledge(
     return id;
   });
   deps.stateSignal.notify(receipt.id);
-  return requirePledge(deps, pledgeId);
+  return requireById(deps.db, receiptPledges, pledgeId);
 }
 
 function requireReleasable(

@@ -3,7 +3,7 @@
  * `readTransactions` (findRetirement.ts) under the session's id.
  */
 import { and, desc, eq } from 'drizzle-orm';
-import { findByIds } from '../../../db/findByIds.ts';
+import { findById, findByIds, requireById } from '../../../db/findByIds.ts';
 import {
   ENDED_OFF_RAMP_STATES,
   offRampProviderStatuses,
@@ -24,9 +24,8 @@ export type OffRampReview = typeof offRampReviews.$inferSelect;
 
 type Finder = Needs<'db'>;
 
-export async function findOffRampSession(deps: Finder, id: string): Promise<OffRampSession | null> {
-  const [session] = await deps.db.select().from(offRampSessions).where(eq(offRampSessions.id, id));
-  return session ?? null;
+export function findOffRampSession(deps: Finder, id: string): Promise<OffRampSession | null> {
+  return findById(deps.db, offRampSessions, id);
 }
 
 export function hasEnded({ state }: Pick<OffRampSession, 'state'>): boolean {
@@ -41,10 +40,8 @@ export const FOLLOWED_SESSIONS: FollowedKind<OffRampSession> = {
 };
 
 /** One that the caller knows to exist. */
-export async function requireOffRampSession(deps: Finder, id: string): Promise<OffRampSession> {
-  const session = await findOffRampSession(deps, id);
-  if (!session) throw new Error(`off-ramp session ${id} has vanished`);
-  return session;
+export function requireOffRampSession(deps: Finder, id: string): Promise<OffRampSession> {
+  return requireById(deps.db, offRampSessions, id);
 }
 
 /** By the id that the provider gave it; the same id at another provider is another session. */
