@@ -11,7 +11,7 @@ interface BatcherOptions<T, R> {
   /** Items in one batch, at most. */
   maxItems: number;
   /** Items that may wait for their batch; further ones are rejected. */
-  maxWaiting: number;
+  maxWaiting?: number;
   /** An item that has waited longer when a batch is taken is rejected. Left out, a wait ends with the batches before. */
   maxWaitMs?: number;
   /** The error of an item that was rejected before its batch; says how many items wait. */
@@ -42,8 +42,11 @@ interface Waiting<T, R> {
   reject: (error: unknown) => void;
 }
 
+/** Far more than are under way side by side: a guard against a defect. */
+const MAX_WAITING = 10_000;
+
 export function createBatcher<T, R>(options: BatcherOptions<T, R>): Batcher<T, R> {
-  const { maxItems, maxWaiting, maxWaitMs = Infinity, halvesFrom = Infinity } = options;
+  const { maxItems, maxWaiting = MAX_WAITING, maxWaitMs = Infinity, halvesFrom = Infinity } = options;
   const overloaded = options.overloaded ?? ((count) => new Error(`${count} items wait already`));
   let waiting: Waiting<T, R>[] = [];
   let isRunning = false;

@@ -26,14 +26,12 @@ interface Rescheduled extends NextStep {
 
 /** A step at most for each of those that are under way at once. */
 const MAX_ITEMS = 512;
-const MAX_WAITING = 10_000;
 
 export function createRescheduling(
   db: Pick<Db, 'execute'>,
 ): (submission: Submission, next: NextStep) => Promise<void> {
   const batcher = createBatcher({
     maxItems: MAX_ITEMS,
-    maxWaiting: MAX_WAITING,
     async run(items: Rescheduled[]) {
       await rescheduleAll(db, items);
       return items.map(() => undefined);

@@ -34,13 +34,10 @@ export interface StepBatches {
 
 /** The records of one token's burns are then read, with the one before them, and stored in one piece. */
 const MAX_ITEMS = MAX_RECORDS_PER_READ - 1;
-/** Far more than steps are under way at once. */
-const MAX_WAITING = 10_000;
 
 export function createStepBatches(deps: SubmissionDependencies): StepBatches {
-  const limits = { maxItems: MAX_ITEMS, maxWaiting: MAX_WAITING };
   const reading = createBatcher({
-    ...limits,
+    maxItems: MAX_ITEMS,
     run: async (ids: string[]) => ids.map(await readCurrentAttempts(deps.db, ids)),
   });
   const readState = shareFreshRuns(async () => {
@@ -49,7 +46,7 @@ export function createStepBatches(deps: SubmissionDependencies): StepBatches {
   });
   const signing = inTwoPasses((lock) =>
     createBatcher({
-      ...limits,
+      maxItems: MAX_ITEMS,
       run: (requests: SigningRequest[]) => signAttempts(deps, requests, lock),
       dividesOn: (error) =>
         !isPassing(error) && !(error instanceof SequenceMismatch) && !(error instanceof NetworkUnavailable),
@@ -62,7 +59,7 @@ export function createStepBatches(deps: SubmissionDependencies): StepBatches {
     if (known) return known;
     const submit = inTwoPasses((lock) =>
       createBatcher({
-        ...limits,
+        maxItems: MAX_ITEMS,
         run: (items: LandedSubmission[]) => settleLanded(deps, together, items, lock),
         dividesOn: (error) => !isPassing(error),
       }),

@@ -46,7 +46,6 @@ interface Question {
 type Answer = { found: UnclaimedRecord | null } | { error: unknown };
 
 const MAX_QUESTIONS = MAX_RECORDS_PER_READ;
-const MAX_WAITING = 10_000;
 /** Equal burns under way at a time; what is asked about beyond them waits until some are settled. */
 const MAX_ALIKE_UNDER_WAY = 2_000;
 /** With more records than burns under way, at least one belongs to none of them. */
@@ -59,7 +58,6 @@ const MAX_ROUNDS = 3;
 export function createUnclaimedSearch(deps: FeedDependencies): FindUnclaimedRecord {
   const batcher = createBatcher<Question, Answer>({
     maxItems: MAX_QUESTIONS,
-    maxWaiting: MAX_WAITING,
     run: (questions) => searchAll(deps, questions),
   });
   return async (call, submissionId) => {

@@ -32,8 +32,6 @@ export const EVENTS_CHANNEL = 'embedded_network_events';
 
 /** Transactions per ledger: enough to share a commit's cost, few enough to hold the lock for milliseconds only. */
 const MAX_TRANSACTIONS_PER_LEDGER = 100;
-/** Broadcasts that may wait in one process: about ten seconds of landing. */
-const MAX_WAITING = 10_000;
 
 export interface LandingDeps {
   db: Db;
@@ -50,7 +48,6 @@ type Landed = { transaction: SignedTransaction } & (
 export function createLander(deps: LandingDeps): Batcher<SignedTransaction, BroadcastAnswer> {
   return createBatcher({
     maxItems: MAX_TRANSACTIONS_PER_LEDGER,
-    maxWaiting: MAX_WAITING,
     run: (batch) => deps.db.transaction((tx) => landInOneLedger(tx, deps, batch)),
     // The database refused one of them, which must not block the others.
     dividesOn: (error) => refusedByDatabase(error) !== null,

@@ -23,13 +23,11 @@ const WITHOUT_TIME_BOUND: Outcome = {
 };
 /** Hashes in one statement. */
 const MAX_TRANSACTIONS_PER_READ = 200;
-const MAX_WAITING = 10_000;
 
 /** What is asked at the same time is looked up together. */
 export function createOutcomes(db: Db, clock: Clock): Batcher<SentTransaction, Outcome> {
   return createBatcher({
     maxItems: MAX_TRANSACTIONS_PER_READ,
-    maxWaiting: MAX_WAITING,
     run: (sent) => outcomesOf(db, clock, sent),
   });
 }

@@ -25,12 +25,10 @@ interface Question {
 
 /** As many as land in one ledger. */
 const MAX_CALLS_PER_READ = 100;
-const MAX_WAITING = 10_000;
 
 export function createSimulator(deps: LandingDeps): Simulate {
   const batcher = createBatcher<Question, Simulated | Error>({
     maxItems: MAX_CALLS_PER_READ,
-    maxWaiting: MAX_WAITING,
     run: (questions) => simulateTogether(deps, questions),
   });
   return async (source, call) => {
