@@ -125,3 +125,15 @@ function readAnswer(answer: Answer<Hex>): ReadAnswer {
   }
   return revertOf(answer.error) === null ? { kind: 'failed', error: answer.error } : { kind: 'reverted' };
 }
+
+/** What the contract answers to a call by itself. @throws RpcError when the node could not answer */
+export function returned(answer: Answer<Hex>): ReadAnswer {
+  const read = readAnswer(answer);
+  if (read.kind === 'failed') throw read.error;
+  return read;
+}
+
+/** Null of any other answer than one word. */
+export function wordIn(answer: ReadAnswer | undefined): bigint | null {
+  return answer?.kind === 'returned' && answer.data.length === 2 + 64 ? BigInt(answer.data) : null;
+}

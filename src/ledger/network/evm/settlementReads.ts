@@ -11,17 +11,16 @@ import { askAgainWhile } from '../askedAgain.ts';
 import { NetworkRefusal } from '../port.ts';
 import type { LedgerNetwork, NetworkCall, OffRampDeposit, Refusal, SettlementContract } from '../port.ts';
 import { hashText, requireAddress } from './addresses.ts';
-import type { ContractRead, ReadAll, ReadAnswer } from './contractReads.ts';
+import { returned, wordIn, type ContractRead, type ReadAll, type ReadAnswer } from './contractReads.ts';
 import { customarySettlementAbi, settlementAbi, tokenAbi } from './contracts.ts';
 import type { ContractAddresses } from './contracts.ts';
 import type { Deployments } from './deployments.ts';
 import { encodeCall } from './calls.ts';
 import { isOfNodeBehind } from './finality.ts';
 import type { Finality, Pin } from './finality.ts';
-import type { Answer, JsonRpc } from './jsonRpc.ts';
+import type { JsonRpc } from './jsonRpc.ts';
 import { ask } from './node.ts';
 import type { BlockReference } from './node.ts';
-import { revertOf } from './refusals.ts';
 import { codeQuestions, judge, refuseFinally, simulationOf } from './simulation.ts';
 
 interface SettlementReadDeps {
@@ -167,7 +166,7 @@ async function depositRefusalAt(
         ...codeQuestions(simulation, at),
       ]),
   );
-  const balance = wordIn(balanceAnswer);
+  const balance = wordIn(returned(balanceAnswer));
   if (isTrue(returned(pausedAnswer))) {
     return { reason: 'PAUSED', message: `The settlement contract ${settlement} is paused` };
   }
@@ -185,22 +184,9 @@ async function depositRefusalAt(
   return judge(rpc, simulation, at, transferAnswer, codes);
 }
 
-function returned(answer: Answer<Hex>): ReadAnswer {
-  if ('value' in answer) {
-    return answer.value === '0x' ? { kind: 'nothing' } : { kind: 'returned', data: answer.value };
-  }
-  if (revertOf(answer.error) === null) throw answer.error;
-  return { kind: 'reverted' };
-}
-
-function wordIn(answer: Answer<Hex>): bigint | null {
-  const read = returned(answer);
-  return read.kind === 'returned' && read.data.length === 2 + 64 ? BigInt(read.data) : null;
-}
-
 function isTrue(answer: ReadAnswer | undefined): boolean {
   if (answer?.kind === 'failed') throw answer.error;
-  return answer?.kind === 'returned' && answer.data.length === 2 + 64 && BigInt(answer.data) === 1n;
+  return wordIn(answer) === 1n;
 }
 
 function addressIn(answer: ReadAnswer | undefined): Address | null {

@@ -4,10 +4,11 @@
  * A refusal ends a call for good, so it must rest on final facts: a call refused at the latest block only (a pause
  * that may be undone, a balance whose mint is not final yet) is tried again later.
  */
-import { decodeFunctionResult, encodeFunctionData } from 'viem';
+import { encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
 import { ChainRewritten, NetworkRefusal, NetworkUnavailable } from '../port.ts';
 import type { NetworkCall, Refusal } from '../port.ts';
+import { returned, wordIn } from './contractReads.ts';
 import { carbonTokenAbi, commodityTokenAbi } from './contracts.ts';
 import type { EncodedCall } from './calls.ts';
 import type { AbiError } from '../../../lib/errorAbi.ts';
@@ -112,29 +113,11 @@ async function probeTemplate(
       at,
     ),
   ]);
+  const flag = wordIn(returned(expired));
   return {
-    isCarbon: isWord(returned(retirements)),
-    isExpired: readFlag(returned(expired)),
+    isCarbon: wordIn(returned(retirements)) !== null,
+    isExpired: flag === 0n || flag === 1n ? flag === 1n : null,
   };
-}
-
-function returned(answer: Answer<Hex>): Hex {
-  if ('value' in answer) return answer.value;
-  if (revertOf(answer.error) === null) throw answer.error;
-  return '0x';
-}
-
-function isWord(data: Hex): boolean {
-  return data.length === 2 + 64;
-}
-
-function readFlag(data: Hex): boolean | null {
-  if (!isWord(data)) return null;
-  try {
-    return decodeFunctionResult({ abi: commodityTokenAbi, functionName: 'isExpired', data });
-  } catch {
-    return null;
-  }
 }
 
 /**

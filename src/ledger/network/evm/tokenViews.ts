@@ -8,7 +8,7 @@ import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
 import { NetworkRefusal, NetworkUnavailable } from '../port.ts';
 import type { CarbonTotals, ReceiptStatus } from '../port.ts';
-import type { ContractRead, ReadAll, ReadAnswer } from './contractReads.ts';
+import { wordIn, type ContractRead, type ReadAll, type ReadAnswer } from './contractReads.ts';
 import { carbonTokenAbi, commodityTokenAbi } from './contracts.ts';
 import type { Pin } from './finality.ts';
 
@@ -112,7 +112,8 @@ export async function readWords(
   );
   return tokens.map((token, at) => {
     const answer = answers[at];
-    if (isWord(answer)) return BigInt(answer.data);
+    const word = wordIn(answer);
+    if (word !== null) return word;
     return answer?.kind === 'failed' ? unavailable(token, answer.error) : nothingAt(token);
   });
 }
@@ -128,8 +129,8 @@ async function probeAll(
   const answers = await readAll(pin, reads);
   return new Map(
     tokens.map((token, at) => {
-      const answer = answers[at];
-      return [token, isWord(answer) && BigInt(answer.data) <= otherTemplate.highest];
+      const word = wordIn(answers[at]);
+      return [token, word !== null && word <= otherTemplate.highest];
     }),
   );
 }
@@ -172,10 +173,6 @@ function unavailable(token: Address, error: Error): NetworkUnavailable {
 
 export function isProblem(value: unknown): value is Problem {
   return value instanceof NetworkRefusal || value instanceof NetworkUnavailable;
-}
-
-function isWord(answer: ReadAnswer | undefined): answer is { kind: 'returned'; data: Hex } {
-  return answer?.kind === 'returned' && answer.data.length === 2 + 64;
 }
 
 function wordOf(data: Hex | undefined): bigint {
