@@ -16,6 +16,7 @@ import { awaitState } from '../core/awaitState.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { reserveKey } from '../core/idempotency.ts';
 import { readRefusalReason } from '../core/refusalReason.ts';
+import { requireAddress } from '../core/requireAddress.ts';
 import { deployEffects } from '../core/deployEffects.ts';
 
 type RecordNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'saltKey'>;
@@ -62,14 +63,8 @@ async function record(
   operatorId: string,
   input: DeployRampSettlementInput,
 ): Promise<string> {
-  const treasuryAddress = deps.network.normalizeAddress(input.treasuryAddress ?? deps.network.custodyAddress);
-  if (treasuryAddress === null) {
-    throw new DomainError(
-      'BAD_USER_INPUT',
-      `"${input.treasuryAddress}" is not an address of the network "${deps.network.name}".`,
-      { field: 'input.treasuryAddress' },
-    );
-  }
+  const asked = input.treasuryAddress ?? deps.network.custodyAddress;
+  const treasuryAddress = requireAddress(deps, asked, 'input.treasuryAddress');
   const deploySalt = `0x${createHmac('sha256', deps.saltKey).update('ramp-settlement').digest('hex')}`;
   // None may be in use although one was deployed: a restored copy does not know it, and its address may not be set yet.
   const existing =

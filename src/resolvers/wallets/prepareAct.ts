@@ -9,6 +9,7 @@ import { DomainError } from '../../lib/errors.ts';
 import type { Address, HolderCall } from '../../ledger/network/port.ts';
 import { encodeCall } from '../../ledger/submission/callCodec.ts';
 import type { Needs } from '../core/dependencies.ts';
+import { requireAddress } from '../core/requireAddress.ts';
 
 type PreparedAct = Omit<typeof holderActs.$inferInsert, 'createdAt'>;
 
@@ -49,13 +50,8 @@ export async function storeAct(db: Pick<Tx, 'insert'>, act: PreparedAct): Promis
  */
 export function requireHolder(deps: Needs<'network'>, text: string): Address {
   const { network } = deps;
-  const holder = network.normalizeAddress(text);
   const field = 'input.holderAddress';
-  if (holder === null) {
-    throw new DomainError('BAD_USER_INPUT', `"${text}" is not an address of the network "${network.name}".`, {
-      field,
-    });
-  }
+  const holder = requireAddress(deps, text, field);
   if (holder === network.custodyAddress || network.signingOrder?.accounts.includes(holder)) {
     throw new DomainError(
       'BAD_USER_INPUT',

@@ -26,6 +26,7 @@ import { lockWarehouse, requireWithinCap } from './issuanceCaps.ts';
 import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
 import { readRefusalReason } from '../core/refusalReason.ts';
 import { rehearse } from '../core/rehearse.ts';
+import { requireAddress } from '../core/requireAddress.ts';
 
 type RecordNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'saltKey'>;
 type CreateDepositNeeds = Needs<keyof RecordNeeds | 'stateSignal' | 'mutationWaitMs'>;
@@ -154,14 +155,7 @@ async function checkedFacts(
   input: CreateDepositInput,
   defaultCountryCode: string,
 ) {
-  const farmerAddress = deps.network.normalizeAddress(input.farmerAddress);
-  if (farmerAddress === null) {
-    throw new DomainError(
-      'BAD_USER_INPUT',
-      `"${input.farmerAddress}" is not an address of the network "${deps.network.name}".`,
-      { field: 'input.farmerAddress' },
-    );
-  }
+  const farmerAddress = requireAddress(deps, input.farmerAddress, 'input.farmerAddress');
   const { custodyAddress, signingOrder } = deps.network;
   if (farmerAddress !== custodyAddress && signingOrder?.accounts.includes(farmerAddress)) {
     throw new DomainError(
