@@ -8,6 +8,7 @@
  */
 import { and, eq, sql } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
+import { findById } from '../../db/findByIds.ts';
 import { refusedByDatabase } from '../../db/refusedByDatabase.ts';
 import { submissions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -79,7 +80,7 @@ export async function resumeWithin(
     })
     .where(and(eq(submissions.id, submissionId), eq(submissions.state, 'NEEDS_REVIEW')))
     .returning();
-  if (!resumed) throw await notDecidable(tx, submissionId);
+  if (!resumed) throw notDecidable(await findById(tx, submissions, submissionId));
   const intent = intentOf(resumed);
   await effectsFor(deps, intent).resumed(tx, intent);
   return resumed.targetId;
@@ -202,13 +203,12 @@ function doneAlready({ evidence, result }: FoundOnNetwork): DomainError {
 }
 
 async function requireUnderReview(deps: SubmissionDependencies, submissionId: string): Promise<Submission> {
-  const [submission] = await deps.db.select().from(submissions).where(eq(submissions.id, submissionId));
+  const submission = await findById(deps.db, submissions, submissionId);
   if (submission?.state === 'NEEDS_REVIEW') return submission;
-  throw await notDecidable(deps.db, submissionId);
+  throw notDecidable(submission);
 }
 
-async function notDecidable(db: Pick<Tx, 'select'>, submissionId: string): Promise<DomainError> {
-  const [submission] = await db.select().from(submissions).where(eq(submissions.id, submissionId));
+export function notDecidable(submission: Submission | null | undefined): DomainError {
   return submission
     ? notUnderReview('The submission', SUBMISSION, submission.state)
     : notFound('submission', SUBMISSION);

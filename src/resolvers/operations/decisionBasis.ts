@@ -6,18 +6,14 @@ import type { Tx } from '../../db/connection.ts';
 import { submissions } from '../../db/tables/index.ts';
 import { readLastNumber } from '../../ledger/submission/attempts.ts';
 import { readHalts } from '../../ledger/submission/halts.ts';
+import { notDecidable } from '../../ledger/submission/review.ts';
 import { DomainError } from '../../lib/errors.ts';
-import { notFound } from '../../lib/notFound.ts';
-import { notUnderReview } from '../../lib/notUnderReview.ts';
 
 /** Holds the submission until the transaction ends. @throws DomainError NOT_FOUND, CONFLICT when it is not under review */
 export async function basisOfReview(tx: Tx, id: string): Promise<string> {
   const [submission] = await tx.select().from(submissions).where(eq(submissions.id, id)).for('update');
-  if (!submission) throw notFound('submission', 'input.submissionId');
-  const { state, reviewCause, stateReason } = submission;
-  if (state !== 'NEEDS_REVIEW') {
-    throw notUnderReview('The submission', 'input.submissionId', state);
-  }
+  if (submission?.state !== 'NEEDS_REVIEW') throw notDecidable(submission);
+  const { reviewCause, stateReason } = submission;
   return `${reviewCause} after ${await readLastNumber(tx, id)} attempts: ${stateReason}`;
 }
 
