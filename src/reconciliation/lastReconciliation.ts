@@ -5,6 +5,7 @@
 import { getTableColumns, sql } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connection.ts';
 import { reconciledInvariants, reconciliationSchedule } from '../db/tables/index.ts';
+import { storableText } from '../ledger/network/foreignText.ts';
 import type { Clock } from '../lib/clock.ts';
 import { readSnapshot, type Snapshot } from './excerpt.ts';
 import {
@@ -132,9 +133,7 @@ const textOf = ({ obstacle, message }: Found) => `${obstacle ?? ''}: ${message}`
 function storable<T extends Found>(list: readonly T[]): T[] {
   const byText = new Map<string, T>();
   for (const item of list) {
-    // PostgreSQL's JSON has neither halves of characters nor NUL; a network's text may.
-    const message = item.message.toWellFormed().replaceAll('\u0000', '\ufffd');
-    const stored = { ...item, message };
+    const stored = { ...item, message: storableText(item.message) };
     byText.set(textOf(stored), stored);
   }
   return [...byText.values()].slice(0, MAX_FINDINGS);

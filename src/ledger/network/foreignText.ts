@@ -5,9 +5,9 @@ const NUL = '\u0000';
 const REPLACEMENT = '\ufffd';
 
 /**
- * PostgreSQL's text has no NUL: one in another holder's retirement would block every record after it, and one in a contract's reason the
- * refusal that it is given for.
+ * PostgreSQL's text has no NUL, nor half a surrogate pair: one in another holder's retirement would block every record after it, and one
+ * in a contract's reason the refusal that it is given for.
  */
 export function storableText(text: string): string {
-  return text.replaceAll(NUL, REPLACEMENT);
+  return text.toWellFormed().replaceAll(NUL, REPLACEMENT);
 }

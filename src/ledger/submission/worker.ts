@@ -5,6 +5,7 @@ import { and, eq, sql } from 'drizzle-orm';
 import { backoffMs, createDueWorker, type DueWorker } from '../../db/dueWorker.ts';
 import { createLeases, type Leases } from '../../db/leases.ts';
 import { attempts, signingAccounts, submissions } from '../../db/tables/index.ts';
+import { storableText } from '../network/foreignText.ts';
 import { NetworkUnavailable } from '../network/port.ts';
 import { MAY_LAND_UNSEEN } from '../network/seenLedgers.ts';
 import { createHaltReview } from './haltedSigning.ts';
@@ -260,6 +261,5 @@ function shownFailure(error: unknown): string {
 
 function shown(text: string): string {
   const [line = ''] = text.split('\n', 1);
-  // PostgreSQL stores neither U+0000 nor half a surrogate pair, which the cut may leave.
-  return line.slice(0, MAX_SHOWN_CHARACTERS).replaceAll('\u0000', '').toWellFormed();
+  return storableText(line.slice(0, MAX_SHOWN_CHARACTERS));
 }
