@@ -21,7 +21,7 @@ import { acceptLedger } from '../network/seenLedgers.ts';
 import { keepAcceptance, readHalt, readHalts, type Halts } from './halts.ts';
 import { haltOnRewrittenChain, highestOf, readSequences, requireFinal } from './knownHistory.ts';
 import { resumeWithin } from './review.ts';
-import { settle, type Confirm } from './settle.ts';
+import { conclusionOfHalt, settle, type Confirm } from './settle.ts';
 import { takesUpSlot } from './sequenceSlots.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 import { requireNothingUndone, resendUndone } from './undone.ts';
@@ -242,7 +242,7 @@ async function reviewUnsigned(deps: SubmissionDependencies, because: string): Pr
     sql`NOT EXISTS (SELECT 1 FROM ${attempts} WHERE ${attempts.submissionId} = ${submissions.id}
       AND ${attempts.state} = 'OPEN')`,
   );
-  const reason = `Signing was halted (${because}): what this asks for may have been done already.`;
+  const conclusion = conclusionOfHalt(because);
   const passed: string[] = [];
   for (;;) {
     const page = await deps.db
@@ -253,7 +253,6 @@ async function reviewUnsigned(deps: SubmissionDependencies, because: string): Pr
       .where(and(isUnsigned, passed.length > 0 ? notInArray(submissions.id, passed) : undefined))
       .limit(PAGE_SIZE);
     for (const submission of page) {
-      const conclusion = { kind: 'needsReview', attemptHash: null, cause: 'SIGNING_HALTED', reason } as const;
       if (!(await settle(deps, submission, conclusion))) passed.push(submission.id);
     }
     if (page.length < PAGE_SIZE) return;

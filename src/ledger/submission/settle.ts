@@ -98,6 +98,12 @@ export async function settle(
   return true;
 }
 
+/** Of what is not signed when signing is halted. */
+export function conclusionOfHalt(because: string): Conclusion {
+  const reason = `Signing was halted (${because}): what this asks for may have been done already.`;
+  return { kind: 'needsReview', attemptHash: null, cause: 'SIGNING_HALTED', reason };
+}
+
 function isForHalt(conclusion: Conclusion): boolean {
   return conclusion.kind === 'needsReview' && conclusion.cause === 'SIGNING_HALTED';
 }

@@ -22,7 +22,7 @@ import { ChainRewritten, NetworkRefusal, type Draft, type Refusal } from '../net
 import type { Attempt } from './attempts.ts';
 import { effectsFor } from './effects.ts';
 import { confirmMismatch, haltOnRewrittenChain, haltSigning, readSequences } from './knownHistory.ts';
-import { findOnNetwork, intentOf, type Submission, type Conclusion } from './settle.ts';
+import { conclusionOfHalt, findOnNetwork, intentOf, type Submission, type Conclusion } from './settle.ts';
 import { settleOrReview } from './settleOrReview.ts';
 import { NEVER_SIGNED_AGAIN } from './signedByHolder.ts';
 import { replaceAttempt } from './signAttempt.ts';
@@ -87,9 +87,7 @@ async function waitForEndOfHalt(
   submission: Submission,
   because: string,
 ): Promise<StepResult> {
-  const reason = `Signing is halted (${because}): what this asks for may have been done already.`;
-  const conclusion = { kind: 'needsReview', attemptHash: null, cause: 'SIGNING_HALTED', reason } as const;
-  return (await store.settle(submission, conclusion)) ? 'settled' : 'no-slot';
+  return (await store.settle(submission, conclusionOfHalt(because))) ? 'settled' : 'no-slot';
 }
 
 async function toReview(
