@@ -9,6 +9,7 @@ import { createIdSource, systemClock, type Clock, type IdSource } from '../lib/c
 import { claimInstallation } from '../ledger/network/claimInstallation.ts';
 import type { DatabaseHandle, Db } from '../db/connection.ts';
 import { openChangeSignal } from '../db/changeSignal.ts';
+import type { DueWorker } from '../db/dueWorker.ts';
 import { readPrimary, type PublicReads } from '../db/publicReads.ts';
 import type { FeedDependencies } from '../feed/fillToken.ts';
 import { createFeedFollower } from '../feed/followFeed.ts';
@@ -27,7 +28,7 @@ import type { ClockControl } from '../ledger/network/clockControl.ts';
 import type { LedgerNetwork } from '../ledger/network/port.ts';
 import type { CrashPoint, SubmissionDependencies } from '../ledger/submission/submission.ts';
 import { createContinuityWatch } from '../ledger/submission/continuityWatch.ts';
-import { createSubmissionWorker, type SubmissionWorker } from '../ledger/submission/worker.ts';
+import { createSubmissionWorker } from '../ledger/submission/worker.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createRamp, type RampSettings } from '../ramp/createRamp.ts';
 import { NO_APPROVALS, type ApprovalPolicy } from '../resolvers/approvals/approvalPolicy.ts';
@@ -84,7 +85,7 @@ export interface ComposeOptions {
 
 export interface Platform {
   dependencies: Dependencies;
-  submissionWorker: SubmissionWorker;
+  submissionWorker: DueWorker;
   /** Begins the background work. */
   start(): Promise<void>;
   /** Ends it in order, and closes everything but the database handle. */

@@ -8,7 +8,7 @@ import { signingAccounts } from '../../db/tables/index.ts';
 import type { Address } from '../network/port.ts';
 
 /** The account has sent what this database does not know of. Recording a later sequence would hide that. */
-export class SequencesUnknown extends Error {
+class SequencesUnknown extends Error {
   override readonly name = 'SequencesUnknown';
 }
 

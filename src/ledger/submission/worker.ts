@@ -55,11 +55,9 @@ const SHARE_OF_EXPIRIES = 1 / 4;
 /** A submission that keeps making progress gives way to others after this many steps. */
 const MAX_STEPS_PER_CLAIM = 3;
 
-export type SubmissionWorker = DueWorker;
-
 export const isPending = sql`${submissions.state} = 'PENDING'`;
 
-export function createSubmissionWorker(deps: SubmissionDependencies): SubmissionWorker {
+export function createSubmissionWorker(deps: SubmissionDependencies): DueWorker {
   const leases = createLeases(deps.db, submissions, {
     isOpen: isPending,
     isMisdated: sql`${submissions.dueAt} > now() + make_interval(secs => ${LONGEST_DELAY_SECONDS})`,

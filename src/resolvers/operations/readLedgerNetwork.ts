@@ -24,10 +24,7 @@ export interface LedgerNetworkFacts {
   readHalt: () => Promise<string | null>;
 }
 
-interface SharedReadings {
-  askNode: () => Promise<NodeFacts>;
-  readHalt: () => Promise<string | null>;
-}
+type SharedReadings = Pick<LedgerNetworkFacts, 'askNode' | 'readHalt'>;
 
 const shared = new WeakMap<LedgerNetwork, SharedReadings>();
 
