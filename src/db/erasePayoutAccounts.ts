@@ -1,7 +1,7 @@
 /**
  * Erases the payout accounts of cash-outs that ended long ago: what is sealed of them, and the part that is shown.
  */
-import { sql } from 'drizzle-orm';
+import { inArray, sql } from 'drizzle-orm';
 import type { Db } from './connection.ts';
 import { isOneOf } from './manyRows.ts';
 import { ENDED_OFF_RAMP_STATES, offRampSessions } from './tables/index.ts';
@@ -17,17 +17,13 @@ export async function erasePayoutAccounts(
   db: Db,
   { olderThanDays, rowsPerPage = ROWS_PER_PAGE }: { olderThanDays: number; rowsPerPage?: number },
 ): Promise<number> {
-  const states = sql.join(
-    ENDED_OFF_RAMP_STATES.map((state) => sql`${state}`),
-    sql`, `,
-  );
   let erased = 0;
   let after: string | null = null;
   for (;;) {
     const ids: string[] = await db.transaction(async (tx) => {
       const rows = await tx.execute<{ id: string }>(sql`
         SELECT id FROM ${offRampSessions}
-        WHERE state IN (${states}) AND payout_account_erased_at IS NULL
+        WHERE ${inArray(offRampSessions.state, [...ENDED_OFF_RAMP_STATES])} AND payout_account_erased_at IS NULL
           AND ended_at < now() - make_interval(days => ${olderThanDays})
           AND (${after}::uuid IS NULL OR id > ${after}::uuid)
         ORDER BY id LIMIT ${rowsPerPage} FOR UPDATE`);

@@ -7,6 +7,7 @@
  * once each waits for the other's page, and then finds it done. The texts stay the same, so the server runs meanwhile.
  */
 import { sql, type SQL } from 'drizzle-orm';
+import { messageOf } from '../lib/errors.ts';
 import type { Sealer } from '../lib/sealer.ts';
 import type { Db } from './connection.ts';
 import { givenRows, isGiven } from './manyRows.ts';
@@ -84,9 +85,7 @@ async function* pagesOf(
             { id, sealed: sealer.seal(sealer.unseal(sealed, { table, column, id }), { table, column, id }) },
           ];
         } catch (error) {
-          problems.push(
-            `${table}.${column} of ${id}: ${error instanceof Error ? error.message : String(error)}`,
-          );
+          problems.push(`${table}.${column} of ${id}: ${messageOf(error)}`);
           return [];
         }
       });

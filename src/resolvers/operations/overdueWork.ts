@@ -2,7 +2,7 @@
  * Work that is open, and work that should have got further by now: what readiness, metrics, the lists' filters and the log
  * show operators. One definition serves them all.
  */
-import { sql } from 'drizzle-orm';
+import { inArray, sql } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
 import { DATABASE_NOW } from '../../db/databaseTime.ts';
 import {
@@ -88,10 +88,6 @@ type Row = {
 
 /** One statement, along indexes of what is open: it takes as long as there is open work, not history. */
 export async function readOpenWork(db: Pick<Db, 'execute'>): Promise<OpenWork> {
-  const states = sql.join(
-    OPEN_OFF_RAMP_STATES.map((state) => sql`${state}`),
-    sql`, `,
-  );
   const [row] = await db.execute<Row>(sql`
     WITH open_submissions AS (
       SELECT count(*)::integer AS pending, count(*) FILTER (WHERE ${whereStuck})::integer AS stuck,
@@ -101,7 +97,7 @@ export async function readOpenWork(db: Pick<Db, 'execute'>): Promise<OpenWork> {
       SELECT ${offRampSessions.state} AS state, count(*)::integer AS sessions,
         count(*) FILTER (WHERE ${whereOverdue})::integer AS overdue,
         min(${offRampSessions.createdAt}) FILTER (WHERE ${whereOverdue}) AS overdue_since
-      FROM ${offRampSessions} WHERE ${offRampSessions.state} IN (${states}) GROUP BY ${offRampSessions.state})
+      FROM ${offRampSessions} WHERE ${inArray(offRampSessions.state, [...OPEN_OFF_RAMP_STATES])} GROUP BY ${offRampSessions.state})
     SELECT open_submissions.*,
       (SELECT count(*)::integer FROM ${submissions} WHERE ${submissions.state} = 'NEEDS_REVIEW') AS review,
       (SELECT json_object_agg(state, sessions) FROM open_sessions) AS sessions,
