@@ -4,9 +4,9 @@
 import { and, eq } from 'drizzle-orm';
 import type { Db } from '../../../db/connection.ts';
 import { isOneOf } from '../../../db/manyRows.ts';
+import { noTokenAt } from '../port.ts';
 import type { Address, AmountAnswer, BaseUnits, LedgerNetwork } from '../port.ts';
 import { requireTokenCount } from '../port/readLimits.ts';
-import { notFound } from './reads.ts';
 import { balances, tokens } from './tables.ts';
 
 type AmountReads = Pick<LedgerNetwork, 'totalSupply' | 'totalSuppliesOf' | 'balanceOf' | 'balancesOf'>;
@@ -41,7 +41,7 @@ export function createAmountReads(db: Db): AmountReads {
 }
 
 function onlyAmount(address: Address, [found]: Amounts): BaseUnits {
-  if (found === undefined) throw notFound(address);
+  if (found === undefined) throw noTokenAt(address);
   return found.amount ?? 0n;
 }
 
@@ -49,6 +49,6 @@ function answersOf(addresses: readonly Address[], found: Amounts): AmountAnswer[
   const amounts = new Map(found.map(({ address, amount }) => [address, amount ?? 0n]));
   return addresses.map((tokenAddress) => {
     const amount = amounts.get(tokenAddress);
-    return amount === undefined ? { tokenAddress, error: notFound(tokenAddress) } : { tokenAddress, amount };
+    return amount === undefined ? { tokenAddress, error: noTokenAt(tokenAddress) } : { tokenAddress, amount };
   });
 }

@@ -6,7 +6,7 @@ import { QueryBuilder } from 'drizzle-orm/pg-core';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Db } from '../../../db/connection.ts';
 import { hotSelect } from '../../../db/hotQueries.ts';
-import { NetworkRefusal } from '../port.ts';
+import { NetworkRefusal, noTokenAt } from '../port.ts';
 import { requireRecordRange, requireTokenCount } from '../port/readLimits.ts';
 import type {
   Address,
@@ -154,14 +154,10 @@ function templateOrRefusal(
   address: Address,
   template: TokenTemplate,
 ): TokenRow | NetworkRefusal {
-  if (!token) return notFound(address);
+  if (!token) return noTokenAt(address);
   if (token.template === template) return token;
   return new NetworkRefusal({
     reason: 'WRONG_TEMPLATE',
     message: `${address} is a ${token.template} token, not a ${template} token`,
   });
-}
-
-export function notFound(address: Address): NetworkRefusal {
-  return new NetworkRefusal({ reason: 'CONTRACT_NOT_FOUND', message: `No token stands at ${address}` });
 }

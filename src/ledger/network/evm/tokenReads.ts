@@ -4,6 +4,7 @@
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
 import { storableText } from '../foreignText.ts';
+import { noTokenAt } from '../port.ts';
 import { requireRecordRange, requireTokenCount } from '../port/readLimits.ts';
 import type {
   AmountAnswer,
@@ -18,16 +19,7 @@ import type { ReadAll, ReadAnswer } from './contractReads.ts';
 import { carbonTokenAbi } from './contracts.ts';
 import { VanishedBlock } from './finality.ts';
 import type { Finality, Pin } from './finality.ts';
-import {
-  EXPIRY,
-  isProblem,
-  nothingAt,
-  readTokens,
-  readWords,
-  RETIREMENT_COUNT,
-  SUPPLY,
-  TOTALS,
-} from './tokenViews.ts';
+import { EXPIRY, isProblem, readTokens, readWords, RETIREMENT_COUNT, SUPPLY, TOTALS } from './tokenViews.ts';
 import type { Read, View } from './tokenViews.ts';
 
 type TokenReads = Pick<
@@ -52,7 +44,7 @@ export function createTokenReads(finality: Finality, readAll: ReadAll): TokenRea
 
   async function readOne<T>(pin: Pin, token: Address, view: View<T>): Promise<T> {
     const [read] = await readTokens(readAll, pin, [token], view);
-    if (read === undefined || isProblem(read)) throw read ?? nothingAt(token);
+    if (read === undefined || isProblem(read)) throw read ?? noTokenAt(token);
     return read;
   }
 
@@ -109,7 +101,7 @@ function createReadMany(finality: Finality): ReadMany {
     return texts.map((text, at) => {
       const token = addresses[at] ?? null;
       const found = token === null ? undefined : byToken.get(token);
-      return { tokenAddress: token ?? text, read: found ?? nothingAt(text) };
+      return { tokenAddress: token ?? text, read: found ?? noTokenAt(text) };
     });
   };
 }
@@ -127,7 +119,7 @@ function createAmountReads(
 
   async function readAmount(text: string, data: Hex): Promise<bigint> {
     const [answer] = await readAmounts([text], data);
-    if (answer === undefined || 'error' in answer) throw answer?.error ?? nothingAt(text);
+    if (answer === undefined || 'error' in answer) throw answer?.error ?? noTokenAt(text);
     return answer.amount;
   }
 

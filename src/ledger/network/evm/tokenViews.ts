@@ -6,7 +6,7 @@
  */
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
-import { NetworkRefusal, NetworkUnavailable } from '../port.ts';
+import { NetworkRefusal, NetworkUnavailable, noTokenAt } from '../port.ts';
 import type { CarbonTotals, ReceiptStatus } from '../port.ts';
 import { wordIn, type ContractRead, type ReadAll, type ReadAnswer } from './contractReads.ts';
 import { carbonTokenAbi, commodityTokenAbi } from './contracts.ts';
@@ -114,7 +114,7 @@ export async function readWords(
     const answer = answers[at];
     const word = wordIn(answer);
     if (word !== null) return word;
-    return answer?.kind === 'failed' ? unavailable(token, answer.error) : nothingAt(token);
+    return answer?.kind === 'failed' ? unavailable(token, answer.error) : noTokenAt(token);
   });
 }
 
@@ -153,17 +153,10 @@ function problemOf(
 ): Problem {
   const failed = answers.find((answer) => answer.kind === 'failed');
   if (failed) return unavailable(token, failed.error);
-  if (!isOtherTemplate) return nothingAt(token);
+  if (!isOtherTemplate) return noTokenAt(token);
   return new NetworkRefusal({
     reason: 'WRONG_TEMPLATE',
     message: `${token} is a ${view.otherTemplate.name} token, not a ${view.template} token`,
-  });
-}
-
-export function nothingAt(address: string): NetworkRefusal {
-  return new NetworkRefusal({
-    reason: 'CONTRACT_NOT_FOUND',
-    message: `No token stands at ${address.slice(0, 100)}`,
   });
 }
 

@@ -41,6 +41,14 @@ export class NetworkRefusal extends Error {
   }
 }
 
+/** Of whatever was given as an address. */
+export function noTokenAt(address: string): NetworkRefusal {
+  return new NetworkRefusal({
+    reason: 'CONTRACT_NOT_FOUND',
+    message: `No token stands at ${address.slice(0, 100)}`,
+  });
+}
+
 /** The network did not answer: nothing is known. */
 export class NetworkUnavailable extends Error {
   override readonly name: string = 'NetworkUnavailable';

@@ -3,7 +3,7 @@
  * Arguments are positional, in the order of the contracts' interface.
  */
 import { Address as SdkAddress, Asset, xdr } from '@stellar/stellar-sdk';
-import { NetworkRefusal } from '../port.ts';
+import { NetworkRefusal, noTokenAt } from '../port.ts';
 import type { Address, CarbonCreditMetadata, CommodityMetadata, Hash32, NetworkCall } from '../port.ts';
 import { bytesOf, deployedAddress, hashText, isContract } from './addresses.ts';
 import { addressVal, bytes32Val, i128Val, noneVal, structVal, textVal, u32Val, u64Val } from './scvals.ts';
@@ -100,7 +100,7 @@ export function hostFunctionOf({ contract, functionName, args }: Invocation): xd
 
 /** The contract that a call is made on. @throws NetworkRefusal CONTRACT_NOT_FOUND */
 function requireToken(address: string): Address {
-  if (!isContract(address)) throw refusal('CONTRACT_NOT_FOUND', `No token stands at ${address}`);
+  if (!isContract(address)) throw noTokenAt(address);
   return address;
 }
 

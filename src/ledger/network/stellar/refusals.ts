@@ -5,7 +5,6 @@
  * contract is known. Otherwise the state that decides is read: existence, pause, balance, expiry.
  */
 import type { xdr } from '@stellar/stellar-sdk';
-import { NetworkRefusal } from '../port.ts';
 import type { Address, Refusal, RefusalReason } from '../port.ts';
 import { deployedAddress } from './addresses.ts';
 import { explainExpiry } from './expiry.ts';
@@ -190,8 +189,4 @@ function sayReason(reason: RefusalReason, { contract, functionName }: Refused, e
 function plainArg(args: readonly xdr.ScVal[], index: number): unknown {
   const value = args[index];
   return value === undefined ? undefined : plain(value);
-}
-
-export function notFound(address: Address): NetworkRefusal {
-  return new NetworkRefusal({ reason: 'CONTRACT_NOT_FOUND', message: `No token stands at ${address}` });
 }

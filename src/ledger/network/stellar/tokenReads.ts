@@ -3,7 +3,7 @@
  */
 import type { xdr } from '@stellar/stellar-sdk';
 import pLimit from 'p-limit';
-import { NetworkRefusal, NetworkUnavailable } from '../port.ts';
+import { NetworkRefusal, NetworkUnavailable, noTokenAt } from '../port.ts';
 import { requireTokenCount } from '../port/readLimits.ts';
 import type {
   Address,
@@ -17,7 +17,7 @@ import type {
 import { isContract } from './addresses.ts';
 import { UnreadableFailure, type Answer, type ContractReads } from './contractReads.ts';
 import { showError } from './hostErrors.ts';
-import { explainMissing, notFound } from './refusals.ts';
+import { explainMissing } from './refusals.ts';
 import { addressVal, asBigint, asBoolean, asEnumName, asU32, plain, UnexpectedValue } from './scvals.ts';
 
 /** Simulations under way at once in one batched read: what a public node accepts from one client. */
@@ -50,7 +50,7 @@ export interface TokenReads extends ContractReads {
 export function createTokenReads(reads: ContractReads): TokenReads {
   /** @throws NetworkRefusal WRONG_TEMPLATE or CONTRACT_NOT_FOUND */
   async function get(token: Address, functionName: string, args: xdr.ScVal[] = []): Promise<Got> {
-    if (!isContract(token)) throw notFound(token);
+    if (!isContract(token)) throw noTokenAt(token);
     const answer = await reads.ask(token, functionName, args);
     const value = await valueOrRefusal(reads, token, functionName, answer);
     return { value: plain(value), ledger: answer.ok ? answer.ledger : 0n };

@@ -5,6 +5,7 @@
  *
  * An expired receipt can still be transferred, so that one held by the settlement contract can be settled.
  */
+import { noTokenAt } from '../../port.ts';
 import type { Address } from '../../port.ts';
 import { MAX_I128 } from '../calls.ts';
 import type { Invocation } from '../calls.ts';
@@ -114,7 +115,9 @@ export function moveTokens(
 
 /** @throws NetworkRefusal CONTRACT_NOT_FOUND */
 export function requireToken(world: World, address: Address): TokenState {
-  return world.token(address) ?? refuse('CONTRACT_NOT_FOUND', `No token stands at ${address}`);
+  const token = world.token(address);
+  if (!token) throw noTokenAt(address);
+  return token;
 }
 
 /** @throws NetworkRefusal UNAUTHORIZED */
