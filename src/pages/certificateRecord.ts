@@ -53,13 +53,8 @@ export async function readCertificate(ask: Ask, publicId: string): Promise<Certi
 }
 
 /** What the token itself keeps. */
-interface NetworkRecord {
-  retiredBy: string;
-  amount: string;
-  timestamp: number;
-  beneficiary: string;
-  note: string;
-}
+const NETWORK_FIELDS = ['beneficiary', 'amount', 'timestamp', 'note', 'retiredBy'] as const;
+type NetworkRecord = Pick<CertificateRecord, (typeof NETWORK_FIELDS)[number]>;
 
 export type NetworkCheck =
   | { outcome: 'SAME'; checkedAt: number }
@@ -74,7 +69,7 @@ const SILENCE: ReadonlySet<ErrorCode> = new Set(['LEDGER_UNAVAILABLE', 'OVERLOAD
 
 const ON_NETWORK = `query CertificateOnNetwork($tokenAddress: Address!, $index: Int!) {
   retirementRecord(tokenAddress: $tokenAddress, index: $index) {
-    onNetwork { retiredBy amount timestamp beneficiary note }
+    onNetwork { ${NETWORK_FIELDS.join(' ')} }
   }
 }`;
 
@@ -104,8 +99,6 @@ export async function checkOnNetwork(
     throw error;
   }
 }
-
-const NETWORK_FIELDS = ['beneficiary', 'amount', 'timestamp', 'note', 'retiredBy'] as const;
 
 /** What distinguishes our files from other JSON. */
 export const CERTIFICATE_FORMAT = 'carbon-retirement-certificate/1';

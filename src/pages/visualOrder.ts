@@ -62,26 +62,21 @@ function piecesOf(text: string): Piece[] {
   }));
 }
 
+/** A word that no line has room for is cut between its characters. */
 function logicalLines(text: string, fits: (line: string) => boolean): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(' ').flatMap((whole) => cut(whole, fits))) {
-    const longer = `${lines.at(-1)} ${word}`;
-    if (lines.length > 0 && fits(longer)) lines.splice(-1, 1, longer);
-    else lines.push(word);
-  }
-  return lines;
+  const words = text.split(' ').flatMap((word) => (fits(word) ? [word] : filled(word, '', fits)));
+  return filled(words, ' ', fits);
 }
 
-/** A word that no line has room for. */
-function cut(word: string, fits: (line: string) => boolean): string[] {
-  if (fits(word)) return [word];
-  const parts: string[] = [];
-  for (const character of word) {
-    const longer = `${parts.at(-1)}${character}`;
-    if (parts.length > 0 && fits(longer)) parts.splice(-1, 1, longer);
-    else parts.push(character);
+/** Lines of as many parts as fit, and of one at least. */
+function filled(parts: Iterable<string>, joint: string, fits: (line: string) => boolean): string[] {
+  const lines: string[] = [];
+  for (const part of parts) {
+    const longer = `${lines.at(-1)}${joint}${part}`;
+    if (lines.length > 0 && fits(longer)) lines.splice(-1, 1, longer);
+    else lines.push(part);
   }
-  return parts;
+  return lines;
 }
 
 /** Numbers go on with the letters before them; the rest goes with its neighbours where they agree, else with the whole. */

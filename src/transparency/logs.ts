@@ -11,6 +11,7 @@ import { CURRENT_DATABASE } from '../db/currentDatabase.ts';
 import type { Db, Tx } from '../db/connection.ts';
 import { LOG_NAMES, transparencyCheckpoints, transparencyHeads } from '../db/tables/index.ts';
 import { createLogKey, parseCheckpoint, type LogKey } from './checkpoint.ts';
+import { readHead } from './inclusion.ts';
 import type { LogName } from './leaves.ts';
 import { edgeOf, growTiles, hashesOf, HASH_BYTES, MissingHash, rootOf, type Tile } from './merkle.ts';
 import { isOfOtherDatabase, NEXT_LEAVES, type Head } from './nextLeaves.ts';
@@ -113,8 +114,8 @@ interface Signer {
 
 /** @returns whether more may have been committed before it */
 async function step(db: Db, log: LogName, signer: Signer, waits: boolean): Promise<boolean> {
-  const [known] = await db.select().from(transparencyHeads).where(eq(transparencyHeads.log, log));
-  const isCompared = log === 'transfers' && (known === undefined || (await isOfOtherDatabase(db, known)));
+  const known = await readHead(db, log);
+  const isCompared = log === 'transfers' && (known === null || (await isOfOtherDatabase(db, known)));
   const { hasMore, signed } = await db.transaction(
     async (tx) => {
       const head = await lockHead(tx, log, signer, waits);
