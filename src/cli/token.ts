@@ -3,7 +3,7 @@
  */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { loadConfig } from '../config/config.ts';
-import { DEVELOPMENT_SUBJECTS, signDevelopmentToken } from '../startup/developmentTokens.ts';
+import { signDevelopmentToken } from '../startup/developmentTokens.ts';
 import { ROLES, SUBJECT_PATTERN, type Role } from '../identity/roles.ts';
 import { runCommand } from './runCommand.ts';
 
@@ -18,10 +18,9 @@ const command = new Command('token')
     parseSubject,
   )
   .option('--expires <duration>', 'how long it is good for: 90s, 30m, 12h, 7d', parseDuration)
-  .action(async (options: { role: Role; sub?: string; expires?: number }) => {
-    const subject = options.sub ?? DEVELOPMENT_SUBJECTS[options.role];
+  .action(async ({ role, sub, expires }: { role: Role; sub?: string; expires?: number }) => {
     const config = await loadConfig();
-    process.stdout.write(`${await signDevelopmentToken(config, options.role, subject, options.expires)}\n`);
+    process.stdout.write(`${await signDevelopmentToken(config, role, sub, expires)}\n`);
   });
 
 await runCommand(command);

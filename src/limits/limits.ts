@@ -2,6 +2,7 @@
  * The limits that are settings, as the server takes them. Their defaults: config/limitSettings.ts.
  */
 import type { Config } from '../config/config.ts';
+import { LIMIT_SETTINGS } from '../config/limitSettings.ts';
 import { SETTINGS } from '../config/settings.ts';
 import type { OperationLimits } from './operationCost.ts';
 import type { RateLimitSettings } from './rateLimits.ts';
@@ -21,25 +22,9 @@ export interface Limits {
   maxMutationsInFlight: number;
 }
 
-const NAMES = [
-  'TRUSTED_PROXY_HOPS',
-  'RATE_LIMIT_ADDRESS_PER_MINUTE',
-  'RATE_LIMIT_CALLER_PER_MINUTE',
-  'RATE_LIMIT_MUTATIONS_PER_MINUTE',
-  'RATE_LIMIT_REFUSED_CREDENTIALS_PER_MINUTE',
-  'MAX_CPU_PERCENT_PER_ADDRESS',
-  'MAX_OPERATION_COST',
-  'MAX_OPERATION_DEPTH',
-  'MAX_CONNECTIONS',
-  'MAX_CONNECTIONS_PER_ADDRESS',
-  'MAX_SOCKETS_PER_ADDRESS',
-  'MAX_SUBSCRIPTIONS',
-  'MAX_SUBSCRIPTIONS_PER_ADDRESS',
-  'MAX_QUERIES_IN_FLIGHT',
-  'MAX_MUTATIONS_IN_FLIGHT',
-] as const;
+const TAKEN = { TRUSTED_PROXY_HOPS: SETTINGS.TRUSTED_PROXY_HOPS, ...LIMIT_SETTINGS };
 
-type LimitConfig = Pick<Config, (typeof NAMES)[number]>;
+type LimitConfig = Pick<Config, keyof typeof TAKEN>;
 
 export function limitsOf(config: LimitConfig): Limits {
   return {
@@ -64,6 +49,9 @@ export function limitsOf(config: LimitConfig): Limits {
 
 /** The limits of a server without configuration. */
 export function defaultLimits(): Limits {
-  const defaults = NAMES.map((name) => [name, SETTINGS[name].schema.parse(SETTINGS[name].default)] as const);
-  return limitsOf(Object.fromEntries(defaults) as unknown as LimitConfig);
+  const defaults = Object.entries(TAKEN).map(([name, setting]) => [
+    name,
+    setting.schema.parse(setting.default),
+  ]);
+  return limitsOf(Object.fromEntries(defaults) as LimitConfig);
 }
