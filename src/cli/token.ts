@@ -4,7 +4,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { loadConfig } from '../config/config.ts';
 import { signDevelopmentToken } from '../startup/developmentTokens.ts';
-import { ROLES, SUBJECT_PATTERN, type Role } from '../identity/roles.ts';
+import { ROLES, SUBJECT_FORM, SUBJECT_PATTERN, type Role } from '../identity/roles.ts';
 import { runCommand } from './runCommand.ts';
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
@@ -27,9 +27,7 @@ await runCommand(command);
 
 function parseSubject(text: string): string {
   if (SUBJECT_PATTERN.test(text)) return text;
-  throw new InvalidArgumentError(
-    'Use 1 to 128 letters, digits and . _ : @ | + -, beginning with a letter or digit.',
-  );
+  throw new InvalidArgumentError(`Use ${SUBJECT_FORM}.`);
 }
 
 function parseDuration(text: string): number {

@@ -30,6 +30,8 @@ export interface Caller {
  * form of identity providers.
  */
 export const SUBJECT_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:@|+-]{0,127}$/;
+/** The same in words, for messages and the contract. */
+export const SUBJECT_FORM = '1 to 128 letters, digits and . _ : @ | + -, beginning with a letter or digit';
 
 export function isRole(value: unknown): value is Role {
   return (ROLES as readonly unknown[]).includes(value);

@@ -14,7 +14,7 @@ import type { Logger } from '../lib/logger.ts';
 import { createProviderKeys } from './providerKeys.ts';
 import { rememberTokens } from './rememberedTokens.ts';
 import type { Caller, Role } from './roles.ts';
-import { isRole, ROLES, SUBJECT_PATTERN } from './roles.ts';
+import { isRole, ROLES, SUBJECT_FORM, SUBJECT_PATTERN } from './roles.ts';
 import { MIN_SECRET_BYTES } from '../lib/secretBytes.ts';
 
 /** A token with all roles is under 500 characters; the rest is for claims of identity providers. */
@@ -63,8 +63,7 @@ export async function signToken(
 ): Promise<string> {
   if (!SUBJECT_PATTERN.test(options.subject)) {
     throw new Error(
-      `The subject ${JSON.stringify(options.subject)} can't be put in a token: use 1 to 128 letters, digits ` +
-        'and . _ : @ | + -, beginning with a letter or digit.',
+      `The subject ${JSON.stringify(options.subject)} can't be put in a token: use ${SUBJECT_FORM}.`,
     );
   }
   const issuedAt = Math.floor(options.now().getTime() / 1000);
@@ -161,10 +160,7 @@ function isAhead(iat: number, now: Date): boolean {
 function callerOf(payload: JWTPayload, now: Date): Caller {
   const { sub, exp, iat, jti, roles, warehouseIds = [sub] } = payload;
   if (typeof sub !== 'string' || !SUBJECT_PATTERN.test(sub)) {
-    throw unauthenticated(
-      'The token\'s "sub" must be 1 to 128 letters, digits and . _ : @ | + -, beginning with a letter or digit.',
-      'sub',
-    );
+    throw unauthenticated(`The token's "sub" must be ${SUBJECT_FORM}.`, 'sub');
   }
   if (!Number.isSafeInteger(exp)) {
     throw unauthenticated('The token\'s "exp" must be a whole number of Unix seconds.', 'exp');
@@ -177,7 +173,7 @@ function callerOf(payload: JWTPayload, now: Date): Caller {
   }
   if (!isSubjectList(warehouseIds)) {
     throw unauthenticated(
-      `The token's "warehouseIds" must be a list of at most ${MAX_WAREHOUSES} warehouse ids.`,
+      `The token's "warehouseIds" must be a list of at most ${MAX_WAREHOUSES} ids, each ${SUBJECT_FORM}.`,
       'warehouseIds',
     );
   }

@@ -1,6 +1,7 @@
 /**
  * createApiKey: a key for a service account.
  */
+import { SUBJECT_FORM } from '../../identity/roles.ts';
 import { createApiKey, type CreatedApiKey } from '../../resolvers/access/createApiKey.ts';
 import { forRoles } from '../core/access.ts';
 import { ApiKeyRef, RoleEnum } from './apiKey.ts';
@@ -21,7 +22,8 @@ const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
       required: true,
       validate: { schema: buyerId },
       description:
-        'The subject that it authenticates, like a token\'s "sub": the buyerId of a buyer, the farmerId of a farmer.',
+        'The subject that it authenticates, like a token\'s "sub": the buyerId of a buyer, the farmerId of a farmer. ' +
+        `${SUBJECT_FORM}.`,
     }),
     roles: t.field({
       type: [RoleEnum],
@@ -31,12 +33,13 @@ const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
     }),
     warehouseIds: t.stringList({
       validate: { schema: idList },
-      description: 'The warehouses that role WAREHOUSE may act for: at most 100. Defaults to the subject.',
+      description:
+        'The warehouses that role WAREHOUSE may act for: at most 100, each in the form of a subject. Defaults to the subject.',
     }),
     expiresAt: t.field({
       type: 'UnixTime',
       required: true,
-      description: 'When it expires, in Unix seconds: at most 400 days from now.',
+      description: 'When it expires, in Unix seconds: a minute to 400 days from now.',
     }),
     idempotencyKey: t.string({
       ...IDEMPOTENCY_KEY,

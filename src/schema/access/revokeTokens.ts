@@ -1,6 +1,7 @@
 /**
  * revokeTokens: ends bearer tokens before their expiry, and closes the sockets and streams that they opened.
  */
+import { SUBJECT_FORM } from '../../identity/roles.ts';
 import type { TokenRevocationRow } from '../../identity/tokenRevocations.ts';
 import { revokeTokens } from '../../resolvers/access/revokeTokens.ts';
 import { forRoles } from '../core/access.ts';
@@ -16,7 +17,10 @@ const RevokeTokensInput = builder.inputType('RevokeTokensInput', {
       validate: { schema: keyword },
       description: 'The "jti" of one token: 1 to 128 printable ASCII characters without spaces.',
     }),
-    subject: t.string({ validate: { schema: buyerId }, description: 'The "sub" of the tokens.' }),
+    subject: t.string({
+      validate: { schema: buyerId },
+      description: `The "sub" of the tokens: ${SUBJECT_FORM}.`,
+    }),
     issuedUntil: t.field({
       type: 'UnixTime',
       description:

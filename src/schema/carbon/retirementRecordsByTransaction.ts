@@ -22,7 +22,7 @@ builder.queryField('retirementRecordsByTransaction', (t) =>
       txHash: t.arg.string({
         required: true,
         validate: { schema: keyword },
-        description: "The transaction's hash, as `txHash` shows it.",
+        description: "The transaction's hash, as `txHash` shows it: at most 128 characters.",
       }),
     },
     resolve: (_root, { txHash }, { dependencies }) => findRecordsByTransaction(dependencies, txHash),

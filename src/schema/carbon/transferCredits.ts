@@ -1,6 +1,7 @@
 /**
  * transferCredits: a buyer gives credits to another.
  */
+import { SUBJECT_FORM } from '../../identity/roles.ts';
 import type { DryRun } from '../../resolvers/carbon/dryRun.ts';
 import type { CreditTransfer } from '../../resolvers/carbon/findCreditTransfer.ts';
 import { rehearseTransfer, transferCredits } from '../../resolvers/carbon/transferCredits.ts';
@@ -24,8 +25,8 @@ const TransferCreditsInput = builder.inputType('TransferCreditsInput', {
       required: true,
       validate: { schema: buyerId },
       description:
-        "The buyer who gets them: the subject of that buyer's token. The platform keeps no list of buyers, so an id " +
-        'that no token has is not refused: an operator can transfer such credits back.',
+        `The buyer who gets them: the subject of that buyer's token, ${SUBJECT_FORM}. The platform keeps no list of buyers, so ` +
+        'an id that no token has is not refused: an operator can transfer such credits back.',
     }),
     tokenAddress: t.field({
       type: 'Address',

@@ -5,7 +5,7 @@
  */
 import * as z from 'zod';
 import type { Clock } from '../../lib/clock.ts';
-import { ROLES, SUBJECT_PATTERN } from '../../identity/roles.ts';
+import { ROLES, SUBJECT_FORM, SUBJECT_PATTERN } from '../../identity/roles.ts';
 import { SESSION_ID_PATTERN } from '../../ramp/port.ts';
 
 /** A text rule: takes a string, gives it back normalised. */
@@ -105,10 +105,7 @@ export const idempotencyKey: TextRule = pattern(
 );
 
 /** A buyer is named by the subject of the buyer's token. */
-export const buyerId: TextRule = pattern(
-  SUBJECT_PATTERN,
-  'must be 1 to 128 letters, digits and . _ : @ | + -, beginning with a letter or digit',
-);
+export const buyerId: TextRule = pattern(SUBJECT_PATTERN, `must be ${SUBJECT_FORM}`);
 
 /** Farmers and warehouses are identified by token subjects as well. */
 export const farmerId: TextRule = buyerId;

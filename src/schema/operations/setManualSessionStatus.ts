@@ -29,7 +29,8 @@ const SetManualSessionStatusInput = builder.inputType('SetManualSessionStatusInp
     status: t.field({ type: RampStatusEnum, required: true, description: 'The new status of the payout.' }),
     paymentReference: t.string({
       validate: { schema: label },
-      description: "The bank's or mobile money service's reference of the payment; kept with the status.",
+      description:
+        "The bank's or mobile money service's reference of the payment; kept with the status. At most 128 bytes of UTF-8.",
     }),
   }),
 });

@@ -1,6 +1,7 @@
 /**
  * createDeposit: issues a receipt token for a confirmed deposit.
  */
+import { SUBJECT_FORM } from '../../identity/roles.ts';
 import {
   createDeposit,
   rehearseDeposit,
@@ -22,7 +23,7 @@ import { ReceiptRef } from './receipt.ts';
 import { farmerId, label, optionalLabel, warehouseId } from '../core/text.ts';
 
 const CreateDepositInput = builder.inputType('CreateDepositInput', {
-  description: 'A deposit as confirmed by the warehouse. Texts: at most 128 bytes of UTF-8 each.',
+  description: `A deposit as confirmed by the warehouse. Texts: at most 128 bytes of UTF-8 each. Ids: ${SUBJECT_FORM}.`,
   fields: (t) => ({
     farmerAddress: t.field({
       type: 'Address',

@@ -1,6 +1,7 @@
 /**
  * pledgeReceipt and releasePledge: a receipt as security for a loan.
  */
+import { SUBJECT_FORM } from '../../identity/roles.ts';
 import { pledgeReceipt } from '../../resolvers/warehouse/pledgeReceipt.ts';
 import { releasePledge } from '../../resolvers/warehouse/releasePledge.ts';
 import type { ReceiptPledge } from '../../resolvers/warehouse/findPledge.ts';
@@ -27,7 +28,8 @@ const PledgeReceiptInput = builder.inputType('PledgeReceiptInput', {
     lenderId: t.string({
       validate: { schema: lenderId },
       description:
-        "The subject of the lender's token, who may then see and release the pledge. Without it, only operators may.",
+        `The subject of the lender's token, ${SUBJECT_FORM}: who may then see and release the pledge. Without it, only ` +
+        'operators may.',
     }),
     loanReference: t.string({
       required: true,

@@ -1,6 +1,7 @@
 /**
  * setIssuanceCap: how many kilograms of a commodity may be outstanding in receipts of a warehouse.
  */
+import { SUBJECT_FORM } from '../../identity/roles.ts';
 import { setIssuanceCap, type IssuanceCap } from '../../resolvers/warehouse/issuanceCaps.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
@@ -14,7 +15,7 @@ const SetIssuanceCapInput = builder.inputType('SetIssuanceCapInput', {
     warehouseId: t.string({
       required: true,
       validate: { schema: warehouseId },
-      description: 'The warehouse.',
+      description: `The warehouse: ${SUBJECT_FORM}.`,
     }),
     commodityType: t.string({
       required: true,

@@ -131,8 +131,28 @@ describe('the contract', () => {
     const input = schema.getType(type);
     const { description } = (isInputObjectType(input) && input.getFields()[field]) || {};
     expect(description).toMatch(
-      /bytes of UTF-8, without control or bidirectional characters.* Stored in NFC/,
+      /bytes of UTF-8, without control, bidirectional or invisible characters.* Stored in NFC/,
     );
+  });
+
+  it('states the limit of every text in the input of a mutation', () => {
+    // Texts that the client has from this API, and its own subject.
+    const known = new Set(['buyerId', 'fromBuyerId', 'sessionId', 'ReleasePledgeInput.loanReference']);
+    const silent = types.filter(isInputObjectType).flatMap((input) =>
+      input.name.endsWith('Filter')
+        ? []
+        : Object.values(input.getFields())
+            .filter(({ name, type }) => getNamedType(type).name === 'String' && !known.has(name))
+            .filter(({ name }) => !known.has(`${input.name}.${name}`))
+            .filter(
+              ({ description }) =>
+                !/\d+ (bytes|(printable ASCII )?characters|letters)|form of a subject/.test(
+                  `${description} ${input.description}`,
+                ),
+            )
+            .map(({ name }) => `${input.name}.${name}`),
+    );
+    expect(silent).toEqual([]);
   });
 
   it('names the unit of every amount and time', () => {
