@@ -143,11 +143,19 @@ function judge(root: unknown, located: GraphQLError | undefined): ShownError | u
   return undefined;
 }
 
+/** Of a document with several operations, or without the one that is named: as yoga says it, and graphql-ws. */
+const WITHOUT_OPERATION: ReadonlySet<string> = new Set([
+  'Could not determine what operation to execute.',
+  'Unable to identify operation',
+]);
+const NAME_OPERATION =
+  'It is not clear which operation to run: send as "operationName" the name of one that the document has.';
+
 /** Errors of graphql-js, of yoga and of the scalars. */
 function judgeGraphQLError(root: GraphQLError, located: GraphQLError): ShownError | undefined {
   const aboutVariable = variableProblem(root, located);
   if (aboutVariable !== undefined) return aboutVariable;
-  const { message } = root;
+  const message = WITHOUT_OPERATION.has(root.message) ? NAME_OPERATION : root.message;
   const { code, http, details } = { ...located.extensions, ...root.extensions };
   // A request that is not a GraphQL request is never answered 200.
   if (code === 'BAD_REQUEST') return { code, message, http: { ...(http as object), spec: false } };

@@ -32,6 +32,15 @@ describe('what a client sees of an error', () => {
     expect('data' in body).toBe(false);
   });
 
+  it.each([undefined, 'Other'])('a document of which operation %j is to run', async (operationName) => {
+    const response = await post({ query: 'query A { hello } query B { hello }', operationName });
+    expect(response.status).toBe(400);
+    const body = (await response.json()) as AnswerBody;
+    expect(body.errors).toMatchObject([
+      { message: expect.stringContaining('operationName'), extensions: { code: 'BAD_REQUEST' } },
+    ]);
+  });
+
   it.each([0, -1, 1.5, 2 ** 63, '9223372036854775808', '1e3', ' 1', null, true, [], {}, 'x'.repeat(50_000)])(
     'the amount %j, as a variable, with the field that it stood in',
     async (amountCO2e) => {

@@ -151,6 +151,17 @@ describe('operations over a websocket', () => {
     await anonymous.dispose();
   });
 
+  it('of several operations without the name of one, which are refused with what to send', async () => {
+    const anonymous = client();
+    const problem: unknown = await all(anonymous, 'query A { hello } query B { hello }').catch(
+      (error: unknown) => error,
+    );
+    expect(problem).toMatchObject([
+      { message: expect.stringContaining('operationName'), extensions: { code: 'BAD_REQUEST' } },
+    ]);
+    await anonymous.dispose();
+  });
+
   it('that fail, by the same table as over HTTP', async () => {
     const anonymous = client();
     const wrong = await all(anonymous, 'query ($n: Tonnes!) { tonnes(amount: $n) }', { n: 1.5 });
