@@ -39,7 +39,8 @@ export async function proveConsistency(
   if (from < 1 || from > until || until > size) {
     throw new DomainError(
       'BAD_USER_INPUT',
-      `fromLeafCount must be at least 1 and at most toLeafCount, which is at most ${size}, the leaves of the log of ${log}.`,
+      `fromLeafCount is ${from} and toLeafCount ${until}: they must be from 1 to ${size}, the leaves of the log of ${log}, and the ` +
+        'second must not be less than the first.',
       { field: from < 1 || from > size ? 'fromLeafCount' : 'toLeafCount', leafCount: size },
     );
   }

@@ -75,12 +75,8 @@ function requireReleasable(
   const state =
     openPledge === undefined
       ? 'not pledged'
-      : `pledged under the loan reference "${openPledge.loanReference}"`;
-  throw new DomainError(
-    'CONFLICT',
-    `The receipt at ${tokenAddress} is ${state}, not under "${loanReference}".`,
-    {
-      field: openPledge === undefined ? 'input.receiptTokenAddress' : 'input.loanReference',
-    },
-  );
+      : `pledged under the loan reference "${openPledge.loanReference}", not under "${loanReference}"`;
+  throw new DomainError('CONFLICT', `The receipt at ${tokenAddress} is ${state}.`, {
+    field: openPledge === undefined ? 'input.receiptTokenAddress' : 'input.loanReference',
+  });
 }

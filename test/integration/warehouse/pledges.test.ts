@@ -139,7 +139,10 @@ describe('a pledge', () => {
 
   it('is released by its lender and operators alone, and under its loan reference alone', async () => {
     const receipt = await activeReceipt(platform);
-    await expect(release(receipt, operator)).rejects.toMatchObject({ code: 'CONFLICT' });
+    await expect(release(receipt, operator)).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: `The receipt at ${receipt.tokenAddress} is not pledged.`,
+    });
     await pledge(receipt, { loanReference: 'loan 9' });
     await expect(release(receipt)).rejects.toMatchObject({
       code: 'CONFLICT',
