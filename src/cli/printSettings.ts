@@ -2,15 +2,10 @@
  * `npm run docs:settings` writes the table of settings to docs/settings.md and .env.example; with `--check` it
  * fails when a committed file differs from the code.
  */
+import * as z from 'zod';
 import { SETTINGS } from '../config/settings.ts';
+import type { Setting } from '../lib/settingRules.ts';
 import { runPrinting } from './printedFile.ts';
-
-/** What the pages show of a setting. */
-interface Setting {
-  description: string;
-  default: string | null;
-  secret?: true;
-}
 
 const settings: [string, Setting][] = Object.entries(SETTINGS);
 
@@ -28,6 +23,14 @@ This page is printed from \`src/config/\` and the networks' \`settings.ts\` by \
 const ENV_HEADER = `# Every setting of the server, with its default. Copy to .env and change what you need.
 # Nothing here is required to run on embedded defaults. Printed by npm run docs:settings.
 `;
+
+/** What the rule says of numbers and of choices; empty for texts, whose form the meaning describes. */
+function allowedOf({ schema }: Setting): string {
+  const form = (io: 'input' | 'output') => z.toJSONSchema(schema, { io, unrepresentable: 'any' });
+  const { minimum, maximum } = form('output');
+  if (minimum !== undefined && maximum !== undefined) return `${minimum} to ${maximum}`;
+  return (form('input').enum ?? []).map((choice) => `\`${String(choice)}\``).join(', ');
+}
 
 function meaningOf({ description, secret }: Setting): string {
   return [description, ...(secret ? ['Secret.'] : [])].join(' ');
@@ -49,15 +52,18 @@ function settingsPage(): string {
   const rows = settings.map(([name, setting]) => [
     `\`${name}\``,
     setting.default === null ? '' : `\`${setting.default}\``,
+    allowedOf(setting),
     meaningOf(setting),
   ]);
-  return `${PAGE}\n${markdownTable([['Setting', 'Default', 'Meaning'], ...rows])}`;
+  return `${PAGE}\n${markdownTable([['Setting', 'Default', 'Allowed', 'Meaning'], ...rows])}`;
 }
 
 function envExample(): string {
-  const entries = settings.map(
-    ([name, setting]) => `# ${setting.description}\n#${name}=${setting.default ?? ''}\n`,
-  );
+  const entries = settings.map(([name, setting]) => {
+    const allowed = allowedOf(setting).replaceAll('`', '');
+    const meaning = [setting.description, ...(allowed === '' ? [] : [`Allowed: ${allowed}.`])].join(' ');
+    return `# ${meaning}\n#${name}=${setting.default ?? ''}\n`;
+  });
   return [ENV_HEADER, ...entries].join('\n');
 }
 

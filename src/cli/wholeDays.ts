@@ -11,6 +11,6 @@ export function wholeDays(least: number): (text: string) => number {
   return (text) => {
     const number = Number(text);
     if (Number.isInteger(number) && number >= least && number <= MAX_DAYS) return number;
-    throw new InvalidArgumentError(`must be a whole number from ${least} to ${MAX_DAYS}`);
+    throw new InvalidArgumentError(`Use a whole number from ${least} to ${MAX_DAYS}.`);
   };
 }

@@ -7,6 +7,7 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type * as z from 'zod';
 import { loadConfig } from '../../../src/config/config.ts';
 import { generateSecretKey } from '../../../src/lib/strkey.ts';
 import { SETTINGS } from '../../../src/config/settings.ts';
@@ -425,6 +426,20 @@ describe('documents', () => {
       expect(text, name).toContain(name);
       expect(text, `description of ${name}`).toContain(setting.description);
       if (setting.default !== null) expect(text, `default of ${name}`).toContain(setting.default);
+    }
+  });
+
+  it('say the numbers that each rule takes: the ends of the range, and nothing beyond', async () => {
+    const page = await readFile(new URL('../../../docs/settings.md', import.meta.url), 'utf8');
+    const schemas = new Map<string, z.ZodType>(
+      Object.entries(SETTINGS).map(([name, { schema }]) => [name, schema]),
+    );
+    const ranges = [...page.matchAll(/^\| `(\w+)` +\|[^|]*\| (\d+) to (\d+) +\|/gm)];
+    expect(ranges.length).toBeGreaterThan(20);
+    for (const [, name = '', least = '', most = ''] of ranges) {
+      const takes = (value: string) => schemas.get(name)?.safeParse(value).success;
+      const beyond = [BigInt(least) - 1n, BigInt(most) + 1n].map(String);
+      expect([least, most, ...beyond].map(takes), name).toEqual([true, true, false, false]);
     }
   });
 });
