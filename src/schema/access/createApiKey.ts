@@ -70,7 +70,7 @@ builder.mutationField('createApiKey', (t) =>
     ...forRoles(
       ['admin'],
       'Creates an API key for a server-to-server client. The caller must use a token: an API key cannot create API keys. ' +
-        'Errors: BAD_USER_INPUT, IDEMPOTENCY_CONFLICT.',
+        'Errors: IDEMPOTENCY_CONFLICT.',
     ),
     type: CreateApiKeyPayload,
     nullable: true,

@@ -50,7 +50,7 @@ builder.mutationField('revokeTokens', (t) =>
       'Revokes one bearer token by its "jti", or those of a subject by the time of their issue. They are refused immediately, ' +
         'and their open sockets and streams are closed within seconds, on every instance. A revocation is never taken back: ' +
         'repeated it changes nothing, or moves `issuedUntil` on. API keys of the subject stay: see `revokeApiKey`. Errors: ' +
-        'BAD_USER_INPUT, CONFLICT (too many revocations are in force).',
+        'CONFLICT (too many revocations are in force).',
     ),
     type: RevokeTokensPayload,
     nullable: true,

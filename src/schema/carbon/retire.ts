@@ -81,7 +81,7 @@ builder.mutationField('retire', (t) =>
     ...forBuyerOrOperator(
       (args: { input: { buyerId?: string | null | undefined } }) => args.input.buyerId,
       "Retires a buyer's credits: holds them in the books, burns them on the network, and waits for the outcome up to a " +
-        'limit. Errors: BAD_USER_INPUT, NOT_FOUND, INSUFFICIENT_BALANCE (nothing is burned), IDEMPOTENCY_CONFLICT, LEDGER_REFUSED (the ' +
+        'limit. Errors: NOT_FOUND, INSUFFICIENT_BALANCE (nothing is burned), IDEMPOTENCY_CONFLICT, LEDGER_REFUSED (the ' +
         'credits are returned).',
     ),
     type: RetirePayload,

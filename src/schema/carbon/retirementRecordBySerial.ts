@@ -11,7 +11,7 @@ builder.queryField('retirementRecordBySerial', (t) =>
   t.field({
     ...forPublic(
       'The public record of the retirement that a serial number belongs to; null when this platform retired no such tonne. ' +
-        'Errors: BAD_USER_INPUT, LEDGER_UNAVAILABLE.',
+        'Errors: LEDGER_UNAVAILABLE.',
     ),
     type: RetirementRecordRef,
     nullable: true,

@@ -38,7 +38,7 @@ builder.mutationField('setProjectPrice', (t) =>
     ...forRoles(
       ['developer', 'operator'],
       'Sets what a tonne of a project costs from now on; what was bought before keeps its price. Payment is agreed and made ' +
-        'outside of this platform. Errors: NOT_FOUND, FORBIDDEN (another developer), BAD_USER_INPUT, IDEMPOTENCY_CONFLICT.',
+        'outside of this platform. Errors: NOT_FOUND, FORBIDDEN (another developer), IDEMPOTENCY_CONFLICT.',
     ),
     type: SetProjectPricePayload,
     nullable: true,

@@ -75,7 +75,7 @@ builder.mutationField('deployRampSettlement', (t) =>
     ...forRoles(
       ['operator'],
       'Deploys the settlement contract that holds receipt tokens during off-ramp sessions: once per platform. The embedded network has ' +
-        'one from the start. Errors: BAD_USER_INPUT, CONFLICT when there is one, IDEMPOTENCY_CONFLICT, LEDGER_REFUSED, ' +
+        'one from the start. Errors: CONFLICT when there is one, IDEMPOTENCY_CONFLICT, LEDGER_REFUSED, ' +
         'LEDGER_UNAVAILABLE.',
     ),
     type: DeployRampSettlementPayload,

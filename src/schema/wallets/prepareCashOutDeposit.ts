@@ -71,7 +71,7 @@ builder.mutationField('prepareCashOutDeposit', (t) =>
         "own: freezes a quote, opens a session at the ramp provider, and returns the deposit for the holder's " +
         'wallet to sign. Send it again with the same key for what is to be signed next, or for a new transaction ' +
         'in place of an expired one. Without a deposit by `signatureDueAt` the session is closed, and what is ' +
-        'deposited after that is refunded. Errors: NOT_FOUND, BAD_USER_INPUT, RECEIPT_EXPIRED, RECEIPT_PLEDGED, ' +
+        'deposited after that is refunded. Errors: NOT_FOUND, BAD_USER_INPUT (an address that signs for the platform), RECEIPT_EXPIRED, RECEIPT_PLEDGED, ' +
         'CONFLICT (no settlement contract, the receipt is not active, too many unsigned, or too late), INSUFFICIENT_BALANCE ' +
         '(the holder has too little), RAMP_REFUSED, RAMP_UNAVAILABLE, LEDGER_REFUSED, LEDGER_UNAVAILABLE, ' +
         'IDEMPOTENCY_CONFLICT.',

@@ -54,7 +54,7 @@ builder.mutationField('prepareRetirement', (t) =>
       "Prepares the retirement of credits at a holder's own address, which only that holder can sign; nothing is held " +
         "or sent. (Credits in the platform's books are retired with `retire`.) The act belongs to the caller who " +
         "prepared it; it takes effect only with the holder's signature. Errors: RATE_LIMITED (also after a thousand in a day that were " +
-        'not signed), NOT_FOUND, BAD_USER_INPUT, ' +
+        'not signed), NOT_FOUND, BAD_USER_INPUT (an address that signs for the platform), ' +
         'INSUFFICIENT_BALANCE, LEDGER_REFUSED (the network would refuse it), LEDGER_UNAVAILABLE, IDEMPOTENCY_CONFLICT.',
     ),
     type: PrepareRetirementPayload,

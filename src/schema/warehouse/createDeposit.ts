@@ -151,8 +151,7 @@ builder.mutationField('createDeposit', (t) =>
       (args: { input: { warehouseId: string } }) => args.input.warehouseId,
       'Confirms a deposit: deploys a receipt token (symbol WHR) that expires 180 days later, and mints its kilograms to ' +
         'the farmer. Waits for the network for a limited time, then returns the state reached. A large quantity may need ' +
-        'approval (`approvalRequest`). Errors: BAD_USER_INPUT, ISSUANCE_CAP_EXCEEDED, ' +
-        'IDEMPOTENCY_CONFLICT, LEDGER_REFUSED.',
+        'approval (`approvalRequest`). Errors: ISSUANCE_CAP_EXCEEDED, IDEMPOTENCY_CONFLICT, LEDGER_REFUSED.',
     ),
     type: CreateDepositPayload,
     nullable: true,
