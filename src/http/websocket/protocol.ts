@@ -45,10 +45,14 @@ const INIT_WAIT_MS = 3_000;
 
 const FORBIDDEN = 4403;
 const TOO_MANY = 4429;
-/** Clients connect again after these. */
-const PASSING_REFUSALS = new Map<unknown, number>([
+const TRY_AGAIN_LATER = 1013;
+export const INTERNAL_ERROR = 4500;
+/** Refusals that say nothing of the credential: a client that took it for a bad one would give it up. */
+const OTHER_REFUSALS = new Map<unknown, number>([
   ['RATE_LIMITED', TOO_MANY],
-  ['OVERLOADED', 1013],
+  ['OVERLOADED', TRY_AGAIN_LATER],
+  ['DATABASE_UNAVAILABLE', TRY_AGAIN_LATER],
+  ['INTERNAL_SERVER_ERROR', INTERNAL_ERROR],
 ]);
 
 export interface Peer {
@@ -111,7 +115,7 @@ async function identify(
     peer.caller = await pipeline.gate.identify(credential, peer.remoteAddress);
   } catch (error) {
     const [refusal] = mapAllAndLog(error, newRequestId(), log);
-    const code = PASSING_REFUSALS.get(refusal?.extensions['code']) ?? FORBIDDEN;
+    const code = OTHER_REFUSALS.get(refusal?.extensions['code']) ?? FORBIDDEN;
     peer.socket.close(code, closeReason(refusal?.message ?? 'Forbidden'));
     return false;
   }

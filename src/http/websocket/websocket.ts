@@ -27,7 +27,13 @@ import type { ErrorLog } from '../graphql/maskErrors.ts';
 import { closeReason } from './closeReason.ts';
 import { separateReusedIds } from './reusedIds.ts';
 import { createMessageLimit, type AdmitMessage } from './messageLimit.ts';
-import { createProtocol, type Peer, type Protocol, type ProtocolOptions } from './protocol.ts';
+import {
+  createProtocol,
+  INTERNAL_ERROR,
+  type Peer,
+  type Protocol,
+  type ProtocolOptions,
+} from './protocol.ts';
 import { refuseForNow } from '../server/refuseUpgrade.ts';
 import { createSender, keepAlive, limitUnread } from '../server/socketIo.ts';
 
@@ -42,7 +48,6 @@ const MAX_MESSAGE_FRAGMENTS = 64;
 const RETRY_SOCKET_SECONDS = 10;
 
 const INVALID_BYTES = 1007;
-const INTERNAL_ERROR = 4500;
 const GOING_AWAY = 1001;
 
 interface WebsocketOptions extends ProtocolOptions {

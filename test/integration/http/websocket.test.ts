@@ -2,6 +2,7 @@ import { createClient } from 'graphql-ws';
 import type { Client, ClientOptions } from 'graphql-ws';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
+import { ConnectionLost } from '../../../src/db/connectionLost.ts';
 import { DomainError } from '../../../src/lib/errors.ts';
 import { createRateLimits } from '../../../src/limits/rateLimits.ts';
 import { startServer, testLimits, token, until } from '../../support/http/httpServer.ts';
@@ -268,6 +269,18 @@ describe('a websocket is closed', () => {
     const closed = closeOf(socket);
     say(socket, { ...init, payload: { authorization } });
     expect(await closed).toEqual({ code: 4403, reason: 'The token has expired; get a new one.' });
+  });
+
+  it.each([
+    ['1013 while the database that has the API keys is away', new ConnectionLost('no answer'), 1013],
+    ['4500 when a credential could not be judged because of a defect', new Error('a defect'), 4500],
+  ])('%s: a good credential is not called a bad one', async (_what, failure, code) => {
+    const failing = await startServer({ verifyToken: () => Promise.reject(failure) });
+    const socket = await openSocket(failing.wsUrl);
+    const closed = closeOf(socket);
+    say(socket, { ...init, payload: { authorization: 'Bearer any' } });
+    expect((await closed).code).toBe(code);
+    await failing.close(0);
   });
 
   it('1013 while the keys for tokens are not known, which is not held against the address', async () => {
