@@ -220,9 +220,8 @@ function requirePayout({ fiatAmount, exchangeRate }: z.infer<typeof quoteSchema>
 
 /** A quote for another request must not be frozen into this session. */
 function requireAnswerTo(request: QuoteRequest, quote: z.infer<typeof quoteSchema>): void {
-  const isSame =
-    quote.tokenAmount === request.tokenAmount.toString() &&
-    quote.tokenSymbol === request.tokenSymbol &&
-    quote.fiatCurrency === request.fiatCurrency;
-  if (!isSame) throw unavailable('POST /quotes', new Error('its quote is for something else'));
+  const repeated = ['tokenAmount', 'tokenSymbol', 'fiatCurrency'] as const;
+  const others = repeated.filter((member) => quote[member] !== String(request[member]));
+  if (others.length === 0) return;
+  throw unavailable('POST /quotes', new Error(`its quote is for another ${others.join(' and ')}`));
 }

@@ -21,6 +21,8 @@ export interface TransportOptions {
 
 /** A payout is a few hundred bytes; a look-up by reference answers with a few. */
 const MAX_ANSWER_BYTES = 64 * 1024;
+/** More than a quote has. */
+const MAX_NAMED_MEMBERS = 10;
 /** Statuses that say nothing about the payout: wrong key, too many requests, or trouble at the provider. */
 const NO_REFUSAL = new Set([401, 403, 407, 408, 425, 429]);
 
@@ -104,10 +106,22 @@ export function refusal({ message, status }: Refused, what: string): DomainError
 }
 
 export function unavailable(what: string, error: unknown): DomainError {
+  const message = `The ramp provider could not be asked (${what}): ${reasonOf(error)}`;
   const isUnreadable = error instanceof z.ZodError || error instanceof SyntaxError;
-  // Parsers quote the text that they could not read: neither their message nor the cause may be passed on.
-  const reason = isUnreadable ? 'its answer has an unknown form' : messageOf(error);
-  return new DomainError('RAMP_UNAVAILABLE', `The ramp provider could not be asked (${what}): ${reason}`);
+  return new DomainError('RAMP_UNAVAILABLE', message, {}, isUnreadable ? {} : { cause: error });
+}
+
+/** Parsers quote the text that they could not read: of it, only names of members that are asked for may be passed on. */
+function reasonOf(error: unknown): string {
+  if (error instanceof SyntaxError) return 'its answer is not JSON';
+  if (error instanceof z.ZodError) {
+    const members = new Set(error.issues.map(({ path }) => path.join('.')).filter((name) => name !== ''));
+    const named = [...members].slice(0, MAX_NAMED_MEMBERS).join(', ');
+    return `its answer has an unknown form${named === '' ? '' : `: see ${named}`}`;
+  }
+  // What fetch says of it, where a caller may not know the address: the cause has it, for the log.
+  if (error instanceof TypeError) return 'it can’t be reached, or its answer is a redirect';
+  return messageOf(error);
 }
 
 function codeIn(text: string): string | null {

@@ -207,7 +207,35 @@ describe('the adapter', () => {
         return Response.json({ ...quote, [field]: value });
       },
     });
-    await expect(mistaken.quote(quoteRequest)).rejects.toMatchObject({ code: 'RAMP_UNAVAILABLE' });
+    await expect(mistaken.quote(quoteRequest)).rejects.toMatchObject({
+      code: 'RAMP_UNAVAILABLE',
+      message: expect.stringMatching(new RegExp(`: its quote is for another ${field}$`)) as string,
+    });
+  });
+
+  it.each([
+    [
+      'the members that have another form',
+      { fiatAmount: `no. ${ACCOUNT_NUMBER}`, feeBps: 1.5 },
+      'see fiatAmount, feeBps',
+    ],
+    ['that nothing of it is as asked', [ACCOUNT_NUMBER], 'unknown form'],
+    ['that it is no JSON', `<p>${ACCOUNT_NUMBER}</p>`, 'is not JSON'],
+    ['that it is a redirect', null, 'redirect'],
+  ])('says of an answer %s, and repeats nothing of it', async (_what, answer, reason) => {
+    const mistaken = createHttpProvider({
+      ...options(),
+      fetch: async (...asked) => {
+        if (answer === null) throw new TypeError('fetch failed', { cause: new Error('unexpected redirect') });
+        const quote = (await (await fetch(...asked)).json()) as object;
+        if (typeof answer === 'string') return new Response(answer);
+        return Response.json(Array.isArray(answer) ? answer : { ...quote, ...answer });
+      },
+    });
+    const failure: unknown = await mistaken.quote(quoteRequest).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'RAMP_UNAVAILABLE' });
+    expect(String(failure)).toContain(reason);
+    expect(String(failure)).not.toContain(ACCOUNT_NUMBER);
   });
 
   it.each([401, 403, 407, 408, 425, 429])('takes status %i for no refusal', async (status) => {
