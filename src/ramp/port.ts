@@ -87,11 +87,13 @@ export interface RampProvider {
    * @returns what it says afterwards: `failed` when closed, else the status that the session has reached
    */
   closeSession(sessionId: string): Promise<RampAnswer>;
-  /** The session id in a callback; null when the body is not a callback, or its signature is missing or wrong. */
-  readCallback(callback: Callback): string | null;
+  readCallback(callback: Callback): ReadCallback;
   /** How long a request would wait, or fail, because the provider limits them; left out where it does not. */
   freeInMs?(): number;
 }
+
+/** The session that a callback names; or what is wrong: its signature is missing or not good, or its body has another form. */
+export type ReadCallback = { sessionId: string } | { refusal: 'unverified' | 'not-a-callback' };
 
 /** Session ids of providers: printable ASCII without spaces, safe in logs, queries and URLs. */
 export const SESSION_ID_PATTERN = /^[\x21-\x7e]{1,200}$/;

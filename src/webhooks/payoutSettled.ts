@@ -10,8 +10,9 @@ export function createPayoutHook(
   deps: Parameters<typeof receivePayoutHint>[0] & Needs<'ramp' | 'log'>,
 ): HookHandler {
   return async ({ body, headers, requestId }) => {
-    const sessionId = deps.ramp.readCallback({ rawBody: body, headers });
-    const outcome = sessionId === null ? 'not-a-callback' : await receivePayoutHint(deps, sessionId);
+    const read = deps.ramp.readCallback({ rawBody: body, headers });
+    if ('refusal' in read) return read.refusal;
+    const outcome = await receivePayoutHint(deps, read.sessionId);
     if (outcome !== 'noted') return outcome;
     deps.log.info({ requestId, outcome, bytes: body.length }, 'payout callback');
     return null;

@@ -24,6 +24,7 @@ import {
   type OpenSessionRequest,
   type QuoteRequest,
   type RampAnswer,
+  type ReadCallback,
   type RampProvider,
   type RampSession,
 } from '../port.ts';
@@ -198,11 +199,12 @@ function fiatOf({ fiatCurrency: currency, fiatAmount: amount }: Payout): Pick<Ra
   return currency === undefined && amount === undefined ? {} : { fiat: { currency, amount } };
 }
 
-function readSignedCallback({ rawBody, headers }: Callback, secrets: readonly string[]): string | null {
+function readSignedCallback({ rawBody, headers }: Callback, secrets: readonly string[]): ReadCallback {
   const header = headers[CALLBACK_SIGNATURE_HEADER];
-  if (typeof header !== 'string' || !verifySignature({ rawBody, header, secrets })) return null;
+  const isSigned = typeof header === 'string' && verifySignature({ rawBody, header, secrets });
+  if (!isSigned) return { refusal: 'unverified' };
   const { data } = callbackSchema.safeParse(parseJson(Buffer.from(rawBody).toString('utf8')));
-  return data?.sessionId ?? null;
+  return data ?? { refusal: 'not-a-callback' };
 }
 
 /** Nothing is paid out for nothing: the tokens would go to the treasury. */

@@ -11,7 +11,13 @@ import { manualRampSessions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { parseJson } from '../../lib/parseJson.ts';
-import { SESSION_ID_PATTERN, type RampAnswer, type RampProvider, type RampSession } from '../port.ts';
+import {
+  SESSION_ID_PATTERN,
+  type RampAnswer,
+  type RampProvider,
+  type RampSession,
+  type ReadCallback,
+} from '../port.ts';
 import { MANUAL_PROVIDER } from '../providerName.ts';
 import { changeManualStatus, requirePayable, type ManualStatusChange } from './manualStatuses.ts';
 import { quoteManually, type ManualPrices } from './quotes.ts';
@@ -68,7 +74,7 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
     quote: async (request) => quoteManually(options, request, await readDatabaseTime(db)),
     findSessionByReference,
     getStatus: answerOf,
-    readCallback: ({ rawBody }) => readSessionId(rawBody),
+    readCallback: ({ rawBody }) => readCallback(rawBody),
 
     async openSession({ reference, quote }) {
       const now = clock.now();
@@ -151,7 +157,7 @@ async function callBack(options: ManualProviderOptions, sessionId: string): Prom
 /**
  * A callback needs no signature here: it costs one look at the provider, and its sender has to know the session's id.
  */
-function readSessionId(rawBody: Uint8Array): string | null {
+function readCallback(rawBody: Uint8Array): ReadCallback {
   const { data } = callbackBody.safeParse(parseJson(Buffer.from(rawBody).toString('utf8')));
-  return data?.sessionId ?? null;
+  return data ?? { refusal: 'not-a-callback' };
 }

@@ -323,13 +323,16 @@ describe('the adapter', () => {
     const rawBody = Buffer.from('{"sessionId":"abc"}');
     const signed = (header: string | undefined, body = rawBody) =>
       provider.readCallback({ rawBody: body, headers: { 'x-ramp-signature': header } });
-    expect(signed(signBody(CALLBACK_SECRET, rawBody))).toBe('abc');
-    expect(signed(signBody(OLD_SECRET, rawBody))).toBe('abc');
-    expect(signed(signBody('some other secret', rawBody))).toBeNull();
-    expect(signed(signBody(CALLBACK_SECRET, rawBody), Buffer.from('{"sessionId":"abd"}'))).toBeNull();
-    expect(signed(undefined)).toBeNull();
+    expect(signed(signBody(CALLBACK_SECRET, rawBody))).toEqual({ sessionId: 'abc' });
+    expect(signed(signBody(OLD_SECRET, rawBody))).toEqual({ sessionId: 'abc' });
+    const unverified = { refusal: 'unverified' };
+    expect(signed(signBody('some other secret', rawBody))).toEqual(unverified);
+    expect(signed(signBody(CALLBACK_SECRET, rawBody), Buffer.from('{"sessionId":"abd"}'))).toEqual(
+      unverified,
+    );
+    expect(signed(undefined)).toEqual(unverified);
     const list = Buffer.from('["abc"]');
-    expect(signed(signBody(CALLBACK_SECRET, list), list)).toBeNull();
+    expect(signed(signBody(CALLBACK_SECRET, list), list)).toEqual({ refusal: 'not-a-callback' });
   });
 });
 

@@ -97,7 +97,7 @@ describe('the ramp provider', () => {
     const [name = '', value = ''] = after('-H').split(': ');
     expect(name).toBe(CALLBACK_SIGNATURE_HEADER);
     const callback = { rawBody: Buffer.from(after('-d')), headers: { [name]: value } };
-    expect(providerAt(partner()).readCallback(callback)).toBe('po_7Fq2');
+    expect(providerAt(partner()).readCallback(callback)).toEqual({ sessionId: 'po_7Fq2' });
   });
 });
 
