@@ -49,7 +49,7 @@ export type RetireInput = {
   beneficiaryId?: string | null | undefined;
   /** The buyer: the subject of the buyer's token. When omitted, the caller, who then needs role buyer. */
   buyerId?: string | null | undefined;
-  /** The beneficiary on the public record: a text label, not an address. 1 to 256 bytes of UTF-8, without control or bidirectional characters. Stored in NFC and without white space at its ends; filters find it as it was sent, too. */
+  /** The beneficiary on the public record: a text label, not an address. 1 to 256 bytes of UTF-8, without control, bidirectional or invisible characters. Stored in NFC and without white space at its ends; filters find it as it was sent, too. */
   buyerName: string;
   /** True to make every check and change nothing: the answer says what the mutation would do, or has the error that it would have. The `idempotencyKey` is neither looked at nor used up, and what others do meanwhile can change the outcome. The network is not asked. */
   dryRun?: boolean | null | undefined;
@@ -57,7 +57,7 @@ export type RetireInput = {
   idempotencyKey: string;
   /** The country under whose rules the credits are claimed. Public. */
   jurisdiction?: string | null | undefined;
-  /** A remark on the public record: at most 1024 bytes of UTF-8, without control or bidirectional characters, so in one line; may be empty. Null is the empty text. Stored in NFC and without white space at its ends. */
+  /** A remark on the public record: at most 1024 bytes of UTF-8, without control, bidirectional or invisible characters, so in one line; may be empty. Null is the empty text. Stored in NFC and without white space at its ends. */
   note?: string | null | undefined;
   /** The period whose emissions they stand for. Public. */
   period?: RetirementPeriodInput | null | undefined;
