@@ -29,12 +29,12 @@ export const secretTexts = list.refine(
 );
 export const origins = list.refine(
   (entries) => entries.every((entry) => entry === '*' || isOrigin(entry)),
-  'must be origins like https://app.example, in small letters, without a path, a slash at the end or the default port, separated by commas, or *',
+  'must be origins like https://app.example, in lower case, without a path, a slash at the end or the default port, separated by commas, or *',
 );
 
 export const hostNames = list.refine(
   (names) => names.every((name) => /^[a-z0-9.:-]{1,253}$/.test(name)),
-  'must be host names in small letters without scheme and port, separated by commas',
+  'must be host names in lower case without scheme and port, separated by commas',
 );
 
 export const currencyRates = list

@@ -185,10 +185,7 @@ export const SETTINGS = {
   ),
   TRANSPARENCY_LOG_ORIGIN: setting(
     text
-      .regex(
-        /^[a-z0-9.:/_-]{1,200}[a-z0-9]$/,
-        'must be like api.example/logs: small letters, without a scheme',
-      )
+      .regex(/^[a-z0-9.:/_-]{1,200}[a-z0-9]$/, 'must be like api.example/logs: lower case, without a scheme')
       .optional(),
     null,
     'The first part of the names of the transparency logs. Give a new one after a restore of an older backup. Default: what ' +

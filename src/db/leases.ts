@@ -51,7 +51,7 @@ export const leaseEnd = sql`date_trunc('milliseconds', now()) + make_interval(se
 
 interface LeaseOptions {
   /**
-   * Which rows are open; an index over their due times should match it. Constants belong into its text: as parameters, the index would be
+   * Which rows are open; an index over their due times should match it. Constants belong in its text: as parameters, the index would be
    * of no use to a plan that is kept.
    */
   isOpen: SQL;

@@ -40,7 +40,7 @@ export const httpUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
   .refine(
     (url) => !URL.canParse(url) || new URL(url).username + new URL(url).password === '',
-    'must hold no user and password; a key belongs into the path, or into a proxy in front',
+    'must hold no user and password; a key belongs in the path, or in a proxy in front',
   );
 export const secretText = z
   .string()

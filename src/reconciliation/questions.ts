@@ -15,7 +15,7 @@ const MAX_UNANSWERED = 3;
 const PAUSE_MS = 1_000;
 
 interface Answered extends Comparison {
-  /** Whether the network has answered. Left out, it has when nothing is open for want of an answer. */
+  /** Whether the network has answered. Left out, it has when nothing is open for lack of an answer. */
   isAnswered?: boolean;
 }
 

@@ -162,7 +162,7 @@ async function endUnsigned(
   if (!(await areSequencesKnown(deps, store))) return 'progress';
   let refusal = 'reason' in drafted ? drafted : null;
   if (refusal !== null) {
-    // A node that is behind refuses for want of what landed last. The sequences showed that, so an adapter that notes the ledgers of
+    // A node that is behind refuses for lack of what landed last. The sequences showed that, so an adapter that notes the ledgers of
     // its answers does not believe an older one now. What the repeated refusal may come from is examined in turn.
     const again = await draftOrRefusal(deps, submission);
     if (!('reason' in again) || !(await areSequencesKnown(deps, store))) return 'progress';

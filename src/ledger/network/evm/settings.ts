@@ -53,13 +53,13 @@ export const EVM_SETTINGS = {
   LEDGER_MAX_FEE_GWEI: setting(
     gwei,
     '200',
-    'The most that a unit of gas may cost on EVM, in gwei. Dearer writes wait.',
+    'The most that a unit of gas may cost on EVM, in gwei. Writes that would cost more wait.',
     { after: 'LEDGER_SECRET_KEY' },
   ),
   LEDGER_MAX_DEPLOYMENT_FEE_COINS: setting(
     coins,
     '0.1',
-    "The most that a factory on EVM may ask for one deployment, in the chain's own coin. Dearer ones are held for review.",
+    "The most that a factory on EVM may ask for one deployment, in the chain's own coin. One that asks for more is held for review.",
     { after: 'LEDGER_SECRET_KEY' },
   ),
   LEDGER_ERROR_ABI_FILE: setting(
