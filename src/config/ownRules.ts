@@ -55,7 +55,7 @@ export const currencyRates = list
 /** As the contract takes them: UK is in use for GB, and would be written into tokens for good. */
 export const countryCode = text.refine(
   isCountryCode,
-  'must be a country of ISO 3166-1 in two capitals, such as KE',
+  'must be a country of ISO 3166-1 alpha-2 in upper case, such as KE',
 );
 /**
  * `Intl.supportedValuesOf` has one name of each zone, which may be the old one: Asia/Calcutta, not Asia/Kolkata. Abbreviations

@@ -188,18 +188,18 @@ const address = stringScalar({
 
 const countryCode = stringScalar({
   name: 'CountryCode',
-  description: 'A country: ISO 3166-1 alpha-2, in capitals, such as KE.',
+  description: 'A country: ISO 3166-1 alpha-2, in upper case, such as KE.',
   specifiedByURL: 'https://www.iso.org/iso-3166-country-codes.html',
-  expected: 'a country code of ISO 3166-1 alpha-2 in capitals, such as "KE"',
+  expected: 'a country code of ISO 3166-1 alpha-2 in upper case, such as "KE"',
   read: (text) => (isCountryCode(text) ? text : undefined),
   serialize: (value) => printText('CountryCode', value, COUNTRY_CODE),
 });
 
 const currencyCode = stringScalar({
   name: 'CurrencyCode',
-  description: 'A currency: ISO 4217, in capitals, such as KES.',
+  description: 'A currency: ISO 4217, in upper case, such as KES.',
   specifiedByURL: 'https://www.iso.org/iso-4217-currency-codes.html',
-  expected: 'a currency code of ISO 4217 in capitals, such as "KES"',
+  expected: 'a currency code of ISO 4217 in upper case, such as "KES"',
   read: (text) => (isCurrencyCode(text) ? text : undefined),
   serialize: (value) => printText('CurrencyCode', value, CURRENCY_CODE),
 });

@@ -250,7 +250,7 @@ describe('CountryCode', () => {
 });
 
 describe('CurrencyCode', () => {
-  it('is a currency of ISO 4217 in three capitals, in and out', () => {
+  it('is a currency of ISO 4217 in three letters of upper case, in and out', () => {
     for (const code of ['KES', 'USD', 'SLE', 'XAU']) expect(CurrencyCode.parseValue(code)).toBe(code);
     expect(CurrencyCode.parseLiteral(literal('"UGX"'))).toBe('UGX');
     expect(CurrencyCode.serialize('KES')).toBe('KES');
