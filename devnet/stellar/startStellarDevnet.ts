@@ -2,7 +2,7 @@
  * A Stellar network of one node for tests: the real Soroban host, the contracts of the deployed interface, and faults on
  * demand between it and its clients. `rpc.Server` of the SDK works with it as it is (`allowHttp`).
  */
-import type { xdr } from '@stellar/stellar-sdk';
+import { StrKey, xdr } from '@stellar/stellar-sdk';
 import { startFaultProxy } from '../soroban/faultProxy.ts';
 import type { Faults } from '../soroban/faultProxy.ts';
 import { startSorobanNode } from '../soroban/startSorobanNode.ts';
@@ -32,6 +32,8 @@ interface DevnetControls extends Pick<SorobanNode, Passed> {
   archive(key: xdr.LedgerKey, how?: 'evicted'): void;
   /** Removes an entry without a trace. */
   remove(key: xdr.LedgerKey): void;
+  /** As if the account had so many entries, such as trustlines: it keeps half a lumen for each. */
+  setSubEntries(address: string, count: number): void;
 }
 
 export interface StellarDevnet extends Furniture {
@@ -64,10 +66,24 @@ export async function startStellarDevnet({
       faults: proxy.faults,
       archive: (key, how) => node.archive(key.toXDR('base64'), how),
       remove: (key) => node.remove(key.toXDR('base64')),
+      setSubEntries: (address, count) => setSubEntries(node, address, count),
     },
     async close() {
       await proxy.stop();
       await node.stop();
     },
   };
+}
+
+function setSubEntries(node: SorobanNode, address: string, count: number): void {
+  const saved = node.call('control.save') as { entries: [string, number | null][] };
+  const entries = saved.entries.map(([text, liveUntil]) => {
+    const entry = xdr.LedgerEntry.fromXDR(text, 'base64');
+    const account = entry.data().switch().name === 'account' ? entry.data().account() : null;
+    if (account === null || StrKey.encodeEd25519PublicKey(account.accountId().ed25519()) !== address)
+      return [text, liveUntil];
+    account.numSubEntries(count);
+    return [entry.toXDR('base64'), liveUntil];
+  });
+  node.call('control.load', { ...saved, entries });
 }

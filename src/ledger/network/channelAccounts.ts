@@ -9,6 +9,8 @@ export interface ChannelState {
   address: Address;
   /** Null when there is no such account yet. */
   balanceStroops: bigint | null;
+  /** Without what the account must keep. */
+  spendableStroops: bigint;
 }
 
 export interface FundingOptions {

@@ -6,6 +6,8 @@ import { Keypair, TransactionBuilder } from '@stellar/stellar-sdk';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import type { Address, PreparedTransaction } from '../../../src/ledger/network/port.ts';
+import { readAccounts } from '../../../src/ledger/network/stellar/accounts.ts';
+import { createNode } from '../../../src/ledger/network/stellar/node.ts';
 import { land, landAll, mintedCarbon, prepare, retire, settled, TONNE } from '../../../devnet/calls.ts';
 import { startRewritingProxy } from '../../support/faults/rewritingProxy.ts';
 import { startStellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
@@ -235,7 +237,26 @@ describe('a channel without money', () => {
     testbed.devnet.fund(poor.publicKey(), 20_000_000n);
     await network.nextSequences();
     expect(network.signingOrder?.unfunded).toEqual([]);
-    expect(warnings).toEqual([stringContaining('has less than 1.2 XLM'), stringContaining('has XLM again')]);
+    expect(warnings).toEqual([
+      stringContaining('has less than 0.2 XLM to spend'),
+      stringContaining('has XLM again'),
+    ]);
+  });
+
+  it('is one that has to keep it for entries of its own: the network takes no fee from that', async () => {
+    const { devnet, network } = testbed;
+    const [keeping = ''] = testbed.channels.map((key) => key.publicKey());
+    const { byAddress } = await readAccounts(createNode(testbed.options), [keeping]);
+    // Two reserves are every account's.
+    const reserves = (byAddress.get(keeping)?.balanceStroops ?? 0n) / 5_000_000n;
+    devnet.controls.setSubEntries(keeping, Number(reserves) - 1);
+    const unpaid = await prepare(network, retire(tokenAddress, TONNE));
+    expect(unpaid.source).toBe(keeping);
+    expect(await network.broadcast(unpaid.signedBytes)).toMatchObject({
+      reason: stringContaining('nsufficientBalance'),
+    });
+    await network.nextSequences();
+    expect(network.signingOrder?.unfunded).toEqual([keeping]);
   });
 });
 

@@ -12,6 +12,8 @@ import type { StellarNode } from './node.ts';
 interface AccountState {
   sequence: bigint;
   balanceStroops: bigint;
+  /** Without what the account must keep: a fee is taken from this alone. */
+  spendableStroops: bigint;
   /** The ledger in which `sequence` was used; null when the account does not record it. */
   usedInLedger: bigint | null;
 }
@@ -34,17 +36,32 @@ export async function readAccounts(node: StellarNode, addresses: readonly Addres
     byAddress.set(address, {
       sequence: entry.seqNum().toBigInt(),
       balanceStroops: entry.balance().toBigInt(),
+      spendableStroops: entry.balance().toBigInt() - keptStroops(entry),
       usedInLedger: usedInLedgerOf(entry),
     });
   }
   return { latestLedger, byAddress };
 }
 
+/** The reserves of the account and its entries, but for those that others sponsor, and what it offers for sale. */
+function keptStroops(entry: xdr.AccountEntry): bigint {
+  const { first, second } = extensionsOf(entry);
+  const sponsored = (second?.numSponsoring() ?? 0) - (second?.numSponsored() ?? 0);
+  const offeredStroops = first?.liabilities().selling().toBigInt() ?? 0n;
+  return BigInt(2 + entry.numSubEntries() + sponsored) * RESERVE_STROOPS + offeredStroops;
+}
+
 /** Recorded since protocol 19, in the third extension of the entry. */
 function usedInLedgerOf(entry: xdr.AccountEntry): bigint | null {
-  const first = entry.ext().switch() === 1 ? entry.ext().v1().ext() : null;
-  const second = first?.switch() === 2 ? first.v2().ext() : null;
-  return second?.switch() === 3 ? BigInt(second.v3().seqLedger()) : null;
+  const third = extensionsOf(entry).second?.ext();
+  return third?.switch() === 3 ? BigInt(third.v3().seqLedger()) : null;
+}
+
+/** Each is within the one before; null when the entry ends before it. */
+function extensionsOf(entry: xdr.AccountEntry) {
+  const first = entry.ext().switch() === 1 ? entry.ext().v1() : null;
+  const second = first?.ext().switch() === 2 ? first.ext().v2() : null;
+  return { first, second };
 }
 
 interface SigningAccounts {
@@ -54,7 +71,7 @@ interface SigningAccounts {
 }
 
 /** With less, what an account signs is left out by the network and signed again, until too many attempts have died. */
-const LEAST_BALANCE_STROOPS = RESERVE_STROOPS + 2n * STROOPS_PER_WRITE;
+const LEAST_SPENDABLE_STROOPS = 2n * STROOPS_PER_WRITE;
 
 /**
  * A channel that was never funded, was closed or has spent its money must not stop the others from signing: it is left out
@@ -71,7 +88,7 @@ export function createSigningAccounts(
     ended: 'exists now: it signs again',
   });
   const unfunded = noteChanges(warn, {
-    began: `has less than ${showXlm(LEAST_BALANCE_STROOPS)} XLM and signs nothing: send it XLM`,
+    began: `has less than ${showXlm(LEAST_SPENDABLE_STROOPS)} XLM to spend and signs nothing: send it XLM`,
     ended: 'has XLM again: it signs',
   });
 
@@ -100,8 +117,8 @@ export function createSigningAccounts(
       }
       missing.note(configured.filter((address) => !byAddress.has(address)));
       unfunded.note(
-        [...byAddress].flatMap(([address, { balanceStroops }]) =>
-          balanceStroops < LEAST_BALANCE_STROOPS ? [address] : [],
+        [...byAddress].flatMap(([address, { spendableStroops }]) =>
+          spendableStroops < LEAST_SPENDABLE_STROOPS ? [address] : [],
         ),
       );
       return new Map([...byAddress].map(([address, { sequence }]) => [address, sequence + 1n]));

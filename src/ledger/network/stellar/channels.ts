@@ -67,6 +67,7 @@ async function statesOf({ node, keys }: DraftingDeps): Promise<ChannelState[]> {
   return addresses.map((address) => ({
     address,
     balanceStroops: byAddress.get(address)?.balanceStroops ?? null,
+    spendableStroops: byAddress.get(address)?.spendableStroops ?? 0n,
   }));
 }
 

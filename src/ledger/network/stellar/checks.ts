@@ -10,7 +10,7 @@ import type { Check } from '../check.ts';
 import { TRIAL_DEPLOY, TRIAL_HASH } from '../trialDeploy.ts';
 import { readAccounts } from './accounts.ts';
 import { readChannels } from './channels.ts';
-import { RESERVE_STROOPS, STROOPS_PER_WRITE, showXlm } from './lumens.ts';
+import { STROOPS_PER_WRITE, showXlm } from './lumens.ts';
 import { simulateCall } from './draft.ts';
 import type { DraftingDeps } from './draft.ts';
 import { assembleParts } from './options.ts';
@@ -48,8 +48,9 @@ async function lookAtFunds({ node, keys }: Looking): Promise<Check> {
   const custody = keys.custody.publicKey();
   const account = (await readAccounts(node, [custody])).byAddress.get(custody);
   if (!account) return wrong('funds', `the account ${custody} does not exist`, 'Send it XLM.');
-  const found = `${custody} has ${describeBalance(account.balanceStroops)}`;
-  return writesOf(account.balanceStroops) < FEW_WRITES
+  const { spendableStroops } = account;
+  const found = `${custody} has ${describeFunds(spendableStroops)}`;
+  return writesOf(spendableStroops) < FEW_WRITES
     ? worse('funds', found, 'Send it more XLM.')
     : right('funds', found);
 }
@@ -71,8 +72,9 @@ async function lookAtChannels({ options }: Looking): Promise<Check> {
       ? wrong('channels', found, remedy)
       : worse('channels', `${found}; the others sign`, remedy);
   }
-  const poor = channels.filter((channel) => writesOf(channel.balanceStroops ?? 0n) < FEW_WRITES);
-  const found = `${channels.length}, with at least ${describeBalance(leastOf(channels))} each`;
+  const poor = channels.filter(({ spendableStroops }) => writesOf(spendableStroops) < FEW_WRITES);
+  const least = smallest(...channels.map(({ spendableStroops }) => spendableStroops));
+  const found = `${channels.length}, with at least ${describeFunds(least)} each`;
   if (poor.length === 0) return right('channels', found);
   return worse('channels', found, `Send more XLM to ${listOf(poor)}.`);
 }
@@ -119,14 +121,10 @@ function listOf(channels: readonly ChannelState[]): string {
   return channels.map(({ address }) => address).join(', ');
 }
 
-function leastOf(channels: readonly ChannelState[]): bigint {
-  return smallest(...channels.map(({ balanceStroops }) => balanceStroops ?? 0n));
+function describeFunds(spendableStroops: bigint): string {
+  return `${showXlm(spendableStroops)} XLM to spend, enough for about ${writesOf(spendableStroops)} writes`;
 }
 
-function describeBalance(stroops: bigint): string {
-  return `${showXlm(stroops)} XLM, enough for about ${writesOf(stroops)} writes`;
-}
-
-function writesOf(stroops: bigint): bigint {
-  return stroops <= RESERVE_STROOPS ? 0n : (stroops - RESERVE_STROOPS) / STROOPS_PER_WRITE;
+function writesOf(spendableStroops: bigint): bigint {
+  return spendableStroops <= 0n ? 0n : spendableStroops / STROOPS_PER_WRITE;
 }

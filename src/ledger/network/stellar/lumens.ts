@@ -3,8 +3,8 @@
  */
 
 const STROOPS_PER_XLM = 10_000_000n;
-/** What an account without entries of its own must keep. */
-export const RESERVE_STROOPS = STROOPS_PER_XLM;
+/** What an account must keep twice, and once more for each entry of its own, such as a trustline or a further signer. */
+export const RESERVE_STROOPS = STROOPS_PER_XLM / 2n;
 /** The approximate cost of a retirement with headroom in its footprint. */
 export const STROOPS_PER_WRITE = 1_000_000n;
 
