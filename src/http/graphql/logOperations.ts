@@ -4,7 +4,6 @@
 import type { ExecutionArgs, ExecutionResult, OperationDefinitionNode } from 'graphql';
 import { getOperationAST } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
-import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Context } from '../../schema/core/context.ts';
 import { describeDocument, describeVariables, shownNames } from './describeOperation.ts';
@@ -34,18 +33,14 @@ export type ObserveOperation = (about: {
   durationMs: number;
 }) => void;
 
-export function createOperationLog(
-  log: OperationLogger,
-  clock: Clock,
-  observe: ObserveOperation = () => {},
-): OperationLog {
+export function createOperationLog(log: OperationLogger, observe: ObserveOperation = () => {}): OperationLog {
   const aboutOperation = createDescriptions(log);
   const write = (context: TransportContext, about: Description, outcome: string) => {
     const { trace, requestId, clientRequestId, remoteAddress, transport, caller } = context;
     if (trace.isLogged) return;
     trace.isLogged = true;
     const { operation, type, fields, events, details } = about;
-    const durationMs = clock.now().getTime() - trace.startedAtMs;
+    const durationMs = Math.round(performance.now() - trace.startedAtMs);
     observe({ transport, type, outcome, durationMs });
     // Of one shape, because it is written at each request; what is undefined is left out of the line.
     const line = {

@@ -26,6 +26,7 @@ export interface TransportContext {
 }
 
 interface OperationTrace {
+  /** By performance.now(): a machine's clock that is set meanwhile would make the operation last for hours, or less than nothing. */
   startedAtMs: number;
   isLogged: boolean;
   cost: number | undefined;
@@ -37,10 +38,9 @@ export function newContext(about: {
   remoteAddress: string;
   transport: TransportContext['transport'];
   caller?: Caller | null;
-  startedAt: Date;
   whenSent: TransportContext['whenSent'];
 }): TransportContext {
-  const { requestId, clientRequestId, remoteAddress, transport, caller, startedAt, whenSent } = about;
-  const trace = { startedAtMs: startedAt.getTime(), isLogged: false, cost: undefined };
+  const { requestId, clientRequestId, remoteAddress, transport, caller, whenSent } = about;
+  const trace = { startedAtMs: performance.now(), isLogged: false, cost: undefined };
   return { requestId, clientRequestId, remoteAddress, transport, caller, usages: [], whenSent, trace };
 }

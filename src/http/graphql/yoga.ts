@@ -7,7 +7,6 @@ import type { DocumentNode, ExecutionArgs, ExecutionResult, GraphQLSchema, Valid
 import { GraphQLError, NoSchemaIntrospectionCustomRule, validate } from 'graphql';
 import { createYoga } from 'graphql-yoga';
 import type { Plugin } from 'graphql-yoga';
-import type { Clock } from '../../lib/clock.ts';
 import type { AuditLog } from '../../identity/auditLog.ts';
 import type { CredentialEnds } from '../../identity/credentialEnds.ts';
 import type { TokenVerifier } from '../../identity/tokens.ts';
@@ -81,7 +80,6 @@ export interface PipelineOptions {
   rateLimits: RateLimits;
   credentialEnds: CredentialEnds;
   audit: AuditLog;
-  clock: Clock;
   log: ErrorLog & OperationLogger;
   /** For metrics; left out where there are none. */
   observeOperation?: ObserveOperation;
@@ -118,7 +116,7 @@ export interface Pipeline {
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { schema, dependencies, audit, log } = options;
   const guard = guardOf(options);
-  const operationLog = createOperationLog(log, options.clock, options.observeOperation);
+  const operationLog = createOperationLog(log, options.observeOperation);
   const operations = createOperations({ schema, guard, operationLog, log });
   const documents = createDocumentSource(options.documents ?? ANY_DOCUMENT);
   const { caches, takeDocument } = createParsing(documents, options.rateLimits);

@@ -4,7 +4,6 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ExecutionResult } from 'graphql';
-import type { Clock } from '../../lib/clock.ts';
 import { databaseUnavailable } from '../../db/databaseUnavailable.ts';
 import { createConcurrencyLimit, type ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import { DomainError, ERROR_CODES } from '../../lib/errors.ts';
@@ -65,7 +64,6 @@ interface PageExchange {
 interface PageServices {
   pipeline: Pick<Pipeline, 'gate' | 'ask' | 'chargeCpu'>;
   places: Pick<ConcurrencyLimit, 'take'>;
-  clock: Clock;
   log: Pick<Logger, 'error'>;
 }
 
@@ -130,7 +128,7 @@ function refuseBriefly(exchange: PageExchange, refusal: DomainError): void {
 
 async function pageRequest(exchange: PageExchange, services: PageServices): Promise<PageRequest> {
   const { request, response, requestId, clientRequestId, remoteAddress } = exchange;
-  const { pipeline, clock } = services;
+  const { pipeline } = services;
   const method = methodOf(request);
   const body = method === 'POST' ? await readBody(request, MAX_FORM_BYTES) : Buffer.alloc(0);
   if (body === null) {
@@ -150,7 +148,6 @@ async function pageRequest(exchange: PageExchange, services: PageServices): Prom
         remoteAddress,
         transport: 'http',
         caller: null,
-        startedAt: clock.now(),
         whenSent: (callback) => whenClosed(response, callback),
       });
       const result = await pipeline.ask(source, variables, context);

@@ -148,7 +148,7 @@ function counted({ gate }: Pick<Pipeline, 'gate'>, answer: Route): Route {
   };
 }
 
-async function answerGraphql(exchange: Exchange, { pipeline, graphiql, clock }: RouteOptions): Promise<void> {
+async function answerGraphql(exchange: Exchange, { pipeline, graphiql }: RouteOptions): Promise<void> {
   const { request, response, requestId, clientRequestId, remoteAddress } = exchange;
   const whenSent = (callback: () => void) => whenClosed(response, callback);
   const context = newContext({
@@ -156,7 +156,6 @@ async function answerGraphql(exchange: Exchange, { pipeline, graphiql, clock }: 
     clientRequestId,
     remoteAddress,
     transport: 'http' as const,
-    startedAt: clock.now(),
     whenSent,
   });
   // Node enforces a declared length; an undeclared one is counted here.

@@ -42,7 +42,7 @@ const TURN_WAIT_MS = 10_000;
 /** The request id of a proxy or a client, when it is safe to print. */
 const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
-export interface HttpServerOptions extends PipelineOptions, Omit<RouteOptions, 'pipeline' | 'log' | 'clock'> {
+export interface HttpServerOptions extends PipelineOptions, Omit<RouteOptions, 'pipeline' | 'log'> {
   newRequestId: () => string;
   /** Of the server's own pages, as browsers know it. A proxy in front may put another name into the Host header. */
   ownOrigin?: string;

@@ -6,7 +6,6 @@ import type { ExecutionArgs } from 'graphql';
 import { makeServer } from 'graphql-ws';
 import type { Context as SocketContext, ServerOptions, SubscribePayload } from 'graphql-ws';
 import type { WebSocket } from 'ws';
-import type { Clock } from '../../lib/clock.ts';
 import type { CredentialEnds } from '../../identity/credentialEnds.ts';
 import type { Caller } from '../../identity/roles.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -27,7 +26,6 @@ import { socketCredentialOf } from './socketCredential.ts';
 export interface ProtocolOptions {
   pipeline: Pipeline;
   credentialEnds: CredentialEnds;
-  clock: Clock;
   log: ErrorLog;
   newRequestId: () => string;
 }
@@ -131,7 +129,6 @@ async function identify(
 function operationHandlers({
   pipeline,
   credentialEnds,
-  clock,
   log,
   newRequestId,
 }: ProtocolOptions): Pick<ProtocolServerOptions, 'onSubscribe' | 'execute' | 'subscribe'> {
@@ -163,7 +160,6 @@ function operationHandlers({
         remoteAddress,
         transport: 'websocket',
         caller,
-        startedAt: clock.now(),
         whenSent: (callback) => void peer.unsent.set(id, callback),
       });
       const refuse = (errors: readonly GraphQLError[]) => {

@@ -319,7 +319,7 @@ describe('the short way', () => {
       },
     });
     const server = createServer((request, response) => {
-      const about = { requestId: '', remoteAddress: '', transport: 'http' as const, startedAt: new Date() };
+      const about = { requestId: '', remoteAddress: '', transport: 'http' as const };
       const context = newContext({ ...about, whenSent: () => undefined });
       void post({ request, response, headers: [], prepare: () => undefined }, context).then(
         (isAnswered) => isAnswered || response.end('yoga'),

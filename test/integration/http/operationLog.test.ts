@@ -31,6 +31,24 @@ const RETIRE = (name: string) => `mutation ${name}($input: RetireInput!) {
   __typename @include(if: true)
 }`;
 
+it('an operation takes as long as it does, also when the clock is set back meanwhile', async () => {
+  let looks = 0;
+  const durations: number[] = [];
+  const back = await startServer({
+    clock: { now: () => new Date(Date.now() - 3_600_000 * looks++) },
+    observeOperation: ({ durationMs }) => void durations.push(durationMs),
+  });
+  try {
+    for (const transport of TRANSPORTS) {
+      await askOver(transport, `${back.url}/graphql`, { query: '{ hello }' });
+    }
+    await until(() => durations.length === TRANSPORTS.length);
+    for (const durationMs of durations) expect(durationMs).toBeGreaterThanOrEqual(0);
+  } finally {
+    await back.close(0);
+  }
+});
+
 describe.each(TRANSPORTS)('over %s', (transport) => {
   const ask = (question: Parameters<typeof askOver>[2]) =>
     askOver(transport, `${server.url}/graphql`, question);
