@@ -15,6 +15,9 @@ import {
   retire,
   TONNE,
 } from '../../../devnet/calls.ts';
+import { SignerShortOfFunds } from '../../../src/ledger/network/port.ts';
+import { readAccounts } from '../../../src/ledger/network/stellar/accounts.ts';
+import { createNode } from '../../../src/ledger/network/stellar/node.ts';
 import type {
   LedgerNetwork,
   NetworkCall,
@@ -114,6 +117,30 @@ describe('the contract’s word', () => {
     testbed = await startStellarTestbed({ channels: 2 });
     const call = deployCarbon();
     expect(await together(call, { ...call, name: 'Another' })).toEqual(['SALT_ALREADY_USED']);
+  });
+});
+
+describe('a deployment fee that custody has too few lumens for', () => {
+  const FEE_STROOPS = 70_000_000n;
+
+  it.each([
+    ['names', true],
+    ['keeps', false],
+  ])('is no refusal of the deployment, where the node %s the reason', async (_, diagnostics) => {
+    testbed = await startStellarTestbed({ channels: 2, devnet: { deploymentFee: FEE_STROOPS, diagnostics } });
+    const { devnet, network, options } = testbed;
+    const custody = testbed.custody.publicKey();
+    const { byAddress } = await readAccounts(createNode(options), [custody]);
+    const spendableStroops = byAddress.get(custody)?.spendableStroops ?? 0n;
+    devnet.fund(custody, FEE_STROOPS + FEE_STROOPS / 2n - spendableStroops);
+
+    const outcomes = await landHeld(await prepareAll(network, [deployCarbon(), deployCarbon()]));
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(['dead', 'succeeded']);
+    const draft = network.draft(deployCarbon());
+    await expect(draft).rejects.toThrow(SignerShortOfFunds);
+    await expect(draft).rejects.toThrow(custody);
+    devnet.fund(custody, FEE_STROOPS);
+    expect(await land(network, deployCarbon())).toMatchObject({ kind: 'deployed' });
   });
 });
 

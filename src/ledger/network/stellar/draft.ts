@@ -8,7 +8,7 @@
  */
 import { Operation } from '@stellar/stellar-sdk';
 import type { Transaction, xdr } from '@stellar/stellar-sdk';
-import { NetworkRefusal } from '../port.ts';
+import { NetworkRefusal, SignerShortOfFunds } from '../port.ts';
 import type { Address, Draft, NetworkCall, PreparedTransaction, SequenceSlot } from '../port.ts';
 import { isAccount } from './addresses.ts';
 import { boundToSource, checkAuthorisation, signEntries } from './authorisation.ts';
@@ -22,7 +22,7 @@ import type { Contracts, Invocation } from './calls.ts';
 import type { StellarNode } from './node.ts';
 import type { LedgerState, Resources, Simulation } from './nodeDecoding.ts';
 import { othersBefore, type LargestRecord } from './others.ts';
-import { explainRefusal } from './refusals.ts';
+import { explainRefusal, isShortOfLumens } from './refusals.ts';
 import type { RefusalContext } from './refusals.ts';
 import { plain } from './scvals.ts';
 import { buildTransaction, preparedFrom, requireUsualFee, signTransaction, sourceKey } from './signing.ts';
@@ -82,7 +82,7 @@ export async function draftCall(deps: DraftingDeps, call: NetworkCall): Promise<
   return { sign: (slot) => signCall(deps, roomy, state, inclusionFee, slot) };
 }
 
-/** @throws NetworkRefusal when the contracts would refuse it, or `caller` may not make the call */
+/** @throws NetworkRefusal when the contracts would refuse it, or `caller` may not make the call; SignerShortOfFunds */
 export async function simulateCall(
   deps: Pick<DraftingDeps, 'node' | 'contracts' | 'reads' | 'passphrase' | 'keys'>,
   call: NetworkCall,
@@ -98,7 +98,13 @@ export async function simulateCall(
   });
   const simulation = await simulateWithNested(deps.node, transaction, invocation);
   if (simulation.status === 'failed') {
-    throw new NetworkRefusal(await explainRefusal(deps, invocation, errorOrUnavailable(simulation)));
+    const error = errorOrUnavailable(simulation);
+    if (isShortOfLumens(deps, error)) {
+      throw new SignerShortOfFunds(
+        `${caller} has too few XLM to spend for the fee of ${invocation.functionName}: send it XLM`,
+      );
+    }
+    throw new NetworkRefusal(await explainRefusal(deps, invocation, error));
   }
   requirePredicted(deps.contracts, call, simulation);
   if (call.kind === 'markExpired') await requireExpired(deps, call.tokenAddress);

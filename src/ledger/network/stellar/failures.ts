@@ -3,6 +3,7 @@
  *
  *   the contract's own error (its number, a panic, a salt that was used)              → refused
  *   the network's limits (footprint, resources, fees, archived entries, bad sequence) → dead: a new attempt may work
+ *   the caller has too few lumens for a factory's fee                                 → dead
  *   no reason given                                                                   → simulated again: refused or dead
  *
  * An authorisation that is valid outside the transaction may postpone each of these (detachedEntries.ts).
@@ -15,7 +16,7 @@ import type { HostError } from './hostErrors.ts';
 import type { LandedCall } from './results.ts';
 import type { StellarNode } from './node.ts';
 import type { LandedTransaction, Simulation } from './nodeDecoding.ts';
-import { explainRefusal } from './refusals.ts';
+import { explainRefusal, isShortOfLumens } from './refusals.ts';
 import type { RefusalContext } from './refusals.ts';
 
 export interface FailureDeps extends RefusalContext {
@@ -41,7 +42,7 @@ export async function outcomeOfFailure(
     const refusal = await refusedNow(deps, call);
     return refusal ? { status: 'refused', ledger, refusal } : dead(`${code}, and the node gives no reason`);
   }
-  if (isNetworksOwn(error)) return dead(showCode(error), showError(error));
+  if (isNetworksOwn(error) || isShortOfLumens(deps, error)) return dead(showCode(error), showError(error));
   return { status: 'refused', ledger, refusal: await explainRefusal(deps, call, error) };
 }
 
@@ -69,7 +70,7 @@ async function refusedNow(
   const simulation = await node.simulate(unsentTransaction(call, { passphrase, source: call.caller }));
   if (simulation.status === 'succeeded') return null;
   const error = readableError(simulation);
-  if (error === null) return null;
+  if (error === null || isShortOfLumens(deps, error)) return null;
   const { reason, message } = await explainRefusal(deps, call, error);
   return { reason, message: `${message} (found by simulating it again)` };
 }

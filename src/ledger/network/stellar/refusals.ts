@@ -12,7 +12,7 @@ import { FACTS, untold } from './contractReads.ts';
 import type { ContractReads } from './contractReads.ts';
 import { isMissing, showError } from './hostErrors.ts';
 import type { HostError } from './hostErrors.ts';
-import { DEPLOYS, SALT_PLACE } from './calls.ts';
+import { DEPLOYS, paymentTokenOf, SALT_PLACE } from './calls.ts';
 import type { Invocation } from './calls.ts';
 import { addressVal, asAddress, asBigint, asEnumName, asFields, asHash32, plain } from './scvals.ts';
 
@@ -29,6 +29,17 @@ const SETTLEMENT_ERRORS: Record<number, RefusalReason> = {
   2: 'REFERENCE_ALREADY_USED',
   3: 'WRONG_STATUS',
 };
+
+/** Of the native asset's contract, as of that of each classic asset. */
+const BALANCE_TOO_LOW = 10;
+
+/** The caller can't pay the factory's fee: no word of the factory's, and over when the caller is funded. */
+export function isShortOfLumens(
+  { passphrase }: Pick<RefusalContext, 'passphrase'>,
+  { contract, type, code }: HostError,
+): boolean {
+  return type === 'Contract' && code === BALANCE_TOO_LOW && contract === paymentTokenOf(passphrase);
+}
 
 /** @throws NetworkUnavailable when the explaining state can't be read */
 export async function explainRefusal(
