@@ -115,11 +115,14 @@ async function findUncompared(db: Db): Promise<Comparison> {
   return { findings: [], notProved: [{ invariant: 'I15', obstacle: 'LEFT_OUT', message }] };
 }
 
-/** A transaction that stays open blocks the transfers that later ones have committed. */
+/**
+ * A transaction that stays open blocks the transfers that later ones have committed. They are dated by instances, whose clocks may be slow: a
+ * log that has just grown is blocked by nothing.
+ */
 async function findLate(db: Db): Promise<Comparison> {
   const [late] = await db.execute<{ transfers: number }>(sql`
     SELECT count(*)::int AS transfers FROM transfers t JOIN transparency_heads h ON h.log = 'transfers'
-    WHERE ${sql.raw(IS_NEXT_TRANSFER)} AND t.created_at < now() - interval '1 minute'`);
+    WHERE ${sql.raw(IS_NEXT_TRANSFER)} AND greatest(t.created_at, h.made_at) < now() - interval '1 minute'`);
   const transfers = late?.transfers ?? 0;
   if (transfers === 0) return nothingCompared();
   const message = `${transfers} transfers are older than a minute, and not in the transparency log yet: a transaction is open that began before them, or their log is damaged`;

@@ -13,6 +13,8 @@ import {
   type ReconciliationReport,
 } from '../../../src/reconciliation/reconcileAll.ts';
 import { type LOG_NAMES, projects, transparencyHeads } from '../../../src/db/tables/index.ts';
+import { findUnlogged } from '../../../src/reconciliation/reconcileLogs.ts';
+import { createBooks } from '../../../src/ledger/books/books.ts';
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { createLogKey, parseCheckpoint, type SignedNote } from '../../../src/transparency/checkpoint.ts';
@@ -145,7 +147,7 @@ describe('an incremental run', () => {
 });
 
 /** A purchase that nothing comes after. */
-async function buyOnce(): Promise<void> {
+async function buyOnce(dependencies = platform.dependencies): Promise<void> {
   const { db } = database.handle;
   const [project] = await db
     .select()
@@ -153,7 +155,7 @@ async function buyOnce(): Promise<void> {
     .where(isNotNull(projects.tokenAddress))
     .orderBy(projects.id);
   const input = { buyerId: 'initech', tokenAddress: project?.tokenAddress ?? '', amountCO2e: 3n };
-  await purchase(platform.dependencies, 'initech', { ...input, idempotencyKey: randomUUID() });
+  await purchase(dependencies, 'initech', { ...input, idempotencyKey: randomUUID() });
 }
 
 describe('the transparency logs', () => {
@@ -166,6 +168,22 @@ describe('the transparency logs', () => {
     expect((await noteOf('transfers')).size).toBe(rows?.['transfers']);
     expect(rows?.['retirements']).toBeGreaterThan(5);
     expect((await noteOf('audit')).size).toBeGreaterThanOrEqual(rows?.['audit'] ?? Infinity);
+  });
+
+  it('are not late with what an instance with a slow clock has just dated an hour ago', async () => {
+    const { dependencies } = platform;
+    const clock = { now: () => new Date(Date.now() - 3_600_000) };
+    const books = createBooks({ handle: database.handle, clock, ids: dependencies.ids });
+    const late = async () => (await findUnlogged(dependencies)).notProved;
+    const setHead = (madeAt: string) =>
+      restorable.corrupt(`UPDATE transparency_heads SET made_at = ${madeAt} WHERE log = 'transfers'`);
+    await setHead('now()');
+    await buyOnce({ ...dependencies, books });
+    expect(await late()).toEqual([]);
+    await setHead(`now() - interval '2 minutes'`);
+    expect(await late()).toMatchObject([
+      { invariant: 'I15', obstacle: 'UNDER_WAY', message: expect.stringContaining('1 transfers') as string },
+    ]);
   });
 
   it('are found rewritten by a key that is not ours, which the server appends nothing to', async () => {
