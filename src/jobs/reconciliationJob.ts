@@ -157,12 +157,7 @@ async function keepTaken<T>(
 
 /** @returns whether all that was compared had an answer; and whether an earlier run said from when on to compare changes */
 async function run(deps: JobNeeds, isFull: boolean) {
-  const {
-    verdicts,
-    notProved: obstacles,
-    since,
-    hadStart,
-  } = await reconcileAndKeep({ ...deps, clock: deps.feed.clock }, { isFull });
+  const { verdicts, notProved: obstacles, since, hadStart } = await reconcileAndKeep(deps, { isFull });
   const broken = verdicts.filter(({ verdict }) => verdict === 'BROKEN');
   const notProved = verdicts
     .filter(({ verdict }) => verdict === 'NOT_PROVED')

@@ -4,9 +4,9 @@
  */
 import { getTableColumns, sql } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connection.ts';
+import { readDatabaseTime } from '../db/databaseTime.ts';
 import { reconciledInvariants, reconciliationSchedule } from '../db/tables/index.ts';
 import { storableText } from '../ledger/network/foreignText.ts';
-import type { Clock } from '../lib/clock.ts';
 import { readSnapshot, type Snapshot } from './excerpt.ts';
 import {
   reconcileAll,
@@ -38,7 +38,7 @@ const IS_PASSED_BY: ReadonlySet<NotProved['obstacle']> = new Set(['UNDER_WAY', '
  * @throws NetworkUnavailable; the verdicts are then those of the run before
  */
 export async function reconcileAndKeep(
-  deps: ReconcileAllDependencies & { clock: Clock },
+  deps: ReconcileAllDependencies,
   { isFull, onProgress }: { isFull: boolean; onProgress?: (done: number) => void },
 ): Promise<KeptReconciliation> {
   const last = await readLastVerdicts(deps.db);
@@ -51,7 +51,7 @@ export async function reconcileAndKeep(
     // One run keeps its verdicts at a time, and adds them to those that others have kept meanwhile.
     await tx.select().from(reconciliationSchedule).for('update');
     const now = await readLastVerdicts(tx);
-    const run = { snapshot, isFull: since === null, at: deps.clock.now() };
+    const run = { snapshot, isFull: since === null, at: await readDatabaseTime(tx) };
     const kept = report.verdicts.map((verdict) => {
       const { invariant } = verdict;
       const known = now.get(invariant);

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openProject } from '../../../devnet/platform.ts';
+import { readDatabaseTime } from '../../../src/db/databaseTime.ts';
 import { createReconciliationJob } from '../../../src/jobs/reconciliationJob.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
@@ -66,6 +67,16 @@ describe('a full run beside an incremental one', () => {
     expect(found.filter((message) => !message.includes('trudy'))).toEqual([]);
     expect(await run(true)).toEqual([]);
   });
+});
+
+it('a run is dated by the clock that its age is measured with, not by that of an instance which is days ahead', async () => {
+  const clock = { now: () => new Date(Date.now() + 2 * 86_400_000) };
+  const ahead = { ...platform.dependencies, clock };
+  await reconcileAndKeep(ahead, { isFull: true });
+  const { db } = database.handle;
+  for (const { comparedAt } of (await readLastVerdicts(db)).values()) {
+    expect(comparedAt.getTime()).toBeLessThanOrEqual((await readDatabaseTime(db)).getTime());
+  }
 });
 
 it('a finding about the network stays when the network gives a full run no answer', async () => {
