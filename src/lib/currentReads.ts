@@ -1,5 +1,5 @@
 /**
- * Reads what is kept in memory, and notices that this process was paused meanwhile, as by a host that moves it.
+ * Reads what is kept in memory, and notices that this process was paused meanwhile, as by a container that is frozen.
  *
  * On the way out of a pause, what waits in its sockets is read before timers run and notifications are heard. What is kept in
  * memory is then as old as the pause.

@@ -1,5 +1,5 @@
 /**
- * A server process that was paused, as by a host that moves it: what was asked of it meanwhile waits in its sockets, and it reads that
+ * A server process that was paused, as by a container that is frozen: what was asked of it meanwhile waits in its sockets, and it reads that
  * before its timers run and before it hears what was notified.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
