@@ -18,13 +18,13 @@ import { runCommand } from './runCommand.ts';
 const STROOPS_DIGITS = 7;
 /** The network reserves 1 XLM per account; the rest pays fees of some hundredths of an XLM per write. */
 const DEFAULT_FUNDS_XLM = '10';
-/** They are topped up at half of it, while they can still pay. */
-const LEAST_FUNDS_STROOPS = 30_000_000n;
+/** They are topped up at half of it, while they still sign: with 1 XLM beside what the network reserves. */
+const LEAST_FUNDS_STROOPS = 40_000_000n;
 
 const command = new Command('ledger:channels')
   .description('Shows the Stellar channel accounts, or makes and tops them up with the XLM of custody.')
   .option('--count <number>', `how many there should be, at most ${MAX_CHANNELS}`, parseCount, 0)
-  .option('--funds <xlm>', 'XLM that each new one gets, at least 3', parseXlm, parseXlm(DEFAULT_FUNDS_XLM))
+  .option('--funds <xlm>', 'XLM that each new one gets, at least 4', parseXlm, parseXlm(DEFAULT_FUNDS_XLM))
   .action(async ({ count, funds }: { count: number; funds: bigint }) => {
     print(await ensure({ count, fundsStroops: funds }));
   });
@@ -79,5 +79,5 @@ function parseXlm(text: string): bigint {
   const [, whole, fraction = ''] = /^(\d{1,9})(?:\.(\d{1,7}))?$/.exec(text) ?? [];
   const stroops = whole === undefined ? 0n : BigInt(whole + fraction.padEnd(STROOPS_DIGITS, '0'));
   if (stroops >= LEAST_FUNDS_STROOPS) return stroops;
-  throw new InvalidArgumentError('Use an amount of XLM from 3 on, such as 10 or 3.5.');
+  throw new InvalidArgumentError('Use an amount of XLM from 4 on, such as 10 or 4.5.');
 }

@@ -195,10 +195,10 @@ describe('the command', () => {
     });
 
   it('prints addresses and the file, and no key', async () => {
-    const { stdout } = await ledgerChannels('--count', '2', '--funds', '3.5');
+    const { stdout } = await ledgerChannels('--count', '2', '--funds', '4.5');
     const keys = (await keysOnDisk()).split(',');
     for (const key of keys) {
-      expect(stdout).toContain(`${Keypair.fromSecret(key).publicKey()}  3.5 XLM  made now`);
+      expect(stdout).toContain(`${Keypair.fromSecret(key).publicKey()}  4.5 XLM  made now`);
       expect(stdout).not.toContain(key);
     }
     expect(stdout).toContain(keyFile());

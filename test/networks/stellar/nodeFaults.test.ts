@@ -8,7 +8,16 @@ import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import type { Address, PreparedTransaction } from '../../../src/ledger/network/port.ts';
 import { readAccounts } from '../../../src/ledger/network/stellar/accounts.ts';
 import { createNode } from '../../../src/ledger/network/stellar/node.ts';
-import { land, landAll, mintedCarbon, prepare, retire, settled, TONNE } from '../../../devnet/calls.ts';
+import {
+  deployCarbon,
+  land,
+  landAll,
+  mintedCarbon,
+  prepare,
+  retire,
+  settled,
+  TONNE,
+} from '../../../devnet/calls.ts';
 import { startRewritingProxy } from '../../support/faults/rewritingProxy.ts';
 import { startStellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
 import type { StellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
@@ -238,9 +247,20 @@ describe('a channel without money', () => {
     await network.nextSequences();
     expect(network.signingOrder?.unfunded).toEqual([]);
     expect(warnings).toEqual([
-      stringContaining('has less than 0.2 XLM to spend'),
+      stringContaining('has less than 1 XLM to spend'),
       stringContaining('has XLM again'),
     ]);
+  });
+
+  it('is one that could pay for a retirement, and not for a deployment', async () => {
+    const poor = Keypair.random();
+    testbed.devnet.fund(poor.publicKey(), 12_010_000n);
+    const network = await testbed.open({ channelSecretKeys: [poor.secret()] });
+    const unpaid = await prepare(network, deployCarbon());
+    expect(await network.broadcast(unpaid.signedBytes)).toMatchObject({
+      reason: stringContaining('nsufficientBalance'),
+    });
+    expect(network.signingOrder?.unfunded).toEqual([poor.publicKey()]);
   });
 
   it('is one that has to keep it for entries of its own: the network takes no fee from that', async () => {

@@ -5,7 +5,7 @@ import type { xdr } from '@stellar/stellar-sdk';
 import { NetworkUnavailable } from '../port.ts';
 import type { Address, NextSequences, SigningOrder } from '../port.ts';
 import { accountKey } from './addresses.ts';
-import { RESERVE_STROOPS, STROOPS_PER_WRITE, showXlm } from './lumens.ts';
+import { RESERVE_STROOPS, STROOPS_PER_XLM, showXlm } from './lumens.ts';
 import { MAX_ENTRIES_PER_ASK } from './node.ts';
 import type { StellarNode } from './node.ts';
 
@@ -70,8 +70,11 @@ interface SigningAccounts {
   nextSequences(): Promise<NextSequences>;
 }
 
-/** With less, what an account signs is left out by the network and signed again, until too many attempts have died. */
-const LEAST_SPENDABLE_STROOPS = 2n * STROOPS_PER_WRITE;
+/**
+ * With less, what an account signs may be left out by the network and signed again, until too many attempts have died. The dearest write
+ * is a deploy with the longest texts: at the public network's rents it declares 0.7 XLM, and bids 0.1 at most by default.
+ */
+const LEAST_SPENDABLE_STROOPS = STROOPS_PER_XLM;
 
 /**
  * A channel that was never funded, was closed or has spent its money must not stop the others from signing: it is left out

@@ -2,7 +2,7 @@
  * Amounts of XLM: what an account keeps, what a write costs, and how an amount is shown.
  */
 
-const STROOPS_PER_XLM = 10_000_000n;
+export const STROOPS_PER_XLM = 10_000_000n;
 /** What an account must keep twice, and once more for each entry of its own, such as a trustline or a further signer. */
 export const RESERVE_STROOPS = STROOPS_PER_XLM / 2n;
 /** The approximate cost of a retirement with headroom in its footprint. */
