@@ -19,9 +19,10 @@ interface BatcherOptions<T, R> {
   /** Items of one key never share a batch: the later one's result depends on the earlier one's. */
   keyOf?: (item: T) => string;
   /**
-   * A burst of at least so many that finds nothing under way is taken in two halves, and the next batch begins before the
-   * results of the last one are given: the work on one batch and what is done with the results of the other go on beside each
-   * other. Taken as one, each would wait for the other. Left out, a burst is one batch, and results are given at once.
+   * Of at least so many that wait, as many are taken as make two equal batches of them and the one before; and the next batch begins
+   * before the results of the last one are given. The work on one batch and what is done with the results of the other go on beside
+   * each other; taken as one, after a pause too, each would wait for the other. Left out, all that wait are one batch, and results
+   * are given at once.
    */
   halvesFrom?: number;
   /** Called with one batch at a time; returns one result each, in order. */
@@ -52,8 +53,13 @@ export function createBatcher<T, R>(options: BatcherOptions<T, R>): Batcher<T, R
   let isRunning = false;
 
   async function runAll(): Promise<void> {
-    if (waiting.length >= halvesFrom) await runOne(takeBatch(Math.ceil(waiting.length / 2)));
-    while (waiting.length > 0) await runOne(takeBatch(maxItems));
+    let before = 0;
+    while (waiting.length > 0) {
+      const isHalved = waiting.length >= halvesFrom;
+      const batch = takeBatch(isHalved ? Math.ceil((waiting.length + before) / 2) : maxItems);
+      before = batch.length;
+      await runOne(batch);
+    }
     isRunning = false;
   }
 

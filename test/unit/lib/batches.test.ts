@@ -57,6 +57,26 @@ it('takes a burst in two halves, and begins the second before it gives the resul
   expect(seen[0]).toBe('run 5 6 7');
 });
 
+it('takes a burst in two halves that comes while a smaller batch is under way', async () => {
+  const batches: number[][] = [];
+  let end: () => void = () => {};
+  const batcher = createBatcher<number, number>({
+    ...limits,
+    halvesFrom: 4,
+    run: async (items) => {
+      batches.push(items);
+      if (batches.length === 1) await new Promise<void>((resolve) => (end = resolve));
+      return items;
+    },
+  });
+  const first = batcher.submit(0);
+  await expect.poll(() => batches.length).toBe(1);
+  const burst = [1, 2, 3, 4, 5].map((item) => batcher.submit(item));
+  end();
+  expect(await Promise.all([first, ...burst])).toEqual([0, 1, 2, 3, 4, 5]);
+  expect(batches).toEqual([[0], [1, 2, 3], [4, 5]]);
+});
+
 it('divides a batch until the item that breaks it stands alone', async () => {
   const done: number[] = [];
   const batcher = createBatcher<number, number>({
