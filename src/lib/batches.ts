@@ -55,8 +55,8 @@ export function createBatcher<T, R>(options: BatcherOptions<T, R>): Batcher<T, R
   async function runAll(): Promise<void> {
     let before = 0;
     while (waiting.length > 0) {
-      const isHalved = waiting.length >= halvesFrom;
-      const batch = takeBatch(isHalved ? Math.ceil((waiting.length + before) / 2) : maxItems);
+      const half = Math.ceil((waiting.length + before) / 2);
+      const batch = takeBatch(waiting.length < halvesFrom ? maxItems : half);
       before = batch.length;
       await runOne(batch);
     }
@@ -83,9 +83,8 @@ export function createBatcher<T, R>(options: BatcherOptions<T, R>): Batcher<T, R
     return batch;
   }
 
-  /** Never rejects. */
+  /** Never rejects. Of nothing, when all that waited has waited too long. */
   async function runOne(batch: Waiting<T, R>[]): Promise<void> {
-    // Everything that waited may have waited too long.
     if (batch.length === 0) return;
     try {
       const results = await options.run(batch.map((entry) => entry.item));
