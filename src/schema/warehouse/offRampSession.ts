@@ -174,7 +174,8 @@ builder.node(OffRampSessionRef, {
     }),
     quoteExpiresAt: t.expose('quoteExpiresAt', {
       type: 'UnixTime',
-      description: 'The expiry of the frozen quote, in Unix seconds: the deadline for opening the session.',
+      description:
+        'The expiry of the frozen quote, in Unix seconds, a day after its creation at most: the deadline for opening the session.',
     }),
   }),
 });

@@ -17,6 +17,7 @@ import {
   manualRampSessions,
   submissions,
 } from '../../../src/db/tables/index.ts';
+import type { QuoteRequest } from '../../../src/ramp/port.ts';
 import { createApiKeyVerifier } from '../../../src/identity/apiKeys.ts';
 import { signBody } from '../../../src/lib/signature.ts';
 import { createNightlyExpiry, latestNight } from '../../../src/jobs/nightlyExpiry.ts';
@@ -105,6 +106,15 @@ const session = async (id: string) => {
   if (!found) throw new Error('the cash-out has vanished');
   return found;
 };
+
+it('a quote that its provider lets last for years holds a cash-out for a day', async () => {
+  const { ramp } = right.dependencies;
+  const expiresAt = new Date('9999-12-31T00:00:00Z');
+  const lasting = { ...ramp, quote: async (of: QuoteRequest) => ({ ...(await ramp.quote(of)), expiresAt }) };
+  const receipt = await activeReceipt(right);
+  const begun = await cashOut({ ...right.dependencies, ramp: lasting }, farmer, cashOutInput(receipt));
+  expect(begun.quoteExpiresAt.getTime() - begun.createdAt.getTime()).toBe(DAY_MS);
+});
 
 describe.each(both)('an instance whose clock is %s', (_name, skewed) => {
   it('begins a cash-out that goes on at once', async () => {

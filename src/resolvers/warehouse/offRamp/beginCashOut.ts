@@ -53,6 +53,9 @@ interface OffRampSessionOrder {
   waitWhile: ReadonlySet<OffRampState>;
 }
 
+/** So long an opening waits for its provider, and a deposit for its signature: the kilograms of a quote for years would be held for years. */
+const LONGEST_QUOTE_MS = 24 * 60 * 60_000;
+
 /** Who has more to sign than this should sign first: each is a session at the provider. */
 const MAX_UNSIGNED = 20;
 
@@ -108,7 +111,6 @@ async function begin(
     farmerId: receipt.farmerId,
     settlementAddress: settlement.address,
     depositor: holder === null ? 'CUSTODY' : 'HOLDER',
-    signatureDueAt: holder === null ? null : quote.expiresAt,
   } as const;
   return deps.db.transaction(async (tx) => {
     const createdAt = await readDatabaseTime(tx);
@@ -116,7 +118,11 @@ async function begin(
     if (first !== null) return first;
     await requireLeft(tx, deps, receipt, plan, holding);
     if (holder !== null) await requireFewUnsigned(tx, holder, receipt.farmerId);
-    await tx.insert(offRampSessions).values({ ...session, createdAt });
+    const quoteExpiresAt = new Date(
+      Math.min(quote.expiresAt.getTime(), createdAt.getTime() + LONGEST_QUOTE_MS),
+    );
+    const signatureDueAt = holder === null ? null : quoteExpiresAt;
+    await tx.insert(offRampSessions).values({ ...session, createdAt, quoteExpiresAt, signatureDueAt });
     return id;
   });
 }
@@ -221,7 +227,6 @@ function termsOf(deps: Needs<'ramp'>, input: CashOutInput, quote: Quote) {
     fiatFee: quote.fiatFee,
     feeBps: quote.feeBps,
     exchangeRate: quote.exchangeRate,
-    quoteExpiresAt: quote.expiresAt,
     providerName: deps.ramp.name,
     dueAt: sql`now()`,
   } as const;
