@@ -100,7 +100,7 @@ describe('npm run payout-accounts:erase', () => {
     expect(await run('--older-than-days', '30')).toContain('3 payout accounts were erased');
     for (const id of old) expect(await accountOf(id)).toEqual(ERASED);
     for (const id of kept) expect(await accountOf(id)).toEqual(KEPT);
-    await expect(run('--older-than-days', '0')).rejects.toThrow('must be a whole number');
+    await expect(run('--older-than-days', '0')).rejects.toThrow('Use a whole number from 1 to 36500');
   });
 
   it('goes on page by page, and finds nothing the second time', async () => {

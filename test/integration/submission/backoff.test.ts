@@ -79,5 +79,5 @@ it('shows why a step failed, whatever characters the node sends', async () => {
     ),
   });
   worker.start();
-  await expect.poll(() => countedOf(submissionId)).toEqual([1, `${'x'.repeat(298)}\ufffd`]);
+  await expect.poll(() => countedOf(submissionId)).toEqual([1, `\ufffd${'x'.repeat(298)}\ufffd`]);
 });
