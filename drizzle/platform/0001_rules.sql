@@ -77,10 +77,11 @@ BEGIN
     FROM (SELECT t.id, t.kind, t.project_id, t.cause_id,
         (d.project_id = t.project_id AND c.project_id = t.project_id AND are_sides_of(t.kind, d.kind, c.kind)) IS TRUE AS is_between,
         CASE WHEN t.kind = 'issue' THEN (SELECT (t.cause_id, t.amount) = (p.id, p.quantity_tonnes) FROM projects p WHERE p.id = t.project_id)
-          -- By all of transfers_once: by the cause alone, a plan that was made for a young table reads every hold for each settlement.
+          -- By all of transfers_once, and by no condition of another index: a plan reads every hold for each settlement where the statistics
+          -- are of a time without any.
           WHEN t.kind IN ('retirement_settle', 'retirement_return') THEN (SELECT (t.debit_account_id, t.amount) = (h.credit_account_id, h.amount)
               AND (t.kind = 'retirement_settle' OR t.credit_account_id = h.debit_account_id)
-            FROM transfers h WHERE h.cause_id = t.cause_id AND h.kind = 'retirement_hold'
+            FROM transfers h WHERE h.cause_id = t.cause_id AND h.kind <> 'purchase'
               AND (CASE WHEN h.kind = 'retirement_return' THEN 'retirement_settle'::transfer_kind ELSE h.kind END) = 'retirement_hold')
           ELSE true END IS TRUE AS is_due
       FROM posted t LEFT JOIN accounts d ON d.id = t.debit_account_id LEFT JOIN accounts c ON c.id = t.credit_account_id) t

@@ -64,6 +64,9 @@ export const accounts = pgTable(
   ],
 );
 
+/** What transfers_once has of a kind: a hold is either settled or returned. */
+export const STEP_OF_CAUSE = sql`(CASE WHEN kind = 'retirement_return' THEN 'retirement_settle'::transfer_kind ELSE kind END)`;
+
 /**
  * Append-only. Without foreign keys: the trigger that moves the accounts finds them, of this project and of the kinds that
  * the posting's kind has, and accounts are never deleted.
@@ -103,10 +106,7 @@ export const transfers = pgTable(
     // The same step of the same cause is posted once, and a hold is either settled or returned. A purchase is its transfer,
     // so its primary key says so.
     uniqueIndex('transfers_once')
-      .on(
-        t.causeId,
-        sql`(CASE WHEN kind = 'retirement_return' THEN 'retirement_settle'::transfer_kind ELSE kind END)`,
-      )
+      .on(t.causeId, STEP_OF_CAUSE)
       .where(sql`kind <> 'purchase'`),
     unique('transfers_debit').on(t.debitAccountId, t.debitVersion),
     unique('transfers_credit').on(t.creditAccountId, t.creditVersion),

@@ -7,10 +7,13 @@
  */
 import { and, asc, eq, gte, inArray, sql } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
-import { accounts, transfers } from '../../db/tables/index.ts';
+import { accounts, STEP_OF_CAUSE, transfers } from '../../db/tables/index.ts';
 
-/** A constant in the text, because the indexes are `WHERE` of it: a kept plan could not match a parameter. */
+/** A constant in the text, because an index is `WHERE` of it: a kept plan could not match a parameter. */
 const isSettlement = sql`${transfers.kind} = 'retirement_settle'`;
+/** The same by the words of transfers_once alone: by others, an index of all settlements is read where the statistics are of a time without any. */
+const isSettlementOfCause = sql`${STEP_OF_CAUSE} = 'retirement_settle'
+  AND ${transfers.kind} <> 'purchase' AND ${transfers.kind} <> 'retirement_return'`;
 
 /** Both ends included; the first tonne of a project is number 1. */
 interface SerialRange {
@@ -30,7 +33,7 @@ export async function readSerialRanges(
       last: transfers.creditBalance,
     })
     .from(transfers)
-    .where(and(isSettlement, inArray(transfers.causeId, [...retirementIds])));
+    .where(and(inArray(transfers.causeId, [...retirementIds]), isSettlementOfCause));
   return new Map(
     rows.map(({ retirementId, amount, last }) => [retirementId, { first: last - amount + 1n, last }]),
   );
