@@ -19,6 +19,8 @@ export const publicUrl = httpUrl.refine(
   (url) => !URL.canParse(url) || new URL(url).href === new URL('/', url).href,
   'must have no path: the server answers at the root of its host',
 );
+/** Sent in a header: what no header may have is refused later with a message that repeats it. */
+export const headerText = text.regex(/^[\x20-\x7e]+$/, 'must be printable ASCII');
 export const headerNames = list.refine(
   (names) => names.every((name) => /^[a-z0-9-]{1,64}$/i.test(name)),
   'must be header names, separated by commas',

@@ -10,6 +10,7 @@ import {
   countryCode,
   currencyRates,
   headerNames,
+  headerText,
   hostNames,
   origins,
   postgresUrl,
@@ -109,7 +110,7 @@ export const SETTINGS = {
   ),
   RAMP_URL: setting(httpUrl.optional(), null, 'Base address of the ramp provider, for RAMP_PROVIDER=http.'),
   RAMP_API_KEY: setting(
-    text.optional(),
+    headerText.optional(),
     null,
     'The API key that the server sends to the ramp provider, for RAMP_PROVIDER=http.',
     { secret: true },
@@ -159,7 +160,7 @@ export const SETTINGS = {
       'finds what others retire within FEED_COMPARE_INTERVAL_MS.',
   ),
   INDEXER_TOKEN: setting(
-    text.optional(),
+    headerText.optional(),
     null,
     'The bearer token that the indexer at INDEXER_URL asks for, if it asks for one.',
     { secret: true },

@@ -116,8 +116,8 @@ async function findUncompared(db: Db): Promise<Comparison> {
 }
 
 /**
- * A transaction that stays open blocks the transfers that later ones have committed. They are dated by instances, whose clocks may be slow: a
- * log that has just grown is blocked by nothing.
+ * A transaction that stays open blocks the transfers that later ones have committed. They are dated by instances, whose clocks may be slow: so
+ * it is told by a log that has not grown for a minute. Where this run has let it grow up to the open transaction, the next one says so.
  */
 async function findLate(db: Db): Promise<Comparison> {
   const [late] = await db.execute<{ transfers: number }>(sql`

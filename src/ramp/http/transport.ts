@@ -119,8 +119,8 @@ function reasonOf(error: unknown): string {
     const named = [...members].slice(0, MAX_NAMED_MEMBERS).join(', ');
     return `its answer has an unknown form${named === '' ? '' : `: see ${named}`}`;
   }
-  // What fetch says of it, where a caller may not know the address: the cause has it, for the log.
-  if (error instanceof TypeError) return 'it can’t be reached, or its answer is a redirect';
+  // A caller may not know the address that fetch names: the cause has it, for the log of what is asked again.
+  if (error instanceof TypeError) return 'it can’t be reached, ends its answer early, or redirects';
   return messageOf(error);
 }
 

@@ -138,6 +138,20 @@ describe('a look at the network', () => {
     });
   });
 
+  it('says that nothing is signed where no account has enough to sign', async () => {
+    testbed = await startStellarTestbed({ channels: 1 });
+    const poor = Keypair.random();
+    testbed.devnet.fund(poor.publicKey(), 2n * XLM - 1n);
+    const some = [testbed.channels[0]?.secret() ?? '', poor.secret()];
+    const signsNothing = { found: expect.stringContaining('signs nothing with less than 1') as string };
+    const channels = async (channelSecretKeys: string[]) =>
+      (await look({ ...testbed.options, channelSecretKeys })).get('channels');
+    expect(await channels(some)).toMatchObject({ result: 'worse', ...signsNothing });
+    expect(await channels([poor.secret()])).toMatchObject({ result: 'wrong', ...signsNothing });
+    const alone = { ...testbed.options, secretKey: poor.secret(), channelSecretKeys: [] };
+    expect((await look(alone)).get('funds')).toMatchObject({ result: 'wrong', ...signsNothing });
+  });
+
   it('is not stopped by a node that is away', async () => {
     testbed = await startStellarTestbed({ channels: 1 });
     testbed.devnet.controls.faults.unreachable = 'reset';

@@ -76,6 +76,14 @@ describe('loadConfig', () => {
     }
   });
 
+  it('refuses a key that no header can carry, without repeating it', async () => {
+    for (const name of ['RAMP_API_KEY', 'INDEXER_TOKEN']) {
+      const refused = await loadConfig({ DATA_DIR, [name]: 'hunter2\nhunter2' }).then(String, String);
+      expect(refused).toContain(`${name} must be printable ASCII`);
+      expect(refused).not.toContain('hunter2');
+    }
+  });
+
   it('refuses trusted documents without a place that they are read from', async () => {
     await expect(loadConfig({ DATA_DIR, DOCUMENTS: 'trusted' })).rejects.toThrow(
       'TRUSTED_DOCUMENTS must be set with DOCUMENTS=trusted.',

@@ -2,10 +2,11 @@
  * The accounts that sign: which exist, and the sequence that the network expects next of each.
  */
 import type { xdr } from '@stellar/stellar-sdk';
+import { largest } from '../../../lib/bigints.ts';
 import { NetworkUnavailable } from '../port.ts';
 import type { Address, NextSequences, SigningOrder } from '../port.ts';
 import { accountKey } from './addresses.ts';
-import { RESERVE_STROOPS, STROOPS_PER_XLM, showXlm } from './lumens.ts';
+import { LEAST_SPENDABLE_STROOPS, RESERVE_STROOPS, showXlm } from './lumens.ts';
 import { MAX_ENTRIES_PER_ASK } from './node.ts';
 import type { StellarNode } from './node.ts';
 
@@ -36,7 +37,7 @@ export async function readAccounts(node: StellarNode, addresses: readonly Addres
     byAddress.set(address, {
       sequence: entry.seqNum().toBigInt(),
       balanceStroops: entry.balance().toBigInt(),
-      spendableStroops: entry.balance().toBigInt() - keptStroops(entry),
+      spendableStroops: largest(0n, entry.balance().toBigInt() - keptStroops(entry)),
       usedInLedger: usedInLedgerOf(entry),
     });
   }
@@ -69,12 +70,6 @@ interface SigningAccounts {
   /** The next sequence of each account that exists. @throws NetworkUnavailable when none of them exists */
   nextSequences(): Promise<NextSequences>;
 }
-
-/**
- * With less, what an account signs may be left out by the network and signed again, until too many attempts have died. The dearest write
- * is a deploy with the longest texts: at the public network's rents it declares 0.7 XLM, and bids 0.1 at most by default.
- */
-const LEAST_SPENDABLE_STROOPS = STROOPS_PER_XLM;
 
 /**
  * A channel that was never funded, was closed or has spent its money must not stop the others from signing: it is left out

@@ -10,7 +10,7 @@ import type { Check } from '../check.ts';
 import { TRIAL_DEPLOY, TRIAL_HASH } from '../trialDeploy.ts';
 import { readAccounts } from './accounts.ts';
 import { readChannels } from './channels.ts';
-import { STROOPS_PER_WRITE, showXlm } from './lumens.ts';
+import { LEAST_SPENDABLE_STROOPS, STROOPS_PER_WRITE, showXlm } from './lumens.ts';
 import { simulateCall } from './draft.ts';
 import type { DraftingDeps } from './draft.ts';
 import { assembleParts } from './options.ts';
@@ -50,9 +50,9 @@ async function lookAtFunds({ node, keys }: Looking): Promise<Check> {
   if (!account) return wrong('funds', `the account ${custody} does not exist`, 'Send it XLM.');
   const { spendableStroops } = account;
   const found = `${custody} has ${describeFunds(spendableStroops)}`;
-  return writesOf(spendableStroops) < FEW_WRITES
-    ? worse('funds', found, 'Send it more XLM.')
-    : right('funds', found);
+  const remedy = 'Send it more XLM.';
+  if (keys.sources.has(custody) && !signs(spendableStroops)) return wrong('funds', found, remedy);
+  return writesOf(spendableStroops) < FEW_WRITES ? worse('funds', found, remedy) : right('funds', found);
 }
 
 async function lookAtChannels({ options }: Looking): Promise<Check> {
@@ -74,9 +74,11 @@ async function lookAtChannels({ options }: Looking): Promise<Check> {
   }
   const poor = channels.filter(({ spendableStroops }) => writesOf(spendableStroops) < FEW_WRITES);
   const least = smallest(...channels.map(({ spendableStroops }) => spendableStroops));
-  const found = `${channels.length}, with at least ${describeFunds(least)} each`;
+  const found = `${channels.length}, with at least ${describeFunds(least)}`;
   if (poor.length === 0) return right('channels', found);
-  return worse('channels', found, `Send more XLM to ${listOf(poor)}.`);
+  const remedy = `Send more XLM to ${listOf(poor)}.`;
+  const isSigned = channels.some(({ spendableStroops }) => signs(spendableStroops));
+  return isSigned ? worse('channels', found, remedy) : wrong('channels', found, remedy);
 }
 
 async function lookAtFactory(looking: Looking): Promise<Check> {
@@ -122,9 +124,16 @@ function listOf(channels: readonly ChannelState[]): string {
 }
 
 function describeFunds(spendableStroops: bigint): string {
-  return `${showXlm(spendableStroops)} XLM to spend, enough for about ${writesOf(spendableStroops)} writes`;
+  const found = `${showXlm(spendableStroops)} XLM to spend`;
+  return signs(spendableStroops)
+    ? `${found}, enough for about ${writesOf(spendableStroops)} writes`
+    : `${found}, and signs nothing with less than ${showXlm(LEAST_SPENDABLE_STROOPS)}`;
+}
+
+function signs(spendableStroops: bigint): boolean {
+  return spendableStroops >= LEAST_SPENDABLE_STROOPS;
 }
 
 function writesOf(spendableStroops: bigint): bigint {
-  return spendableStroops <= 0n ? 0n : spendableStroops / STROOPS_PER_WRITE;
+  return spendableStroops / STROOPS_PER_WRITE;
 }

@@ -2,9 +2,14 @@
  * Amounts of XLM: what an account keeps, what a write costs, and how an amount is shown.
  */
 
-export const STROOPS_PER_XLM = 10_000_000n;
+const STROOPS_PER_XLM = 10_000_000n;
 /** What an account must keep twice, and once more for each entry of its own, such as a trustline or a further signer. */
 export const RESERVE_STROOPS = STROOPS_PER_XLM / 2n;
+/**
+ * With less, what an account signs may be left out by the network and signed again, until too many attempts have died. The dearest write
+ * is a deploy with the longest texts: at the public network's rents it declares 0.7 XLM, and bids 0.1 at most by default.
+ */
+export const LEAST_SPENDABLE_STROOPS = STROOPS_PER_XLM;
 /** The approximate cost of a retirement with headroom in its footprint. */
 export const STROOPS_PER_WRITE = 1_000_000n;
 
