@@ -17,7 +17,7 @@ import * as z from 'zod';
 import { verifySignature } from '../../lib/signature.ts';
 import { canonicalDecimal, DECIMAL_PATTERN } from '../../lib/decimals.ts';
 import { DomainError } from '../../lib/errors.ts';
-import { parseJson } from '../../lib/parseJson.ts';
+import { readCallbackBody } from '../callbackBody.ts';
 import {
   SESSION_ID_PATTERN,
   type Callback,
@@ -78,7 +78,6 @@ const quoteSchema = z.object({
     .transform((bps) => bps ?? null),
   expiresAt: z.iso.datetime({ offset: true }).refine(isStorable),
 });
-const callbackSchema = z.object({ sessionId });
 type Payout = z.infer<typeof payoutSchema>;
 /** Of several payouts under one reference, the one that was paid, or may be, is the one to know of. */
 const COSTLIEST_FIRST: readonly Payout['status'][] = [
@@ -202,9 +201,7 @@ function fiatOf({ fiatCurrency: currency, fiatAmount: amount }: Payout): Pick<Ra
 function readSignedCallback({ rawBody, headers }: Callback, secrets: readonly string[]): ReadCallback {
   const header = headers[CALLBACK_SIGNATURE_HEADER];
   const isSigned = typeof header === 'string' && verifySignature({ rawBody, header, secrets });
-  if (!isSigned) return { refusal: 'unverified' };
-  const { data } = callbackSchema.safeParse(parseJson(Buffer.from(rawBody).toString('utf8')));
-  return data ?? { refusal: 'not-a-callback' };
+  return isSigned ? readCallbackBody(rawBody) : { refusal: 'unverified' };
 }
 
 /** Nothing is paid out for nothing: the tokens would go to the treasury. */

@@ -3,21 +3,14 @@
  * database; a changed status reaches the platform as from any provider, by an HTTP callback that is only a hint.
  */
 import { eq } from 'drizzle-orm';
-import * as z from 'zod';
 import type { Clock } from '../../lib/clock.ts';
 import type { Db, Tx } from '../../db/connection.ts';
 import { readDatabaseTime } from '../../db/databaseTime.ts';
 import { manualRampSessions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { parseJson } from '../../lib/parseJson.ts';
-import {
-  SESSION_ID_PATTERN,
-  type RampAnswer,
-  type RampProvider,
-  type RampSession,
-  type ReadCallback,
-} from '../port.ts';
+import { readCallbackBody } from '../callbackBody.ts';
+import type { RampAnswer, RampProvider, RampSession } from '../port.ts';
 import { MANUAL_PROVIDER } from '../providerName.ts';
 import { changeManualStatus, requirePayable, type ManualStatusChange } from './manualStatuses.ts';
 import { quoteManually, type ManualPrices } from './quotes.ts';
@@ -53,8 +46,6 @@ const SESSION_ID_BYTES = 24;
 /** The platform answers callbacks within ten seconds. */
 const CALLBACK_TIMEOUT_MS = 12_000;
 
-const callbackBody = z.object({ sessionId: z.string().regex(SESSION_ID_PATTERN) });
-
 export function createManualProvider(options: ManualProviderOptions): ManualProvider {
   const { db, clock } = options;
 
@@ -74,7 +65,8 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
     quote: async (request) => quoteManually(options, request, await readDatabaseTime(db)),
     findSessionByReference,
     getStatus: answerOf,
-    readCallback: ({ rawBody }) => readCallback(rawBody),
+    // Without a signature: a callback costs one look at the provider, and its sender has to know the session's id.
+    readCallback: ({ rawBody }) => readCallbackBody(rawBody),
 
     async openSession({ reference, quote }) {
       const now = clock.now();
@@ -152,12 +144,4 @@ async function callBack(options: ManualProviderOptions, sessionId: string): Prom
   } catch (error) {
     options.log.warn({ providerSessionId: sessionId, err: error }, 'callback of the manual provider failed');
   }
-}
-
-/**
- * A callback needs no signature here: it costs one look at the provider, and its sender has to know the session's id.
- */
-function readCallback(rawBody: Uint8Array): ReadCallback {
-  const { data } = callbackBody.safeParse(parseJson(Buffer.from(rawBody).toString('utf8')));
-  return data ?? { refusal: 'not-a-callback' };
 }
