@@ -6,7 +6,7 @@ import { largest } from '../../../lib/bigints.ts';
 import { NetworkUnavailable } from '../port.ts';
 import type { Address, NextSequences, SigningOrder } from '../port.ts';
 import { accountKey } from './addresses.ts';
-import { LEAST_SPENDABLE_STROOPS, RESERVE_STROOPS, showXlm } from './lumens.ts';
+import { hasEnoughToSign, LEAST_SPENDABLE_STROOPS, RESERVE_STROOPS, showXlm } from './lumens.ts';
 import { MAX_ENTRIES_PER_ASK } from './node.ts';
 import type { StellarNode } from './node.ts';
 
@@ -116,7 +116,7 @@ export function createSigningAccounts(
       missing.note(configured.filter((address) => !byAddress.has(address)));
       unfunded.note(
         [...byAddress].flatMap(([address, { spendableStroops }]) =>
-          spendableStroops < LEAST_SPENDABLE_STROOPS ? [address] : [],
+          hasEnoughToSign(spendableStroops) ? [] : [address],
         ),
       );
       return new Map([...byAddress].map(([address, { sequence }]) => [address, sequence + 1n]));

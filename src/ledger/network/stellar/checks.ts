@@ -10,7 +10,7 @@ import type { Check } from '../check.ts';
 import { TRIAL_DEPLOY, TRIAL_HASH } from '../trialDeploy.ts';
 import { readAccounts } from './accounts.ts';
 import { readChannels } from './channels.ts';
-import { LEAST_SPENDABLE_STROOPS, STROOPS_PER_WRITE, showXlm } from './lumens.ts';
+import { hasEnoughToSign, LEAST_SPENDABLE_STROOPS, STROOPS_PER_WRITE, showXlm } from './lumens.ts';
 import { simulateCall } from './draft.ts';
 import type { DraftingDeps } from './draft.ts';
 import { assembleParts } from './options.ts';
@@ -51,7 +51,7 @@ async function lookAtFunds({ node, keys }: Looking): Promise<Check> {
   const { spendableStroops } = account;
   const found = `${custody} has ${describeFunds(spendableStroops)}`;
   const remedy = 'Send it more XLM.';
-  if (keys.sources.has(custody) && !signs(spendableStroops)) return wrong('funds', found, remedy);
+  if (keys.sources.has(custody) && !hasEnoughToSign(spendableStroops)) return wrong('funds', found, remedy);
   return writesOf(spendableStroops) < FEW_WRITES ? worse('funds', found, remedy) : right('funds', found);
 }
 
@@ -77,7 +77,7 @@ async function lookAtChannels({ options }: Looking): Promise<Check> {
   const found = `${channels.length}, with at least ${describeFunds(least)}`;
   if (poor.length === 0) return right('channels', found);
   const remedy = `Send more XLM to ${listOf(poor)}.`;
-  const isSigned = channels.some(({ spendableStroops }) => signs(spendableStroops));
+  const isSigned = channels.some(({ spendableStroops }) => hasEnoughToSign(spendableStroops));
   return isSigned ? worse('channels', found, remedy) : wrong('channels', found, remedy);
 }
 
@@ -125,13 +125,9 @@ function listOf(channels: readonly ChannelState[]): string {
 
 function describeFunds(spendableStroops: bigint): string {
   const found = `${showXlm(spendableStroops)} XLM to spend`;
-  return signs(spendableStroops)
+  return hasEnoughToSign(spendableStroops)
     ? `${found}, enough for about ${writesOf(spendableStroops)} writes`
     : `${found}, and signs nothing with less than ${showXlm(LEAST_SPENDABLE_STROOPS)}`;
-}
-
-function signs(spendableStroops: bigint): boolean {
-  return spendableStroops >= LEAST_SPENDABLE_STROOPS;
 }
 
 function writesOf(spendableStroops: bigint): bigint {

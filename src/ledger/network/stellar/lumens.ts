@@ -10,6 +10,12 @@ export const RESERVE_STROOPS = STROOPS_PER_XLM / 2n;
  * is a deploy with the longest texts: at the public network's rents it declares 0.7 XLM, and bids 0.1 at most by default.
  */
 export const LEAST_SPENDABLE_STROOPS = STROOPS_PER_XLM;
+
+/** Whether an account signs. */
+export function hasEnoughToSign(spendableStroops: bigint): boolean {
+  return spendableStroops >= LEAST_SPENDABLE_STROOPS;
+}
+
 /** The approximate cost of a retirement with headroom in its footprint. */
 export const STROOPS_PER_WRITE = 1_000_000n;
 
