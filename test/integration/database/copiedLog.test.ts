@@ -2,12 +2,11 @@
  * The log of transfers in a copy of the database, whose rows were written by other transactions: what it lacks is found by comparing ids,
  * once, however much is posted meanwhile.
  */
-import { sql } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { Db, Tx } from '../../../src/db/connection.ts';
-import { createTransparencyLogs } from '../../../src/transparency/logs.ts';
 import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { logAll } from '../../support/reconciliation/logAll.ts';
+import { logsOn } from '../../support/reconciliation/logsOn.ts';
 
 const LOGGED = 3;
 /** For hangs only. */
@@ -17,33 +16,22 @@ const FOREIGN = -7;
 
 let database: TestDatabase;
 
-const logs = () =>
-  createTransparencyLogs({
-    db: database.handle.db,
-    seed: Buffer.alloc(32, 7),
-    origin: { first: 'api.example/logs' },
-    networkId: 'embedded',
-  });
+const logs = () => logsOn(database.handle.db);
 
 let versions = 0;
 
 /** A transfer; @param writtenIn else the transaction that writes it */
-async function write(tx: Pick<Tx, 'execute'>, writtenIn?: number): Promise<void> {
+function transfer(writtenIn?: number): SQL {
   versions += 1;
-  await tx.execute(sql`
+  return sql`
     INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version, debit_balance, credit_account_id,
       credit_version, credit_balance, amount, created_at, written_in)
     SELECT id, id, 'purchase', id, -1, ${versions}::int, 0, -2, ${versions}::int, ${versions}::int, 1, now(),
       coalesce(${writtenIn ?? null}::bigint, pg_current_xact_id()::text::bigint)
-    FROM (SELECT gen_random_uuid() AS id) AS purchased`);
+    FROM (SELECT gen_random_uuid() AS id) AS purchased`;
 }
 
-function writing(db: Db, writtenIn?: number): Promise<void> {
-  return db.transaction(async (tx) => {
-    await tx.execute(sql`SET LOCAL session_replication_role = replica`);
-    await write(tx, writtenIn);
-  });
-}
+const write = (writtenIn?: number) => changePastRules(database, transfer(writtenIn));
 
 async function head() {
   const [found] = await database.handle.db.execute<{ size: number; isCompared: boolean }>(sql`
@@ -53,11 +41,10 @@ async function head() {
 
 beforeEach(async () => {
   database = await createTestDatabase();
-  const { db } = database.handle;
-  for (let made = 0; made < LOGGED; made++) await writing(db);
+  for (let made = 0; made < LOGGED; made++) await write();
   await logAll(logs());
   // Of before the copy: committed, and not yet logged.
-  await writing(db, FOREIGN);
+  await write(FOREIGN);
   await changePastRules(
     database,
     sql`UPDATE transparency_heads SET database = '1/1' WHERE log = 'transfers'`,
@@ -73,8 +60,8 @@ it(
     // A transaction of another test's database is older, and has the lacking row wait.
     await db.transaction(async (tx) => {
       await tx.execute(sql`SET LOCAL session_replication_role = replica`);
-      await write(tx);
-      await writing(db);
+      await tx.execute(transfer());
+      await write();
       const grown = async () => {
         await logs().catchUp();
         return head();
@@ -93,7 +80,7 @@ it.each([
   const { db } = database.handle;
   await db.transaction(async (tx) => {
     await tx.execute(sql`SELECT pg_current_xact_id()`);
-    await writing(db, writtenIn);
+    await write(writtenIn);
     await logs().catchUp();
     expect(await head()).toHaveProperty('isCompared', false);
   });

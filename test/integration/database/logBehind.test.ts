@@ -4,10 +4,10 @@
  */
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createTransparencyLogs } from '../../../src/transparency/logs.ts';
 import type { Db } from '../../../src/db/connection.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { rowsReadBy } from '../../support/database/rowsRead.ts';
+import { logsOn } from '../../support/reconciliation/logsOn.ts';
 
 const TRANSACTIONS = 400;
 const TRANSFERS_EACH = 100;
@@ -15,14 +15,6 @@ const TRANSFERS_EACH = 100;
 const FEW = 15_000;
 
 let database: TestDatabase;
-
-const logsOn = (db: Db) =>
-  createTransparencyLogs({
-    db,
-    seed: Buffer.alloc(32, 7),
-    origin: { first: 'api.example/logs' },
-    networkId: 'embedded',
-  });
 
 beforeAll(async () => {
   database = await createTestDatabase();

@@ -3,13 +3,13 @@
  * an index of one kind then looks empty, and reading all of it cheaper than searching another one.
  */
 import { randomUUID } from 'node:crypto';
-import { sql } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { creditTransfers } from '../../../src/db/tables/index.ts';
 import { creditTransferPosting, settlePosting } from '../../../src/ledger/books/postings.ts';
 import { postTransfers } from '../../../src/ledger/books/postTransfers.ts';
 import { readSerialRanges } from '../../../src/ledger/books/serialRanges.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { insertProject } from '../../support/database/projects.ts';
 import { rowsReadBy } from '../../support/database/rowsRead.ts';
 
@@ -43,22 +43,17 @@ beforeAll(async () => {
   database = await createTestDatabase();
   const { db } = database.handle;
   projectId = await insertProject(db, { quantityTonnes: 100_000n });
-  await db.transaction(async (tx) => {
-    await tx.execute(sql`SET LOCAL session_replication_role = replica`);
-    await tx.execute(sql`INSERT INTO accounts (project_id, kind, owner_id)
-      SELECT ${projectId}, kind, owner FROM (VALUES ('inventory'::account_kind, ''), ('retiring', ''), ('retired', ''),
-        ('buyer', 'giver'), ('buyer', 'taker')) AS account (kind, owner)`);
-    await tx.execute(transfers('purchase', ['inventory', 'giver'], PURCHASES));
-  });
+  const change = (statement: SQL) => changePastRules(database, statement);
+  await change(sql`INSERT INTO accounts (project_id, kind, owner_id)
+    SELECT ${projectId}, kind, owner FROM (VALUES ('inventory'::account_kind, ''), ('retiring', ''), ('retired', ''),
+      ('buyer', 'giver'), ('buyer', 'taker')) AS account (kind, owner)`);
+  await change(transfers('purchase', ['inventory', 'giver'], PURCHASES));
   await db.execute(sql`ANALYZE transfers`);
-  await db.transaction(async (tx) => {
-    await tx.execute(sql`SET LOCAL session_replication_role = replica`);
-    await tx.execute(transfers('retirement_hold', ['giver', 'retiring'], ROWS, held));
-    await tx.execute(transfers('retirement_settle', ['retiring', 'retired'], ROWS, settled));
-    await tx.execute(transfers('credit_transfer', ['giver', 'taker'], ROWS));
-    await tx.execute(sql`UPDATE accounts a SET balance = ${ROWS}, version = (SELECT count(*) FROM transfers
-      WHERE a.id IN (debit_account_id, credit_account_id))`);
-  });
+  await change(transfers('retirement_hold', ['giver', 'retiring'], ROWS, held));
+  await change(transfers('retirement_settle', ['retiring', 'retired'], ROWS, settled));
+  await change(transfers('credit_transfer', ['giver', 'taker'], ROWS));
+  await change(sql`UPDATE accounts a SET balance = ${ROWS}, version = (SELECT count(*) FROM transfers
+    WHERE a.id IN (debit_account_id, credit_account_id))`);
 });
 afterAll(() => database.drop());
 

@@ -11,14 +11,14 @@ import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { growLogs, reconcileLogs } from '../../../src/reconciliation/reconcileLogs.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { parseCheckpoint } from '../../../src/transparency/checkpoint.ts';
-import { createTransparencyLogs, LogDamaged, type OriginSettings } from '../../../src/transparency/logs.ts';
+import { LogDamaged, type OriginSettings } from '../../../src/transparency/logs.ts';
 import { createPublishedLogs } from '../../../src/transparency/publishedLogs.ts';
 import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 import { logAll } from '../../support/reconciliation/logAll.ts';
+import { logsOn } from '../../support/reconciliation/logsOn.ts';
 
 const TABLES = ['transparency_heads', 'transparency_tiles', 'transparency_checkpoints'];
-const SEED = Buffer.alloc(32, 7);
 
 let database: TestDatabase;
 let platform: Platform;
@@ -39,9 +39,7 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-/** The logs as one process has them. */
-const instance = (origin: OriginSettings = { first: 'api.example/logs' }) =>
-  createTransparencyLogs({ db: database.handle.db, seed: SEED, origin, networkId: 'embedded' });
+const instance = (origin?: OriginSettings) => logsOn(database.handle.db, origin);
 
 async function buy(): Promise<void> {
   const input = { buyerId: 'acme', tokenAddress: project.tokenAddress, amountCO2e: 1n };
