@@ -1,14 +1,20 @@
 /**
- * offRampQuote: the payout for an amount of receipt tokens after the fee, and when the quote expires.
+ * offRampQuote: the payout for an amount of receipt tokens after the fee, and when the quote expires: in a day at most, whatever the provider says.
  */
+import { readDatabaseTime } from '../../db/databaseTime.ts';
 import type { Quote, QuoteRequest } from '../../ramp/port.ts';
 import { RECEIPT_TOKEN_SYMBOL } from './createDeposit.ts';
 import type { Needs } from '../core/dependencies.ts';
 
+/** So long an opening waits for its provider, and a deposit for its signature: the kilograms of a quote for years would be held for years. */
+const LONGEST_QUOTE_MS = 24 * 60 * 60_000;
+
 /** @throws DomainError RAMP_REFUSED (no rate for the currency, or too little to pay out), RAMP_UNAVAILABLE */
 export async function quoteOffRamp(
-  deps: Needs<'ramp'>,
+  deps: Needs<'db' | 'ramp'>,
   input: Omit<QuoteRequest, 'tokenSymbol'>,
 ): Promise<Quote> {
-  return deps.ramp.quote({ ...input, tokenSymbol: RECEIPT_TOKEN_SYMBOL });
+  const quote = await deps.ramp.quote({ ...input, tokenSymbol: RECEIPT_TOKEN_SYMBOL });
+  const latest = (await readDatabaseTime(deps.db)).getTime() + LONGEST_QUOTE_MS;
+  return { ...quote, expiresAt: new Date(Math.min(quote.expiresAt.getTime(), latest)) };
 }

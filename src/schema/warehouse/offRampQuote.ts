@@ -39,7 +39,7 @@ export const OffRampQuoteRef = builder.objectRef<Quote>('OffRampQuote').implemen
     }),
     expiresAt: t.expose('expiresAt', {
       type: 'UnixTime',
-      description: 'When the quote expires, in Unix seconds.',
+      description: 'When the quote expires, in Unix seconds: in a day at most.',
     }),
   }),
 });

@@ -53,9 +53,6 @@ interface OffRampSessionOrder {
   waitWhile: ReadonlySet<OffRampState>;
 }
 
-/** So long an opening waits for its provider, and a deposit for its signature: the kilograms of a quote for years would be held for years. */
-const LONGEST_QUOTE_MS = 24 * 60 * 60_000;
-
 /** Who has more to sign than this should sign first: each is a session at the provider. */
 const MAX_UNSIGNED = 20;
 
@@ -111,6 +108,8 @@ async function begin(
     farmerId: receipt.farmerId,
     settlementAddress: settlement.address,
     depositor: holder === null ? 'CUSTODY' : 'HOLDER',
+    quoteExpiresAt: quote.expiresAt,
+    signatureDueAt: holder === null ? null : quote.expiresAt,
   } as const;
   return deps.db.transaction(async (tx) => {
     const createdAt = await readDatabaseTime(tx);
@@ -118,11 +117,7 @@ async function begin(
     if (first !== null) return first;
     await requireLeft(tx, deps, receipt, plan, holding);
     if (holder !== null) await requireFewUnsigned(tx, holder, receipt.farmerId);
-    const quoteExpiresAt = new Date(
-      Math.min(quote.expiresAt.getTime(), createdAt.getTime() + LONGEST_QUOTE_MS),
-    );
-    const signatureDueAt = holder === null ? null : quoteExpiresAt;
-    await tx.insert(offRampSessions).values({ ...session, createdAt, quoteExpiresAt, signatureDueAt });
+    await tx.insert(offRampSessions).values({ ...session, createdAt });
     return id;
   });
 }
@@ -165,7 +160,7 @@ async function planCashOut(
 }
 
 /** A provider names the field of its request, which is an argument of the query offRampQuote, but here a member of the input. */
-async function quoteInput(deps: Needs<'ramp'>, input: CashOutInput): Promise<Quote> {
+async function quoteInput(deps: Needs<'db' | 'ramp'>, input: CashOutInput): Promise<Quote> {
   try {
     const { tokenAmount, fiatCurrency, countryCode, payoutAccount } = input;
     const asked = { tokenAmount, fiatCurrency, countryCode, payoutAccountType: payoutAccount.type };
