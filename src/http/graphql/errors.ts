@@ -55,6 +55,14 @@ interface Failure {
 
 const mapped = new WeakSet<GraphQLError>();
 const failures = new WeakMap<GraphQLError, Failure>();
+const unanswered = new WeakMap<GraphQLError, unknown>();
+
+/** Another service did not answer: the log says why, because the reason may hold addresses that a client must not see. */
+const OTHER_SERVICE_UNAVAILABLE: ReadonlySet<ErrorCode> = new Set([
+  'LEDGER_UNAVAILABLE',
+  'INDEXER_UNAVAILABLE',
+  'RAMP_UNAVAILABLE',
+]);
 
 /** The error as a client may see it. Idempotent. */
 export function toClientError(thrown: unknown): GraphQLError {
@@ -82,6 +90,8 @@ export function toClientError(thrown: unknown): GraphQLError {
   mapped.add(error);
   if (shown === undefined || shown.code === 'DATABASE_UNAVAILABLE') {
     failures.set(error, { cause: root, isDefect: shown === undefined });
+  } else if (OTHER_SERVICE_UNAVAILABLE.has(shown.code)) {
+    unanswered.set(error, root);
   }
   return error;
 }
@@ -112,6 +122,11 @@ export function takeFailure(error: GraphQLError): Failure | undefined {
   const failure = failures.get(error);
   failures.delete(error);
   return failure;
+}
+
+/** Why another service did not answer, for the line of the operation in the log. */
+export function unansweredBecause(error: GraphQLError): unknown {
+  return unanswered.get(error);
 }
 
 /** The error as JSON, without the fields for the HTTP layer. */

@@ -6,6 +6,7 @@ import { getOperationAST } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { Logger } from '../../lib/logger.ts';
 import type { Context } from '../../schema/core/context.ts';
+import { unansweredBecause } from './errors.ts';
 import { describeDocument, describeVariables, shownNames } from './describeOperation.ts';
 import { rootFields } from './rootFields.ts';
 import type { TransportContext } from './transportContext.ts';
@@ -35,11 +36,12 @@ export type ObserveOperation = (about: {
 
 export function createOperationLog(log: OperationLogger, observe: ObserveOperation = () => {}): OperationLog {
   const aboutOperation = createDescriptions(log);
-  const write = (context: TransportContext, about: Description, outcome: string) => {
+  const write = (context: TransportContext, about: Description, errors: ExecutionResult['errors']) => {
     const { trace, requestId, clientRequestId, remoteAddress, transport, caller } = context;
     if (trace.isLogged) return;
     trace.isLogged = true;
     const { operation, type, fields, events, details } = about;
+    const outcome = outcomeOf(errors);
     const durationMs = Math.round(performance.now() - trace.startedAtMs);
     observe({ transport, type, outcome, durationMs });
     // Of one shape, because it is written at each request; what is undefined is left out of the line.
@@ -60,26 +62,27 @@ export function createOperationLog(log: OperationLogger, observe: ObserveOperati
       query: details?.query,
       variables: details?.variables,
     };
+    const err = errors?.[0] && unansweredBecause(errors[0]);
     // A flood of requests must not flood the log.
     if (outcome === 'RATE_LIMITED') log.debug(line, 'operation');
-    else log.info(line, 'operation');
+    else log.info(err === undefined ? line : { ...line, err }, 'operation');
   };
   const writeResult = (args: ExecutionArgs, result: ExecutionResult, events?: number) => {
     const about = aboutOperation(args);
     write(
       args.contextValue as TransportContext & Context<unknown>,
       events === undefined ? about : { ...about, events },
-      outcomeOf(result.errors),
+      result.errors,
     );
   };
   return {
     plugin: {
       onResultProcess: ({ result, serverContext }) => {
-        if ('errors' in result) write(serverContext, {}, outcomeOf(result.errors));
+        if ('errors' in result) write(serverContext, {}, result.errors);
       },
     },
     logResult: writeResult,
-    logRefusal: (context, errors) => write(context, {}, outcomeOf(errors)),
+    logRefusal: (context, errors) => write(context, {}, errors),
   };
 }
 

@@ -92,6 +92,16 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     expect(await linesOf(name)).toMatchObject([{ fields: { outcome, caller: null } }]);
   });
 
+  it('one that another service leaves without an answer says why, and its client does not see that', async () => {
+    const name = `Unavailable_${transport}`;
+    const answer = await ask({ query: `query ${name} { fail(how: "unavailable") }` });
+    const message = 'connect ECONNREFUSED 10.0.0.7:8000';
+    expect(await linesOf(name)).toMatchObject([
+      { fields: { outcome: 'LEDGER_UNAVAILABLE', err: { message } } },
+    ]);
+    expect(JSON.stringify(answer)).not.toContain('10.0.0.7');
+  });
+
   it.each([
     ['that can not be read', '{ hello', 'GRAPHQL_PARSE_FAILED'],
     ['that does not fit', '{ goodbye }', 'GRAPHQL_VALIDATION_FAILED'],
