@@ -19,7 +19,7 @@ interface CreateApiKeyInput {
   name: string;
   subject: string;
   roles: readonly Role[];
-  /** The subject alone unless given. */
+  /** Of role warehouse: the subject alone unless given. */
   warehouseIds?: readonly string[] | null | undefined;
   /** Unix seconds. */
   expiresAt: bigint;
@@ -49,7 +49,7 @@ export async function createApiKey(
     name: input.name,
     subject: input.subject,
     roles: [...new Set(input.roles)],
-    warehouseIds: [...(input.warehouseIds ?? [input.subject])],
+    warehouseIds: warehousesOf(input),
   };
   return deps.db.transaction(async (tx) => {
     const first = await reserveKey(tx, idempotentRequest(caller, input), id, now);
@@ -68,6 +68,18 @@ export async function createApiKey(
     if (!apiKey) throw new Error('an API key was inserted without being returned');
     return { key, apiKey };
   });
+}
+
+/** @throws DomainError BAD_USER_INPUT for warehouses that the key would have no role for */
+function warehousesOf({ roles, warehouseIds, subject }: CreateApiKeyInput): string[] {
+  if (roles.includes('warehouse')) return [...(warehouseIds ?? [subject])];
+  if (warehouseIds == null || warehouseIds.length === 0) return [];
+  throw new DomainError(
+    'BAD_USER_INPUT',
+    'input.warehouseIds are the warehouses that role WAREHOUSE may act for, and input.roles does not have it: add the role, ' +
+      'or leave them out.',
+    { field: 'input.warehouseIds' },
+  );
 }
 
 function idempotentRequest(caller: Caller, input: CreateApiKeyInput): IdempotentRequest {

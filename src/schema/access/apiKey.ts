@@ -48,7 +48,7 @@ builder.node(ApiKeyRef, {
       resolve: ({ roles }) => roles as Role[],
     }),
     warehouseIds: t.exposeStringList('warehouseIds', {
-      description: 'The warehouses that role WAREHOUSE may act for.',
+      description: 'The warehouses that role WAREHOUSE may act for; none without that role.',
     }),
     createdBy: t.exposeString('createdBy', { description: 'The administrator who created it.' }),
     createdAt: t.expose('createdAt', {

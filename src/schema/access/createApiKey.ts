@@ -34,7 +34,8 @@ const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
     warehouseIds: t.stringList({
       validate: { schema: idList },
       description:
-        'The warehouses that role WAREHOUSE may act for: at most 100, each in the form of a subject. Defaults to the subject.',
+        'The warehouses that role WAREHOUSE may act for: at most 100, each in the form of a subject. Defaults to the subject. Without ' +
+        'that role, none.',
     }),
     expiresAt: t.field({
       type: 'UnixTime',

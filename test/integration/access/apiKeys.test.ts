@@ -120,6 +120,7 @@ describe('an API key', () => {
     ['for no time', { expiresAt: inSeconds(0) }],
     ['for ever', { expiresAt: inSeconds(500 * 86_400) }],
     ['with an impossible subject', { subject: 'acme evil' }],
+    ['with warehouses but without their role', { warehouseIds: ['w-1'] }],
     ['with too many warehouses', { warehouseIds: Array.from({ length: 101 }, (_, i) => `w${i}`) }],
   ])('is not made %s', async (_how, overrides) => {
     const answer = await market.send(CREATE, { input: keyInput(overrides) }, admin);
@@ -157,6 +158,14 @@ describe('an API key', () => {
     expect((await deposit('w-2')).errors).toEqual([]);
     expect(codesOf(await deposit('w-3'))).toEqual(['FORBIDDEN']);
     expect(codesOf(await deposit('depot'))).toEqual(['FORBIDDEN']);
+  });
+
+  it.each([
+    ['of role WAREHOUSE has its subject as warehouse', 'WAREHOUSE', ['depot']],
+    ['of another role has no warehouse', 'BUYER', []],
+  ])('%s when none is given', async (_which, role, warehouseIds) => {
+    const { apiKey } = await makeKey({ subject: 'depot', roles: [role] });
+    expect(apiKey).toMatchObject({ warehouseIds });
   });
 });
 
