@@ -5,6 +5,7 @@
 import { and, count, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { backoffMs, createDueWorker, type DueWorker } from '../db/dueWorker.ts';
 import { createLeases, leaseEnd, reschedule, type Leases } from '../db/leases.ts';
+import { readDatabaseTime } from '../db/databaseTime.ts';
 import { findById } from '../db/findByIds.ts';
 import { rowsByMoment, type KeysetCursor, type PageSource } from '../db/keyset.ts';
 import { expiryItems, expiryRuns } from '../db/tables/index.ts';
@@ -15,7 +16,7 @@ import { sweep, type ExpiryRun, type SweepNeeds } from './expireReceipts.ts';
 
 export type { ExpiryRun } from './expireReceipts.ts';
 
-export type RequestRunNeeds = Needs<'db' | 'clock' | 'ids' | 'stateSignal'>;
+export type RequestRunNeeds = Needs<'db' | 'ids' | 'stateSignal'>;
 type ExpiryWorkerNeeds = Needs<keyof SweepNeeds | 'submission'>;
 
 type ExpiryRequest =
@@ -58,7 +59,7 @@ export async function requestRun(
     .values({
       ...request,
       id: deps.ids.next(),
-      startedAt: deps.clock.now(),
+      startedAt: await readDatabaseTime(deps.db),
       dueAt: leases ? leaseEnd : sql`now()`,
     })
     .onConflictDoNothing()

@@ -70,6 +70,10 @@ function openWorkGauges(gauge: MakeGauge): (work: OpenWork) => void {
     'off_ramp_sessions_overdue',
     'Those that offRampSessions(filter: { overdue: true }) lists.',
   );
+  const overdueRuns = gauge(
+    'expiry_runs_overdue',
+    'Expiry runs that have not got through the due receipts for an hour.',
+  );
   const halted = gauge('signing_halted', '1 while signing is halted on every instance.');
   const position = gauge('feed_position', 'The last position of the feed of retirements.');
   const delay = gauge(
@@ -81,6 +85,7 @@ function openWorkGauges(gauge: MakeGauge): (work: OpenWork) => void {
     for (const [state, count] of Object.entries(work.offRampSessions)) sessions.set({ state }, count);
     stuck.set(work.stuckSubmissions);
     overdue.set(work.overdueSessions);
+    overdueRuns.set(work.overdueExpiryRuns);
     halted.set(work.haltedBecause === null ? 0 : 1);
     position.set(work.feedPosition);
     if (work.feedDelaySeconds !== null) delay.set(work.feedDelaySeconds);

@@ -18,6 +18,8 @@ interface LateWork {
   stuckSince: Date | null;
   overdueSessions: number;
   overdueSince: Date | null;
+  overdueExpiryRuns: number;
+  expiryOverdueSince: Date | null;
 }
 
 export interface Readiness {
@@ -31,7 +33,14 @@ const CHECK_TIMEOUT_MS = 3_000;
 /**
  * Told, but no reason to divert traffic: it is so on every instance, purchases and reads go on, and an operator has to look.
  */
-const DETAILS = ['signing', 'reconciliation', 'submissions', 'offRampSessions', 'replicas'] as const;
+const DETAILS = [
+  'signing',
+  'reconciliation',
+  'submissions',
+  'offRampSessions',
+  'expiryRuns',
+  'replicas',
+] as const;
 
 export function createReadiness(deps: {
   db: Db;
@@ -68,6 +77,10 @@ export function createReadiness(deps: {
     offRampSessions: check(async () => {
       const { overdueSessions, overdueSince } = await deps.readOpenWork();
       return late(overdueSessions, 'overdue', overdueSince);
+    }),
+    expiryRuns: check(async () => {
+      const { overdueExpiryRuns, expiryOverdueSince } = await deps.readOpenWork();
+      return late(overdueExpiryRuns, 'overdue', expiryOverdueSince);
     }),
     replicas: check(async () => {
       const unused = deps.publicReads.replicas().filter(({ obstacle }) => obstacle !== null);

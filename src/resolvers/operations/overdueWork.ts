@@ -7,6 +7,7 @@ import type { Db } from '../../db/connection.ts';
 import { DATABASE_NOW } from '../../db/databaseTime.ts';
 import {
   approvalRequests,
+  expiryRuns,
   feedHead,
   OPEN_OFF_RAMP_STATES,
   offRampProviderStatuses,
@@ -40,6 +41,9 @@ export const whereStuck = sql`(${submissions.state} = 'PENDING'
   AND (${submissions.signer} = 'CUSTODY' AND ${submissions.createdAt} < now() - make_interval(mins => ${STUCK_MINUTES})
     OR ${submissions.stateReason} IS NOT NULL AND ${submissions.createdAt} < now() - make_interval(mins => ${FAILING_MINUTES})))`;
 
+/** A run takes seconds; a node that was down is asked again within minutes. */
+export const OVERDUE_RUN_RULE = `begun more than ${OVERDUE_HOURS} hour ago, and not through the receipts that are due`;
+
 const anHourAgo = sql`now() - make_interval(hours => ${OVERDUE_HOURS})`;
 
 export const whereOverdue = sql`(
@@ -62,6 +66,10 @@ export interface OpenWork {
   overdueSessions: number;
   /** When the oldest that is overdue was requested. */
   overdueSince: Date | null;
+  /** Runs of the expiry that do not get through. */
+  overdueExpiryRuns: number;
+  /** When the oldest of them began. */
+  expiryOverdueSince: Date | null;
   /** Requests for approval that are neither decided nor expired. */
   awaitingApprovals: number;
   /** Null while signing works. */
@@ -80,6 +88,8 @@ type Row = {
   sessions: Readonly<Record<string, number>> | null;
   overdue: number;
   overdue_since: string | null;
+  overdue_runs: number;
+  runs_overdue_since: string | null;
   awaiting_approvals: number;
   halted_because: string | null;
   feed_position: string | null;
@@ -97,8 +107,11 @@ export async function readOpenWork(db: Pick<Db, 'execute'>): Promise<OpenWork> {
       SELECT ${offRampSessions.state} AS state, count(*)::integer AS sessions,
         count(*) FILTER (WHERE ${whereOverdue})::integer AS overdue,
         min(${offRampSessions.createdAt}) FILTER (WHERE ${whereOverdue}) AS overdue_since
-      FROM ${offRampSessions} WHERE ${inArray(offRampSessions.state, [...OPEN_OFF_RAMP_STATES])} GROUP BY ${offRampSessions.state})
-    SELECT open_submissions.*,
+      FROM ${offRampSessions} WHERE ${inArray(offRampSessions.state, [...OPEN_OFF_RAMP_STATES])} GROUP BY ${offRampSessions.state}),
+    overdue_runs AS (
+      SELECT count(*)::integer AS overdue_runs, min(${expiryRuns.startedAt}) AS runs_overdue_since
+      FROM ${expiryRuns} WHERE ${expiryRuns.sweptAt} IS NULL AND ${expiryRuns.startedAt} < ${anHourAgo})
+    SELECT open_submissions.*, overdue_runs.*,
       (SELECT count(*)::integer FROM ${submissions} WHERE ${submissions.state} = 'NEEDS_REVIEW') AS review,
       (SELECT json_object_agg(state, sessions) FROM open_sessions) AS sessions,
       (SELECT coalesce(sum(overdue), 0)::integer FROM open_sessions) AS overdue,
@@ -110,7 +123,7 @@ export async function readOpenWork(db: Pick<Db, 'execute'>): Promise<OpenWork> {
       (SELECT ${feedHead.position} FROM ${feedHead}) AS feed_position,
       (SELECT greatest(0, extract(epoch FROM ${retirementRecords.appendedAt})::float8 - ${retirementRecords.timestamp})
         FROM ${retirementRecords} ORDER BY ${retirementRecords.position} DESC LIMIT 1) AS feed_delay_seconds
-    FROM open_submissions`);
+    FROM open_submissions, overdue_runs`);
   if (row === undefined) throw new Error('a count has no row');
   return openWorkOf(row);
 }
@@ -125,6 +138,8 @@ function openWorkOf(row: Row): OpenWork {
     offRampSessions: Object.fromEntries(sessions) as OpenWork['offRampSessions'],
     overdueSessions: row.overdue,
     overdueSince: momentOf(row.overdue_since),
+    overdueExpiryRuns: row.overdue_runs,
+    expiryOverdueSince: momentOf(row.runs_overdue_since),
     awaitingApprovals: row.awaiting_approvals,
     haltedBecause: row.halted_because,
     feedPosition: Number(row.feed_position ?? 0),
@@ -158,6 +173,12 @@ export function createOverdueWatch(deps: Needs<'db' | 'ramp' | 'log'>): {
         log.error(
           { sessions: work.overdueSessions, since: work.overdueSince },
           'off-ramp sessions are overdue: see offRampSessions(filter: { overdue: true })',
+        );
+      }
+      if (work.overdueExpiryRuns > 0) {
+        log.error(
+          { runs: work.overdueExpiryRuns, since: work.expiryOverdueSince },
+          'receipts do not expire: expiryRuns(first: 5) says why',
         );
       }
       await logStranded(deps);

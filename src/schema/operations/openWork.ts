@@ -5,6 +5,7 @@ import {
   readOpenWork,
   STUCK_RULE,
   OVERDUE_RULE,
+  OVERDUE_RUN_RULE,
   type OpenWork,
 } from '../../resolvers/operations/overdueWork.ts';
 import { forRoles } from '../core/access.ts';
@@ -46,6 +47,9 @@ const OpenWorkRef = builder.objectRef<OpenWork>('OpenWork').implement({
       nullable: true,
       description: 'When the oldest one that is overdue was requested, in Unix seconds; null when none is.',
     }),
+    overdueExpiryRunCount: t.exposeInt('overdueExpiryRuns', {
+      description: `The number of expiry runs that are overdue: ${OVERDUE_RUN_RULE}.`,
+    }),
     awaitingApprovalRequestCount: t.exposeInt('awaitingApprovals', {
       description: 'The number of requests for approval in state AWAITING.',
     }),
@@ -68,7 +72,7 @@ builder.queryField('openWork', (t) =>
     ...forRoles(
       ['operator'],
       'Counts of the work that has not ended, cheap enough for monitoring. `submissions`, ' +
-        '`offRampSessions` and `approvalRequests` list it.',
+        '`offRampSessions`, `expiryRuns` and `approvalRequests` list it.',
     ),
     type: OpenWorkRef,
     nullable: true,

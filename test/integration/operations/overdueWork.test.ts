@@ -2,10 +2,10 @@
  * What operators see of work that does not go on, and of the invariants: in GraphQL, readiness, metrics and the log.
  */
 import { randomUUID } from 'node:crypto';
-import { sql } from 'drizzle-orm';
+import { isNull, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Tx } from '../../../src/db/connection.ts';
-import { offRampSessions, submissions } from '../../../src/db/tables/index.ts';
+import { expiryRuns, offRampSessions, submissions } from '../../../src/db/tables/index.ts';
 import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import { createLogger } from '../../../src/lib/logger.ts';
 import { INVARIANTS } from '../../../src/reconciliation/verdicts.ts';
@@ -215,6 +215,35 @@ describe('an overdue session', () => {
     ];
     // The provider's status was observed a moment ago: that is when refunding began.
     expect(counts).toEqual([0, 1, 0, 1, 0, 0]);
+  });
+});
+
+describe('an expiry run', () => {
+  it('that has not got through for an hour is counted and logged', async () => {
+    const { db } = market.database.handle;
+    const dueAt = new Date(Date.now() + 300_000);
+    const begun = (night: string, minutesAgo: number) => ({
+      id: randomUUID(),
+      trigger: 'NIGHTLY' as const,
+      night,
+      startedAt: sql`now() - make_interval(mins => ${minutesAgo})`,
+      dueAt,
+    });
+    await db.insert(expiryRuns).values(begun('2026-01-01', 59));
+    expect((await readOpenWork(db)).overdueExpiryRuns).toBe(0);
+    await db.insert(expiryRuns).values(begun('2026-01-02', 61));
+    expect((await checks())['expiryRuns']).toMatch(/^1 overdue, the oldest since 20\d\d-/);
+    expect((await metrics()).get('marketplace_expiry_runs_overdue')).toBe(1);
+    expect(await ask('{ openWork { overdueExpiryRunCount } }')).toEqual({
+      openWork: { overdueExpiryRunCount: 1 },
+    });
+    expect(await logLines()).toContainEqual(expect.stringContaining('receipts do not expire'));
+
+    await db
+      .update(expiryRuns)
+      .set({ sweptAt: sql`now()`, dueAt: null })
+      .where(isNull(expiryRuns.sweptAt));
+    expect((await checks())['expiryRuns']).toBeUndefined();
   });
 });
 
