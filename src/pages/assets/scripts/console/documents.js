@@ -14,7 +14,7 @@ export const WORK = `query ConsoleWork($isOperator: Boolean!) {
   ledgerNetwork { name latestLedger latestLedgerClosedAt signingHaltedBecause }
   openWork @include(if: $isOperator) {
     pendingSubmissionCount reviewSubmissionCount stuckSubmissionCount oldestStuckAt
-    pendingOffRampSessionCount reviewOffRampSessionCount overdueOffRampSessionCount oldestOverdueAt
+    pendingOffRampSessionCount reviewOffRampSessionCount overdueOffRampSessionCount oldestOverdueAt overdueExpiryRunCount
     signingHaltedBecause feedDelaySeconds
   }
   review: submissions(first: 20, filter: { states: [NEEDS_REVIEW] }) @include(if: $isOperator) {

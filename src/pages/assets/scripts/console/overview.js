@@ -41,6 +41,7 @@ export function createOverview({ part }) {
         count('stuck', 'Submissions stuck', work.stuckSubmissionCount, work.oldestStuckAt),
         count('sessions-review', 'Cash-outs under review', work.reviewOffRampSessionCount),
         count('overdue', 'Cash-outs overdue', work.overdueOffRampSessionCount, work.oldestOverdueAt),
+        count('expiry', 'Expiry runs overdue', work.overdueExpiryRunCount),
         count('stranded', 'Cash-outs stranded', stranded?.totalCount ?? 0),
         count('approvals', 'Waiting for a second person', approvalRequests?.totalCount ?? 0),
       ];
