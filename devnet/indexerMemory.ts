@@ -60,17 +60,6 @@ export function createIndexerMemory(readNews: () => Promise<News>): IndexerStore
     },
     listRegistrations: async () => [...registrations.values()],
     removeRegistration: async (id) => registrations.delete(id),
-    async readEvents({ contract, type, since, limit }) {
-      await catchUp();
-      return events
-        .filter(
-          (event) =>
-            (contract === undefined || event.contract.toLowerCase() === contract.toLowerCase()) &&
-            (type === undefined || event.eventType === type) &&
-            (since === undefined || event.timestamp >= since),
-        )
-        .slice(0, limit);
-    },
     async claimDeliveries(maxEvents) {
       // A registration skips what came before it, so that it is early enough to read that then.
       if (registrations.size === 0) return { eventCount: 0, deliveries: [] };

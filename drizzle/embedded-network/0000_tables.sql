@@ -105,6 +105,4 @@ ALTER TABLE "embedded_network"."events" ADD CONSTRAINT "events_tx_hash_transacti
 ALTER TABLE "embedded_network"."off_ramps" ADD CONSTRAINT "off_ramps_settlement_address_settlements_address_fk" FOREIGN KEY ("settlement_address") REFERENCES "embedded_network"."settlements"("address") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "embedded_network"."off_ramps" ADD CONSTRAINT "off_ramps_token_address_tokens_address_fk" FOREIGN KEY ("token_address") REFERENCES "embedded_network"."tokens"("address") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "embedded_network"."retirements" ADD CONSTRAINT "retirements_token_address_tokens_address_fk" FOREIGN KEY ("token_address") REFERENCES "embedded_network"."tokens"("address") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
-CREATE INDEX "events_contract" ON "embedded_network"."events" USING btree ("contract","sequence");--> statement-breakpoint
-CREATE INDEX "events_type" ON "embedded_network"."events" USING btree ("event_type","sequence");--> statement-breakpoint
-CREATE INDEX "events_timestamp" ON "embedded_network"."events" USING btree ("timestamp","sequence");
+CREATE INDEX "events_contract" ON "embedded_network"."events" USING btree ("contract","sequence");

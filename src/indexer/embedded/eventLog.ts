@@ -1,34 +1,16 @@
 /**
- * The embedded network's events: reads them back, and claims them for delivery.
+ * Claims the embedded network's events for delivery.
  */
-import { and, asc, eq, gt, gte, max } from 'drizzle-orm';
+import { asc, gt, max } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
 import { events, indexerCursor } from '../../ledger/network/embedded/tables.ts';
 import type { IndexedEvent } from '../client.ts';
 import { listRegistrations } from './registrations.ts';
 import type { StoredRegistration } from './registrations.ts';
 import { wants } from './store.ts';
-import type { Claim, DueDelivery, EventFilter } from './store.ts';
+import type { Claim, DueDelivery } from './store.ts';
 
 type EventRow = typeof events.$inferSelect;
-
-/** Oldest first. */
-export async function readEvents(db: Db, filter: EventFilter): Promise<IndexedEvent[]> {
-  const { contract, type, since, limit } = filter;
-  const rows = await db
-    .select()
-    .from(events)
-    .where(
-      and(
-        contract === undefined ? undefined : eq(events.contract, contract),
-        type === undefined ? undefined : eq(events.eventType, type),
-        since === undefined ? undefined : gte(events.timestamp, BigInt(since)),
-      ),
-    )
-    .orderBy(asc(events.sequence))
-    .limit(limit);
-  return rows.map(toIndexedEvent);
-}
 
 /**
  * Takes the next events from the cursor that all instances share. The claim is committed before anything is sent, so

@@ -8,7 +8,7 @@ import { sql } from 'drizzle-orm';
 import type { Clock } from '../../lib/clock.ts';
 import type { DatabaseHandle } from '../../db/connection.ts';
 import { EVENTS_CHANNEL } from '../../ledger/network/embedded/landing.ts';
-import { claimDeliveries, readEvents } from './eventLog.ts';
+import { claimDeliveries } from './eventLog.ts';
 import { hex } from './hex.ts';
 import { addRegistration, listRegistrations, removeRegistration } from './registrations.ts';
 import { serveIndexer } from './serveIndexer.ts';
@@ -38,7 +38,6 @@ export async function startEmbeddedIndexer(options: EmbeddedIndexerOptions): Pro
       addRegistration: (wanted) => addRegistration({ db, clock, randomBytes: rest.randomBytes }, wanted),
       listRegistrations: () => listRegistrations(db),
       removeRegistration: (id) => removeRegistration(db, id),
-      readEvents: (filter) => readEvents(db, filter),
       claimDeliveries: (maxEvents) => claimDeliveries(db, maxEvents),
       check: async () => void (await db.execute(sql`SELECT 1`)),
     },

@@ -15,14 +15,6 @@ export interface Registration {
   createdAt: bigint;
 }
 
-export interface EventFilter {
-  contract?: string | undefined;
-  type?: string | undefined;
-  /** Unix seconds. */
-  since?: number | undefined;
-  limit: number;
-}
-
 /** One due delivery, claimed by this instance alone. */
 export interface DueDelivery {
   registration: Registration;
@@ -41,8 +33,6 @@ export interface IndexerStore {
   listRegistrations(): Promise<Registration[]>;
   /** Resolves to whether there was such a registration. */
   removeRegistration(id: string): Promise<boolean>;
-  /** Oldest first. */
-  readEvents(filter: EventFilter): Promise<IndexedEvent[]>;
   /** Takes the next events, each once and finally, with their deliveries. */
   claimDeliveries(maxEvents: number): Promise<Claim>;
   /** @throws when nothing can be read now */

@@ -1,5 +1,5 @@
 /**
- * The embedded indexer over real HTTP: registrations, signed deliveries sent once, and the event log.
+ * The embedded indexer over real HTTP: registrations, and signed deliveries sent once.
  */
 import { randomBytes } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
@@ -20,7 +20,6 @@ import { generateSecretKey } from '../../../src/lib/strkey.ts';
 import { TONNE, land, mintedCarbon, prepare, retire } from '../../../devnet/calls.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import type { TestDatabase } from '../../support/database/database.ts';
-import { readEvents } from '../../support/indexerEvents.ts';
 import { startWebhookReceiver } from '../../support/http/webhookReceiver.ts';
 import type { Delivered, WebhookReceiver } from '../../support/http/webhookReceiver.ts';
 
@@ -302,41 +301,5 @@ describe('deliveries', () => {
     await expect.poll(() => errors.length, EVENTUALLY).toBe(15);
     await indexer.stop();
     expect([failing.begun(), hanging.begun(), good.begun()]).toEqual([5, 5, 5]);
-  });
-});
-
-describe('the event log', () => {
-  it('answers oldest first, filtered by contract, type and time, up to a limit', async () => {
-    const indexer = await start();
-    const tokenAddress = await mintedCarbon(network, 5n);
-    for (let at = 0; at < 3; at += 1) await land(network, retire(tokenAddress, TONNE));
-    const events = await readEvents(indexer, { contract: tokenAddress });
-    expect(events.map((event) => event.eventType)).toEqual(['mint', 'retired', 'retired', 'retired']);
-    expect(events.map((event) => event.id)).toEqual(events.map((event) => event.id).sort());
-    const burns = await readEvents(indexer, { contract: tokenAddress, type: 'retired' });
-    expect(burns).toEqual(events.slice(1));
-    expect(await readEvents(indexer, { contract: tokenAddress, limit: 2 })).toEqual(events.slice(0, 2));
-    const { timestamp = 0 } = events[3] ?? {};
-    const later = await readEvents(indexer, { contract: tokenAddress, since: timestamp });
-    expect(later).toContainEqual(events[3]);
-    expect(later.every((event) => event.timestamp >= timestamp)).toBe(true);
-    expect(await readEvents(indexer, { contract: tokenAddress, since: timestamp + 1 })).toEqual([]);
-  });
-
-  it('refuses queries beyond its limits, and takes empty parameters for none', async () => {
-    const indexer = await start();
-    const statusOf = async (query: string): Promise<number> =>
-      (await fetch(`${indexer.url}/events?${query}`, { headers: bearer(indexer) })).status;
-    for (const query of [
-      'limit=501',
-      'limit=0',
-      'limit=x',
-      'since=-1',
-      'since=1.5',
-      `type=${'x'.repeat(65)}`,
-    ]) {
-      expect([query, await statusOf(query)]).toEqual([query, 400]);
-    }
-    expect(await statusOf('contract=&type=&since=&limit=')).toBe(200);
   });
 });

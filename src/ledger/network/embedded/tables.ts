@@ -125,11 +125,7 @@ export const events = embeddedNetwork.table(
     timestamp: unixSeconds('timestamp').notNull(),
     data: jsonb('data').$type<ContractEvent['data']>().notNull(),
   },
-  (t) => [
-    index('events_contract').on(t.contract, t.sequence),
-    index('events_type').on(t.eventType, t.sequence),
-    index('events_timestamp').on(t.timestamp, t.sequence),
-  ],
+  (t) => [index('events_contract').on(t.contract, t.sequence)],
 );
 
 /** The embedded indexer's registrations. */
