@@ -25,7 +25,7 @@ const open: DevFamily['open'] = async ({ rpcPort, log, stops, environment }) => 
   log.info('deploying the contracts (they are compiled first, if they were not yet)');
   const contracts = await deployContracts(node, { deployer, custodyAddress: custody.address });
   const onError = (message: string, err: unknown) => log.warn({ err }, message);
-  const indexer = await startEvmIndexer(node, { onError });
+  const indexer = await startEvmIndexer(node, onError);
   stops.push(indexer.stop);
   return {
     settings: {

@@ -14,7 +14,7 @@ const POLL_MS = 200;
 
 export function startEvmIndexer(
   node: Pick<Anvil, 'rpc'>,
-  options: Partial<Pick<IndexerOptions, 'bodyShape' | 'onError'>> = {},
+  onError: IndexerOptions['onError'] = () => {},
 ): Promise<RunningIndexer> {
   return serveIndexer({
     // As deployed ones are.
@@ -24,7 +24,6 @@ export function startEvmIndexer(
     onNews: async () => async () => {},
     randomBytes,
     pollMs: POLL_MS,
-    onError: options.onError ?? (() => {}),
-    ...(options.bodyShape === undefined ? {} : { bodyShape: options.bodyShape }),
+    onError,
   });
 }

@@ -55,7 +55,7 @@ const open: DevFamily['open'] = async ({ rpcPort, log, stops }) => {
   });
   const treasury = custody.publicKey();
   const settlement = await deploy(network, { kind: 'deployRampSettlement', salt: freshSalt(), treasury });
-  const indexer = await startStellarIndexer(node, { onError });
+  const indexer = await startStellarIndexer(node, onError);
   stops.push(indexer.stop);
   return {
     settings: {

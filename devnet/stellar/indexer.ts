@@ -23,7 +23,7 @@ const MAX_PAGES = 20;
 
 export function startStellarIndexer(
   node: { url: string },
-  options: Partial<Pick<IndexerOptions, 'bodyShape' | 'onError'>> = {},
+  onError: IndexerOptions['onError'] = () => {},
 ): Promise<RunningIndexer> {
   const server = openServer({ rpcUrl: node.url, requestTimeoutMs: REQUEST_TIMEOUT_MS });
   return serveIndexer({
@@ -34,8 +34,7 @@ export function startStellarIndexer(
     onNews: async () => async () => {},
     randomBytes,
     pollMs: POLL_MS,
-    onError: options.onError ?? (() => {}),
-    ...(options.bodyShape === undefined ? {} : { bodyShape: options.bodyShape }),
+    onError,
   });
 }
 

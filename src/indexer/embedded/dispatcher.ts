@@ -16,8 +16,6 @@ import { signBody } from '../../lib/signature.ts';
 import { groupBy } from '../../lib/groupBy.ts';
 import type { IndexedEvent } from '../client.ts';
 import { MAX_EVENTS_PER_DELIVERY } from '../retirementEvent.ts';
-import { deliveryBody, deliveryBodyOfMany } from './deliveryBodies.ts';
-import type { BodyShape } from './deliveryBodies.ts';
 import { hex } from './hex.ts';
 import type { DueDelivery, IndexerStore, Registration } from './store.ts';
 
@@ -26,7 +24,6 @@ export interface DispatcherOptions {
   /** Calls `wake` when there may be new events; resolves to the function that unsubscribes. */
   onNews: (wake: () => void) => Promise<() => Promise<void>>;
   randomBytes: (length: number) => Uint8Array;
-  bodyShape: BodyShape;
   /** Whether the receiver at this address takes several events in one delivery; none does by default. */
   takesMany?: ((url: string) => boolean) | undefined;
   /** A receiver that takes longer misses the delivery. */
@@ -124,7 +121,7 @@ interface Parcel {
 }
 
 function parcelsOf(deliveries: readonly DueDelivery[], options: DispatcherOptions): Parcel[] {
-  const { bodyShape, randomBytes, takesMany = () => false } = options;
+  const { randomBytes, takesMany = () => false } = options;
   const freshId = () => hex(randomBytes(16));
   const ofEach = groupBy(deliveries, ({ registration }) => registration.id);
   return [...ofEach.values()].flatMap((ofOne) => {
@@ -132,17 +129,21 @@ function parcelsOf(deliveries: readonly DueDelivery[], options: DispatcherOption
     const events = ofOne.map(({ event }) => event);
     const bodies = takesMany(registration.url)
       ? bodiesOf(events, freshId)
-      : events.map((event) => deliveryBody(bodyShape, freshId(), event));
+      : events.map((event) => encode({ id: freshId(), event }));
     return bodies.map((body) => ({ registration, body }));
   });
 }
 
 /** One, or of halves, which are shorter. */
 function bodiesOf(events: readonly IndexedEvent[], freshId: () => string): Uint8Array<ArrayBuffer>[] {
-  const body = deliveryBodyOfMany(freshId(), events);
+  const body = encode({ id: freshId(), events });
   if (body.length <= MAX_BODY_BYTES || events.length === 1) return [body];
   const half = events.length >> 1;
   return [events.slice(0, half), events.slice(half)].flatMap((part) => bodiesOf(part, freshId));
+}
+
+function encode(body: object): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(JSON.stringify(body));
 }
 
 async function send(

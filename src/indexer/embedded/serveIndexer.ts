@@ -4,7 +4,6 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { hasBearer } from '../../lib/hasBearer.ts';
-import type { BodyShape } from './deliveryBodies.ts';
 import { startDispatcher } from './dispatcher.ts';
 import type { DispatcherOptions } from './dispatcher.ts';
 import { answerRequest } from './routes.ts';
@@ -17,8 +16,6 @@ export interface IndexerOptions extends Pick<DispatcherOptions, 'onNews' | 'rand
   token: string | null;
   /** Called for failed deliveries and failed requests. */
   onError: (message: string, error: unknown) => void;
-  /** The deployed indexers' shape by default. */
-  bodyShape?: BodyShape;
   /** Per delivery; 5 seconds by default. */
   deliveryTimeoutMs?: number;
   /** How often it reads events without a notification; 10 seconds by default. */
@@ -47,7 +44,6 @@ export async function serveIndexer(options: IndexerOptions): Promise<RunningInde
     onNews,
     randomBytes,
     onError,
-    bodyShape: options.bodyShape ?? 'deployed',
     takesMany: options.takesMany,
     timeoutMs: options.deliveryTimeoutMs ?? DEFAULT_DELIVERY_TIMEOUT_MS,
     pollMs: options.pollMs ?? DEFAULT_POLL_MS,

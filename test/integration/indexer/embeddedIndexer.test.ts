@@ -190,24 +190,6 @@ describe('deliveries', () => {
     });
   });
 
-  it('posts the specification’s shape when asked to', async () => {
-    const receiver = await receive();
-    const client = clientOf(await start({ bodyShape: 'specification' }));
-    await client.registerWebhook(receiver.url, ['*']);
-    const tokenAddress = await mintedCarbon(network, 5n);
-    await land(network, retire(tokenAddress, TONNE));
-    await expect.poll(() => receiver.delivered.length, EVENTUALLY).toBe(3);
-    const bodies = receiver.delivered.map((delivery): unknown =>
-      JSON.parse(delivery.rawBody.toString('utf8')),
-    );
-    expect(bodies).toContainEqual({
-      eventType: 'retired',
-      data: { beneficiary: 'Ünïted Øil 🌍', amount: String(TONNE) },
-    });
-    expect(bodies).toContainEqual({ eventType: 'deployed', data: {} });
-    expect(bodies).toContainEqual({ eventType: 'mint', data: {} });
-  });
-
   it('sends each event once to each registration, with several instances at work', async () => {
     const indexers = [await start(), await start(), await start()];
     const [all, burns] = [await receive(), await receive()];

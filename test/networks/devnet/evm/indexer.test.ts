@@ -5,7 +5,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createIndexerClient } from '../../../../src/indexer/client.ts';
 import type { IndexedEvent } from '../../../../src/indexer/client.ts';
-import { readRetirementHints } from '../../../../src/indexer/retirementEvent.ts';
 import { verifySignature } from '../../../../src/lib/signature.ts';
 import { startWebhookReceiver } from '../../../support/http/webhookReceiver.ts';
 import type { Delivered, WebhookReceiver } from '../../../support/http/webhookReceiver.ts';
@@ -30,8 +29,8 @@ afterEach(async () => {
   for (const close of toClose.splice(0).toReversed()) await close();
 });
 
-async function watch(options: Parameters<typeof startEvmIndexer>[1] = {}, events = ['*']) {
-  const indexer = await startEvmIndexer(actors.node, options);
+async function watch(events = ['*']) {
+  const indexer = await startEvmIndexer(actors.node);
   toClose.push(() => indexer.stop());
   const client = createIndexerClient({ url: indexer.url, fetch, timeoutMs: 5_000 });
   const receiver = await startWebhookReceiver();
@@ -82,18 +81,9 @@ describe('the indexer double', () => {
     ).toBe(true);
   });
 
-  it('speaks the specification’s body shape too, in a form that the product reads', async () => {
-    const token = await mintedCarbon(actors, 5n);
-    const { receiver } = await watch({ bodyShape: 'specification' }, ['retired']);
-    await retire(token, TONNE, 'Grace');
-    await expect.poll(() => receiver.delivered, EVENTUALLY).toHaveLength(1);
-    const [{ rawBody }] = receiver.delivered as [Delivered];
-    expect(readRetirementHints(rawBody)).toMatchObject([{ eventId: null, recordIndex: null }]);
-  });
-
   it('delivers what a reorganisation brought', async () => {
     const token = await mintedCarbon(actors, 5n);
-    const { receiver } = await watch({}, ['retired']);
+    const { receiver } = await watch(['retired']);
     await retire(token, TONNE, 'undone');
     await expect.poll(() => retirementsIn(receiver), EVENTUALLY).toHaveLength(1);
     await actors.node.rpc('anvil_reorg', [1, []]);
