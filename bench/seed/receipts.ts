@@ -32,10 +32,10 @@ export async function seedReceipts(sql: postgres.Sql, count: number, due: number
         '0x' || md5(address) || md5(n::text), address, now(), now()
       FROM seeded, installation i, embedded_network.ledger_clock c`;
     await tx`
-      INSERT INTO embedded_network.tokens (address, template, admin, name, symbol, asset_id_hash, country_code, metadata, paused, status,
-        expiry_date, total_supply, total_retired, total_retirements)
-      SELECT token_address, 'commodity', farmer_address, token_name, token_symbol, md5(asset_id) || md5(asset_id), country_code, '{}',
-        false, 'ACTIVE', expiry_date, quantity_kg * 10::numeric ^ 18, 0, 0
+      INSERT INTO embedded_network.tokens (address, template, admin, symbol, paused, status, expiry_date, total_supply,
+        total_retired, total_retirements)
+      SELECT token_address, 'commodity', farmer_address, token_symbol, false, 'ACTIVE', expiry_date,
+        quantity_kg * 10::numeric ^ 18, 0, 0
       FROM receipts WHERE warehouse_id = ${warehouse}`;
     // Outcomes that were read from the network, so without attempts of their own.
     await tx`

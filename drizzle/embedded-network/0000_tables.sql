@@ -35,12 +35,10 @@ CREATE TABLE "embedded_network"."ledger_clock" (
 CREATE TABLE "embedded_network"."off_ramps" (
 	"settlement_address" text NOT NULL,
 	"reference_id" text NOT NULL,
-	"provider_ref" text NOT NULL,
 	"depositor" text NOT NULL,
 	"token_address" text NOT NULL,
 	"amount" numeric(39, 0) NOT NULL,
 	"status" text NOT NULL,
-	"initiated_at" bigint NOT NULL,
 	CONSTRAINT "off_ramps_settlement_address_reference_id_pk" PRIMARY KEY("settlement_address","reference_id")
 );
 --> statement-breakpoint
@@ -66,11 +64,7 @@ CREATE TABLE "embedded_network"."tokens" (
 	"address" text PRIMARY KEY NOT NULL,
 	"template" text NOT NULL,
 	"admin" text NOT NULL,
-	"name" text NOT NULL,
 	"symbol" text NOT NULL,
-	"asset_id_hash" text NOT NULL,
-	"country_code" text NOT NULL,
-	"metadata" jsonb NOT NULL,
 	"paused" boolean NOT NULL,
 	"status" text NOT NULL,
 	"expiry_date" numeric(39, 0),

@@ -54,7 +54,7 @@ CREATE FUNCTION embedded_network.keep_off_ramp() RETURNS trigger LANGUAGE plpgsq
 SET search_path = embedded_network, pg_temp AS $$
 BEGIN
   IF OLD.status <> 'PENDING' OR NEW.depositor <> OLD.depositor OR NEW.token_address <> OLD.token_address
-     OR NEW.amount <> OLD.amount OR NEW.initiated_at <> OLD.initiated_at THEN
+     OR NEW.amount <> OLD.amount THEN
     RAISE EXCEPTION 'off-ramp % is %: change refused', OLD.reference_id, OLD.status
       USING ERRCODE = 'integrity_constraint_violation';
   END IF;

@@ -1,5 +1,6 @@
 /**
- * The embedded network's own storage, in a schema that the platform never reads.
+ * The embedded network's own storage, in a schema that the platform never reads. What a contract was deployed or called with stands in
+ * its transaction: tokens and deposits have columns for what rules and reads need.
  *
  * drizzle/embedded-network adds by hand: CHECKs on a token's supply, and triggers that make retirement records, landed
  * transactions and events append-only.
@@ -8,7 +9,6 @@ import { bigint, boolean, index, integer, jsonb, pgSchema, primaryKey, text } fr
 import { bigNumeric, bytes } from '../../../db/tables/columns.ts';
 import type { CallResult, OffRampDeposit, ReceiptStatus, RefusalReason, TokenTemplate } from '../port.ts';
 import type { ContractEvent } from './contracts/effects.ts';
-import type { TokenState } from './world.ts';
 
 export const embeddedNetwork = pgSchema('embedded_network');
 
@@ -29,11 +29,7 @@ export const tokens = embeddedNetwork.table('tokens', {
   address: text('address').primaryKey(),
   template: text('template').$type<TokenTemplate>().notNull(),
   admin: text('admin').notNull(),
-  name: text('name').notNull(),
   symbol: text('symbol').notNull(),
-  assetIdHash: text('asset_id_hash').notNull(),
-  countryCode: text('country_code').notNull(),
-  metadata: jsonb('metadata').$type<TokenState['metadata']>().notNull(),
   paused: boolean('paused').notNull(),
   status: text('status').$type<ReceiptStatus>().notNull(),
   /** u64 on the network, so wider than bigint. */
@@ -85,14 +81,12 @@ export const offRamps = embeddedNetwork.table(
       .notNull()
       .references(() => settlements.address),
     referenceId: text('reference_id').notNull(),
-    providerRef: text('provider_ref').notNull(),
     depositor: text('depositor').notNull(),
     tokenAddress: text('token_address')
       .notNull()
       .references(() => tokens.address),
     amount: bigNumeric('amount').notNull(),
     status: text('status').$type<OffRampDeposit['status']>().notNull(),
-    initiatedAt: unixSeconds('initiated_at').notNull(),
   },
   (t) => [primaryKey({ columns: [t.settlementAddress, t.referenceId] })],
 );

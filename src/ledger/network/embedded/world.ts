@@ -19,12 +19,7 @@ export interface TokenState {
   readonly template: TokenTemplate;
   /** Holds every role: minter, manager, pauser. */
   readonly admin: Address;
-  readonly name: string;
   readonly symbol: string;
-  readonly assetIdHash: Hash32;
-  readonly countryCode: string;
-  /** JSON; integers as decimal strings. For display: the rules read `expiryDate` alone. */
-  readonly metadata: Readonly<Record<string, string | number>>;
   readonly paused: boolean;
   readonly status: ReceiptStatus;
   /** Null for carbon credits. */
@@ -45,8 +40,6 @@ export interface SettlementState {
 interface OffRampState extends Readonly<OffRampDeposit> {
   readonly settlementAddress: Address;
   readonly referenceId: Hash32;
-  readonly providerRef: string;
-  readonly initiatedAt: UnixSeconds;
 }
 
 interface BalanceState {

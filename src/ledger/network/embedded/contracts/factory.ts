@@ -1,7 +1,6 @@
 /**
  * The token factory, which also deploys settlement contracts: each salt makes one contract, once.
  */
-import type { CarbonCreditMetadata, CommodityMetadata } from '../../port.ts';
 import { deployedAddress, hashText } from '../addresses.ts';
 import type { Invocation } from '../calls.ts';
 import type { World } from '../world.ts';
@@ -14,16 +13,11 @@ type DeploySettlement = Extract<Invocation, { kind: 'deployRampSettlement' }>;
 export function deployToken(world: World, context: Context, call: DeployToken): Effects {
   const address = requireFreeAddress(world, context, call.salt);
   const isCarbon = call.kind === 'deployCarbonCredit';
-  const assetIdHash = hashText(call.assetId);
   world.putToken({
     address,
     template: isCarbon ? 'carbon-credit' : 'commodity',
     admin: context.source,
-    name: call.name,
     symbol: call.symbol,
-    assetIdHash,
-    countryCode: call.countryCode,
-    metadata: storable(call.metadata),
     paused: false,
     status: 'DRAFT',
     expiryDate: isCarbon ? null : call.metadata.expiryDate,
@@ -39,7 +33,7 @@ export function deployToken(world: World, context: Context, call: DeployToken): 
         eventType: 'deployed',
         data: {
           topics: [isCarbon ? 'CarbonCredit' : 'CommodityReceipt'],
-          value: [address, context.source, assetIdHash, call.countryCode],
+          value: [address, context.source, hashText(call.assetId), call.countryCode],
         },
       },
     ],
@@ -67,13 +61,4 @@ function requireFreeAddress(world: World, context: Context, salt: string): strin
     refuse('SALT_ALREADY_USED', `The salt ${salt} was used before: a contract stands at ${address}`);
   }
   return address;
-}
-
-function storable(metadata: CarbonCreditMetadata | CommodityMetadata): Record<string, string | number> {
-  return Object.fromEntries(
-    Object.entries(metadata).map(([key, value]: [string, string | number | bigint]) => [
-      key,
-      typeof value === 'bigint' ? String(value) : value,
-    ]),
-  );
 }

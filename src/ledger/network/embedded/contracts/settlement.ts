@@ -37,12 +37,10 @@ export function depositOffRamp(world: World, context: Context, call: Deposit): E
   world.putOffRamp({
     settlementAddress: settlement.address,
     referenceId,
-    providerRef: call.sessionId,
     depositor: context.source,
     tokenAddress: token.address,
     amount: call.amount,
     status: 'PENDING',
-    initiatedAt: context.closedAt,
   });
   return {
     result: { kind: 'done' },
