@@ -257,13 +257,6 @@ CREATE TABLE "token_revocations" (
 	CONSTRAINT "token_revocations_subject_time" CHECK ((subject IS NULL) = (issued_until IS NULL))
 );
 --> statement-breakpoint
-CREATE TABLE "early_deliveries" (
-	"id" uuid PRIMARY KEY NOT NULL,
-	"body" "bytea" NOT NULL,
-	"signature" text NOT NULL,
-	"received_at" timestamp with time zone NOT NULL
-);
---> statement-breakpoint
 CREATE TABLE "indexer_events" (
 	"id" text PRIMARY KEY NOT NULL,
 	"token_address" text NOT NULL,

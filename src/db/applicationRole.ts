@@ -28,7 +28,6 @@ const APPENDED: ReadonlySet<string> = new Set([
 
 /** Rows that end: expired, handled, or withdrawn. */
 const DELETED: ReadonlySet<string> = new Set([
-  'public.early_deliveries',
   'public.indexer_events',
   'public.rate_limits',
   'public.token_revocations',

@@ -3,7 +3,7 @@
  */
 import { sql } from 'drizzle-orm';
 import { bigint, index, integer, pgEnum, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
-import { bytes, moment } from './columns.ts';
+import { moment } from './columns.ts';
 
 /**
  *   REGISTERING ──indexer answered──▶ LIVE ──registered again──▶ REPLACED (removed at the indexer)
@@ -43,11 +43,3 @@ export const indexerEvents = pgTable(
   },
   (t) => [index('indexer_events_record').on(t.tokenAddress, t.recordIndex)],
 );
-
-/** Deliveries that arrived during a registration, before their secret was stored. Bounded. */
-export const earlyDeliveries = pgTable('early_deliveries', {
-  id: uuid('id').primaryKey(),
-  body: bytes('body').notNull(),
-  signature: text('signature').notNull(),
-  receivedAt: moment('received_at').notNull(),
-});

@@ -2,11 +2,11 @@
  * receiveDelivery: handles an indexer's delivery. The signature is verified first; the content is then only a hint
  * which token to read, because the token's own list of records is authoritative.
  */
-import { and, asc, count, desc, eq, gt, inArray, isNotNull, or, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, inArray, isNotNull, or, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/pg-core';
 import { hotSelect } from '../../db/hotQueries.ts';
 import { isOneOf } from '../../db/manyRows.ts';
-import { attempts, earlyDeliveries, indexerEvents, indexerRegistrations } from '../../db/tables/index.ts';
+import { attempts, indexerEvents, indexerRegistrations } from '../../db/tables/index.ts';
 import { readRetirementHints, type RetirementHint } from '../../indexer/retirementEvent.ts';
 import { groupBy } from '../../lib/groupBy.ts';
 import type { Sealer } from '../../lib/sealer.ts';
@@ -15,9 +15,7 @@ import { sealedPlace } from '../../db/sealedColumns.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { findProjectByToken } from './findProject.ts';
 
-export type ReceiveDeliveryNeeds = Needs<'db' | 'network' | 'ids' | 'sealer' | 'feedFiller'>;
-
-type FollowNeeds = Needs<'db' | 'network' | 'feedFiller'>;
+export type ReceiveDeliveryNeeds = Needs<'db' | 'network' | 'sealer' | 'feedFiller'>;
 
 export interface Delivery {
   rawBody: Uint8Array;
@@ -25,47 +23,25 @@ export interface Delivery {
 }
 
 /** For the log; the sender never sees it. */
-type DeliveryOutcome = 'accepted' | 'not-a-retirement' | 'kept-until-registered' | 'unverified';
+type DeliveryOutcome = 'accepted' | 'not-a-retirement' | 'unverified';
 
 /** Deliveries signed with a replaced secret may still arrive for this long. */
 const REPLACED_SECRET_GRACE_SECONDS = 5 * 60;
 /** Limit on secrets to check: no operator registers more often than this in five minutes. */
 const MAX_LIVE_SECRETS = 10;
-/** A registration that takes longer has failed, and no deliveries are kept for it. */
-const REGISTRATION_LIMIT_SECONDS = 2 * 60;
-/** Limit on early deliveries, which any client can send unverified. The feed filler finds what is not kept. */
-const MAX_EARLY_DELIVERIES = 100;
 
 export async function receiveDelivery(
   deps: ReceiveDeliveryNeeds,
   delivery: Delivery,
 ): Promise<DeliveryOutcome> {
-  const { rawBody, signature } = delivery;
+  const { rawBody, signature: header } = delivery;
   // Before the database is asked: while it is away, what can never be verified must not be kept for later.
-  if (!isSignature(signature)) return 'unverified';
-  if (!isVerified(delivery, await liveSecrets(deps))) return keepIfEarly(deps, { rawBody, signature });
+  if (!isSignature(header)) return 'unverified';
+  if (!verifySignature({ rawBody, header, secrets: await liveSecrets(deps) })) return 'unverified';
   const hints = readRetirementHints(rawBody);
   if (hints.length === 0) return 'not-a-retirement';
   await follow(deps, hints);
   return 'accepted';
-}
-
-/** After a registration: handles deliveries that arrived before their secret was stored. */
-export async function retryEarlyDeliveries(deps: Needs<keyof FollowNeeds | 'sealer'>): Promise<void> {
-  const kept = await deps.db
-    .select()
-    .from(earlyDeliveries)
-    .orderBy(asc(earlyDeliveries.receivedAt))
-    .limit(MAX_EARLY_DELIVERIES);
-  const secrets = await liveSecrets(deps);
-  for (const { id, body, signature } of kept) {
-    if (isVerified({ rawBody: body, signature }, secrets)) await follow(deps, readRetirementHints(body));
-    await deps.db.delete(earlyDeliveries).where(eq(earlyDeliveries.id, id));
-  }
-}
-
-function isVerified({ rawBody, signature }: Delivery, secrets: readonly string[]): boolean {
-  return signature !== null && verifySignature({ rawBody, header: signature, secrets });
 }
 
 async function liveSecrets(deps: Needs<'db' | 'sealer'>): Promise<string[]> {
@@ -108,34 +84,10 @@ function secondsAgo(seconds: number) {
   return sql`now() - make_interval(secs => ${seconds})`;
 }
 
-/** Keeps an unverifiable delivery while a registration is in progress: its secret may not be stored yet. */
-async function keepIfEarly(
-  deps: Needs<'db' | 'ids'>,
-  { rawBody, signature }: Delivery & { signature: string },
-): Promise<DeliveryOutcome> {
-  const [registering] = await deps.db
-    .select({ id: indexerRegistrations.id })
-    .from(indexerRegistrations)
-    .where(
-      and(
-        eq(indexerRegistrations.state, 'REGISTERING'),
-        gt(indexerRegistrations.createdAt, secondsAgo(REGISTRATION_LIMIT_SECONDS)),
-      ),
-    )
-    .limit(1);
-  if (!registering) return 'unverified';
-  const [kept] = await deps.db.select({ count: count() }).from(earlyDeliveries);
-  if ((kept?.count ?? 0) >= MAX_EARLY_DELIVERIES) return 'unverified';
-  await deps.db.insert(earlyDeliveries).values({
-    id: deps.ids.next(),
-    body: rawBody,
-    signature,
-    receivedAt: sql`now()`,
-  });
-  return 'kept-until-registered';
-}
-
-async function follow(deps: FollowNeeds, hints: readonly RetirementHint[]): Promise<void> {
+async function follow(
+  deps: Needs<'db' | 'network' | 'feedFiller'>,
+  hints: readonly RetirementHint[],
+): Promise<void> {
   // A delivery that names no token: compare every token.
   if (hints.some(({ tokenAddress }) => tokenAddress === null)) deps.feedFiller.requestRound();
   const byToken = groupBy(await withoutOwn(deps, hints), ({ tokenAddress }) => tokenAddress);

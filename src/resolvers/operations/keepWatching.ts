@@ -48,8 +48,6 @@ export function createRegistrationKeeper(
     const webhookId = await replaceLost(deps, live.id);
     if (webhookId === null) return;
     log.info({ webhookId }, 'registered with the indexer again');
-    // Finds what was not delivered in the meantime.
-    deps.feedFiller.requestRound();
   }
 
   async function lookAndGoOn(): Promise<void> {

@@ -10,11 +10,8 @@ import { indexerRegistrations } from '../../db/tables/index.ts';
 import { sealedPlace } from '../../db/sealedColumns.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Db } from '../../db/connection.ts';
-import { retryEarlyDeliveries } from '../carbon/receiveDelivery.ts';
 
-export type WatchNeeds = Needs<
-  'db' | 'ids' | 'sealer' | 'indexer' | 'retirementsHookUrl' | 'network' | 'feedFiller'
->;
+export type WatchNeeds = Needs<'db' | 'ids' | 'sealer' | 'indexer' | 'retirementsHookUrl' | 'feedFiller'>;
 
 /** Every event type: indexers name retirements differently, so the hook recognises them by their shape. */
 const ALL_EVENTS = ['*'];
@@ -51,7 +48,6 @@ export async function findLiveRegistration(db: Db) {
   return live ?? null;
 }
 
-/** And handles the deliveries that arrived before the secret was stored. */
 async function register(deps: WatchNeeds): Promise<string> {
   const id = deps.ids.next();
   const url = deps.retirementsHookUrl;
@@ -68,8 +64,8 @@ async function register(deps: WatchNeeds): Promise<string> {
       .set({ state: 'LIVE', webhookId: webhook.id, sealedSecret })
       .where(eq(indexerRegistrations.id, id));
   });
-  // Before the indexer is asked again, which may be away by now: else they would wait for the next registration.
-  await retryEarlyDeliveries(deps);
+  // Finds what was not delivered meanwhile, or came before its secret was stored. The indexer may be away by now.
+  deps.feedFiller.requestRound();
   await removeOthers(deps, webhook.id);
   return webhook.id;
 }

@@ -10,7 +10,7 @@ import { memoryFolder } from '../../../devnet/memoryFolder.ts';
 import { loadConfig } from '../../../src/config/config.ts';
 import { openDatabase, type DatabaseHandle } from '../../../src/db/connection.ts';
 import { readDatabaseTime } from '../../../src/db/databaseTime.ts';
-import { earlyDeliveries } from '../../../src/db/tables/index.ts';
+import { transparencyHeads } from '../../../src/db/tables/index.ts';
 import { openConfiguredDatabase } from '../../../src/startup/openDatabase.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 
@@ -37,12 +37,12 @@ afterAll(async () => {
 });
 
 it('reads times and bytes as they are', async () => {
-  const body = new Uint8Array([0, 1, 92, 200]);
-  const delivery = { id: crypto.randomUUID(), body, signature: 'none', receivedAt: new Date() };
-  await handle.db.insert(earlyDeliveries).values(delivery);
-  const [stored] = await handle.db.select().from(earlyDeliveries);
-  expect(new Uint8Array(stored?.body ?? [])).toEqual(body);
-  expect(stored?.receivedAt).toEqual(delivery.receivedAt);
+  const root = Uint8Array.from({ length: 32 }, (_, at) => [0, 1, 92, 200][at % 4] ?? 0);
+  const head = { log: 'audit' as const, size: 0, root, checkpoint: '', madeAt: new Date() };
+  await handle.db.insert(transparencyHeads).values(head);
+  const [stored] = await handle.db.select().from(transparencyHeads);
+  expect(new Uint8Array(stored?.root ?? [])).toEqual(root);
+  expect(stored?.madeAt).toEqual(head.madeAt);
   expect(Math.abs((await readDatabaseTime(handle.db)).getTime() - Date.now())).toBeLessThan(MINUTE_MS);
 });
 

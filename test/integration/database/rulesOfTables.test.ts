@@ -6,7 +6,6 @@ import { createTestDatabase, type TestDatabase } from '../../support/database/da
 
 /** Rows that end, that follow from others, or that say where a job goes on. */
 const REMOVABLE = [
-  'early_deliveries',
   'feed_head',
   'final_ledger',
   'indexer_events',

@@ -22,7 +22,6 @@ const COVERAGE = coverageByName(COLUMNS);
  * Nothing of these tables is claimed to be found.
  */
 const EMPTY = [
-  'early_deliveries',
   'final_ledger',
   'indexer_events',
   'indexer_registrations',

@@ -102,7 +102,6 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     I11: 'id project_id from_buyer_id to_buyer_id amount_tonnes DELETED FORGED',
     I15: 'memo created_at',
   },
-  early_deliveries: { notFound: [[INDEXER, '*']] },
   expiry_items: {
     I16: 'state',
     partly: [{ by: ['I16'], places: 'decided_at', except: /changed/, because: RUNS }],
