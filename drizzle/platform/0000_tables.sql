@@ -5,7 +5,7 @@ CREATE TYPE "public"."transfer_kind" AS ENUM('issue', 'purchase', 'retirement_ho
 CREATE TYPE "public"."retirement_reason" AS ENUM('VOLUNTARY_OFFSET', 'CONTRIBUTION', 'COMPLIANCE', 'CORSIA', 'ARTICLE_6');--> statement-breakpoint
 CREATE TYPE "public"."retirement_state" AS ENUM('PENDING', 'RETIRED', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
 CREATE TYPE "public"."audit_entry_kind" AS ENUM('MUTATION', 'READ');--> statement-breakpoint
-CREATE TYPE "public"."registration_state" AS ENUM('REGISTERING', 'LIVE', 'REPLACED');--> statement-breakpoint
+CREATE TYPE "public"."registration_state" AS ENUM('LIVE', 'REPLACED');--> statement-breakpoint
 CREATE TYPE "public"."expiry_item_state" AS ENUM('PENDING', 'EXPIRED', 'NOT_DUE', 'FAILED');--> statement-breakpoint
 CREATE TYPE "public"."expiry_trigger" AS ENUM('NIGHTLY', 'CATCH_UP', 'MANUAL');--> statement-breakpoint
 CREATE TYPE "public"."project_state" AS ENUM('DEPLOYING', 'MINTING', 'OPEN', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
@@ -270,8 +270,8 @@ CREATE TABLE "indexer_registrations" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"state" "registration_state" NOT NULL,
 	"url" text NOT NULL,
-	"webhook_id" text,
-	"sealed_secret" text,
+	"webhook_id" text NOT NULL,
+	"sealed_secret" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	"replaced_at" timestamp with time zone
 );

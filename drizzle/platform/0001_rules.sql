@@ -460,7 +460,7 @@ CREATE TRIGGER off_ramp_sessions_erased BEFORE UPDATE ON off_ramp_sessions FOR E
   EXECUTE FUNCTION check_payout_account_erased();
 --> statement-breakpoint
 CREATE TRIGGER indexer_registrations_sealed BEFORE UPDATE ON indexer_registrations FOR EACH ROW
-  WHEN (OLD.sealed_secret IS NOT NULL AND OLD.sealed_secret IS DISTINCT FROM NEW.sealed_secret)
+  WHEN (OLD.sealed_secret IS DISTINCT FROM NEW.sealed_secret)
   EXECUTE FUNCTION check_resealed('sealed_secret');
 --> statement-breakpoint
 CREATE TRIGGER off_ramp_sessions_no_delete BEFORE DELETE ON off_ramp_sessions FOR EACH ROW EXECUTE FUNCTION refuse_change();

@@ -6,10 +6,11 @@ import { bigint, index, integer, pgEnum, pgTable, text, uniqueIndex, uuid } from
 import { moment } from './columns.ts';
 
 /**
- *   REGISTERING ──indexer answered──▶ LIVE ──registered again──▶ REPLACED (removed at the indexer)
- *        └──no answer──▶ stays, until the next registration removes what it left at the indexer
+ *   LIVE ──registered again──▶ REPLACED (removed at the indexer)
+ *
+ * An attempt that had no answer leaves no row: the next registration removes by its address what the attempt left at the indexer.
  */
-export const registrationState = pgEnum('registration_state', ['REGISTERING', 'LIVE', 'REPLACED']);
+export const registrationState = pgEnum('registration_state', ['LIVE', 'REPLACED']);
 
 export const indexerRegistrations = pgTable(
   'indexer_registrations',
@@ -17,9 +18,9 @@ export const indexerRegistrations = pgTable(
     id: uuid('id').primaryKey(),
     state: registrationState('state').notNull(),
     url: text('url').notNull(),
-    webhookId: text('webhook_id'),
+    webhookId: text('webhook_id').notNull(),
     /** The indexer's signing secret, sealed. The indexer sends it once, at registration. */
-    sealedSecret: text('sealed_secret'),
+    sealedSecret: text('sealed_secret').notNull(),
     createdAt: moment('created_at').notNull(),
     replacedAt: moment('replaced_at'),
   },

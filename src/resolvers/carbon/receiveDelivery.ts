@@ -2,7 +2,7 @@
  * receiveDelivery: handles an indexer's delivery. The signature is verified first; the content is then only a hint
  * which token to read, because the token's own list of records is authoritative.
  */
-import { and, desc, eq, gt, inArray, isNotNull, or, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, inArray, or, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/pg-core';
 import { hotSelect } from '../../db/hotQueries.ts';
 import { isOneOf } from '../../db/manyRows.ts';
@@ -49,12 +49,12 @@ async function liveSecrets(deps: Needs<'db' | 'sealer'>): Promise<string[]> {
     .select({ id: indexerRegistrations.id, sealedSecret: indexerRegistrations.sealedSecret })
     .from(indexerRegistrations)
     .where(
-      and(
-        // An attempt to register that had no answer has no secret: many would leave no place for the one before them.
-        isNotNull(indexerRegistrations.sealedSecret),
-        or(
-          eq(indexerRegistrations.state, 'LIVE'),
-          gt(indexerRegistrations.replacedAt, secondsAgo(REPLACED_SECRET_GRACE_SECONDS)),
+      or(
+        eq(indexerRegistrations.state, 'LIVE'),
+        // By the database's clock, which dates registrations.
+        gt(
+          indexerRegistrations.replacedAt,
+          sql`now() - make_interval(secs => ${REPLACED_SECRET_GRACE_SECONDS})`,
         ),
       ),
     )
@@ -71,17 +71,11 @@ export function openSecret(
   sealer: Sealer,
   { id, sealedSecret }: Pick<typeof indexerRegistrations.$inferSelect, 'id' | 'sealedSecret'>,
 ): string | null {
-  if (sealedSecret === null) return null;
   try {
     return sealer.unseal(sealedSecret, sealedPlace('registrationSecret', id));
   } catch {
     return null;
   }
-}
-
-/** By the database's clock, which dates registrations and deliveries. */
-function secondsAgo(seconds: number) {
-  return sql`now() - make_interval(secs => ${seconds})`;
 }
 
 async function follow(

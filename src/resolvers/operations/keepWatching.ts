@@ -17,7 +17,7 @@ interface RegistrationKeeper {
 
 /** One small request by each instance; the feed filler finds what is not delivered in the meantime. */
 const LOOK_EVERY_MS = 60_000;
-/** Backoff after failures: each attempt to register inserts a row. */
+/** Backoff after failures: an indexer may be down for days. */
 const LONGEST_WAIT_FACTOR = 60;
 
 export function createRegistrationKeeper(

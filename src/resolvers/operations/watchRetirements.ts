@@ -4,7 +4,7 @@
  * Each call leaves exactly one live registration: the new one is stored, and all others of this platform are removed
  * from the indexer, including those of interrupted calls.
  */
-import { and, eq, inArray, isNotNull, ne, sql } from 'drizzle-orm';
+import { eq, inArray, sql } from 'drizzle-orm';
 import { withAdvisoryLock } from '../../db/advisoryLock.ts';
 import { indexerRegistrations } from '../../db/tables/index.ts';
 import { sealedPlace } from '../../db/sealedColumns.ts';
@@ -51,18 +51,16 @@ export async function findLiveRegistration(db: Db) {
 async function register(deps: WatchNeeds): Promise<string> {
   const id = deps.ids.next();
   const url = deps.retirementsHookUrl;
-  await deps.db.insert(indexerRegistrations).values({ id, url, state: 'REGISTERING', createdAt: sql`now()` });
   const webhook = await deps.indexer.registerWebhook(url, ALL_EVENTS);
   const sealedSecret = deps.sealer.seal(webhook.secret, sealedPlace('registrationSecret', id));
   await deps.db.transaction(async (tx) => {
     await tx
       .update(indexerRegistrations)
       .set({ state: 'REPLACED', replacedAt: sql`now()` })
-      .where(and(ne(indexerRegistrations.state, 'REPLACED'), ne(indexerRegistrations.id, id)));
+      .where(eq(indexerRegistrations.state, 'LIVE'));
     await tx
-      .update(indexerRegistrations)
-      .set({ state: 'LIVE', webhookId: webhook.id, sealedSecret })
-      .where(eq(indexerRegistrations.id, id));
+      .insert(indexerRegistrations)
+      .values({ id, state: 'LIVE', url, webhookId: webhook.id, sealedSecret, createdAt: sql`now()` });
   });
   // Finds what was not delivered meanwhile, or came before its secret was stored. The indexer may be away by now.
   deps.feedFiller.requestRound();
@@ -83,9 +81,7 @@ async function removeOthers(
       : await deps.db
           .select({ webhookId: indexerRegistrations.webhookId })
           .from(indexerRegistrations)
-          .where(
-            and(isNotNull(indexerRegistrations.webhookId), inArray(indexerRegistrations.webhookId, ids)),
-          );
+          .where(inArray(indexerRegistrations.webhookId, ids));
   const known = new Set(ours.map((row) => row.webhookId));
   const stale = listed.filter(
     (webhook) => webhook.id !== keptId && (webhook.url === deps.retirementsHookUrl || known.has(webhook.id)),

@@ -8,10 +8,7 @@ import { builder } from '../core/builder.ts';
 const IndexerRegistrationRef = builder.objectRef<Registration>('IndexerRegistration').implement({
   description: 'The registration of the retirements hook with the indexer.',
   fields: (t) => ({
-    webhookId: t.string({
-      description: "The indexer's id of it.",
-      resolve: ({ webhookId }) => webhookId ?? '',
-    }),
+    webhookId: t.exposeString('webhookId', { description: "The indexer's id of it." }),
     url: t.exposeString('url', { description: 'The address that the indexer delivers to.' }),
     current: t.exposeBoolean('isCurrent', {
       description:

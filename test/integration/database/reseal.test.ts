@@ -39,6 +39,7 @@ async function insertRegistrations(count: number): Promise<string[]> {
       id,
       state: 'REPLACED' as const,
       url: 'http://127.0.0.1:9',
+      webhookId: id,
       sealedSecret: before.seal(`secret ${number}`, sealedPlace('registrationSecret', id)),
       createdAt: new Date(),
     })),

@@ -102,14 +102,10 @@ describe('a registration at the indexer', () => {
 
   it('that was replaced is believed for a while, also after many attempts that had no answer', async () => {
     const { dependencies } = market.app;
-    const { db, ids, retirementsHookUrl: url } = dependencies;
     await storeRegistration(dependencies, 'the secret before', 'REPLACED');
-    for (let i = 0; i < 10; i++) {
-      const [createdAt, replacedAt] = [new Date(), new Date()];
-      await db
-        .insert(indexerRegistrations)
-        .values({ id: ids.next(), state: 'REPLACED', url, createdAt, replacedAt });
-    }
+    const away = { ...dependencies.indexer, registerWebhook: () => Promise.reject(new Error('away')) };
+    for (let i = 0; i < 10; i++)
+      await expect(watchRetirements({ ...dependencies, indexer: away })).rejects.toThrow('away');
     const signature = createHmac('sha256', 'the secret before').update('{}').digest('hex');
     const delivery = { rawBody: Buffer.from('{}'), signature: `sha256=${signature}` };
     expect(await receiveDelivery(dependencies, delivery)).toBe('not-a-retirement');
