@@ -262,7 +262,6 @@ CREATE TABLE "indexer_events" (
 	"token_address" text NOT NULL,
 	"record_index" integer NOT NULL,
 	"tx_hash" text NOT NULL,
-	"ledger" bigint,
 	"received_at" timestamp with time zone NOT NULL
 );
 --> statement-breakpoint

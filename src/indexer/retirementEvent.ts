@@ -18,7 +18,6 @@ export interface RetirementHint {
   tokenAddress: string | null;
   recordIndex: number | null;
   txHash: string | null;
-  ledger: bigint | null;
 }
 
 // A NUL, half a surrogate pair, or an index beyond 31 bits can't be stored in PostgreSQL: every retry would fail.
@@ -33,7 +32,6 @@ const deployedEvent = z.object({
   id: text,
   contract: text,
   txHash: text,
-  ledger: z.number().int().min(0).optional(),
   data: z.object({
     topics: z.array(z.unknown()).min(1).max(16),
     value: z
@@ -71,14 +69,8 @@ export function readRetirementHints(rawBody: Uint8Array): RetirementHint[] {
 function hintOfEvent(event: unknown): RetirementHint | null {
   const deployed = deployedEvent.safeParse(event);
   if (!deployed.success) return null;
-  const { id, contract, txHash, ledger, data } = deployed.data;
-  return {
-    eventId: id,
-    tokenAddress: contract,
-    recordIndex: data.value[2],
-    txHash,
-    ledger: ledger === undefined ? null : BigInt(ledger),
-  };
+  const { id, contract, txHash, data } = deployed.data;
+  return { eventId: id, tokenAddress: contract, recordIndex: data.value[2], txHash };
 }
 
 function specifiedHint(body: unknown): RetirementHint | null {
@@ -91,7 +83,6 @@ function specifiedHint(body: unknown): RetirementHint | null {
     tokenAddress: contract ?? tokenAddress ?? null,
     recordIndex: index ?? retirementIndex ?? null,
     txHash: txHash ?? null,
-    ledger: null,
   };
 }
 

@@ -2,7 +2,7 @@
  * The platform's registrations at the indexer, and the deliveries that it received.
  */
 import { sql } from 'drizzle-orm';
-import { bigint, index, integer, pgEnum, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { index, integer, pgEnum, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import { moment } from './columns.ts';
 
 /**
@@ -39,7 +39,6 @@ export const indexerEvents = pgTable(
     tokenAddress: text('token_address').notNull(),
     recordIndex: integer('record_index').notNull(),
     txHash: text('tx_hash').notNull(),
-    ledger: bigint('ledger', { mode: 'bigint' }),
     receivedAt: moment('received_at').notNull(),
   },
   (t) => [index('indexer_events_record').on(t.tokenAddress, t.recordIndex)],

@@ -89,10 +89,10 @@ async function follow(
     const project = address === null ? null : await findProjectByToken(deps, address);
     if (!project) continue;
     const { id: projectId, tokenAddress } = project;
-    const rows = ofToken.flatMap(({ eventId, recordIndex, txHash, ledger }) => {
+    const rows = ofToken.flatMap(({ eventId, recordIndex, txHash }) => {
       if (recordIndex === null || txHash === null) return [];
       const id = eventId ?? `${tokenAddress}/${recordIndex}`;
-      return [{ id, tokenAddress, recordIndex, txHash, ledger, receivedAt: sql`now()` }];
+      return [{ id, tokenAddress, recordIndex, txHash, receivedAt: sql`now()` }];
     });
     if (rows.length > 0) await deps.db.insert(indexerEvents).values(rows).onConflictDoNothing();
     deps.feedFiller.requestFill({ projectId, tokenAddress });

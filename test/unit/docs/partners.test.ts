@@ -116,11 +116,11 @@ describe('the indexer', () => {
     const [one = '', named = '', ...others] = text.json.slice(5);
     expect(others).toEqual([]);
     const hint = { tokenAddress: 'CDDQ…', recordIndex: 0, txHash: '0x5cb3…' };
-    const event = { ...hint, eventId: '0000064424513536-0000000001', ledger: 15n };
+    const event = { ...hint, eventId: '0000064424513536-0000000001' };
     const many = JSON.stringify({ id: 'd-2', events: [(JSON.parse(one) as { event: unknown }).event] });
     const read = (body: string) => readRetirementHints(Buffer.from(body));
     expect(read(one)).toEqual([event]);
     expect(read(many)).toEqual([event]);
-    expect(read(named)).toEqual([{ ...hint, eventId: null, ledger: null }]);
+    expect(read(named)).toEqual([{ ...hint, eventId: null }]);
   });
 });
