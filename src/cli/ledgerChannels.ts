@@ -4,7 +4,7 @@
  * never to the terminal.
  */
 import { randomBytes } from 'node:crypto';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import pc from 'picocolors';
 import { ensureChannels, type ChannelsRequest, type EnsuredChannels } from '../diagnostics/ensureChannels.ts';
 import { loadConfig } from '../config/config.ts';
@@ -24,7 +24,12 @@ const LEAST_FUNDS_STROOPS = 40_000_000n;
 const command = new Command('ledger:channels')
   .description('Shows the Stellar channel accounts, or makes and tops them up with the XLM of custody.')
   .option('--count <number>', `how many there should be, at most ${MAX_CHANNELS}`, parseCount, 0)
-  .option('--funds <xlm>', 'XLM that each new one gets, at least 4', parseXlm, parseXlm(DEFAULT_FUNDS_XLM))
+  .addOption(
+    new Option('--funds <xlm>', 'XLM that each new one gets, at least 4')
+      .argParser(parseXlm)
+      // The help can't show a bigint.
+      .default(parseXlm(DEFAULT_FUNDS_XLM), DEFAULT_FUNDS_XLM),
+  )
   .action(async ({ count, funds }: { count: number; funds: bigint }) => {
     print(await ensure({ count, fundsStroops: funds }));
   });

@@ -195,6 +195,8 @@ describe('the command', () => {
     });
 
   it('prints addresses and the file, and no key', async () => {
+    const help = await ledgerChannels('--help');
+    expect(help.stdout).toContain('(default: 10)');
     const { stdout } = await ledgerChannels('--count', '2', '--funds', '4.5');
     const keys = (await keysOnDisk()).split(',');
     for (const key of keys) {
