@@ -9,7 +9,7 @@ import pc from 'picocolors';
 import { ensureChannels, type ChannelsRequest, type EnsuredChannels } from '../diagnostics/ensureChannels.ts';
 import { loadConfig } from '../config/config.ts';
 import { familyOf } from '../ledger/network/families.ts';
-import { showXlm } from '../ledger/network/stellar/lumens.ts';
+import { LEAST_SPENDABLE_STROOPS, RESERVE_STROOPS, showXlm } from '../ledger/network/stellar/lumens.ts';
 import { openConfiguredDatabase } from '../startup/openDatabase.ts';
 import { MAX_CHANNELS } from '../ledger/network/stellar/settings.ts';
 import { StartupError } from '../lib/startupErrors.ts';
@@ -18,14 +18,14 @@ import { runCommand } from './runCommand.ts';
 const STROOPS_DIGITS = 7;
 /** The network reserves 1 XLM per account; the rest pays fees of some hundredths of an XLM per write. */
 const DEFAULT_FUNDS_XLM = '10';
-/** They are topped up at half of it, while they still sign: with 1 XLM beside what the network reserves. */
-const LEAST_FUNDS_STROOPS = 40_000_000n;
+/** They are topped up at half of it, while they still sign. */
+const LEAST_FUNDS_STROOPS = 2n * (2n * RESERVE_STROOPS + LEAST_SPENDABLE_STROOPS);
 
 const command = new Command('ledger:channels')
   .description('Shows the Stellar channel accounts, or makes and tops them up with the XLM of custody.')
   .option('--count <number>', `how many there should be, at most ${MAX_CHANNELS}`, parseCount, 0)
   .addOption(
-    new Option('--funds <xlm>', 'XLM that each new one gets, at least 4')
+    new Option('--funds <xlm>', `XLM that each new one gets, at least ${showXlm(LEAST_FUNDS_STROOPS)}`)
       .argParser(parseXlm)
       // The help can't show a bigint.
       .default(parseXlm(DEFAULT_FUNDS_XLM), DEFAULT_FUNDS_XLM),
@@ -84,5 +84,7 @@ function parseXlm(text: string): bigint {
   const [, whole, fraction = ''] = /^(\d{1,9})(?:\.(\d{1,7}))?$/.exec(text) ?? [];
   const stroops = whole === undefined ? 0n : BigInt(whole + fraction.padEnd(STROOPS_DIGITS, '0'));
   if (stroops >= LEAST_FUNDS_STROOPS) return stroops;
-  throw new InvalidArgumentError('Use an amount of XLM from 4 on, such as 10 or 4.5.');
+  throw new InvalidArgumentError(
+    `Use an amount of XLM from ${showXlm(LEAST_FUNDS_STROOPS)} on, such as 10 or 4.5.`,
+  );
 }
