@@ -8,12 +8,8 @@ import type { TokenVerifier } from './tokens.ts';
 /** RFC 6750: the scheme, one or more spaces, and a token of these characters. */
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 
-/**
- * The caller of an authorization value, or null when none was sent.
- * @throws DomainError UNAUTHENTICATED when the value is not a valid bearer token
- */
-export async function callerOfAuthorization(value: unknown, verify: TokenVerifier): Promise<Caller | null> {
-  if (value === undefined || value === null) return null;
+/** @throws DomainError UNAUTHENTICATED when the value is not a valid bearer token */
+export async function callerOfAuthorization(value: unknown, verify: TokenVerifier): Promise<Caller> {
   const token = typeof value === 'string' ? BEARER.exec(value.trim())?.[1] : undefined;
   if (token === undefined) {
     throw new DomainError(
