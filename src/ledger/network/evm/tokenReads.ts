@@ -8,6 +8,7 @@ import { noTokenAt } from '../port.ts';
 import { requireRecordRange, requireTokenCount } from '../port/readLimits.ts';
 import type {
   AmountAnswer,
+  CarbonTotals,
   ExpiryAnswer,
   LedgerNetwork,
   RetirementCountAnswer,
@@ -42,14 +43,14 @@ export function createTokenReads(finality: Finality, readAll: ReadAll): TokenRea
   const readViews = <T>(texts: readonly string[], view: View<T>) =>
     readMany(texts, (pin, tokens) => readTokens(readAll, pin, tokens, view));
 
-  async function readOne<T>(pin: Pin, token: Address, view: View<T>): Promise<T> {
-    const [read] = await readTokens(readAll, pin, [token], view);
+  async function readTotals(pin: Pin, token: Address): Promise<CarbonTotals> {
+    const [read] = await readTokens(readAll, pin, [token], TOTALS);
     if (read === undefined || isProblem(read)) throw read ?? noTokenAt(token);
     return read;
   }
 
   async function readPage(pin: Pin, token: Address, from: number, limit: number): Promise<RetirementPage> {
-    const totals = await readOne(pin, token, TOTALS);
+    const totals = await readTotals(pin, token);
     const count = Math.max(0, Math.min(limit, totals.totalRetirements - from));
     const indexes = Array.from({ length: count }, (_, at) => from + at);
     const reads = indexes.map((index) => ({ target: token, data: recordData(index) }));
@@ -61,7 +62,7 @@ export function createTokenReads(finality: Finality, readAll: ReadAll): TokenRea
   return {
     carbonTotals: async (address) => {
       const token = requireAddress(address);
-      return finality.onFinalBlock((pin) => readOne(pin, token, TOTALS));
+      return finality.onFinalBlock((pin) => readTotals(pin, token));
     },
     async retirementRecords(address, fromIndex, limit) {
       requireRecordRange(fromIndex, limit);
