@@ -8,7 +8,7 @@
  * DATA_DIR, so `npm run demo` and `npm run token` need no settings.
  */
 import { constants } from 'node:fs';
-import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import pc from 'picocolors';
@@ -127,7 +127,6 @@ async function prepareFolder(dataDir: string, name: string): Promise<string> {
       if (error.code !== 'EEXIST') throw error;
     },
   );
-  await rm(join(folder, 'spool'), { recursive: true, force: true });
   return folder;
 }
 

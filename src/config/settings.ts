@@ -39,7 +39,7 @@ export const SETTINGS = {
   DATA_DIR: setting(
     text,
     '.data',
-    'Folder of the embedded PostgreSQL, generated secrets and the delivery spool. Two containers can share none that has the former.',
+    'Folder of the embedded PostgreSQL and of generated secrets: without these the server writes no file. Two containers can share none that has the former.',
   ),
   DATABASE_URL: setting(
     postgresUrl.optional(),

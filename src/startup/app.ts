@@ -23,9 +23,8 @@ import type { Dependencies } from '../resolvers/core/dependencies.ts';
 import { listInvariants } from '../resolvers/operations/listInvariants.ts';
 import { readOpenWork } from '../resolvers/operations/overdueWork.ts';
 import { schema } from '../schema/index.ts';
-import { createDeliverySpool } from '../webhooks/deliverySpool.ts';
 import { createPayoutHook } from '../webhooks/payoutSettled.ts';
-import { createRetirementsHook, handleDelivery } from '../webhooks/retirementsHook.ts';
+import { createRetirementsHook } from '../webhooks/retirementsHook.ts';
 import { createInclusionCheck } from '../transparency/inclusion.ts';
 import { createPublishedLogs } from '../transparency/publishedLogs.ts';
 import { TooLate, within } from '../lib/within.ts';
@@ -47,7 +46,6 @@ export interface AppOptions extends ComposeOptions {
   documents?: DocumentRules;
   /** The settings' defaults unless given. */
   limits?: Limits;
-  spoolFolder: string;
 }
 
 export interface App {
@@ -76,7 +74,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const platform = await composePlatform({ ...options, maxTokenSeconds: options.auth.maxLifetimeSeconds });
   const { dependencies } = platform;
   const access = composeAccess(dependencies, options.auth, limits);
-  const spool = createDeliverySpool({ folder: options.spoolFolder, ids: dependencies.ids, log });
   const openWork = keepAnswer({ keptMs: OPEN_WORK_KEPT_MS, clock, keepsFailures: true }, () =>
     readOpenWork(dependencies.db),
   );
@@ -99,7 +96,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     graphiql: options.graphiql,
     pages: createPages(siteOf(options, dependencies, clock)),
     hooks: {
-      retirements: createRetirementsHook(dependencies, { signatureHeaders: options.signatureHeaders, spool }),
+      retirements: createRetirementsHook(dependencies, options),
       payoutSettled: createPayoutHook(dependencies),
     },
     readLogFile: createPublishedLogs(dependencies),
@@ -120,10 +117,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
 
   return {
     dependencies,
-    async start() {
-      await platform.start();
-      spool.start((delivery) => handleDelivery(dependencies, delivery));
-    },
+    start: platform.start,
     listen: (port, host) => server.listen(port, host),
     async stop() {
       // Followers first: their streams would otherwise keep the server from closing.
@@ -135,7 +129,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
       await server.close(STOP_GRACE_MS);
       await stopInTime(log, async () => {
         await access.stop();
-        await spool.stop();
         await platform.stop();
       });
     },

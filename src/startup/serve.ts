@@ -2,7 +2,6 @@
  * The server: config → database → network → app → listen. What is opened is left to the caller to close.
  */
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
 import { buildApp, type App, type AppOptions } from './app.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Config } from '../config/config.ts';
@@ -101,7 +100,6 @@ async function configuredOptions(config: Config, log: Logger) {
     metricsToken: config.METRICS_TOKEN,
     documents: await documentRules(config, log),
     limits: limitsOf(config),
-    spoolFolder: join(config.DATA_DIR, 'spool'),
     approvalPolicy: {
       isRequired: config.APPROVALS === 'required',
       aboveTonnes: BigInt(config.APPROVAL_ABOVE_TONNES),

@@ -3,6 +3,7 @@
  * with an empty body: it does not retry, and must not learn the outcome.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { databaseUnavailable } from '../../db/databaseUnavailable.ts';
 import type { CountedLog } from '../../lib/countedLog.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
@@ -76,7 +77,8 @@ export async function answerHook(
         return gate.noteRefusedDelivery(remoteAddress);
       },
       (error: unknown) => {
-        if (error instanceof DomainError) refuse(error.code);
+        const refusal = error instanceof DomainError ? error : databaseUnavailable(error);
+        if (refusal !== null) refuse(refusal.code);
         else {
           observe('failed');
           log.error({ ...about, path, err: error }, 'a delivery could not be handled');

@@ -35,7 +35,7 @@ export async function receiveDelivery(
   delivery: Delivery,
 ): Promise<DeliveryOutcome> {
   const { rawBody, signature: header } = delivery;
-  // Before the database is asked: while it is away, what can never be verified must not be kept for later.
+  // What can never be verified costs no statement.
   if (!isSignature(header)) return 'unverified';
   if (!verifySignature({ rawBody, header, secrets: await liveSecrets(deps) })) return 'unverified';
   const hints = readRetirementHints(rawBody);

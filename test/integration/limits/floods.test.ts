@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { sql } from 'drizzle-orm';
 import { describe, expect, it, vi } from 'vitest';
+import { ConnectionLost } from '../../../src/db/connectionLost.ts';
 import { rateLimits } from '../../../src/db/tables/index.ts';
 import { createDocumentTurns } from '../../../src/http/documents/documentTurns.ts';
 import type { HookDelivery } from '../../../src/http/server/hooks.ts';
@@ -44,6 +45,24 @@ describe('deliveries', () => {
       message: 'deliveries were refused',
       fields: { remoteAddresses: ['127.0.0.1'], reasons: ['RATE_LIMITED'] },
     });
+  });
+});
+
+describe('deliveries while the database is away', () => {
+  it('are answered as ever, and counted in a line a second', async () => {
+    const lose = async () => {
+      throw new ConnectionLost('The connection to the database ended.');
+    };
+    const server = await serve({}, { hooks: { retirements: lose, payoutSettled: lose } });
+    for (let i = 0; i < 20; i++) {
+      const response = await fetch(`${server.url}/api/hooks/retirements`, { method: 'POST', body: '{}' });
+      expect([response.status, await response.text()]).toEqual([200, '']);
+    }
+    await expect
+      .poll(() => server.log.reduce((sum, { fields }) => sum + Number(fields['count'] ?? 0), 0))
+      .toBe(20);
+    expect(server.log.length).toBeLessThan(20);
+    for (const { fields } of server.log) expect(fields['reasons']).toEqual(['DATABASE_UNAVAILABLE']);
   });
 });
 

@@ -3,12 +3,9 @@
  * that can't be handled, two workers on one submission.
  */
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { eq } from 'drizzle-orm';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createIdSource, systemClock, type Clock } from '../../../src/lib/clock.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Clock } from '../../../src/lib/clock.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { submissions } from '../../../src/db/tables/index.ts';
 import { fillToken } from '../../../src/feed/fillToken.ts';
@@ -19,9 +16,8 @@ import { signAttempts } from '../../../src/ledger/submission/signAttempt.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { awaitState } from '../../../src/resolvers/core/awaitState.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
-import { createDeliverySpool } from '../../../src/webhooks/deliverySpool.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
-import { openProject, silentLog } from '../../../devnet/platform.ts';
+import { openProject } from '../../../devnet/platform.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 import { prepare } from '../../../devnet/calls.ts';
 
@@ -140,27 +136,5 @@ describe('deliveries', () => {
     expect(readRetirementHints(body({ id: 'e\u0000' }))).toEqual([]);
     const late = { data: { topics: ['G'], value: ['1', 'b', 2 ** 31, 1] } };
     expect(readRetirementHints(body(late))).toEqual([]);
-  });
-
-  it('that are broken on disk, or fail again and again, do not hold up those behind them', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'spool-'));
-    const spool = createDeliverySpool({
-      folder,
-      ids: createIdSource(systemClock),
-      log: silentLog,
-      replayIntervalMs: 50,
-    });
-    await writeFile(join(folder, '0-cut-off.json'), '{"body":');
-    for (const text of ['poison', 'good']) await spool.keep({ rawBody: Buffer.from(text), signature: null });
-    const handled: string[] = [];
-    spool.start(async ({ rawBody }) => {
-      const text = Buffer.from(rawBody).toString();
-      if (text === 'poison') throw new Error('can not be handled');
-      handled.push(text);
-    });
-    await vi.waitFor(() => expect(handled).toEqual(['good']), { timeout: 20_000 });
-    await spool.stop();
-    expect(await readdir(folder)).toHaveLength(1);
-    await rm(folder, { recursive: true, force: true });
   });
 });

@@ -3,9 +3,6 @@
  * delivers signed webhooks over HTTP.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createClient, type Client } from 'graphql-ws';
 import { WebSocket } from 'ws';
 import { buildApp, type App, type AppOptions } from '../../../src/startup/app.ts';
@@ -86,7 +83,6 @@ export async function startMarketplace(options: MarketplaceOptions = {}): Promis
         onError,
       })
     : null;
-  const spoolFolder = await mkdtemp(join(tmpdir(), 'spool-'));
   // The public address is part of what is built, so the port is chosen before.
   const port = await freePort();
   const app = await buildApp({
@@ -101,7 +97,6 @@ export async function startMarketplace(options: MarketplaceOptions = {}): Promis
     auth,
     allowedOrigins: [],
     graphiql: null,
-    spoolFolder,
     mutationWaitMs: 20_000,
     feedCompareIntervalMs: 600_000,
     ...warehouseOptions,
@@ -138,7 +133,6 @@ export async function startMarketplace(options: MarketplaceOptions = {}): Promis
         await handle.close();
         await database.drop();
       }
-      await rm(spoolFolder, { recursive: true, force: true });
     },
   };
 }
