@@ -11,8 +11,11 @@ export class NoFreeConnection extends ConnectionLost {
   override readonly name = 'NoFreeConnection';
 }
 
-/** Node's name of a system error, such as ECONNREFUSED, or the driver's of a connection that failed. */
-const CONNECTION_ERROR = /^(E[A-Z]+$|CONNECT)/;
+/**
+ * Node's name of a system error, such as ECONNREFUSED, of a socket that is ending, or of a certificate that is not accepted; or the
+ * driver's of a connection that failed.
+ */
+const CONNECTION_ERROR = /^(E[A-Z]+$|CONNECT|ERR_(STREAM|TLS|SSL)_|UNABLE_TO_)|CERT/;
 
 /** A failure of the connection as ConnectionLost; others, such as a refusal or a parameter that can't be sent, as they are. */
 export function asConnectionLost(error: Error): Error {

@@ -12,11 +12,15 @@ const failure = (code: string) => Object.assign(new Error(`failed with ${code}`)
 /** The driver's type says that it takes a message; it takes the fields of PostgreSQL's answer. */
 const refusal = (code: string, severity = 'ERROR') =>
   Object.assign(new postgres.PostgresError('refused'), { code, severity });
-
 describe('is unavailable', () => {
   it.each([
     ['a refused connection', asConnectionLost(failure('ECONNREFUSED'))],
     ['a connection that the driver saw end', asConnectionLost(failure('CONNECTION_CLOSED'))],
+    ['one that is ending', asConnectionLost(failure('ERR_STREAM_WRITE_AFTER_END'))],
+    ['a certificate that has expired', asConnectionLost(failure('CERT_HAS_EXPIRED'))],
+    ["another server's certificate", asConnectionLost(failure('ERR_TLS_CERT_ALTNAME_INVALID'))],
+    ['one that no authority has signed', asConnectionLost(failure('DEPTH_ZERO_SELF_SIGNED_CERT'))],
+    ['one whose authority is not known', asConnectionLost(failure('UNABLE_TO_VERIFY_LEAF_SIGNATURE'))],
     ['a silent one, under a statement', new DrizzleQueryError('SELECT 1', [], new ConnectionLost('silent'))],
     ['a server that shuts down', new DrizzleQueryError('SELECT 1', [], refusal('57P01', 'FATAL'))],
     ['no free connection', new DrizzleQueryError('SELECT 1', [], new NoFreeConnection('none in time'))],
