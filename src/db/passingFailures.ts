@@ -19,9 +19,12 @@ export function isPassing(error: unknown): boolean {
   return false;
 }
 
-/** Such as a role that may not log in any more: it is about the connection, and says nothing of the statement. */
+/**
+ * Such as a role that may not log in any more: it is about the connection, and says nothing of the statement. A pooler's own errors
+ * have no `severity`, also those of a login that PostgreSQL refused to the pooler.
+ */
 function endsConnection({ severity }: postgres.PostgresError): boolean {
-  return severity === 'FATAL' || severity === 'PANIC';
+  return severity !== 'ERROR';
 }
 
 function isOfPassingClass({ code }: postgres.PostgresError): boolean {

@@ -12,6 +12,10 @@ const failure = (code: string) => Object.assign(new Error(`failed with ${code}`)
 /** The driver's type says that it takes a message; it takes the fields of PostgreSQL's answer. */
 const refusal = (code: string, severity = 'ERROR') =>
   Object.assign(new postgres.PostgresError('refused'), { code, severity });
+/** PgBouncer passes on the code of a refused login, and leaves out the severity that is the same in each language. */
+const pooled = (code: string) =>
+  Object.assign(new postgres.PostgresError('refused'), { code, severity_local: 'FATAL' });
+
 describe('is unavailable', () => {
   it.each([
     ['a refused connection', asConnectionLost(failure('ECONNREFUSED'))],
@@ -27,6 +31,7 @@ describe('is unavailable', () => {
     ['a full disk', refusal('53100')],
     ['a role that may not log in now', refusal('28000', 'FATAL')],
     ['a password that was changed', new DrizzleQueryError('SELECT 1', [], refusal('28P01', 'FATAL'))],
+    ['the same, told by a pooler', pooled('28P01')],
     ['a database that is gone', refusal('3D000', 'FATAL')],
     ['a right to connect that was taken', refusal('42501', 'FATAL')],
     ['a primary that is a standby now', refusal('25006')],
