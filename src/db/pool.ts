@@ -96,7 +96,7 @@ export function createPool({ primary, client: clientOptions, size, answerTimeout
   async function inPlace<T>(work: (client: Client) => Promise<T>): Promise<T> {
     const free = await places.take();
     try {
-      if (isClosed) throw new Error('The connection to the database was closed');
+      if (isClosed) throw new ConnectionLost('The connection to the database was closed');
       const client = idle.take() ?? (await primary.connect(clientOptions));
       lent.add(client);
       if (isClosed) client.lose(new ConnectionLost('The connection to the database was closed'));

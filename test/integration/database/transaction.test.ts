@@ -4,6 +4,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openDatabase } from '../../../src/db/connection.ts';
+import { databaseUnavailable } from '../../../src/db/databaseUnavailable.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 
 let database: TestDatabase;
@@ -46,4 +48,11 @@ it('refuses what is sent with a savepoint that cannot be set, and commits nothin
   });
   await expect(work).rejects.toThrow('division by zero');
   expect(await db.execute(sql`SELECT note FROM savepoint_notes`)).toHaveLength(0);
+});
+
+it('is as without a database once the connections are closed, as at a stop: what went before may be committed', async () => {
+  const handle = openDatabase({ url: database.url, poolSize: 2, applicationName: 'closed' });
+  await handle.close();
+  const failed = await handle.db.execute(sql`SELECT 1`).catch((error: unknown) => error);
+  expect(databaseUnavailable(failed)).toMatchObject({ code: 'DATABASE_UNAVAILABLE' });
 });
