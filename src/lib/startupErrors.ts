@@ -83,8 +83,8 @@ export function isSettingsRefusal(error: unknown): boolean {
 
 export function poolerWithoutSessions(url: string): StartupError {
   return new StartupError(
-    `DATABASE_URL leads to a connection pooler at ${serversOf(url)} that keeps no sessions: it refuses a session's ` +
-      'settings, or delivers no notifications. Set DATABASE_DIRECT_URL to the address of PostgreSQL itself, for LISTEN ' +
+    `DATABASE_URL leads to a connection pooler at ${serversOf(url)} that does not keep sessions as they are: it refuses or ` +
+      "leaves out a session's settings, or delivers no notifications. Set DATABASE_DIRECT_URL to the address of PostgreSQL itself, for LISTEN " +
       'and migrations; DATABASE_URL may stay as it is.',
   );
 }

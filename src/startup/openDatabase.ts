@@ -90,7 +90,7 @@ export async function openConfiguredDatabase(
     // First of all: a lock that migrations take through a pooler could stay behind in one of its connections.
     if (!embedded) {
       await checkSessions(handle, { url, directUrl });
-      await checkSettings(handle, config, url);
+      await checkSettings(handle, config, { url, directUrl });
     }
     if (olderSchema !== 'leave') {
       const sets = setsOf(config);
@@ -190,12 +190,16 @@ async function checkSessions(
 async function checkSettings(
   { sql }: DatabaseHandle,
   { NODE_ENV }: Pick<Config, 'NODE_ENV'>,
-  url: string,
+  { url, directUrl }: { url: string; directUrl: string },
 ): Promise<void> {
   const read = async (name: string) => {
     const [row] = await sql<{ value: string }[]>`SELECT current_setting(${name}) AS value`;
     return row?.value ?? '';
   };
+  // A pooler left it out. An instance that stops in a transaction would keep its locks from the others for as long as it is stopped.
+  if (url === directUrl && (await read('idle_in_transaction_session_timeout')) === '0') {
+    throw poolerWithoutSessions(url);
+  }
   for (const [name, assumed] of Object.entries(ASSUMED_SETTINGS)) {
     const value = await read(name);
     if (!value.startsWith(assumed)) throw otherSetting(url, name, value, assumed);

@@ -31,6 +31,10 @@ const isInstalled = spawnSync(PGBOUNCER, ['--version']).status === 0;
 const SKIPPED = isInstalled ? '' : ' (SKIPPED: no pgbouncer on this machine; apt-get install pgbouncer)';
 /** PgBouncer does not run as root. */
 const UNPRIVILEGED = 65_534;
+/** What the program sets of its sessions. */
+const IGNORED =
+  'ignore_startup_parameters = statement_timeout, idle_in_transaction_session_timeout, bytea_output, ' +
+  'default_transaction_isolation, random_page_cost';
 
 interface Pooler {
   url: string;
@@ -116,11 +120,20 @@ describe.skipIf(!isInstalled)(`behind PgBouncer in transaction mode${SKIPPED}`, 
   });
 
   it('the same where the pooler ignores the settings that it does not know', async () => {
-    const lenient = await startPgBouncer(database.url, [
-      'ignore_startup_parameters = statement_timeout,lock_timeout,idle_in_transaction_session_timeout,bytea_output,default_transaction_isolation',
-    ]);
+    const lenient = await startPgBouncer(database.url, [IGNORED]);
     try {
       await expect(configured({ DATABASE_URL: lenient.url })).rejects.toThrow(/Set DATABASE_DIRECT_URL/);
+    } finally {
+      await lenient.stop();
+    }
+  });
+
+  it('the same where it keeps sessions, but not the limits of their transactions', async () => {
+    const lenient = await startPgBouncer(database.url, ['pool_mode = session', IGNORED]);
+    try {
+      await expect(configured({ DATABASE_URL: lenient.url })).rejects.toThrow(/Set DATABASE_DIRECT_URL/);
+      const both = { DATABASE_URL: lenient.url, DATABASE_DIRECT_URL: database.url };
+      await (await configured(both)).stop();
     } finally {
       await lenient.stop();
     }
