@@ -14,6 +14,8 @@ import { eq } from 'drizzle-orm';
 import jsQR from 'jsqr';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { SETTINGS } from '../../../src/config/settings.ts';
 import { projects } from '../../../src/db/tables/index.ts';
 import { NO_APPROVALS } from '../../../src/resolvers/approvals/approvalPolicy.ts';
 import { beneficiaryPath } from '../../../src/pages/records.ts';
@@ -21,6 +23,7 @@ import { parseCheckpoint, type SignedNote } from '../../../src/transparency/chec
 import { seedRecords } from '../../support/database/records.ts';
 import { chromiumPath, openBrowser } from '../../support/http/browser.ts';
 import { buyer, developer, mutate, payloadOf, projectInput } from '../../support/http/creditTrade.ts';
+import { testLimits } from '../../support/http/httpServer.ts';
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
 import { testConsole } from './consoleCases.ts';
 
@@ -53,7 +56,16 @@ let tokenAddress: string;
 let foreignToken: string;
 
 beforeAll(async () => {
-  market = await startMarketplace({ withIndexer: false, approvalPolicy });
+  // The pages ask by the limits of clients, so they have to fit into the least that operators may set.
+  const operations = {
+    maxCost: leastOf('MAX_OPERATION_COST'),
+    maxDepth: leastOf('MAX_OPERATION_DEPTH'),
+  };
+  market = await startMarketplace({
+    withIndexer: false,
+    approvalPolicy,
+    limits: { ...testLimits(), operations },
+  });
   origin = new URL(market.url).origin;
   const now = Math.floor(Date.now() / 1000);
   const [seeded] = await seedRecords(market.database.handle, {
@@ -80,6 +92,11 @@ beforeAll(async () => {
   await retire(120, 'Acme Shipping');
 }, SLOW_MS);
 afterAll(() => market.stop());
+
+function leastOf(name: 'MAX_OPERATION_COST' | 'MAX_OPERATION_DEPTH'): number {
+  const { minimum } = z.toJSONSchema(SETTINGS[name].schema, { io: 'output', unrepresentable: 'any' });
+  return minimum ?? Number.NaN;
+}
 
 async function retire(tonnes: number, buyerName: string): Promise<string> {
   const input = { buyerId: 'acme', tokenAddress, amountCO2e: tonnes, buyerName, note: 'for 2025' };
