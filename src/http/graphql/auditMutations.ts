@@ -57,7 +57,8 @@ function withEntry(resolve: Resolver, targetNames: ReadonlySet<string>): Resolve
     }
     // Without an effect of its own it repeated an earlier answer, and can do so again.
     const outcome = isDryRun(args) ? 'DRY_RUN' : 'OK';
-    if (!(await entry.end({ outcome, targetIds: targetsOfAnswer(result) }))) throw auditUnavailable();
+    const added = targetsOfAnswer(result).filter((id) => !targetIds.includes(id));
+    if (!(await entry.end({ outcome, targetIds: added }))) throw auditUnavailable();
     return result;
   };
 }

@@ -8,6 +8,7 @@ import { systemClock, createIdSource } from '../../../src/lib/clock.ts';
 import { encodeAuditRow } from '../../../src/db/auditRows.ts';
 import { createAuditLog } from '../../../src/identity/auditLog.ts';
 import { PROGRAM_VERSION } from '../../../src/lib/programVersion.ts';
+import { localId } from '../../../src/schema/core/globalIds.ts';
 import { askOver, codesOf, TRANSPORTS } from '../../support/http/askOver.ts';
 import { newToken as newTokenOn } from '../../support/http/creditTrade.ts';
 import { startMarketplace, tokenOf, type Marketplace } from '../../support/http/marketplace.ts';
@@ -80,11 +81,10 @@ describe('every mutation leaves an entry', () => {
       remoteAddress: expect.stringContaining('127.0.0.1') as string,
       requestId: reply.headers?.get('x-request-id') ?? (expect.any(String) as string),
     });
-    const localId = Buffer.from(id, 'base64url').toString().split(':')[1];
-    expect(entry?.targetIds).toEqual(expect.arrayContaining(['acme', tokenAddress, localId]));
+    expect(entry?.targetIds).toEqual(expect.arrayContaining(['acme', tokenAddress, localId(id)]));
     expect(entry?.endedAt).not.toBeNull();
     expect(await entries({ targetIds: [id] })).toEqual([entry]);
-    expect(await entries({ targetIds: [localId] })).toEqual([entry]);
+    expect(await entries({ targetIds: [localId(id)] })).toEqual([entry]);
   });
 
   it('also when it fails, or its input is refused', async () => {
@@ -100,6 +100,25 @@ describe('every mutation leaves an entry', () => {
     }
     const left = await finished({ targetIds: [tokenAddress] }, 2);
     expect(left.map((entry) => entry.errorCode)).toEqual(['BAD_USER_INPUT', 'INSUFFICIENT_SUPPLY']);
+  });
+
+  it('that names once what both its input and its answer are about', async () => {
+    const tokenAddress = await newToken();
+    const found = await market.send<{ project: { id: string } }>(
+      'query ($token: Address!) { project(tokenAddress: $token) { id } }',
+      { token: tokenAddress },
+    );
+    const id = found.data?.project.id ?? '';
+    const input = {
+      projectId: id,
+      pricePerTonne: { amount: '2', currency: 'EUR' },
+      idempotencyKey: randomUUID(),
+    };
+    const price =
+      'mutation ($input: SetProjectPriceInput!) { setProjectPrice(input: $input) { project { id } } }';
+    expect((await market.send(price, { input }, operator)).errors).toEqual([]);
+    const [entry] = await finished({ targetIds: [id], fields: ['setProjectPrice'] });
+    expect(entry?.targetIds).toEqual([localId(id)]);
   });
 
   it('but for what a caller has no right to: strangers would fill the log, so it is counted', async () => {
