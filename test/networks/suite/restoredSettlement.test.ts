@@ -21,6 +21,9 @@ import { platformOn } from '../../support/platform.ts';
 /** A copy halts, and goes on by itself within half a minute. */
 const GOES_ON_WITHIN_MS = 60_000;
 
+/** In a spread: a family may have no such member, and TypeScript refuses one that is written out. */
+const UNCONFIGURED = { settlementAddress: undefined };
+
 describe.each([
   ['an EVM chain', async () => startEvmWorld()],
   // By the usual clock of tests, 40 times as fast, an instance that starts again on a busy machine was away for minutes.
@@ -52,7 +55,7 @@ describe.each([
     { starts = true, adapt = (network: LedgerNetwork) => network } = {},
   ): Promise<T> {
     const handle = openDatabase({ url, poolSize: 5, applicationName: 'an instance' });
-    const network = adapt(await connectLedger({ ...world.ledger, settlementAddress: undefined }, handle));
+    const network = adapt(await connectLedger({ ...world.ledger, ...UNCONFIGURED }, handle));
     const platform = await platformOn(handle, network, starts ? {} : { mutationWaitMs: 0 });
     if (starts) await platform.start();
     try {
