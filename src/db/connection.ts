@@ -14,6 +14,7 @@ import { createListener, type Listener } from './listener.ts';
 import { createPool, type PoolLoad } from './pool.ts';
 import { createPrimary } from './primary.ts';
 import { runTransaction } from './transaction.ts';
+import { createTransactionLimit } from './transactionLimit.ts';
 
 export type Tx = Parameters<Parameters<PostgresJsDatabase['transaction']>[0]>[0];
 
@@ -95,16 +96,15 @@ const PLANNING = { random_page_cost: 1.1 };
 
 export function openDatabase(options: DatabaseOptions): DatabaseHandle {
   const { url, directUrl = url, poolSize: size, answerTimeoutMs = ANSWER_TIMEOUT_MS } = options;
-  const serverTimeouts = {
-    statement_timeout: Math.ceil(answerTimeoutMs * SERVER_TIMEOUT_SHARE),
-    idle_in_transaction_session_timeout: Math.ceil(answerTimeoutMs * SERVER_TIMEOUT_SHARE),
-  };
+  const serverMs = Math.ceil(answerTimeoutMs * SERVER_TIMEOUT_SHARE);
+  const serverTimeouts = { statement_timeout: serverMs, idle_in_transaction_session_timeout: serverMs };
   const isPooled = directUrl !== url;
   const application_name = options.applicationName;
   // A pooler refuses settings at connect, and would give one session's settings to others.
   const settings = isPooled ? {} : { ...serverTimeouts, ...ASSUMED_SETTINGS, ...PLANNING };
   const client = { connection: { application_name, ...settings }, prepare: !isPooled };
-  const primary = createPrimary(url);
+  const limit = createTransactionLimit(answerTimeoutMs);
+  const primary = isPooled ? createPrimary(url) : limit.onEach(createPrimary(url));
   const pool = createPool({ primary, client, size, answerTimeoutMs });
   const isFrequent = createFrequentStatements();
   const listener = createListener(isPooled ? createPrimary(directUrl) : primary, {
@@ -124,7 +124,8 @@ export function openDatabase(options: DatabaseOptions): DatabaseHandle {
         statementTimeoutMs === undefined ? answerTimeoutMs : statementTimeoutMs / SERVER_TIMEOUT_SHARE,
       isFrequent,
     };
-    return (work) => pool.lend((client) => runTransaction(client, transaction, work));
+    const run = isPooled || statementTimeoutMs === undefined ? runTransaction : limit.runWithout;
+    return (work) => pool.lend((client) => run(client, transaction, work));
   }
 
   const drizzleWith = (begin: Begin) =>

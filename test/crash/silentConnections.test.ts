@@ -17,6 +17,7 @@ import { rateLimits } from '../../src/db/tables/index.ts';
 import { codeOf } from '../../src/http/graphql/errors.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database/database.ts';
 import { startDatabaseProxy, type DatabaseProxy } from '../../devnet/databaseProxy.ts';
+import { startTcpProxy } from '../../devnet/tcpProxy.ts';
 import { startMarketplace } from '../support/http/marketplace.ts';
 import { projectInput } from '../../devnet/platform.ts';
 import { pathOf } from '../support/run/programs.ts';
@@ -112,6 +113,35 @@ describe('a pool whose connections fell silent', () => {
     await expect(work).rejects.toThrow();
     expect(await elapsedMs(() => retried)).toBeLessThan(SLACK_MS);
     expect(await database.handle.db.select().from(rateLimits)).toMatchObject([{ points: 2 }]);
+  });
+
+  it('frees the rows of a transaction whose statement has told its types, and gets no values', async () => {
+    await insert('row');
+    const { hostname: host, port } = new URL(database.url);
+    const link = await startTcpProxy({ host, port: Number(port) });
+    const url = new URL(database.url);
+    url.port = String(link.port);
+    const silent = openDatabase({
+      url: url.href,
+      poolSize: 2,
+      applicationName: 'silent within a statement',
+      answerTimeoutMs: 500,
+    });
+    const work = silent.db.transaction(async (tx) => {
+      await tx.execute(sql`UPDATE rate_limits SET points = points + 1 WHERE key = 'row'`);
+      // The server waits for the values, in the middle of a statement.
+      link.atNextAnswer(() => link.suffer('silent'));
+      await tx.execute(sql`SELECT ${'a value'}::text`);
+    });
+    await expect(work).rejects.toThrow();
+    const isFree = () =>
+      database.handle.db
+        .execute(sql`SELECT FROM rate_limits WHERE key = 'row' FOR UPDATE NOWAIT`)
+        .then(({ length }) => length === 1)
+        .catch(() => false);
+    await expect.poll(isFree, { timeout: SLACK_MS }).toBe(true);
+    await silent.close();
+    await link.close();
   });
 
   it('closes without waiting for them', async () => {

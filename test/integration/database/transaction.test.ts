@@ -1,5 +1,5 @@
 /**
- * Transactions whose statements fail: which failure is reported, and that nothing is sent behind the end.
+ * Transactions whose statements fail: which failure is reported, and that nothing is sent behind the end. How long one may last.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
@@ -55,4 +55,17 @@ it('is as without a database once the connections are closed, as at a stop: what
   await handle.close();
   const failed = await handle.db.execute(sql`SELECT 1`).catch((error: unknown) => error);
   expect(databaseUnavailable(failed)).toMatchObject({ code: 'DATABASE_UNAVAILABLE' });
+});
+
+it('is ended by the server after a minute, but not where its statements may take longer', async () => {
+  const { db, close } = openDatabase({ url: database.url, poolSize: 2, applicationName: 'limits' });
+  const limitOf = (config?: Parameters<typeof db.transaction>[1]) =>
+    db.transaction(async (tx) => (await tx.execute(sql`SHOW transaction_timeout`))[0], config);
+  const inTurn = [
+    await limitOf(),
+    await limitOf({ statementTimeoutMs: 60_000, isolationLevel: 'repeatable read' }),
+    await limitOf(),
+  ];
+  await close();
+  expect(inTurn.map((limit) => limit?.['transaction_timeout'])).toEqual(['1min', '0', '1min']);
 });
