@@ -18,7 +18,7 @@ import { DomainError } from '../../lib/errors.ts';
 import { shareRun } from '../../lib/sharedRuns.ts';
 import type { NetworkCallKind, NextSequences } from '../network/port.ts';
 import { acceptLedger } from '../network/seenLedgers.ts';
-import { keepAcceptance, readHalt, readHalts, type Halts } from './halts.ts';
+import { isHaltYounger, keepAcceptance, readHalt, readHalts, type Halts } from './halts.ts';
 import { haltOnRewrittenChain, highestOf, readSequences, requireFinal } from './knownHistory.ts';
 import { resumeWithin } from './review.ts';
 import { conclusionOfHalt, settle, type Confirm } from './settle.ts';
@@ -30,6 +30,8 @@ import { requireNothingUndone, resendUndone } from './undone.ts';
 const REVIEW_INTERVAL_SECONDS = 30;
 /** Calls that are under way or not final yet are so for moments or minutes. */
 const SOON_SECONDS = 2;
+/** What takes longer than so many minutes may wait for an operator, for days: each look is questions to the node, and lines of the log. */
+const ENDS_SOON_WITHIN_MINUTES = 5;
 /** Further disagreements say nothing new. */
 const MAX_SHOWN = 5;
 const PAGE_SIZE = 100;
@@ -79,7 +81,8 @@ async function review(deps: SubmissionDependencies): Promise<void> {
       { haltedBecause: because, resent, underWay, isFinal },
       'signing stays halted: not all is final yet',
     );
-    return lookAgainIn(deps, SOON_SECONDS);
+    const mayEndSoon = await isHaltYounger(deps.db, ENDS_SOON_WITHIN_MINUTES);
+    return lookAgainIn(deps, mayEndSoon ? SOON_SECONDS : REVIEW_INTERVAL_SECONDS);
   }
   const disagreements = await deps.reconcile();
   if (disagreements.length > 0) {

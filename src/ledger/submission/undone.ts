@@ -29,12 +29,16 @@ const WAITS_FOR_OTHERS_MINUTES = 60;
 export async function resendUndone(deps: SubmissionDependencies, expected: NextSequences): Promise<number> {
   const ofHolders = await findUndoneOfHolders(deps);
   const ofCustody: Undone[] = [];
+  const gaps: { address: string; sequence: bigint }[] = [];
+  let firstGap: string | null = null;
   for (const [address, sequence] of expected) {
     const undone = await findUndone(deps, address, sequence);
     const gap = await describeGap(deps.db, address, { expected: sequence, undone });
-    if (gap !== null) deps.log.error({ address, sequence }, gap);
+    if (gap !== null) gaps.push({ address, sequence });
+    firstGap ??= gap;
     ofCustody.push(...undone);
   }
+  if (firstGap !== null) deps.log.error({ gaps }, firstGap);
   const sentAgain = ofCustody.filter(isSentAgain);
   const mayWait = await isHaltYounger(deps.db, WAITS_FOR_OTHERS_MINUTES);
   await sendAgain(deps, sentAgain, mayWait ? ofHolders : []);

@@ -16,6 +16,7 @@ import { settle } from '../../../src/ledger/submission/settle.ts';
 import type { SubmissionDependencies } from '../../../src/ledger/submission/submission.ts';
 import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { DomainError } from '../../../src/lib/errors.ts';
+import { changePastRules } from '../../support/database/database.ts';
 import { hasLockWait } from '../../support/database/lockWaits.ts';
 import { reviewWorld } from '../../support/reviews.ts';
 
@@ -350,5 +351,58 @@ describe('what had landed and is undone', () => {
     await reviewHaltedSigning(on);
     expect(sent).toEqual(['undone']);
     await expect(resumeSigning(on)).rejects.toThrow(/can no longer land.*It waits for sequence 7/);
+  });
+
+  it('is named in one line of the log, however many accounts wait for a sequence', async () => {
+    const accounts = ['e', 'f'].map((digit) => `0x${digit.repeat(40)}`);
+    for (const [at, account] of accounts.entries()) {
+      const { submissionId } = await pendingRetirement(4n + BigInt(at));
+      const signed = {
+        hash: `over ${account}`,
+        signedBytes: Buffer.from('over'),
+        source: account,
+        sequence: 7n,
+        validUntil: 1_000n,
+        preparedAtLedger: 4n,
+      };
+      await handle().db.transaction((tx) => insertAttempt(tx, deps(), submissionId, signed, null));
+      await decideAttempt(handle().db, signed.hash, 'LANDED', 'ledger 5', new Date(), 5n);
+    }
+    const network: LedgerNetwork = {
+      ...numbered(),
+      signingOrder: { accounts, maxOpenPerAccount: 1 },
+      nextSequences: async () => new Map(accounts.map((account) => [account, 7n])),
+      status: async () => ({ ledger: 9n, closedAt: 1_001n, oldestLedger: 1n }),
+    };
+    const errors: unknown[] = [];
+    const log = { ...deps().log, error: (fields: object) => void errors.push(fields) };
+    await reviewHaltedSigning({ ...reviewing(), network, log });
+    expect(errors).toEqual([{ gaps: accounts.map((account) => ({ address: account, sequence: 7n })) }]);
+  });
+});
+
+describe('a halt that can not end yet', () => {
+  const reviewedAgainAfterMs = async (on: SubmissionDependencies): Promise<number> => {
+    await handle()
+      .db.update(signingAccounts)
+      .set({ reviewDueAt: sql`now()` });
+    await reviewHaltedSigning(on);
+    const [account] = await handle()
+      .db.select({
+        ms: sql<number>`extract(epoch FROM ${signingAccounts.reviewDueAt} - now())::float * 1000`,
+      })
+      .from(signingAccounts);
+    return account?.ms ?? 0;
+  };
+
+  it('is looked at every two seconds, and after some minutes every half a minute', async () => {
+    await haltSigning();
+    const nextSequences: LedgerNetwork['nextSequences'] = async (by) =>
+      new Map([[address, by === 'final' ? 6n : 7n]]);
+    const on = { ...reviewing(), network: { ...numbered(), nextSequences } };
+    expect(await reviewedAgainAfterMs(on)).toBeLessThan(3_000);
+    const earlier = sql`UPDATE signing_halts SET began_at = began_at - interval '6 minutes'`;
+    await changePastRules({ handle: handle() }, earlier);
+    expect(await reviewedAgainAfterMs(on)).toBeGreaterThan(20_000);
   });
 });
