@@ -104,8 +104,13 @@ export function openDatabase(options: DatabaseOptions): DatabaseHandle {
   const settings = isPooled ? {} : { ...serverTimeouts, ...ASSUMED_SETTINGS, ...PLANNING };
   const client = { connection: { application_name, ...settings }, prepare: !isPooled };
   const limit = createTransactionLimit(answerTimeoutMs);
-  const primary = isPooled ? createPrimary(url) : limit.onEach(createPrimary(url));
-  const pool = createPool({ primary, client, size, answerTimeoutMs });
+  const primary = createPrimary(url);
+  const pool = createPool({
+    primary: isPooled ? primary : limit.onEach(primary),
+    client,
+    size,
+    answerTimeoutMs,
+  });
   const isFrequent = createFrequentStatements();
   const listener = createListener(isPooled ? createPrimary(directUrl) : primary, {
     connection: { application_name },
@@ -124,7 +129,7 @@ export function openDatabase(options: DatabaseOptions): DatabaseHandle {
         statementTimeoutMs === undefined ? answerTimeoutMs : statementTimeoutMs / SERVER_TIMEOUT_SHARE,
       isFrequent,
     };
-    const run = isPooled || statementTimeoutMs === undefined ? runTransaction : limit.runWithout;
+    const run = isPooled ? runTransaction : limit.run;
     return (work) => pool.lend((client) => run(client, transaction, work));
   }
 

@@ -11,38 +11,49 @@ import { runTransaction } from './transaction.ts';
 interface TransactionLimit {
   /** On each connection, before anything else. */
   onEach(primary: Primary): Primary;
-  /** For long statements. Set before BEGIN, because a snapshot may have to come before any query. */
-  runWithout: typeof runTransaction;
+  /** By the deadline of the transaction's own statements. */
+  run: typeof runTransaction;
 }
 
-/** Each statement of a transaction has a deadline, so all of it takes far less. */
+/** Transactions have few statements, and each ends at its deadline. */
 const DEADLINES_PER_TRANSACTION = 6;
 
-export function createTransactionLimit(answerTimeoutMs: number): TransactionLimit {
-  const limitMs = DEADLINES_PER_TRANSACTION * answerTimeoutMs;
-
-  /** Older versions do not have the setting. */
-  async function limit(client: Client, ms: number): Promise<void> {
-    const text = `SELECT set_config('transaction_timeout', '${ms}', false) WHERE current_setting('transaction_timeout', true) IS NOT NULL`;
-    await client.ask((sql) => sql.unsafe(text), answerTimeoutMs);
+/** @param usualTimeoutMs the deadline of a statement in most transactions */
+export function createTransactionLimit(usualTimeoutMs: number): TransactionLimit {
+  /**
+   * Older versions do not have the setting. A pooler that left out what this program sets at connecting would give it to other programs,
+   * with the connection.
+   */
+  async function limit(client: Client, timeoutMs: number): Promise<void> {
+    const text = `SELECT set_config('transaction_timeout', '${Math.ceil(DEADLINES_PER_TRANSACTION * timeoutMs)}', false)
+      FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout' AND source = 'client'
+        AND current_setting('transaction_timeout', true) IS NOT NULL`;
+    await client.ask((sql) => sql.unsafe(text), usualTimeoutMs);
   }
+
+  /** A connection without it would end no transaction. */
+  const limitOrLose = (client: Client) =>
+    limit(client, usualTimeoutMs).catch((error: Error) => client.lose(error));
 
   return {
     onEach: (primary) => ({
       ...primary,
       async connect(options, onLost) {
         const client = await primary.connect(options, onLost);
-        // What follows does not wait for the answer, and fails where the connection does.
-        limit(client, limitMs).catch(() => {});
+        // Sent before what follows, which fails where this does.
+        void limitOrLose(client);
         return client;
       },
     }),
-    async runWithout(client, transaction, work) {
-      await limit(client, 0);
+    async run(client, transaction, work) {
+      const { answerTimeoutMs } = transaction;
+      if (answerTimeoutMs === usualTimeoutMs) return runTransaction(client, transaction, work);
+      // Before BEGIN, because a snapshot may have to come before any query.
+      await limit(client, answerTimeoutMs);
       try {
         return await runTransaction(client, transaction, work);
       } finally {
-        await limit(client, limitMs).catch(() => {});
+        await limitOrLose(client);
       }
     },
   };

@@ -120,9 +120,19 @@ describe.skipIf(!isInstalled)(`behind PgBouncer in transaction mode${SKIPPED}`, 
   });
 
   it('the same where the pooler ignores the settings that it does not know', async () => {
-    const lenient = await startPgBouncer(database.url, [IGNORED]);
+    const lenient = await startPgBouncer(database.url, [IGNORED, 'default_pool_size = 1']);
     try {
       await expect(configured({ DATABASE_URL: lenient.url })).rejects.toThrow(/Set DATABASE_DIRECT_URL/);
+      // The next client has the same connection.
+      const next = openDatabase({
+        url: lenient.url,
+        directUrl: database.url,
+        poolSize: 1,
+        applicationName: 'next',
+      });
+      const [limit] = await next.sql`SELECT current_setting('transaction_timeout') AS limit`;
+      expect(limit).toEqual({ limit: '0' });
+      await next.close();
     } finally {
       await lenient.stop();
     }

@@ -57,7 +57,7 @@ it('is as without a database once the connections are closed, as at a stop: what
   expect(databaseUnavailable(failed)).toMatchObject({ code: 'DATABASE_UNAVAILABLE' });
 });
 
-it('is ended by the server after a minute, but not where its statements may take longer', async () => {
+it('is ended by the server after a minute, or later where its statements may take longer', async () => {
   const { db, close } = openDatabase({ url: database.url, poolSize: 2, applicationName: 'limits' });
   const limitOf = (config?: Parameters<typeof db.transaction>[1]) =>
     db.transaction(async (tx) => (await tx.execute(sql`SHOW transaction_timeout`))[0], config);
@@ -67,5 +67,5 @@ it('is ended by the server after a minute, but not where its statements may take
     await limitOf(),
   ];
   await close();
-  expect(inTurn.map((limit) => limit?.['transaction_timeout'])).toEqual(['1min', '0', '1min']);
+  expect(inTurn.map((limit) => limit?.['transaction_timeout'])).toEqual(['1min', '450s', '1min']);
 });
