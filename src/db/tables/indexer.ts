@@ -8,7 +8,7 @@ import { moment } from './columns.ts';
 /**
  *   LIVE ──registered again──▶ REPLACED (removed at the indexer)
  *
- * An attempt that had no answer leaves no row: the next registration removes by its address what the attempt left at the indexer.
+ * An attempt that had no answer leaves no row: what it left at the indexer is found there by its address, and removed.
  */
 export const registrationState = pgEnum('registration_state', ['LIVE', 'REPLACED']);
 

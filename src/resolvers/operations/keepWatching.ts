@@ -1,12 +1,12 @@
 /**
  * Restores the registration with the indexer when it has vanished there, because indexers lose registrations and let other
- * clients delete them, or when its secret does not open, so that no delivery can be verified. Only a registration that an operator made before is restored. Without deliveries the feed is
- * slower, not incomplete.
+ * clients delete them, or when its secret does not open, so that no delivery can be verified; and removes what is left beside it. Only a
+ * registration that an operator made before is restored. Without deliveries the feed is slower, not incomplete.
  */
 import { backoffMs } from '../../db/dueWorker.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { openSecret } from '../carbon/receiveDelivery.ts';
-import { findLiveRegistration, replaceLost, type WatchNeeds } from './watchRetirements.ts';
+import { findLiveRegistration, removeLeftovers, replaceLost, type WatchNeeds } from './watchRetirements.ts';
 
 interface RegistrationKeeper {
   start(): void;
@@ -38,7 +38,11 @@ export function createRegistrationKeeper(
     if (live === null || live.url !== url) return;
     const opens = openSecret(deps.sealer, live) !== null;
     const listed = opens ? await deps.indexer.listWebhooks() : [];
-    if (listed.some((webhook) => webhook.id === live.webhookId && webhook.url === url)) return;
+    const ofHook = listed.filter((webhook) => webhook.url === url);
+    if (ofHook.some(({ id }) => id === live.webhookId)) {
+      if (ofHook.length > 1) await removeLeftovers(deps, live);
+      return;
+    }
     log.warn(
       { webhookId: live.webhookId },
       opens

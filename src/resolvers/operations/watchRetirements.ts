@@ -28,9 +28,23 @@ export async function watchRetirements(deps: WatchNeeds): Promise<{ webhookId: s
  * @throws DomainError INDEXER_UNAVAILABLE
  */
 export async function replaceLost(deps: WatchNeeds, lostId: string): Promise<string | null> {
+  return whileLive(deps, lostId, () => register(deps));
+}
+
+/**
+ * Removes at the indexer what an interrupted call has left beside the live registration: its deliveries can't be verified, and count
+ * against the indexer's address.
+ * @throws DomainError INDEXER_UNAVAILABLE
+ */
+export async function removeLeftovers(deps: WatchNeeds, live: LiveRegistration): Promise<void> {
+  await whileLive(deps, live.id, () => removeOthers(deps, live.webhookId));
+}
+
+/** No other instance registers meanwhile. @returns null when one has done so before */
+function whileLive<T>(deps: WatchNeeds, id: string, work: () => Promise<T>): Promise<T | null> {
   return withAdvisoryLock(deps.db, 'indexerRegistration', async () => {
     const live = await findLiveRegistration(deps.db);
-    return live?.id === lostId ? register(deps) : null;
+    return live?.id === id ? work() : null;
   });
 }
 
@@ -41,6 +55,8 @@ export async function findRegistration(deps: Needs<'db' | 'retirementsHookUrl'>)
 }
 
 export type Registration = NonNullable<Awaited<ReturnType<typeof findRegistration>>>;
+
+type LiveRegistration = NonNullable<Awaited<ReturnType<typeof findLiveRegistration>>>;
 
 /** The registration that the platform believes to be live. */
 export async function findLiveRegistration(db: Db) {

@@ -55,6 +55,16 @@ describe('a registration at the indexer', () => {
     expect(warnings).toEqual([]);
   });
 
+  it('is left as the only one: what an interrupted call has left beside it is removed', async () => {
+    const [before] = await listed();
+    await indexer().registerWebhook(market.app.dependencies.retirementsHookUrl, ['*']);
+    await indexer().registerWebhook('http://127.0.0.1:9/of-another-client', ['*']);
+    const [, , other = ''] = await listed();
+    await keeper().look();
+    expect(await listed()).toEqual([before, other]);
+    await indexer().deleteWebhook(other);
+  });
+
   it('is made again when it has vanished, once, however many instances notice', async () => {
     const [before = ''] = await listed();
     await indexer().deleteWebhook(before);
