@@ -95,7 +95,8 @@ afterAll(() => market.stop());
 
 function leastOf(name: 'MAX_OPERATION_COST' | 'MAX_OPERATION_DEPTH'): number {
   const { minimum } = z.toJSONSchema(SETTINGS[name].schema, { io: 'output', unrepresentable: 'any' });
-  return minimum ?? Number.NaN;
+  if (minimum === undefined) throw new Error(`${name} has no least value`);
+  return minimum;
 }
 
 async function retire(tonnes: number, buyerName: string): Promise<string> {
