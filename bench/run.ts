@@ -131,12 +131,13 @@ function printJson({ name, ratio, product, baseline, target }: RowResult): void 
   process.stdout.write(`${JSON.stringify({ name, ratio, product, baseline, target })}\n`);
 }
 
-function printRow({ ratio, product, baseline, unit, target, isReached, details = {} }: RowResult): void {
+function printRow(result: RowResult): void {
+  const { ratio, product, baseline, unit, target, isReached, details = {}, seconds } = result;
   const colour = isReached ? pc.green : pc.red;
-  const more = Object.entries(details).map(([name, value]) => `${name} ${round(value)}`);
+  const more = Object.entries({ ...details, 'the row took s': seconds });
   process.stdout.write(
     `  ${colour(`ratio ${round(ratio)}`)} (target ${describeTarget(target)}): product ${round(product)} ${unit}, ` +
-      `baseline ${round(baseline)} ${unit}\n  ${pc.dim(more.join(', '))}\n`,
+      `baseline ${round(baseline)} ${unit}\n  ${pc.dim(more.map(([name, value]) => `${name} ${round(value)}`).join(', '))}\n`,
   );
 }
 
