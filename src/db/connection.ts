@@ -13,8 +13,7 @@ import { lazyQuery, type SqlForDrizzle } from './lazyQuery.ts';
 import { createListener, type Listener } from './listener.ts';
 import { createPool, type PoolLoad } from './pool.ts';
 import { createPrimary } from './primary.ts';
-import { runTransaction } from './transaction.ts';
-import { createTransactionLimit } from './transactionLimit.ts';
+import { createTransactionLimit, NO_TRANSACTION_LIMIT } from './transactionLimit.ts';
 
 export type Tx = Parameters<Parameters<PostgresJsDatabase['transaction']>[0]>[0];
 
@@ -103,14 +102,9 @@ export function openDatabase(options: DatabaseOptions): DatabaseHandle {
   // A pooler refuses settings at connect, and would give one session's settings to others.
   const settings = isPooled ? {} : { ...serverTimeouts, ...ASSUMED_SETTINGS, ...PLANNING };
   const client = { connection: { application_name, ...settings }, prepare: !isPooled };
-  const limit = createTransactionLimit(answerTimeoutMs);
+  const limit = isPooled ? NO_TRANSACTION_LIMIT : createTransactionLimit(answerTimeoutMs);
   const primary = createPrimary(url);
-  const pool = createPool({
-    primary: isPooled ? primary : limit.onEach(primary),
-    client,
-    size,
-    answerTimeoutMs,
-  });
+  const pool = createPool({ primary: limit.onEach(primary), client, size, answerTimeoutMs });
   const isFrequent = createFrequentStatements();
   const listener = createListener(isPooled ? createPrimary(directUrl) : primary, {
     connection: { application_name },
@@ -129,8 +123,7 @@ export function openDatabase(options: DatabaseOptions): DatabaseHandle {
         statementTimeoutMs === undefined ? answerTimeoutMs : statementTimeoutMs / SERVER_TIMEOUT_SHARE,
       isFrequent,
     };
-    const run = isPooled ? runTransaction : limit.run;
-    return (work) => pool.lend((client) => run(client, transaction, work));
+    return (work) => pool.lend((client) => limit.run(client, transaction, work));
   }
 
   const drizzleWith = (begin: Begin) =>

@@ -18,6 +18,9 @@ interface TransactionLimit {
 /** Transactions have few statements, and each ends at its deadline. */
 const DEADLINES_PER_TRANSACTION = 6;
 
+/** Behind a pooler, whose connections have other clients too. */
+export const NO_TRANSACTION_LIMIT: TransactionLimit = { onEach: (primary) => primary, run: runTransaction };
+
 /** @param usualTimeoutMs the deadline of a statement in most transactions */
 export function createTransactionLimit(usualTimeoutMs: number): TransactionLimit {
   /**
