@@ -16,6 +16,8 @@ interface HttpServerOptions {
 
 /** 200 keys of a few hundred bytes each, or one large transaction. */
 const MAX_BODY_BYTES = 512 * 1024;
+/** What comes beyond that is read and dropped up to here: a client that still sends would see a broken pipe instead of the answer. */
+const MAX_READ_BYTES = MAX_BODY_BYTES + 1024 * 1024;
 /**
  * Longer than a program may be held up by a function that waits for the node: its connections would be closed meanwhile,
  * and what it sends next on one of them lost.
@@ -78,6 +80,7 @@ export function readText(request: IncomingMessage): Promise<string | null> {
       bytes += chunk.length;
       if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
       else resolve(null);
+      if (bytes > MAX_READ_BYTES) request.off('data', add).pause();
     };
     request.on('data', add).on('error', reject);
     request.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
