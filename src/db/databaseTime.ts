@@ -8,6 +8,9 @@ import type { Db } from './connection.ts';
 /** In a statement: not the transaction's start, which may have waited for a lock since. */
 export const DATABASE_NOW = sql`clock_timestamp()`;
 
+/** In a statement: the transaction's start, in whole milliseconds: a Date holds no more, and so do the cursors of lists. */
+export const TRANSACTION_TIME = sql`date_trunc('milliseconds', now())`;
+
 /** The present moment, also inside a transaction that has waited for a lock (not the transaction's start). */
 export async function readDatabaseTime(db: Pick<Db, 'select'>): Promise<Date> {
   const [row] = await db.select({ now: sql<string>`clock_timestamp()` }).from(sql`(SELECT 1) AS one`);

@@ -13,6 +13,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { and, getTableColumns, sql, type SQL } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { Db, Tx } from './connection.ts';
+import { TRANSACTION_TIME } from './databaseTime.ts';
 import { hotQuery } from './hotQueries.ts';
 
 /** A dead instance's work is taken over within 3 s: an idle worker looks when the first lease ends. */
@@ -46,8 +47,8 @@ export interface Leases<Row extends Leased> {
   release(id: string): void;
 }
 
-/** The end of a lease that begins now, in whole milliseconds: a Date holds no more. */
-export const leaseEnd = sql`date_trunc('milliseconds', now()) + make_interval(secs => ${LEASE_MS / 1000})`;
+/** The end of a lease that begins now. */
+export const leaseEnd = sql`${TRANSACTION_TIME} + make_interval(secs => ${LEASE_MS / 1000})`;
 
 interface LeaseOptions {
   /**

@@ -5,7 +5,7 @@
 import { and, count, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { backoffMs, createDueWorker, type DueWorker } from '../db/dueWorker.ts';
 import { createLeases, leaseEnd, reschedule, type Leases } from '../db/leases.ts';
-import { readDatabaseTime } from '../db/databaseTime.ts';
+import { TRANSACTION_TIME } from '../db/databaseTime.ts';
 import { findById } from '../db/findByIds.ts';
 import { rowsByMoment, type KeysetCursor, type PageSource } from '../db/keyset.ts';
 import { expiryItems, expiryRuns } from '../db/tables/index.ts';
@@ -59,7 +59,7 @@ export async function requestRun(
     .values({
       ...request,
       id: deps.ids.next(),
-      startedAt: await readDatabaseTime(deps.db),
+      startedAt: TRANSACTION_TIME,
       dueAt: leases ? leaseEnd : sql`now()`,
     })
     .onConflictDoNothing()

@@ -4,17 +4,15 @@
 import { sql, type SQL } from 'drizzle-orm';
 import type { IdSource } from '../../lib/clock.ts';
 import type { Tx } from '../../db/connection.ts';
+import { TRANSACTION_TIME } from '../../db/databaseTime.ts';
 import { insertionOf } from '../../db/manyRows.ts';
 import { submissions } from '../../db/tables/index.ts';
 import type { NetworkCall } from '../network/port.ts';
 import { encodeCall } from './callCodec.ts';
 import type { Signer, TargetType } from './effects.ts';
 
-/**
- * The database's clock, like the leases: an instance with a fast clock would delay it, and hide for as long that it is stuck. Cursors are
- * exact to the millisecond.
- */
-const COMPUTED = { dueAt: sql`now()`, createdAt: sql`date_trunc('milliseconds', now())` };
+/** The database's clock, like the leases: an instance with a fast clock would delay it, and hide for as long that it is stuck. */
+const COMPUTED = { dueAt: sql`now()`, createdAt: TRANSACTION_TIME };
 
 interface NewIntent {
   targetType: TargetType;

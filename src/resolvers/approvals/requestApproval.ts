@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'drizzle-orm';
 import { lockName } from '../../db/advisoryLock.ts';
 import type { Tx } from '../../db/connection.ts';
+import { TRANSACTION_TIME } from '../../db/databaseTime.ts';
 import { approvalRequests } from '../../db/tables/index.ts';
 import type { Caller } from '../../identity/roles.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -109,9 +110,8 @@ async function insertOnce(
     basis,
     requestedBy: caller.subject,
     requestedWithKey: caller.apiKeyId,
-    // Cursors of the list are exact to the millisecond.
-    requestedAt: sql`date_trunc('milliseconds', now())`,
-    expiresAt: sql`date_trunc('milliseconds', now()) + ${lifetime}`,
+    requestedAt: TRANSACTION_TIME,
+    expiresAt: sql`${TRANSACTION_TIME} + ${lifetime}`,
   });
   return required(await findApprovalRequest({ db: tx }, id), id);
 }
