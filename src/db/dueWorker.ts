@@ -76,7 +76,7 @@ export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Ro
     for (const row of next) {
       if (leases.isHeld(row.id)) held.push(row);
       // After a pause of this process, another instance may hold it.
-      else leases.release(row.id);
+      else await leases.release(row.id);
     }
     if (held.length > 0) steps.startAll(held);
     return next.length > 0;
@@ -106,7 +106,7 @@ export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Ro
       await untilNextClaim(claimedAtMs, notified);
     }
     // The other instances claim these when their leases end.
-    for (const row of backlog.splice(0)) leases.release(row.id);
+    for (const row of backlog.splice(0)) await leases.release(row.id);
     await steps.allDone();
   }
 
@@ -165,8 +165,8 @@ function createSteps<Row extends Leased>({ name, idField, leases, process, log }
       .catch((error: unknown) => {
         log.error({ [idField]: row.id, err: error }, `rescheduling one of ${name} failed`);
       })
-      .finally(() => {
-        leases.release(row.id);
+      .finally(async () => {
+        await leases.release(row.id);
         underWay.delete(work);
         noteDone();
       });

@@ -44,7 +44,8 @@ export interface Leases<Row extends Leased> {
   hold(row: Leased): void;
   /** False once the lease may have ended unrenewed. */
   isHeld(id: string): boolean;
-  release(id: string): void;
+  /** A row that became due while it was held is due when this resolves. Never rejects. */
+  release(id: string): Promise<void>;
 }
 
 /** The end of a lease that begins now. */
@@ -72,14 +73,50 @@ export function createLeases<Table extends DueTable>(
   { isOpen, isMisdated, alsoDueAt, onError }: LeaseOptions,
 ): Leases<Table['$inferSelect'] & Leased> {
   type Row = Table['$inferSelect'] & Leased;
-  const rows: DueTable = table;
-  const firstDue = prepareFirstDue(db, rows, isOpen, alsoDueAt);
-  const redate = createRedating(db, rows, and(isOpen, isMisdated));
-  const held = new Map<string, { dueAt: Date | null; untilMs: number }>();
+  const firstDueInMs = prepareFirstDue(db, table, isOpen, alsoDueAt);
+  const redate = createRedating(db, table, and(isOpen, isMisdated));
+  const held = holdRows(db, table, isOpen, onError);
+
+  function claimWhere(condition?: SQL): (limit: number) => Promise<Row[]> {
+    const leaseDue = prepareClaim<Row>(db, table, and(isOpen, condition));
+    return async (limit) => {
+      await redate();
+      const leasedAtMs = performance.now();
+      const claimed = await leaseDue(db, { limit });
+      // A row that this instance still holds is due after a pause of the process, and when an event comes before the release.
+      const fresh = claimed.filter(({ id }) => !held.has(id));
+      for (const row of claimed) held.keep(row, leasedAtMs, held.has(row.id));
+      return fresh;
+    };
+  }
+
+  return {
+    claim: claimWhere(),
+    claimWhere,
+    async firstDueInMs() {
+      await redate();
+      return firstDueInMs();
+    },
+    hold: (row) => held.keep(row, performance.now()),
+    isHeld: held.isHeld,
+    release: held.release,
+  };
+}
+
+interface Held {
+  dueAt: Date | null;
+  /** Of the monotonic clock. */
+  untilMs: number;
+  wasClaimedAgain: boolean;
+}
+
+/** The leases of this instance, renewed until they are released. */
+function holdRows(db: Db, rows: DueTable, isOpen: SQL, onError: (error: unknown) => void) {
+  const held = new Map<string, Held>();
   let isRenewing = false;
 
-  function keep(row: Leased, leasedAtMs: number): void {
-    held.set(row.id, { dueAt: row.dueAt, untilMs: leasedAtMs + LEASE_MS });
+  function keep(row: Leased, leasedAtMs: number, wasClaimedAgain = false): void {
+    held.set(row.id, { dueAt: row.dueAt, untilMs: leasedAtMs + LEASE_MS, wasClaimedAgain });
     if (!isRenewing) void renewWhileHeld();
   }
 
@@ -99,40 +136,25 @@ export function createLeases<Table extends DueTable>(
     const old = [...held].filter(([, { untilMs }]) => leasedAtMs >= untilMs - LEASE_MS + RENEW_FROM_AGE_MS);
     if (old.length === 0) return;
     const leased = old.map(([id, { dueAt }]) => ({ id, dueAt }));
-    const mine = and(isOpen, areStill(rows, leased));
-    const renewals = await lease(db, rows, selectUnlocked(db, rows, mine)).returning({
-      id: rows.id,
-      dueAt: rows.dueAt,
-    });
+    const mine = selectUnlocked(db, rows, and(isOpen, areStill(rows, leased)));
+    const renewals = await lease(db, rows, mine).returning({ id: rows.id, dueAt: rows.dueAt });
     for (const renewed of renewals as Leased[]) {
-      if (held.has(renewed.id)) keep(renewed, leasedAtMs);
+      const last = held.get(renewed.id);
+      if (last) keep(renewed, leasedAtMs, last.wasClaimedAgain);
     }
   }
 
-  function claimWhere(condition?: SQL): (limit: number) => Promise<Row[]> {
-    const leaseDue = prepareClaim<Row>(db, table, and(isOpen, condition));
-    return async (limit) => {
-      await redate();
-      const leasedAtMs = performance.now();
-      const claimed = await leaseDue(db, { limit });
-      // After a pause of this process, rows that it still works on are due as well.
-      const fresh = claimed.filter(({ id }) => !held.has(id));
-      for (const row of claimed) keep(row, leasedAtMs);
-      return fresh;
-    };
-  }
-
   return {
-    claim: claimWhere(),
-    claimWhere,
-    async firstDueInMs() {
-      await redate();
-      const [first] = await firstDue.execute();
-      return first?.inMs ?? null;
+    keep,
+    has: (id: string) => held.has(id),
+    isHeld: (id: string) => (held.get(id)?.untilMs ?? 0) > performance.now(),
+    async release(id: string) {
+      const last = held.get(id);
+      held.delete(id);
+      // Else what made it due would wait for the end of a lease under which no instance works.
+      if (!last?.wasClaimedAgain) return;
+      await makeDue(db, rows, and(isOpen, areStill(rows, [{ id, ...last }]))).catch(onError);
     },
-    hold: (row) => keep(row, performance.now()),
-    isHeld: (id) => (held.get(id)?.untilMs ?? 0) > performance.now(),
-    release: (id) => held.delete(id),
   };
 }
 
@@ -150,11 +172,15 @@ function createRedating(db: Db, rows: DueTable, misdated: SQL | undefined): () =
     if (performance.now() - lookedAtMs < MISDATED_LOOK_MS) return;
     lookedAtMs = performance.now();
     const found = selectUnlocked(db, rows, misdated).limit(MAX_REDATED);
-    await db
-      .update(rows)
-      .set({ dueAt: sql`now()` })
-      .where(sql`${rows.id} = ANY (ARRAY(${found}))`);
+    await makeDue(db, rows, sql`${rows.id} = ANY (ARRAY(${found}))`);
   };
+}
+
+async function makeDue(db: Db, rows: DueTable, condition: SQL | undefined): Promise<void> {
+  await db
+    .update(rows)
+    .set({ dueAt: sql`now()` })
+    .where(condition);
 }
 
 function prepareClaim<Row>(db: Db, rows: DueTable, condition: SQL | undefined) {
@@ -165,7 +191,7 @@ function prepareClaim<Row>(db: Db, rows: DueTable, condition: SQL | undefined) {
 
 /** Its text is made once: an idle instance asks nothing more often. */
 function prepareFirstDue(db: Db, rows: DueTable, isOpen: SQL, alsoDueAt = sql`NULL`) {
-  return db
+  const firstDue = db
     .select({
       inMs: sql<
         number | null
@@ -174,6 +200,7 @@ function prepareFirstDue(db: Db, rows: DueTable, isOpen: SQL, alsoDueAt = sql`NU
     .from(rows)
     .where(isOpen)
     .prepare('first_due');
+  return async () => (await firstDue.execute())[0]?.inMs ?? null;
 }
 
 interface Rescheduling {

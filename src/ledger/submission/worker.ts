@@ -144,7 +144,7 @@ function claimInOrder(
       }
     } catch (error) {
       // No step follows that would release them: renewed for ever, they would be worked on by no instance.
-      for (const { id } of claimed) leases.release(id);
+      for (const { id } of claimed) await leases.release(id);
       throw error;
     }
     return claimed;

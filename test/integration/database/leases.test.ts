@@ -55,11 +55,11 @@ it('is kept as long as it is held, and ends soon after', async () => {
     expect(await others.claim(5)).toEqual([]);
     await delay(250);
   }
-  mine.release(id);
+  await mine.release(id);
   expect(mine.isHeld(id)).toBe(false);
   await delay(LEASE_MS + 100);
   expect((await others.claim(5)).map((row) => row.id)).toEqual([id]);
-  others.release(id);
+  await others.release(id);
   expect(errors).toEqual([]);
 });
 
@@ -75,7 +75,7 @@ it('is not renewed over what was decided meanwhile', async () => {
   expect(await dueInMs(later)).toBeGreaterThan(50_000);
   expect(await dueInMs(now)).toBeLessThan(0);
   expect(await dueInMs(done)).toBeNull();
-  for (const id of [later, now, done]) mine.release(id);
+  for (const id of [later, now, done]) await mine.release(id);
 });
 
 it('is claimed by one of several, and not twice by its holder', async () => {
@@ -96,7 +96,22 @@ it('is claimed by one of several, and not twice by its holder', async () => {
   const again = await mine.claim(10);
   expect(again.map((row) => row.id)).not.toContain(id);
   expect(await dueInMs(id)).toBeGreaterThan(0);
-  for (const each of [...several, mine]) for (const one of [...ids, id]) each.release(one);
+  for (const each of [...several, mine]) for (const one of [...ids, id]) await each.release(one);
+});
+
+it('is due at its release when it became due while it was held', async () => {
+  const mine = leases();
+  const [hinted, rescheduled] = [await addDue(), await addDue()];
+  expect(await mine.claim(5)).toHaveLength(2);
+  const { db } = database.handle;
+  for (const id of [hinted, rescheduled]) await reschedule(db, expiryRuns, { id }, { delayMs: 0 });
+  expect(await mine.claim(5)).toEqual([]);
+  await reschedule(db, expiryRuns, { id: rescheduled }, { delayMs: 60_000 });
+  for (const id of [hinted, rescheduled]) await mine.release(id);
+  expect(await dueInMs(rescheduled)).toBeGreaterThan(50_000);
+  expect(await mine.claim(5)).toMatchObject([{ id: hinted }]);
+  await mine.release(hinted);
+  expect(errors).toEqual([]);
 });
 
 it('wakes an idle worker when the next row is due', async () => {
@@ -108,7 +123,7 @@ it('wakes an idle worker when the next row is due', async () => {
   await mine.claim(5);
   // Of an instance that dies now: the others look when its lease ends.
   expect(await others.firstDueInMs()).toBeLessThanOrEqual(LEASE_MS);
-  mine.release(id);
+  await mine.release(id);
   await reschedule(database.handle.db, expiryRuns, { id }, { delayMs: 120_000 });
   const firstMs = await others.firstDueInMs();
   expect(firstMs).toBeGreaterThan(LEASE_MS);
@@ -123,5 +138,5 @@ it('is claimed again soon after the clock of the database was set back', async (
     .sql`UPDATE expiry_runs SET due_at = now() + interval '5 minutes' WHERE id = ${rescheduled}`;
   expect(await mine.firstDueInMs()).toBeLessThanOrEqual(0);
   expect((await mine.claim(5)).map((row) => row.id)).toEqual([leased]);
-  mine.release(leased);
+  await mine.release(leased);
 });

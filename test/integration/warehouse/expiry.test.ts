@@ -217,7 +217,7 @@ describe('a run', () => {
       leases,
     );
     await sweep({ ...platform.dependencies, network: answering }, run ?? { id: '' });
-    leases.release(run?.id ?? '');
+    await leases.release(run?.id ?? '');
     expect(await countRun(platform.dependencies, run?.id ?? '')).toMatchObject({ notDue: 1, expired: 1 });
     expect(await stateOf(early?.id ?? '')).toMatchObject({ state: 'ACTIVE' });
     expect(await stateOf(marked?.id ?? '')).toMatchObject({ state: 'EXPIRED', expiredTxHash: null });
@@ -238,7 +238,7 @@ describe('a run', () => {
     const request = { trigger: 'MANUAL', night: null, requestedBy: 'a test' } as const;
     const { id = '' } = (await requestRun(platform.dependencies, request, leases)) ?? {};
     await sweep({ ...platform.dependencies, network: overtaken }, { id });
-    leases.release(id);
+    await leases.release(id);
     expect(await countRun(platform.dependencies, id)).toMatchObject({ examined: 0, failed: 0 });
     expect(await stateOf(receipt?.id ?? '')).toMatchObject({ state: 'EXPIRED' });
   });
@@ -302,7 +302,7 @@ describe('a run', () => {
     const sweeping = sweep({ ...platform.dependencies, network: busy }, { id });
     await expect(sweeping).rejects.toThrow('no answer about 1 of 3 receipts');
     await sweep({ ...platform.dependencies, network }, { id });
-    leases.release(id);
+    await leases.release(id);
     expect(await finished(run)).toMatchObject({ problem: null });
     expect(await countRun(platform.dependencies, id)).toMatchObject({ expired: 3, failed: 0 });
   });
@@ -318,7 +318,7 @@ describe('a run', () => {
     const request = { trigger: 'MANUAL', night: null, requestedBy: 'a test' } as const;
     const { id = '' } = (await requestRun(platform.dependencies, request, leases)) ?? {};
     await sweep({ ...platform.dependencies, network: silent }, { id, fruitlessSteps: 12 });
-    leases.release(id);
+    await leases.release(id);
     expect(await listFailures(platform.dependencies, id)).toEqual([
       { receiptId: receipt?.id, message: '429' },
     ]);
@@ -355,7 +355,7 @@ describe('a run', () => {
     const items = due.map(({ id }) => ({ runId, receiptId: id, state: 'PENDING' as const, examinedAt: at }));
     await db.insert(expiryItems).values(items);
     await db.update(expiryRuns).set({ sweptAt: at, dueAt: null }).where(eq(expiryRuns.id, runId));
-    leases.release(runId);
+    await leases.release(runId);
     const decide = async (tx: Tx, receiptId = '') => {
       const decided = { state: 'FAILED', message: 'a test says so', decidedAt: at } as const;
       await tx
@@ -403,7 +403,7 @@ describe('several instances', () => {
       // And one that continues the first one's run, as if that had died.
       sweep(second.dependencies, runs[0] ?? { id: '' }),
     ]);
-    for (const run of runs) leases.release(run?.id ?? '');
+    for (const run of runs) await leases.release(run?.id ?? '');
     const done = await Promise.all(runs.map(finished));
     const counts = await Promise.all(done.map(({ id }) => countRun(platform.dependencies, id)));
     expect(counts.map(({ expired }) => expired).reduce((a, b) => a + b)).toBe(20);

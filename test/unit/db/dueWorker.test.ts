@@ -26,7 +26,7 @@ function createTable() {
     },
     hold: () => {},
     isHeld: () => true,
-    release: () => true,
+    release: async () => {},
   };
   return {
     asked,
