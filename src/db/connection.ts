@@ -86,12 +86,18 @@ export const ASSUMED_SETTINGS = {
   default_transaction_isolation: 'read committed',
 } as const;
 
+/** A role or database may have a schema of its own before it: statements name tables alone, and the database's functions look here. */
+export const SCHEMA = 'public';
+
 /**
  * What reading a page by an index costs, against reading the next page of a table: PostgreSQL's default of 4 is that of a disk that moves
  * its head. With it, a connection that plans a statement while its table has a few pages reads the whole table, and keeps that plan until the
  * table is analysed.
  */
-const PLANNING = { random_page_cost: 1.1 };
+const PAGE_BY_INDEX_COST = 1.1;
+
+/** Set at connecting, where there is no pooler. */
+const OWN_SETTINGS = { ...ASSUMED_SETTINGS, search_path: SCHEMA, random_page_cost: PAGE_BY_INDEX_COST };
 
 export function openDatabase(options: DatabaseOptions): DatabaseHandle {
   const { url, directUrl = url, poolSize: size, answerTimeoutMs = ANSWER_TIMEOUT_MS } = options;
@@ -100,7 +106,7 @@ export function openDatabase(options: DatabaseOptions): DatabaseHandle {
   const isPooled = directUrl !== url;
   const application_name = options.applicationName;
   // A pooler refuses settings at connect, and would give one session's settings to others.
-  const settings = isPooled ? {} : { ...serverTimeouts, ...ASSUMED_SETTINGS, ...PLANNING };
+  const settings = isPooled ? {} : { ...serverTimeouts, ...OWN_SETTINGS };
   const client = { connection: { application_name, ...settings }, prepare: !isPooled };
   const limit = isPooled ? NO_TRANSACTION_LIMIT : createTransactionLimit(answerTimeoutMs);
   const primary = createPrimary(url);

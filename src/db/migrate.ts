@@ -10,7 +10,7 @@ import { migrate as runMigrations } from 'drizzle-orm/postgres-js/migrator';
 import postgres from 'postgres';
 import { ADVISORY_LOCKS } from './advisoryLock.ts';
 import { grantApplicationRole } from './applicationRole.ts';
-import type { DatabaseHandle } from './connection.ts';
+import { SCHEMA, type DatabaseHandle } from './connection.ts';
 import { readDatabase } from './currentDatabase.ts';
 import { findPrimaryUrl } from './primary.ts';
 import { refusedByDatabase } from './refusedByDatabase.ts';
@@ -67,6 +67,7 @@ export async function migrate(
     // The role's own limits may be meant for requests.
     connection: {
       application_name: 'migrations',
+      search_path: SCHEMA,
       lock_timeout: OTHER_INSTANCE_TIMEOUT_MS,
       statement_timeout: 0,
     },

@@ -96,6 +96,14 @@ export function otherSetting(url: string, name: string, value: string, assumed: 
   );
 }
 
+export function otherEncoding(url: string, encoding: string): StartupError {
+  const { database } = partsOf(url);
+  return new StartupError(
+    `The database ${database} at ${serversOf(url)} has the encoding ${encoding}, which does not hold the texts of every language. Set DATABASE_URL ` +
+      "to one with UTF8: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.",
+  );
+}
+
 export function losesCommits(url: string): StartupError {
   return new StartupError(
     `The database at ${serversOf(url)} has synchronous_commit = off for DATABASE_URL: a crash loses what it has committed, such as purchases ` +

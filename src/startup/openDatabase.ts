@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import { findPowersOverRules } from '../db/applicationRole.ts';
 import { readDatabase } from '../db/currentDatabase.ts';
-import { ASSUMED_SETTINGS, openDatabase, type DatabaseHandle } from '../db/connection.ts';
+import { ASSUMED_SETTINGS, openDatabase, SCHEMA, type DatabaseHandle } from '../db/connection.ts';
 import { openEmbeddedPostgres } from '../db/embedded/embeddedPostgres.ts';
 import { readPrimary, readReplicas, type PublicReads } from '../db/publicReads.ts';
 import { migrate, OtherDatabase, readSchemaAge, type MigrationSet } from '../db/migrate.ts';
@@ -23,6 +23,7 @@ import {
   migrationNeedsOwner,
   NOT_MIGRATED,
   notTheSameDatabase,
+  otherEncoding,
   otherSetting,
   poolerWithoutSessions,
   roleOverRules,
@@ -196,6 +197,8 @@ async function checkSettings(
     const [row] = await sql<{ value: string }[]>`SELECT current_setting(${name}) AS value`;
     return row?.value ?? '';
   };
+  const encoding = await read('server_encoding');
+  if (encoding !== 'UTF8') throw otherEncoding(url, encoding);
   // A pooler left it out. An instance that stops in a transaction would keep its locks from the others for as long as it is stopped.
   if (url === directUrl && (await read('idle_in_transaction_session_timeout')) === '0') {
     throw poolerWithoutSessions(url);
@@ -203,6 +206,10 @@ async function checkSettings(
   for (const [name, assumed] of Object.entries(ASSUMED_SETTINGS)) {
     const value = await read(name);
     if (!value.startsWith(assumed)) throw otherSetting(url, name, value, assumed);
+  }
+  const [session] = await sql<{ schema: string | null }[]>`SELECT current_schema() AS schema`;
+  if (session?.schema !== SCHEMA) {
+    throw otherSetting(url, 'search_path', await read('search_path'), SCHEMA);
   }
   if (NODE_ENV === 'production' && (await read('synchronous_commit')) === 'off') throw losesCommits(url);
 }

@@ -1,17 +1,18 @@
 /**
- * The administrator of a database, or of its role, may have set for other programs how values are written and how transactions are
- * isolated.
+ * The administrator of a database, or of its role, may have set for other programs how values are written, how transactions are isolated
+ * and where tables are looked for.
  */
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { memoryFolder } from '../../../devnet/memoryFolder.ts';
 import { loadConfig } from '../../../src/config/config.ts';
 import { openDatabase, type DatabaseHandle } from '../../../src/db/connection.ts';
 import { readDatabaseTime } from '../../../src/db/databaseTime.ts';
 import { transparencyHeads } from '../../../src/db/tables/index.ts';
-import { openConfiguredDatabase } from '../../../src/startup/openDatabase.ts';
+import { openConfiguredDatabase, type ConfiguredDatabase } from '../../../src/startup/openDatabase.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 
 const MINUTE_MS = 60_000;
@@ -26,6 +27,7 @@ beforeAll(async () => {
     "datestyle = 'SQL, DMY'",
     "bytea_output = 'escape'",
     "default_transaction_isolation = 'repeatable read'",
+    'search_path = app, public',
   ]) {
     await database.handle.sql.unsafe(`ALTER DATABASE ${name} SET ${setting}`);
   }
@@ -51,18 +53,55 @@ it('sees after a lock what its last holder committed', async () => {
   expect(rows[0]).toEqual({ transaction_isolation: 'read committed' });
 });
 
-it('does not start where a pooler leaves them as they are', async () => {
+/** As a server's start does it. */
+async function openConfigured(env: Record<string, string>): Promise<ConfiguredDatabase> {
   const dataDir = await mkdtemp(join(await memoryFolder(), 'settings-'));
-  // Another spelling of the address: the program then takes the first one for a pooler's.
-  const direct = `${database.url}?application_name=direct`;
-  const config = await loadConfig({
-    DATA_DIR: dataDir,
-    DATABASE_URL: database.url,
-    DATABASE_DIRECT_URL: direct,
-  });
   try {
-    await expect(openConfiguredDatabase(config)).rejects.toThrow(/bytea_output = "escape".*ALTER ROLE/);
+    return await openConfiguredDatabase(await loadConfig({ DATA_DIR: dataDir, ...env }), {
+      olderSchema: 'migrate',
+    });
   } finally {
     await rm(dataDir, { recursive: true, force: true });
   }
+}
+
+it('does not start where a pooler leaves them as they are', async () => {
+  // Another spelling of the address: the program then takes the first one for a pooler's.
+  const behindPooler = {
+    DATABASE_URL: database.url,
+    DATABASE_DIRECT_URL: `${database.url}?application_name=direct`,
+  };
+  const setting = /bytea_output = "escape".*ALTER ROLE/;
+  await expect(openConfigured(behindPooler)).rejects.toThrow(setting);
+  const name = new URL(database.url).pathname.slice(1);
+  for (const setting of ['datestyle', 'bytea_output', 'default_transaction_isolation']) {
+    await database.handle.sql.unsafe(`ALTER DATABASE ${name} RESET ${setting}`);
+  }
+  await database.handle.sql`CREATE SCHEMA app`;
+  await expect(openConfigured(behindPooler)).rejects.toThrow(/search_path = "app, public".*"public"/);
+});
+
+describe('a new database', () => {
+  const name = `new_${randomUUID().replaceAll('-', '')}`;
+  const url = () => Object.assign(new URL(database.url), { pathname: `/${name}` }).href;
+  const create = (options: string) => database.handle.sql.unsafe(`CREATE DATABASE ${name} ${options}`);
+  afterEach(() => database.handle.sql.unsafe(`DROP DATABASE ${name}`));
+
+  it('is migrated and used where the role has a schema of its own before the others', async () => {
+    await create('');
+    await database.handle.sql.unsafe(`ALTER DATABASE ${name} SET search_path = app, public`);
+    const owner = openDatabase({ url: url(), poolSize: 1, applicationName: 'owner' });
+    await owner.sql`CREATE SCHEMA app`;
+    await owner.close();
+    const opened = await openConfigured({ DATABASE_URL: url() });
+    expect(await opened.handle.db.select().from(transparencyHeads)).toEqual([]);
+    await opened.stop();
+  });
+
+  it('is refused where its encoding does not hold every text', async () => {
+    await create("ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0");
+    await expect(openConfigured({ DATABASE_URL: url() })).rejects.toThrow(
+      /encoding SQL_ASCII.*ENCODING 'UTF8'/,
+    );
+  });
 });

@@ -34,7 +34,7 @@ const UNPRIVILEGED = 65_534;
 /** What the program sets of its sessions. */
 const IGNORED =
   'ignore_startup_parameters = statement_timeout, idle_in_transaction_session_timeout, bytea_output, ' +
-  'default_transaction_isolation, random_page_cost';
+  'default_transaction_isolation, random_page_cost, search_path';
 
 interface Pooler {
   url: string;
