@@ -12,6 +12,7 @@
 import type { Socket } from 'node:net';
 import { drizzle } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
+import { endpointOf } from '../lib/databaseUrl.ts';
 import { asConnectionLost, ConnectionLost } from './connectionLost.ts';
 import { createOpenStatements } from './openStatements.ts';
 import { openSocket, type SocketAddress } from './socket.ts';
@@ -95,7 +96,14 @@ export function createClient(url: string, options: ClientOptions, onLost: () => 
   }
 
   const onclose = () => closeNow('The connection to the database ended');
-  const own: AllOptions = { ...ONE_CONNECTION, ...options, max: 1, socket: openOnce, onclose };
+  const own: AllOptions = {
+    ...ONE_CONNECTION,
+    ...options,
+    ...endpointOf(url),
+    max: 1,
+    socket: openOnce,
+    onclose,
+  };
   const sql = postgres(url, own);
   // Drizzle sets how a client reads dates when it is given one.
   drizzle(sql);

@@ -8,6 +8,7 @@ import { drizzle } from 'drizzle-orm/postgres-js';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { migrate as runMigrations } from 'drizzle-orm/postgres-js/migrator';
 import postgres from 'postgres';
+import { endpointOf } from '../lib/databaseUrl.ts';
 import { ADVISORY_LOCKS } from './advisoryLock.ts';
 import { grantApplicationRole } from './applicationRole.ts';
 import { SCHEMA, type DatabaseHandle } from './connection.ts';
@@ -58,7 +59,9 @@ export async function migrate(
   applicationRole?: string,
   { expected, folder = MIGRATIONS_FOLDER }: MigrateOptions = {},
 ): Promise<{ isNewer: boolean }> {
-  const sql = postgres(await findPrimaryUrl(url), {
+  const primaryUrl = await findPrimaryUrl(url);
+  const sql = postgres(primaryUrl, {
+    ...endpointOf(primaryUrl),
     max: 1,
     connect_timeout: CONNECT_TIMEOUT_SECONDS,
     // As in client.ts: its failure would end the process without a sentence.

@@ -6,6 +6,7 @@
 const PARTS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/s;
 /** What it asks for is decided by the program. postgres.js would try another server, which client.ts refuses. */
 const OWN_PARAMETERS = ['target_session_attrs'];
+const DEFAULT_PORT = 5432;
 
 /** One address for each server, in their order; empty when one of them is no address. */
 export function serverUrlsOf(url: string): string[] {
@@ -27,6 +28,16 @@ export function serversOf(url: string): string {
 export function partsOf(url: string): { database: string; password: string } {
   const { pathname, password } = new URL(serverUrlsOf(url)[0] ?? url);
   return { database: pathname.slice(1), password: decodeURIComponent(password) };
+}
+
+/**
+ * Options for postgres.js, which takes `[` for the host where an address has one of IPv6. Its types leave out that both may be lists.
+ * @param url of one server
+ */
+export function endpointOf(url: string): object {
+  const { hostname, port } = new URL(url);
+  if (!hostname.startsWith('[')) return {};
+  return { host: [hostname.slice(1, -1)], port: [Number(port || DEFAULT_PORT)] };
 }
 
 function withoutOwnParameters(url: string): string {
