@@ -1,12 +1,22 @@
 /**
  * Entries that the network has archived: records that are read all the same, and calls that need them.
  */
-import { Account, Operation, rpc, SorobanDataBuilder, TransactionBuilder } from '@stellar/stellar-sdk';
-import type { xdr } from '@stellar/stellar-sdk';
+import { Account, Operation, rpc, SorobanDataBuilder, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
 import { afterEach, describe, expect, it } from 'vitest';
-import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
+import { NetworkUnavailable, SignerShortOfFunds } from '../../../src/ledger/network/port.ts';
+import { readAccounts } from '../../../src/ledger/network/stellar/accounts.ts';
 import { instanceKey, retirementKey } from '../../../src/ledger/network/stellar/addresses.ts';
-import { land, mintedCarbon, prepare, retire, settled, TONNE } from '../../../devnet/calls.ts';
+import { createNode } from '../../../src/ledger/network/stellar/node.ts';
+import {
+  deploy,
+  deployReceipt,
+  land,
+  mintedCarbon,
+  prepare,
+  retire,
+  settled,
+  TONNE,
+} from '../../../devnet/calls.ts';
 import type { Protocol } from '../../../devnet/soroban/engine.ts';
 import { startRewritingProxy } from '../../support/faults/rewritingProxy.ts';
 import type { RewritingProxy } from '../../support/faults/rewritingProxy.ts';
@@ -78,6 +88,59 @@ describe('calls that need archived entries', () => {
     expect(await settled(network, calling)).toMatchObject({ status: 'succeeded' });
     expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(1);
     await proxy.close();
+  });
+});
+
+describe('calls that restore the code of contracts, at the rents and the minimum life of the public network', () => {
+  const XLM = 10_000_000n;
+
+  async function spendable(address: string): Promise<bigint> {
+    const { byAddress } = await readAccounts(createNode(testbed.options), [address]);
+    return byAddress.get(address)?.spendableStroops ?? 0n;
+  }
+
+  async function leave(address: string, stroops: bigint): Promise<void> {
+    testbed.devnet.fund(address, stroops - (await spendable(address)));
+  }
+
+  async function archiveWithCode(contracts: readonly string[]): Promise<void> {
+    const { byKey } = await createNode(testbed.options).entries(contracts.map(instanceKey));
+    for (const entry of byKey.values()) {
+      const hash = entry.contractData().val().instance().executable().wasmHash();
+      testbed.devnet.controls.archive(xdr.LedgerKey.contractCode(new xdr.LedgerKeyContractCode({ hash })));
+    }
+    for (const contract of contracts) testbed.devnet.controls.archive(instanceKey(contract));
+  }
+
+  it('land, paid by custody, through channels that have too little for them', async () => {
+    testbed = await startStellarTestbed({ channels: 1, devnet: { minPersistentTtlLedgers: 2_073_600 } });
+    const { network, settlementAddress } = testbed;
+    const custody = testbed.custody.publicKey();
+    const channel = testbed.channels[0]?.publicKey() ?? '';
+    const tokenAddress = await deploy(network, deployReceipt(4_000_000_000n));
+    await land(network, { kind: 'mint', tokenAddress, to: custody, amount: 100n });
+    const deposit = { kind: 'depositOffRamp', sessionId: 'a', tokenAddress, amount: 60n } as const;
+    await leave(channel, 9n * XLM);
+    await leave(custody, 2n * XLM);
+    await archiveWithCode([tokenAddress, settlementAddress]);
+
+    const draft = network.draft(deposit);
+    await expect(draft).rejects.toThrow(SignerShortOfFunds);
+    await expect(draft).rejects.toThrow(
+      new RegExp(
+        `^${custody} has 2 XLM to spend, and initiate_off_ramp costs up to 2\\d\\.\\d+ XLM: send it at least 2\\d\\.\\d+ XLM$`,
+      ),
+    );
+    testbed.devnet.fund(custody, 40n * XLM);
+    expect(await land(network, deposit)).toEqual({ kind: 'done' });
+    expect(await network.offRampDeposit('a')).toMatchObject({ status: 'PENDING', amount: 60n });
+    expect(await spendable(channel)).toBe(9n * XLM);
+    expect(await spendable(custody)).toBeLessThan(30n * XLM);
+    // From here on the channel pays for itself.
+    const before = await spendable(custody);
+    await land(network, { ...deposit, sessionId: 'b', amount: 1n });
+    expect(await spendable(custody)).toBe(before);
+    expect(await spendable(channel)).toBeLessThan(9n * XLM);
   });
 });
 

@@ -389,7 +389,7 @@ describe('headroom', () => {
       }),
       resourceFee: xdr.Int64.fromString('77'),
     });
-    const roomy = withHeadroom({ data, feeStroops: 77n }, settings, {
+    const roomy = withHeadroom({ data, feeStroops: 77n, restores: false }, settings, {
       kind: 'retirements',
       token,
       sources: 3,

@@ -2,11 +2,12 @@
  * Sends signed bytes, and sends them again at a higher fee.
  */
 import { FeeBumpTransaction, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
-import type { Keypair, Transaction } from '@stellar/stellar-sdk';
+import type { Transaction } from '@stellar/stellar-sdk';
 import type { BroadcastAnswer, PreparedTransaction } from '../port.ts';
 import { notShown } from './fees.ts';
 import type { StellarNode } from './node.ts';
-import { preparedFrom, signTransaction } from './signing.ts';
+import { paidByCustody, preparedFrom } from './signing.ts';
+import type { SigningKeys } from './signing.ts';
 
 interface BroadcastDeps {
   node: StellarNode;
@@ -54,8 +55,8 @@ function openBytes(signedBytes: Uint8Array, passphrase: string): Transaction | F
 }
 
 interface ReplacementDeps extends BroadcastDeps {
-  /** Pays for the higher fee. */
-  custody: Keypair;
+  /** Custody pays for the higher fee. */
+  keys: Pick<SigningKeys, 'custody'>;
   maxInclusionFeeStroops: bigint;
 }
 
@@ -66,10 +67,7 @@ const REPLACEMENT_FACTOR = 10n;
 /** With less time left, the higher fee would mostly come too late. */
 const LEAST_TIME_LEFT_SECONDS = 10n;
 
-/**
- * The same signed transaction in an envelope with a higher fee, or null. Bids count per operation, and the envelope
- * counts as one operation, so its fee is for two.
- */
+/** The same signed transaction in an envelope with a higher fee, or null. */
 export async function signReplacement(
   deps: ReplacementDeps,
   latest: PreparedTransaction,
@@ -90,9 +88,11 @@ export async function signReplacement(
   const wanted = highestStroops > higher ? highestStroops : higher;
   const fee = wanted < deps.maxInclusionFeeStroops ? wanted : deps.maxInclusionFeeStroops;
   const inner = transaction instanceof FeeBumpTransaction ? transaction.innerTransaction : transaction;
-  const bump = TransactionBuilder.buildFeeBumpTransaction(deps.custody, String(fee), inner, deps.passphrase);
-  signTransaction(bump, [deps.custody]);
-  return preparedFrom(bump, { slot: { source, sequence }, validUntil, preparedAtLedger });
+  return preparedFrom(paidByCustody(deps, inner, fee), {
+    slot: { source, sequence },
+    validUntil,
+    preparedAtLedger,
+  });
 }
 
 /** What a transaction bids per operation for inclusion, without its resources. */

@@ -10,6 +10,7 @@ import { Operation } from '@stellar/stellar-sdk';
 import type { Transaction, xdr } from '@stellar/stellar-sdk';
 import { NetworkRefusal, SignerShortOfFunds } from '../port.ts';
 import type { Address, Draft, NetworkCall, PreparedTransaction, SequenceSlot } from '../port.ts';
+import { readAccounts } from './accounts.ts';
 import { isAccount } from './addresses.ts';
 import { boundToSource, checkAuthorisation, signEntries } from './authorisation.ts';
 import type { AuthorisationForm } from './authorisation.ts';
@@ -19,13 +20,21 @@ import type { ReadResourceSettings } from './fees.ts';
 import { withHeadroom } from './headroom.ts';
 import { hostFunctionOf, invocationOf, predictedAddress } from './calls.ts';
 import type { Contracts, Invocation } from './calls.ts';
+import { LEAST_SPENDABLE_STROOPS, showXlm } from './lumens.ts';
 import type { StellarNode } from './node.ts';
 import type { LedgerState, Resources, Simulation } from './nodeDecoding.ts';
 import { othersBefore, type LargestRecord } from './others.ts';
 import { explainRefusal, isShortOfLumens } from './refusals.ts';
 import type { RefusalContext } from './refusals.ts';
 import { plain } from './scvals.ts';
-import { buildTransaction, preparedFrom, requireUsualFee, signTransaction, sourceKey } from './signing.ts';
+import {
+  buildTransaction,
+  paidByCustody,
+  preparedFrom,
+  requireUsualFee,
+  signTransaction,
+  sourceKey,
+} from './signing.ts';
 import type { SearchDeps } from './sequenceUse.ts';
 import type { SigningKeys } from './signing.ts';
 
@@ -78,8 +87,31 @@ export async function draftCall(deps: DraftingDeps, call: NetworkCall): Promise<
     deps.warn('the Stellar node does not know the source of operations: custody signs authorisation entries');
   }
   // Before signing, which is done for many calls together.
-  requireUsualFee({ resources: roomy.restore ?? roomy.resources, inclusionFeeStroops: inclusionFee });
+  const resources = roomy.restore ?? roomy.resources;
+  requireUsualFee({ resources, inclusionFeeStroops: inclusionFee });
+  const stroops = resources.feeStroops + 2n * inclusionFee;
+  if (isForCustodyToPay(stroops)) await requirePayer(deps, roomy.invocation, stroops);
   return { sign: (slot) => signCall(deps, roomy, state, inclusionFee, slot) };
+}
+
+/** A channel that signs has at least as much. */
+function isForCustodyToPay(stroops: bigint): boolean {
+  return stroops > LEAST_SPENDABLE_STROOPS;
+}
+
+/** What is sent without the means to pay for it is left out, and signed again until too many attempts have died. @throws SignerShortOfFunds */
+async function requirePayer(
+  { node, keys }: Pick<DraftingDeps, 'node' | 'keys'>,
+  { functionName }: Invocation,
+  stroops: bigint,
+): Promise<void> {
+  const custody = keys.custody.publicKey();
+  const has = (await readAccounts(node, [custody])).byAddress.get(custody)?.spendableStroops ?? 0n;
+  if (has >= stroops) return;
+  throw new SignerShortOfFunds(
+    `${custody} has ${showXlm(has)} XLM to spend, and ${functionName} costs up to ${showXlm(stroops)} XLM: ` +
+      `send it at least ${showXlm(stroops - has)} XLM`,
+  );
 }
 
 /** @throws NetworkRefusal when the contracts would refuse it, or `caller` may not make the call; SignerShortOfFunds */
@@ -195,7 +227,9 @@ async function signCall(
   // The network refuses signatures that it does not need.
   const needsCustody = isThroughChannel && call.form === 'envelope' && !call.restore;
   signTransaction(transaction, needsCustody ? [key, keys.custody] : [key]);
-  return preparedFrom(transaction, { slot, validUntil, preparedAtLedger: state.latestLedger });
+  const isPaidByCustody = isThroughChannel && isForCustodyToPay(BigInt(transaction.fee) + inclusionFee);
+  const sent = isPaidByCustody ? paidByCustody(deps, transaction, inclusionFee) : transaction;
+  return preparedFrom(sent, { slot, validUntil, preparedAtLedger: state.latestLedger });
 }
 
 async function authorised(

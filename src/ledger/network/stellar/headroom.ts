@@ -96,7 +96,7 @@ export function withHeadroom(
     perUnit(BigInt(moreRead), settings.feePerReadKilobyte, BYTES_PER_KILOBYTE) +
     feeOfKeys(room.keys, settings);
   data.resourceFee(xdr.Int64.fromString(String(feeStroops)));
-  return { data, feeStroops };
+  return { ...resources, data, feeStroops };
 }
 
 /** The index that a retirement was simulated to be written under; null for another call's resources. */

@@ -7,7 +7,8 @@ const STROOPS_PER_XLM = 10_000_000n;
 export const RESERVE_STROOPS = STROOPS_PER_XLM / 2n;
 /**
  * With less, what an account signs may be left out by the network and signed again, until too many attempts have died. The dearest write
- * is a deploy with the longest texts: at the public network's rents it declares 0.7 XLM, and bids 0.1 at most by default.
+ * that restores nothing is a deploy with the longest texts: at the public network's rents it declares 0.7 XLM, and bids 0.1 at most by
+ * default. What costs more, custody pays for (draft.ts).
  */
 export const LEAST_SPENDABLE_STROOPS = STROOPS_PER_XLM;
 

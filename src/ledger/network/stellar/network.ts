@@ -60,7 +60,7 @@ export async function createStellarNetwork(options: StellarNetworkOptions): Prom
     draft: (call) => draftCall(deps, call),
     broadcast: (signedBytes) => broadcastBytes(deps, signedBytes),
     outcome: createOutcomes(deps, options.elapsedMs ?? (() => performance.now())),
-    replace: (latest) => signReplacement({ ...deps, custody: keys.custody }, latest),
+    replace: (latest) => signReplacement(deps, latest),
     prepareForHolder: (call, holder) => prepareForHolder(deps, call, holder),
     openSigned: (call, unsigned, signed) => openSigned(deps, call, unsigned, signed),
     findToken: (deployed) => findToken(deployed),

@@ -44,6 +44,8 @@ export type Simulation =
 export interface Resources {
   data: xdr.SorobanTransactionData;
   feeStroops: bigint;
+  /** Whether archived entries are restored with them: of a contract's code that may cost many times as much as any call. */
+  restores: boolean;
 }
 
 export function stateOf(raw: z.output<typeof transactionAnswer>): LedgerState {
@@ -92,18 +94,32 @@ export function simulationOf(raw: z.output<typeof simulationAnswer>): Simulation
     latestLedger,
     returnValue: xdr.ScVal.fromXDR(result.xdr, 'base64'),
     auth: result.auth.map((entry) => xdr.SorobanAuthorizationEntry.fromXDR(entry, 'base64')),
-    resources: resourcesOf(raw.transactionData, raw.minResourceFee),
+    resources: resourcesOf(raw.transactionData, raw.minResourceFee, restoresAlong),
     restore:
       restorePreamble === null || restorePreamble.transactionData === ''
         ? null
-        : resourcesOf(restorePreamble.transactionData, restorePreamble.minResourceFee),
+        : resourcesOf(restorePreamble.transactionData, restorePreamble.minResourceFee, () => true),
   };
 }
 
-function resourcesOf(dataXdr: string, minResourceFee: bigint): Resources {
+function resourcesOf(
+  dataXdr: string,
+  minResourceFee: bigint,
+  restores: (data: xdr.SorobanTransactionData) => boolean,
+): Resources {
   const data = xdr.SorobanTransactionData.fromXDR(dataXdr, 'base64');
   const declared = BigInt(data.resourceFee().toString());
-  return { data, feeStroops: declared > minResourceFee ? declared : minResourceFee };
+  return {
+    data,
+    feeStroops: declared > minResourceFee ? declared : minResourceFee,
+    restores: restores(data),
+  };
+}
+
+/** A call names the archived entries that are restored along with it. */
+function restoresAlong(data: xdr.SorobanTransactionData): boolean {
+  const ext = data.ext();
+  return ext.switch() === 1 && ext.resourceExt().archivedSorobanEntries().length > 0;
 }
 
 /** For display only, so an unreadable result is named as such. */
