@@ -103,7 +103,8 @@ async function toReview(
 async function reasonNotToSignAgain(store: StepStore, submission: Submission): Promise<string | null> {
   const since = submission.attemptsBeforeResume;
   if ((await store.countSigned(submission.id, since)) >= MAX_ATTEMPTS) {
-    return `${MAX_ATTEMPTS} signed attempts died without landing`;
+    const lastWord = submission.stateReason === null ? '' : `. ${submission.stateReason}`;
+    return `${MAX_ATTEMPTS} signed attempts died without landing${lastWord}`;
   }
   const cause = await store.findRepeatedCause(submission.id, since, MAX_PAID_DEATHS);
   return (
@@ -211,7 +212,9 @@ async function sendAndAsk(
   for (const { hash, signedBytes } of open.toReversed()) {
     const answer = await deps.network.broadcast(signedBytes);
     await deps.crashPoint('broadcast-sent');
-    notTaken = answer.status === 'refused' ? answer.reason : null;
+    // Of several, one of before may have landed, and used up the slot.
+    const isUntaken = answer.status === 'refused' || (answer.status === 'unknown' && open.length === 1);
+    notTaken = isUntaken ? answer.reason : null;
     if (answer.status === 'accepted') break;
     deps.log.warn({ submissionId: submission.id, txHash: hash, answer }, 'broadcast not accepted');
     if (answer.status === 'unknown') break;
