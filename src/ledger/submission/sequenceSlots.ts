@@ -95,7 +95,8 @@ export async function takeSlots(
   const candidates = new Set(payers);
   if (candidates.size === 0) {
     const addresses = order.accounts.slice(0, 3).join(', ');
-    throw new SignerShortOfFunds(`No signing account can pay for a write: fund ${addresses}`);
+    const until = order.leastToSpend === undefined ? '' : ` until each has ${order.leastToSpend} to spend`;
+    throw new SignerShortOfFunds(`No signing account can pay for a write: fund ${addresses}${until}`);
   }
   const [drawnBy = ''] = wanted;
   while (candidates.size > 0 && slots.length < wanted.length) {

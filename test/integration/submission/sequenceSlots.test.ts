@@ -274,8 +274,9 @@ describe('channels, with one open transaction each', () => {
     expect((await sign(order, startingAt(1n)))?.source).toBe(rich);
     expect(await sign(order, startingAt(1n))).toBeNull();
     expect((await readSigningState(database.handle.db, order)).freeSlots).toBe(0);
-    await expect(sign({ ...orderOf(1, 1), unfunded: [poor ?? ''] }, startingAt(1n))).rejects.toThrow(
-      'No signing account can pay',
+    const none = { ...orderOf(1, 1), unfunded: [poor ?? ''], leastToSpend: '1 XLM' };
+    await expect(sign(none, startingAt(1n))).rejects.toThrow(
+      `No signing account can pay for a write: fund ${poor} until each has 1 XLM to spend`,
     );
   });
 });

@@ -292,6 +292,7 @@ it('signs with custody alone where there are no channels', async () => {
     accounts: [testbed.custody.publicKey()],
     missing: [],
     unfunded: [],
+    leastToSpend: '1 XLM',
     maxOpenPerAccount: 1,
     landsUnseenForSeconds: 300,
   });

@@ -12,6 +12,8 @@ export interface SigningOrder {
   readonly missing?: readonly Address[];
   /** Of `accounts`, those that could not pay when last read: they get no slot, though what they have sent still counts. */
   readonly unfunded?: readonly Address[];
+  /** With less an account is `unfunded`; for people. */
+  readonly leastToSpend?: string;
   /** How many transactions of one account may be open at a time; further ones wait. */
   readonly maxOpenPerAccount: number;
   /** How long what was signed can land, where nothing shows that it waits at the node; left out where that shows. */

@@ -81,12 +81,13 @@ export function createSigningAccounts(
   { configured, validitySeconds }: { configured: readonly Address[]; validitySeconds: number },
   warn: (message: string) => void,
 ): SigningAccounts {
+  const leastToSpend = `${showXlm(LEAST_SPENDABLE_STROOPS)} XLM`;
   const missing = noteChanges(warn, {
     began: 'does not exist on the network and is left out: fund it with XLM, or remove its key',
     ended: 'exists now: it signs again',
   });
   const unfunded = noteChanges(warn, {
-    began: `has less than ${showXlm(LEAST_SPENDABLE_STROOPS)} XLM to spend and signs nothing: send it XLM`,
+    began: `has less than ${leastToSpend} to spend and signs nothing: send it XLM`,
     ended: 'has XLM again: it signs',
   });
 
@@ -102,6 +103,7 @@ export function createSigningAccounts(
       get unfunded() {
         return unfunded.now();
       },
+      leastToSpend,
       // The network keeps one waiting transaction per account.
       maxOpenPerAccount: 1,
       landsUnseenForSeconds: validitySeconds,

@@ -5,6 +5,7 @@ import { FeeBumpTransaction, TransactionBuilder, xdr } from '@stellar/stellar-sd
 import type { Transaction } from '@stellar/stellar-sdk';
 import type { BroadcastAnswer, PreparedTransaction } from '../port.ts';
 import { notShown } from './fees.ts';
+import { showXlm } from './lumens.ts';
 import type { StellarNode } from './node.ts';
 import { paidByCustody, preparedFrom } from './signing.ts';
 import type { SigningKeys } from './signing.ts';
@@ -42,7 +43,13 @@ async function answerToError(
 ): Promise<BroadcastAnswer> {
   const { status } = await node.transaction(transaction.hash().toString('hex'));
   if (status !== 'NOT_FOUND') return { status: 'accepted' };
-  return { status: 'refused', reason: `The node refused the transaction: ${errorCode}` };
+  const shortage = errorCode === 'txInsufficientBalance' ? `: ${describeShortage(transaction)}` : '';
+  return { status: 'refused', reason: `The node refused the transaction: ${errorCode}${shortage}` };
+}
+
+function describeShortage(transaction: Transaction | FeeBumpTransaction): string {
+  const payer = transaction instanceof FeeBumpTransaction ? transaction.feeSource : transaction.source;
+  return `${payer} has less than ${showXlm(BigInt(transaction.fee))} XLM to spend`;
 }
 
 function openBytes(signedBytes: Uint8Array, passphrase: string): Transaction | FeeBumpTransaction | null {
