@@ -10,7 +10,6 @@ import {
   type ApprovalRequest,
 } from '../../resolvers/approvals/approvalRequests.ts';
 import type { Caller } from '../../identity/roles.ts';
-import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import { findSubmission } from '../../resolvers/operations/listSubmissions.ts';
 import { ProjectRef } from '../carbon/project.ts';
 import { forRoles } from '../core/access.ts';
@@ -150,7 +149,7 @@ function valuesOf(input: object, path = ''): { name: string; value: string }[] {
 }
 
 /** By the rules of what it is: who asked for the operation may have another role by now. */
-async function targetOf(context: Context<Dependencies>, { operation, targetId }: ApprovalRequest) {
+async function targetOf(context: Context, { operation, targetId }: ApprovalRequest) {
   const { caller, dependencies } = context;
   if (targetId === null) return null;
   switch (operation) {

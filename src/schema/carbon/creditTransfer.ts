@@ -6,17 +6,13 @@ import {
   findCreditTransfers,
   type CreditTransfer,
 } from '../../resolvers/carbon/findCreditTransfer.ts';
-import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import { createBatch } from '../core/batch.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { maySeeBuyer } from '../core/caller.ts';
-import type { Context } from '../core/context.ts';
 import { projectOf, ProjectRef } from './project.ts';
 
-export const creditTransferById = createBatch(
-  ({ dependencies }: Context<Dependencies>, ids: readonly string[]) => findCreditTransfers(dependencies, ids),
-);
+export const creditTransferById = createBatch(findCreditTransfers);
 
 export const CreditTransferRef = builder.objectRef<CreditTransfer>('CreditTransfer');
 

@@ -1,49 +1,32 @@
 /**
  * Project: verified credits, issued as one carbon credit token.
  */
+import type { Caller } from '../../identity/roles.ts';
 import { readProjectBalances } from '../../ledger/books/readBalances.ts';
-import type { Dependencies } from '../../resolvers/core/dependencies.ts';
+import type { Needs } from '../../resolvers/core/dependencies.ts';
 import { findProjectById, findProjectByToken } from '../../resolvers/carbon/findProject.ts';
 import type { Project } from '../../resolvers/carbon/findProject.ts';
 import { readPrices } from '../../resolvers/carbon/projectPrices.ts';
 import { findProjectsByIds } from '../../resolvers/carbon/findProjects.ts';
 import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import { forPublic } from '../core/access.ts';
-import { createBatch } from '../core/batch.ts';
+import { createBatch, createRequiredBatch } from '../core/batch.ts';
 import { BooksBalancesRef } from './booksBalances.ts';
-import type { Context } from '../core/context.ts';
 import { MoneyRef } from '../core/money.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
 import { isOperator } from '../core/caller.ts';
 import { TOKEN_ADDRESS } from '../core/tokenAddress.ts';
 
-type PlatformContext = Context<Dependencies>;
-
-const balancesOf = createBatch(({ dependencies }: PlatformContext, ids: readonly string[]) =>
-  readProjectBalances(dependencies.db, ids),
-);
-
-const projectById = createBatch(({ dependencies }: PlatformContext, ids: readonly string[]) =>
-  findProjectsByIds(dependencies, ids),
-);
-
-const priceOfProject = createBatch(({ dependencies }: PlatformContext, ids: readonly string[]) =>
-  readPrices(dependencies.db, ids),
-);
-
 /** The project that an item of a list belongs to. */
-export async function projectOf(context: PlatformContext, projectId: string): Promise<Project> {
-  const project = await projectById(context, projectId);
-  if (project === undefined) throw new Error(`project ${projectId} has vanished`);
-  return project;
-}
+export const projectOf = createRequiredBatch('project', findProjectsByIds);
 
-export async function balancesOfProject(context: PlatformContext, projectId: string) {
-  const balances = await balancesOf(context, projectId);
-  if (balances === undefined) throw new Error(`project ${projectId} has no balances in the books`);
-  return balances;
-}
+export const balancesOfProject = createRequiredBatch(
+  'books of project',
+  ({ db }: Needs<'db'>, ids: readonly string[]) => readProjectBalances(db, ids),
+);
+
+const priceOfProject = createBatch(({ db }: Needs<'db'>, ids: readonly string[]) => readPrices(db, ids));
 
 export const ProjectStateEnum = builder.enumType('ProjectState', {
   description: "State of a project's issuance.",
@@ -61,7 +44,7 @@ export const ProjectStateEnum = builder.enumType('ProjectState', {
 
 export const ProjectRef = builder.objectRef<Project>('Project');
 
-function isItsDeveloperOrOperator(caller: PlatformContext['caller'], { developerId }: Project): boolean {
+function isItsDeveloperOrOperator(caller: Caller | null, { developerId }: Project): boolean {
   return (
     isOperator(caller) ||
     (caller !== null && caller.roles.includes('developer') && caller.subject === developerId)

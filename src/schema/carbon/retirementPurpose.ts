@@ -2,7 +2,6 @@
  * For whom and what credits were retired, and their serial numbers: on the platform's retirements, and publicly on the
  * token's records that belong to one.
  */
-import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import {
   findRetirementsOfRecords,
   type RecordPlace,
@@ -62,10 +61,7 @@ export const RetirementPeriodInput = builder.inputType('RetirementPeriodInput', 
   }),
 });
 
-const retirementOfRecord = createBatch(
-  ({ dependencies }: Context<Dependencies>, places: readonly RecordPlace[]) =>
-    findRetirementsOfRecords(dependencies, places),
-);
+const retirementOfRecord = createBatch(findRetirementsOfRecords);
 
 function periodOf({ periodFrom, periodUntil }: RetirementPurpose): Period | null {
   return periodFrom === null || periodUntil === null ? null : { from: periodFrom, until: periodUntil };
@@ -107,9 +103,9 @@ const ELSEWHERE =
 
 /** A fact of the record's retirement on this platform. */
 function fromRetirement<Value>(
-  read: (retirement: Retirement, args: object, context: Context<Dependencies>) => Value | Promise<Value>,
+  read: (retirement: Retirement, args: object, context: Context) => Value | Promise<Value>,
 ) {
-  return async (record: RecordPlace, args: object, context: Context<Dependencies>) => {
+  return async (record: RecordPlace, args: object, context: Context) => {
     const retirement = await retirementOfRecord(context, record);
     return retirement ? read(retirement, args, context) : null;
   };

@@ -1,7 +1,7 @@
 /**
  * SerialRange: the numbers of the tonnes that a retirement retired.
  */
-import type { Dependencies } from '../../resolvers/core/dependencies.ts';
+import type { Needs } from '../../resolvers/core/dependencies.ts';
 import type { Retirement } from '../../resolvers/carbon/findRetirement.ts';
 import { readSerialNumbers, type SerialNumbers } from '../../resolvers/carbon/serialNumbers.ts';
 import { createBatch } from '../core/batch.ts';
@@ -20,8 +20,8 @@ export const SerialRangeRef = builder.objectRef<SerialNumbers>('SerialRange').im
   }),
 });
 
-const batch = createBatch(async ({ dependencies }: Context<Dependencies>, asked: readonly Retirement[]) => {
-  const byId = await readSerialNumbers(dependencies, asked);
+const batch = createBatch(async (deps: Needs<'db'>, asked: readonly Retirement[]) => {
+  const byId = await readSerialNumbers(deps, asked);
   return new Map(asked.map((retirement) => [retirement, byId.get(retirement.id) ?? null]));
 });
 
@@ -29,7 +29,7 @@ const batch = createBatch(async ({ dependencies }: Context<Dependencies>, asked:
 export async function serialNumbersOf(
   retirement: Retirement,
   _args: object,
-  context: Context<Dependencies>,
+  context: Context,
 ): Promise<SerialNumbers | null> {
   return (await batch(context, retirement)) ?? null;
 }

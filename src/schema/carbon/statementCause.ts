@@ -3,23 +3,15 @@
  */
 import { findPurchases } from '../../resolvers/carbon/findPurchase.ts';
 import { findRetirementsByIds } from '../../resolvers/carbon/findRetirement.ts';
-import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import { createBatch } from '../core/batch.ts';
 import { builder } from '../core/builder.ts';
-import type { Context } from '../core/context.ts';
 import { StatementEntryRef } from './statement.ts';
 import { creditTransferById, CreditTransferRef } from './creditTransfer.ts';
 import { PurchaseRef } from './purchase.ts';
 import { RetirementRef } from './retirement.ts';
 
-type PlatformContext = Context<Dependencies>;
-
-const purchaseById = createBatch(({ dependencies }: PlatformContext, ids: readonly string[]) =>
-  findPurchases(dependencies, ids),
-);
-const retirementById = createBatch(({ dependencies }: PlatformContext, ids: readonly string[]) =>
-  findRetirementsByIds(dependencies, ids),
-);
+const purchaseById = createBatch(findPurchases);
+const retirementById = createBatch(findRetirementsByIds);
 
 const StatementCause = builder.unionType('StatementCause', {
   description: "What changed a buyer's balance.",

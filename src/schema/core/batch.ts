@@ -4,23 +4,41 @@
  */
 import DataLoader from 'dataloader';
 
-/** `load` is given the context of the request and the distinct keys that were asked for. */
-export function createBatch<Context extends object, Key, Value>(
-  load: (context: Context, keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>,
-): (context: Context, key: Key) => Promise<Value | undefined> {
-  const loaders = new WeakMap<Context, DataLoader<Key, Value | undefined>>();
-  const loaderOf = (context: Context) => {
-    const known = loaders.get(context);
-    if (known) return known;
-    const loadAll = async (keys: readonly Key[]) => {
-      // What is asked for later makes another one. Kept, it would keep the request's objects past its end (see auth.ts).
-      loaders.delete(context);
-      const values = await load(context, [...new Set(keys)]);
-      return keys.map((key) => values.get(key));
-    };
-    const loader = new DataLoader(loadAll, { cache: false });
-    loaders.set(context, loader);
-    return loader;
+type Load<Needed, Key, Value> = (
+  dependencies: Needed,
+  keys: readonly Key[],
+) => Promise<ReadonlyMap<Key, Value>>;
+
+/** `load` is given the dependencies of the request and the distinct keys that were asked for. */
+export function createBatch<Needed, Key, Value>(
+  load: Load<Needed, Key, Value>,
+): (context: { dependencies: Needed }, key: Key) => Promise<Value | undefined> {
+  const loaders = new WeakMap<object, DataLoader<Key, Value | undefined>>();
+  return (context, key) => {
+    let loader = loaders.get(context);
+    if (loader === undefined) {
+      const loadAll = async (keys: readonly Key[]) => {
+        // What is asked for later makes another one. Kept, it would keep the request's objects past its end (see auth.ts).
+        loaders.delete(context);
+        const values = await load(context.dependencies, [...new Set(keys)]);
+        return keys.map((one) => values.get(one));
+      };
+      loader = new DataLoader(loadAll, { cache: false });
+      loaders.set(context, loader);
+    }
+    return loader.load(key);
   };
-  return (context, key) => loaderOf(context).load(key);
+}
+
+/** The same of what must be there. */
+export function createRequiredBatch<Needed, Value>(
+  noun: string,
+  load: Load<Needed, string, Value>,
+): (context: { dependencies: Needed }, id: string) => Promise<Value> {
+  const read = createBatch(load);
+  return async (context, id) => {
+    const value = await read(context, id);
+    if (value === undefined) throw new Error(`${noun} ${id} has vanished`);
+    return value;
+  };
 }

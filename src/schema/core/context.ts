@@ -3,8 +3,9 @@
  */
 import type { AuditLog, OpenEntry } from '../../identity/auditLog.ts';
 import type { Caller } from '../../identity/roles.ts';
+import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 
-export interface Context<Dependencies> {
+export interface Context<Of = Dependencies> {
   /** Null for the public. */
   caller: Caller | null;
   /** Names the request in logs and in masked errors. */
@@ -23,5 +24,5 @@ export interface Context<Dependencies> {
    * a place in the code has called last, and with it all that belongs to the request, past the request's end.
    */
   audited?: { entry: OpenEntry; isAdmitted: boolean };
-  dependencies: Dependencies;
+  dependencies: Of;
 }

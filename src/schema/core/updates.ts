@@ -27,7 +27,7 @@ export const UPDATES_UNTIL_FINAL = `${UPDATES}The subscription ends in a state t
 export async function updatesOf<Row extends { id: string }>(
   { kind, find, maySee, noun }: FollowedField<Row>,
   { id: { id } }: { id: { id: string } },
-  { caller, dependencies }: Pick<Context<Dependencies>, 'caller' | 'dependencies'>,
+  { caller, dependencies }: Pick<Context, 'caller' | 'dependencies'>,
 ): Promise<AsyncIterableIterator<Row>> {
   const row = await find(dependencies, id);
   if (row === null || !maySee(caller, row)) throw notVisible(noun, 'id');

@@ -3,10 +3,8 @@
  */
 import type { SubmissionReviewDecision } from '../../resolvers/operations/resolveSubmissionReview.ts';
 import { readDecisions, type OperatorDecision } from '../../resolvers/operations/operatorDecisions.ts';
-import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import { createBatch } from '../core/batch.ts';
 import { builder } from '../core/builder.ts';
-import type { Context } from '../core/context.ts';
 
 export const SubmissionReviewDecisionEnum = builder.enumType('SubmissionReviewDecision', {
   description: 'What an operator decides about a submission under review.',
@@ -48,6 +46,4 @@ export const SubmissionDecisionRef = builder.objectRef<OperatorDecision>('Submis
 });
 
 /** Of a submission, oldest first. */
-export const decisionsOf = createBatch(({ dependencies }: Context<Dependencies>, ids: readonly string[]) =>
-  readDecisions(dependencies, ids),
-);
+export const decisionsOf = createBatch(readDecisions);

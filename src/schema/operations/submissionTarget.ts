@@ -3,7 +3,6 @@
  */
 import type { Submission } from '../../ledger/submission/settle.ts';
 import { findRetirement } from '../../resolvers/carbon/findRetirement.ts';
-import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import { findHolderAct } from '../../resolvers/wallets/findHolderAct.ts';
 import { findOffRampSession } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { projectOf, ProjectRef } from '../carbon/project.ts';
@@ -35,7 +34,7 @@ builder.objectField(SubmissionRef, 'target', (t) =>
   }),
 );
 
-function targetOf(context: Context<Dependencies>, { targetType, targetId }: Submission) {
+function targetOf(context: Context, { targetType, targetId }: Submission) {
   const { dependencies } = context;
   switch (targetType) {
     case 'PROJECT':

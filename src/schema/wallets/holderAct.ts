@@ -3,7 +3,6 @@
  */
 import { FAMILIES } from '../../ledger/network/families.ts';
 import type { UnsignedTransaction } from '../../ledger/network/port.ts';
-import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import { findOffRampSession } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { findHolderAct, readActTransactions, readHolderActs } from '../../resolvers/wallets/findHolderAct.ts';
 import type { HolderAct } from '../../resolvers/wallets/findHolderAct.ts';
@@ -73,7 +72,7 @@ const UnsignedTransactionRef = builder.objectRef<UnsignedTransaction>('UnsignedT
 export const HolderActRef = builder.objectRef<HolderAct>('HolderAct');
 
 /** The caller that had a retirement prepared, callers that may see the off-ramp session, and operators. */
-export async function findVisibleAct(context: Context<Dependencies>, id: string): Promise<HolderAct | null> {
+export async function findVisibleAct(context: Context, id: string): Promise<HolderAct | null> {
   const act = await findHolderAct(context.dependencies, id);
   if (act === null) return null;
   if (act.offRampSessionId === null) return maySeeBuyer(context.caller, act.preparedBy) ? act : null;

@@ -2,26 +2,16 @@
  * expiryRuns: the runs of the expiry job and their results.
  */
 import { countItems, findRun, listFailures, listRuns } from '../../jobs/expiryRuns.ts';
-import type { ExpiryCounts, ExpiryFailure, ExpiryRun } from '../../jobs/expiryRuns.ts';
-import type { Dependencies } from '../../resolvers/core/dependencies.ts';
+import type { ExpiryFailure, ExpiryRun } from '../../jobs/expiryRuns.ts';
 import { forRoles } from '../core/access.ts';
-import { createBatch } from '../core/batch.ts';
+import { createRequiredBatch } from '../core/batch.ts';
 import { isOperator } from '../core/caller.ts';
-import type { Context } from '../core/context.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { receiptOf, ReceiptRef } from './receipt.ts';
 
 /** Several fields of one run read its counts at the same time. */
-const countsById = createBatch(async ({ dependencies }: Context<Dependencies>, ids: readonly string[]) =>
-  countItems(dependencies, ids),
-);
-
-async function countsOf(context: Context<Dependencies>, runId: string): Promise<ExpiryCounts> {
-  const counts = await countsById(context, runId);
-  if (counts === undefined) throw new Error(`expiry run ${runId} was not counted`);
-  return counts;
-}
+const countsOf = createRequiredBatch('expiry run', countItems);
 
 const ExpiryTriggerEnum = builder.enumType('ExpiryTrigger', {
   description: 'Why a run of the expiry job began.',

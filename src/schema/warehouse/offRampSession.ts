@@ -12,7 +12,6 @@ import type { OffRampSession, OffRampReview } from '../../resolvers/warehouse/of
 import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import type { RampStatus } from '../../ramp/port.ts';
 import { readProviderName } from '../../ramp/providerName.ts';
-import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator, maySeeFarmer } from '../core/caller.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
@@ -97,7 +96,7 @@ export function maySeeOffRampSession(caller: Caller | null, session: OffRampSess
 
 /** Null where there is none, or the caller may not see it. */
 export async function findVisibleSession(
-  { caller, dependencies }: Context<Dependencies>,
+  { caller, dependencies }: Context,
   id: string,
 ): Promise<OffRampSession | null> {
   const found = await findOffRampSession(dependencies, id);

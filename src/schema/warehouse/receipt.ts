@@ -2,7 +2,6 @@
  * Receipt: a deposit of a commodity, issued as one receipt token.
  */
 import type { Caller } from '../../identity/roles.ts';
-import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import {
   findReceiptById,
   findReceiptByToken,
@@ -12,7 +11,7 @@ import type { Receipt } from '../../resolvers/warehouse/findReceipt.ts';
 import { findOpenPledges, type ReceiptPledge } from '../../resolvers/warehouse/findPledge.ts';
 import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import { forRoles } from '../core/access.ts';
-import { createBatch } from '../core/batch.ts';
+import { createBatch, createRequiredBatch } from '../core/batch.ts';
 import { maySeeFarmer, maySeeWarehouse } from '../core/caller.ts';
 import type { Context } from '../core/context.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
@@ -21,22 +20,10 @@ import { builder } from '../core/builder.ts';
 import { TOKEN_ADDRESS } from '../core/tokenAddress.ts';
 import { receiptFields } from './receiptFields.ts';
 
-type PlatformContext = Context<Dependencies>;
-
-const receiptById = createBatch(({ dependencies }: PlatformContext, ids: readonly string[]) =>
-  findReceiptsByIds(dependencies, ids),
-);
-
-export const openPledgeByReceipt = createBatch(({ dependencies }: PlatformContext, ids: readonly string[]) =>
-  findOpenPledges(dependencies, ids),
-);
+export const openPledgeByReceipt = createBatch(findOpenPledges);
 
 /** The receipt that an item of a list belongs to. */
-export async function receiptOf(context: PlatformContext, receiptId: string): Promise<Receipt> {
-  const receipt = await receiptById(context, receiptId);
-  if (receipt === undefined) throw new Error(`receipt ${receiptId} has vanished`);
-  return receipt;
-}
+export const receiptOf = createRequiredBatch('receipt', findReceiptsByIds);
 
 export const ReceiptRef = builder.objectRef<Receipt>('Receipt');
 
@@ -58,14 +45,14 @@ export function maySeePledged(
   );
 }
 
-export async function mayLookAt(context: PlatformContext, receipt: Receipt): Promise<boolean> {
+export async function mayLookAt(context: Context, receipt: Receipt): Promise<boolean> {
   if (maySeeReceipt(context.caller, receipt)) return true;
   const openPledge = (await openPledgeByReceipt(context, receipt.id)) ?? null;
   return maySeePledged(context.caller, { ...receipt, openPledge });
 }
 
 /** Null where there is none, or the caller may not look at it. */
-export async function findVisibleReceipt(context: PlatformContext, id: string): Promise<Receipt | null> {
+export async function findVisibleReceipt(context: Context, id: string): Promise<Receipt | null> {
   const found = await findReceiptById(context.dependencies, id);
   return found !== null && (await mayLookAt(context, found)) ? found : null;
 }

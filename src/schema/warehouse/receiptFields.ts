@@ -2,13 +2,11 @@
  * What a receipt stands for, and its state: the fields of Receipt and of PublicReceipt.
  */
 import type { ObjectFieldBuilder } from '@pothos/core';
-import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import type { Receipt } from '../../resolvers/warehouse/findReceipt.ts';
 import { remainingOf, readTaken } from '../../resolvers/warehouse/readTaken.ts';
 import { ZERO_HASH } from '../../ledger/units.ts';
 import { createBatch } from '../core/batch.ts';
 import { builder } from '../core/builder.ts';
-import type { Context } from '../core/context.ts';
 
 type Types = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer T> ? T : never;
 
@@ -24,9 +22,7 @@ export const ReceiptStateEnum = builder.enumType('ReceiptState', {
   },
 });
 
-const takenByReceipt = createBatch(({ dependencies }: Context<Dependencies>, ids: readonly string[]) =>
-  readTaken(dependencies, ids),
-);
+const takenByReceipt = createBatch(readTaken);
 
 export function receiptFields(t: ObjectFieldBuilder<Types, Receipt>) {
   return {
