@@ -6,9 +6,10 @@ import { ROLES, type Role } from '../../identity/roles.ts';
 import { findApiKey, listApiKeys } from '../../resolvers/access/listApiKeys.ts';
 import { forRoles } from '../core/access.ts';
 import { isAdmin } from '../core/caller.ts';
-import { FILTER_RULE, fromTime, oneOf, subjectList, untilTime } from '../core/filters.ts';
+import { FILTER_RULE, oneOf, subjectList } from '../core/filters.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
+import { fromTime, moment, momentOrNull, untilTime } from '../core/time.ts';
 
 const ROLE_MEANINGS: Readonly<Record<Role, string>> = {
   admin: 'May do everything.',
@@ -51,19 +52,9 @@ builder.node(ApiKeyRef, {
       description: 'The warehouses that role WAREHOUSE may act for; none without that role.',
     }),
     createdBy: t.exposeString('createdBy', { description: 'The administrator who created it.' }),
-    createdAt: t.expose('createdAt', {
-      type: 'UnixTime',
-      description: 'When it was created, in Unix seconds.',
-    }),
-    expiresAt: t.expose('expiresAt', {
-      type: 'UnixTime',
-      description: 'When it expires, in Unix seconds.',
-    }),
-    revokedAt: t.expose('revokedAt', {
-      type: 'UnixTime',
-      nullable: true,
-      description: 'When it was revoked, in Unix seconds; null if it is not.',
-    }),
+    createdAt: t.expose('createdAt', moment('When it was created')),
+    expiresAt: t.expose('expiresAt', moment('When it expires')),
+    revokedAt: t.expose('revokedAt', momentOrNull('When it was revoked', 'null if it is not')),
     revokedBy: t.exposeString('revokedBy', {
       nullable: true,
       description: 'The administrator who revoked it.',
@@ -87,10 +78,10 @@ const ApiKeyFilterInput = builder.inputType('ApiKeyFilter', {
     active: t.boolean({
       description: 'true: only keys that are neither expired nor revoked; false: only the others.',
     }),
-    from: t.field({ type: 'UnixTime', description: fromTime('Created') }),
-    until: t.field({ type: 'UnixTime', description: untilTime('Created') }),
-    expiresFrom: t.field({ type: 'UnixTime', description: fromTime('That expire') }),
-    expiresUntil: t.field({ type: 'UnixTime', description: untilTime('That expire') }),
+    from: t.field(fromTime('Created')),
+    until: t.field(untilTime('Created')),
+    expiresFrom: t.field(fromTime('That expire')),
+    expiresUntil: t.field(untilTime('That expire')),
   }),
 });
 

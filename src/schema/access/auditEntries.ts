@@ -20,13 +20,12 @@ import {
   auditTargetList,
   FILTER_RULE,
   filterList,
-  fromTime,
   keywordList,
   oneOf,
   subjectList,
-  untilTime,
 } from '../core/filters.ts';
 import { encodeGlobalId, localId } from '../core/globalIds.ts';
+import { fromTime, moment, momentOrNull, untilTime } from '../core/time.ts';
 
 const AuditEntryKindEnum = builder.enumType('AuditEntryKind', {
   description: 'What an entry of the audit log is about.',
@@ -78,15 +77,8 @@ builder.node(AuditEntryRef, {
     requestId: t.exposeString('requestId', {
       description: 'The request id, as in the log and the header x-request-id.',
     }),
-    startedAt: t.expose('startedAt', {
-      type: 'UnixTime',
-      description: 'When it was requested, in Unix seconds.',
-    }),
-    endedAt: t.expose('endedAt', {
-      type: 'UnixTime',
-      nullable: true,
-      description: 'When the mutation ended, in Unix seconds; null before, and of a read.',
-    }),
+    startedAt: t.expose('startedAt', moment('When it was requested')),
+    endedAt: t.expose('endedAt', momentOrNull('When the mutation ended', 'null before, and of a read')),
     outcome: t.field({
       type: AuditOutcomeEnum,
       nullable: true,
@@ -146,8 +138,8 @@ const AuditFilterInput = builder.inputType('AuditEntryFilter', {
       validate: { schema: keywordList },
       description: oneOf('Of one of these requests'),
     }),
-    from: t.field({ type: 'UnixTime', description: fromTime('Requested') }),
-    until: t.field({ type: 'UnixTime', description: untilTime('Requested') }),
+    from: t.field(fromTime('Requested')),
+    until: t.field(untilTime('Requested')),
   }),
 });
 

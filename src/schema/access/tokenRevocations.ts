@@ -8,6 +8,7 @@ import { builder } from '../core/builder.ts';
 import { isAdmin } from '../core/caller.ts';
 import { FILTER_RULE, keywordList, oneOf, subjectList } from '../core/filters.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
+import { moment } from '../core/time.ts';
 
 export const TokenRevocationRef = builder.objectRef<TokenRevocationRow>('TokenRevocation');
 
@@ -38,10 +39,7 @@ builder.node(TokenRevocationRef, {
       description: 'The reason; null when none was given.',
     }),
     revokedBy: t.exposeString('revokedBy', { description: 'The administrator who revoked them.' }),
-    revokedAt: t.expose('revokedAt', {
-      type: 'UnixTime',
-      description: 'When they were revoked, in Unix seconds.',
-    }),
+    revokedAt: t.expose('revokedAt', moment('When they were revoked')),
     endsAt: t.expose('endsAt', {
       type: 'UnixTime',
       description: 'When the revocation leaves the list, in Unix seconds: the tokens have expired by then.',

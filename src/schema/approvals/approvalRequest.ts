@@ -16,12 +16,13 @@ import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { isOperator, maySeeWarehouse } from '../core/caller.ts';
 import type { Context } from '../core/context.ts';
-import { FILTER_RULE, fromTime, oneOf, subjectList, untilTime } from '../core/filters.ts';
+import { FILTER_RULE, oneOf, subjectList } from '../core/filters.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { SubmissionRef } from '../operations/submission.ts';
 import { findVisibleSession, OffRampSessionRef } from '../warehouse/offRampSession.ts';
 import { findVisibleReceipt, ReceiptRef } from '../warehouse/receipt.ts';
+import { fromTime, moment, momentOrNull, untilTime } from '../core/time.ts';
 
 const OPERATIONS: Readonly<Record<ApprovalOperation, readonly [name: string, description: string]>> = {
   createProject: ['CREATE_PROJECT', '`createProject` of more tonnes than one person may mint.'],
@@ -114,23 +115,13 @@ builder.node(ApprovalRequestRef, {
     }),
     state: t.expose('state', { type: ApprovalStateEnum, description: 'Its state.' }),
     requestedBy: t.exposeString('requestedBy', { description: 'The subject who asked for the operation.' }),
-    requestedAt: t.expose('requestedAt', {
-      type: 'UnixTime',
-      description: 'When it was asked for, in Unix seconds.',
-    }),
-    expiresAt: t.expose('expiresAt', {
-      type: 'UnixTime',
-      description: "When it expires unless it is decided, by the database's clock, in Unix seconds.",
-    }),
+    requestedAt: t.expose('requestedAt', moment('When it was asked for')),
+    expiresAt: t.expose('expiresAt', moment("When it expires unless it is decided, by the database's clock")),
     decidedBy: t.exposeString('decidedBy', {
       nullable: true,
       description: 'The subject who approved, refused or withdrew it; null before.',
     }),
-    decidedAt: t.expose('decidedAt', {
-      type: 'UnixTime',
-      nullable: true,
-      description: 'When it was decided, in Unix seconds; null before.',
-    }),
+    decidedAt: t.expose('decidedAt', momentOrNull('When it was decided')),
   }),
 });
 
@@ -185,8 +176,8 @@ const ApprovalFilterInput = builder.inputType('ApprovalRequestFilter', {
       validate: { schema: subjectList },
       description: oneOf('Asked for by one of these subjects'),
     }),
-    from: t.field({ type: 'UnixTime', description: fromTime('Asked for') }),
-    until: t.field({ type: 'UnixTime', description: untilTime('Asked for') }),
+    from: t.field(fromTime('Asked for')),
+    until: t.field(untilTime('Asked for')),
   }),
 });
 

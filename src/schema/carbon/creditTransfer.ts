@@ -11,6 +11,7 @@ import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { maySeeBuyer } from '../core/caller.ts';
 import { projectOf, ProjectRef } from './project.ts';
+import { moment } from '../core/time.ts';
 
 export const creditTransferById = createBatch(findCreditTransfers);
 
@@ -39,9 +40,6 @@ builder.node(CreditTransferRef, {
       nullable: true,
       description: 'What the transfer is for, in the words of the sender; shown to both buyers.',
     }),
-    createdAt: t.expose('createdAt', {
-      type: 'UnixTime',
-      description: 'When it was booked, in Unix seconds.',
-    }),
+    createdAt: t.expose('createdAt', moment('When it was booked')),
   }),
 });

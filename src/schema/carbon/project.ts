@@ -17,6 +17,7 @@ import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
 import { isOperator } from '../core/caller.ts';
 import { TOKEN_ADDRESS } from '../core/tokenAddress.ts';
+import { moment, momentOrNull } from '../core/time.ts';
 
 /** The project that an item of a list belongs to. */
 export const projectOf = createRequiredBatch('project', findProjectsByIds);
@@ -117,15 +118,8 @@ builder.node(ProjectRef, {
       description: 'The transactions that deployed and minted its token, oldest first.',
       resolve: ({ id }, _args, { dependencies }) => readTransactions(dependencies, id),
     }),
-    createdAt: t.expose('createdAt', {
-      type: 'UnixTime',
-      description: 'When it was submitted, in Unix seconds.',
-    }),
-    openedAt: t.expose('openedAt', {
-      type: 'UnixTime',
-      nullable: true,
-      description: 'When it was minted in full, in Unix seconds; null before.',
-    }),
+    createdAt: t.expose('createdAt', moment('When it was submitted')),
+    openedAt: t.expose('openedAt', momentOrNull('When it was minted in full')),
   }),
 });
 

@@ -4,18 +4,11 @@
 import { listProjects } from '../../resolvers/carbon/listProjects.ts';
 import type { ProjectOrder } from '../../resolvers/carbon/listProjects.ts';
 import { forPublic } from '../core/access.ts';
-import {
-  assetIdList,
-  FILTER_RULE,
-  filterList,
-  fromTime,
-  labelList,
-  oneOf,
-  untilTime,
-} from '../core/filters.ts';
+import { assetIdList, FILTER_RULE, filterList, labelList, oneOf } from '../core/filters.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { ProjectRef, ProjectStateEnum } from './project.ts';
+import { fromTime, untilTime } from '../core/time.ts';
 
 const ProjectFilterInput = builder.inputType('ProjectFilter', {
   description: `A project ${FILTER_RULE}`,
@@ -54,8 +47,8 @@ const ProjectFilterInput = builder.inputType('ProjectFilter', {
     }),
     minQuantityCO2e: t.field({ type: 'Tonnes', description: 'Of at least this many verified tonnes CO2e.' }),
     maxQuantityCO2e: t.field({ type: 'Tonnes', description: 'Of at most this many verified tonnes CO2e.' }),
-    from: t.field({ type: 'UnixTime', description: fromTime('Submitted') }),
-    until: t.field({ type: 'UnixTime', description: untilTime('Submitted') }),
+    from: t.field(fromTime('Submitted')),
+    until: t.field(untilTime('Submitted')),
   }),
 });
 

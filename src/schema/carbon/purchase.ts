@@ -17,6 +17,7 @@ import { DryRunRef } from './dryRun.ts';
 import { totalOf } from './price.ts';
 import { projectOf, ProjectRef } from './project.ts';
 import { buyerId } from '../core/text.ts';
+import { moment } from '../core/time.ts';
 
 export const PurchaseRef = builder.objectRef<Purchase>('Purchase');
 
@@ -50,10 +51,7 @@ builder.node(PurchaseRef, {
         '`pricePerTonne` times `tonnes`, exact. Null without a price. It is paid outside of this platform.',
       resolve: (purchase) => totalOf(priceOf(purchase), purchase.amountTonnes),
     }),
-    createdAt: t.expose('createdAt', {
-      type: 'UnixTime',
-      description: 'When it was booked, in Unix seconds.',
-    }),
+    createdAt: t.expose('createdAt', moment('When it was booked')),
   }),
 });
 

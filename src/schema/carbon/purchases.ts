@@ -3,18 +3,19 @@
  */
 import { listPurchases } from '../../resolvers/carbon/readBuyerAccount.ts';
 import { builder } from '../core/builder.ts';
-import { FILTER_RULE, fromTime, PROJECT_TOKENS, untilTime } from '../core/filters.ts';
+import { FILTER_RULE, PROJECT_TOKENS } from '../core/filters.ts';
 import { listNames, pageOf } from '../core/paging.ts';
 import { BuyerAccountRef } from './buyerAccount.ts';
 import { PurchaseRef } from './purchase.ts';
 import { transferCursors } from './statement.ts';
+import { fromTime, untilTime } from '../core/time.ts';
 
 const PurchaseFilterInput = builder.inputType('PurchaseFilter', {
   description: `A purchase ${FILTER_RULE}`,
   fields: (t) => ({
     tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
-    from: t.field({ type: 'UnixTime', description: fromTime('Booked') }),
-    until: t.field({ type: 'UnixTime', description: untilTime('Booked') }),
+    from: t.field(fromTime('Booked')),
+    until: t.field(untilTime('Booked')),
   }),
 });
 

@@ -3,9 +3,10 @@
  */
 import type { RecordFilter } from '../../resolvers/carbon/recordFilter.ts';
 import { builder } from '../core/builder.ts';
-import { FILTER_RULE, filterList, fromTime, oneOf, PROJECT_TOKENS, untilTime } from '../core/filters.ts';
+import { FILTER_RULE, filterList, oneOf, PROJECT_TOKENS } from '../core/filters.ts';
 import { beneficiaryList } from '../core/text.ts';
 import { ProjectRef } from './project.ts';
+import { fromTime, untilTime } from '../core/time.ts';
 
 const BENEFICIARIES = {
   validate: { schema: beneficiaryList },
@@ -42,8 +43,8 @@ export const RetirementRecordFilterInput = builder.inputType('RetirementRecordFi
     tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
     countryCodes: t.field({ type: ['CountryCode'], ...COUNTRY_CODES }),
     vintageYears: t.intList(VINTAGE_YEARS),
-    from: t.field({ type: 'UnixTime', description: fromTime("Burned, by the network's clock,") }),
-    until: t.field({ type: 'UnixTime', description: untilTime("Burned, by the network's clock,") }),
+    from: t.field(fromTime("Burned, by the network's clock,")),
+    until: t.field(untilTime("Burned, by the network's clock,")),
   }),
 });
 

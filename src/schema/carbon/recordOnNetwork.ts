@@ -6,6 +6,7 @@ import { addressKey } from '../../lib/addressKey.ts';
 import { readRecordOnNetwork } from '../../resolvers/carbon/readRecordOnNetwork.ts';
 import { builder } from '../core/builder.ts';
 import { RetirementRecordRef } from './retirementRecord.ts';
+import { moment } from '../core/time.ts';
 
 const RecordOnNetwork = builder.objectRef<RetirementRecord>('RecordOnNetwork').implement({
   description: 'A retirement record as its token has it, read from the network when it was asked for.',
@@ -18,10 +19,7 @@ const RecordOnNetwork = builder.objectRef<RetirementRecord>('RecordOnNetwork').i
       type: 'BaseUnits',
       description: 'The burned amount in base units (10^18 are a tonne CO2e).',
     }),
-    timestamp: t.expose('timestamp', {
-      type: 'UnixTime',
-      description: "When it was burned by the network's clock, in Unix seconds.",
-    }),
+    timestamp: t.expose('timestamp', moment("When it was burned by the network's clock")),
     beneficiary: t.exposeString('beneficiary', { description: 'The beneficiary.' }),
     note: t.exposeString('note', { description: 'The remark; may be empty.' }),
   }),

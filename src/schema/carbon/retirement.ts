@@ -9,6 +9,7 @@ import { hashOf, NetworkTransactionRef } from '../operations/networkTransaction.
 import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { projectOf, ProjectRef } from './project.ts';
+import { moment, momentOrNull } from '../core/time.ts';
 
 export const RetirementStateEnum = builder.enumType('RetirementState', {
   description: 'State of a retirement.',
@@ -74,15 +75,8 @@ builder.node(RetirementRef, {
       nullable: true,
       description: 'Why it was refused or needs review, as text; null otherwise.',
     }),
-    createdAt: t.expose('createdAt', {
-      type: 'UnixTime',
-      description: 'When the credits were held, in Unix seconds.',
-    }),
-    settledAt: t.expose('settledAt', {
-      type: 'UnixTime',
-      nullable: true,
-      description: 'When it became RETIRED or REFUSED, in Unix seconds; null before.',
-    }),
+    createdAt: t.expose('createdAt', moment('When the credits were held')),
+    settledAt: t.expose('settledAt', momentOrNull('When it became RETIRED or REFUSED')),
     transactions: t.field({
       type: [NetworkTransactionRef],
       description: 'Every transaction that was signed for it, oldest first; at most one of them landed.',

@@ -9,6 +9,7 @@ import { leafIndexOf } from '../../resolvers/carbon/readInclusionProof.ts';
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { projectOf, ProjectRef } from './project.ts';
+import { moment } from '../core/time.ts';
 
 export const RetirementRecordRef = builder.objectRef<FeedRecord>('RetirementRecord');
 
@@ -40,10 +41,7 @@ builder.node(RetirementRecordRef, {
         'The same as `amount`, in tonnes CO2e; with decimals only when a holder burned part of a tonne.',
       resolve: ({ amount }) => decimalTonnes(amount),
     }),
-    timestamp: t.expose('timestamp', {
-      type: 'UnixTime',
-      description: "When it was burned by the network's clock, in Unix seconds.",
-    }),
+    timestamp: t.expose('timestamp', moment("When it was burned by the network's clock")),
     beneficiary: t.exposeString('beneficiary', {
       description: 'The beneficiary: a text label, not an address.',
     }),

@@ -4,10 +4,11 @@
 import type { Caller } from '../../identity/roles.ts';
 import { listRetirements } from '../../resolvers/carbon/listRetirements.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
-import { FILTER_RULE, fromTime, oneOf, PROJECT_TOKENS, subjectList, untilTime } from '../core/filters.ts';
+import { FILTER_RULE, oneOf, PROJECT_TOKENS, subjectList } from '../core/filters.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { RetirementRef, RetirementStateEnum } from './retirement.ts';
+import { fromTime, untilTime } from '../core/time.ts';
 
 /** The first buyer who is not the caller. */
 function otherThan(
@@ -26,8 +27,8 @@ const RetirementFilterInput = builder.inputType('RetirementFilter', {
     }),
     tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
     states: t.field({ type: [RetirementStateEnum], description: 'In one of these states.' }),
-    from: t.field({ type: 'UnixTime', description: fromTime('Requested') }),
-    until: t.field({ type: 'UnixTime', description: untilTime('Requested') }),
+    from: t.field(fromTime('Requested')),
+    until: t.field(untilTime('Requested')),
     minTonnes: t.field({ type: 'Tonnes', description: 'Of at least this many tonnes CO2e.' }),
     maxTonnes: t.field({ type: 'Tonnes', description: 'Of at most this many tonnes CO2e.' }),
   }),

@@ -7,10 +7,11 @@ import {
   type StatementEntry,
 } from '../../resolvers/carbon/readBuyerAccount.ts';
 import { builder } from '../core/builder.ts';
-import { FILTER_RULE, fromTime, PROJECT_TOKENS, untilTime } from '../core/filters.ts';
+import { FILTER_RULE, PROJECT_TOKENS } from '../core/filters.ts';
 import { cursorValues, listNames, pageOf, tupleCursors } from '../core/paging.ts';
 import { BuyerAccountRef } from './buyerAccount.ts';
 import { projectOf, ProjectRef } from './project.ts';
+import { fromTime, moment, untilTime } from '../core/time.ts';
 
 /** Of a list of one buyer's transfers. */
 export const transferCursors = (list: string) =>
@@ -64,10 +65,7 @@ export const StatementEntryRef = builder.objectRef<StatementEntry>('StatementEnt
       type: 'Tonnes',
       description: "The balance of this project's credits afterwards, in whole tonnes CO2e.",
     }),
-    postedAt: t.expose('postedAt', {
-      type: 'UnixTime',
-      description: 'When it was booked, in Unix seconds.',
-    }),
+    postedAt: t.expose('postedAt', moment('When it was booked')),
   }),
 });
 
@@ -84,8 +82,8 @@ const StatementFilterInput = builder.inputType('StatementEntryFilter', {
   fields: (t) => ({
     tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
     kinds: t.field({ type: [StatementEntryKind], description: 'Of one of these kinds.' }),
-    from: t.field({ type: 'UnixTime', description: fromTime('Booked') }),
-    until: t.field({ type: 'UnixTime', description: untilTime('Booked') }),
+    from: t.field(fromTime('Booked')),
+    until: t.field(untilTime('Booked')),
   }),
 });
 

@@ -35,15 +35,6 @@ export function oneOf(what: string): string {
   return `${what}, at most ${MAX_VALUES}.`;
 }
 
-/** The descriptions of a range of times. */
-export function fromTime(what: string): string {
-  return `${what} at this time or later, in Unix seconds.`;
-}
-
-export function untilTime(what: string): string {
-  return `${what} before this time, in Unix seconds.`;
-}
-
 /** A member of what belongs to projects. */
 export const PROJECT_TOKENS = {
   validate: { schema: filterList<string>() },

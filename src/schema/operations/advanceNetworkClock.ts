@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { advanceNetworkClock, MAX_ADVANCE_SECONDS } from '../../resolvers/operations/advanceNetworkClock.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
+import { moment } from '../core/time.ts';
 
 const SECONDS_PROBLEM = `must be 1 to ${MAX_ADVANCE_SECONDS} seconds`;
 
@@ -30,10 +31,10 @@ const AdvanceNetworkClockPayload = builder
   .implement({
     description: 'The time that it is now on the network.',
     fields: (t) => ({
-      ledgerClosedAt: t.expose('ledgerClosedAt', {
-        type: 'UnixTime',
-        description: "When the network's new ledger closed, by its own clock, in Unix seconds.",
-      }),
+      ledgerClosedAt: t.expose(
+        'ledgerClosedAt',
+        moment("When the network's new ledger closed, by its own clock"),
+      ),
     }),
   });
 

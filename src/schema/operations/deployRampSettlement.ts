@@ -7,6 +7,7 @@ import { forRoles } from '../core/access.ts';
 import { subjectOf } from '../core/caller.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { builder } from '../core/builder.ts';
+import { moment } from '../core/time.ts';
 
 const DeployRampSettlementInput = builder.inputType('DeployRampSettlementInput', {
   description: 'The settlement contract to deploy.',
@@ -48,10 +49,7 @@ const SettlementDeploymentRef = builder.objectRef<SettlementDeployment>('Settlem
       description:
         'The hash of the deploying transaction; null until it landed, and where an operator adopted what another database deployed.',
     }),
-    createdAt: t.expose('createdAt', {
-      type: 'UnixTime',
-      description: 'When it was requested, in Unix seconds.',
-    }),
+    createdAt: t.expose('createdAt', moment('When it was requested')),
   }),
 });
 

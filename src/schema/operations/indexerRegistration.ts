@@ -4,6 +4,7 @@
 import { findRegistration, type Registration } from '../../resolvers/operations/watchRetirements.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
+import { moment } from '../core/time.ts';
 
 const IndexerRegistrationRef = builder.objectRef<Registration>('IndexerRegistration').implement({
   description: 'The registration of the retirements hook with the indexer.',
@@ -14,10 +15,7 @@ const IndexerRegistrationRef = builder.objectRef<Registration>('IndexerRegistrat
       description:
         "Whether `url` is the hook's present address. When it is not, `watchRetirements` registers the present one.",
     }),
-    createdAt: t.expose('createdAt', {
-      type: 'UnixTime',
-      description: 'When it was made, in Unix seconds.',
-    }),
+    createdAt: t.expose('createdAt', moment('When it was made')),
   }),
 });
 

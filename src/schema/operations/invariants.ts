@@ -5,6 +5,7 @@ import { listInvariants, type InvariantStatus } from '../../resolvers/operations
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { FindingRef, InvariantEnum, NotProvedRef, VerdictEnum } from './reconciliation.ts';
+import { momentOrNull } from '../core/time.ts';
 
 const InvariantStatusRef = builder.objectRef<InvariantStatus>('InvariantStatus').implement({
   description: 'An invariant, and what the last reconciliations of all books say of it.',
@@ -32,17 +33,14 @@ const InvariantStatusRef = builder.objectRef<InvariantStatus>('InvariantStatus')
         'When everything last agreed, in Unix seconds: the next incremental reconciliation begins there. ' +
         'Null when it never did.',
     }),
-    comparedAt: t.expose('comparedAt', {
-      type: 'UnixTime',
-      nullable: true,
-      description: 'When it was compared last, in Unix seconds; null before the first reconciliation.',
-    }),
-    fullyComparedAt: t.expose('fullyComparedAt', {
-      type: 'UnixTime',
-      nullable: true,
-      description:
-        'When everything was compared last, not only what had changed, in Unix seconds; null when it never was.',
-    }),
+    comparedAt: t.expose(
+      'comparedAt',
+      momentOrNull('When it was compared last', 'null before the first reconciliation'),
+    ),
+    fullyComparedAt: t.expose(
+      'fullyComparedAt',
+      momentOrNull('When everything was compared last, not only what had changed', 'null when it never was'),
+    ),
   }),
 });
 

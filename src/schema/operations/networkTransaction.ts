@@ -4,6 +4,7 @@
 import type { SubmissionTransaction } from '../../resolvers/carbon/findRetirement.ts';
 import { builder } from '../core/builder.ts';
 import { kindOf, NetworkCallKindEnum } from './networkCallKind.ts';
+import { moment, momentOrNull } from '../core/time.ts';
 
 const NetworkTransactionState = builder.enumType('NetworkTransactionState', {
   description: 'State of a signed transaction on the network.',
@@ -33,16 +34,11 @@ export const NetworkTransactionRef = builder
         type: NetworkTransactionState,
         description: 'Its state on the network.',
       }),
-      signedAt: t.expose('signedAt', {
-        type: 'UnixTime',
-        description: 'When it was signed and stored, in Unix seconds.',
-      }),
-      decidedAt: t.expose('decidedAt', {
-        type: 'UnixTime',
-        nullable: true,
-        description:
-          'When its final outcome was read from the network, in Unix seconds; null while it is open.',
-      }),
+      signedAt: t.expose('signedAt', moment('When it was signed and stored')),
+      decidedAt: t.expose(
+        'decidedAt',
+        momentOrNull('When its final outcome was read from the network', 'null while it is open'),
+      ),
     }),
   });
 

@@ -10,6 +10,7 @@ import {
 } from '../../resolvers/operations/overdueWork.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
+import { momentOrNull } from '../core/time.ts';
 
 const OpenWorkRef = builder.objectRef<OpenWork>('OpenWork').implement({
   description: 'Counts of the work that has not ended, without its owners.',
@@ -25,11 +26,10 @@ const OpenWorkRef = builder.objectRef<OpenWork>('OpenWork').implement({
     stuckSubmissionCount: t.exposeInt('stuckSubmissions', {
       description: `The number of submissions that are stuck: ${STUCK_RULE}.`,
     }),
-    oldestStuckAt: t.expose('stuckSince', {
-      type: 'UnixTime',
-      nullable: true,
-      description: 'When the oldest one that is stuck was committed, in Unix seconds; null when none is.',
-    }),
+    oldestStuckAt: t.expose(
+      'stuckSince',
+      momentOrNull('When the oldest one that is stuck was committed', 'null when none is'),
+    ),
     pendingOffRampSessionCount: t.int({
       description: 'The number of off-ramp sessions in progress, or waiting for a holder or a payout.',
       resolve: ({ offRampSessions: { NEEDS_REVIEW: _review, ...pending } }) =>
@@ -42,11 +42,10 @@ const OpenWorkRef = builder.objectRef<OpenWork>('OpenWork').implement({
     overdueOffRampSessionCount: t.exposeInt('overdueSessions', {
       description: `The number of off-ramp sessions that are overdue: ${OVERDUE_RULE}.`,
     }),
-    oldestOverdueAt: t.expose('overdueSince', {
-      type: 'UnixTime',
-      nullable: true,
-      description: 'When the oldest one that is overdue was requested, in Unix seconds; null when none is.',
-    }),
+    oldestOverdueAt: t.expose(
+      'overdueSince',
+      momentOrNull('When the oldest one that is overdue was requested', 'null when none is'),
+    ),
     overdueExpiryRunCount: t.exposeInt('overdueExpiryRuns', {
       description: `The number of expiry runs that are overdue: ${OVERDUE_RUN_RULE}.`,
     }),

@@ -8,12 +8,13 @@ import { findSubmission, listSubmissions } from '../../resolvers/operations/list
 import { STUCK_RULE } from '../../resolvers/operations/overdueWork.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator } from '../core/caller.ts';
-import { FILTER_RULE, fromTime, untilTime } from '../core/filters.ts';
+import { FILTER_RULE } from '../core/filters.ts';
 import { NetworkTransactionRef } from './networkTransaction.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { kindOf, NetworkCallKindEnum } from './networkCallKind.ts';
 import { decisionsOf, SubmissionDecisionRef } from './submissionDecision.ts';
+import { fromTime, moment, momentOrNull, untilTime } from '../core/time.ts';
 
 const SubmissionStateEnum = builder.enumType('SubmissionState', {
   description: 'State of a submission.',
@@ -136,15 +137,8 @@ builder.node(SubmissionRef, {
       description: 'When its next step is due, in Unix seconds; null unless it is PENDING.',
       resolve: ({ dueAt, state }) => (state === 'PENDING' ? dueAt : null),
     }),
-    createdAt: t.expose('createdAt', {
-      type: 'UnixTime',
-      description: 'When the intent was committed, in Unix seconds.',
-    }),
-    settledAt: t.expose('settledAt', {
-      type: 'UnixTime',
-      nullable: true,
-      description: 'When it was settled, in Unix seconds; null before.',
-    }),
+    createdAt: t.expose('createdAt', moment('When the intent was committed')),
+    settledAt: t.expose('settledAt', momentOrNull('When it was settled')),
     transactions: t.field({
       type: [NetworkTransactionRef],
       description: 'Every signed transaction of its target, oldest first.',
@@ -165,8 +159,8 @@ const SubmissionFilterInput = builder.inputType('SubmissionFilter', {
     stuck: t.boolean({
       description: `true: only those that are stuck, which is ${STUCK_RULE}; false: only the others.`,
     }),
-    from: t.field({ type: 'UnixTime', description: fromTime('Committed') }),
-    until: t.field({ type: 'UnixTime', description: untilTime('Committed') }),
+    from: t.field(fromTime('Committed')),
+    until: t.field(untilTime('Committed')),
   }),
 });
 

@@ -5,6 +5,7 @@ import type { SubmissionReviewDecision } from '../../resolvers/operations/resolv
 import { readDecisions, type OperatorDecision } from '../../resolvers/operations/operatorDecisions.ts';
 import { createBatch } from '../core/batch.ts';
 import { builder } from '../core/builder.ts';
+import { moment } from '../core/time.ts';
 
 export const SubmissionReviewDecisionEnum = builder.enumType('SubmissionReviewDecision', {
   description: 'What an operator decides about a submission under review.',
@@ -38,10 +39,7 @@ export const SubmissionDecisionRef = builder.objectRef<OperatorDecision>('Submis
     }),
     decidedBy: t.exposeString('decidedBy', { description: "The subject of the operator's token." }),
     reason: t.exposeString('reason', { description: "The operator's reason." }),
-    decidedAt: t.expose('decidedAt', {
-      type: 'UnixTime',
-      description: 'When it was decided, in Unix seconds.',
-    }),
+    decidedAt: t.expose('decidedAt', moment('When it was decided')),
   }),
 });
 

@@ -7,6 +7,7 @@ import {
 } from '../../resolvers/operations/listTransparencyLogs.ts';
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
+import { moment } from '../core/time.ts';
 
 const TransparencyLogRef = builder.objectRef<TransparencyLog>('TransparencyLog').implement({
   description:
@@ -34,10 +35,7 @@ const TransparencyLogRef = builder.objectRef<TransparencyLog>('TransparencyLog')
     verifierKey: t.exposeString('verifierKey', {
       description: 'The Ed25519 key that signs it, as tools for signed notes take it.',
     }),
-    madeAt: t.expose('madeAt', {
-      type: 'UnixTime',
-      description: 'When it grew to that size, in Unix seconds.',
-    }),
+    madeAt: t.expose('madeAt', moment('When it grew to that size')),
   }),
 });
 

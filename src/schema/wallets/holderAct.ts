@@ -12,6 +12,7 @@ import type { Context } from '../core/context.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
+import { moment, momentOrNull } from '../core/time.ts';
 
 const HolderActKindEnum = builder.enumType('HolderActKind', {
   description: 'What the signature authorizes.',
@@ -60,12 +61,13 @@ const UnsignedTransactionRef = builder.objectRef<UnsignedTransaction>('UnsignedT
   fields: (t) => ({
     format: t.expose('format', { type: UnsignedFormatEnum, description: 'The format of the payload.' }),
     payload: t.exposeString('payload', { description: 'The transaction in that format.' }),
-    expiresAt: t.expose('validUntil', {
-      type: 'UnixTime',
-      nullable: true,
-      description:
-        "The latest time, by the network's clock, at which it can land, in Unix seconds; null where it does not expire.",
-    }),
+    expiresAt: t.expose(
+      'validUntil',
+      momentOrNull(
+        "The latest time, by the network's clock, at which it can land",
+        'null where it does not expire',
+      ),
+    ),
   }),
 });
 
@@ -155,10 +157,7 @@ builder.node(HolderActRef, {
         'Every signed transaction that was submitted for it, oldest first; at most one of them landed.',
       resolve: (act, _args, { dependencies }) => readActTransactions(dependencies, act),
     }),
-    createdAt: t.expose('createdAt', {
-      type: 'UnixTime',
-      description: 'When it was prepared, in Unix seconds.',
-    }),
+    createdAt: t.expose('createdAt', moment('When it was prepared')),
   }),
 });
 

@@ -21,6 +21,7 @@ import { hashOf } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
 import { ReceiptRef } from './receipt.ts';
 import { farmerId, label, optionalLabel, warehouseId } from '../core/text.ts';
+import { moment } from '../core/time.ts';
 
 const CreateDepositInput = builder.inputType('CreateDepositInput', {
   description: `A deposit as confirmed by the warehouse. Texts: at most 128 bytes of UTF-8 each. Ids: ${SUBJECT_FORM}.`,
@@ -97,14 +98,8 @@ const DepositDryRunRef = builder.objectRef<NonNullable<Answer['dryRun']>>('Depos
       description: 'The asset id that it would have now: a later deposit has a later millisecond.',
     }),
     tokenName: t.exposeString('tokenName', { description: "The token's display name." }),
-    depositDate: t.expose('depositDate', {
-      type: 'UnixTime',
-      description: "The time of the deposit, by the network's clock, in Unix seconds.",
-    }),
-    expiryDate: t.expose('expiryDate', {
-      type: 'UnixTime',
-      description: 'When it would expire, in Unix seconds.',
-    }),
+    depositDate: t.expose('depositDate', moment("The time of the deposit, by the network's clock")),
+    expiryDate: t.expose('expiryDate', moment('When it would expire')),
     needsApproval: t.exposeBoolean('needsApproval', {
       description: 'Whether a second person would have to approve it.',
     }),

@@ -9,6 +9,7 @@ import { isOperator } from '../core/caller.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { receiptOf, ReceiptRef } from './receipt.ts';
+import { moment, momentOrNull } from '../core/time.ts';
 
 /** Several fields of one run read its counts at the same time. */
 const countsOf = createRequiredBatch('expiry run', countItems);
@@ -51,15 +52,8 @@ builder.node(ExpiryRunRef, {
       nullable: true,
       description: 'Who requested a MANUAL run: a subject, or `npm run expire`; null for the others.',
     }),
-    startedAt: t.expose('startedAt', {
-      type: 'UnixTime',
-      description: 'When it began, in Unix seconds.',
-    }),
-    finishedAt: t.expose('finishedAt', {
-      type: 'UnixTime',
-      nullable: true,
-      description: 'When the last of its receipts was decided, in Unix seconds; null before.',
-    }),
+    startedAt: t.expose('startedAt', moment('When it began')),
+    finishedAt: t.expose('finishedAt', momentOrNull('When the last of its receipts was decided')),
     examinedCount: t.int({
       description: 'The number of receipts that were due by their date.',
       resolve: async ({ id }, _args, context) => (await countsOf(context, id)).examined,

@@ -12,6 +12,7 @@ import { isOperator, maySeeWarehouse } from '../core/caller.ts';
 import { FILTER_RULE, oneOf, subjectList } from '../core/filters.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
+import { moment } from '../core/time.ts';
 
 export const IssuanceCapRef = builder.objectRef<IssuanceCap>('IssuanceCap');
 
@@ -39,10 +40,7 @@ builder.node(IssuanceCapRef, {
         'less what settled cash-outs took. It exceeds a cap that was lowered since.',
     }),
     setBy: t.exposeString('setBy', { description: 'The subject of the operator who set it last.' }),
-    setAt: t.expose('setAt', {
-      type: 'UnixTime',
-      description: 'When it was set last, in Unix seconds.',
-    }),
+    setAt: t.expose('setAt', moment('When it was set last')),
   }),
 });
 

@@ -27,6 +27,7 @@ import {
   OffRampSessionReviewDecisionEnum,
 } from './offRampEnums.ts';
 import { receiptOf, ReceiptRef } from './receipt.ts';
+import { moment, momentOrNull } from '../core/time.ts';
 
 const PayoutAccountRef = builder.objectRef<OffRampSession>('PayoutAccount').implement({
   description: 'The payout account, as far as it is shown.',
@@ -47,10 +48,7 @@ const ProviderStatusRef = builder
     description: 'An observed status of the session at the ramp provider.',
     fields: (t) => ({
       status: t.expose('status', { type: RampStatusEnum, description: 'The status.' }),
-      observedAt: t.expose('observedAt', {
-        type: 'UnixTime',
-        description: 'When it was observed, in Unix seconds.',
-      }),
+      observedAt: t.expose('observedAt', moment('When it was observed')),
     }),
   });
 
@@ -76,15 +74,8 @@ const OffRampReviewRef = builder.objectRef<OffRampReview>('OffRampSessionReview'
       nullable: true,
       description: "The operator's reason; null without a decision.",
     }),
-    openedAt: t.expose('openedAt', {
-      type: 'UnixTime',
-      description: 'When it was flagged, in Unix seconds.',
-    }),
-    closedAt: t.expose('closedAt', {
-      type: 'UnixTime',
-      nullable: true,
-      description: 'When it was closed, in Unix seconds; null while it is open.',
-    }),
+    openedAt: t.expose('openedAt', moment('When it was flagged')),
+    closedAt: t.expose('closedAt', momentOrNull('When it was closed', 'null while it is open')),
   }),
 });
 
@@ -147,12 +138,10 @@ builder.node(OffRampSessionRef, {
       type: 'Address',
       description: 'The address whose tokens are deposited, and that receives a refund.',
     }),
-    signatureDueAt: t.expose('signatureDueAt', {
-      type: 'UnixTime',
-      nullable: true,
-      description:
-        "The deadline for the holder's signed deposit, in Unix seconds; null when custody deposits.",
-    }),
+    signatureDueAt: t.expose(
+      'signatureDueAt',
+      momentOrNull("The deadline for the holder's signed deposit", 'null when custody deposits'),
+    ),
     payout: t.field({
       type: MoneyRef,
       description: 'What is paid out, after the fee, by the frozen quote.',
@@ -205,11 +194,10 @@ builder.objectFields(OffRampSessionRef, (t) => ({
     description:
       'Why it was closed or is to be, or why the last deposit that a holder signed was refused, as text; null otherwise.',
   }),
-  cancelRequestedAt: t.expose('cancelRequestedAt', {
-    type: 'UnixTime',
-    nullable: true,
-    description: 'When its cancellation was requested, in Unix seconds; null when it was not.',
-  }),
+  cancelRequestedAt: t.expose(
+    'cancelRequestedAt',
+    momentOrNull('When its cancellation was requested', 'null when it was not'),
+  ),
   providerHistory: t.field({
     type: [ProviderStatusRef],
     description: "The provider's observed statuses, the latest 100 at most, oldest first.",
@@ -228,15 +216,8 @@ builder.objectFields(OffRampSessionRef, (t) => ({
     resolve: ({ id }, _args, { caller, dependencies }) =>
       isOperator(caller) ? readReviews(dependencies, id) : [],
   }),
-  createdAt: t.expose('createdAt', {
-    type: 'UnixTime',
-    description: 'When it was requested, in Unix seconds.',
-  }),
-  endedAt: t.expose('endedAt', {
-    type: 'UnixTime',
-    nullable: true,
-    description: 'When it became SETTLED, REFUNDED or CLOSED, in Unix seconds; null before.',
-  }),
+  createdAt: t.expose('createdAt', moment('When it was requested')),
+  endedAt: t.expose('endedAt', momentOrNull('When it became SETTLED, REFUNDED or CLOSED')),
 }));
 
 builder.queryField('offRampSession', (t) =>

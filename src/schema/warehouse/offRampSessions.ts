@@ -5,11 +5,12 @@ import { listOffRampSessions } from '../../resolvers/warehouse/offRamp/listOffRa
 import { OVERDUE_RULE } from '../../resolvers/operations/overdueWork.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
-import { FILTER_RULE, filterList, fromTime, oneOf, subjectList, untilTime } from '../core/filters.ts';
+import { FILTER_RULE, filterList, oneOf, subjectList } from '../core/filters.ts';
 import { OffRampStateEnum } from './offRampEnums.ts';
 import { OffRampSessionRef } from './offRampSession.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
+import { fromTime, untilTime } from '../core/time.ts';
 
 const OffRampSessionFilterInput = builder.inputType('OffRampSessionFilter', {
   description: `An off-ramp session ${FILTER_RULE}`,
@@ -31,8 +32,8 @@ const OffRampSessionFilterInput = builder.inputType('OffRampSessionFilter', {
     overdue: t.boolean({
       description: `true: only those that are overdue, which is ${OVERDUE_RULE}; false: only the others.`,
     }),
-    from: t.field({ type: 'UnixTime', description: fromTime('Requested') }),
-    until: t.field({ type: 'UnixTime', description: untilTime('Requested') }),
+    from: t.field(fromTime('Requested')),
+    until: t.field(untilTime('Requested')),
     minTokenAmount: t.field({ type: 'Kilograms', description: 'Of at least this many kilograms.' }),
     maxTokenAmount: t.field({ type: 'Kilograms', description: 'Of at most this many kilograms.' }),
   }),

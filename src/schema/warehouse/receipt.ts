@@ -19,6 +19,7 @@ import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { TOKEN_ADDRESS } from '../core/tokenAddress.ts';
 import { receiptFields } from './receiptFields.ts';
+import { moment, momentOrNull } from '../core/time.ts';
 
 export const openPledgeByReceipt = createBatch(findOpenPledges);
 
@@ -88,11 +89,7 @@ builder.node(ReceiptRef, {
     }),
     tokenName: t.exposeString('tokenName', { description: "The token's display name." }),
     tokenSymbol: t.exposeString('tokenSymbol', { description: "The token's symbol: WHR." }),
-    expiredAt: t.expose('expiredAt', {
-      type: 'UnixTime',
-      nullable: true,
-      description: 'When it was marked expired, in Unix seconds; null before.',
-    }),
+    expiredAt: t.expose('expiredAt', momentOrNull('When it was marked expired')),
     expiredTxHash: t.exposeString('expiredTxHash', {
       nullable: true,
       description:
@@ -107,15 +104,8 @@ builder.node(ReceiptRef, {
       description: 'Every signed transaction of it, oldest first.',
       resolve: ({ id }, _args, { dependencies }) => readTransactions(dependencies, id),
     }),
-    createdAt: t.expose('createdAt', {
-      type: 'UnixTime',
-      description: 'When the deposit was confirmed, in Unix seconds.',
-    }),
-    activatedAt: t.expose('activatedAt', {
-      type: 'UnixTime',
-      nullable: true,
-      description: 'When it was minted in full, in Unix seconds; null before.',
-    }),
+    createdAt: t.expose('createdAt', moment('When the deposit was confirmed')),
+    activatedAt: t.expose('activatedAt', momentOrNull('When it was minted in full')),
   }),
 });
 

@@ -7,6 +7,7 @@ import { remainingOf, readTaken } from '../../resolvers/warehouse/readTaken.ts';
 import { ZERO_HASH } from '../../ledger/units.ts';
 import { createBatch } from '../core/batch.ts';
 import { builder } from '../core/builder.ts';
+import { moment } from '../core/time.ts';
 
 type Types = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer T> ? T : never;
 
@@ -66,10 +67,7 @@ export function receiptFields(t: ObjectFieldBuilder<Types, Receipt>) {
       resolve: ({ inspectionReportHash }) =>
         inspectionReportHash === ZERO_HASH ? null : inspectionReportHash,
     }),
-    depositDate: t.expose('depositDate', {
-      type: 'UnixTime',
-      description: "When it was deposited, by the network's clock, in Unix seconds.",
-    }),
+    depositDate: t.expose('depositDate', moment("When it was deposited, by the network's clock")),
     expiryDate: t.expose('expiryDate', {
       type: 'UnixTime',
       description: 'When it expires, in Unix seconds: 180 days after the deposit.',

@@ -14,6 +14,7 @@ import {
   ReceiptRef,
   receiptOf,
 } from './receipt.ts';
+import { moment, momentOrNull } from '../core/time.ts';
 
 export const ReceiptPledgeRef = builder.objectRef<ReceiptPledge>('ReceiptPledge');
 
@@ -45,18 +46,11 @@ builder.node(ReceiptPledgeRef, {
       description: "The subject of the lender's token, who may release it; null when only operators may.",
     }),
     loanReference: t.exposeString('loanReference', { description: "The lender's reference of the loan." }),
-    pledgedAt: t.expose('pledgedAt', {
-      type: 'UnixTime',
-      description: 'When it was pledged, in Unix seconds.',
-    }),
+    pledgedAt: t.expose('pledgedAt', moment('When it was pledged')),
     pledgedBy: t.exposeString('pledgedBy', {
       description: "The subject who pledged it: the farmer, or an operator on the farmer's behalf.",
     }),
-    releasedAt: t.expose('releasedAt', {
-      type: 'UnixTime',
-      nullable: true,
-      description: 'When it was released, in Unix seconds; null while it is open.',
-    }),
+    releasedAt: t.expose('releasedAt', momentOrNull('When it was released', 'null while it is open')),
     releasedBy: t.exposeString('releasedBy', {
       nullable: true,
       description: 'The subject who released it: the lender, or an operator; null while it is open.',

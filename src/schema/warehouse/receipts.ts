@@ -6,19 +6,12 @@ import type { ReceiptSight } from '../../resolvers/warehouse/listReceipts.ts';
 import type { Caller } from '../../identity/roles.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
-import {
-  FILTER_RULE,
-  filterList,
-  fromTime,
-  labelList,
-  oneOf,
-  subjectList,
-  untilTime,
-} from '../core/filters.ts';
+import { FILTER_RULE, filterList, labelList, oneOf, subjectList } from '../core/filters.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { ReceiptRef } from './receipt.ts';
 import { ReceiptStateEnum } from './receiptFields.ts';
+import { fromTime, untilTime } from '../core/time.ts';
 
 const ReceiptFilterInput = builder.inputType('ReceiptFilter', {
   description: `A receipt ${FILTER_RULE}`,
@@ -53,10 +46,10 @@ const ReceiptFilterInput = builder.inputType('ReceiptFilter', {
     states: t.field({ type: [ReceiptStateEnum], description: 'In one of these states.' }),
     minQuantityKg: t.field({ type: 'Kilograms', description: 'Of at least this many kilograms.' }),
     maxQuantityKg: t.field({ type: 'Kilograms', description: 'Of at most this many kilograms.' }),
-    from: t.field({ type: 'UnixTime', description: fromTime('Confirmed') }),
-    until: t.field({ type: 'UnixTime', description: untilTime('Confirmed') }),
-    expiresFrom: t.field({ type: 'UnixTime', description: fromTime('With an `expiryDate`') }),
-    expiresUntil: t.field({ type: 'UnixTime', description: untilTime('With an `expiryDate`') }),
+    from: t.field(fromTime('Confirmed')),
+    until: t.field(untilTime('Confirmed')),
+    expiresFrom: t.field(fromTime('With an `expiryDate`')),
+    expiresUntil: t.field(untilTime('With an `expiryDate`')),
   }),
 });
 
