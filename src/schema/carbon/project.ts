@@ -15,7 +15,7 @@ import { BooksBalancesRef } from './booksBalances.ts';
 import { MoneyRef } from '../core/money.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
-import { isOperator } from '../core/caller.ts';
+import { isCalled, isOperator } from '../core/caller.ts';
 import { TOKEN_ADDRESS } from '../core/tokenAddress.ts';
 import { moment, momentOrNull } from '../core/time.ts';
 
@@ -46,10 +46,7 @@ export const ProjectStateEnum = builder.enumType('ProjectState', {
 export const ProjectRef = builder.objectRef<Project>('Project');
 
 function isItsDeveloperOrOperator(caller: Caller | null, { developerId }: Project): boolean {
-  return (
-    isOperator(caller) ||
-    (caller !== null && caller.roles.includes('developer') && caller.subject === developerId)
-  );
+  return isOperator(caller) || isCalled(caller, 'developer', developerId);
 }
 
 builder.node(ProjectRef, {

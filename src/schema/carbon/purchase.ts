@@ -18,6 +18,7 @@ import { totalOf } from './price.ts';
 import { projectOf, ProjectRef } from './project.ts';
 import { buyerId } from '../core/text.ts';
 import { moment } from '../core/time.ts';
+import { PROJECT_TOKEN } from '../core/tokenAddress.ts';
 
 export const PurchaseRef = builder.objectRef<Purchase>('Purchase');
 
@@ -59,11 +60,7 @@ const PurchaseInput = builder.inputType('PurchaseInput', {
   description: 'What a buyer buys.',
   fields: (t) => ({
     buyerId: t.string({ validate: { schema: buyerId }, description: OWN_BUYER_ID }),
-    tokenAddress: t.field({
-      type: 'Address',
-      required: true,
-      description: "The address of the project's token.",
-    }),
+    tokenAddress: t.field(PROJECT_TOKEN),
     amountCO2e: t.field({ type: 'Tonnes', required: true, description: 'Whole tonnes CO2e.' }),
     expectedPricePerTonne: t.field({
       type: MoneyInput,

@@ -16,17 +16,14 @@ import { BENEFICIARY, NOTE } from './recordTexts.ts';
 import { RetirementRef } from './retirement.ts';
 import { RetirementPeriodInput, RetirementReasonEnum } from './retirementPurpose.ts';
 import { beneficiaryId, buyerId } from '../core/text.ts';
+import { PROJECT_TOKEN } from '../core/tokenAddress.ts';
 
 const RetireInput = builder.inputType('RetireInput', {
   description: 'The credits to retire, and the beneficiary.',
   fields: (t) => ({
     buyerId: t.string({ validate: { schema: buyerId }, description: OWN_BUYER_ID }),
     buyerName: t.string(BENEFICIARY),
-    tokenAddress: t.field({
-      type: 'Address',
-      required: true,
-      description: "The address of the project's token.",
-    }),
+    tokenAddress: t.field(PROJECT_TOKEN),
     amountCO2e: t.field({ type: 'Tonnes', required: true, description: 'Whole tonnes CO2e.' }),
     note: t.string(NOTE),
     beneficiaryId: t.string({

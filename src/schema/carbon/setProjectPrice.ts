@@ -5,7 +5,7 @@ import type { Project } from '../../resolvers/carbon/findProject.ts';
 import { setProjectPrice } from '../../resolvers/carbon/setProjectPrice.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
-import { isOperator, subjectOf } from '../core/caller.ts';
+import { actorOf } from '../core/caller.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { MoneyInput } from '../core/money.ts';
 import { ProjectRef } from './project.ts';
@@ -45,10 +45,6 @@ builder.mutationField('setProjectPrice', (t) =>
     args: { input: t.arg({ type: SetProjectPriceInput, required: true, description: 'The price.' }) },
     recordedInput: { targets: ['projectId'], shown: ['pricePerTonne', 'idempotencyKey'] },
     resolve: (_root, { input }, { caller, dependencies }) =>
-      setProjectPrice(
-        dependencies,
-        { subject: subjectOf(caller), isOperator: isOperator(caller) },
-        { ...input, projectId: input.projectId.id },
-      ),
+      setProjectPrice(dependencies, actorOf(caller), { ...input, projectId: input.projectId.id }),
   }),
 );

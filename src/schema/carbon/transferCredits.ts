@@ -13,6 +13,7 @@ import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { buyerId, memo } from '../core/text.ts';
 import { CreditTransferRef } from './creditTransfer.ts';
 import { DryRunRef } from './dryRun.ts';
+import { PROJECT_TOKEN } from '../core/tokenAddress.ts';
 
 const TransferCreditsInput = builder.inputType('TransferCreditsInput', {
   description: 'Which credits move, from whom, and to whom.',
@@ -28,11 +29,7 @@ const TransferCreditsInput = builder.inputType('TransferCreditsInput', {
         `The buyer who gets them: the subject of that buyer's token, ${SUBJECT_FORM}. The platform keeps no list of buyers, so ` +
         'an id that no token has is not refused: an operator can transfer such credits back.',
     }),
-    tokenAddress: t.field({
-      type: 'Address',
-      required: true,
-      description: "The address of the project's token.",
-    }),
+    tokenAddress: t.field(PROJECT_TOKEN),
     amountCO2e: t.field({ type: 'Tonnes', required: true, description: 'Whole tonnes CO2e.' }),
     memo: t.string({
       validate: { schema: memo },

@@ -1,7 +1,7 @@
 /**
  * The caller of a field that its scopes have let through.
  */
-import type { Caller } from '../../identity/roles.ts';
+import type { Caller, Role } from '../../identity/roles.ts';
 
 export function requireCaller(caller: Caller | null): Caller {
   if (caller !== null) return caller;
@@ -20,11 +20,19 @@ export function isOperator(caller: Caller | null): boolean {
   return caller !== null && caller.roles.some((role) => role === 'operator' || role === 'admin');
 }
 
+/** Who acts, for use cases in which operators may act for others. */
+export function actorOf(caller: Caller | null): { subject: string; isOperator: boolean } {
+  return { subject: subjectOf(caller), isOperator: isOperator(caller) };
+}
+
+/** Whether this is the buyer, the farmer, … of that subject. */
+export function isCalled(caller: Caller | null, role: Role, subject: string | null): boolean {
+  return caller !== null && caller.roles.includes(role) && caller.subject === subject;
+}
+
 /** Operators see all; buyers what is theirs. */
 export function maySeeBuyer(caller: Caller | null, buyerId: string): boolean {
-  return (
-    isOperator(caller) || (caller !== null && caller.roles.includes('buyer') && caller.subject === buyerId)
-  );
+  return isOperator(caller) || isCalled(caller, 'buyer', buyerId);
 }
 
 /** Operators see all; warehouses what is theirs. */
@@ -37,7 +45,5 @@ export function maySeeWarehouse(caller: Caller | null, warehouseId: string): boo
 
 /** Operators see all; farmers what is theirs. */
 export function maySeeFarmer(caller: Caller | null, farmerId: string | null): boolean {
-  return (
-    isOperator(caller) || (caller !== null && caller.roles.includes('farmer') && caller.subject === farmerId)
-  );
+  return isOperator(caller) || isCalled(caller, 'farmer', farmerId);
 }

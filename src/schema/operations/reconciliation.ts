@@ -13,6 +13,7 @@ import { reconcile } from '../../resolvers/operations/reconcile.ts';
 import { forRoles } from '../core/access.ts';
 import { BooksBalancesRef } from '../carbon/booksBalances.ts';
 import { builder } from '../core/builder.ts';
+import { PROJECT_TOKEN } from '../core/tokenAddress.ts';
 
 const NetworkTotalsRef = builder
   .objectRef<NonNullable<Reconciliation['network']>>('NetworkTotals')
@@ -131,11 +132,7 @@ builder.queryField('reconciliation', (t) =>
     type: ReconciliationRef,
     nullable: true,
     args: {
-      tokenAddress: t.arg({
-        type: 'Address',
-        required: true,
-        description: "The address of the project's token.",
-      }),
+      tokenAddress: t.arg(PROJECT_TOKEN),
     },
     resolve: (_root, { tokenAddress }, { dependencies }) => reconcile(dependencies, tokenAddress),
   }),

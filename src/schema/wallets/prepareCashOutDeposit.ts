@@ -8,7 +8,7 @@ import {
 } from '../../resolvers/wallets/prepareCashOutDeposit.ts';
 import type { PreparedCashOut } from '../../resolvers/wallets/prepareCashOutDeposit.ts';
 import { forRoles } from '../core/access.ts';
-import { isOperator, subjectOf } from '../core/caller.ts';
+import { actorOf } from '../core/caller.ts';
 import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
 import { OffRampQuoteRef } from '../warehouse/offRampQuote.ts';
 import { OffRampSessionRef } from '../warehouse/offRampSession.ts';
@@ -95,7 +95,7 @@ builder.mutationField('prepareCashOutDeposit', (t) =>
       { input: { dryRun, holderAddress: holder, ...rest } },
       { caller, dependencies },
     ): Promise<Answer> => {
-      const by = { subject: subjectOf(caller), isOperator: isOperator(caller) };
+      const by = actorOf(caller);
       const input = { ...rest, holder, payoutAccount: payoutAccountOf(rest.payoutAccount) };
       return dryRun === true
         ? { session: null, act: null, dryRun: await rehearseCashOutDeposit(dependencies, by, input) }

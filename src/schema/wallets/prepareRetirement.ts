@@ -9,15 +9,12 @@ import { BENEFICIARY, NOTE } from '../carbon/recordTexts.ts';
 import { HolderActRef } from './holderAct.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { builder } from '../core/builder.ts';
+import { PROJECT_TOKEN } from '../core/tokenAddress.ts';
 
 const PrepareRetirementInput = builder.inputType('PrepareRetirementInput', {
   description: "The holder's credits to retire, and the beneficiary.",
   fields: (t) => ({
-    tokenAddress: t.field({
-      type: 'Address',
-      required: true,
-      description: "The address of the project's token.",
-    }),
+    tokenAddress: t.field(PROJECT_TOKEN),
     amountCO2e: t.field({ type: 'Tonnes', required: true, description: 'Whole tonnes CO2e.' }),
     holderAddress: t.field({
       type: 'Address',

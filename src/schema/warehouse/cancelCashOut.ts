@@ -5,7 +5,7 @@ import { cancelCashOut } from '../../resolvers/warehouse/offRamp/cancelCashOut.t
 import type { OffRampSession } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
-import { isOperator, subjectOf } from '../core/caller.ts';
+import { actorOf } from '../core/caller.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { OffRampSessionRef } from './offRampSession.ts';
 
@@ -52,10 +52,9 @@ builder.mutationField('cancelCashOut', (t) =>
     },
     recordedInput: { targets: ['offRampSessionId'], shown: ['idempotencyKey'] },
     resolve: (_root, { input }, { caller, dependencies }) =>
-      cancelCashOut(
-        dependencies,
-        { subject: subjectOf(caller), isOperator: isOperator(caller) },
-        { offRampSessionId: input.offRampSessionId.id, idempotencyKey: input.idempotencyKey },
-      ),
+      cancelCashOut(dependencies, actorOf(caller), {
+        offRampSessionId: input.offRampSessionId.id,
+        idempotencyKey: input.idempotencyKey,
+      }),
   }),
 );

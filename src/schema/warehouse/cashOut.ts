@@ -7,7 +7,7 @@ import { cashOut } from '../../resolvers/warehouse/offRamp/cashOut.ts';
 import type { OffRampSession } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import { forRoles } from '../core/access.ts';
-import { isOperator, subjectOf } from '../core/caller.ts';
+import { actorOf } from '../core/caller.ts';
 import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
 import { OffRampQuoteRef } from './offRampQuote.ts';
 import { OffRampSessionRef } from './offRampSession.ts';
@@ -89,7 +89,7 @@ builder.mutationField('cashOut', (t) =>
       hidden: ['payoutAccount'],
     },
     resolve: async (_root, { input: { dryRun, ...rest } }, { caller, dependencies }): Promise<Answer> => {
-      const by = { subject: subjectOf(caller), isOperator: isOperator(caller) };
+      const by = actorOf(caller);
       const input = { ...rest, payoutAccount: payoutAccountOf(rest.payoutAccount) };
       return dryRun === true
         ? { session: null, dryRun: await rehearseCashOut(dependencies, by, { input, holder: null }) }

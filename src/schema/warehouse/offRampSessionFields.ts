@@ -4,16 +4,13 @@
 import type { InputFieldBuilder } from '@pothos/core';
 import { PayoutAccountInput } from './payoutAccount.ts';
 import type { builder } from '../core/builder.ts';
+import { RECEIPT_TOKEN } from '../core/tokenAddress.ts';
 
 type Types = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer T> ? T : never;
 
 export function offRampSessionFields(t: InputFieldBuilder<Types, 'InputObject'>) {
   return {
-    receiptTokenAddress: t.field({
-      type: 'Address',
-      required: true,
-      description: "The address of the receipt's token.",
-    }),
+    receiptTokenAddress: t.field(RECEIPT_TOKEN),
     tokenAmount: t.field({ type: 'Kilograms', required: true, description: 'Whole kilograms.' }),
     fiatCurrency: t.field({ type: 'CurrencyCode', required: true, description: 'ISO 4217, in upper case.' }),
     countryCode: t.field({

@@ -7,19 +7,16 @@ import { releasePledge } from '../../resolvers/warehouse/releasePledge.ts';
 import type { ReceiptPledge } from '../../resolvers/warehouse/findPledge.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
-import { isOperator, subjectOf } from '../core/caller.ts';
+import { actorOf } from '../core/caller.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { label, lenderId } from '../core/text.ts';
 import { ReceiptPledgeRef } from './receiptPledge.ts';
+import { RECEIPT_TOKEN } from '../core/tokenAddress.ts';
 
 const PledgeReceiptInput = builder.inputType('PledgeReceiptInput', {
   description: 'The receipt, and whom it is pledged to. Texts: at most 128 bytes of UTF-8 each.',
   fields: (t) => ({
-    receiptTokenAddress: t.field({
-      type: 'Address',
-      required: true,
-      description: "The address of the receipt's token.",
-    }),
+    receiptTokenAddress: t.field(RECEIPT_TOKEN),
     lenderName: t.string({
       required: true,
       validate: { schema: label },
@@ -43,11 +40,7 @@ const PledgeReceiptInput = builder.inputType('PledgeReceiptInput', {
 const ReleasePledgeInput = builder.inputType('ReleasePledgeInput', {
   description: 'Which pledge ends.',
   fields: (t) => ({
-    receiptTokenAddress: t.field({
-      type: 'Address',
-      required: true,
-      description: "The address of the receipt's token.",
-    }),
+    receiptTokenAddress: t.field(RECEIPT_TOKEN),
     loanReference: t.string({
       required: true,
       validate: { schema: label },
@@ -98,7 +91,7 @@ builder.mutationField('pledgeReceipt', (t) =>
       hidden: ['lenderName'],
     },
     resolve: (_root, { input }, { caller, dependencies }) =>
-      pledgeReceipt(dependencies, { subject: subjectOf(caller), isOperator: isOperator(caller) }, input),
+      pledgeReceipt(dependencies, actorOf(caller), input),
   }),
 );
 
@@ -115,6 +108,6 @@ builder.mutationField('releasePledge', (t) =>
     args: { input: t.arg({ type: ReleasePledgeInput, required: true, description: 'Which pledge.' }) },
     recordedInput: { targets: ['receiptTokenAddress'], shown: ['loanReference', 'idempotencyKey'] },
     resolve: (_root, { input }, { caller, dependencies }) =>
-      releasePledge(dependencies, { subject: subjectOf(caller), isOperator: isOperator(caller) }, input),
+      releasePledge(dependencies, actorOf(caller), input),
   }),
 );

@@ -12,7 +12,7 @@ import { findOpenPledges, type ReceiptPledge } from '../../resolvers/warehouse/f
 import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import { forRoles } from '../core/access.ts';
 import { createBatch, createRequiredBatch } from '../core/batch.ts';
-import { maySeeFarmer, maySeeWarehouse } from '../core/caller.ts';
+import { isCalled, maySeeFarmer, maySeeWarehouse } from '../core/caller.ts';
 import type { Context } from '../core/context.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
 import { ownedBy } from '../core/ownedBy.ts';
@@ -33,7 +33,7 @@ export function maySeeReceipt(caller: Caller | null, receipt: Receipt): boolean 
 }
 
 export function isLenderOf(caller: Caller | null, { lenderId }: ReceiptPledge): boolean {
-  return caller !== null && caller.roles.includes('lender') && caller.subject === lenderId;
+  return isCalled(caller, 'lender', lenderId);
 }
 
 /** Its lender sees it as well, while it is pledged. */
