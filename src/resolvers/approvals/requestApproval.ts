@@ -2,7 +2,7 @@
  * Asks for a second person's approval of an operation that needs it, instead of doing it.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { sql } from 'drizzle-orm';
+import { and, desc, eq, sql } from 'drizzle-orm';
 import { lockName } from '../../db/advisoryLock.ts';
 import type { Tx } from '../../db/connection.ts';
 import { TRANSACTION_TIME } from '../../db/databaseTime.ts';
@@ -23,15 +23,18 @@ import { findFirstUseOrBegin, reserveKey, type IdempotentRequest } from '../core
 import { depositRequest } from '../warehouse/createDeposit.ts';
 import { readBasis } from './approvalBasis.ts';
 import { needsApproval } from './approvalPolicy.ts';
-import { limitAwaiting } from './limitAwaiting.ts';
 import {
   findApprovalRequest,
   findOpenRequest,
+  isOpen,
   type ApprovalRequest,
   type AskedOperation,
 } from './approvalRequests.ts';
 
 type RequestNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'ramp' | 'manualRamp' | 'approvalPolicy'>;
+
+/** More than people decide in the days that a request lasts. */
+const MAX_AWAITING = 1_000;
 
 /**
  * A repeated request gets the same request for approval, as it stands: with the same idempotency key, or from the same
@@ -114,6 +117,28 @@ async function insertOnce(
     expiresAt: sql`${TRANSACTION_TIME} + ${lifetime}`,
   });
   return required(await findApprovalRequest({ db: tx }, id), id);
+}
+
+/**
+ * People look at each request that awaits a decision, and find those of others among them.
+ * @throws DomainError RATE_LIMITED with `retryAfterSeconds`
+ */
+async function limitAwaiting(tx: Tx, requestedBy: string): Promise<void> {
+  const { expiresAt } = approvalRequests;
+  const [oldest] = await tx
+    .select({ leftSeconds: sql<number>`ceil(extract(epoch FROM ${expiresAt} - now()))::int` })
+    .from(approvalRequests)
+    .where(and(eq(approvalRequests.requestedBy, requestedBy), isOpen))
+    .orderBy(desc(expiresAt))
+    .offset(MAX_AWAITING - 1)
+    .limit(1);
+  if (!oldest) return;
+  throw new DomainError(
+    'RATE_LIMITED',
+    `${MAX_AWAITING} requests for approval that you made await a decision: have some decided, withdraw some, or try again in ` +
+      `${oldest.leftSeconds} s.`,
+    { limit: MAX_AWAITING, retryAfterSeconds: oldest.leftSeconds },
+  );
 }
 
 /**

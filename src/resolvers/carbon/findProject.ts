@@ -2,11 +2,12 @@
  * Finds projects by id, token address or asset id.
  */
 import { and, eq, sql } from 'drizzle-orm';
-import { findBy, findById } from '../../db/findByIds.ts';
+import { findBy, findById, findByIds } from '../../db/findByIds.ts';
 import { createSharedRead } from '../../db/sharedReads.ts';
 import { projects } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { spellingKey } from '../../lib/spellingKey.ts';
+import type { FollowedKind } from '../core/changeFollower.ts';
 import type { Needs } from '../core/dependencies.ts';
 
 export type Project = typeof projects.$inferSelect;
@@ -34,6 +35,21 @@ const readProjectByToken = createSharedRead<string, TokenizedProject>(async (db,
 export function findProjectById(deps: Pick<Finder, 'db'>, id: string): Promise<Project | null> {
   return findById(deps.db, projects, id);
 }
+
+/** In one statement, for lists whose items each name their project. */
+export function findProjectsByIds(
+  deps: Pick<Finder, 'db'>,
+  ids: readonly string[],
+): Promise<Map<string, Project>> {
+  return findByIds(deps.db, projects, ids);
+}
+
+/** Projects, as they are followed. */
+export const FOLLOWED_PROJECTS: FollowedKind<Project> = {
+  readMany: (db, ids) => findByIds(db, projects, ids),
+  hasEnded: ({ state }) => state === 'OPEN' || state === 'REFUSED',
+  hidden: [],
+};
 
 export async function findProjectByToken(
   deps: Finder,

@@ -1,8 +1,9 @@
 /**
- * Lists projects: filtered, sorted, a page at a time.
+ * Lists projects: filtered, sorted, a page at a time; and the kinds of projects and credits there are.
  */
 import { and, sql, type SQL } from 'drizzle-orm';
 import { isAmong, isBetween, isWithin } from '../../db/conditions.ts';
+import { readNames } from '../../db/distinctNames.ts';
 import {
   countRows,
   listRows,
@@ -52,6 +53,14 @@ export function listProjects(
     cursorOf: (project) => ({ value: orderedValueOf(project, ORDERS[order]), id: project.id }),
     count: () => publicReads.run((db) => countRows(db, projects, matching(filter))),
   };
+}
+
+export function listProjectTypes({ db }: Needs<'db'>): Promise<string[]> {
+  return readNames(db, projects, projects.projectType);
+}
+
+export function listCreditTypes({ db }: Needs<'db'>): Promise<string[]> {
+  return readNames(db, projects, projects.creditType);
 }
 
 function matching(filter: ProjectFilter): SQL | undefined {

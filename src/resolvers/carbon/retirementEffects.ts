@@ -7,12 +7,12 @@ import { retirements } from '../../db/tables/index.ts';
 import type { FeedDependencies } from '../../feed/fillToken.ts';
 import { completeHashes } from '../../feed/recordTransactions.ts';
 import { NetworkUnavailable } from '../../ledger/network/port.ts';
+import { returnPosting } from '../../ledger/books/postings.ts';
 import type { Effects } from '../../ledger/submission/effects.ts';
 import { findProjectByToken } from './findProject.ts';
 import { createUnclaimedSearch, type UnclaimedRecord } from './findUnclaimedRecord.ts';
 import type { Retirement } from './findRetirement.ts';
-import { returnCredits } from './returnCredits.ts';
-import { retirementsTogether, type SettleDependencies } from './settleRetirements.ts';
+import { moveOutOfRetiring, retirementsTogether, type SettleDependencies } from './settleRetirements.ts';
 
 export function retireEffects(deps: SettleDependencies): Effects {
   const findUnclaimedRecord = createUnclaimedSearch(deps.feed);
@@ -38,7 +38,10 @@ export function retireEffects(deps: SettleDependencies): Effects {
         stateReason: refusal.message,
         settledAt: at,
       });
-      await returnCredits(tx, deps, retirement, at);
+      const { id: retirementId, buyerId, projectId, amountTonnes: amount } = retirement;
+      const id = deps.ids.next();
+      const posting = returnPosting({ id, projectId, amount, retirementId, buyerId });
+      await moveOutOfRetiring(tx, [posting], at);
       return 'REFUSED';
     },
     async needsReview(tx, intent, reason) {

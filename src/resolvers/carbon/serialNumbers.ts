@@ -6,8 +6,7 @@ import type { FeedRecord } from '../../feed/followFeed.ts';
 import { findRetirementOfSerial, readSerialRanges } from '../../ledger/books/serialRanges.ts';
 import { MAX_WHOLE_UNITS } from '../../ledger/units.ts';
 import type { Needs } from '../core/dependencies.ts';
-import { findProjectByAsset } from './findProject.ts';
-import { findProjectsByIds } from './findProjects.ts';
+import { findProjectByAsset, findProjectsByIds } from './findProject.ts';
 import { findRecord } from './findRecord.ts';
 import { findRetirement, type Retirement } from './findRetirement.ts';
 

@@ -1,7 +1,7 @@
 /**
  * transferCredits: moves credits from one buyer to another, in the books only.
  */
-import { requireById } from '../../db/findByIds.ts';
+import { findById, findByIds, requireById } from '../../db/findByIds.ts';
 import { creditTransfers } from '../../db/tables/index.ts';
 import type { OpenEntry } from '../../identity/auditLog.ts';
 import type { Rider } from '../../ledger/books/books.ts';
@@ -12,7 +12,6 @@ import type { Needs } from '../core/dependencies.ts';
 import { idempotencyConflict, postingKeyOf } from '../core/idempotency.ts';
 import { rehearse } from '../core/rehearse.ts';
 import { readDryRun, type DryRun } from './dryRun.ts';
-import type { CreditTransfer } from './findCreditTransfer.ts';
 import { requireProjectByToken, requireTokenAddress, unknownToken } from './findProject.ts';
 import { insufficientBalance } from './insufficientBalance.ts';
 
@@ -24,6 +23,19 @@ interface TransferCreditsInput {
   amountCO2e: bigint;
   memo: string | null;
   idempotencyKey: string;
+}
+
+export type CreditTransfer = typeof creditTransfers.$inferSelect;
+
+export function findCreditTransfer(deps: Needs<'db'>, id: string): Promise<CreditTransfer | null> {
+  return findById(deps.db, creditTransfers, id);
+}
+
+export function findCreditTransfers(
+  deps: Needs<'db'>,
+  ids: readonly string[],
+): Promise<Map<string, CreditTransfer>> {
+  return findByIds(deps.db, creditTransfers, ids);
 }
 
 type TransferNeeds = Needs<'db' | 'network' | 'ids'>;

@@ -9,12 +9,6 @@ import type { Needs } from '../core/dependencies.ts';
 import type { OffRampSession } from '../warehouse/offRamp/findOffRampSession.ts';
 import { WAITING_FOR_PROVIDER } from '../warehouse/offRamp/transitions.ts';
 
-interface Stranded {
-  providerName: string;
-  sessions: number;
-  oldest: Date | null;
-}
-
 export function isStranded({ ramp }: Needs<'ramp'>, session: OffRampSession): boolean {
   return session.providerName !== ramp.name && WAITING_FOR_PROVIDER.includes(session.state);
 }
@@ -26,20 +20,17 @@ export function whereStranded({ ramp }: Needs<'ramp'>) {
   );
 }
 
-async function readStranded(deps: Needs<'db' | 'ramp'>): Promise<Stranded[]> {
-  const { providerName, createdAt } = offRampSessions;
-  return deps.db
-    .select({ providerName, sessions: count(), oldest: min(createdAt) })
-    .from(offRampSessions)
-    .where(whereStranded(deps))
-    .groupBy(providerName);
-}
-
 /** Why an operator must decide it. Its farmer may read that as the session's reason, so it has no address. */
 export const STRANDED = 'it waits for a ramp provider that is not configured';
 
 export async function logStranded(deps: Needs<'db' | 'ramp' | 'log'>): Promise<void> {
-  for (const { providerName, sessions, oldest } of await readStranded(deps)) {
+  const name = offRampSessions.providerName;
+  const stranded = await deps.db
+    .select({ providerName: name, sessions: count(), oldest: min(offRampSessions.createdAt) })
+    .from(offRampSessions)
+    .where(whereStranded(deps))
+    .groupBy(name);
+  for (const { providerName, sessions, oldest } of stranded) {
     deps.log.error(
       { providerName, configured: deps.ramp.name, sessions, oldest },
       'off-ramp sessions wait for a ramp provider that is not configured: configure it again until they are done, ' +

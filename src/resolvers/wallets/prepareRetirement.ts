@@ -4,14 +4,19 @@
  *
  *   checks ─▶ unsigned transaction, stored ─▶ (signed by the wallet) ─▶ submitSigned
  */
+import { and, desc, eq, gt, isNull, sql } from 'drizzle-orm';
+import { holderActs } from '../../db/tables/index.ts';
+import { DomainError } from '../../lib/errors.ts';
 import { BASE_UNITS_PER_WHOLE, toBaseUnits } from '../../ledger/units.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { findHolderAct, type HolderAct } from './findHolderAct.ts';
 import { requireProjectByToken, requireTokenAddress } from '../carbon/findProject.ts';
 import { insufficientBalance } from '../carbon/insufficientBalance.ts';
 import { findFirstUseOrBegin, reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
-import { limitUnsigned } from './limitUnsigned.ts';
 import { prepareAct, requireHolder, storeAct } from './prepareAct.ts';
+
+/** More than people sign in a day; at some 2 kB each, one caller fills 2 MB a day. */
+const MAX_UNSIGNED_A_DAY = 1_000;
 
 export interface PrepareRetirementInput {
   tokenAddress: string;
@@ -81,4 +86,35 @@ async function requireBalance(
   if (balance >= toBaseUnits(tonnes)) return;
   const available = balance / BASE_UNITS_PER_WHOLE;
   throw insufficientBalance({ verb: 'retired', holder, tokenAddress, requested: tonnes, available });
+}
+
+/**
+ * What no wallet has signed is kept for good, as one may send it at any time.
+ * @throws DomainError RATE_LIMITED with `retryAfterSeconds`
+ */
+async function limitUnsigned({ db }: Needs<'db'>, callerSubject: string): Promise<void> {
+  const [oldest] = await db
+    .select({
+      leftSeconds: sql<number>`ceil(extract(epoch FROM ${holderActs.createdAt} + interval '1 day' - now()))::int`,
+    })
+    .from(holderActs)
+    .where(
+      and(
+        eq(holderActs.preparedBy, callerSubject),
+        // A constant in the text, as its index has it: a kept plan could not match a parameter.
+        sql`${holderActs.kind} = 'retire'`,
+        isNull(holderActs.submissionId),
+        gt(holderActs.createdAt, sql`now() - interval '1 day'`),
+      ),
+    )
+    .orderBy(desc(holderActs.createdAt))
+    .offset(MAX_UNSIGNED_A_DAY - 1)
+    .limit(1);
+  if (!oldest) return;
+  throw new DomainError(
+    'RATE_LIMITED',
+    `${MAX_UNSIGNED_A_DAY} retirements that you prepared in a day were not signed: have them signed, or try again in ` +
+      `${oldest.leftSeconds} s.`,
+    { limit: MAX_UNSIGNED_A_DAY, retryAfterSeconds: oldest.leftSeconds },
+  );
 }

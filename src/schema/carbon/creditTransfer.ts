@@ -5,7 +5,7 @@ import {
   findCreditTransfer,
   findCreditTransfers,
   type CreditTransfer,
-} from '../../resolvers/carbon/findCreditTransfer.ts';
+} from '../../resolvers/carbon/transferCredits.ts';
 import { createBatch } from '../core/batch.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';

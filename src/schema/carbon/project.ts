@@ -4,10 +4,13 @@
 import type { Caller } from '../../identity/roles.ts';
 import { readProjectBalances } from '../../ledger/books/readBalances.ts';
 import type { Needs } from '../../resolvers/core/dependencies.ts';
-import { findProjectById, findProjectByToken } from '../../resolvers/carbon/findProject.ts';
+import {
+  findProjectById,
+  findProjectByToken,
+  findProjectsByIds,
+} from '../../resolvers/carbon/findProject.ts';
 import type { Project } from '../../resolvers/carbon/findProject.ts';
 import { readPrices } from '../../resolvers/carbon/projectPrices.ts';
-import { findProjectsByIds } from '../../resolvers/carbon/findProjects.ts';
 import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import { forPublic } from '../core/access.ts';
 import { createBatch, createRequiredBatch } from '../core/batch.ts';

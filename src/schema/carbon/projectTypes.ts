@@ -1,7 +1,7 @@
 /**
  * projectTypes, creditTypes: the kinds of projects and of credits that there are.
  */
-import { listCreditTypes, listProjectTypes } from '../../resolvers/carbon/listProjectTypes.ts';
+import { listCreditTypes, listProjectTypes } from '../../resolvers/carbon/listProjects.ts';
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 

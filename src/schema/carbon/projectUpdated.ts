@@ -1,8 +1,7 @@
 /**
  * projectUpdated: a project as it changes.
  */
-import { findProjectById, type Project } from '../../resolvers/carbon/findProject.ts';
-import { FOLLOWED_PROJECTS } from '../../resolvers/carbon/findProjects.ts';
+import { findProjectById, FOLLOWED_PROJECTS, type Project } from '../../resolvers/carbon/findProject.ts';
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { UPDATES_UNTIL_FINAL, updatesOf } from '../core/updates.ts';

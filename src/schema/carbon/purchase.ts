@@ -2,8 +2,7 @@
  * purchase: sells unsold credits to a buyer.
  */
 import type { DryRun } from '../../resolvers/carbon/dryRun.ts';
-import { findPurchase } from '../../resolvers/carbon/findPurchase.ts';
-import { purchase, rehearsePurchase } from '../../resolvers/carbon/purchase.ts';
+import { findPurchase, purchase, rehearsePurchase } from '../../resolvers/carbon/purchase.ts';
 import type { Purchase } from '../../resolvers/carbon/purchase.ts';
 import { priceOf } from '../../resolvers/carbon/projectPrices.ts';
 import { forBuyerOrOperator, OWN_BUYER_ID } from '../core/access.ts';

@@ -1,10 +1,7 @@
 /**
  * retirementRecordsByTransaction: what a transaction has retired.
  */
-import {
-  findRecordsByTransaction,
-  MAX_RECORDS_OF_TRANSACTION,
-} from '../../resolvers/carbon/findRecordsByTransaction.ts';
+import { findRecordsByTransaction, MAX_RECORDS_OF_TRANSACTION } from '../../resolvers/carbon/findRecord.ts';
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { keyword } from '../core/text.ts';

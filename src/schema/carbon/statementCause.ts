@@ -1,7 +1,7 @@
 /**
  * What caused an entry of a statement: a purchase, a retirement or a transfer.
  */
-import { findPurchases } from '../../resolvers/carbon/findPurchase.ts';
+import { findPurchases } from '../../resolvers/carbon/purchase.ts';
 import { findRetirementsByIds } from '../../resolvers/carbon/findRetirement.ts';
 import { createBatch } from '../core/batch.ts';
 import { builder } from '../core/builder.ts';

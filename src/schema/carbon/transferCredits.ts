@@ -3,7 +3,7 @@
  */
 import { SUBJECT_FORM } from '../../identity/roles.ts';
 import type { DryRun } from '../../resolvers/carbon/dryRun.ts';
-import type { CreditTransfer } from '../../resolvers/carbon/findCreditTransfer.ts';
+import type { CreditTransfer } from '../../resolvers/carbon/transferCredits.ts';
 import { rehearseTransfer, transferCredits } from '../../resolvers/carbon/transferCredits.ts';
 import { forBuyerOrOperator, OWN_BUYER_ID } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
