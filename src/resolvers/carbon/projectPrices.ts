@@ -4,7 +4,7 @@
 import { and, desc, eq, inArray } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
 import { accounts, projectPrices, projects } from '../../db/tables/index.ts';
-import { canonicalDecimal, parseDecimal, type Decimal } from '../../lib/decimals.ts';
+import { canonicalDecimal, parseDecimal, timesWhole, type Decimal } from '../../lib/decimals.ts';
 import { DomainError } from '../../lib/errors.ts';
 
 /** Of one tonne CO2e. */
@@ -64,6 +64,11 @@ export function priceOf(row: { pricePerTonne: string | null; priceCurrency: stri
 export function priceOf(row: { pricePerTonne: string | null; priceCurrency: string | null }): Price | null {
   if (row.pricePerTonne === null || row.priceCurrency === null) return null;
   return { amount: canonicalDecimal(row.pricePerTonne), currency: row.priceCurrency };
+}
+
+/** What so much costs, exact: nothing is rounded to what the currency can be paid in. */
+export function totalOf(price: Price | null, tonnes: bigint): Price | null {
+  return price && { amount: timesWhole(price.amount, tonnes), currency: price.currency };
 }
 
 interface NewPrice {

@@ -2,9 +2,9 @@
  * DryRun: what a mutation of credits would do. Declared once for purchase, transferCredits and retire.
  */
 import type { DryRun } from '../../resolvers/carbon/dryRun.ts';
+import { totalOf } from '../../resolvers/carbon/projectPrices.ts';
 import { builder } from '../core/builder.ts';
 import { MoneyRef } from '../core/money.ts';
-import { totalOf } from './price.ts';
 import { projectOf, ProjectRef } from './project.ts';
 
 export const DryRunRef = builder.objectRef<DryRun>('CreditsDryRun').implement({

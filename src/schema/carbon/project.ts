@@ -8,8 +8,9 @@ import {
   findProjectById,
   findProjectByToken,
   findProjectsByIds,
+  FOLLOWED_PROJECTS,
+  type Project,
 } from '../../resolvers/carbon/findProject.ts';
-import type { Project } from '../../resolvers/carbon/findProject.ts';
 import { readPrices } from '../../resolvers/carbon/projectPrices.ts';
 import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import { forPublic } from '../core/access.ts';
@@ -19,6 +20,7 @@ import { MoneyRef } from '../core/money.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
 import { isCalled, isOperator } from '../core/caller.ts';
+import { UPDATES_UNTIL_FINAL, updatesOf } from '../core/updates.ts';
 import { TOKEN_ADDRESS } from '../core/tokenAddress.ts';
 import { moment, momentOrNull } from '../core/time.ts';
 
@@ -130,5 +132,21 @@ builder.queryField('project', (t) =>
     nullable: true,
     args: { tokenAddress: t.arg(TOKEN_ADDRESS) },
     resolve: (_root, { tokenAddress }, { dependencies }) => findProjectByToken(dependencies, tokenAddress),
+  }),
+);
+
+const followed = { kind: FOLLOWED_PROJECTS, find: findProjectById, maySee: () => true, noun: 'project' };
+
+builder.subscriptionField('projectUpdated', (t) =>
+  t.field({
+    ...forPublic(
+      `A project's issuance. ${UPDATES_UNTIL_FINAL}OPEN or REFUSED. NOT_FOUND when there is none.`,
+    ),
+    type: ProjectRef,
+    args: {
+      id: t.arg.globalID({ for: ProjectRef, required: true, description: 'The `id` of the project.' }),
+    },
+    subscribe: (_root, args, context) => updatesOf(followed, args, context),
+    resolve: (project: Project) => project,
   }),
 );

@@ -1,8 +1,12 @@
 /**
- * projects: lists projects for buyers.
+ * projects: lists projects for buyers; projectTypes, creditTypes: the kinds of projects and of credits that there are.
  */
-import { listProjects } from '../../resolvers/carbon/listProjects.ts';
-import type { ProjectOrder } from '../../resolvers/carbon/listProjects.ts';
+import {
+  listCreditTypes,
+  listProjects,
+  listProjectTypes,
+  type ProjectOrder,
+} from '../../resolvers/carbon/listProjects.ts';
 import { forPublic } from '../core/access.ts';
 import { assetIdList, FILTER_RULE, filterList, labelList, oneOf } from '../core/filters.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
@@ -94,4 +98,26 @@ builder.queryField('projects', (t) =>
     },
     ...listNames('Project'),
   ),
+);
+
+builder.queryField('projectTypes', (t) =>
+  t.stringList({
+    ...forPublic(
+      'The kinds of projects that exist, each once, in alphabetical order, at most 100: the values for ' +
+        '`filter: { projectTypes }` of `projects`.',
+    ),
+    nullable: true,
+    resolve: (_root, _args, { dependencies }) => listProjectTypes(dependencies),
+  }),
+);
+
+builder.queryField('creditTypes', (t) =>
+  t.stringList({
+    ...forPublic(
+      'The kinds of credits that exist, each once, in alphabetical order, at most 100: the values for ' +
+        '`filter: { creditTypes }` of `projects`.',
+    ),
+    nullable: true,
+    resolve: (_root, _args, { dependencies }) => listCreditTypes(dependencies),
+  }),
 );

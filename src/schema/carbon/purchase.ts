@@ -4,7 +4,7 @@
 import type { DryRun } from '../../resolvers/carbon/dryRun.ts';
 import { findPurchase, purchase, rehearsePurchase } from '../../resolvers/carbon/purchase.ts';
 import type { Purchase } from '../../resolvers/carbon/purchase.ts';
-import { priceOf } from '../../resolvers/carbon/projectPrices.ts';
+import { priceOf, totalOf } from '../../resolvers/carbon/projectPrices.ts';
 import { forBuyerOrOperator, OWN_BUYER_ID } from '../core/access.ts';
 import { maySeeBuyer, subjectOf } from '../core/caller.ts';
 import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
@@ -13,7 +13,6 @@ import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { MoneyInput, MoneyRef } from '../core/money.ts';
 import { DryRunRef } from './dryRun.ts';
-import { totalOf } from './price.ts';
 import { projectOf, ProjectRef } from './project.ts';
 import { buyerId } from '../core/text.ts';
 import { moment } from '../core/time.ts';

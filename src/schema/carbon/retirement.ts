@@ -1,11 +1,18 @@
 /**
  * Retirement: a buyer's request to put credits out of circulation, with its states and times.
  */
-import { findRetirement, readTransactions } from '../../resolvers/carbon/findRetirement.ts';
-import type { Retirement } from '../../resolvers/carbon/findRetirement.ts';
+import type { Caller } from '../../identity/roles.ts';
+import {
+  findRetirement,
+  FOLLOWED_RETIREMENTS,
+  readTransactions,
+  type Retirement,
+} from '../../resolvers/carbon/findRetirement.ts';
 import { forRoles } from '../core/access.ts';
 import { maySeeBuyer } from '../core/caller.ts';
+import type { Context } from '../core/context.ts';
 import { hashOf, NetworkTransactionRef } from '../operations/networkTransaction.ts';
+import { UPDATES_UNTIL_FINAL, updatesOf } from '../core/updates.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { projectOf, ProjectRef } from './project.ts';
@@ -29,16 +36,26 @@ export const RetirementStateEnum = builder.enumType('RetirementState', {
 
 export const RetirementRef = builder.objectRef<Retirement>('Retirement');
 
+function maySee(caller: Caller | null, { buyerId }: Retirement): boolean {
+  return maySeeBuyer(caller, buyerId);
+}
+
+/** Null where there is none, or the caller may not see it. */
+async function findVisibleRetirement(
+  { caller, dependencies }: Context,
+  id: string,
+): Promise<Retirement | null> {
+  const found = await findRetirement(dependencies, id);
+  return found !== null && maySee(caller, found) ? found : null;
+}
+
 builder.node(RetirementRef, {
   ...ownedBy<Retirement>(({ buyerId }) => [buyerId]),
   description:
     "A buyer's retirement on this platform. Visible to the buyer and to operators; the record on the network " +
     'is public in the registry.',
   id: { resolve: ({ id }) => id },
-  loadOne: async (id: string, { caller, dependencies }) => {
-    const found = await findRetirement(dependencies, id);
-    return found !== null && maySeeBuyer(caller, found.buyerId) ? found : null;
-  },
+  loadOne: (id: string, context) => findVisibleRetirement(context, id),
   fields: (t) => ({
     state: t.expose('state', { type: RetirementStateEnum, description: 'Its state.' }),
     buyerId: t.exposeString('buyerId', { description: 'The buyer whose credits are retired.' }),
@@ -96,9 +113,23 @@ builder.queryField('retirement', (t) =>
     args: {
       id: t.arg.globalID({ for: RetirementRef, required: true, description: 'The `id` of the retirement.' }),
     },
-    resolve: async (_root, { id }, { caller, dependencies }) => {
-      const found = await findRetirement(dependencies, id.id);
-      return found !== null && maySeeBuyer(caller, found.buyerId) ? found : null;
+    resolve: (_root, { id }, context) => findVisibleRetirement(context, id.id),
+  }),
+);
+
+const followed = { kind: FOLLOWED_RETIREMENTS, find: findRetirement, maySee, noun: 'retirement' };
+
+builder.subscriptionField('retirementUpdated', (t) =>
+  t.field({
+    ...forRoles(
+      ['buyer', 'operator'],
+      `A retirement. ${UPDATES_UNTIL_FINAL}RETIRED or REFUSED. NOT_FOUND for another buyer's retirement.`,
+    ),
+    type: RetirementRef,
+    args: {
+      id: t.arg.globalID({ for: RetirementRef, required: true, description: 'The `id` of the retirement.' }),
     },
+    subscribe: (_root, args, context) => updatesOf(followed, args, context),
+    resolve: (retirement: Retirement) => retirement,
   }),
 );

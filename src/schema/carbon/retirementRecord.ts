@@ -4,10 +4,16 @@
 import * as z from 'zod';
 import type { FeedRecord } from '../../feed/followFeed.ts';
 import { BASE_UNITS_PER_WHOLE, TOKEN_DECIMALS } from '../../ledger/units.ts';
-import { findRecord } from '../../resolvers/carbon/findRecord.ts';
+import {
+  findRecord,
+  findRecordsByTransaction,
+  MAX_RECORDS_OF_TRANSACTION,
+} from '../../resolvers/carbon/findRecord.ts';
+import { findRecordBySerial } from '../../resolvers/carbon/serialNumbers.ts';
 import { leafIndexOf } from '../../resolvers/carbon/readInclusionProof.ts';
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
+import { keyword, serialNumber } from '../core/text.ts';
 import { projectOf, ProjectRef } from './project.ts';
 import { moment } from '../core/time.ts';
 
@@ -101,5 +107,43 @@ builder.queryField('retirementRecord', (t) =>
     },
     resolve: (_root, { tokenAddress, index }, { dependencies }) =>
       findRecord(dependencies, tokenAddress, index),
+  }),
+);
+
+builder.queryField('retirementRecordBySerial', (t) =>
+  t.field({
+    ...forPublic(
+      'The public record of the retirement that a serial number belongs to; null when this platform retired no such tonne. ' +
+        'Errors: LEDGER_UNAVAILABLE.',
+    ),
+    type: RetirementRecordRef,
+    nullable: true,
+    args: {
+      serial: t.arg.string({
+        required: true,
+        validate: { schema: serialNumber },
+        description: "One tonne's serial number: an end of a `SerialRange`, or a number between its ends.",
+      }),
+    },
+    resolve: (_root, { serial }, { dependencies }) => findRecordBySerial(dependencies, serial),
+  }),
+);
+
+builder.queryField('retirementRecordsByTransaction', (t) =>
+  t.field({
+    ...forPublic(
+      `The public records of the retirements that a transaction made, oldest first, ${MAX_RECORDS_OF_TRANSACTION} at most; empty ` +
+        'when the platform knows of none. This platform makes one in a transaction.',
+    ),
+    type: [RetirementRecordRef],
+    nullable: true,
+    args: {
+      txHash: t.arg.string({
+        required: true,
+        validate: { schema: keyword },
+        description: "The transaction's hash, as `txHash` shows it: at most 128 characters.",
+      }),
+    },
+    resolve: (_root, { txHash }, { dependencies }) => findRecordsByTransaction(dependencies, txHash),
   }),
 );

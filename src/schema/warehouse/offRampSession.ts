@@ -4,6 +4,7 @@
 import type { Caller } from '../../identity/roles.ts';
 import {
   findOffRampSession,
+  FOLLOWED_SESSIONS,
   isExposed,
   readProviderStatuses,
   readReviews,
@@ -16,6 +17,7 @@ import { forRoles } from '../core/access.ts';
 import { isOperator, maySeeFarmer } from '../core/caller.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
 import type { Context } from '../core/context.ts';
+import { UPDATES, updatesOf } from '../core/updates.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { MoneyRef } from '../core/money.ts';
@@ -81,7 +83,7 @@ const OffRampReviewRef = builder.objectRef<OffRampReview>('OffRampSessionReview'
 
 export const OffRampSessionRef = builder.objectRef<OffRampSession>('OffRampSession');
 
-export function maySeeOffRampSession(caller: Caller | null, session: OffRampSession): boolean {
+function maySeeOffRampSession(caller: Caller | null, session: OffRampSession): boolean {
   return maySeeFarmer(caller, session.farmerId);
 }
 
@@ -237,5 +239,32 @@ builder.queryField('offRampSession', (t) =>
       }),
     },
     resolve: (_root, { id }, context) => findVisibleSession(context, id.id),
+  }),
+);
+
+const followed = {
+  kind: FOLLOWED_SESSIONS,
+  find: findOffRampSession,
+  maySee: maySeeOffRampSession,
+  noun: 'off-ramp session',
+};
+
+builder.subscriptionField('offRampSessionUpdated', (t) =>
+  t.field({
+    ...forRoles(
+      ['farmer', 'operator'],
+      `An off-ramp session. ${UPDATES}The subscription ends when the session is SETTLED, REFUNDED or CLOSED; a late deposit or a late ` +
+        'status from the provider can still reopen it, so read it again. NOT_FOUND when the caller may see none by that id.',
+    ),
+    type: OffRampSessionRef,
+    args: {
+      id: t.arg.globalID({
+        for: OffRampSessionRef,
+        required: true,
+        description: 'The `id` of the off-ramp session.',
+      }),
+    },
+    subscribe: (_root, args, context) => updatesOf(followed, args, context),
+    resolve: (session: OffRampSession) => session,
   }),
 );

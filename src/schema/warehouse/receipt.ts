@@ -9,12 +9,18 @@ import {
 } from '../../resolvers/warehouse/findReceipt.ts';
 import type { Receipt } from '../../resolvers/warehouse/findReceipt.ts';
 import { findOpenPledges, type ReceiptPledge } from '../../resolvers/warehouse/findPledge.ts';
+import {
+  findFollowedReceipt,
+  FOLLOWED_RECEIPTS,
+  type FollowedReceipt,
+} from '../../resolvers/warehouse/followReceipt.ts';
 import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import { forRoles } from '../core/access.ts';
 import { createBatch, createRequiredBatch } from '../core/batch.ts';
 import { isCalled, maySeeFarmer, maySeeWarehouse } from '../core/caller.ts';
 import type { Context } from '../core/context.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
+import { UPDATES_UNTIL_FINAL, updatesOf } from '../core/updates.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { TOKEN_ADDRESS } from '../core/tokenAddress.ts';
@@ -122,5 +128,28 @@ builder.queryField('receipt', (t) =>
       const found = await findReceiptByToken(context.dependencies, tokenAddress);
       return found !== null && (await mayLookAt(context, found)) ? found : null;
     },
+  }),
+);
+
+const followed = {
+  kind: FOLLOWED_RECEIPTS,
+  find: findFollowedReceipt,
+  maySee: maySeePledged,
+  noun: 'receipt',
+};
+
+builder.subscriptionField('receiptUpdated', (t) =>
+  t.field({
+    ...forRoles(
+      ['farmer', 'warehouse', 'lender', 'operator'],
+      `A warehouse receipt, with its \`openPledge\` and what of it is left. ${UPDATES_UNTIL_FINAL}EXPIRED or REFUSED; its open pledge and what is ` +
+        'left may change after that. For a lender it also ends when the pledge is released. NOT_FOUND when the caller may see none by that id.',
+    ),
+    type: ReceiptRef,
+    args: {
+      id: t.arg.globalID({ for: ReceiptRef, required: true, description: 'The `id` of the receipt.' }),
+    },
+    subscribe: (_root, args, context) => updatesOf<FollowedReceipt>(followed, args, context),
+    resolve: (receipt: FollowedReceipt) => receipt,
   }),
 );
