@@ -37,8 +37,7 @@ export type AskedOperation = {
   [Operation in ApprovalOperation]: { operation: Operation; input: ApprovalInputs[Operation] };
 }[ApprovalOperation];
 
-const APPROVAL_STATES = ['AWAITING', 'APPROVED', 'REFUSED', 'WITHDRAWN', 'EXPIRED'] as const;
-type ApprovalState = (typeof APPROVAL_STATES)[number];
+type ApprovalState = 'AWAITING' | 'APPROVED' | 'REFUSED' | 'WITHDRAWN' | 'EXPIRED';
 
 type StoredRequest = typeof approvalRequests.$inferSelect;
 export type ApprovalRequest = Omit<StoredRequest, 'state'> & { state: ApprovalState };

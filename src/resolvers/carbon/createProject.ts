@@ -13,17 +13,15 @@ import { requireById } from '../../db/findByIds.ts';
 import { projects } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { spellingKey } from '../../lib/spellingKey.ts';
-import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
 import { enqueueSubmission } from '../../ledger/submission/enqueue.ts';
 import { toBaseUnits, ZERO_HASH } from '../../ledger/units.ts';
 import { needsApproval } from '../approvals/approvalPolicy.ts';
-import { awaitState } from '../core/awaitState.ts';
+import { awaitDeployed } from '../core/awaitState.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
 import { findProjectByAsset, type Project } from './findProject.ts';
 import { appendPrice, checkPrice, type Price } from './projectPrices.ts';
 import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
-import { readRefusalReason } from '../core/refusalReason.ts';
 
 type RecordNeeds = Needs<'db' | 'clock' | 'ids' | 'saltKey' | 'approvalPolicy'>;
 type CreateProjectNeeds = RecordNeeds & Needs<'stateSignal' | 'mutationWaitMs'>;
@@ -58,22 +56,11 @@ export async function createProject(
   const input = checkedProject(asked);
   const projectId =
     (await record(deps, developerId, input, grant)) ?? (await sameProject(deps, developerId, input, grant));
-  deps.stateSignal.notify(NEW_SUBMISSION);
-
-  const project = await awaitState(
-    deps,
+  const read = () => requireById(deps.db, projects, projectId);
+  return awaitDeployed(deps, projectId, read, "The project's token", ({ assetId }) => ({
     projectId,
-    () => requireById(deps.db, projects, projectId),
-    ({ state }) => state !== 'DEPLOYING' && state !== 'MINTING',
-  );
-  if (project.state === 'REFUSED') {
-    throw new DomainError('LEDGER_REFUSED', `The project's token was refused: ${project.stateReason}`, {
-      projectId,
-      assetId: project.assetId,
-      reason: await readRefusalReason(deps, projectId),
-    });
-  }
-  return project;
+    assetId,
+  }));
 }
 
 /** With its price in the form that is kept. @throws DomainError BAD_USER_INPUT (the price) */

@@ -2,6 +2,10 @@
  * Waits for a row (a project, a retirement, …) to reach a state, up to the mutation's limit or the server's stop. The work
  * itself does not depend on the wait.
  */
+import { and, desc, eq } from 'drizzle-orm';
+import { submissions } from '../../db/tables/index.ts';
+import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
+import { DomainError, type ErrorDetails } from '../../lib/errors.ts';
 import type { Needs } from './dependencies.ts';
 
 /** The first look without a notification; each further one comes after twice the time, so that a lost one doubles a wait at most. */
@@ -37,4 +41,34 @@ export async function awaitState<T>(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/**
+ * Of a row whose contract is being deployed, from the commit of its intent on.
+ * @param what is deployed, for the error
+ * @throws DomainError LEDGER_REFUSED
+ */
+export async function awaitDeployed<Row extends { state: string; stateReason: string | null }>(
+  deps: Needs<'db' | 'stateSignal' | 'mutationWaitMs'>,
+  id: string,
+  read: () => Promise<Row>,
+  what: string,
+  detailsOf: (row: Row) => ErrorDetails = () => ({}),
+): Promise<Row> {
+  deps.stateSignal.notify(NEW_SUBMISSION);
+  const row = await awaitState(deps, id, read, ({ state }) => state !== 'DEPLOYING' && state !== 'MINTING');
+  if (row.state !== 'REFUSED') return row;
+  const details = { ...detailsOf(row), reason: await readRefusalReason(deps, id) };
+  throw new DomainError('LEDGER_REFUSED', `${what} was refused: ${row.stateReason}`, details);
+}
+
+/** Why the network refused the latest refused call of a target; null when no call of it was refused. */
+export async function readRefusalReason({ db }: Needs<'db'>, targetId: string): Promise<string | null> {
+  const [refused] = await db
+    .select({ reason: submissions.refusalReason })
+    .from(submissions)
+    .where(and(eq(submissions.targetId, targetId), eq(submissions.state, 'REFUSED')))
+    .orderBy(desc(submissions.createdAt), desc(submissions.id))
+    .limit(1);
+  return refused?.reason ?? null;
 }

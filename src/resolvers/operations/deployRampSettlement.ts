@@ -11,11 +11,9 @@ import { DomainError } from '../../lib/errors.ts';
 import type { LedgerNetwork } from '../../ledger/network/port.ts';
 import type { Effects, FoundOnNetwork, Intent } from '../../ledger/submission/effects.ts';
 import { enqueueSubmission } from '../../ledger/submission/enqueue.ts';
-import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
-import { awaitState } from '../core/awaitState.ts';
+import { awaitDeployed } from '../core/awaitState.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { reserveKey } from '../core/idempotency.ts';
-import { readRefusalReason } from '../core/refusalReason.ts';
 import { requireAddress } from '../core/requireAddress.ts';
 import { deployEffects } from '../core/deployEffects.ts';
 
@@ -41,21 +39,8 @@ export async function deployRampSettlement(
   input: DeployRampSettlementInput,
 ): Promise<SettlementDeployment> {
   const id = await record(deps, operatorId, input);
-  deps.stateSignal.notify(NEW_SUBMISSION);
-  const deployment = await awaitState(
-    deps,
-    id,
-    () => requireById(deps.db, settlementDeployments, id),
-    ({ state }) => state !== 'DEPLOYING',
-  );
-  if (deployment.state === 'REFUSED') {
-    throw new DomainError(
-      'LEDGER_REFUSED',
-      `The settlement contract was refused: ${deployment.stateReason}`,
-      { reason: await readRefusalReason(deps, id) },
-    );
-  }
-  return deployment;
+  const read = () => requireById(deps.db, settlementDeployments, id);
+  return awaitDeployed(deps, id, read, 'The settlement contract');
 }
 
 async function record(

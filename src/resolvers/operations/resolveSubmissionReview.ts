@@ -8,8 +8,7 @@ import type { Grant } from '../core/grant.ts';
 import { requireSubmission } from './listSubmissions.ts';
 import { recordDecision } from './operatorDecisions.ts';
 
-const SUBMISSION_REVIEW_DECISIONS = ['RESUME', 'ADOPT', 'GIVE_UP'] as const;
-export type SubmissionReviewDecision = (typeof SUBMISSION_REVIEW_DECISIONS)[number];
+export type SubmissionReviewDecision = 'RESUME' | 'ADOPT' | 'GIVE_UP';
 
 export interface ResolveSubmissionReviewInput {
   submissionId: string;

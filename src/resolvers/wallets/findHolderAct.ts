@@ -37,6 +37,13 @@ export async function findHolderAct(deps: Finder, id: string): Promise<HolderAct
   return row ? actOf(row) : null;
 }
 
+/** One that the caller knows to exist. */
+export async function requireHolderAct(deps: Finder, id: string): Promise<HolderAct> {
+  const act = await findHolderAct(deps, id);
+  if (act === null) throw new Error(`holder's act ${id} has vanished`);
+  return act;
+}
+
 /** What was prepared for an off-ramp session lately, oldest first. */
 export async function readHolderActs(deps: Finder, offRampSessionId: string): Promise<HolderAct[]> {
   const rows = await selectActs(deps)

@@ -28,7 +28,7 @@ import {
   type OffRampSession,
   type OffRampState,
 } from '../warehouse/offRamp/findOffRampSession.ts';
-import { findHolderAct, readHolderActs, type HolderAct } from './findHolderAct.ts';
+import { readHolderActs, requireHolderAct, type HolderAct } from './findHolderAct.ts';
 import { prepareAct, requireHolder, storeAct } from './prepareAct.ts';
 import { isSignatureAwaited, requireSignatureAwaited } from '../warehouse/offRamp/stepHolderDeposit.ts';
 
@@ -129,9 +129,7 @@ async function prepare(
     // It may have been closed while the network was asked: what is signed for it now would be given back.
     await requireSignatureAwaited({ db: tx }, current);
     await storeAct(tx, prepared);
-    const act = await findHolderAct({ db: tx }, prepared.id);
-    if (!act) throw new Error(`holder's act ${prepared.id} has vanished`);
-    return act;
+    return requireHolderAct({ db: tx }, prepared.id);
   });
 }
 

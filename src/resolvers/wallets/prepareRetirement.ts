@@ -9,7 +9,7 @@ import { holderActs } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { BASE_UNITS_PER_WHOLE, toBaseUnits } from '../../ledger/units.ts';
 import type { Needs } from '../core/dependencies.ts';
-import { findHolderAct, type HolderAct } from './findHolderAct.ts';
+import { requireHolderAct, type HolderAct } from './findHolderAct.ts';
 import { requireProjectByToken, requireTokenAddress } from '../carbon/findProject.ts';
 import { insufficientBalance } from '../carbon/insufficientBalance.ts';
 import { findFirstUseOrBegin, reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
@@ -47,9 +47,7 @@ export async function prepareRetirement(
   const request = { callerSubject, operation: 'prepareRetirement', key, input: asked };
   // The first use may itself have spent the balance.
   const id = await findFirstUseOrBegin(deps.db, request, () => prepare(deps, request, input));
-  const act = await findHolderAct(deps, id);
-  if (!act) throw new Error(`holder's act ${id} has vanished`);
-  return act;
+  return requireHolderAct(deps, id);
 }
 
 async function prepare(

@@ -22,7 +22,7 @@ import { lockOffRampSession } from '../warehouse/offRamp/offRampMoves.ts';
 import { requireSettlementOf } from '../warehouse/offRamp/checkCashOut.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { findOffRampSession, type OffRampSession } from '../warehouse/offRamp/findOffRampSession.ts';
-import { findHolderAct, readActTransactions, type HolderAct } from './findHolderAct.ts';
+import { readActTransactions, requireHolderAct, type HolderAct } from './findHolderAct.ts';
 import { isSignatureAwaited, requireSignatureAwaited } from '../warehouse/offRamp/stepHolderDeposit.ts';
 
 type CommitNeeds = Needs<'db' | 'network' | 'clock' | 'ids'>;
@@ -47,11 +47,7 @@ export async function submitSigned(
   const current = await awaitState(
     deps,
     targetId,
-    async () => {
-      const read = await findHolderAct(deps, act.id);
-      if (!read) throw new Error(`holder's act ${act.id} has vanished`);
-      return read;
-    },
+    () => requireHolderAct(deps, act.id),
     ({ state }) => state !== 'SUBMITTED',
   );
   if (current.state === 'REFUSED' || current.state === 'EXPIRED') {

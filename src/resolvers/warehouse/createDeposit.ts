@@ -16,15 +16,13 @@ import { receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { NetworkUnavailable } from '../../ledger/network/port.ts';
 import { enqueueSubmission } from '../../ledger/submission/enqueue.ts';
-import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
 import { toBaseUnits, ZERO_HASH } from '../../ledger/units.ts';
-import { awaitState } from '../core/awaitState.ts';
+import { awaitDeployed } from '../core/awaitState.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
 import type { Receipt } from './findReceipt.ts';
 import { lockWarehouse, requireWithinCap } from './issuanceCaps.ts';
 import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
-import { readRefusalReason } from '../core/refusalReason.ts';
 import { rehearse } from '../core/rehearse.ts';
 import { requireAddress } from '../core/requireAddress.ts';
 
@@ -70,21 +68,11 @@ export async function createDeposit(
   grant?: Grant,
 ): Promise<Receipt> {
   const receiptId = await record(deps, warehouseOperatorId, input, defaultCountryCode, grant);
-  deps.stateSignal.notify(NEW_SUBMISSION);
-  const receipt = await awaitState(
-    deps,
+  const read = () => requireById(deps.db, receipts, receiptId);
+  return awaitDeployed(deps, receiptId, read, "The receipt's token", ({ assetId }) => ({
     receiptId,
-    () => requireById(deps.db, receipts, receiptId),
-    ({ state }) => state !== 'DEPLOYING' && state !== 'MINTING',
-  );
-  if (receipt.state === 'REFUSED') {
-    throw new DomainError('LEDGER_REFUSED', `The receipt's token was refused: ${receipt.stateReason}`, {
-      receiptId,
-      assetId: receipt.assetId,
-      reason: await readRefusalReason(deps, receiptId),
-    });
-  }
-  return receipt;
+    assetId,
+  }));
 }
 
 /** What a deposit would become. */

@@ -5,11 +5,11 @@
 import { eq, sql } from 'drizzle-orm';
 import type { Tx } from '../../../db/connection.ts';
 import { offRampReviews, offRampSessions } from '../../../db/tables/index.ts';
-import { enqueueSubmission } from '../../../ledger/submission/enqueue.ts';
 import { enqueueDeposit } from './custodyDeposits.ts';
 import type { OffRampSession, OffRampState } from './findOffRampSession.ts';
 import {
   closeReview,
+  enqueueCall,
   findOpenReview,
   requireOpenAtProvider,
   type OffRampSessionChanges,
@@ -99,11 +99,7 @@ async function enqueueRelease(
   { id: targetId, providerSessionId: sessionId, resolution }: OpenedOffRampSession,
 ): Promise<void> {
   const kind = resolution === 'SETTLE' ? 'confirmOffRampSettlement' : 'refundOffRamp';
-  await enqueueSubmission(tx, deps, {
-    targetType: 'OFF_RAMP_SESSION',
-    targetId,
-    call: { kind, sessionId },
-  });
+  await enqueueCall(tx, deps, targetId, { kind, sessionId });
 }
 
 /** What was deposited after its session was closed: to its depositor, or to an operator unless the provider says "failed". */

@@ -10,7 +10,7 @@ import { offRampSessions, receipts } from '../../../db/tables/index.ts';
 import { DomainError, ERROR_CODES, type ErrorCode } from '../../../lib/errors.ts';
 import type { Address } from '../../../ledger/network/port.ts';
 import type { PayoutAccount, Quote } from '../../../ramp/port.ts';
-import { awaitState } from '../../core/awaitState.ts';
+import { awaitState, readRefusalReason } from '../../core/awaitState.ts';
 import { OFF_RAMP_SESSIONS } from './offRampMoves.ts';
 import { checkCashOut, requireUnpaid, type CashOutPlan } from './checkCashOut.ts';
 import { readPromisedKg, requireAvailable, type Holding } from './holding.ts';
@@ -23,7 +23,6 @@ import {
   type ReceiptCaller,
   type TokenizedReceipt,
 } from '../findReceipt.ts';
-import { readRefusalReason } from '../../core/refusalReason.ts';
 import { rehearse } from '../../core/rehearse.ts';
 import { findFirstUseOrBegin, reserveKey, type IdempotentRequest } from '../../core/idempotency.ts';
 import { maskAccountNumber, payoutAccountTypeOf } from './payoutAccount.ts';

@@ -14,11 +14,11 @@
 import { and, asc, eq, inArray, ne, sql } from 'drizzle-orm';
 import type { Tx } from '../../../db/connection.ts';
 import { offRampSessions, receipts, submissions } from '../../../db/tables/index.ts';
-import { enqueueSubmission } from '../../../ledger/submission/enqueue.ts';
 import { NEW_SUBMISSION } from '../../../ledger/submission/submission.ts';
 import {
   allowanceCall,
   depositCall,
+  enqueueCall,
   lockOffRampSession,
   requireOpenAtProvider,
   type MoveDependencies,
@@ -37,12 +37,7 @@ export async function enqueueDeposit(
   session: OpenedOffRampSession,
 ): Promise<void> {
   if (deps.network.depositsNeedAllowance) await takeTurn(tx, deps, session);
-  else
-    await enqueueSubmission(tx, deps, {
-      targetType: 'OFF_RAMP_SESSION',
-      targetId: session.id,
-      call: depositCall(session),
-    });
+  else await enqueueCall(tx, deps, session.id, depositCall(session));
 }
 
 /** One that waits for its turn, and may have been missed when it came. */
@@ -87,12 +82,7 @@ export async function passTurn(
     .limit(1)
     // Who holds it may wait for the receipt; it takes its turn then, or at the poller's next look.
     .for('update', { skipLocked: true });
-  if (next)
-    await enqueueSubmission(tx, deps, {
-      targetType: 'OFF_RAMP_SESSION',
-      targetId: next.id,
-      call: allowanceCall(requireOpenAtProvider(next)),
-    });
+  if (next) await enqueueCall(tx, deps, next.id, allowanceCall(requireOpenAtProvider(next)));
 }
 
 /** @returns whether it is its turn now; another look is due otherwise, and when it has it already. */
@@ -105,11 +95,7 @@ async function takeTurn(tx: Tx, deps: MoveDependencies, session: OpenedOffRampSe
       .where(eq(offRampSessions.id, session.id));
     return false;
   }
-  await enqueueSubmission(tx, deps, {
-    targetType: 'OFF_RAMP_SESSION',
-    targetId: session.id,
-    call: allowanceCall(session),
-  });
+  await enqueueCall(tx, deps, session.id, allowanceCall(session));
   return true;
 }
 

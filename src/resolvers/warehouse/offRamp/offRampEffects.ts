@@ -8,7 +8,6 @@ import type { ChangeSignal } from '../../../db/changeSignal.ts';
 import { offRampSessions, submissions } from '../../../db/tables/index.ts';
 import type { LedgerNetwork, Refusal } from '../../../ledger/network/port.ts';
 import type { Effects, Intent } from '../../../ledger/submission/effects.ts';
-import { enqueueSubmission } from '../../../ledger/submission/enqueue.ts';
 import { applyEvent, giveBack } from './applyEvent.ts';
 import {
   allowanceCall,
@@ -16,6 +15,7 @@ import {
   OFF_RAMP_SESSIONS,
   contradiction,
   depositCall,
+  enqueueCall,
   isAcknowledged,
   lockOffRampSession,
   requireOpenAtProvider,
@@ -46,11 +46,7 @@ export function allowanceEffects(deps: OffRampEffectsDependencies): Effects {
       // Decided otherwise meanwhile: nothing is taken, and the next allowance overwrites this one.
       if (!isToBeDeposited(session)) return passTurn(tx, deps, session, submissionId);
       await goOn(tx, deps, session);
-      await enqueueSubmission(tx, deps, {
-        targetType: 'OFF_RAMP_SESSION',
-        targetId,
-        call: depositCall(session),
-      });
+      await enqueueCall(tx, deps, targetId, depositCall(session));
     },
     refused: (tx, intent, refusal) => depositRefused(tx, deps, intent, refusal),
     ...reviewEffects(deps, 'depositGoesOn'),
@@ -76,11 +72,7 @@ export function depositEffects(deps: OffRampEffectsDependencies): Effects {
       const isShort = refusal.reason === 'INSUFFICIENT_ALLOWANCE';
       if (isShort && isToBeDeposited(session) && (await maySetAllowanceAgain(tx, deps, targetId))) {
         await goOn(tx, deps, session);
-        await enqueueSubmission(tx, deps, {
-          targetType: 'OFF_RAMP_SESSION',
-          targetId,
-          call: allowanceCall(session),
-        });
+        await enqueueCall(tx, deps, targetId, allowanceCall(session));
         return 'REFUSED';
       }
       return depositRefused(tx, deps, intent, refusal);

@@ -8,6 +8,7 @@ import type { Clock, IdSource } from '../../../lib/clock.ts';
 import type { Tx } from '../../../db/connection.ts';
 import { offRampProviderStatuses, offRampReviews, offRampSessions } from '../../../db/tables/index.ts';
 import type { HolderCall, LedgerNetwork, NetworkCall } from '../../../ledger/network/port.ts';
+import { enqueueSubmission } from '../../../ledger/submission/enqueue.ts';
 import { toBaseUnits } from '../../../ledger/units.ts';
 import { DomainError } from '../../../lib/errors.ts';
 import { notUnderReview } from '../../../lib/notUnderReview.ts';
@@ -106,6 +107,16 @@ export function depositCall(session: OpenedOffRampSession): Extract<NetworkCall,
   const { providerSessionId: sessionId, tokenAddress } = session;
   const amount = toBaseUnits(session.tokenAmountKg);
   return { kind: 'depositOffRamp', sessionId, tokenAddress, amount };
+}
+
+/** In the transaction of the move that it follows from. */
+export async function enqueueCall(
+  tx: Tx,
+  deps: MoveDependencies,
+  targetId: string,
+  call: NetworkCall,
+): Promise<void> {
+  await enqueueSubmission(tx, deps, { targetType: 'OFF_RAMP_SESSION', targetId, call });
 }
 
 /** There is one at most. */
