@@ -5,22 +5,11 @@
 import { familyNamed } from '../ledger/network/families.ts';
 import type { NetworkFamily } from '../ledger/network/family.ts';
 import { staysPrivate } from '../lib/privateHost.ts';
-import {
-  familiesWith,
-  LEDGER_SETTINGS,
-  type LedgerSettingName,
-  type LedgerValues,
-} from './ledgerSettings.ts';
-
-/** The settings as read; one that breaks its own rule was named already, and is given but not in `values`. */
-interface ReadLedgerSettings {
-  values: Partial<LedgerValues>;
-  isGiven: (name: LedgerSettingName) => boolean;
-  isProduction: boolean;
-}
+import { familiesWith, LEDGER_SETTINGS, type LedgerSettingName } from './ledgerSettings.ts';
+import type { ReadSettings } from './readSettings.ts';
 
 /** Settings that are right by themselves and wrong for the network that is configured. */
-export async function findLedgerProblems(read: ReadLedgerSettings): Promise<string[]> {
+export async function findLedgerProblems(read: ReadSettings): Promise<string[]> {
   const { values, isProduction } = read;
   const network = values.LEDGER_NETWORK;
   if (network === undefined) return [];
@@ -34,7 +23,7 @@ export async function findLedgerProblems(read: ReadLedgerSettings): Promise<stri
   ];
 }
 
-function findForeignSettings({ values, isGiven }: ReadLedgerSettings, family: NetworkFamily): string[] {
+function findForeignSettings({ values, isGiven }: ReadSettings, family: NetworkFamily): string[] {
   return (Object.keys(LEDGER_SETTINGS) as LedgerSettingName[])
     .filter((name) => isGiven(name) && !familiesWith(name).includes(family))
     .map(
@@ -46,7 +35,7 @@ function findForeignSettings({ values, isGiven }: ReadLedgerSettings, family: Ne
     );
 }
 
-function findMissing({ values, isGiven }: ReadLedgerSettings, family: NetworkFamily): string[] {
+function findMissing({ values, isGiven }: ReadSettings, family: NetworkFamily): string[] {
   const network = values.LEDGER_NETWORK ?? '';
   const required = family.requiredSettings(network) as LedgerSettingName[];
   return required
@@ -57,7 +46,7 @@ function findMissing({ values, isGiven }: ReadLedgerSettings, family: NetworkFam
 }
 
 /** A node decides what is believed to have happened, so no other program may stand between it and the server. */
-function findUnsafeNode({ values, isProduction }: ReadLedgerSettings, money: string | null): string[] {
+function findUnsafeNode({ values, isProduction }: ReadSettings, money: string | null): string[] {
   const problems: string[] = [];
   const url = values.LEDGER_RPC_URL;
   if (url?.startsWith('http:') && !staysPrivate(url) && (isProduction || money !== null)) {

@@ -92,9 +92,6 @@ type Together<Union> = (Union extends unknown ? (each: Union) => void : never) e
 export const LEDGER_SETTINGS = inPlace() as typeof SHARED & Together<OwnOfAll>;
 
 export type LedgerSettingName = keyof typeof LEDGER_SETTINGS;
-export type LedgerValues = {
-  [Name in LedgerSettingName]: z.output<(typeof LEDGER_SETTINGS)[Name]['schema']>;
-};
 
 /** The families to which a setting means something; on networks of others it is a mistake. */
 export function familiesWith(name: LedgerSettingName): readonly NetworkFamily[] {
