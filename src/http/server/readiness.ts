@@ -30,18 +30,6 @@ export interface Readiness {
 /** Load balancers wait a few seconds for an answer; a mutation whose first statement takes longer is too slow as well. */
 const CHECK_TIMEOUT_MS = 3_000;
 
-/**
- * Told, but no reason to divert traffic: it is so on every instance, purchases and reads go on, and an operator has to look.
- */
-const DETAILS = [
-  'signing',
-  'reconciliation',
-  'submissions',
-  'offRampSessions',
-  'expiryRuns',
-  'replicas',
-] as const;
-
 export function createReadiness(deps: {
   db: Db;
   network: Pick<LedgerNetwork, 'status' | 'continuity' | 'nextSequences' | 'signingOrder'>;
@@ -51,24 +39,25 @@ export function createReadiness(deps: {
   publicReads: Pick<PublicReads, 'replicas'>;
 }): () => Promise<Readiness> {
   const { db, network } = deps;
-  const checks = {
-    database: check(async () => {
-      await takePartInWriting(db);
-      return 'ok';
-    }),
-    network: check(async () => {
-      const [found] = await Promise.all([describeNetwork(network), network.nextSequences()]);
-      return found;
-    }),
-    reconciliation: check(async () => {
-      const broken = await deps.findBroken();
-      return broken.length === 0 ? 'ok' : `broken: ${broken.join(', ')}`;
-    }),
+  const database = check(async () => {
+    await takePartInWriting(db);
+    return 'ok';
+  });
+  const ofNetwork = check(async () => {
+    const [found] = await Promise.all([describeNetwork(network), network.nextSequences()]);
+    return found;
+  });
+  /** Told, but no reason to divert traffic: it is so on every instance, purchases and reads go on, and an operator has to look. */
+  const details = {
     signing: check(async () => {
       if (network.signingOrder === null) return 'ok';
       const state = await readSigningState(db, network.signingOrder);
       if (state.haltedBecause !== null) return `halted: ${state.haltedBecause}`;
       return state.mayLandUnseen ? `waiting: ${MAY_LAND_UNSEEN}` : 'ok';
+    }),
+    reconciliation: check(async () => {
+      const broken = await deps.findBroken();
+      return broken.length === 0 ? 'ok' : `broken: ${broken.join(', ')}`;
     }),
     submissions: check(async () => {
       const { stuckSubmissions, stuckSince } = await deps.readOpenWork();
@@ -90,20 +79,18 @@ export function createReadiness(deps: {
     }),
   };
   return async () => {
-    const [ofDatabase, ofNetwork, ...details] = await Promise.all([
-      checks.database(),
-      checks.network(),
-      ...DETAILS.map((name) => checks[name]()),
+    const [databaseState, networkState, ...found] = await Promise.all([
+      database(),
+      ofNetwork(),
+      ...Object.entries(details).map(async ([name, find]) => [name, await find()] as const),
     ]);
-    const isReady = ofDatabase === 'ok' && ofNetwork === 'ok';
-    const problems = DETAILS.map((name, i) => [name, details[i] ?? 'ok'] as const).filter(
-      ([, found]) => ofDatabase === 'ok' && found !== 'ok',
-    );
+    const isReachable = databaseState === 'ok';
+    const problems = found.filter(([, state]) => isReachable && state !== 'ok');
     return {
-      isReady,
+      isReady: isReachable && networkState === 'ok',
       checks: {
-        database: ofDatabase,
-        network: ofNetwork,
+        database: databaseState,
+        network: networkState,
         ...channelsOf(network),
         ...Object.fromEntries(problems),
       },
