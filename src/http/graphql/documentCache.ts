@@ -9,21 +9,12 @@ const MAX_KEPT_CHARACTERS = 256 * 1024;
 /** Larger documents are rare, and not worth the memory. */
 const MAX_DOCUMENT_CHARACTERS = 16 * 1024;
 
-interface DocumentCache<T> {
-  get(source: string): T | undefined;
-  set(source: string, value: T): void;
-}
-
 /** Evicts the least recently used. */
-export function createDocumentCache<T>(): DocumentCache<T> {
-  const kept = new LRUCache<string, { value: T }>({
+export function createDocumentCache<T extends NonNullable<unknown>>(): LRUCache<string, T> {
+  return new LRUCache<string, T>({
     maxSize: MAX_KEPT_CHARACTERS,
     maxEntrySize: MAX_DOCUMENT_CHARACTERS,
     // A size of 0 would be refused.
     sizeCalculation: (_kept, source) => Math.max(source.length, 1),
   });
-  return {
-    get: (source) => kept.get(source)?.value,
-    set: (source, value) => void kept.set(source, { value }),
-  };
 }

@@ -1,26 +1,16 @@
 /**
- * A stream that can be ended from outside.
+ * A stream that can be ended from outside, and that its first failure ends: some readers go on after one, and a source that fails would
+ * fail again at each pull. Nothing is read ahead: each `pull` is one `pull` of the source.
  */
 import { StreamBase, type PullStream, type StepReader } from '../../lib/pullStream.ts';
 
-/**
- * The same stream, ended by `watch`, and by its first failure: some readers go on after one, and a source that fails would fail again
- * at each pull. Nothing is read ahead: each `pull` is one `pull` of the source.
- * @param watch receives the function that ends the stream, and returns the one that stops watching.
- */
-export function endingStream<T>(
-  source: PullStream<T>,
-  watch: (end: () => void) => () => void,
-): PullStream<T> {
-  return new EndingStream(source, watch);
-}
-
-class EndingStream<T> extends StreamBase<T> implements StepReader<T> {
+export class EndingStream<T> extends StreamBase<T> implements StepReader<T> {
   private readonly source: PullStream<T>;
   private readonly stopWatch: () => void;
   private isEnded = false;
   private reader: StepReader<T> | undefined;
 
+  /** @param watch receives the function that ends the stream, and returns the one that stops watching. */
   constructor(source: PullStream<T>, watch: (end: () => void) => () => void) {
     super();
     this.source = source;

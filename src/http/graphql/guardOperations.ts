@@ -22,7 +22,7 @@ import { forgetScopes } from '../../schema/core/auth.ts';
 import type { Context } from '../../schema/core/context.ts';
 import { beginReads, writeReads } from './auditReads.ts';
 import { stopwatch } from './chargeCpu.ts';
-import { endingStream } from './endingStream.ts';
+import { EndingStream } from './endingStream.ts';
 import { toClientError } from './errors.ts';
 import { placeInput } from './inputPaths.ts';
 import type { LimitAnswer } from './answerLimits.ts';
@@ -256,7 +256,7 @@ async function subscribe(guard: OperationGuard, args: ExecutionArgs, run: Subscr
       close();
       return result;
     }
-    return endingStream(result, (end) => {
+    return new EndingStream(result, (end) => {
       const unwatch = caller === null ? () => undefined : guard.credentialEnds.watch(caller, end);
       // Of a client that has gone before the head of its answer, nothing else reads or ends the events.
       if (transport === 'http') whenSent(() => queueMicrotask(end));

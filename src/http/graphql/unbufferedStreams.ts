@@ -3,7 +3,9 @@
  * kilobytes, which a quiet feed takes hours for.
  */
 import type { Plugin } from 'graphql-yoga';
-import { STREAM_TYPES } from '../server/streamTypes.ts';
+
+/** The media types of answers that go on for as long as their client listens. */
+export const STREAM_TYPES = /^(text\/event-stream|multipart\/mixed)/;
 
 export function useUnbufferedStreams(): Plugin {
   return {

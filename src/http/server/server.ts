@@ -22,7 +22,7 @@ import { pathOf } from './requestTarget.ts';
 import { endStalledSockets } from '../websocket/stalledSockets.ts';
 import { createWebsocketServer } from '../websocket/websocket.ts';
 import { refuseUpgrade } from './refuseUpgrade.ts';
-import { STREAM_TYPES } from './streamTypes.ts';
+import { STREAM_TYPES } from '../graphql/unbufferedStreams.ts';
 import type { PipelineOptions } from '../graphql/yoga.ts';
 import { createPipeline, GRAPHQL_PATH } from '../graphql/yoga.ts';
 import { createTurns } from '../../lib/turns.ts';

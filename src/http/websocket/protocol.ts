@@ -20,7 +20,7 @@ import type { TransportContext } from '../graphql/transportContext.ts';
 import { newContext } from '../graphql/transportContext.ts';
 import type { Enveloped, Pipeline } from '../graphql/yoga.ts';
 import { closeReason } from './closeReason.ts';
-import { sendEvents } from './sentEvents.ts';
+import { SentEvents } from './sentEvents.ts';
 import { socketCredentialOf } from './socketCredential.ts';
 
 export interface ProtocolOptions {
@@ -147,7 +147,7 @@ function operationHandlers({
     async subscribe(args) {
       const { id, peer } = takeRun(args);
       const result = await pipeline.subscribe(args);
-      return isStream(result) ? sendEvents(id, result, peer.sendEvent) : result;
+      return isStream(result) ? new SentEvents(id, result, peer.sendEvent) : result;
     },
     onSubscribe: async ({ extra: peer, subscriptions }, id, payload) => {
       const operations = Object.keys(subscriptions).length;

@@ -10,19 +10,11 @@ import { toWireError } from '../graphql/errors.ts';
 /** By result; only results without errors are shared. */
 const shared = new WeakMap<ExecutionResult, string>();
 
-/**
- * A stream that yields nothing, and ends when `events` do. The next event is pulled when the one before has been sent.
- * @param send says whether the bytes have left the process, or calls back when they have
- */
-export function sendEvents(
-  id: string,
-  events: PullStream<ExecutionResult>,
-  send: SendEvent,
-): AsyncGenerator<ExecutionResult, void, void> {
-  return new SentEvents(id, events, send);
-}
-
-class SentEvents extends StreamBase<ExecutionResult> implements StepReader<ExecutionResult>, EventSender {
+/** A stream that yields nothing, and ends when `events` do. The next event is pulled when the one before has been sent. */
+export class SentEvents
+  extends StreamBase<ExecutionResult>
+  implements StepReader<ExecutionResult>, EventSender
+{
   private readonly head: string;
   private readonly events: PullStream<ExecutionResult>;
   private readonly send: SendEvent;
@@ -30,6 +22,7 @@ class SentEvents extends StreamBase<ExecutionResult> implements StepReader<Execu
   private isPulling = false;
   private isSent = false;
 
+  /** @param send says whether the bytes have left the process, or calls back when they have */
   constructor(id: string, events: PullStream<ExecutionResult>, send: SendEvent) {
     super();
     this.head = bytesOf(`{"id":${JSON.stringify(id)},"type":"next","payload":`);

@@ -80,19 +80,9 @@ export function createWebsocketServer(options: WebsocketOptions): WebsocketServe
   };
   const limitMessages = createMessageLimit(perAddress, () => performance.now());
   const accept = (socket: WebSocket, request: IncomingMessage, remoteAddress: string) => {
-    const peer: Peer = {
-      socket,
-      remoteAddress,
-      upgradeAuthorization: request.headers.authorization,
-      caller: null,
-      send: async () => undefined,
-      sendEvent: () => false,
-      messagesInWork: 0,
-      unsent: new Map(),
-      unwatchCredential: () => undefined,
-    };
+    const about = { socket, remoteAddress, upgradeAuthorization: request.headers.authorization };
     const admitMessage = limitMessages(socket, request.socket, addressKey(remoteAddress));
-    serve(peer, { connection: request.socket, protocol, admitMessage, log: options.log });
+    serve(about, { connection: request.socket, protocol, admitMessage, log: options.log });
   };
   const admit = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const remoteAddress = options.remoteAddressOf(request);
@@ -125,10 +115,13 @@ interface Served {
 }
 
 /** Connects one websocket to the protocol. */
-function serve(peer: Peer, { connection, protocol, admitMessage, log }: Served): void {
-  const { socket } = peer;
+function serve(
+  about: Pick<Peer, 'socket' | 'remoteAddress' | 'upgradeAuthorization'>,
+  { connection, protocol, admitMessage, log }: Served,
+): void {
+  const { socket, remoteAddress } = about;
   const fail = (error: unknown) => {
-    log.error({ err: error, remoteAddress: peer.remoteAddress }, 'a websocket failed because of a defect');
+    log.error({ err: error, remoteAddress }, 'a websocket failed because of a defect');
     socket.close(INTERNAL_ERROR, 'Internal error');
   };
   const work = (handle: (message: string) => Promise<void>, data: Buffer) => {
@@ -144,7 +137,14 @@ function serve(peer: Peer, { connection, protocol, admitMessage, log }: Served):
     stopPings();
     closed(code, reason).catch(fail);
   });
-  Object.assign(peer, sender);
+  const peer: Peer = {
+    ...about,
+    ...sender,
+    caller: null,
+    messagesInWork: 0,
+    unsent: new Map(),
+    unwatchCredential: () => undefined,
+  };
   const closed = protocol.opened(
     {
       protocol: socket.protocol,

@@ -4,7 +4,7 @@
 import type { ExecutionResult } from 'graphql';
 import { expect, it } from 'vitest';
 import { StreamBase, type StepReader } from '../../../../src/lib/pullStream.ts';
-import { sendEvents } from '../../../../src/http/websocket/sentEvents.ts';
+import { SentEvents } from '../../../../src/http/websocket/sentEvents.ts';
 import type { EventSender } from '../../../../src/http/server/socketIo.ts';
 
 /** Gives as many events, at once. */
@@ -32,7 +32,7 @@ class Replay extends StreamBase<ExecutionResult> {
 it('sends a long replay without filling the stack, and ends with it', async () => {
   const events = new Replay(100_000);
   let sent = 0;
-  const sending = sendEvents('1', events, () => {
+  const sending = new SentEvents('1', events, () => {
     sent += 1;
     return true;
   });
@@ -43,7 +43,7 @@ it('sends a long replay without filling the stack, and ends with it', async () =
 it('pulls the next event when the bytes of the one before have left, and not before', async () => {
   const events = new Replay(3);
   const waiting: EventSender[] = [];
-  const sending = sendEvents('1', events, (_head, _tail, sender) => {
+  const sending = new SentEvents('1', events, (_head, _tail, sender) => {
     waiting.push(sender);
     return false;
   });
@@ -56,12 +56,12 @@ it('pulls the next event when the bytes of the one before have left, and not bef
 });
 
 it('fails with its source', async () => {
-  const sending = sendEvents('1', new Replay(1, new Error('away')), () => true);
+  const sending = new SentEvents('1', new Replay(1, new Error('away')), () => true);
   await expect(sending.next()).rejects.toThrow('away');
 });
 
 it('fails, and stops its source, when an event can not be written', async () => {
-  const sending = sendEvents('1', new Replay(1), () => {
+  const sending = new SentEvents('1', new Replay(1), () => {
     throw new Error('a defect');
   });
   await expect(sending.next()).rejects.toThrow('a defect');
@@ -69,7 +69,7 @@ it('fails, and stops its source, when an event can not be written', async () => 
 
 it('is in the characters of its bytes', async () => {
   const texts: string[] = [];
-  const sending = sendEvents('ä"', new Replay(1), (head, tail) => {
+  const sending = new SentEvents('ä"', new Replay(1), (head, tail) => {
     texts.push(Buffer.from(head + tail, 'latin1').toString());
     return true;
   });
