@@ -52,15 +52,11 @@ export interface OperationSize {
 
 type Field = GraphQLField<unknown, unknown>;
 
-const priced = new WeakSet<GraphQLSchema>();
-
 /**
  * Attaches a price to every field, for `measure`. Prices are of the arguments as they were sent: mapping would take global ids
  * apart before the field runs, and a malformed one would end the operation with all its fields, without saying where it stands.
  */
 export function priceFields(schema: GraphQLSchema): void {
-  if (priced.has(schema)) return;
-  priced.add(schema);
   const roots = new Set([schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()]);
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type) || type.name.startsWith('__')) continue;

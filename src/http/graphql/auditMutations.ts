@@ -19,12 +19,7 @@ const MAX_TARGETS = 16;
 
 type Resolver = GraphQLFieldResolver<unknown, Context<unknown>, Record<string, unknown>>;
 
-const audited = new WeakSet<GraphQLSchema>();
-
-/** Idempotent: a wrapped schema is returned as it is. */
 export function auditMutations(schema: GraphQLSchema): void {
-  if (audited.has(schema)) return;
-  audited.add(schema);
   for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {
     const { targets = [] } = recordedInputOf(field);
     const resolve = (field.resolve ?? defaultFieldResolver) as Resolver;

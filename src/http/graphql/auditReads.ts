@@ -44,12 +44,7 @@ interface FieldReads {
 /** Of the operators' operations under way. */
 const readsOf = new WeakMap<object, Map<string | number, FieldReads>>();
 
-const audited = new WeakSet<GraphQLSchema>();
-
-/** Idempotent: a wrapped schema is returned as it is. */
 export function auditReads(schema: GraphQLSchema): void {
-  if (audited.has(schema)) return;
-  audited.add(schema);
   for (const type of Object.values(schema.getTypeMap())) {
     const owners = ownersOf(type);
     if (owners === undefined || !isObjectType(type)) continue;

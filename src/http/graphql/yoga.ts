@@ -20,9 +20,8 @@ import type { Context } from '../../schema/core/context.ts';
 import { createAnswerLimits } from './answerLimits.ts';
 import { auditMutations } from './auditMutations.ts';
 import { auditReads } from './auditReads.ts';
-import { useCpuCharge } from './chargeCpu.ts';
 import { createAsk, type AskInProcess } from './askInProcess.ts';
-import type { ChargeCpu } from './chargeCpu.ts';
+import { useCpuCharge, type ChargeCpu } from './chargeCpu.ts';
 import { createDirectPost, type DirectOperation, type DirectPost } from './directPost.ts';
 import { createDocumentCache } from './documentCache.ts';
 import { toClientError } from './errors.ts';
@@ -30,15 +29,13 @@ import type { DocumentRules, DocumentSource } from '../documents/documentSource.
 import { ANY_DOCUMENT, createDocumentSource } from '../documents/documentSource.ts';
 import { createDocumentTurns, type TakeDocument } from '../documents/documentTurns.ts';
 import { useDocuments } from '../documents/useDocuments.ts';
-import type { Gate } from '../server/gate.ts';
-import { createGate, useGate } from '../server/gate.ts';
+import { createGate, useGate, type Gate } from '../server/gate.ts';
 import type { OperationGuard, Subscribe } from './guardOperations.ts';
 import { createKnownDocuments } from './knownDocuments.ts';
 import { createOperationFacts } from './operationFacts.ts';
 import type { ObserveOperation, OperationLog, OperationLogger } from './logOperations.ts';
 import { createOperationLog } from './logOperations.ts';
-import type { ErrorLog } from './maskErrors.ts';
-import { mapAllAndLog } from './maskErrors.ts';
+import { mapAllAndLog, type ErrorLog } from './maskErrors.ts';
 import { useMultipartSubscriptions } from './multipartSubscriptions.ts';
 import { createOperations } from './operations.ts';
 import { useUnacceptable } from './unacceptable.ts';
@@ -122,9 +119,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const { caches, takeDocument } = createParsing(documents, options.rateLimits);
   const known = createKnownDocuments();
   const gate = createGate(options.rateLimits, options.verifyToken);
-  priceFields(schema);
-  auditMutations(schema);
-  auditReads(schema);
+  prepareFields(schema);
   const yoga = createYoga<TransportContext, Pick<Context<object>, 'audit' | 'caller' | 'dependencies'>>({
     schema,
     graphqlEndpoint: GRAPHQL_PATH,
@@ -176,6 +171,17 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     logRefusal: operationLog.logRefusal,
     openSubscriptions: () => guard.subscriptions.total,
   };
+}
+
+const prepared = new WeakSet<GraphQLSchema>();
+
+/** Once: several servers of a process may have the same schema. */
+function prepareFields(schema: GraphQLSchema): void {
+  if (prepared.has(schema)) return;
+  prepared.add(schema);
+  priceFields(schema);
+  auditMutations(schema);
+  auditReads(schema);
 }
 
 /** Never rejects. */
