@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource hono/jsx */
 /**
  * A small picture of a certificate, for other sites. It has no text of strangers.
  */

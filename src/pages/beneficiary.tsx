@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource hono/jsx */
 /**
  * `/beneficiaries/:name`: all retirements for one beneficiary, in this spelling or as the platform stores it; and the same as CSV.
  */

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource hono/jsx */
 /**
  * `/retirements/:id`: the certificate of one retirement, on screen and on paper.
  */

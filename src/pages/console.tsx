@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource hono/jsx */
 /**
  * `/console`: the frame that operators sign in to. It is the same for everyone and has no data: its scripts ask the GraphQL API
  * with the token that is typed in, and keep it in memory alone.

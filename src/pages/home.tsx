@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource hono/jsx */
 /**
  * `/`: what was retired, in all and lately, and each retirement as it happens.
  */

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource hono/jsx */
 /**
  * The frame of every page: head, masthead, main, footer; and its answer with the content security policy.
  */

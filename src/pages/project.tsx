@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource hono/jsx */
 /**
  * `/projects/:assetId`: what a project is, where its tonnes are, and what happened on the network.
  */

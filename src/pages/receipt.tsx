@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource hono/jsx */
 /**
  * `/receipts/:token`: what a warehouse receipt stands for, for those who were given its address.
  */

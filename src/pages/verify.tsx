@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource hono/jsx */
 /**
  * `/verify`: checks a certificate's file, id, serial number or transaction hash, and says step by step what was checked.
  */

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource hono/jsx */
 /**
  * What proves that a retirement is in the public log, with how to check it without this server.
  */

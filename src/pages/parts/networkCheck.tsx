@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource hono/jsx */
 /**
  * What the network says of a record now, in plain words.
  */

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource hono/jsx */
 /**
  * Where a project is: its location, and its country unless the location names that.
  */

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource hono/jsx */
 /**
  * Where a project's tonnes are, as one bar, with its numbers below.
  */

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource hono/jsx */
 /**
  * Tonnes by week as bars, and the same as a table for those who can't see them or want the numbers.
  */
