@@ -4,7 +4,6 @@
 import type { Child } from 'hono/jsx';
 import type { PageAnswer } from '../http/server/pages.ts';
 import { assetPath, type Script } from './assets.ts';
-import { rendered } from './render.ts';
 import { absolute, type Site } from './site.ts';
 
 /** No inline code or style, nothing from elsewhere; the websocket of the live list is of this origin. */
@@ -61,7 +60,8 @@ export function htmlAnswer(site: Site, head: PageHead, content: Child, status = 
       'content-security-policy': PAGE_POLICY,
       'cache-control': 'no-cache',
     },
-    body: `<!doctype html>${rendered(page)}`,
+    // No component is asynchronous: what a page needs is asked for before it is rendered.
+    body: `<!doctype html>${String(page)}`,
   };
 }
 

@@ -7,9 +7,7 @@ import { askOrNull } from './ask.ts';
 import { htmlAnswer, redirect } from './layout.tsx';
 import { Facts } from './parts/facts.tsx';
 import { NO_SUCH_LIST, OlderLink, RecordList } from './parts/recordList.tsx';
-import { Place } from './parts/place.tsx';
-import { Code, Foreign, Moment, ShortCode } from './parts/shownText.tsx';
-import { TonnesPicture } from './parts/tonnesPicture.tsx';
+import { Code, Foreign, Moment, Place, ShortCode } from './parts/shownText.tsx';
 import { EMPTY_PAGE, LISTED_RECORD, projectPath, type RecordPage } from './records.ts';
 import type { Site } from './site.ts';
 import { countryName, grouped, shown } from './text.ts';
@@ -104,6 +102,48 @@ export async function projectPage(site: Site, request: PageRequest, assetId: str
       </section>
       <Transactions transactions={project.transactions} />
     </article>,
+  );
+}
+
+const PICTURE_WIDTH = 1000;
+
+/** Where the tonnes are, as one bar, with its numbers below. */
+function TonnesPicture({ books }: Pick<Project, 'books'>) {
+  const parts = [
+    ['retired', 'Retired', books.retired],
+    ['retiring', 'Being retired', books.retiring],
+    ['held', 'Held by buyers', books.heldByBuyers],
+    ['unsold', 'Unsold', books.inventory],
+  ] as const;
+  const issued = Number(books.issued);
+  let x = 0;
+  return (
+    <figure class="chart">
+      <figcaption>
+        <span>{`${grouped(books.issued)} tonnes issued`}</span>
+      </figcaption>
+      {issued === 0 ? null : (
+        <svg class="stack" viewBox={`0 0 ${PICTURE_WIDTH} 10`} preserveAspectRatio="none" aria-hidden="true">
+          {parts.map(([name, , tonnes]) => {
+            const width = (Number(tonnes) / issued) * PICTURE_WIDTH;
+            const begin = x;
+            x += width;
+            return <rect class={`part-${name}`} x={begin} y="0" width={width} height="10" />;
+          })}
+        </svg>
+      )}
+      <dl class="legend">
+        {parts.map(([name, label, tonnes]) => (
+          <div>
+            <dt>
+              <i class={`part-${name}`} aria-hidden="true"></i>
+              {label}
+            </dt>
+            <dd>{`${grouped(tonnes)} t`}</dd>
+          </div>
+        ))}
+      </dl>
+    </figure>
   );
 }
 

@@ -6,9 +6,8 @@ import { askOrNull } from './ask.ts';
 import { htmlAnswer } from './layout.tsx';
 import type { Overview } from './overview.ts';
 import { Filters, placeFilter } from './parts/filters.tsx';
-import { hrefOf, NO_SUCH_LIST } from './parts/recordList.tsx';
-import { Place } from './parts/place.tsx';
-import { Foreign } from './parts/shownText.tsx';
+import { NO_SUCH_LIST, OlderLink } from './parts/recordList.tsx';
+import { Foreign, Place } from './parts/shownText.tsx';
 import { EMPTY_PAGE, projectPath, type Page } from './records.ts';
 import type { Site } from './site.ts';
 import { grouped } from './text.ts';
@@ -24,8 +23,6 @@ interface ListedProject {
   books: { retired: string };
 }
 
-type ProjectPage = Page<ListedProject>;
-
 const LIST = `query RegistryProjects($after: String, $filter: ProjectFilter) {
   projects(first: ${PAGE_SIZE}, after: $after, filter: $filter) {
     nodes { assetId projectType projectLocation countryCode quantityCO2e books { retired } }
@@ -40,7 +37,7 @@ export async function projectsPage(
 ): Promise<PageAnswer> {
   const { query, ask } = request;
   const variables = { after: query.get('after'), filter: filterIn(query) };
-  const answer = await askOrNull<{ projects: ProjectPage }>(ask, LIST, variables);
+  const answer = await askOrNull<{ projects: Page<ListedProject> }>(ask, LIST, variables);
   const page = answer?.projects ?? EMPTY_PAGE;
   const countries = [...overview.countryCodes, ...page.nodes.map(({ countryCode }) => countryCode)].sort();
   return htmlAnswer(
@@ -73,13 +70,7 @@ export async function projectsPage(
           ))}
         </ol>
       )}
-      {page.pageInfo.hasNextPage ? (
-        <nav class="pager" aria-label="Pages of the list">
-          <a rel="next" href={olderHref(query, page)}>
-            More
-          </a>
-        </nav>
-      ) : null}
+      <OlderLink page={page} path="/projects" query={query} />
     </>,
   );
 }
@@ -101,12 +92,6 @@ function ProjectItem({ project }: { project: ListedProject }) {
       <p class="when">{`${grouped(project.books.retired)} t retired`}</p>
     </li>
   );
-}
-
-function olderHref(query: URLSearchParams, { pageInfo }: ProjectPage): string {
-  const older = new URLSearchParams(query);
-  older.set('after', pageInfo.endCursor ?? '');
-  return hrefOf('/projects', older);
 }
 
 function filterIn(query: URLSearchParams) {

@@ -1,7 +1,7 @@
 /**
- * A list of retirements, and the way to its older ones.
+ * A list of retirements, and the way to the older ones of a list.
  */
-import { certificatePath, projectPath, type ListedRecord, type RecordPage } from '../records.ts';
+import { certificatePath, projectPath, type ListedRecord, type Page } from '../records.ts';
 import { grouped } from '../text.ts';
 import { Foreign, Moment, Name } from './shownText.tsx';
 
@@ -51,7 +51,15 @@ export function RecordItem({ record }: { record: ListedRecord }) {
 export const NO_SUCH_LIST =
   'This address asks for something to filter by, or a place in the list, that does not exist.';
 
-export function OlderLink({ page, path, query }: { page: RecordPage; path: string; query: URLSearchParams }) {
+export function OlderLink({
+  page,
+  path,
+  query,
+}: {
+  page: Page<unknown>;
+  path: string;
+  query: URLSearchParams;
+}) {
   if (!page.pageInfo.hasNextPage && !query.has('after')) return null;
   const older = new URLSearchParams(query);
   older.set('after', page.pageInfo.endCursor ?? '');

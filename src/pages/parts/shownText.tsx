@@ -1,7 +1,7 @@
 /**
- * Texts, hashes and times as elements.
+ * Texts, places, hashes and times as elements.
  */
-import { isoOf, MAX_NAME, shortened, shown, shownName, timeOf } from '../text.ts';
+import { isoOf, MAX_NAME, placeOf, shortened, shown, shownName, timeOf } from '../text.ts';
 
 /** Text that strangers wrote: what its letters do to the direction of a line ends with it. */
 export function Foreign({ text, max = MAX_NAME }: { text: string; max?: number }) {
@@ -11,6 +11,17 @@ export function Foreign({ text, max = MAX_NAME }: { text: string; max?: number }
 /** A beneficiary's, which may have no letter that is seen. */
 export function Name({ name, max = MAX_NAME }: { name: string; max?: number }) {
   return <bdi class="foreign">{shownName(name, max)}</bdi>;
+}
+
+/** Where a project is: its location, and its country unless the location names that. */
+export function Place({ project }: { project: { projectLocation: string; countryCode: string } }) {
+  const { location, country } = placeOf(project);
+  return (
+    <>
+      <Foreign text={location} />
+      {country === null ? null : `, ${country}`}
+    </>
+  );
 }
 
 export function Moment({ seconds }: { seconds: number }) {

@@ -14,7 +14,6 @@ import { recordCommands as onEvm } from '../../../src/ledger/network/evm/recordC
 import { recordCommands as onStellar } from '../../../src/ledger/network/stellar/recordCommands.ts';
 import { isFree, standingAt, standingText } from '../../../src/pages/receipt.tsx';
 import { WeekChart } from '../../../src/pages/parts/weekChart.tsx';
-import { rendered } from '../../../src/pages/render.ts';
 import { beneficiaryPath, readPublicId } from '../../../src/pages/records.ts';
 import { search } from '../../../src/pages/search.ts';
 import { grouped, isoOf, periodText, placeOf, shown, sumOf } from '../../../src/pages/text.ts';
@@ -91,7 +90,7 @@ it('asks for a name as it is written, which the API finds in both spellings', as
 
 it('names as the most that a week has no less than it has', () => {
   const week = (tonnes: string) => ({ day: '2026-01-05', tonnes, retirementCount: 1 });
-  expect(rendered(WeekChart({ weeks: [week('0.4'), week('10.25')] }))).toContain('at most 11 t');
+  expect(String(WeekChart({ weeks: [week('0.4'), week('10.25')] }))).toContain('at most 11 t');
 });
 
 it('asks in the console only for what the contract has', async () => {
