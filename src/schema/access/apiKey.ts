@@ -3,7 +3,7 @@
  */
 import { visiblePart, type ApiKeyRow } from '../../identity/apiKeys.ts';
 import { ROLES, type Role } from '../../identity/roles.ts';
-import { findApiKey, listApiKeys } from '../../resolvers/access/listApiKeys.ts';
+import { findApiKey, listApiKeys } from '../../resolvers/access/apiKeys.ts';
 import { forRoles } from '../core/access.ts';
 import { isAdmin } from '../core/caller.ts';
 import { FILTER_RULE, oneOf, subjectList } from '../core/filters.ts';

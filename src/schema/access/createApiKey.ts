@@ -2,7 +2,7 @@
  * createApiKey: a key for a service account.
  */
 import { SUBJECT_FORM } from '../../identity/roles.ts';
-import { createApiKey, type CreatedApiKey } from '../../resolvers/access/createApiKey.ts';
+import { createApiKey, type CreatedApiKey } from '../../resolvers/access/apiKeys.ts';
 import { forRoles } from '../core/access.ts';
 import { ApiKeyRef, RoleEnum } from './apiKey.ts';
 import { requireCaller } from '../core/caller.ts';

@@ -2,7 +2,7 @@
  * revokeApiKey: revokes a key, and closes the sockets and streams that it opened.
  */
 import type { ApiKeyRow } from '../../identity/apiKeys.ts';
-import { revokeApiKey } from '../../resolvers/access/revokeApiKey.ts';
+import { revokeApiKey } from '../../resolvers/access/apiKeys.ts';
 import { forRoles } from '../core/access.ts';
 import { ApiKeyRef } from './apiKey.ts';
 import { subjectOf } from '../core/caller.ts';

@@ -3,7 +3,7 @@
  */
 import { SUBJECT_FORM } from '../../identity/roles.ts';
 import type { TokenRevocationRow } from '../../identity/tokenRevocations.ts';
-import { revokeTokens } from '../../resolvers/access/revokeTokens.ts';
+import { revokeTokens } from '../../resolvers/access/tokenRevocations.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { subjectOf } from '../core/caller.ts';

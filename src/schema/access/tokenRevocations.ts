@@ -2,7 +2,7 @@
  * TokenRevocation: bearer tokens that ended before their expiry.
  */
 import type { TokenRevocationRow } from '../../identity/tokenRevocations.ts';
-import { findTokenRevocation, listTokenRevocations } from '../../resolvers/access/listTokenRevocations.ts';
+import { findTokenRevocation, listTokenRevocations } from '../../resolvers/access/tokenRevocations.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { isAdmin } from '../core/caller.ts';

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { changePastRules } from '../../support/database/database.ts';
-import { revokeTokens } from '../../../src/resolvers/access/revokeTokens.ts';
+import { revokeTokens } from '../../../src/resolvers/access/tokenRevocations.ts';
 import { askOver, TRANSPORTS } from '../../support/http/askOver.ts';
 import { startMarketplace, tokenOf, type Marketplace } from '../../support/http/marketplace.ts';
 import { openSocket, openStream } from '../../support/http/openedWith.ts';

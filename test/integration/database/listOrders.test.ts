@@ -8,7 +8,7 @@ import { readPrimary } from '../../../src/db/publicReads.ts';
 import type { Db } from '../../../src/db/connection.ts';
 import type { KeysetPage } from '../../../src/db/keyset.ts';
 import { listRuns } from '../../../src/jobs/expiryRuns.ts';
-import { listApiKeys } from '../../../src/resolvers/access/listApiKeys.ts';
+import { listApiKeys } from '../../../src/resolvers/access/apiKeys.ts';
 import { listAuditEntries } from '../../../src/resolvers/access/listAuditEntries.ts';
 import { listProjects, type ProjectOrder } from '../../../src/resolvers/carbon/listProjects.ts';
 import { listRetirements } from '../../../src/resolvers/carbon/listRetirements.ts';

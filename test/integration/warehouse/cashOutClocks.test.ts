@@ -26,12 +26,11 @@ import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import { createDeposit } from '../../../src/resolvers/warehouse/createDeposit.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import { lockOffRampSession, recordStatus } from '../../../src/resolvers/warehouse/offRamp/offRampMoves.ts';
-import { createApiKey } from '../../../src/resolvers/access/createApiKey.ts';
+import { createApiKey, listApiKeys } from '../../../src/resolvers/access/apiKeys.ts';
 import {
   findOffRampSession,
   readReviews,
 } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
-import { listApiKeys } from '../../../src/resolvers/access/listApiKeys.ts';
 import { createSessionPoller } from '../../../src/resolvers/warehouse/offRamp/pollOpenSessions.ts';
 import { quoteOffRamp } from '../../../src/resolvers/warehouse/quoteOffRamp.ts';
 import { receiveDelivery } from '../../../src/resolvers/carbon/receiveDelivery.ts';

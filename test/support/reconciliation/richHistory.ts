@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
-import { createApiKey } from '../../../src/resolvers/access/createApiKey.ts';
+import { createApiKey } from '../../../src/resolvers/access/apiKeys.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
 import { pledgeReceipt } from '../../../src/resolvers/warehouse/pledgeReceipt.ts';

@@ -1,13 +1,17 @@
 /**
- * createApiKey: creates the key of a service account. The key itself is shown once: a repeated request gets the same API
- * key without it, as nothing that would show it again is stored.
+ * The keys of service accounts. A key itself is shown once, when it is made: a repeated request gets the same API key without
+ * it, as nothing that would show it again is stored.
  */
+import { and, arrayOverlaps, eq, gt, isNotNull, isNull, lte, or, sql, type SQL } from 'drizzle-orm';
+import { isAmong, isWithin } from '../../db/conditions.ts';
 import { readDatabaseTime } from '../../db/databaseTime.ts';
-import { requireById } from '../../db/findByIds.ts';
+import { findById, requireById } from '../../db/findByIds.ts';
+import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
 import { apiKeys } from '../../db/tables/index.ts';
-import { DomainError } from '../../lib/errors.ts';
 import { makeApiKey, type ApiKeyRow } from '../../identity/apiKeys.ts';
 import type { Caller, Role } from '../../identity/roles.ts';
+import { DomainError } from '../../lib/errors.ts';
+import { notFound } from '../../lib/notFound.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
 
@@ -107,4 +111,68 @@ function expiryOf(expiresAt: bigint, now: Date): Date {
     );
   }
   return new Date(Number(expiresAt) * 1000);
+}
+
+/**
+ * Closes the sockets and streams that the key opened, on every instance. Revoking a revoked key changes nothing.
+ * @throws DomainError NOT_FOUND
+ */
+export async function revokeApiKey(
+  deps: Needs<'db' | 'credentialSignal'>,
+  adminId: string,
+  id: string,
+): Promise<ApiKeyRow> {
+  await deps.db
+    .update(apiKeys)
+    .set({ revokedAt: sql`now()`, revokedBy: adminId })
+    .where(and(eq(apiKeys.id, id), isNull(apiKeys.revokedAt)));
+  // Also for a key that was revoked before: a lost notification may have left it in use on an instance.
+  deps.credentialSignal.notify(id);
+  const apiKey = await findApiKey(deps, id);
+  if (apiKey === null) throw notFound('API key', 'input.apiKeyId');
+  return apiKey;
+}
+
+const keys = rowsByMoment(apiKeys, 'createdAt');
+
+interface ApiKeyFilter {
+  subjects?: readonly string[] | null | undefined;
+  /** Keys that have one of these roles, perhaps beside others. */
+  roles?: readonly Role[] | null | undefined;
+  isActive?: boolean | null | undefined;
+  /** Unix seconds; the end of a range is excluded. */
+  from?: bigint | null | undefined;
+  until?: bigint | null | undefined;
+  expiresFrom?: bigint | null | undefined;
+  expiresUntil?: bigint | null | undefined;
+}
+
+/** Newest first: what they may do and whether they still can, never the keys. */
+export function listApiKeys(deps: Needs<'db'>, filter: ApiKeyFilter): PageSource<ApiKeyRow, KeysetCursor> {
+  return keys(deps.db, matching(filter));
+}
+
+function matching(filter: ApiKeyFilter): SQL | undefined {
+  const { subjects, roles, isActive } = filter;
+  return and(
+    isAmong(apiKeys.subject, subjects),
+    roles == null ? undefined : hasOneOf(roles),
+    isActive == null ? undefined : activity(isActive),
+    isWithin(apiKeys.createdAt, filter.from, filter.until),
+    isWithin(apiKeys.expiresAt, filter.expiresFrom, filter.expiresUntil),
+  );
+}
+
+function hasOneOf(roles: readonly Role[]): SQL {
+  return roles.length === 0 ? sql`false` : arrayOverlaps(apiKeys.roles, [...roles]);
+}
+
+function activity(isActive: boolean) {
+  return isActive
+    ? and(isNull(apiKeys.revokedAt), gt(apiKeys.expiresAt, sql`now()`))
+    : or(isNotNull(apiKeys.revokedAt), lte(apiKeys.expiresAt, sql`now()`));
+}
+
+export function findApiKey(deps: Needs<'db'>, id: string): Promise<ApiKeyRow | null> {
+  return findById(deps.db, apiKeys, id);
 }
