@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { systemClock } from '../../src/lib/clock.ts';
 import { composePlatform, openLogs, type ComposeOptions, type Platform } from '../../src/startup/compose.ts';
 import type { DatabaseHandle } from '../../src/db/connection.ts';
-import { createEmbeddedNetwork, type EmbeddedNetwork } from '../../src/ledger/network/embedded/network.ts';
+import { createEmbeddedNetwork, type EmbeddedNetwork } from './embeddedNetwork.ts';
 import { custodySecretKey, silentLog, warehouseOptions } from '../../devnet/platform.ts';
 import { createTestDatabase, type TestDatabase } from './database/database.ts';
 

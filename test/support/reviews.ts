@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import type { Platform } from '../../src/startup/compose.ts';
 import { submissions } from '../../src/db/tables/index.ts';
 import { settle, type ReviewCause } from '../../src/ledger/submission/settle.ts';
-import type { EmbeddedNetwork } from '../../src/ledger/network/embedded/network.ts';
+import type { EmbeddedNetwork } from './embeddedNetwork.ts';
 import { listBalances } from '../../src/resolvers/carbon/readBuyerAccount.ts';
 import type { TokenizedProject } from '../../src/resolvers/carbon/findProject.ts';
 import { purchase } from '../../src/resolvers/carbon/purchase.ts';

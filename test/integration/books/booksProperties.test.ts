@@ -9,7 +9,7 @@ import { findBookContradictions } from '../../support/reconciliation/bookFinding
 import { reconcileProject } from '../../../src/reconciliation/reconcileProject.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { DomainError } from '../../../src/lib/errors.ts';
-import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';

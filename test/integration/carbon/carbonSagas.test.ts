@@ -9,7 +9,7 @@ import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { attempts, projects, submissions } from '../../../src/db/tables/index.ts';
 import { readProjectBalances } from '../../../src/ledger/books/readBalances.ts';
-import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { awaitState } from '../../../src/resolvers/core/awaitState.ts';
 import { createProject } from '../../../src/resolvers/carbon/createProject.ts';

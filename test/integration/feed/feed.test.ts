@@ -12,7 +12,7 @@ import { readHead } from '../../../src/feed/readFeed.ts';
 import { recordSettled } from '../../../src/feed/recordSettled.ts';
 import { completeHashes } from '../../../src/feed/recordTransactions.ts';
 import { seedRecords } from '../../support/database/records.ts';
-import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
 import {

@@ -8,7 +8,7 @@ import { indexerEvents, retirementRecords } from '../../../src/db/tables/index.t
 import { countStored } from '../../../src/feed/appendRecords.ts';
 import { createFeedFiller, type FeedFiller } from '../../../src/feed/feedFiller.ts';
 import { completeHinted } from '../../../src/feed/recordTransactions.ts';
-import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';

@@ -14,8 +14,8 @@ import type {
   EmbeddedIndexerOptions,
 } from '../../../src/indexer/embedded/startEmbeddedIndexer.ts';
 import { signBody, verifySignature } from '../../../src/lib/signature.ts';
-import { createEmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
-import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import { createEmbeddedNetwork } from '../../support/embeddedNetwork.ts';
+import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { generateSecretKey } from '../../../src/lib/strkey.ts';
 import { TONNE, land, mintedCarbon, prepare, retire } from '../../../devnet/calls.ts';
 import { createTestDatabase } from '../../support/database/database.ts';

@@ -10,7 +10,7 @@ import type { Platform } from '../../../src/startup/compose.ts';
 import { submissions } from '../../../src/db/tables/index.ts';
 import { fillToken } from '../../../src/feed/fillToken.ts';
 import { readRetirementHints } from '../../../src/indexer/retirementEvent.ts';
-import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { intentOf, settle } from '../../../src/ledger/submission/settle.ts';
 import { signAttempts } from '../../../src/ledger/submission/signAttempt.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';

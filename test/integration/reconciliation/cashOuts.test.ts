@@ -3,7 +3,7 @@
  * review, or decided by an operator.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { NetworkRefusal, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { DomainError, type ErrorCode } from '../../../src/lib/errors.ts';
 import type { RampStatus } from '../../../src/ramp/port.ts';

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openProject } from '../../../devnet/platform.ts';
 import { readDatabaseTime } from '../../../src/db/databaseTime.ts';
 import { createReconciliationJob } from '../../../src/jobs/reconciliationJob.ts';
-import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { readLastVerdicts, reconcileAndKeep } from '../../../src/reconciliation/lastReconciliation.ts';
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';

@@ -19,7 +19,7 @@ import { reconciliationSchedule } from '../../../src/db/tables/index.ts';
 import { createReadiness } from '../../../src/http/server/readiness.ts';
 import { createReconciliationJob } from '../../../src/jobs/reconciliationJob.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
-import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import type { RampProvider } from '../../../src/ramp/port.ts';

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openProject } from '../../../devnet/platform.ts';
 import { receipts } from '../../../src/db/tables/index.ts';
-import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { NetworkRefusal, NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { compareRecords } from '../../../src/reconciliation/compareRecords.ts';
 import { reconcileAll, reconcileWithoutNetwork } from '../../../src/reconciliation/reconcileAll.ts';

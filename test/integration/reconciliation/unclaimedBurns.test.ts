@@ -7,7 +7,7 @@ import { eq } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { prepare } from '../../../devnet/calls.ts';
 import { attempts } from '../../../src/db/tables/index.ts';
-import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { reconcileAndKeep } from '../../../src/reconciliation/lastReconciliation.ts';
 import { findRetirement } from '../../../src/resolvers/carbon/findRetirement.ts';

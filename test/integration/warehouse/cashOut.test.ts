@@ -10,7 +10,7 @@ import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { offRampSessions, manualRampSessions } from '../../../src/db/tables/index.ts';
-import { createEmbeddedNetwork, type EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import { createEmbeddedNetwork, type EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { generateSecretKey } from '../../../src/lib/strkey.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { parseDecimal } from '../../../src/lib/decimals.ts';

@@ -21,7 +21,7 @@ import type { QuoteRequest } from '../../../src/ramp/port.ts';
 import { createApiKeyVerifier } from '../../../src/identity/apiKeys.ts';
 import { signBody } from '../../../src/lib/signature.ts';
 import { createNightlyExpiry, latestNight } from '../../../src/jobs/nightlyExpiry.ts';
-import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import { createDeposit } from '../../../src/resolvers/warehouse/createDeposit.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';

@@ -9,7 +9,7 @@ import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { manualRampSessions } from '../../../src/db/tables/index.ts';
 import { DomainError } from '../../../src/lib/errors.ts';
-import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import type { RampProvider, RampStatus } from '../../../src/ramp/port.ts';

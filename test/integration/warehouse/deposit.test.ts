@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { receipts, submissions } from '../../../src/db/tables/index.ts';
-import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { step } from '../../../src/ledger/submission/step.ts';
 import { createStepStore } from '../../../src/ledger/submission/stepStore.ts';
 import type { CrashPoint } from '../../../src/ledger/submission/submission.ts';

@@ -19,7 +19,7 @@ import {
   type ExpiryRun,
 } from '../../../src/jobs/expiryRuns.ts';
 import { createNightlyExpiry, EXPIRY_CRON, latestNight } from '../../../src/jobs/nightlyExpiry.ts';
-import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { STORAGE_SECONDS } from '../../../src/resolvers/warehouse/createDeposit.ts';
 import { resolveSubmissionReview } from '../../../src/resolvers/operations/resolveSubmissionReview.ts';

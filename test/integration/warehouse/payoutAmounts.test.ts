@@ -4,7 +4,7 @@
  */
 import { sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { DomainError } from '../../../src/lib/errors.ts';
 import type { RampAnswer, RampProvider } from '../../../src/ramp/port.ts';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import type { ComposeOptions, Platform } from '../../../src/startup/compose.ts';
-import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { createLogger } from '../../../src/lib/logger.ts';
 import { STRANDED } from '../../../src/resolvers/operations/strandedSessions.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';

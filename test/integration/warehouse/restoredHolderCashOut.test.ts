@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startRampServer, type RampServer } from '../../../devnet/rampServer.ts';
 import { openDatabase } from '../../../src/db/connection.ts';
-import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { readReviews } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { receivePayoutHint } from '../../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';

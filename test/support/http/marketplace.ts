@@ -11,7 +11,7 @@ import { freePort } from '../../../src/db/embedded/freePort.ts';
 import type { Role } from '../../../src/identity/roles.ts';
 import { signToken } from '../../../src/identity/tokens.ts';
 import { startEmbeddedIndexer } from '../../../src/indexer/embedded/startEmbeddedIndexer.ts';
-import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import type { EmbeddedNetwork } from '../embeddedNetwork.ts';
 import { createTestDatabase, openAsApplication, type TestDatabase } from '../database/database.ts';
 import { silentLog } from '../../../devnet/platform.ts';
 import { embeddedNetworkOn } from '../platform.ts';

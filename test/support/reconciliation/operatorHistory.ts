@@ -10,7 +10,7 @@ import { vi } from 'vitest';
 import { projectInput } from '../../../devnet/platform.ts';
 import { exportAuditLog } from '../../../src/identity/exportAuditLog.ts';
 import { findRun, requestRun } from '../../../src/jobs/expiryRuns.ts';
-import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import type { EmbeddedNetwork } from '../embeddedNetwork.ts';
 import { grantApproval } from '../../../src/resolvers/approvals/decideApproval.ts';
 import { requestProjectApproval } from '../../../src/resolvers/approvals/requestApproval.ts';
 import { deployRampSettlement } from '../../../src/resolvers/operations/deployRampSettlement.ts';

@@ -2,7 +2,7 @@
  * Wallets on the embedded network, and a platform whose way there can be made faulty.
  */
 import { randomBytes } from 'node:crypto';
-import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import type { EmbeddedNetwork } from '../embeddedNetwork.ts';
 import { signPayload } from '../../../src/ledger/network/embedded/wallets.ts';
 import { addressOfSecretKey, generateSecretKey } from '../../../src/lib/strkey.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';

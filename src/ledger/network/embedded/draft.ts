@@ -1,20 +1,9 @@
 /**
- * Drafts, signs and follows calls of one key on this network.
+ * Drafts and signs calls of one key on this network.
  */
-import { NetworkRefusal } from '../port.ts';
-import type {
-  Address,
-  BroadcastAnswer,
-  CallResult,
-  Draft,
-  Outcome,
-  PreparedTransaction,
-  TransactionHash,
-  UnixSeconds,
-} from '../port.ts';
+import type { Address, Draft, UnixSeconds } from '../port.ts';
 import type { Invocation } from './calls.ts';
 import type { LandingDeps } from './landing.ts';
-import type { ClosedLedger } from './ledgerClock.ts';
 import type { Keypair, RandomBytes } from '../../../lib/strkey.ts';
 import { signTransaction } from './signing.ts';
 import type { Transaction } from './signing.ts';
@@ -32,26 +21,12 @@ const NONCE_BYTES = 16;
 /** @throws NetworkRefusal when the contracts would refuse it, or it is too long; nothing was signed */
 export async function draftCall(deps: SignerDeps, keypair: Keypair, call: Invocation): Promise<Draft> {
   const { invocation, latest } = await deps.simulate(keypair.address, call);
-  const prepared = signAt(deps, keypair, invocation, latest);
-  return { sign: async () => prepared };
-}
-
-function signAt(
-  deps: SignerDeps,
-  keypair: Keypair,
-  invocation: Invocation,
-  latest: ClosedLedger,
-): PreparedTransaction {
   const validUntil = latest.closedAt + VALIDITY_SECONDS;
-  const signed = signTransaction(freshTransaction(deps, keypair.address, invocation, validUntil), keypair);
-  return {
-    hash: signed.hash,
-    signedBytes: signed.signedBytes,
-    source: keypair.address,
-    sequence: null,
-    validUntil,
-    preparedAtLedger: latest.ledger,
-  };
+  const source = keypair.address;
+  const signed = signTransaction(freshTransaction(deps, source, invocation, validUntil), keypair);
+  const { hash, signedBytes } = signed;
+  const preparedAtLedger = latest.ledger;
+  return { sign: async () => ({ hash, signedBytes, source, sequence: null, validUntil, preparedAtLedger }) };
 }
 
 export function freshTransaction(
@@ -62,42 +37,4 @@ export function freshTransaction(
 ): Transaction {
   const nonce = Buffer.from(deps.randomBytes(NONCE_BYTES)).toString('hex');
   return { networkId: deps.networkId, source, nonce, validUntil, invocation };
-}
-
-/** A holder on this network other than custody, such as a buyer with a wallet. */
-export interface EmbeddedSigner {
-  readonly address: Address;
-  /** @throws NetworkRefusal */
-  transfer(call: { tokenAddress: Address; to: Address; amount: bigint }): Promise<TransactionHash>;
-  /** Burns this holder's own balance. @throws NetworkRefusal */
-  retire(call: {
-    tokenAddress: Address;
-    amount: bigint;
-    beneficiary: string;
-    note: string;
-  }): Promise<TransactionHash>;
-}
-
-interface LandedCall {
-  hash: TransactionHash;
-  result: CallResult;
-}
-
-/** Prepares, sends and waits for one call. @throws NetworkRefusal, or Error when its outcome is unknown */
-export type SubmitCall = (keypair: Keypair, call: Invocation) => Promise<LandedCall>;
-
-export function createSubmit(
-  deps: SignerDeps,
-  broadcast: (signedBytes: Uint8Array) => Promise<BroadcastAnswer>,
-  outcome: (sent: PreparedTransaction) => Promise<Outcome>,
-): SubmitCall {
-  return async (keypair, call) => {
-    const prepared = await (await draftCall(deps, keypair, call)).sign(null);
-    const answer = await broadcast(prepared.signedBytes);
-    const settled = await outcome(prepared);
-    if (settled.status === 'succeeded') return { hash: prepared.hash, result: settled.result };
-    if (settled.status === 'refused') throw new NetworkRefusal(settled.refusal);
-    const why = answer.status === 'accepted' ? 'it was accepted' : answer.reason;
-    throw new Error(`${call.kind} ${prepared.hash} is ${settled.status}: ${why}`);
-  };
 }

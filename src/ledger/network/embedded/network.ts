@@ -7,24 +7,23 @@
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { DatabaseHandle } from '../../../db/connection.ts';
+import type { ClockControl } from '../clockControl.ts';
 import { WHOLE_HISTORY } from '../continuity.ts';
 import { NetworkRefusal } from '../port.ts';
 import type { Address, BroadcastAnswer, Hash32, LedgerNetwork, NetworkCall } from '../port.ts';
 import { explainFailures } from '../wrapNetwork.ts';
 import { innermostMessage } from '../../../lib/errors.ts';
-import { createControls } from './controls.ts';
-import type { EmbeddedControls } from './controls.ts';
 import { openSigned, prepareForHolder } from './wallets.ts';
 import { deployedAddress, factoryAddressOf, initialSettlementAddress } from './addresses.ts';
 import type { Invocation } from './calls.ts';
 import { createLander, unknownAnswer } from './landing.ts';
-import { initialiseLedgerClock, readLedgerClock } from './ledgerClock.ts';
+import { advanceLedgerClock, initialiseLedgerClock, readLedgerClock } from './ledgerClock.ts';
 import { createOutcomes } from './outcome.ts';
 import { createAmountReads } from './amountReads.ts';
 import { createReads, readSettlement, readToken } from './reads.ts';
 import { retirementTransactions } from './retirementTransactions.ts';
 import { tokensDeployedSince } from './deployments.ts';
-import { createSubmit, draftCall } from './draft.ts';
+import { draftCall } from './draft.ts';
 import type { SignerDeps } from './draft.ts';
 import { isAddress, keypairOf } from '../../../lib/strkey.ts';
 import type { RandomBytes } from '../../../lib/strkey.ts';
@@ -32,9 +31,7 @@ import { createSimulator } from './simulation.ts';
 import { settlements } from './tables.ts';
 import { openTransaction } from './signing.ts';
 
-export type EmbeddedNetwork = LedgerNetwork & EmbeddedControls;
-
-interface EmbeddedNetworkOptions {
+export interface EmbeddedNetworkOptions {
   handle: Pick<DatabaseHandle, 'db'>;
   /** The custody signer's `S…` seed. */
   secretKey: string;
@@ -49,7 +46,9 @@ interface EmbeddedNetworkOptions {
  * (drizzle/embedded-network).
  * @throws Error when `secretKey` is no seed
  */
-export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Promise<EmbeddedNetwork> {
+export async function createEmbeddedNetwork(
+  options: EmbeddedNetworkOptions,
+): Promise<LedgerNetwork & ClockControl> {
   const { handle, clock, randomBytes } = options;
   const { db } = handle;
   const custody = keypairOf(options.secretKey);
@@ -66,9 +65,6 @@ export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Pr
   const lander = createLander(landing);
   const outcomes = createOutcomes(db, clock);
 
-  const broadcast = (signedBytes: Uint8Array) => land(lander, networkId, signedBytes);
-  const reads = createReads(db, clock, settlementAddress);
-
   const addressBy = (salt: Hash32) => deployedAddress(networkId, factoryAddress, salt);
 
   const answering: LedgerNetwork = {
@@ -83,7 +79,7 @@ export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Pr
     signingOrder: null,
     nextSequences: async () => new Map(),
     draft: (call) => draftCall(deps, custody, withSettlement(call, settlementAddress)),
-    broadcast,
+    broadcast: (signedBytes) => land(lander, networkId, signedBytes),
     outcome: (sent) => outcomes.submit(sent),
     // Landing costs nothing here.
     replace: async () => null,
@@ -98,7 +94,7 @@ export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Pr
     tokensDeployedSince: (ledger) =>
       tokensDeployedSince(db, { factory: factoryAddress, deployer: custody.address, ledger }),
     findSettlement: ({ salt }) => readSettlement(db, addressBy(salt)),
-    ...reads,
+    ...createReads(db, clock, settlementAddress),
     ...createAmountReads(db),
     retirementTransactions: (address, wanted) => retirementTransactions(db, address, wanted),
     depositsNeedAllowance: false,
@@ -110,8 +106,8 @@ export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Pr
     answering,
     (error) => `The embedded network did not answer: ${innermostMessage(error)}`,
   );
-  const submit = createSubmit(deps, broadcast, network.outcome);
-  return { ...network, ...createControls({ db, clock, custody, factoryAddress, submit }) };
+  const advanceClock = async (seconds: number) => (await advanceLedgerClock(db, clock, seconds)).closedAt;
+  return { ...network, advanceClock };
 }
 
 type Lander = ReturnType<typeof createLander>;
