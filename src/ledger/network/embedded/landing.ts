@@ -25,7 +25,7 @@ import type { ClosedLedger } from './ledgerClock.ts';
 import { events, transactions } from './tables.ts';
 import type { SignedTransaction } from './signing.ts';
 import type { World } from './world.ts';
-import { loadWorld, savesOf } from './worldStore.ts';
+import { loadState, savesOf } from './worldStore.ts';
 
 /** Notified, without a payload, when a ledger with events was committed. */
 export const EVENTS_CHANNEL = 'embedded_network_events';
@@ -64,14 +64,15 @@ async function landInOneLedger(
   batch: SignedTransaction[],
 ): Promise<BroadcastAnswer[]> {
   // Sent without waiting for the lock, and run under it.
-  const [ledger, landedBefore, world] = await Promise.all([
+  const [ledger, landedBefore, createWorld] = await Promise.all([
     closeLedger(tx, deps.clock),
     knownHashes(tx, batch),
-    loadWorld(
+    loadState(
       tx,
       batch.map((item) => keysOf({ ...deps, source: item.transaction.source }, item.transaction.invocation)),
     ),
   ]);
+  const world = createWorld();
   const landed: Landed[] = [];
   const answers = batch.map((item): BroadcastAnswer => {
     if (landedBefore.has(item.hash)) return { status: 'accepted' };

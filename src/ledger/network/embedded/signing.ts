@@ -45,18 +45,10 @@ const envelopeSchema = z.strictObject({
 });
 
 /**
- * The payload of a transaction, which is signed.
- * @throws NetworkRefusal OTHER when the arguments don't fit the contracts or the transaction is too long
+ * The payload of a transaction, which is signed. Its call is one that checkInvocation has passed.
+ * @throws NetworkRefusal OTHER when the transaction is too long
  */
 export function encodeTransaction(transaction: Transaction): Uint8Array {
-  return payloadOf(checked(transaction));
-}
-
-function checked(transaction: Transaction): Transaction {
-  return { ...transaction, invocation: checkInvocation(transaction.invocation) };
-}
-
-function payloadOf(transaction: Transaction): Uint8Array {
   const payload = Buffer.from(canonicalJson(transaction), 'utf8');
   if (payload.length > MAX_PAYLOAD_BYTES) {
     throw new NetworkRefusal({
@@ -75,11 +67,10 @@ const signedHere = new WeakMap<Uint8Array, SignedTransaction>();
 
 /** @throws like `encodeTransaction` */
 export function signTransaction(transaction: Transaction, keypair: Keypair): SignedTransaction {
-  const valid = checked(transaction);
-  const payload = payloadOf(valid);
+  const payload = encodeTransaction(transaction);
   const signedBytes = Buffer.concat([keypair.sign(payload), payload]);
-  const signed = { transaction: valid, hash: hashOf(payload), signedBytes };
-  if (keypair.address === valid.source) signedHere.set(signedBytes, signed);
+  const signed = { transaction, hash: hashOf(payload), signedBytes };
+  if (keypair.address === transaction.source) signedHere.set(signedBytes, signed);
   return signed;
 }
 

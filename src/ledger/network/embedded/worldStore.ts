@@ -22,14 +22,9 @@ const findBalances = hotQuery<typeof balances.$inferSelect>(
   getTableColumns(balances),
 );
 
-/** The state that all these calls touch together. */
-export async function loadWorld(db: Db | Tx, calls: readonly WorldKeys[]): Promise<World> {
-  return (await loadState(db, calls))();
-}
-
 /**
- * The same, for calls that must not see each other's changes: each gets a world of its own from what is returned.
- * Calls about deposits lead from the deposit to its token and three balances, which are loaded in a second step.
+ * The state that all these calls touch together. What is returned makes a world of it: one for all, or one for each of
+ * calls that must not see each other's changes. Calls about deposits lead from the deposit to its token and three balances, which are loaded in a second step.
  */
 export async function loadState(db: Db | Tx, calls: readonly WorldKeys[]): Promise<() => World> {
   const asked = mergeKeys(calls);
