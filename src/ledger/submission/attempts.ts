@@ -56,35 +56,24 @@ export async function findOpenAttempts(db: Pick<Db, '_'>, submissionId: string):
 }
 
 /**
- * The cause of death of the last `count` slots, when in all of them an attempt landed without effect for the same cause;
- * null otherwise. All attempts in one slot have its cause, and only one of them was paid for.
+ * Of each slot that it was signed in after attempt number `since`, the newest first: the cause of death, if an attempt landed there
+ * without effect; else null. All attempts in one slot have its cause, and only one of them was paid for.
  */
-export async function findRepeatedCause(
+export async function readCauses(
   db: Pick<Db, 'select'>,
   submissionId: string,
   since: number,
-  count: number,
-): Promise<string | null> {
-  const last = await db
+  limit: number,
+): Promise<(string | null)[]> {
+  const slots = await db
     .select({ cause: attempts.cause })
     .from(attempts)
     .where(
       and(eq(attempts.submissionId, submissionId), gt(attempts.number, since), isNull(attempts.replaces)),
     )
     .orderBy(desc(attempts.number))
-    .limit(count);
-  const cause = last[0]?.cause ?? null;
-  return last.length === count && last.every((attempt) => attempt.cause === cause) ? cause : null;
-}
-
-/** How often it was signed after attempt number `since`, without replacements in the same slot. */
-export async function countSigned(
-  db: Pick<Db, '$count'>,
-  submissionId: string,
-  since: number,
-): Promise<number> {
-  const later = and(eq(attempts.submissionId, submissionId), gt(attempts.number, since));
-  return db.$count(attempts, and(later, isNull(attempts.replaces)));
+    .limit(limit);
+  return slots.map(({ cause }) => cause);
 }
 
 /** The number of the submission's latest attempt; 0 before the first. */

@@ -101,16 +101,15 @@ async function toReview(
 }
 
 async function reasonNotToSignAgain(store: StepStore, submission: Submission): Promise<string | null> {
-  const since = submission.attemptsBeforeResume;
-  if ((await store.countSigned(submission.id, since)) >= MAX_ATTEMPTS) {
+  const causes = await store.readCauses(submission.id, submission.attemptsBeforeResume, MAX_ATTEMPTS);
+  if (causes.length >= MAX_ATTEMPTS) {
     const lastWord = submission.stateReason === null ? '' : `. ${submission.stateReason}`;
     return `${MAX_ATTEMPTS} signed attempts died without landing${lastWord}`;
   }
-  const cause = await store.findRepeatedCause(submission.id, since, MAX_PAID_DEATHS);
-  return (
-    cause &&
-    `${MAX_PAID_DEATHS} attempts running landed without effect, and were paid for, of the same cause: ${cause}`
-  );
+  const last = causes.slice(0, MAX_PAID_DEATHS);
+  const [cause = null] = last;
+  if (cause === null || last.length < MAX_PAID_DEATHS || last.some((one) => one !== cause)) return null;
+  return `${MAX_PAID_DEATHS} attempts running landed without effect, and were paid for, of the same cause: ${cause}`;
 }
 
 async function sign(

@@ -5,7 +5,7 @@
 import { and, eq, isNotNull, sql, type SQL } from 'drizzle-orm';
 import { attempts, submissions } from '../../db/tables/index.ts';
 import type { Outcome } from '../network/port.ts';
-import { countSigned, findRepeatedCause, markDead, type Attempt } from './attempts.ts';
+import { markDead, readCauses, type Attempt } from './attempts.ts';
 import { haltSigning } from './knownHistory.ts';
 import { giveBackSlot } from './sequenceSlots.ts';
 import type { Submission } from './settle.ts';
@@ -13,8 +13,7 @@ import { createStepBatches, type StepBatches } from './stepBatches.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
 export interface StepStore extends StepBatches {
-  countSigned(submissionId: string, since: number): Promise<number>;
-  findRepeatedCause(submissionId: string, since: number, count: number): Promise<string | null>;
+  readCauses(submissionId: string, since: number, limit: number): Promise<(string | null)[]>;
   /**
    * Dead bytes may be signed again, unless a transaction that this database does not know took their slot: it may have
    * been the same call, signed for a newer copy of the database. Then nothing is signed before the network was checked.
@@ -29,8 +28,7 @@ export interface StepStore extends StepBatches {
 export function createStepStore(deps: SubmissionDependencies): StepStore {
   return {
     ...createStepBatches(deps),
-    countSigned: (submissionId, since) => countSigned(deps.db, submissionId, since),
-    findRepeatedCause: (submissionId, since, count) => findRepeatedCause(deps.db, submissionId, since, count),
+    readCauses: (submissionId, since, limit) => readCauses(deps.db, submissionId, since, limit),
     async endAttempts(submission, open, { proof, usedBy, cause, isUnused }) {
       const hashes = open.map((attempt) => attempt.hash);
       // All of them have the same.

@@ -230,16 +230,26 @@ describe('the outcome of what was signed', () => {
     expect(await stateOf(submissionId)).toBe('NEEDS_REVIEW');
   });
 
-  it('is left to an operator after twenty attempts that died', async () => {
+  it.each<[string, (string | null)[], boolean]>([
+    ['is left to an operator after twenty attempts that died', Array.from({ length: 20 }, () => null), true],
+    [
+      'is left to an operator after three paid deaths of one cause',
+      ['outOfGas', 'outOfGas', 'outOfGas'],
+      true,
+    ],
+    ['is signed again after three paid deaths of two causes', ['outOfGas', 'badSeq', 'outOfGas'], false],
+    ['is signed again after two paid deaths', ['outOfGas', 'outOfGas'], false],
+  ])('%s', async (_, causes, isLeft) => {
     const { submission, submissionId } = await pendingRetirement(4n);
     const store = {
       ...createStepStore(deps()),
-      readAttempts: async () => ({ open: [], lastNumber: 20 }),
-      countSigned: async () => 20,
+      readAttempts: async () => ({ open: [], lastNumber: causes.length }),
+      readCauses: async () => causes,
     };
     await step(deps(), store, submission);
     const [row] = await handle().db.select().from(submissions).where(eq(submissions.id, submissionId));
-    expect(row).toMatchObject({ state: 'NEEDS_REVIEW', reviewCause: 'ATTEMPTS_DIED' });
+    expect(row?.reviewCause).toBe(isLeft ? 'ATTEMPTS_DIED' : null);
+    expect(row?.state).toBe(isLeft ? 'NEEDS_REVIEW' : 'SUCCEEDED');
   });
 });
 

@@ -172,8 +172,7 @@ function storeOf({ platform }: World, io: Io): StepStore {
         lastNumber: found(platform.submissions.get(id), id).attempts.length,
       })),
     readSigningState: async () => null,
-    countSigned: (id) => io.database(() => found(platform.submissions.get(id), id).attempts.length),
-    findRepeatedCause: () => io.database(() => null),
+    readCauses: (id) => io.database(() => found(platform.submissions.get(id), id).attempts.map(() => null)),
     async sign({ intent, draft }) {
       const prepared = await draft.sign(null);
       return io.database(() => platform.sign(intent.submissionId, prepared));
