@@ -2,9 +2,10 @@
  * Settles a submission: the final outcome, the attempt's evidence, the submission's state and its effects on the
  * platform, in one transaction under the submission's row lock. A second caller finds it settled.
  */
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
-import { submissions } from '../../db/tables/index.ts';
+import { givenRows, isGiven } from '../../db/manyRows.ts';
+import { attempts, submissions } from '../../db/tables/index.ts';
 import type { CallResult, Refusal } from '../network/port.ts';
 import { decodeCall } from './callCodec.ts';
 import {
@@ -24,9 +25,15 @@ export type Submission = typeof submissions.$inferSelect;
 
 export type ReviewCause = NonNullable<Submission['reviewCause']>;
 
+export interface LandedConclusion {
+  kind: 'succeeded';
+  attemptHash: string;
+  landed: { ledger: bigint; result: CallResult };
+}
+
 /** The final outcome of a submission; `attemptHash` is the attempt that it is about, if one was signed. */
 export type Conclusion =
-  | { kind: 'succeeded'; attemptHash: string; landed: { ledger: bigint; result: CallResult } }
+  | LandedConclusion
   | { kind: 'refused'; attemptHash: string | null; refusal: Refusal; ledger?: bigint }
   | { kind: 'needsReview'; attemptHash: string | null; cause: ReviewCause; reason: string }
   | OperatorsConclusion;
@@ -129,12 +136,9 @@ async function applyConclusion(
       .where(eq(submissions.id, intent.submissionId));
 
   switch (conclusion.kind) {
-    case 'succeeded': {
-      const { attemptHash: txHash, landed } = conclusion;
-      await decideSlot(tx, open, txHash, 'LANDED', `ledger ${landed.ledger}`, at, landed.ledger);
-      await store({ state: 'SUCCEEDED', txHash, result: landed.result, stateReason: null, settledAt: at });
+    case 'succeeded':
+      await recordLanded(tx, [{ submission: { id: intent.submissionId }, conclusion }], at);
       return;
-    }
     case 'adopted': {
       const { dead, evidence, result, txHash } = conclusion;
       await markDead(tx, dead, `an operator adopted another outcome: ${evidence}`, at);
@@ -148,7 +152,9 @@ async function applyConclusion(
       if (conclusion.kind === 'givenUp') await markDead(tx, conclusion.dead, refusal.message, at);
       else if (conclusion.attemptHash !== null) {
         const { attemptHash, ledger = null } = conclusion;
-        await decideSlot(tx, open, attemptHash, 'REFUSED', refusal.message, at, ledger);
+        await decideAttempt(tx, attemptHash, 'REFUSED', refusal.message, at, ledger);
+        const others = open.filter((hash) => hash !== attemptHash);
+        if (others.length > 0) await markDead(tx, others, `${attemptHash} used up the slot`, at);
       }
       const state = await effects.refused(tx, intent, refusal, at);
       const isSettled = state === 'REFUSED';
@@ -192,17 +198,30 @@ async function flagIfPossible(
   }
 }
 
-/** The attempt that landed used the slot, so those that it replaced, or that replaced it, can't land any more. */
-async function decideSlot(
-  tx: Tx,
-  open: readonly string[],
-  landedHash: string,
-  state: 'LANDED' | 'REFUSED',
-  evidence: string,
+/**
+ * Records the success of many, and the decision about their attempts: the one that landed used the slot, so those that it replaced, or
+ * that replaced it, can't land any more.
+ */
+export async function recordLanded(
+  tx: Pick<Tx, 'execute'>,
+  items: readonly { submission: Pick<Submission, 'id'>; conclusion: LandedConclusion }[],
   at: Date,
-  ledger: bigint | null,
 ): Promise<void> {
-  await decideAttempt(tx, landedHash, state, evidence, at, ledger);
-  const others = open.filter((hash) => hash !== landedHash);
-  if (others.length > 0) await markDead(tx, others, `${landedHash} used up the slot`, at);
+  const rows = items.map(({ submission: { id }, conclusion: { attemptHash: hash, landed } }) => ({
+    id,
+    hash,
+    ledger: String(landed.ledger),
+    result: landed.result,
+  }));
+  const time = sql`${at.toISOString()}::timestamptz`;
+  await tx.execute(sql`${givenRows(rows, 'id uuid, hash text, ledger bigint, result jsonb')}, decided AS (
+      UPDATE ${attempts} a SET
+        state = CASE WHEN a.hash = v.hash THEN 'LANDED' ELSE 'DEAD' END::attempt_state,
+        evidence = CASE WHEN a.hash = v.hash THEN 'ledger ' || v.ledger ELSE v.hash || ' used up the slot' END,
+        ledger = CASE WHEN a.hash = v.hash THEN v.ledger END,
+        decided_at = ${time}
+      FROM v WHERE ${isGiven('a.submission_id', 'id')} AND (a.hash = v.hash OR a.state = 'OPEN'))
+    UPDATE ${submissions} s SET state = 'SUCCEEDED', tx_hash = v.hash, result = v.result, state_reason = NULL,
+      review_cause = NULL, settled_at = ${time}
+    FROM v WHERE ${isGiven('s.id', 'id')}`);
 }

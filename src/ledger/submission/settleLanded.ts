@@ -2,18 +2,15 @@
  * Settles many landed calls of one kind in one transaction. Each has its own outcome; when the effect of one can't be
  * written, nothing of the transaction is, and the caller divides it (stepBatches.ts).
  */
-import { sql, type SQL } from 'drizzle-orm';
-import { givenRows, inOneStatement, isGiven } from '../../db/manyRows.ts';
-import { attempts, submissions } from '../../db/tables/index.ts';
 import type { LandedIntent, LandedTogether } from './effects.ts';
 import { lockSubmissions, type SkipLocked } from './lockSubmissions.ts';
 import { isSettled } from './rules.ts';
-import { intentOf, type Submission, type Conclusion } from './settle.ts';
+import { intentOf, recordLanded, type LandedConclusion, type Submission } from './settle.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
 export interface LandedSubmission {
   submission: Submission;
-  conclusion: Extract<Conclusion, { kind: 'succeeded' }>;
+  conclusion: LandedConclusion;
 }
 
 /** `locked` when another transaction holds the submission and it was asked not to wait for it. */
@@ -36,7 +33,7 @@ export async function settleLanded(
     });
     if (open.length > 0) {
       await Promise.all([
-        tx.execute(inOneStatement([decideSlots(open, at), storeSuccess(open, at)])),
+        recordLanded(tx, open, at),
         effects.succeeded(
           tx,
           open.flatMap(({ submission }) => landedOf.get(submission.id) ?? []),
@@ -67,48 +64,4 @@ function landedIntent({ submission, conclusion }: LandedSubmission, at: Date): L
     intent: intentOf(submission),
     landed: { ...conclusion.landed, txHash: conclusion.attemptHash, at },
   };
-}
-
-/** The attempt that landed used the slot, so those that it replaced, or that replaced it, can't land any more. */
-function decideSlots(items: readonly LandedSubmission[], at: Date): SQL {
-  const landed = items.map(
-    ({
-      submission,
-      conclusion: {
-        attemptHash,
-        landed: { ledger },
-      },
-    }) => ({
-      submission_id: submission.id,
-      hash: attemptHash,
-      ledger: String(ledger),
-    }),
-  );
-  return sql`${givenRows(landed, 'submission_id uuid, hash text, ledger bigint')}
-    UPDATE ${attempts} a SET
-      state = CASE WHEN a.hash = v.hash THEN 'LANDED' ELSE 'DEAD' END::attempt_state,
-      evidence = CASE WHEN a.hash = v.hash THEN 'ledger ' || v.ledger ELSE v.hash || ' used up the slot' END,
-      ledger = CASE WHEN a.hash = v.hash THEN v.ledger END,
-      decided_at = ${at.toISOString()}::timestamptz
-    FROM v WHERE ${isGiven('a.submission_id', 'submission_id')} AND (a.hash = v.hash OR a.state = 'OPEN')`;
-}
-
-function storeSuccess(items: readonly LandedSubmission[], at: Date): SQL {
-  const outcomes = items.map(
-    ({
-      submission: { id },
-      conclusion: {
-        attemptHash,
-        landed: { result },
-      },
-    }) => ({
-      id,
-      hash: attemptHash,
-      result,
-    }),
-  );
-  return sql`${givenRows(outcomes, 'id uuid, hash text, result jsonb')}
-    UPDATE ${submissions} s SET state = 'SUCCEEDED', tx_hash = v.hash, result = v.result, state_reason = NULL,
-      review_cause = NULL, settled_at = ${at.toISOString()}::timestamptz
-    FROM v WHERE ${isGiven('s.id', 'id')}`;
 }
