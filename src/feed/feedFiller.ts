@@ -4,6 +4,7 @@
  */
 import { MAX_TOKENS_PER_READ } from '../ledger/network/port.ts';
 import type { Logger } from '../lib/logger.ts';
+import { shareFreshRuns } from '../lib/sharedRuns.ts';
 import type { FeedToken } from './appendRecords.ts';
 import { compareTokens } from './compareTokens.ts';
 import { createFillQueue } from './fillQueue.ts';
@@ -13,9 +14,10 @@ import { createTransactionSearch } from './transactionSearch.ts';
 export interface FeedFiller {
   /** Fills this token soon; requests for one token during its fill become one more fill. */
   requestFill(token: FeedToken): void;
-  /** Compares every token soon; requests become one round. */
-  requestRound(): void;
-  /** Compares every token once; resolves when every gap found was filled, or its fill failed. */
+  /**
+   * Compares every token once, soon; requests made meanwhile become one more round. Resolves when every gap found was filled, or its
+   * fill failed; never rejects.
+   */
   round(): Promise<void>;
   start(): void;
   stop(): Promise<void>;
@@ -33,44 +35,34 @@ export function createFeedFiller(deps: FeedFillerDependencies): FeedFiller {
   const fills = createFillQueue(deps);
   const searchSome = createTransactionSearch(deps);
   let timer: NodeJS.Timeout | null = null;
-  let roundUnderWay: Promise<void> | null = null;
-  let roundRequested = false;
   let stopped = false;
 
-  /** One round at a time; requests made meanwhile become one more. */
-  function runRound(): Promise<void> {
-    roundRequested = true;
-    roundUnderWay ??= (async () => {
-      while (roundRequested && !stopped) {
-        roundRequested = false;
-        const options = { tokensPerRead, isStopped: () => stopped };
-        await compareTokens(deps, fills.fill, options).catch((error: unknown) => {
-          log.warn({ err: error }, 'feed round failed');
-        });
-        await searchSome().catch((error: unknown) => {
-          log.warn({ err: error }, 'transactions of records not looked up');
-        });
-      }
-      roundUnderWay = null;
-    })();
-    return roundUnderWay;
-  }
+  const round = shareFreshRuns(async () => {
+    if (stopped) return;
+    const options = { tokensPerRead, isStopped: () => stopped };
+    await compareTokens(deps, fills.fill, options).catch((error: unknown) => {
+      log.warn({ err: error }, 'feed round failed');
+    });
+    await searchSome().catch((error: unknown) => {
+      log.warn({ err: error }, 'transactions of records not looked up');
+    });
+  });
 
   return {
     requestFill(token) {
       if (!stopped) void fills.fill(token);
     },
-    requestRound: () => void runRound(),
-    round: runRound,
+    round,
     start() {
-      void runRound();
-      timer = setInterval(() => void runRound(), deps.feedCompareIntervalMs);
+      void round();
+      timer = setInterval(() => void round(), deps.feedCompareIntervalMs);
     },
     async stop() {
       stopped = true;
       fills.stop();
       if (timer) clearInterval(timer);
-      await roundUnderWay;
+      // After the one under way; this one does nothing any more.
+      await round();
       await fills.ended();
     },
   };

@@ -83,7 +83,7 @@ async function follow(
   hints: readonly RetirementHint[],
 ): Promise<void> {
   // A delivery that names no token: compare every token.
-  if (hints.some(({ tokenAddress }) => tokenAddress === null)) deps.feedFiller.requestRound();
+  if (hints.some(({ tokenAddress }) => tokenAddress === null)) void deps.feedFiller.round();
   const byToken = groupBy(await withoutOwn(deps, hints), ({ tokenAddress }) => tokenAddress);
   for (const [address, ofToken] of byToken) {
     const project = address === null ? null : await findProjectByToken(deps, address);

@@ -79,7 +79,7 @@ async function register(deps: WatchNeeds): Promise<string> {
       .values({ id, state: 'LIVE', url, webhookId: webhook.id, sealedSecret, createdAt: sql`now()` });
   });
   // Finds what was not delivered meanwhile, or came before its secret was stored. The indexer may be away by now.
-  deps.feedFiller.requestRound();
+  void deps.feedFiller.round();
   await removeOthers(deps, webhook.id);
   return webhook.id;
 }
