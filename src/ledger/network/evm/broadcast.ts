@@ -1,13 +1,12 @@
 /**
  * Sends signed bytes and classifies the node's answer, which is only a hint.
  */
-import { keccak256, parseTransaction } from 'viem';
+import { bytesToHex, keccak256, parseTransaction } from 'viem';
 import type { Hash } from 'viem';
 import { NetworkUnavailable } from '../port.ts';
 import type { BroadcastAnswer } from '../port.ts';
 import type { JsonRpc, RpcError } from './jsonRpc.ts';
 import { ask } from './node.ts';
-import { hexOf } from './signing.ts';
 import { isTrouble } from './trouble.ts';
 
 /** Nodes take no larger transaction. */
@@ -19,7 +18,7 @@ const NONCE_USED = /nonce (is )?too low|old ?nonce|nonce .*already|invalid nonce
 export async function broadcastBytes(rpc: JsonRpc, signedBytes: Uint8Array): Promise<BroadcastAnswer> {
   const problem = problemOf(signedBytes);
   if (problem !== null) return { status: 'refused', reason: problem };
-  const signed = hexOf(signedBytes);
+  const signed = bytesToHex(signedBytes);
   try {
     const [sent] = await rpc.askTogether([ask.send(signed)]);
     if ('value' in sent) return { status: 'accepted' };
@@ -48,7 +47,7 @@ function problemOf(signedBytes: Uint8Array): string | null {
     return `${signedBytes.length} bytes are more than a transaction may have, ${MAX_TRANSACTION_BYTES}`;
   }
   try {
-    parseTransaction(hexOf(signedBytes));
+    parseTransaction(bytesToHex(signedBytes));
     return null;
   } catch {
     return 'The bytes are no transaction';

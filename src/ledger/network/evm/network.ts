@@ -52,8 +52,6 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
     custodyAddress: signer.address,
     firstBlock,
   });
-  const tokens = createTokenReads(finality, readAll);
-  const settlements = createSettlementReads({ rpc, finality, contracts, readAll, deployments });
   const drafting = { rpc, finality, contracts, signer, maxFeePerGasCap, maxDeploymentFee };
   const tracing = { rpc, finality, search: createLogSearch(rpc), firstBlock };
   const { networkId, idProblem } = await readNetworkId(rpc, options);
@@ -76,20 +74,10 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
     openSigned: (call, unsigned, signed) => openSigned({ rpc, contracts, chainId }, call, unsigned, signed),
     findToken: ({ assetId }) => findToken({ finality, deployments }, assetId),
     tokensDeployedSince: async (ledger) => deployments.ownTokensSince(ledger ?? 0n, await finality.pin()),
-    carbonTotals: (address) => tokens.carbonTotals(address),
-    retirementRecords: (address, from, limit) => tokens.retirementRecords(address, from, limit),
+    ...createTokenReads(finality, readAll),
     retirementTransactions: (address, wanted) => retirementTransactions(tracing, address, wanted),
-    retirementCountsOf: (addresses) => tokens.retirementCountsOf(addresses),
-    totalSupply: (address) => tokens.totalSupply(address),
-    totalSuppliesOf: (addresses) => tokens.totalSuppliesOf(addresses),
-    balanceOf: (address, holder) => tokens.balanceOf(address, holder),
-    balancesOf: (addresses, holder) => tokens.balancesOf(addresses, holder),
-    expiryOf: (addresses) => tokens.expiryOf(addresses),
-    settlementContract: () => settlements.settlementContract(),
-    findSettlement: (deployed) => settlements.findSettlement(deployed),
-    offRampDeposit: (sessionId) => settlements.offRampDeposit(sessionId),
+    ...createSettlementReads({ rpc, finality, contracts, readAll, deployments }),
     depositsNeedAllowance: true,
-    checkDeposit: (call, depositor) => settlements.checkDeposit(call, depositor),
   };
   return { ...explainFailures(network, unanswered), idProblem };
 }

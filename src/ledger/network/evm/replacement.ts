@@ -4,7 +4,7 @@
  * Only fees count, not the place in the queue: a transaction behind an underpriced one is replaced only when it is
  * underpriced itself, and one behind a gap needs the gap filled.
  */
-import { parseTransaction } from 'viem';
+import { bytesToHex, parseTransaction } from 'viem';
 import type { Hash } from 'viem';
 import type { PreparedTransaction } from '../port.ts';
 import { broadcastBytes } from './broadcast.ts';
@@ -13,7 +13,6 @@ import type { Fees } from './fees.ts';
 import { valueOf, valueOfOptional } from './jsonRpc.ts';
 import type { JsonRpc } from './jsonRpc.ts';
 import { ask } from './node.ts';
-import { hexOf } from './signing.ts';
 import type { Signer, Unsigned } from './signing.ts';
 
 /** One or two blocks can be chance; after three, producers ignore the transaction. */
@@ -77,7 +76,7 @@ async function isRefusedForItsFee(rpc: JsonRpc, signedBytes: Uint8Array): Promis
 }
 
 function readSigned(signedBytes: Uint8Array): Unsigned | null {
-  const parsed = parseTransaction(hexOf(signedBytes));
+  const parsed = parseTransaction(bytesToHex(signedBytes));
   const { to, nonce, gas, data = '0x', value = 0n } = parsed;
   const fees: Partial<Fees> = parsed;
   const { maxFeePerGas, maxPriorityFeePerGas = 0n } = fees;

@@ -1,7 +1,7 @@
 /**
  * The custody signer, and the EIP-1559 transactions that it signs, on one chain.
  */
-import { bytesToHex, hexToBytes, keccak256 } from 'viem';
+import { hexToBytes, keccak256 } from 'viem';
 import type { Address, Hex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import type { PreparedTransaction } from '../port.ts';
@@ -37,10 +37,6 @@ export function createSigner(secretKey: string, chainId: number): Signer {
       return { hash: keccak256(signed), signedBytes: hexToBytes(signed) };
     },
   };
-}
-
-export function hexOf(signedBytes: Uint8Array): Hex {
-  return bytesToHex(signedBytes);
 }
 
 function accountOf(secretKey: string) {

@@ -27,7 +27,7 @@ import { openSigned, prepareForHolder } from './wallets.ts';
 export async function createStellarNetwork(options: StellarNetworkOptions): Promise<LedgerNetwork> {
   const deps = assembleParts(options);
   const { node, reads, contracts, keys, passphrase } = deps;
-  const tokens = createTokenReads(reads);
+  const { readTotals, ...tokens } = createTokenReads(reads);
   const settlement = createSettlementReads(reads, contracts.settlementAddress);
   const { validitySeconds } = deps;
   const accounts = createSigningAccounts(
@@ -70,15 +70,10 @@ export async function createStellarNetwork(options: StellarNetworkOptions): Prom
         deployer: keys.custody.publicKey(),
         ledger,
       }),
-    carbonTotals: async (token) => (await tokens.carbonTotals(token)).totals,
-    retirementRecords: (token, from, limit) => readRecords({ node, tokens }, token, from, limit),
+    ...tokens,
+    carbonTotals: async (token) => (await readTotals(token)).totals,
+    retirementRecords: (token, from, limit) => readRecords({ node, reads, readTotals }, token, from, limit),
     retirementTransactions: (token, wanted) => retirementTransactions(node, token, wanted),
-    retirementCountsOf: (addresses) => tokens.retirementCountsOf(addresses),
-    totalSupply: (token) => tokens.totalSupply(token),
-    totalSuppliesOf: (addresses) => tokens.totalSuppliesOf(addresses),
-    balanceOf: (token, holder) => tokens.balanceOf(token, holder),
-    balancesOf: (addresses, holder) => tokens.balancesOf(addresses, holder),
-    expiryOf: (addresses) => tokens.expiryOf(addresses),
     settlementContract: () => settlement.settlementContract(),
     findSettlement: ({ salt }) => settlement.contractAt(predictedSettlement(contracts, salt)),
     offRampDeposit: (sessionId) => settlement.offRampDeposit(sessionId),

@@ -10,17 +10,19 @@ import { NetworkUnavailable } from '../port.ts';
 import { requireRecordRange } from '../port/readLimits.ts';
 import type { Address, CarbonTotals, RetirementPage, RetirementRecord } from '../port.ts';
 import { retirementKeys } from './addresses.ts';
+import type { ContractReads } from './contractReads.ts';
 import { showError } from './hostErrors.ts';
 import type { StellarNode } from './node.ts';
 import { retirementOf } from './scvals.ts';
-import type { TokenReads } from './tokenReads.ts';
+import type { ReadTotals } from './tokenReads.ts';
 
 /** Records missing among the entries are read one by one, this many at a time. */
 const MAX_CONCURRENT_RECORDS = 16;
 
 interface RecordDeps {
   node: StellarNode;
-  tokens: TokenReads;
+  reads: Pick<ContractReads, 'ask'>;
+  readTotals: ReadTotals;
 }
 
 export async function readRecords(
@@ -30,7 +32,7 @@ export async function readRecords(
   limit: number,
 ): Promise<RetirementPage> {
   requireRecordRange(fromIndex, limit);
-  const { totals, ledger } = await deps.tokens.carbonTotals(token);
+  const { totals, ledger } = await deps.readTotals(token);
   const indexes = indexesOf(totals, fromIndex, limit);
   if (indexes.length === 0) return { totals, records: [] };
 
@@ -62,7 +64,7 @@ function indexesOf({ totalRetirements }: CarbonTotals, fromIndex: number, limit:
  * count it, so it exists: without an answer it is unknown, not missing.
  */
 async function readOne(deps: RecordDeps, token: Address, index: number): Promise<RetirementRecord> {
-  const answer = await deps.tokens.ask(token, 'get_retirement', [xdr.ScVal.scvU32(index)]);
+  const answer = await deps.reads.ask(token, 'get_retirement', [xdr.ScVal.scvU32(index)]);
   if (answer.ok) return recordOf(index, answer.value);
   throw new NetworkUnavailable(
     `The retirement record ${index} of ${token} can't be read (${showError(answer.error)}): if it is archived, restore ` +

@@ -11,8 +11,8 @@ import type {
   BaseUnits,
   CarbonTotals,
   ExpiryAnswer,
+  LedgerNetwork,
   ReceiptStatus,
-  RetirementCountAnswer,
 } from '../port.ts';
 import { isContract } from './addresses.ts';
 import { UnreadableFailure, type Answer, type ContractReads } from './contractReads.ts';
@@ -33,19 +33,13 @@ const RECEIPT_STATUSES: Record<string, ReceiptStatus> = {
   Expired: 'EXPIRED',
 };
 
-export interface TokenReads extends ContractReads {
-  /**
-   * The totals, and the ledger that all of them are of.
-   * @throws NetworkRefusal WRONG_TEMPLATE or CONTRACT_NOT_FOUND
-   */
-  carbonTotals(token: Address): Promise<{ totals: CarbonTotals; ledger: bigint }>;
-  retirementCountsOf(tokens: readonly Address[]): Promise<RetirementCountAnswer[]>;
-  totalSupply(token: Address): Promise<BaseUnits>;
-  totalSuppliesOf(tokens: readonly Address[]): Promise<AmountAnswer[]>;
-  balanceOf(token: Address, holder: Address): Promise<BaseUnits>;
-  balancesOf(tokens: readonly Address[], holder: Address): Promise<AmountAnswer[]>;
-  expiryOf(tokens: readonly Address[]): Promise<ExpiryAnswer[]>;
-}
+/** The totals, and the ledger that all of them are of. @throws NetworkRefusal WRONG_TEMPLATE or CONTRACT_NOT_FOUND */
+export type ReadTotals = (token: Address) => Promise<{ totals: CarbonTotals; ledger: bigint }>;
+
+type TokenReads = { readTotals: ReadTotals } & Pick<
+  LedgerNetwork,
+  'retirementCountsOf' | 'totalSupply' | 'totalSuppliesOf' | 'balanceOf' | 'balancesOf' | 'expiryOf'
+>;
 
 export function createTokenReads(reads: ContractReads): TokenReads {
   /** @throws NetworkRefusal WRONG_TEMPLATE or CONTRACT_NOT_FOUND */
@@ -56,7 +50,7 @@ export function createTokenReads(reads: ContractReads): TokenReads {
     return { value: plain(value), ledger: answer.ok ? answer.ledger : 0n };
   }
 
-  async function carbonTotals(token: Address): Promise<{ totals: CarbonTotals; ledger: bigint }> {
+  async function readTotals(token: Address): ReturnType<ReadTotals> {
     for (let attempt = 0; attempt < MAX_READS_OF_TOTALS; attempt += 1) {
       const [retirements, retired, supply] = await Promise.all([
         get(token, 'total_retirements'),
@@ -98,8 +92,7 @@ export function createTokenReads(reads: ContractReads): TokenReads {
   }
 
   return {
-    ...reads,
-    carbonTotals,
+    readTotals,
     totalSupply,
     totalSuppliesOf: (tokens) => amountsOf(tokens, totalSupply),
     balanceOf,
