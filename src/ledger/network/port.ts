@@ -31,9 +31,9 @@ import type {
   CarbonTotals,
   ExpiryAnswer,
   OffRampDeposit,
-  RetirementCountAnswer,
   RetirementPage,
   SettlementContract,
+  TokenAnswer,
   WantedTransaction,
 } from './port/tokens.ts';
 import type {
@@ -133,7 +133,9 @@ export interface LedgerNetwork {
     wanted: readonly WantedTransaction[],
   ): Promise<ReadonlyMap<number, TransactionHash>>;
   /** How many retirements each carbon token has; at most MAX_TOKENS_PER_READ, errors per token. */
-  retirementCountsOf(tokenAddresses: readonly Address[]): Promise<RetirementCountAnswer[]>;
+  retirementCountsOf(
+    tokenAddresses: readonly Address[],
+  ): Promise<TokenAnswer<{ totalRetirements: number }>[]>;
   /** What exists of a token of either template. @throws NetworkRefusal CONTRACT_NOT_FOUND */
   totalSupply(tokenAddress: Address): Promise<BaseUnits>;
   /** The same of each of at most MAX_TOKENS_PER_READ; a bad token gets its own error and does not affect the others. */

@@ -14,7 +14,6 @@ import type {
   ExpiryAnswer,
   LedgerNetwork,
   OffRampDeposit,
-  RetirementCountAnswer,
   RetirementPage,
   RetirementRecord,
   SettlementContract,
@@ -47,7 +46,7 @@ export function createReads(db: Db, clock: Clock, settlementAddress: Address): C
 
     async retirementCountsOf(addresses) {
       const found = await readTokens(db, addresses);
-      return addresses.map((tokenAddress): RetirementCountAnswer => {
+      return addresses.map((tokenAddress) => {
         const token = templateOrRefusal(found.get(tokenAddress) ?? null, tokenAddress, 'carbon-credit');
         if (token instanceof NetworkRefusal) return { tokenAddress, error: token };
         return { tokenAddress, totalRetirements: token.totalRetirements };

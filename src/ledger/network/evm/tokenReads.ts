@@ -6,21 +6,21 @@ import type { Address, Hex } from 'viem';
 import { storableText } from '../foreignText.ts';
 import { noTokenAt } from '../port.ts';
 import { requireRecordRange, requireTokenCount } from '../port/readLimits.ts';
-import type {
-  AmountAnswer,
-  CarbonTotals,
-  ExpiryAnswer,
-  LedgerNetwork,
-  RetirementCountAnswer,
-  RetirementPage,
-  RetirementRecord,
-} from '../port.ts';
+import type { CarbonTotals, LedgerNetwork, RetirementPage, RetirementRecord, TokenAnswer } from '../port.ts';
 import { normalizeAddress, requireAddress } from './addresses.ts';
 import type { ReadAll, ReadAnswer } from './contractReads.ts';
 import { carbonTokenAbi } from './contracts.ts';
 import { VanishedBlock } from './finality.ts';
 import type { Finality, Pin } from './finality.ts';
-import { EXPIRY, isProblem, readTokens, readWords, RETIREMENT_COUNT, SUPPLY, TOTALS } from './tokenViews.ts';
+import {
+  EXPIRY,
+  isProblem,
+  readAmountsAt,
+  readTokens,
+  RETIREMENT_COUNT,
+  SUPPLY,
+  TOTALS,
+} from './tokenViews.ts';
 import type { Read, View } from './tokenViews.ts';
 
 type TokenReads = Pick<
@@ -40,8 +40,16 @@ const RECORDS_PER_MULTICALL = 50;
 
 export function createTokenReads(finality: Finality, readAll: ReadAll): TokenReads {
   const readMany = createReadMany(finality);
-  const readViews = <T>(texts: readonly string[], view: View<T>) =>
+  const readViews = <T extends object>(texts: readonly string[], view: View<T>) =>
     readMany(texts, (pin, tokens) => readTokens(readAll, pin, tokens, view));
+  const readAmounts = (texts: readonly string[], data: Hex) =>
+    readMany(texts, (pin, tokens) => readAmountsAt(readAll, pin, tokens, data));
+
+  async function readAmount(text: string, data: Hex): Promise<bigint> {
+    const [answer] = await readAmounts([text], data);
+    if (answer === undefined || 'error' in answer) throw answer?.error ?? noTokenAt(text);
+    return answer.amount;
+  }
 
   async function readTotals(pin: Pin, token: Address): Promise<CarbonTotals> {
     const [read] = await readTokens(readAll, pin, [token], TOTALS);
@@ -69,26 +77,19 @@ export function createTokenReads(finality: Finality, readAll: ReadAll): TokenRea
       const token = requireAddress(address);
       return finality.onFinalBlock((pin) => readPage(pin, token, fromIndex, limit));
     },
-    async retirementCountsOf(addresses) {
-      const reads = await readViews(addresses, RETIREMENT_COUNT);
-      return reads.map(({ tokenAddress, read }): RetirementCountAnswer =>
-        isProblem(read) ? { tokenAddress, error: read } : { tokenAddress, totalRetirements: read },
-      );
-    },
-    async expiryOf(addresses) {
-      const reads = await readViews(addresses, EXPIRY);
-      return reads.map(({ tokenAddress, read }): ExpiryAnswer =>
-        isProblem(read) ? { tokenAddress, error: read } : { tokenAddress, ...read },
-      );
-    },
-    ...createAmountReads(readMany, readAll),
+    retirementCountsOf: (addresses) => readViews(addresses, RETIREMENT_COUNT),
+    expiryOf: (addresses) => readViews(addresses, EXPIRY),
+    totalSupply: (address) => readAmount(address, SUPPLY),
+    totalSuppliesOf: (addresses) => readAmounts(addresses, SUPPLY),
+    balanceOf: async (address, holder) => readAmount(address, balanceData(holder)),
+    balancesOf: async (addresses, holder) => readAmounts(addresses, balanceData(holder)),
   };
 }
 
-type ReadMany = <T>(
+type ReadMany = <T extends object>(
   texts: readonly string[],
   read: (pin: Pin, tokens: readonly Address[]) => Promise<Read<T>[]>,
-) => Promise<{ tokenAddress: string; read: Read<T> }[]>;
+) => Promise<TokenAnswer<T>[]>;
 
 /** At one final block. What is no address gets its own error. */
 function createReadMany(finality: Finality): ReadMany {
@@ -101,34 +102,10 @@ function createReadMany(finality: Finality): ReadMany {
     const byToken = new Map(tokens.map((token, at) => [token, reads[at]]));
     return texts.map((text, at) => {
       const token = addresses[at] ?? null;
-      const found = token === null ? undefined : byToken.get(token);
-      return { tokenAddress: token ?? text, read: found ?? noTokenAt(text) };
+      const tokenAddress = token ?? text;
+      const found = (token && byToken.get(token)) ?? noTokenAt(text);
+      return isProblem(found) ? { tokenAddress, error: found } : { tokenAddress, ...found };
     });
-  };
-}
-
-function createAmountReads(
-  readMany: ReadMany,
-  readAll: ReadAll,
-): Pick<TokenReads, 'totalSupply' | 'totalSuppliesOf' | 'balanceOf' | 'balancesOf'> {
-  async function readAmounts(texts: readonly string[], data: Hex): Promise<AmountAnswer[]> {
-    const reads = await readMany(texts, (pin, tokens) => readWords(readAll, pin, tokens, data));
-    return reads.map(({ tokenAddress, read }) =>
-      isProblem(read) ? { tokenAddress, error: read } : { tokenAddress, amount: read },
-    );
-  }
-
-  async function readAmount(text: string, data: Hex): Promise<bigint> {
-    const [answer] = await readAmounts([text], data);
-    if (answer === undefined || 'error' in answer) throw answer?.error ?? noTokenAt(text);
-    return answer.amount;
-  }
-
-  return {
-    totalSupply: (address) => readAmount(address, SUPPLY),
-    totalSuppliesOf: (addresses) => readAmounts(addresses, SUPPLY),
-    balanceOf: async (address, holder) => readAmount(address, balanceData(holder)),
-    balancesOf: async (addresses, holder) => readAmounts(addresses, balanceData(holder)),
   };
 }
 

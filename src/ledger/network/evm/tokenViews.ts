@@ -55,10 +55,10 @@ export const TOTALS: View<CarbonTotals> = {
   }),
 };
 
-export const RETIREMENT_COUNT: View<number> = {
+export const RETIREMENT_COUNT: View<{ totalRetirements: number }> = {
   ...carbon,
   data: [retirementCountData],
-  decode: ([retirements]) => countOf(retirements),
+  decode: ([retirements]) => ({ totalRetirements: countOf(retirements) }),
 };
 
 export const EXPIRY: View<{ isExpired: boolean; status: ReceiptStatus }> = {
@@ -99,21 +99,21 @@ export async function readTokens<T>(
   });
 }
 
-/** One number of each token of either template, or the token's error. */
-export async function readWords(
+/** One amount of each token of either template, or the token's error. */
+export async function readAmountsAt(
   readAll: ReadAll,
   pin: Pin,
   tokens: readonly Address[],
   data: Hex,
-): Promise<Read<bigint>[]> {
+): Promise<Read<{ amount: bigint }>[]> {
   const answers = await readAll(
     pin,
     tokens.map((target) => ({ target, data })),
   );
   return tokens.map((token, at) => {
     const answer = answers[at];
-    const word = wordIn(answer);
-    if (word !== null) return word;
+    const amount = wordIn(answer);
+    if (amount !== null) return { amount };
     return answer?.kind === 'failed' ? unavailable(token, answer.error) : noTokenAt(token);
   });
 }

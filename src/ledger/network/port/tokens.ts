@@ -42,18 +42,10 @@ export type TokenTemplate = 'carbon-credit' | 'commodity';
 
 export type ReceiptStatus = 'DRAFT' | 'ACTIVE' | 'SUSPENDED' | 'REDEEMED' | 'EXPIRED';
 
-export type RetirementCountAnswer =
-  | { tokenAddress: Address; totalRetirements: number }
-  | { tokenAddress: Address; error: NetworkRefusal | NetworkUnavailable };
-
-/** `amount` in base units. */
-export type AmountAnswer =
-  | { tokenAddress: Address; amount: BaseUnits }
-  | { tokenAddress: Address; error: NetworkRefusal | NetworkUnavailable };
-
-export type ExpiryAnswer =
-  | { tokenAddress: Address; isExpired: boolean; status: ReceiptStatus }
-  | { tokenAddress: Address; error: NetworkRefusal | NetworkUnavailable };
+/** Of one of many tokens: what was asked, or why it could not be answered. */
+export type TokenAnswer<T> = { tokenAddress: Address } & (T | { error: NetworkRefusal | NetworkUnavailable });
+export type AmountAnswer = TokenAnswer<{ amount: BaseUnits }>;
+export type ExpiryAnswer = TokenAnswer<{ isExpired: boolean; status: ReceiptStatus }>;
 
 export interface OffRampDeposit {
   depositor: Address;

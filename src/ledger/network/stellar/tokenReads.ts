@@ -10,9 +10,9 @@ import type {
   AmountAnswer,
   BaseUnits,
   CarbonTotals,
-  ExpiryAnswer,
   LedgerNetwork,
   ReceiptStatus,
+  TokenAnswer,
 } from '../port.ts';
 import { isContract } from './addresses.ts';
 import { UnreadableFailure, type Answer, type ContractReads } from './contractReads.ts';
@@ -70,16 +70,13 @@ export function createTokenReads(reads: ContractReads): TokenReads {
     );
   }
 
-  async function expiry(tokenAddress: Address): Promise<ExpiryAnswer> {
-    const [expired, reported] = await Promise.all([
-      get(tokenAddress, 'is_expired'),
-      get(tokenAddress, 'status'),
-    ]);
+  async function expiry(token: Address) {
+    const [expired, reported] = await Promise.all([get(token, 'is_expired'), get(token, 'status')]);
     const isExpired = asBoolean(expired.value, 'is_expired');
     const name = asEnumName(reported.value, 'status');
     const status = RECEIPT_STATUSES[name];
     if (status === undefined) throw new UnexpectedValue(`"${name}" is no status of a receipt`);
-    return { tokenAddress, isExpired, status };
+    return { isExpired, status };
   }
 
   async function totalSupply(token: Address): Promise<BaseUnits> {
@@ -98,9 +95,9 @@ export function createTokenReads(reads: ContractReads): TokenReads {
     balanceOf,
     balancesOf: (tokens, holder) => amountsOf(tokens, (token) => balanceOf(token, holder)),
     retirementCountsOf: (tokens) =>
-      eachToken(tokens, async (tokenAddress) => {
-        const { value } = await get(tokenAddress, 'total_retirements');
-        return { tokenAddress, totalRetirements: asU32(value, 'total_retirements') };
+      eachToken(tokens, async (token) => {
+        const { value } = await get(token, 'total_retirements');
+        return { totalRetirements: asU32(value, 'total_retirements') };
       }),
     expiryOf: (tokens) => eachToken(tokens, expiry),
   };
@@ -111,7 +108,7 @@ function amountsOf(
   read: (token: Address) => Promise<BaseUnits>,
 ): Promise<AmountAnswer[]> {
   const ask = untilSilent(read);
-  return eachToken(tokens, async (tokenAddress) => ({ tokenAddress, amount: await ask(tokenAddress) }));
+  return eachToken(tokens, async (token) => ({ amount: await ask(token) }));
 }
 
 interface Got {
@@ -137,16 +134,19 @@ async function valueOrRefusal(
 }
 
 /** A bad token gets its own error and does not affect the others. */
-async function eachToken<T>(
+async function eachToken<T extends object>(
   tokens: readonly Address[],
   read: (token: Address) => Promise<T>,
-): Promise<(T | { tokenAddress: Address; error: NetworkRefusal | NetworkUnavailable })[]> {
+): Promise<TokenAnswer<T>[]> {
   requireTokenCount(tokens.length);
   const limitConcurrency = pLimit(MAX_CONCURRENT_READS);
   return Promise.all(
     tokens.map((tokenAddress) =>
       limitConcurrency(() =>
-        read(tokenAddress).catch((error: unknown) => ({ tokenAddress, error: errorOfToken(error) })),
+        read(tokenAddress).then(
+          (answer) => ({ tokenAddress, ...answer }),
+          (error: unknown) => ({ tokenAddress, error: errorOfToken(error) }),
+        ),
       ),
     ),
   );
