@@ -1,5 +1,5 @@
 /**
- * Locks submissions for a transaction that decides about many of them.
+ * Locks submissions for a transaction that decides about them.
  */
 import { sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/pg-core';

@@ -17,6 +17,7 @@ import {
   type Landed,
 } from './effects.ts';
 import { decideAttempt, findOpenAttempts, markDead } from './attempts.ts';
+import { lockSubmissions } from './lockSubmissions.ts';
 import { isOutdated } from './rules.ts';
 import { holdHalt } from './halts.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
@@ -82,14 +83,10 @@ export async function settle(
   const success = landed && (await successOf(effectsFor(deps, intent), { intent, landed }));
   const isSettled = await deps.db.transaction(async (tx) => {
     if (isForHalt(conclusion) && !(await holdHalt(tx))) return false;
-    const [locked] = await tx
-      .select({ state: submissions.state })
-      .from(submissions)
-      .where(eq(submissions.id, submission.id))
-      .for('update');
-    if (!locked) return false;
+    const state = (await lockSubmissions(tx, [submission.id])).get(submission.id);
+    if (state === undefined) return false;
     const open = (await findOpenAttempts(tx, submission.id)).map(({ hash }) => hash);
-    if (isOutdated(locked.state, open, conclusion)) return false;
+    if (isOutdated(state, open, conclusion)) return false;
     await confirm?.(tx);
     await applyConclusion(tx, deps, { intent, open }, conclusion, at);
     if (success && landed) await success.succeeded(tx, [{ intent, landed }]);

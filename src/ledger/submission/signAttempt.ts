@@ -2,10 +2,9 @@
  * Signs calls and commits the signed bytes, so that only bytes known to the database are ever sent. One transaction
  * signs many.
  */
-import { eq } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
 import { insertRows } from '../../db/manyRows.ts';
-import { attempts, submissions } from '../../db/tables/index.ts';
+import { attempts } from '../../db/tables/index.ts';
 import type { Draft, PreparedTransaction, SequenceSlot } from '../network/port.ts';
 import {
   findOpenAttempts,
@@ -147,15 +146,11 @@ export async function replaceAttempt(deps: SubmissionDependencies, latest: Attem
   const prepared = await deps.network.replace(latest);
   if (prepared === null) return null;
   return deps.db.transaction(async (tx) => {
-    const [submission] = await tx
-      .select({ state: submissions.state })
-      .from(submissions)
-      .where(eq(submissions.id, latest.submissionId))
-      .for('update');
-    if (submission?.state !== 'PENDING') return null;
-    const open = await findOpenAttempts(tx, latest.submissionId);
+    const { submissionId } = latest;
+    if ((await lockSubmissions(tx, [submissionId])).get(submissionId) !== 'PENDING') return null;
+    const open = await findOpenAttempts(tx, submissionId);
     if (open.at(-1)?.hash !== latest.hash) return null;
-    return insertAttempt(tx, deps, latest.submissionId, prepared, latest.hash);
+    return insertAttempt(tx, deps, submissionId, prepared, latest.hash);
   });
 }
 

@@ -13,6 +13,7 @@ import { findOpenAttempts } from './attempts.ts';
 import type { TargetType } from './effects.ts';
 import { enqueueSubmission } from './enqueue.ts';
 import type { Submission } from './settle.ts';
+import { lockSubmissions } from './lockSubmissions.ts';
 import { insertAttempt } from './signAttempt.ts';
 
 /** A limit far above the fee raises that a stuck transaction needs. */
@@ -72,11 +73,7 @@ export async function addReplacement(
   submissionId: string,
   signed: PreparedTransaction,
 ): Promise<void> {
-  const [submission] = await tx
-    .select({ state: submissions.state })
-    .from(submissions)
-    .where(eq(submissions.id, submissionId))
-    .for('update');
+  const state = (await lockSubmissions(tx, [submissionId])).get(submissionId);
   const [known] = await tx
     .select({ hash: attempts.hash })
     .from(attempts)
@@ -84,8 +81,8 @@ export async function addReplacement(
   if (known) return;
   const open = await findOpenAttempts(tx, submissionId);
   const latest = open.at(-1);
-  if (submission?.state !== 'PENDING' || latest === undefined) {
-    throw new DomainError('CONFLICT', OVER[submission?.state ?? 'PENDING']);
+  if (state !== 'PENDING' || latest === undefined) {
+    throw new DomainError('CONFLICT', OVER[state ?? 'PENDING']);
   }
   const isSameSlot =
     signed.sequence !== null && signed.source === latest.source && signed.sequence === latest.sequence;
