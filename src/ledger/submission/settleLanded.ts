@@ -1,6 +1,6 @@
 /**
  * Settles many landed calls of one kind in one transaction. Each has its own outcome; when the effect of one can't be
- * written, nothing of the transaction is, and the caller divides it (stepBatches.ts).
+ * written, nothing of the transaction is, and the caller divides it (stepStore.ts).
  */
 import type { LandedIntent, LandedTogether } from './effects.ts';
 import { lockSubmissions, type SkipLocked } from './lockSubmissions.ts';

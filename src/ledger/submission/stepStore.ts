@@ -1,18 +1,40 @@
 /**
  * What a step reads and writes in the database. The rest of a step is the network's, so the rules of step.ts run on any
  * store that keeps the promises made here: PostgreSQL, or a test's own memory.
+ *
+ * Each step goes its own way; where several come to the same point at the same time, one statement or transaction serves them all:
+ *
+ *   steps ──▶ read attempts ──▶ read free slots ──▶ sign, commit ──▶ (broadcast, ask: the adapter's own) ──▶ settle landed ones
+ *
+ * None holds up the others: those that other transactions hold wait together, apart from the rest, and one whose part fails is
+ * taken out and goes alone. A renewal of leases holds hundreds for a moment; each alone would then cost a transaction, one
+ * after the other where they end the same run.
  */
 import { and, eq, isNotNull, sql, type SQL } from 'drizzle-orm';
-import { attempts, submissions } from '../../db/tables/index.ts';
-import type { Outcome } from '../network/port.ts';
-import { markDead, readCauses, type Attempt } from './attempts.ts';
+import { isPassing } from '../../db/passingFailures.ts';
+import { attempts } from '../../db/tables/index.ts';
+import { createBatcher, type Batcher } from '../../lib/batches.ts';
+import { shareFreshRuns } from '../../lib/sharedRuns.ts';
+import { MAX_RECORDS_PER_READ, NetworkUnavailable, type Outcome } from '../network/port.ts';
+import { markDead, readCauses, readCurrentAttempts, type Attempt, type CurrentAttempts } from './attempts.ts';
+import { effectsFor, type LandedTogether } from './effects.ts';
 import { haltSigning } from './knownHistory.ts';
-import { giveBackSlot } from './sequenceSlots.ts';
-import type { Submission } from './settle.ts';
-import { createStepBatches, type StepBatches } from './stepBatches.ts';
+import { lockSubmissions, type SkipLocked } from './lockSubmissions.ts';
+import { SequenceMismatch } from './sequenceMismatch.ts';
+import { giveBackSlot, readSigningState, type SigningState } from './sequenceSlots.ts';
+import { intentOf, settle, type Conclusion, type Submission } from './settle.ts';
+import { settleLanded, type LandedSubmission, type SettledTogether } from './settleLanded.ts';
+import { signAttempts, type Signed, type SigningRequest } from './signAttempt.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
-export interface StepStore extends StepBatches {
+export interface StepStore {
+  readAttempts(submissionId: string): Promise<CurrentAttempts>;
+  /** Null on a network without sequences, where neither slots nor halts limit signing. */
+  readSigningState(): Promise<SigningState | null>;
+  /** @throws SequenceMismatch, NetworkUnavailable; nothing was signed */
+  sign(request: SigningRequest): Promise<Exclude<Signed, 'locked'>>;
+  /** @returns true when this call settled it; false when it was settled before, or the conclusion is outdated */
+  settle(submission: Submission, conclusion: Conclusion): Promise<boolean>;
   readCauses(submissionId: string, since: number, limit: number): Promise<(string | null)[]>;
   /**
    * Dead bytes may be signed again, unless a transaction that this database does not know took their slot: it may have
@@ -25,38 +47,100 @@ export interface StepStore extends StepBatches {
   ): Promise<void>;
 }
 
+/** The records of one token's burns are then read, with the one before them, and stored in one piece. */
+const MAX_ITEMS = MAX_RECORDS_PER_READ - 1;
+
 export function createStepStore(deps: SubmissionDependencies): StepStore {
+  const reading = createBatcher({
+    maxItems: MAX_ITEMS,
+    run: async (ids: string[]) => ids.map(await readCurrentAttempts(deps.db, ids)),
+  });
+  const readState = shareFreshRuns(async () => {
+    const { signingOrder } = deps.network;
+    return signingOrder && readSigningState(deps.db, signingOrder);
+  });
+  const signing = inTwoPasses((lock) =>
+    createBatcher({
+      maxItems: MAX_ITEMS,
+      run: (requests: SigningRequest[]) => signAttempts(deps, requests, lock),
+      dividesOn: (error) =>
+        !isPassing(error) && !(error instanceof SequenceMismatch) && !(error instanceof NetworkUnavailable),
+    }),
+  );
+  const settling = new Map<LandedTogether, Submit<LandedSubmission, SettledTogether>>();
+
+  function settlingOf(together: LandedTogether): Submit<LandedSubmission, SettledTogether> {
+    const known = settling.get(together);
+    if (known) return known;
+    const submit = inTwoPasses((lock) =>
+      createBatcher({
+        maxItems: MAX_ITEMS,
+        run: (items: LandedSubmission[]) => settleLanded(deps, together, items, lock),
+        dividesOn: (error) => !isPassing(error),
+      }),
+    );
+    settling.set(together, submit);
+    return submit;
+  }
+
   return {
-    ...createStepBatches(deps),
-    readCauses: (submissionId, since, limit) => readCauses(deps.db, submissionId, since, limit),
-    async endAttempts(submission, open, { proof, usedBy, cause, isUnused }) {
-      const hashes = open.map((attempt) => attempt.hash);
-      // All of them have the same.
-      const [slot] = open;
-      await deps.db.transaction(async (tx) => {
-        // A holder's replacement names the attempt before it: that one must not end between its reading and its writing.
-        await tx
-          .select({ id: submissions.id })
-          .from(submissions)
-          .where(eq(submissions.id, submission.id))
-          .for('update');
-        await markDead(tx, hashes, proof, deps.clock.now(), cause ?? null);
-        if (isUnused && slot?.sequence != null)
-          await giveBackSlot(tx, { source: slot.source, sequence: slot.sequence });
-        if (submission.signer === 'HOLDER' || usedBy === undefined || slot === undefined) return;
-        if ((await tx.$count(attempts, usedBy === null ? landedInVain(slot) : eq(attempts.hash, usedBy))) > 0)
-          return;
-        await haltSigning(deps, tx, {
-          address: slot.source,
-          message: `${proof}. This database knows nothing of that transaction`,
-        });
-      });
+    readAttempts: (submissionId) => reading.submit(submissionId),
+    readSigningState: readState,
+    async sign(request) {
+      const signed = await signing(request);
+      return signed === 'locked' ? [] : signed;
     },
+    async settle(submission, conclusion) {
+      const { landedTogether } = effectsFor(deps, intentOf(submission));
+      // What failed before would divide every batch that it is in.
+      if (conclusion.kind === 'succeeded' && landedTogether && submission.failedSettlements === 0) {
+        return (await settlingOf(landedTogether)({ submission, conclusion })) === 'settled';
+      }
+      return settle(deps, submission, conclusion);
+    },
+    readCauses: (submissionId, since, limit) => readCauses(deps.db, submissionId, since, limit),
+    endAttempts: (submission, open, outcome) => endAttempts(deps, submission, open, outcome),
   };
+}
+
+async function endAttempts(
+  deps: SubmissionDependencies,
+  ...[submission, open, { proof, usedBy, cause, isUnused }]: Parameters<StepStore['endAttempts']>
+): Promise<void> {
+  const hashes = open.map((attempt) => attempt.hash);
+  // All of them have the same.
+  const [slot] = open;
+  await deps.db.transaction(async (tx) => {
+    // A holder's replacement names the attempt before it: that one must not end between its reading and its writing.
+    await lockSubmissions(tx, [submission.id]);
+    await markDead(tx, hashes, proof, deps.clock.now(), cause ?? null);
+    if (isUnused && slot?.sequence != null)
+      await giveBackSlot(tx, { source: slot.source, sequence: slot.sequence });
+    if (submission.signer === 'HOLDER' || usedBy === undefined || slot === undefined) return;
+    const isUser = usedBy === null ? landedInVain(slot) : eq(attempts.hash, usedBy);
+    if ((await tx.$count(attempts, isUser)) > 0) return;
+    await haltSigning(deps, tx, {
+      address: slot.source,
+      message: `${proof}. This database knows nothing of that transaction`,
+    });
+  });
 }
 
 /** A slot that a node which was behind called unused is given away twice: then its first user is known, though not its hash. */
 function landedInVain({ source, sequence }: Attempt): SQL | undefined {
   if (sequence === null) return sql`false`;
   return and(eq(attempts.source, source), eq(attempts.sequence, sequence), isNotNull(attempts.cause));
+}
+
+type Submit<T, R> = (item: T) => Promise<R>;
+
+/** First without waiting for other transactions; what they hold, once more, waiting. */
+function inTwoPasses<T, R>(
+  batcher: (lock?: SkipLocked) => Batcher<T, R | 'locked'>,
+): Submit<T, R | 'locked'> {
+  const [first, second] = [batcher({ skipLocked: true }), batcher()];
+  return async (item) => {
+    const result = await first.submit(item);
+    return result === 'locked' ? second.submit(item) : result;
+  };
 }
