@@ -177,22 +177,13 @@ function isDealtWith(session: Session, { status }: RampSession, otherFiat: strin
 }
 
 function describeSkipped(name: string, { ofOthers, unanswered, refused, untold }: Skipped): NotProved[] {
-  const notProved: NotProved[] = [];
-  if (ofOthers > 0) {
-    const message = `${ofOthers} payouts are of other providers than "${name}", which is configured`;
-    notProved.push({ invariant: 'I13', obstacle: 'NO_DATA', message });
-  }
-  if (unanswered > 0) {
-    const message = `of ${unanswered} payouts the provider "${name}" gave no answer`;
-    notProved.push({ invariant: 'I13', obstacle: 'NO_ANSWER', message });
-  }
-  if (refused > 0) {
-    const message = `of ${refused} payouts the provider "${name}" refuses to answer`;
-    notProved.push({ invariant: 'I13', obstacle: 'NO_DATA', message });
-  }
-  if (untold > 0) {
-    const message = `of ${untold} payouts the provider "${name}" does not show the amount`;
-    notProved.push({ invariant: 'I13', obstacle: 'NO_DATA', message });
-  }
-  return notProved;
+  const left = [
+    [ofOthers, 'NO_DATA', `${ofOthers} payouts are of other providers than "${name}", which is configured`],
+    [unanswered, 'NO_ANSWER', `of ${unanswered} payouts the provider "${name}" gave no answer`],
+    [refused, 'NO_DATA', `of ${refused} payouts the provider "${name}" refuses to answer`],
+    [untold, 'NO_DATA', `of ${untold} payouts the provider "${name}" does not show the amount`],
+  ] as const;
+  return left.flatMap(([payouts, obstacle, message]) =>
+    payouts === 0 ? [] : [{ invariant: 'I13', obstacle, message }],
+  );
 }

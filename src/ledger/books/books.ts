@@ -3,7 +3,6 @@
  * committed (batcher.ts). Each posting has its own outcome, and is committed with its idempotency key, its entry of the
  * audit log, and what else belongs to it.
  */
-import type { AuditRow } from '../../db/auditRows.ts';
 import type { DatabaseHandle, Tx } from '../../db/connection.ts';
 import type { Batcher } from '../../lib/batches.ts';
 import type { Clock, IdSource } from '../../lib/clock.ts';
@@ -16,21 +15,15 @@ import {
   type PostingKey,
   type PostingRow,
 } from './postingCodec.ts';
-import type { Posting } from './postings.ts';
 
 /** Fewer share a commit rather than have two: each costs an fsync. */
 const HALVES_FROM = 16;
 
 export type { PostingKey } from './postingCodec.ts';
 
-interface KeyedPosting {
-  posting: Posting;
+interface KeyedPosting extends EncodablePosting {
   /** Stands for the posting's `causeId`. Reserved if it is posted; a refusal leaves it free. */
   key: PostingKey;
-  /** Of a purchase: it is posted at this price alone. */
-  expectedPrice?: EncodablePosting['expectedPrice'];
-  /** Written to the audit log if it is posted. */
-  entry?: AuditRow | undefined;
 }
 
 /** Of a purchase; null where the project names none. */
