@@ -84,28 +84,20 @@ export interface World {
 }
 
 export function createWorld(keys: WorldKeys, loaded: LoadedWorld): World {
-  const tokens = createLoadedRows<TokenState>('token', keys.tokens);
-  const settlements = createLoadedRows<SettlementState>('settlement', keys.settlements);
-  const balances = createLoadedRows<BalanceState>('balance', keys.balances.map(balanceKey));
-  const offRamps = createLoadedRows<OffRampState>('off-ramp', keys.offRamps.map(offRampKey));
+  const tokens = createRows('token', addressOf, keys.tokens, loaded.tokens);
+  const settlements = createRows('settlement', addressOf, keys.settlements, loaded.settlements);
+  const balances = createRows('balance', balanceKey, keys.balances.map(balanceKey), loaded.balances);
+  const offRamps = createRows('off-ramp', offRampKey, keys.offRamps.map(offRampKey), loaded.offRamps);
   const retirements: RetirementState[] = [];
-
-  for (const token of loaded.tokens) tokens.load(token.address, token);
-  for (const settlement of loaded.settlements) settlements.load(settlement.address, settlement);
-  for (const balance of loaded.balances) balances.load(balanceKey(balance), balance);
-  for (const offRamp of loaded.offRamps) offRamps.load(offRampKey(offRamp), offRamp);
-
   return {
-    token: (address) => tokens.get(address),
-    putToken: (token) => tokens.put(token.address, token),
-    settlement: (address) => settlements.get(address),
-    putSettlement: (settlement) => settlements.put(settlement.address, settlement),
+    token: tokens.get,
+    putToken: tokens.put,
+    settlement: settlements.get,
+    putSettlement: settlements.put,
     balance: (tokenAddress, holder) => balances.get(balanceKey({ tokenAddress, holder }))?.amount ?? 0n,
-    putBalance(tokenAddress, holder, amount) {
-      balances.put(balanceKey({ tokenAddress, holder }), { tokenAddress, holder, amount });
-    },
+    putBalance: (tokenAddress, holder, amount) => balances.put({ tokenAddress, holder, amount }),
     offRamp: (settlementAddress, referenceId) => offRamps.get(offRampKey({ settlementAddress, referenceId })),
-    putOffRamp: (offRamp) => offRamps.put(offRampKey(offRamp), offRamp),
+    putOffRamp: offRamps.put,
     appendRetirement: (retirement) => retirements.push(retirement),
     changes: () => ({
       tokens: tokens.changed(),
@@ -117,35 +109,37 @@ export function createWorld(keys: WorldKeys, loaded: LoadedWorld): World {
   };
 }
 
-interface LoadedRows<T> {
-  load(key: string, value: T): void;
-  get(key: string): T | null;
-  put(key: string, value: T): void;
-  changed(): T[];
-}
-
-function createLoadedRows<T>(what: string, loadedKeys: string[]): LoadedRows<T> {
-  const values = new Map<string, T | null>(loadedKeys.map((key) => [key, null]));
-  const changedKeys = new Set<string>();
+/** @param keys of the rows that were asked for, whether or not they exist */
+function createRows<Row>(
+  what: string,
+  keyOf: (row: Row) => string,
+  keys: readonly string[],
+  loaded: readonly Row[],
+) {
+  const values = new Map<string, Row | null>(keys.map((key) => [key, null]));
+  for (const row of loaded) values.set(keyOf(row), row);
+  const changed = new Map<string, Row>();
   return {
-    load: (key, value) => values.set(key, value),
-    get(key) {
+    get(key: string): Row | null {
       const value = values.get(key);
       if (value === undefined) throw new Error(`The ${what} ${key} was not loaded before execution`);
       return value;
     },
-    put(key, value) {
-      values.set(key, value);
-      changedKeys.add(key);
+    put(row: Row): void {
+      const key = keyOf(row);
+      values.set(key, row);
+      changed.set(key, row);
     },
-    changed: () => [...changedKeys].map((key) => values.get(key) as T),
+    changed: () => [...changed.values()],
   };
 }
 
-function balanceKey(balance: { tokenAddress: Address; holder: Address }): string {
+const addressOf = ({ address }: { address: Address }) => address;
+
+export function balanceKey(balance: { tokenAddress: Address; holder: Address }): string {
   return `${balance.tokenAddress} ${balance.holder}`;
 }
 
-function offRampKey(offRamp: { settlementAddress: Address; referenceId: Hash32 }): string {
+export function offRampKey(offRamp: { settlementAddress: Address; referenceId: Hash32 }): string {
   return `${offRamp.settlementAddress} ${offRamp.referenceId}`;
 }

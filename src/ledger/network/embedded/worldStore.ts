@@ -9,7 +9,7 @@ import { hotQuery } from '../../../db/hotQueries.ts';
 import { insertionOf } from '../../../db/manyRows.ts';
 import type { Address } from '../port.ts';
 import { balances, offRamps, retirements, settlements, tokens } from './tables.ts';
-import { createWorld } from './world.ts';
+import { balanceKey, createWorld, offRampKey } from './world.ts';
 import type { LoadedWorld, World, WorldChanges, WorldKeys } from './world.ts';
 
 export const findTokens = findBy(tokens, tokens.address);
@@ -111,11 +111,11 @@ function mergeKeys(many: readonly WorldKeys[]): WorldKeys {
     settlements: [...new Set(many.flatMap((keys) => keys.settlements))],
     balances: uniqueBy(
       many.flatMap((keys) => keys.balances),
-      (key) => `${key.tokenAddress} ${key.holder}`,
+      balanceKey,
     ),
     offRamps: uniqueBy(
       many.flatMap((keys) => keys.offRamps),
-      (key) => `${key.settlementAddress} ${key.referenceId}`,
+      offRampKey,
     ),
   };
 }
