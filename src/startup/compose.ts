@@ -24,7 +24,7 @@ import { createNightlyExpiry } from '../jobs/nightlyExpiry.ts';
 import { createLogBuilder } from '../jobs/logBuilder.ts';
 import { createReconciliationJob } from '../jobs/reconciliationJob.ts';
 import { createBooks } from '../ledger/books/books.ts';
-import type { ClockControl } from '../ledger/network/clockControl.ts';
+import type { ClockControl } from '../ledger/network/family.ts';
 import type { LedgerNetwork } from '../ledger/network/port.ts';
 import type { CrashPoint, SubmissionDependencies } from '../ledger/submission/submission.ts';
 import { createContinuityWatch } from '../ledger/submission/continuityWatch.ts';

@@ -12,7 +12,7 @@ import { readTrustedDocuments } from '../http/documents/trustedDocuments.ts';
 import { createGraphiqlPage } from '../http/pages/graphiql.ts';
 import { startEmbeddedIndexer } from '../indexer/embedded/startEmbeddedIndexer.ts';
 import { hookUrlOf } from '../lib/hookUrls.ts';
-import type { ClockControl } from '../ledger/network/clockControl.ts';
+import type { ClockControl } from '../ledger/network/family.ts';
 import { familyOf } from '../ledger/network/families.ts';
 import { limitsOf } from '../limits/limits.ts';
 import type { Logger } from '../lib/logger.ts';

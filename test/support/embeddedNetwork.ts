@@ -2,7 +2,7 @@
  * The embedded network with what tests do to it beside the port: pauses, and transactions of holders other than custody.
  * All are signed, and land like the platform's own.
  */
-import type { ClockControl } from '../../src/ledger/network/clockControl.ts';
+import type { ClockControl } from '../../src/ledger/network/family.ts';
 import { factoryAddressOf } from '../../src/ledger/network/embedded/addresses.ts';
 import { checkInvocation, type Invocation } from '../../src/ledger/network/embedded/calls.ts';
 import {

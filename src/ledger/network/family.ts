@@ -12,9 +12,8 @@ import type { Logger } from '../../lib/logger.ts';
 import type { Setting } from '../../lib/settingRules.ts';
 import type { Check } from './check.ts';
 import type { ChannelAccounts } from './channelAccounts.ts';
-import type { ClockControl } from './clockControl.ts';
 import type { CheckIdentity } from './nodeIdentity.ts';
-import type { LedgerNetwork } from './port.ts';
+import type { LedgerNetwork, UnixSeconds } from './port.ts';
 import type { RecordCommands } from './recordCommands.ts';
 import type { SeenLedgers } from './seenLedgers.ts';
 
@@ -51,12 +50,17 @@ export interface ConfiguredLedger {
   rpcUrl?: string;
 }
 
+/** Of a development network, whose time can be moved. */
+export interface ClockControl {
+  /** Moves the network's time ahead for all instances, irreversibly. @returns the new latest ledger's close time */
+  advanceClock(seconds: number): Promise<UnixSeconds>;
+}
+
 export interface CreatedNetwork {
   network: LedgerNetwork;
   /** Why a part of the network's id is missing that only the node shows; undefined when none is, or the node never shows it. */
   idProblem?: unknown;
-  /** Of a network whose time can be moved; undefined on one that keeps its own. */
-  clockControl: ClockControl | undefined;
+  clockControl?: ClockControl | undefined;
   /** Asks the node which network it belongs to; null where there is no node. */
   checkIdentity: CheckIdentity | null;
 }

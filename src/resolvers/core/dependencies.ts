@@ -11,7 +11,7 @@ import type { FeedFollower } from '../../feed/followFeed.ts';
 import type { FeedFiller } from '../../feed/feedFiller.ts';
 import type { IndexerClient } from '../../indexer/client.ts';
 import type { Books } from '../../ledger/books/books.ts';
-import type { ClockControl } from '../../ledger/network/clockControl.ts';
+import type { ClockControl } from '../../ledger/network/family.ts';
 import type { TokenRevocations } from '../../identity/tokenRevocations.ts';
 import type { LedgerNetwork } from '../../ledger/network/port.ts';
 import type { SubmissionDependencies } from '../../ledger/submission/submission.ts';

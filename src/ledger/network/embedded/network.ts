@@ -7,7 +7,7 @@
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { DatabaseHandle } from '../../../db/connection.ts';
-import type { ClockControl } from '../clockControl.ts';
+import type { ClockControl } from '../family.ts';
 import { WHOLE_HISTORY } from '../continuity.ts';
 import { NetworkRefusal } from '../port.ts';
 import type { Address, BroadcastAnswer, Hash32, LedgerNetwork, NetworkCall } from '../port.ts';

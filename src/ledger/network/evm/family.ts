@@ -41,12 +41,7 @@ export const evm = defineFamily({
     const { createEvmNetwork } = await import('./network.ts');
     const { evmIdentityCheck } = await import('./identity.ts');
     const network = await createEvmNetwork({ ...ledger, log, seenLedgers: await seenLedgers() });
-    return {
-      network,
-      idProblem: network.idProblem,
-      clockControl: undefined,
-      checkIdentity: evmIdentityCheck(ledger),
-    };
+    return { network, idProblem: network.idProblem, checkIdentity: evmIdentityCheck(ledger) };
   },
   async *check(ledger) {
     const { checkEvmNetwork } = await import('./checks.ts');

@@ -41,7 +41,6 @@ export const stellar = defineFamily({
     const network = await createStellarNetwork({ ...ledger, log });
     return {
       network: guardLedgerNumbers(network, await seenLedgers(), () => performance.now()),
-      clockControl: undefined,
       checkIdentity: stellarIdentityCheck(ledger),
     };
   },
