@@ -99,17 +99,15 @@ export function familiesWith(name: LedgerSettingName): readonly NetworkFamily[] 
   return families.filter(({ node }) => node !== null || !ABOUT_NODES.has(name));
 }
 
-/** Each setting of a family beside the shared one that it names, and there in the families' order. */
+/** Each setting of a family after the shared one that it names, and there in the families' order. */
 function inPlace(): Record<string, Setting> {
   const own = families.flatMap(({ settings }) => Object.entries<OwnSetting>(settings));
-  const isPlaced = ({ after, before }: OwnSetting) => after !== undefined || before !== undefined;
   return Object.fromEntries([
     ...Object.entries<Setting>(SHARED).flatMap(([name, shared]) => [
-      ...own.filter(([, { before }]) => before === name),
       [name, shared] as const,
       ...own.filter(([, { after }]) => after === name),
     ]),
-    ...own.filter(([, setting]) => !isPlaced(setting)),
+    ...own.filter(([, { after }]) => after === undefined),
   ]);
 }
 

@@ -27,8 +27,8 @@ export type SharedValues = {
   RAMP_SETTLEMENT_ADDRESS: string | undefined;
 };
 
-/** A setting of one family alone, and its place in the table of settings: beside one that families share. */
-export type OwnSetting = Setting & { after?: keyof SharedValues; before?: keyof SharedValues };
+/** A setting of one family alone, and its place in the table of settings: after one that families share. */
+export type OwnSetting = Setting & { after?: keyof SharedValues };
 export type OwnSettings = Readonly<Record<string, OwnSetting>>;
 export type ValuesOf<Own extends OwnSettings> = SharedValues & {
   [Name in keyof Own]: z.output<Own[Name]['schema']>;

@@ -51,7 +51,7 @@ export const STELLAR_SETTINGS = {
     '1000000',
     'The most that is bid for each operation of a Stellar transaction to be included (10,000,000 stroops are 1 XLM); a ' +
       'replacement counts as two. Writes of custody that would cost more wait.',
-    { before: 'LEDGER_TIMEOUT_MS' },
+    { after: 'LEDGER_SECRET_KEY' },
   ),
 } as const satisfies OwnSettings;
 
