@@ -1,18 +1,7 @@
 /**
  * The port to a ledger network: everything that the product needs of one.
  *
- * Glossary
- *   network      the ledger network that tokens live on (not the platform's books)
- *   custody      what the platform's one signer holds on the network; `custodyAddress` is that signer
- *   base units   integers of 10^-18 tonne CO2e or kilogram; every amount that crosses the port is in base units
- *   call         one contract invocation, described without any network's own types
- *   draft        a call that passed the network's simulation and can be signed
- *   slot         a sequence slot: the signing account and the sequence that a signature uses up
- *   prepared     a call built and signed, with its hash known, but not sent
- *   attempt      a prepared transaction that was committed to the database before it was sent
- *   ledger       a closed block of the network; numbered, with a close time in Unix seconds
- *   final        will not be undone by the network; only final facts cross this port
- *   holder       an owner of tokens with a key of its own, outside custody
+ * Its words are those of docs/glossary.md. Every amount that crosses the port is in base units, and only final facts cross it.
  *
  * Writes are two-phase. `draft` simulates a call; its `sign`, without I/O, gives signed bytes, their hash and the
  * moment after which they can no longer land. The caller commits those, then `broadcast`s them (as often
