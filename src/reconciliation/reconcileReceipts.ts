@@ -4,7 +4,8 @@
  * would take hours.
  */
 import { and, inArray, sql } from 'drizzle-orm';
-import { receipts } from '../db/tables/index.ts';
+import { isOneOf } from '../db/manyRows.ts';
+import { offRampSessions, receipts } from '../db/tables/index.ts';
 import {
   NetworkRefusal,
   NetworkUnavailable,
@@ -16,7 +17,6 @@ import { largest, smallest } from '../lib/bigints.ts';
 import type { ReconcileDependencies } from './reconcileProject.ts';
 import { createQuestions, notAnswered, orNotAnswered } from './questions.ts';
 import { PAGE_SIZE, pagesById, type PageById } from './pagesById.ts';
-import { NO_DEPOSITS, readDeposits, type Deposits } from './readDeposits.ts';
 import { add, nothingCompared, type Comparison, type Invariant } from './verdicts.ts';
 
 interface ReceiptReconciliation extends Comparison {
@@ -137,6 +137,52 @@ async function compareSupplies({ network }: Dependencies, page: readonly Compare
     compared.comparison.findings.push({ invariant: 'I3', message });
   }
   return page.filter((_, at) => !isRefusal(answers[at]));
+}
+
+/** What off-ramp sessions say a settlement contract holds of a receipt's token. */
+interface Deposits {
+  openKg: bigint;
+  /** Amounts that unsettled calls may have deposited or released. */
+  comingKg: bigint;
+  leavingKg: bigint;
+  isReviewed: boolean;
+}
+
+const NO_DEPOSITS: Deposits = { openKg: 0n, comingKg: 0n, leavingKg: 0n, isReviewed: false };
+
+/**
+ * By receipt, of those that have sessions with the contract. A wallet may send what it signed at any moment, without the
+ * platform, and also after the session was closed. What a holder gets back may be less than was agreed.
+ * @param isStill no call is on its way to the network
+ */
+async function readDeposits(
+  { db, isStill = false }: Pick<Dependencies, 'db' | 'isStill'>,
+  receiptIds: readonly string[],
+  settlementAddress: Address,
+): Promise<ReadonlyMap<string, Deposits>> {
+  const rows = await db.execute<{
+    id: string;
+    open: string;
+    coming: string;
+    leaving: string;
+    reviewed: boolean;
+  }>(sql`
+    SELECT c.receipt_id AS id, coalesce(sum(c.token_amount_kg) FILTER (WHERE c.is_open), 0)::text AS open,
+      coalesce(sum(c.token_amount_kg) FILTER (WHERE c.deposited_at IS NULL AND (c.by_holder OR (c.is_under_way AND NOT ${isStill}))), 0)::text AS coming,
+      coalesce(sum(c.token_amount_kg) FILTER (WHERE c.is_open AND ((c.is_under_way AND NOT ${isStill}) OR c.is_given_back)), 0)::text AS leaving,
+      coalesce(bool_or(c.state = 'NEEDS_REVIEW'), false) AS reviewed
+    FROM (SELECT *, deposited_at IS NOT NULL AND released_at IS NULL AS is_open,
+        depositor = 'HOLDER' AND provider_session_id IS NOT NULL AS by_holder,
+        depositor = 'HOLDER' AND resolution = 'REFUND' AS is_given_back,
+        EXISTS (SELECT 1 FROM submissions s WHERE s.target_id = off_ramp_sessions.id AND s.state IN ('PENDING', 'NEEDS_REVIEW')) AS is_under_way
+      FROM off_ramp_sessions WHERE ${isOneOf(offRampSessions.receiptId, receiptIds)} AND settlement_address = ${settlementAddress}) AS c
+    GROUP BY c.receipt_id`);
+  return new Map(
+    rows.map(({ id, open, coming, leaving, reviewed: isReviewed }) => [
+      id,
+      { openKg: BigInt(open), comingKg: BigInt(coming), leavingKg: BigInt(leaving), isReviewed },
+    ]),
+  );
 }
 
 async function compareCustody(
