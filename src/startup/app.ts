@@ -15,7 +15,7 @@ import { keepAnswer } from '../lib/keepAnswer.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createMetrics, type Metrics } from '../metrics/metrics.ts';
 import { createReadiness } from '../http/server/readiness.ts';
-import type { RecordCommands } from '../ledger/network/recordCommands.ts';
+import type { RecordCommands } from '../ledger/network/family.ts';
 import { createPages } from '../pages/pages.ts';
 import type { Site } from '../pages/site.ts';
 import { findBroken } from '../reconciliation/lastReconciliation.ts';

@@ -2,7 +2,9 @@
  * The results that `npm run ledger:check` prints about a configured network, one line each. Each family adds its own
  * checks (evm/checks.ts, stellar/checks.ts).
  */
+import { createHash } from 'node:crypto';
 import { messageOf } from '../../lib/errors.ts';
+import type { NetworkCall } from './port.ts';
 
 export interface Check {
   /** `wrong`: the server can't work. `worse`: it works with limitations. */
@@ -36,3 +38,26 @@ export async function lookAt(name: string, look: () => Promise<Check>): Promise<
     return wrong(name, messageOf(error));
   }
 }
+
+/** A salt that no asset has, and a hash that no document has. */
+export const TRIAL_HASH = `0x${createHash('sha256').update('a trial that is never sent').digest('hex')}`;
+
+/** A deployment that is simulated and never sent: whether the factory would take a real one. */
+export const TRIAL_DEPLOY: NetworkCall = {
+  kind: 'deployCarbonCredit',
+  salt: TRIAL_HASH,
+  name: 'Trial',
+  symbol: 'TRIAL',
+  assetId: 'trial',
+  countryCode: 'XX',
+  metadata: {
+    creditType: 'trial',
+    verificationBodyRef: 'trial',
+    vintageYear: 2024,
+    quantityCO2e: 1n,
+    projectLocation: 'nowhere',
+    projectType: 'trial',
+    verificationDocHash: TRIAL_HASH,
+    lastUpdated: 0n,
+  },
+};

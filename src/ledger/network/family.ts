@@ -14,7 +14,6 @@ import type { Check } from './check.ts';
 import type { ChannelAccounts } from './channelAccounts.ts';
 import type { CheckIdentity } from './nodeIdentity.ts';
 import type { LedgerNetwork, UnixSeconds } from './port.ts';
-import type { RecordCommands } from './recordCommands.ts';
 import type { SeenLedgers } from './seenLedgers.ts';
 
 /** Settings that families share, as they are read. */
@@ -56,6 +55,30 @@ export interface ClockControl {
   advanceClock(seconds: number): Promise<UnixSeconds>;
 }
 
+/** A network that is asked through a node: the settings that its families share, as an adapter takes them. */
+export interface NodeLedger extends ConfiguredLedger {
+  name: string;
+  /** May hold a provider's key: never shown whole. */
+  rpcUrl: string;
+  secretKey: string;
+  factoryAddress: string;
+  settlementFactoryAddress: string | undefined;
+  settlementAddress: string | undefined;
+  requestTimeoutMs: number;
+}
+
+export function configureNode(network: string, values: SharedValues): Omit<NodeLedger, 'family'> {
+  return {
+    name: network,
+    rpcUrl: values.LEDGER_RPC_URL ?? '',
+    secretKey: values.LEDGER_SECRET_KEY ?? '',
+    factoryAddress: values.LEDGER_FACTORY_ADDRESS ?? '',
+    settlementFactoryAddress: values.LEDGER_SETTLEMENT_FACTORY_ADDRESS,
+    settlementAddress: values.RAMP_SETTLEMENT_ADDRESS,
+    requestTimeoutMs: values.LEDGER_TIMEOUT_MS,
+  };
+}
+
 export interface CreatedNetwork {
   network: LedgerNetwork;
   /** Why a part of the network's id is missing that only the node shows; undefined when none is, or the node never shows it. */
@@ -72,6 +95,25 @@ interface NetworkDeps {
   seenLedgers: () => Promise<SeenLedgers>;
   log: Logger;
 }
+
+/** A retirement's record. */
+export interface RecordPlace {
+  tokenAddress: string;
+  index: number;
+  txHash: string | null;
+}
+
+export interface RecordCommand {
+  /** What it shows. */
+  what: string;
+  command: string;
+}
+
+/**
+ * Commands of a network's own tools, to read a record without this server against a node of the reader's choice.
+ * @param networkId as the port gives it
+ */
+export type RecordCommands = (place: RecordPlace, networkId: string) => RecordCommand[];
 
 export interface NetworkFamily<
   Id extends string = string,

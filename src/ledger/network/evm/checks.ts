@@ -4,10 +4,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { formatEther, formatGwei, maxUint256 } from 'viem';
-import { lookAt, right, worse, wrong, type Check } from '../check.ts';
+import { lookAt, right, TRIAL_DEPLOY, TRIAL_HASH, worse, wrong, type Check } from '../check.ts';
 import { SignerShortOfFunds } from '../port.ts';
 import type { NetworkCall } from '../port.ts';
-import { TRIAL_DEPLOY, TRIAL_HASH } from '../trialDeploy.ts';
 import { MULTICALL3_ADDRESS } from './contracts.ts';
 import type { ContractAddresses } from './contracts.ts';
 import { readDeploymentFee } from './deploymentFee.ts';

@@ -1,7 +1,7 @@
 /**
  * How to read a record with Foundry's cast.
  */
-import type { RecordCommand, RecordPlace } from '../recordCommands.ts';
+import type { RecordCommand, RecordPlace } from '../family.ts';
 
 export function recordCommands({ tokenAddress, index, txHash }: RecordPlace): RecordCommand[] {
   return [

@@ -3,8 +3,7 @@
  */
 import * as z from 'zod';
 import { setting, text, wholeNumber } from '../../../lib/settingRules.ts';
-import type { OwnSettings, ValuesOf } from '../family.ts';
-import { configureNode, type NodeLedger } from '../nodeLedger.ts';
+import { configureNode, type NodeLedger, type OwnSettings, type ValuesOf } from '../family.ts';
 import type { FinalitySetting } from './finality.ts';
 
 const WEI_PER_GWEI_DIGITS = 9;

@@ -4,10 +4,9 @@
  */
 import type { NetworkCall } from '../port.ts';
 import { smallest } from '../../../lib/bigints.ts';
-import { lookAt, right, worse, wrong } from '../check.ts';
+import { lookAt, right, TRIAL_DEPLOY, TRIAL_HASH, worse, wrong } from '../check.ts';
 import type { ChannelState } from '../channelAccounts.ts';
 import type { Check } from '../check.ts';
-import { TRIAL_DEPLOY, TRIAL_HASH } from '../trialDeploy.ts';
 import { readAccounts } from './accounts.ts';
 import { readChannels } from './channels.ts';
 import { hasEnoughToSign, LEAST_SPENDABLE_STROOPS, STROOPS_PER_WRITE, showXlm } from './lumens.ts';

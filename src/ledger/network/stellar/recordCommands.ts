@@ -1,7 +1,7 @@
 /**
  * How to read a record with the Stellar CLI, and its transaction with curl.
  */
-import type { RecordCommand, RecordPlace } from '../recordCommands.ts';
+import type { RecordCommand, RecordPlace } from '../family.ts';
 
 export function recordCommands(
   { tokenAddress, index, txHash: given }: RecordPlace,

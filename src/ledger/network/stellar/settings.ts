@@ -2,8 +2,7 @@
  * The settings of Stellar alone, what is known of its networks by their names, and what the adapter gets of it all.
  */
 import { list, setting, text, wholeNumber } from '../../../lib/settingRules.ts';
-import type { OwnSettings, ValuesOf } from '../family.ts';
-import { configureNode, type NodeLedger } from '../nodeLedger.ts';
+import { configureNode, type NodeLedger, type OwnSettings, type ValuesOf } from '../family.ts';
 import { STRKEY_SECRET_KEY } from '../strkeySettings.ts';
 
 /** Their sequences are read in one question, which holds 200 accounts. Each channel writes every five seconds. */
