@@ -2,8 +2,7 @@
  * EVM chains, as the rest of the product knows them. The adapter and viem are loaded by those who use them.
  */
 import { defineFamily } from '../family.ts';
-import { nameOfMoneyChain } from './moneyChains.ts';
-import { configureEvm, EVM_SETTINGS } from './settings.ts';
+import { configureEvm, EVM_SETTINGS, nameOfMoneyChain } from './settings.ts';
 import { recordCommands } from './recordCommands.ts';
 
 export const evm = defineFamily({

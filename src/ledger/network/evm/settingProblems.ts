@@ -7,8 +7,7 @@ import { mnemonicToAccount, privateKeyToAddress } from 'viem/accounts';
 import { readErrorAbi } from '../../../lib/errorAbi.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import type { GivenSettings } from '../family.ts';
-import { nameOfMoneyChain } from './moneyChains.ts';
-import type { EVM_SETTINGS } from './settings.ts';
+import { nameOfMoneyChain, type EVM_SETTINGS } from './settings.ts';
 
 type Given = GivenSettings<typeof EVM_SETTINGS>;
 
