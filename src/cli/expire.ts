@@ -60,7 +60,11 @@ async function expire(platform: Platform): Promise<void> {
   platform.submissionWorker.start();
   const bar = new SingleBar({ format: 'expiring {bar} {value}/{total} receipts', clearOnComplete: true });
   if (process.stdout.isTTY) bar.start(0, 0);
-  await sweep(dependencies, run, (examined) => bar.setTotal(examined)).finally(() => leases.release(run.id));
+  try {
+    await sweep(dependencies, run, (examined) => bar.setTotal(examined));
+  } finally {
+    await leases.release(run.id);
+  }
   const counts = await followRun(platform, run.id, bar);
   bar.stop();
   await print(platform, run.id, counts);

@@ -165,8 +165,8 @@ function createSteps<Row extends Leased>({ name, idField, leases, process, log }
       .catch((error: unknown) => {
         log.error({ [idField]: row.id, err: error }, `rescheduling one of ${name} failed`);
       })
-      .finally(async () => {
-        await leases.release(row.id);
+      .then(() => leases.release(row.id))
+      .finally(() => {
         underWay.delete(work);
         noteDone();
       });

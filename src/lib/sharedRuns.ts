@@ -36,8 +36,10 @@ export function shareFreshRuns<T>(run: () => Promise<T>): () => Promise<T> {
   }
 
   return () => {
+    // Also between the end of a run and the beginning of the next, which may be awaited already.
+    if (next !== null) return next;
     if (running === null) return start();
-    next ??= running.then(ignore, ignore).then(() => {
+    next = running.then(ignore, ignore).then(() => {
       next = null;
       return start();
     });

@@ -3,6 +3,7 @@
  */
 import type { PageAnswer } from '../http/server/pages.ts';
 import type { CertificateRecord } from './certificateRecord.ts';
+import { rendered } from './render.ts';
 import { grouped } from './text.ts';
 
 const LABEL_WIDTH = 92;
@@ -35,6 +36,6 @@ export function badge({ tonnes, project }: CertificateRecord): PageAnswer {
       // For other sites' pages: that is what it is for.
       'cross-origin-resource-policy': 'cross-origin',
     },
-    body: String(picture),
+    body: rendered(picture),
   };
 }

@@ -4,6 +4,7 @@
 import type { Child } from 'hono/jsx';
 import type { PageAnswer } from '../http/server/pages.ts';
 import { assetPath, type Script } from './assets.ts';
+import { rendered } from './render.ts';
 import { absolute, type Site } from './site.ts';
 
 /** No inline code or style, nothing from elsewhere; the websocket of the live list is of this origin. */
@@ -60,8 +61,7 @@ export function htmlAnswer(site: Site, head: PageHead, content: Child, status = 
       'content-security-policy': PAGE_POLICY,
       'cache-control': 'no-cache',
     },
-    // No component is asynchronous: what a page needs is asked for before it is rendered.
-    body: `<!doctype html>${String(page)}`,
+    body: `<!doctype html>${rendered(page)}`,
   };
 }
 

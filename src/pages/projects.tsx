@@ -51,7 +51,9 @@ export async function projectsPage(
     },
     <>
       <h1>Projects</h1>
-      <p class="intro">Verified reductions, each issued once as the credits of one token.</p>
+      <p class="intro">
+        Verified reductions, each issued once as the credits of one token, the newest first.
+      </p>
       <Filters
         action="/projects"
         query={query}

@@ -208,7 +208,8 @@ async function checkSettings(
     if (!value.startsWith(assumed)) throw otherSetting(url, name, value, assumed);
   }
   const [session] = await sql<{ schema: string | null }[]>`SELECT current_schema() AS schema`;
-  if (session?.schema !== SCHEMA) {
+  // Null where the role may not use it yet, which the migration changes.
+  if ((session?.schema ?? SCHEMA) !== SCHEMA) {
     throw otherSetting(url, 'search_path', await read('search_path'), SCHEMA);
   }
   if (NODE_ENV === 'production' && (await read('synchronous_commit')) === 'off') throw losesCommits(url);

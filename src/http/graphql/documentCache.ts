@@ -10,8 +10,8 @@ const MAX_KEPT_CHARACTERS = 256 * 1024;
 const MAX_DOCUMENT_CHARACTERS = 16 * 1024;
 
 /** Evicts the least recently used. */
-export function createDocumentCache<T extends NonNullable<unknown>>(): LRUCache<string, T> {
-  return new LRUCache<string, T>({
+export function createDocumentCache<T>(): LRUCache<string, NonNullable<T>> {
+  return new LRUCache({
     maxSize: MAX_KEPT_CHARACTERS,
     maxEntrySize: MAX_DOCUMENT_CHARACTERS,
     // A size of 0 would be refused.

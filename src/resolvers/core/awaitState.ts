@@ -1,6 +1,6 @@
 /**
- * Waits for a row (a project, a retirement, …) to reach a state, up to the mutation's limit or the server's stop. The work
- * itself does not depend on the wait.
+ * Waits for a row (a project, a retirement, …) to reach a state, up to the mutation's limit or the server's stop, and reads why one was
+ * refused. The work itself does not depend on the wait.
  */
 import { and, desc, eq } from 'drizzle-orm';
 import { submissions } from '../../db/tables/index.ts';

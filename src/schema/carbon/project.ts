@@ -28,7 +28,7 @@ import { moment, momentOrNull } from '../core/time.ts';
 export const projectOf = createRequiredBatch('project', findProjectsByIds);
 
 export const balancesOfProject = createRequiredBatch(
-  'books of project',
+  'the balances of project',
   ({ db }: Needs<'db'>, ids: readonly string[]) => readProjectBalances(db, ids),
 );
 

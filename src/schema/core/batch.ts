@@ -32,13 +32,13 @@ export function createBatch<Needed, Key, Value>(
 
 /** The same of what must be there. */
 export function createRequiredBatch<Needed, Value>(
-  noun: string,
+  what: string,
   load: Load<Needed, string, Value>,
 ): (context: { dependencies: Needed }, id: string) => Promise<Value> {
   const read = createBatch(load);
   return async (context, id) => {
     const value = await read(context, id);
-    if (value === undefined) throw new Error(`${noun} ${id} has vanished`);
+    if (value === undefined) throw new Error(`${what} ${id} is missing in the database`);
     return value;
   };
 }

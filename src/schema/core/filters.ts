@@ -1,5 +1,5 @@
 /**
- * The form of every list's filter, stated once: plural members take lists, times are from … until, amounts min … max.
+ * The form of every list's filter, stated once: plural members take lists, times (time.ts) are from … until, amounts min … max.
  */
 import * as z from 'zod';
 import { assetId, auditTarget, buyerId, keyword, label, type TextRule } from './text.ts';

@@ -111,6 +111,8 @@ describe('a start', () => {
   });
 
   it('with both migrates and grants, and from then on needs the application’s role alone', async () => {
+    // As administrators do who let each role see its own schemas alone.
+    await execute(ownerUrl, 'REVOKE ALL ON SCHEMA public FROM PUBLIC');
     await expect(started({ DATABASE_URL: url, DATABASE_MIGRATION_URL: ownerUrl })).resolves.toEqual([]);
     await expect(started({ DATABASE_URL: url })).resolves.toEqual([]);
     await expect(opened({ DATABASE_URL: url })).resolves.toEqual([]);

@@ -46,3 +46,15 @@ it('a fresh run begins after all questions that it answers', async () => {
   ends[1]?.();
   expect(await Promise.all(later)).toEqual([1, 1]);
 });
+
+it('a fresh run has ended before the next one begins, also for who has just been answered', async () => {
+  const { ends, run } = controlledRuns();
+  const ask = shareFreshRuns(run);
+  const again = ask().then(() => ask());
+  const meanwhile = ask();
+  ends[0]?.();
+  await expect.poll(() => ends.length).toBe(2);
+  ends[1]?.();
+  expect(await Promise.all([again, meanwhile])).toEqual([1, 1]);
+  expect(ends).toHaveLength(2);
+});

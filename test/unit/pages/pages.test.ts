@@ -13,8 +13,10 @@ import { csvOf } from '../../../src/pages/csv.ts';
 import { recordCommands as onEvm } from '../../../src/ledger/network/evm/recordCommands.ts';
 import { recordCommands as onStellar } from '../../../src/ledger/network/stellar/recordCommands.ts';
 import { isFree, standingAt, standingText } from '../../../src/pages/receipt.tsx';
+import { OlderLink } from '../../../src/pages/parts/recordList.tsx';
 import { WeekChart } from '../../../src/pages/parts/weekChart.tsx';
 import { beneficiaryPath, readPublicId } from '../../../src/pages/records.ts';
+import { rendered } from '../../../src/pages/render.ts';
 import { search } from '../../../src/pages/search.ts';
 import { grouped, isoOf, periodText, placeOf, shown, sumOf } from '../../../src/pages/text.ts';
 import { CERTIFICATE_RECORD } from '../../support/certificateRecord.ts';
@@ -90,7 +92,20 @@ it('asks for a name as it is written, which the API finds in both spellings', as
 
 it('names as the most that a week has no less than it has', () => {
   const week = (tonnes: string) => ({ day: '2026-01-05', tonnes, retirementCount: 1 });
-  expect(String(WeekChart({ weeks: [week('0.4'), week('10.25')] }))).toContain('at most 11 t');
+  expect(rendered(WeekChart({ weeks: [week('0.4'), week('10.25')] }))).toContain('at most 11 t');
+});
+
+it('leads on to what is older, and back to the newest, with what the list was filtered by', () => {
+  const pager = (search: string, hasNextPage: boolean) => {
+    const page = { nodes: [], pageInfo: { hasNextPage, endCursor: 'end' } };
+    return rendered(OlderLink({ page, path: '/projects', query: new URLSearchParams(search) }));
+  };
+  expect(pager('country=KE', false)).toBe('null');
+  expect(pager('country=KE', true)).toContain('<a rel="next" href="/projects?country=KE&amp;after=end">');
+  expect(pager('country=KE', true)).not.toContain('Newest');
+  const last = pager('country=KE&after=end', false);
+  expect(last).toContain('<a href="/projects?country=KE">Newest</a>');
+  expect(last).not.toContain('Older');
 });
 
 it('asks in the console only for what the contract has', async () => {
