@@ -114,6 +114,7 @@ interface Held {
 function holdRows(db: Db, rows: DueTable, isOpen: SQL, onError: (error: unknown) => void) {
   const held = new Map<string, Held>();
   let isRenewing = false;
+  let renewal: Promise<void> = Promise.resolve();
 
   function keep(row: Leased, leasedAtMs: number, wasClaimedAgain = false): void {
     held.set(row.id, { dueAt: row.dueAt, untilMs: leasedAtMs + LEASE_MS, wasClaimedAgain });
@@ -125,7 +126,7 @@ function holdRows(db: Db, rows: DueTable, isOpen: SQL, onError: (error: unknown)
     while (held.size > 0) {
       // Renewal alone does not keep the process alive; the leased work does.
       await delay(RENEW_EVERY_MS, undefined, { ref: false });
-      if (held.size > 0) await renew().catch(onError);
+      if (held.size > 0) await (renewal = renew().catch(onError));
     }
     isRenewing = false;
   }
@@ -149,6 +150,8 @@ function holdRows(db: Db, rows: DueTable, isOpen: SQL, onError: (error: unknown)
     has: (id: string) => held.has(id),
     isHeld: (id: string) => (held.get(id)?.untilMs ?? 0) > performance.now(),
     async release(id: string) {
+      // Its answer has the present end of the lease.
+      if (held.get(id)?.wasClaimedAgain) await renewal;
       const last = held.get(id);
       held.delete(id);
       // Else what made it due would wait for the end of a lease under which no instance works.

@@ -73,7 +73,7 @@ export function leaseRuns({ db, log }: Needs<'db' | 'log'>): Leases<ExpiryRun> {
   return createLeases(db, expiryRuns, {
     isOpen: isNull(expiryRuns.sweptAt),
     isMisdated: sql`${expiryRuns.dueAt} > now() + make_interval(secs => ${(2 * BACKOFF.longestMs) / 1000})`,
-    onError: (error) => log.error({ err: error }, 'renewing the leases of expiry runs failed'),
+    onError: (error) => log.error({ err: error }, 'renewing or ending leases of expiry runs failed'),
   });
 }
 

@@ -1,7 +1,7 @@
 /**
  * The port to a ledger network: everything that the product needs of one.
  *
- * Its words are those of docs/glossary.md. Every amount that crosses the port is in base units, and only final facts cross it.
+ * Its words are those of docs/glossary.md; `prepared` is a call that is signed and not sent yet. Every amount that crosses the port is in base units, and only final facts cross it.
  *
  * Writes are two-phase. `draft` simulates a call; its `sign`, without I/O, gives signed bytes, their hash and the
  * moment after which they can no longer land. The caller commits those, then `broadcast`s them (as often

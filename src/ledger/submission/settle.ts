@@ -3,6 +3,7 @@
  * platform, in one transaction under the submission's row lock. A second caller finds it settled.
  */
 import { eq, sql } from 'drizzle-orm';
+import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
 import type { Tx } from '../../db/connection.ts';
 import { givenRows, isGiven } from '../../db/manyRows.ts';
 import { attempts, submissions } from '../../db/tables/index.ts';
@@ -126,7 +127,7 @@ async function applyConclusion(
   at: Date,
 ): Promise<void> {
   const effects = effectsFor(deps, intent);
-  const store = (values: Partial<typeof submissions.$inferInsert>) =>
+  const store = (values: PgUpdateSetSource<typeof submissions>) =>
     tx
       .update(submissions)
       .set({ reviewCause: null, ...values })
@@ -166,7 +167,12 @@ async function applyConclusion(
     }
     case 'needsReview': {
       const { cause, reason } = conclusion;
-      await store({ state: 'NEEDS_REVIEW', reviewCause: cause, stateReason: reason });
+      // What a node said last is for operators: the target is its owner's to read.
+      const shown =
+        cause === 'ATTEMPTS_DIED'
+          ? sql`concat_ws('. ', ${reason}::text, ${submissions.stateReason})`
+          : reason;
+      await store({ state: 'NEEDS_REVIEW', reviewCause: cause, stateReason: shown });
       if (cause === 'SETTLEMENT_FAILED') await flagIfPossible(tx, deps, effects, intent, reason);
       else await effects.needsReview(tx, intent, reason);
       return;

@@ -102,10 +102,7 @@ async function toReview(
 
 async function reasonNotToSignAgain(store: StepStore, submission: Submission): Promise<string | null> {
   const causes = await store.readCauses(submission.id, submission.attemptsBeforeResume, MAX_ATTEMPTS);
-  if (causes.length >= MAX_ATTEMPTS) {
-    const lastWord = submission.stateReason === null ? '' : `. ${submission.stateReason}`;
-    return `${MAX_ATTEMPTS} signed attempts died without landing${lastWord}`;
-  }
+  if (causes.length >= MAX_ATTEMPTS) return `${MAX_ATTEMPTS} signed attempts died without landing`;
   const last = causes.slice(0, MAX_PAID_DEATHS);
   const [cause = null] = last;
   if (cause === null || last.length < MAX_PAID_DEATHS || last.some((one) => one !== cause)) return null;
@@ -211,9 +208,7 @@ async function sendAndAsk(
   for (const { hash, signedBytes } of open.toReversed()) {
     const answer = await deps.network.broadcast(signedBytes);
     await deps.crashPoint('broadcast-sent');
-    // Of several, one of before may have landed, and used up the slot.
-    const isUntaken = answer.status === 'refused' || (answer.status === 'unknown' && open.length === 1);
-    notTaken = isUntaken ? answer.reason : null;
+    notTaken = answer.status === 'refused' ? answer.reason : null;
     if (answer.status === 'accepted') break;
     deps.log.warn({ submissionId: submission.id, txHash: hash, answer }, 'broadcast not accepted');
     if (answer.status === 'unknown') break;

@@ -63,7 +63,7 @@ export function createSubmissionWorker(deps: SubmissionDependencies): DueWorker 
     isMisdated: sql`${submissions.dueAt} > now() + make_interval(secs => ${LONGEST_DELAY_SECONDS})`,
     // A claim also starts the check of a halt, even while no submission is due.
     alsoDueAt: sql`(SELECT min(${signingAccounts.reviewDueAt}) FROM ${signingAccounts})`,
-    onError: (error) => deps.log.error({ err: error }, 'renewing the leases of submissions failed'),
+    onError: (error) => deps.log.error({ err: error }, 'renewing or ending leases of submissions failed'),
   });
   const toSign = countToSign(leases);
   const stepStore = createStepStore(deps);

@@ -3,12 +3,18 @@
  * meanwhile.
  */
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eq, isNull, sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openDatabase } from '../../../src/db/connection.ts';
 import { createLeases, LEASE_MS, reschedule } from '../../../src/db/leases.ts';
 import { expiryRuns } from '../../../src/db/tables/index.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+
+/** A claim and a renewal take this long to be answered. */
+const ANSWER_DELAY_MS = 100;
 
 let database: TestDatabase;
 beforeEach(async () => {
@@ -19,8 +25,8 @@ afterEach(() => database.drop());
 const isOpen = isNull(expiryRuns.sweptAt);
 const errors: unknown[] = [];
 const isMisdated = sql`${expiryRuns.dueAt} > now() + interval '1 hour'`;
-const leases = () =>
-  createLeases(database.handle.db, expiryRuns, {
+const leases = (db = database.handle.db) =>
+  createLeases(db, expiryRuns, {
     isOpen,
     isMisdated,
     onError: (error) => errors.push(error),
@@ -112,6 +118,40 @@ it('is due at its release when it became due while it was held', async () => {
   expect(await mine.claim(5)).toMatchObject([{ id: hinted }]);
   await mine.release(hinted);
   expect(errors).toEqual([]);
+});
+
+/** The database, whose answers come later than its effects. */
+async function openSlow() {
+  const { port } = new URL(database.url);
+  const proxy = createServer((socket) => {
+    const server = connect(Number(port), '127.0.0.1');
+    socket.pipe(server).on('data', (answer) => void setTimeout(() => socket.write(answer), ANSWER_DELAY_MS));
+  });
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  const url = Object.assign(new URL(database.url), { port: String((proxy.address() as AddressInfo).port) });
+  const handle = openDatabase({ url: url.href, poolSize: 2, applicationName: 'slow' });
+  return {
+    db: handle.db,
+    async close() {
+      await handle.close();
+      proxy.close();
+    },
+  };
+}
+
+it('is so when it is released during its renewal', async () => {
+  const slow = await openSlow();
+  const mine = leases(slow.db);
+  const id = await addDue();
+  expect(await mine.claim(1)).toHaveLength(1);
+  await reschedule(database.handle.db, expiryRuns, { id }, { delayMs: 0 });
+  expect(await mine.claim(1)).toEqual([]);
+  const firstMs = await dueInMs(id);
+  await expect.poll(() => dueInMs(id), { interval: 5 }).toBeGreaterThan(firstMs);
+  await mine.release(id);
+  expect(await dueInMs(id)).toBeLessThanOrEqual(0);
+  expect(errors).toEqual([]);
+  await slow.close();
 });
 
 it('wakes an idle worker when the next row is due', async () => {

@@ -1,7 +1,15 @@
 /**
  * Entries that the network has archived: records that are read all the same, and calls that need them.
  */
-import { Account, Operation, rpc, SorobanDataBuilder, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
+import {
+  Account,
+  FeeBumpTransaction,
+  Operation,
+  rpc,
+  SorobanDataBuilder,
+  TransactionBuilder,
+  xdr,
+} from '@stellar/stellar-sdk';
 import { afterEach, describe, expect, it } from 'vitest';
 import { NetworkUnavailable, SignerShortOfFunds } from '../../../src/ledger/network/port.ts';
 import { readAccounts } from '../../../src/ledger/network/stellar/accounts.ts';
@@ -141,6 +149,26 @@ describe('calls that restore the code of contracts, at the rents and the minimum
     await land(network, { ...deposit, sessionId: 'b', amount: 1n });
     expect(await spendable(custody)).toBe(before);
     expect(await spendable(channel)).toBeLessThan(9n * XLM);
+  });
+
+  it('can’t be taken out of custody’s envelope and land under a hash that no attempt has', async () => {
+    testbed = await startStellarTestbed({ channels: 1, devnet: { minPersistentTtlLedgers: 2_073_600 } });
+    const { network, options, devnet } = testbed;
+    const tokenAddress = await mintedCarbon(network, 1n);
+    // Enough to pay for it.
+    devnet.fund(testbed.channels[0]?.publicKey() ?? '', 400n * XLM);
+    await archiveWithCode([tokenAddress]);
+    const retiring = await prepare(network, retire(tokenAddress, TONNE));
+    const envelope = TransactionBuilder.fromXDR(
+      Buffer.from(retiring.signedBytes).toString('base64'),
+      devnet.passphrase,
+    );
+    if (!(envelope instanceof FeeBumpTransaction)) throw new Error('custody does not pay for it');
+    const taken = await createNode(options).send(envelope.innerTransaction);
+    expect(taken).toMatchObject({ status: 'ERROR', errorCode: 'txInsufficientFee' });
+    expect(await network.broadcast(retiring.signedBytes)).toEqual({ status: 'accepted' });
+    expect(await settled(network, retiring)).toMatchObject({ status: 'succeeded' });
+    expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(1);
   });
 });
 

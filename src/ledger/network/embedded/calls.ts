@@ -2,7 +2,7 @@
  * The invocations that a transaction on this network can contain, and the schema that validates their bytes.
  *
  * An invocation is the port's `NetworkCall` with the settlement contract's address (which only the adapter's
- * configuration knows), or one of two operations that other keys than the platform's may sign: a transfer, and a pause.
+ * configuration knows), or one of two that the platform never makes: a transfer, and a pause.
  */
 import * as z from 'zod';
 import { NetworkRefusal } from '../port.ts';

@@ -25,7 +25,7 @@ export async function broadcastBytes(deps: BroadcastDeps, signedBytes: Uint8Arra
     case 'DUPLICATE':
       return { status: 'accepted' };
     case 'TRY_AGAIN_LATER':
-      return { status: 'unknown', reason: 'The node takes no further transactions at the moment' };
+      return { status: 'refused', reason: 'The node takes no further transactions at the moment' };
     case 'ERROR':
       return answerToError(deps, transaction, errorCode ?? 'an error without a code');
     default:
@@ -47,9 +47,11 @@ async function answerToError(
   return { status: 'refused', reason: `The node refused the transaction: ${errorCode}${shortage}` };
 }
 
+/** A node counts what a payer's transactions that wait there may cost: `TransactionQueue::canAdd` of stellar-core. */
 function describeShortage(transaction: Transaction | FeeBumpTransaction): string {
   const payer = transaction instanceof FeeBumpTransaction ? transaction.feeSource : transaction.source;
-  return `${payer} has less than ${showXlm(BigInt(transaction.fee))} XLM to spend`;
+  const fee = showXlm(BigInt(transaction.fee));
+  return `${payer} has less than ${fee} XLM to spend, beside what its other waiting transactions may cost`;
 }
 
 function openBytes(signedBytes: Uint8Array, passphrase: string): Transaction | FeeBumpTransaction | null {

@@ -214,11 +214,14 @@ async function signCall(
         auth: await authorised(deps, call, state),
         ...(isThroughChannel && call.form === 'envelope' ? { source: custody } : {}),
       });
+  const resources = call.restore ?? call.resources;
+  const isPaidByCustody = isThroughChannel && isForCustodyToPay(resources.feeStroops + 2n * inclusionFee);
   const transaction = buildTransaction(
     {
       operation,
-      resources: call.restore ?? call.resources,
-      inclusionFeeStroops: inclusionFee,
+      resources,
+      // Without a bid it is taken in custody's envelope alone. By itself it would land under a hash that no attempt has.
+      inclusionFeeStroops: isPaidByCustody ? 0n : inclusionFee,
       validUntil,
       passphrase: deps.passphrase,
     },
@@ -227,7 +230,6 @@ async function signCall(
   // The network refuses signatures that it does not need.
   const needsCustody = isThroughChannel && call.form === 'envelope' && !call.restore;
   signTransaction(transaction, needsCustody ? [key, keys.custody] : [key]);
-  const isPaidByCustody = isThroughChannel && isForCustodyToPay(BigInt(transaction.fee) + inclusionFee);
   const sent = isPaidByCustody ? paidByCustody(deps, transaction, inclusionFee) : transaction;
   return preparedFrom(sent, { slot, validUntil, preparedAtLedger: state.latestLedger });
 }

@@ -36,7 +36,7 @@ export function createSessionPoller(deps: PollerNeeds): DueWorker {
     leases: createLeases(db, offRampSessions, {
       isOpen: sql`${isNotNull(offRampSessions.dueAt)} AND ${or(eq(offRampSessions.providerName, ramp.name), waitsForNetwork)}`,
       isMisdated,
-      onError: (error) => log.error({ err: error }, 'renewing the leases of off-ramp sessions failed'),
+      onError: (error) => log.error({ err: error }, 'renewing or ending leases of off-ramp sessions failed'),
     }),
     process: (session) => processSession(deps, session, countPayouts),
     log,
