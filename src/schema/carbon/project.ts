@@ -19,7 +19,7 @@ import { BooksBalancesRef } from './booksBalances.ts';
 import { MoneyRef } from '../core/money.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
-import { isCalled, isOperator } from '../core/caller.ts';
+import { actsAs, isOperator } from '../core/caller.ts';
 import { UPDATES_UNTIL_FINAL, updatesOf } from '../core/updates.ts';
 import { TOKEN_ADDRESS } from '../core/tokenAddress.ts';
 import { moment, momentOrNull } from '../core/time.ts';
@@ -51,7 +51,7 @@ export const ProjectStateEnum = builder.enumType('ProjectState', {
 export const ProjectRef = builder.objectRef<Project>('Project');
 
 function isItsDeveloperOrOperator(caller: Caller | null, { developerId }: Project): boolean {
-  return isOperator(caller) || isCalled(caller, 'developer', developerId);
+  return isOperator(caller) || actsAs(caller, 'developer', developerId);
 }
 
 builder.node(ProjectRef, {

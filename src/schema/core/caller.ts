@@ -25,14 +25,14 @@ export function actorOf(caller: Caller | null): { subject: string; isOperator: b
   return { subject: subjectOf(caller), isOperator: isOperator(caller) };
 }
 
-/** Whether this is the buyer, the farmer, … of that subject. */
-export function isCalled(caller: Caller | null, role: Role, subject: string | null): boolean {
+/** Whether the caller acts as that buyer, farmer, …. */
+export function actsAs(caller: Caller | null, role: Role, subject: string | null): boolean {
   return caller !== null && caller.roles.includes(role) && caller.subject === subject;
 }
 
 /** Operators see all; buyers what is theirs. */
 export function maySeeBuyer(caller: Caller | null, buyerId: string): boolean {
-  return isOperator(caller) || isCalled(caller, 'buyer', buyerId);
+  return isOperator(caller) || actsAs(caller, 'buyer', buyerId);
 }
 
 /** Operators see all; warehouses what is theirs. */
@@ -45,5 +45,5 @@ export function maySeeWarehouse(caller: Caller | null, warehouseId: string): boo
 
 /** Operators see all; farmers what is theirs. */
 export function maySeeFarmer(caller: Caller | null, farmerId: string | null): boolean {
-  return isOperator(caller) || isCalled(caller, 'farmer', farmerId);
+  return isOperator(caller) || actsAs(caller, 'farmer', farmerId);
 }

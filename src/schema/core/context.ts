@@ -5,7 +5,7 @@ import type { AuditLog, OpenEntry } from '../../identity/auditLog.ts';
 import type { Caller } from '../../identity/roles.ts';
 import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 
-export interface Context<Of = Dependencies> {
+export interface Context<Deps = Dependencies> {
   /** Null for the public. */
   caller: Caller | null;
   /** Names the request in logs and in masked errors. */
@@ -24,5 +24,5 @@ export interface Context<Of = Dependencies> {
    * a place in the code has called last, and with it all that belongs to the request, past the request's end.
    */
   audited?: { entry: OpenEntry; isAdmitted: boolean };
-  dependencies: Of;
+  dependencies: Deps;
 }

@@ -17,7 +17,7 @@ import {
 import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import { forRoles } from '../core/access.ts';
 import { createBatch, createRequiredBatch } from '../core/batch.ts';
-import { isCalled, maySeeFarmer, maySeeWarehouse } from '../core/caller.ts';
+import { actsAs, maySeeFarmer, maySeeWarehouse } from '../core/caller.ts';
 import type { Context } from '../core/context.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
 import { UPDATES_UNTIL_FINAL, updatesOf } from '../core/updates.ts';
@@ -39,7 +39,7 @@ export function maySeeReceipt(caller: Caller | null, receipt: Receipt): boolean 
 }
 
 export function isLenderOf(caller: Caller | null, { lenderId }: ReceiptPledge): boolean {
-  return isCalled(caller, 'lender', lenderId);
+  return actsAs(caller, 'lender', lenderId);
 }
 
 /** Its lender sees it as well, while it is pledged. */

@@ -4,7 +4,7 @@
  */
 import { eq } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { submissions } from '../../../src/db/tables/index.ts';
+import { retirements, submissions } from '../../../src/db/tables/index.ts';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { resolveSubmissionReview } from '../../../src/resolvers/operations/resolveSubmissionReview.ts';
@@ -55,6 +55,10 @@ it('is named while it lasts, and in the review that follows', { timeout: 3 * PAT
     reviewCause: 'ATTEMPTS_DIED',
     stateReason: `20 signed attempts died without landing. ${NOT_TAKEN}`,
   });
+  // Its buyer reads no more of the node than that.
+  expect(await database.handle.db.select().from(retirements)).toMatchObject([
+    { state: 'NEEDS_REVIEW', stateReason: '20 signed attempts died without landing' },
+  ]);
 
   faults.tryAgainLater = 0;
   const submissionId = (await read())?.id ?? '';
