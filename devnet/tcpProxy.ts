@@ -21,6 +21,11 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
+interface Endpoint {
+  port: number;
+  host: string;
+}
+
 interface Pair {
   client: Socket;
   server: Socket;
@@ -30,7 +35,7 @@ interface Pair {
 /** Between the patience of a person and the time-outs of programs. */
 const SLOW_BY_MS = 400;
 
-export async function startTcpProxy(target: { port: number; host: string }): Promise<TcpProxy> {
+export async function startTcpProxy(target: Endpoint, listensOn = '127.0.0.1'): Promise<TcpProxy> {
   const pairs = new Set<Pair>();
   let present: LinkFault | null = null;
   let atAnswer: (() => void) | null = null;
@@ -58,7 +63,7 @@ export async function startTcpProxy(target: { port: number; host: string }): Pro
       else pass(pair, client, chunk);
     });
   });
-  listener.listen(0, '127.0.0.1');
+  listener.listen(0, listensOn);
   await once(listener, 'listening');
 
   function pass({ fault }: Pair, to: Socket, chunk: Buffer): void {

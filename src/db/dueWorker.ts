@@ -30,7 +30,8 @@ interface DueWorkerOptions<Row extends Leased> {
   /** Leases rows in an order of its own; the longest due first by default. */
   claim?: (limit: number) => Promise<Row[]>;
   /**
-   * One step of a row, which reschedules it at its end. When it rejects, the row is due again when its lease ends, or at once if it became due meanwhile.
+   * One step of a row, which reschedules it at its end. When it rejects, the row is due again when its lease ends, or at once if it
+   * became due meanwhile.
    */
   process(row: Row): Promise<void>;
   /**

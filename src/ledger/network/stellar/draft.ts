@@ -89,9 +89,14 @@ export async function draftCall(deps: DraftingDeps, call: NetworkCall): Promise<
   // Before signing, which is done for many calls together.
   const resources = roomy.restore ?? roomy.resources;
   requireUsualFee({ resources, inclusionFeeStroops: inclusionFee });
-  const stroops = resources.feeStroops + 2n * inclusionFee;
+  const stroops = costInEnvelope(resources, inclusionFee);
   if (isForCustodyToPay(stroops)) await requirePayer(deps, roomy.invocation, stroops);
   return { sign: (slot) => signCall(deps, roomy, state, inclusionFee, slot) };
+}
+
+/** The envelope counts as one operation more, and bids for each. */
+function costInEnvelope({ feeStroops }: Resources, inclusionFee: bigint): bigint {
+  return feeStroops + 2n * inclusionFee;
 }
 
 /** A channel that signs has at least as much. */
@@ -215,7 +220,7 @@ async function signCall(
         ...(isThroughChannel && call.form === 'envelope' ? { source: custody } : {}),
       });
   const resources = call.restore ?? call.resources;
-  const isPaidByCustody = isThroughChannel && isForCustodyToPay(resources.feeStroops + 2n * inclusionFee);
+  const isPaidByCustody = isThroughChannel && isForCustodyToPay(costInEnvelope(resources, inclusionFee));
   const transaction = buildTransaction(
     {
       operation,

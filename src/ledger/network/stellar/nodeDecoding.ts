@@ -94,25 +94,21 @@ export function simulationOf(raw: z.output<typeof simulationAnswer>): Simulation
     latestLedger,
     returnValue: xdr.ScVal.fromXDR(result.xdr, 'base64'),
     auth: result.auth.map((entry) => xdr.SorobanAuthorizationEntry.fromXDR(entry, 'base64')),
-    resources: resourcesOf(raw.transactionData, raw.minResourceFee, restoresAlong),
+    resources: resourcesOf(raw.transactionData, raw.minResourceFee),
     restore:
       restorePreamble === null || restorePreamble.transactionData === ''
         ? null
-        : resourcesOf(restorePreamble.transactionData, restorePreamble.minResourceFee, () => true),
+        : resourcesOf(restorePreamble.transactionData, restorePreamble.minResourceFee, true),
   };
 }
 
-function resourcesOf(
-  dataXdr: string,
-  minResourceFee: bigint,
-  restores: (data: xdr.SorobanTransactionData) => boolean,
-): Resources {
+function resourcesOf(dataXdr: string, minResourceFee: bigint, isRestoration = false): Resources {
   const data = xdr.SorobanTransactionData.fromXDR(dataXdr, 'base64');
   const declared = BigInt(data.resourceFee().toString());
   return {
     data,
     feeStroops: declared > minResourceFee ? declared : minResourceFee,
-    restores: restores(data),
+    restores: isRestoration || restoresAlong(data),
   };
 }
 
