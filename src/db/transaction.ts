@@ -19,24 +19,54 @@ interface TransactionOptions {
 /** SQLSTATE of every statement after the first failed one: it hides the cause. */
 const IN_FAILED_TRANSACTION = '25P02';
 
+type Work<T> = (sql: postgres.TransactionSql) => Promise<T>;
+
 /**
  * Resolves when the transaction is committed. When the client is lost it rejects at once, without waiting for the
  * work, whose later statements are rejected; a COMMIT under way may have taken effect or not.
  */
 export async function runTransaction<T>(
   client: Client,
-  { begin, answerTimeoutMs, isFrequent }: TransactionOptions,
-  work: (sql: postgres.TransactionSql) => Promise<T>,
+  options: TransactionOptions,
+  work: Work<T>,
 ): Promise<T> {
-  const ask = (text: string) => client.ask((sql) => sql.unsafe(text), answerTimeoutMs);
-  let isOver = false;
-  let savepoints = 0;
-  const requireOpen = () => {
-    if (isOver) throw new Error('The transaction is over; this statement was not sent');
-  };
+  const ask = (text: string) => client.ask((sql) => sql.unsafe(text), options.answerTimeoutMs);
+  const runScope = createScopes(client, options, ask);
+  await ask(options.begin);
+  let result: T;
+  try {
+    result = await client.untilLost(runScope(work, () => false));
+  } catch (error) {
+    // A failed ROLLBACK closes the connection, which ends the transaction.
+    if (!client.isLost()) await ask('ROLLBACK').catch((cause: Error) => client.lose(cause));
+    throw error;
+  }
+  const { command } = await ask('COMMIT');
+  // PostgreSQL answers so, and with no error, where a statement has failed that the work did not wait for.
+  if (command === 'ROLLBACK') {
+    throw new Error('The transaction was rolled back: a statement of it has failed');
+  }
+  return result;
+}
 
-  async function runScope<R>(run: (sql: postgres.TransactionSql) => Promise<R>): Promise<R> {
+/**
+ * Runs the work of the transaction, and within it that of its savepoints. What work sends after its end is refused: the connection may
+ * have another transaction by then, and of a savepoint that was taken back it would be kept.
+ */
+function createScopes(
+  client: Client,
+  { answerTimeoutMs, isFrequent }: TransactionOptions,
+  ask: (text: string) => Promise<unknown>,
+): <R>(run: Work<R>, isOuterOver: () => boolean) => Promise<R> {
+  let savepoints = 0;
+
+  async function runScope<R>(run: Work<R>, isOuterOver: () => boolean): Promise<R> {
     let firstFailure: unknown;
+    let hasEnded = false;
+    const isOver = () => hasEnded || isOuterOver();
+    const requireOpen = () => {
+      if (isOver()) throw new Error('The transaction is over; this statement was not sent');
+    };
     const unsafe: SqlForDrizzle['unsafe'] = (text, parameters) =>
       lazyQuery(async (send) => {
         requireOpen();
@@ -50,6 +80,10 @@ export async function runTransaction<T>(
           throw error;
         }
       });
+    const savepoint = async (within: Work<unknown>) => {
+      requireOpen();
+      return runWithin(within, isOver);
+    };
     const scope = { unsafe, savepoint } as unknown as postgres.TransactionSql;
     try {
       const result = await run(scope);
@@ -58,37 +92,26 @@ export async function runTransaction<T>(
       return result;
     } catch (error) {
       throw isAboutEarlierFailure(error) ? (firstFailure ?? error) : error;
+    } finally {
+      hasEnded = true;
     }
   }
 
-  async function savepoint<R>(run: (sql: postgres.TransactionSql) => Promise<R>): Promise<R> {
-    requireOpen();
+  async function runWithin<R>(run: Work<R>, isOver: () => boolean): Promise<R> {
     const name = `s${savepoints++}`;
     // The work does not wait for it: should it fail, PostgreSQL refuses every statement after it.
     const isSet = ask(`SAVEPOINT ${name}`);
     try {
-      const [result] = await Promise.all([runScope(run), isSet]);
+      const [result] = await Promise.all([runScope(run, isOver), isSet]);
       return result;
     } catch (error) {
       await isSet;
-      await ask(`ROLLBACK TO ${name}`);
+      if (!isOver()) await ask(`ROLLBACK TO ${name}`);
       throw error;
     }
   }
 
-  await ask(begin);
-  let result: T;
-  try {
-    result = await client.untilLost(runScope(work));
-  } catch (error) {
-    isOver = true;
-    // A failed ROLLBACK closes the connection, which ends the transaction.
-    if (!client.isLost()) await ask('ROLLBACK').catch((cause: Error) => client.lose(cause));
-    throw error;
-  }
-  isOver = true;
-  await ask('COMMIT');
-  return result;
+  return runScope;
 }
 
 function isAboutEarlierFailure(error: unknown): boolean {

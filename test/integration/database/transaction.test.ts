@@ -50,6 +50,60 @@ it('refuses what is sent with a savepoint that cannot be set, and commits nothin
   expect(await db.execute(sql`SELECT note FROM savepoint_notes`)).toHaveLength(0);
 });
 
+it('takes back nothing of the next transaction when a savepoint fails once its own transaction is over', async () => {
+  const { db, close } = openDatabase({ url: database.url, poolSize: 2, applicationName: 'late savepoint' });
+  await db.execute(sql`CREATE TABLE notes_behind (note text)`);
+  let fail: (error: Error) => void = () => {};
+  const failing = new Promise<never>((_, reject) => (fail = reject));
+  let late: Promise<unknown> = Promise.resolve();
+  const over = db.transaction(async (tx) => {
+    late = tx.transaction(() => failing);
+    late.catch(() => {});
+    await tx.execute(sql`SELECT 1`);
+    throw new Error('it is over');
+  });
+  await expect(over).rejects.toThrow('it is over');
+  // On the same connection: a pool of two lends one to transactions.
+  await db.transaction((tx) =>
+    tx.transaction(async (nested) => {
+      await nested.execute(sql`INSERT INTO notes_behind VALUES ('kept')`);
+      fail(new Error('too late'));
+      await expect(late).rejects.toThrow('too late');
+    }),
+  );
+  expect(await db.execute(sql`SELECT note FROM notes_behind`)).toHaveLength(1);
+  await close();
+});
+
+it('keeps nothing that a savepoint which was taken back sends after its end', async () => {
+  const { db } = database.handle;
+  await db.execute(sql`CREATE TABLE notes_after (note text)`);
+  let late: Promise<unknown> = Promise.resolve();
+  await db.transaction(async (tx) => {
+    const nested = tx.transaction((within) => {
+      late = delay(50).then(() => within.execute(sql`INSERT INTO notes_after VALUES ('late')`));
+      return Promise.all([within.execute(sql`SELECT 1 / 0`), late]);
+    });
+    await expect(nested).rejects.toThrow('SELECT 1 / 0');
+    await late.catch(() => {});
+  });
+  await expect(late).rejects.toThrow('INSERT INTO notes_after');
+  expect(await db.execute(sql`SELECT note FROM notes_after`)).toHaveLength(0);
+});
+
+it('is not said to be committed when a statement has failed that its work did not wait for', async () => {
+  const { db } = database.handle;
+  await db.execute(sql`CREATE TABLE notes_unawaited (note text)`);
+  const work = db.transaction(async (tx) => {
+    await tx.execute(sql`INSERT INTO notes_unawaited VALUES ('lost')`);
+    tx.execute(sql`SELECT 1 / 0`).catch(() => {});
+    // It is sent within some turns, and its answer comes later.
+    for (let turns = 0; turns < 5; turns++) await Promise.resolve();
+  });
+  await expect(work).rejects.toThrow('The transaction was rolled back');
+  expect(await db.execute(sql`SELECT note FROM notes_unawaited`)).toHaveLength(0);
+});
+
 it('is as without a database once the connections are closed, as at a stop: what went before may be committed', async () => {
   const handle = openDatabase({ url: database.url, poolSize: 2, applicationName: 'closed' });
   await handle.close();
