@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import type { Tx } from '../../../src/db/connection.ts';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { holderActs, offRampSessions, submissions } from '../../../src/db/tables/index.ts';
+import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { DomainError } from '../../../src/lib/errors.ts';
 import {
@@ -20,6 +21,7 @@ import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findRece
 import { pledgeReceipt } from '../../../src/resolvers/warehouse/pledgeReceipt.ts';
 import { cancelCashOut } from '../../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
 import { prepareCashOutDeposit } from '../../../src/resolvers/wallets/prepareCashOutDeposit.ts';
+import { stepOffRampSession } from '../../../src/resolvers/warehouse/offRamp/stepOffRampSession.ts';
 import { lateDepositLookMs } from '../../../src/resolvers/warehouse/offRamp/schedules.ts';
 import { submitSigned } from '../../../src/resolvers/wallets/submitSigned.ts';
 import {
@@ -79,6 +81,24 @@ const lookNow = (sessionId: string) => makeDue(platform, sessionId, { fruitlessS
 
 async function looksAt(sessionId: string): Promise<number> {
   return (await findOffRampSession(platform.dependencies, sessionId))?.fruitlessSteps ?? 0;
+}
+
+/** A look of an instance that is paused once the provider has answered, and goes on when that is done. */
+async function pausedLook(
+  id: string,
+  meanwhile: () => Promise<void>,
+  on: LedgerNetwork = platform.dependencies.network,
+): Promise<void> {
+  const { dependencies } = platform;
+  const { ramp } = dependencies;
+  const getStatus = async (sessionId: string) => {
+    const answer = await ramp.getStatus(sessionId);
+    await meanwhile();
+    return answer;
+  };
+  const session = await findOffRampSession(dependencies, id);
+  if (session === null) throw new Error('it has vanished');
+  await stepOffRampSession({ ...dependencies, network: on, ramp: { ...ramp, getStatus } }, session);
 }
 
 it('is given back when it lands late, also when another provider is configured by then', async () => {
@@ -257,6 +277,20 @@ describe('a signed deposit', () => {
     await reaches(platform, session.id, 'SETTLED');
   });
 
+  it('is awaited anew whatever an instance knows that was paused before an operator said so', async () => {
+    const { session } = await sentLongAgo();
+    await pausedLook(session.id, async () => {
+      await providerSays(platform, session.providerSessionId ?? '', 'settled');
+      await reaches(platform, session.id, 'NEEDS_REVIEW');
+      await decideReviewOf(platform, session.id, 'RETRY');
+    });
+    expect(await findOffRampSession(platform.dependencies, session.id)).toMatchObject({
+      state: 'DEPOSITING',
+    });
+    faults = () => null;
+    await reaches(platform, session.id, 'SETTLED');
+  });
+
   it('waits no longer for what may never land, and gives it back when it does', async () => {
     const before = await network.balanceOf(receipt.tokenAddress, holder.address);
     const { session, act, pending } = await sentLongAgo();
@@ -321,6 +355,27 @@ it('is not asked for again when its receipt was pledged, though it was paid', as
 });
 
 describe('a session that waits for a signature', () => {
+  it('that an operator gives new time is not closed by an instance that knows of the old time alone', async () => {
+    const { session, act } = await prepareToDeposit();
+    await letSigningTimePass(world);
+    const { dependencies } = platform;
+    // By its clock nothing that was given out can land any more.
+    const status = async () => ({ ...(await dependencies.network.status()), closedAt: 2n ** 40n });
+    await pausedLook(
+      session.id,
+      async () => {
+        await providerSays(platform, session.providerSessionId ?? '', 'settled');
+        await reaches(platform, session.id, 'NEEDS_REVIEW');
+        await decideReviewOf(platform, session.id, 'RETRY');
+      },
+      { ...dependencies.network, status },
+    );
+    expect(await submitSigned(dependencies, act, await holder.sign(act.unsigned))).toMatchObject({
+      state: 'LANDED',
+    });
+    await reaches(platform, session.id, 'SETTLED');
+  });
+
   /** Deposits 7 kg under the session's reference. */
   async function useReference(session: OffRampSession): Promise<string> {
     const stranger = createEmbeddedHolder();

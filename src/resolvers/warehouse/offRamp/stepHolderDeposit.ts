@@ -84,7 +84,8 @@ async function stepAwaitingSignature(deps: HolderDepositNeeds, session: OpenedOf
       await applyEvent(tx, deps.submission, current, 'providerFailed', { values: FAILED });
     else if (found !== null) {
       await applyEvent(tx, deps.submission, current, 'referenceUsed', { values: usedUpBy(found) });
-    } else if (isTimeOver)
+      // An operator may have given it new time since.
+    } else if (isTimeOver && (await millisecondsPast({ db: tx }, current)) > 0)
       await applyEvent(tx, deps.submission, current, 'signingOver', { values: NOT_SIGNED });
   });
 }
@@ -114,13 +115,12 @@ async function stepDepositing(deps: HolderDepositNeeds, session: OpenedOffRampSe
   const mayWaitForEver = acts.some(
     ({ state, unsigned }) => state === 'SUBMITTED' && unsigned.validUntil === null,
   );
-  const isOverdue = (await millisecondsPast(deps, session)) > LANDING_GRACE_MS;
   await deps.db.transaction(async (tx) => {
     const current = await lockOffRampSession(tx, session.id);
     await recordStatus(tx, current, status);
     if (current.state !== 'DEPOSITING') return;
     if (await isPaidUnexpectedly(tx, current, status)) await reviewPaid(tx, deps, current, status);
-    else if (mayWaitForEver && isOverdue) {
+    else if (mayWaitForEver && (await millisecondsPast({ db: tx }, current)) > LANDING_GRACE_MS) {
       await applyEvent(tx, deps.submission, current, 'signingOver', { values: NOT_LANDED });
     }
   });
