@@ -59,7 +59,7 @@ beforeAll(async () => {
   network = await embeddedNetworkOn(database.handle);
   const working = await platformOn(database.handle, network);
   await working.start();
-  for (let i = 0; i < 2 * failures.length + 22; i++) receipts.push(await activeReceipt(working));
+  for (let i = 0; i < 2 * failures.length + 23; i++) receipts.push(await activeReceipt(working));
   receiptOfHolder = await activeReceipt(working, { farmerAddress: holder.address });
   await working.stop();
   await startAnew();
@@ -292,6 +292,19 @@ describe('in a restored copy, which does not know what was asked for since', () 
     expect(await step(id)).toMatchObject({ state: 'NEEDS_REVIEW', depositedAt: null });
     expect(await decideReviewOf(platform, id, 'ACCEPT')).toMatchObject({ state: 'REFUNDED' });
   });
+});
+
+it('that is cancelled while its end is looked at says so', async () => {
+  const { id } = await cashOut(platform.dependencies, farmer, cashOutInput(nextReceipt()));
+  await letQuoteRunOut(id, '1 minute');
+  const { dependencies } = platform;
+  const { ramp } = dependencies;
+  const findSessionByReference = async (reference: string) => {
+    await cancelCashOut(dependencies, farmer, { offRampSessionId: id, idempotencyKey: randomUUID() });
+    return ramp.findSessionByReference(reference);
+  };
+  await stepOffRampSession({ ...dependencies, ramp: { ...ramp, findSessionByReference } }, await session(id));
+  expect(await session(id)).toMatchObject({ state: 'CLOSED', stateReason: 'it was cancelled' });
 });
 
 it('answers at once that it was refused, each time', async () => {

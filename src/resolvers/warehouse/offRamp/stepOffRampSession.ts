@@ -82,10 +82,9 @@ async function openAtProvider(deps: OpenNeeds, session: OffRampSession): Promise
   // A restored copy does not know what was asked for since. Ended unseen, it may be paid, and its kilograms are given away again.
   const found = wasAsked || isOver || isStopped ? await findAtProvider(deps, session) : null;
   if (found && (await storeOpened(deps, session.id, found))) return;
-  if (!wasAsked && isStopped) await endOpening(deps, session, 'openingRefused', null);
-  else if (isOver) {
-    await endOpening(deps, session, 'openingOver', isStopped || found ? null : QUOTE_RAN_OUT);
-  } else if (!isStopped && !found && quoteAgeMs <= 0) {
+  if (!wasAsked && isStopped) await endOpening(deps, session, 'openingRefused');
+  else if (isOver) await endOpening(deps, session, 'openingOver');
+  else if (!isStopped && !found && quoteAgeMs <= 0) {
     await openNew(deps, session);
   }
 }
@@ -152,17 +151,17 @@ async function refuseOpening(
   });
 }
 
-/** @param reason null when the session has one. */
 async function endOpening(
   deps: Needs<'db' | 'submission'>,
   { id, providerAskedAt }: OffRampSession,
   event: 'openingRefused' | 'openingOver',
-  reason: StopReason | null,
 ): Promise<void> {
   await deps.db.transaction(async (tx) => {
     const session = await lockOffRampSession(tx, id);
     // Asked for by another instance since: the next look waits for what the provider shows.
     if (session.state !== 'OPENING' || (providerAskedAt === null && session.providerAskedAt !== null)) return;
+    // It may have been cancelled since it was looked at.
+    const reason = session.stateReason === null ? QUOTE_RAN_OUT : {};
     await applyEvent(tx, deps.submission, session, event, { values: { ...reason, endedAt: sql`now()` } });
     await reviewForeign(tx, deps, id);
   });
