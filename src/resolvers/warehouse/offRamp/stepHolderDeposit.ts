@@ -84,9 +84,10 @@ async function stepAwaitingSignature(deps: HolderDepositNeeds, session: OpenedOf
       await applyEvent(tx, deps.submission, current, 'providerFailed', { values: FAILED });
     else if (found !== null) {
       await applyEvent(tx, deps.submission, current, 'referenceUsed', { values: usedUpBy(found) });
-      // An operator may have given it new time since.
-    } else if (isTimeOver && (await millisecondsPast({ db: tx }, current)) > 0)
+    } else if (isTimeOver && (await millisecondsPast({ db: tx }, current)) > 0) {
+      // Read again under the lock: an operator may have extended the time to sign since.
       await applyEvent(tx, deps.submission, current, 'signingOver', { values: NOT_SIGNED });
+    }
   });
 }
 
