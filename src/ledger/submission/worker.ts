@@ -229,9 +229,9 @@ async function nextStep(
         break;
       }
       fruitlessSteps = 0;
-      // Nothing was tried, so nothing counts as fruitless.
+      // Nothing was tried, so nothing counts as fruitless. What a node said was of a transaction that is dead by now.
       if (result === 'no-slot')
-        return { delayMs: NO_SLOT_DELAY_MS, fruitlessSteps, failedSteps, stateReason };
+        return { delayMs: NO_SLOT_DELAY_MS, fruitlessSteps, failedSteps, stateReason: null };
     }
     const delayMs = backoffMs(fruitlessSteps, backoff, deps.random);
     return { delayMs, fruitlessSteps: fruitlessSteps + 1, failedSteps: 0, stateReason: notTaken };

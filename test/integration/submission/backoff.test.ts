@@ -1,10 +1,12 @@
 /**
  * When what is under way is looked at and sent again, before and after a time without a node.
  */
+import { randomBytes } from 'node:crypto';
 import { eq } from 'drizzle-orm';
 import { afterEach, expect, it } from 'vitest';
-import { submissions } from '../../../src/db/tables/index.ts';
+import { attempts, submissions } from '../../../src/db/tables/index.ts';
 import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { insertAttempt } from '../../../src/ledger/submission/signAttempt.ts';
 import { createSubmissionWorker } from '../../../src/ledger/submission/worker.ts';
 import { reviewWorld } from '../../support/reviews.ts';
 
@@ -80,4 +82,38 @@ it('shows why a step failed, whatever characters the node sends', async () => {
   });
   worker.start();
   await expect.poll(() => countedOf(submissionId)).toEqual([1, `\ufffd${'x'.repeat(298)}\ufffd`]);
+});
+
+it('shows a reason no longer once its transaction has died, also while it waits for a slot', async () => {
+  const { db } = handle();
+  const signedIn = async (sequence: bigint) => {
+    const { submissionId } = await pendingRetirement(1n);
+    const hash = randomBytes(32).toString('hex');
+    const prepared = { hash, signedBytes: randomBytes(8), source: address, sequence, validUntil: null };
+    await db.transaction((tx) =>
+      insertAttempt(tx, deps(), submissionId, { ...prepared, preparedAtLedger: 1n }, null),
+    );
+    return { submissionId, hash };
+  };
+  const dying = await signedIn(20n);
+  // Holds the only slot.
+  await signedIn(21n);
+  const stateReason = 'The node does not take it: the fee is too low';
+  await db
+    .update(submissions)
+    .set({ stateReason, fruitlessSteps: 1 })
+    .where(eq(submissions.id, dying.submissionId));
+  const signingOrder = { accounts: [address], maxOpenPerAccount: 1 };
+  worker = createSubmissionWorker({
+    ...deps(),
+    network: {
+      ...numbered([], async () => ({ status: 'accepted' })),
+      signingOrder,
+      outcome: async ({ hash }) =>
+        hash === dying.hash ? { status: 'dead', proof: 'it has expired' } : { status: 'pending' },
+    },
+  });
+  worker.start();
+  await expect.poll(() => db.$count(attempts, eq(attempts.state, 'DEAD'))).toBe(1);
+  await expect.poll(() => countedOf(dying.submissionId)).toEqual([0, null]);
 });
