@@ -34,6 +34,8 @@ const PAUSE_MS = 3_000;
 const RETRY_FOR_MS = 180_000;
 /** A lock that was not available in time, and a deadlock with what the platform does meanwhile. */
 const HELD_BY_OTHERS: ReadonlySet<string> = new Set(['55P03', '40P01']);
+/** The longest time-out of PostgreSQL, three weeks: postgres.js leaves out a setting that is 0. */
+const NO_LIMIT_MS = 2_147_483_647;
 const MIGRATIONS_SCHEMA = 'drizzle';
 const MIGRATIONS_FOLDER = new URL('../../drizzle/', import.meta.url);
 
@@ -67,12 +69,13 @@ export async function migrate(
     // As in client.ts: its failure would end the process without a sentence.
     fetch_types: false,
     onnotice: () => {},
-    // The role's own limits may be meant for requests.
+    // The role's own limits may be meant for requests. A session that ended in a pause would go on as a new one, without the lock.
     connection: {
       application_name: 'migrations',
       search_path: SCHEMA,
       lock_timeout: OTHER_INSTANCE_TIMEOUT_MS,
-      statement_timeout: 0,
+      statement_timeout: NO_LIMIT_MS,
+      idle_session_timeout: NO_LIMIT_MS,
     },
   });
   try {

@@ -125,15 +125,25 @@ it('waits for a table in use without keeping statements from it, and is tried ag
   if (!reconciliation || !request) throw new Error('there are two');
   try {
     let migrated: Promise<unknown> | undefined;
+    // Shorter than the pause between two tries, in which another instance must not get the lock, and than its waits.
+    for (const limit of ['idle_session_timeout', 'statement_timeout']) {
+      await server.unsafe(`ALTER DATABASE ${name} SET ${limit} = '1s'`);
+    }
+    const waiting = async () => {
+      for (;;) {
+        const [row] =
+          await sql`SELECT pid FROM pg_locks WHERE relation = 'projects'::regclass AND NOT granted`;
+        if (row) return row['pid'] as unknown;
+      }
+    };
     await reconciliation.begin(async (tx) => {
       await tx`SELECT 1 FROM projects`;
       migrated = migrate(url, ['platform'], undefined, { folder: pathToFileURL(`${folder}/`) });
-      while (
-        (await sql`SELECT 1 FROM pg_locks WHERE relation = 'projects'::regclass AND NOT granted`).length === 0
-      );
+      const session = await waiting();
       // As long as a request's statement may take.
       await request`SET statement_timeout = 8000`;
       expect(await request`SELECT 1 FROM projects`).toHaveLength(0);
+      expect(await waiting()).toBe(session);
     });
     await migrated;
     expect(await sql`SELECT later FROM projects`).toHaveLength(0);
