@@ -19,7 +19,7 @@ const LOOK_MS = 60_000;
 const DAY_MS = 24 * 60 * 60_000;
 
 interface NightlyExpiry {
-  /** Resolves when the last night's run, if missing, is requested. */
+  /** Resolves when the last night's run, if missing, is requested, or has failed to be. */
   start(): Promise<void>;
   stop(): void;
 }
@@ -41,17 +41,20 @@ export function createNightlyExpiry(
     requested = night;
   }
 
-  function fire(): void {
-    request('NIGHTLY').catch((error: unknown) => {
+  /** What fails is requested by the next look. */
+  async function fire(trigger: 'NIGHTLY' | 'CATCH_UP'): Promise<void> {
+    await request(trigger).catch((error: unknown) => {
       deps.log.error({ err: error }, 'the nightly expiry could not be requested');
     });
   }
 
   return {
     async start() {
-      job = schedule.scheduleJob({ rule: EXPIRY_CRON, tz: timeZone }, fire);
-      timer = setInterval(fire, lookMs).unref();
-      await request('CATCH_UP');
+      const look = () => void fire('NIGHTLY');
+      job = schedule.scheduleJob({ rule: EXPIRY_CRON, tz: timeZone }, look);
+      timer = setInterval(look, lookMs).unref();
+      // The server listens by now: a database that is away for a moment must not end it.
+      await fire('CATCH_UP');
     },
     stop() {
       job?.cancel();

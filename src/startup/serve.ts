@@ -6,6 +6,7 @@ import { buildApp, type App, type AppOptions } from './app.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Config } from '../config/config.ts';
 import { signDevelopmentToken } from './developmentTokens.ts';
+import { isPassing } from '../db/passingFailures.ts';
 import { checkPort } from '../http/server/checkPort.ts';
 import type { DocumentRules } from '../http/documents/documentSource.ts';
 import { readTrustedDocuments } from '../http/documents/trustedDocuments.ts';
@@ -72,8 +73,17 @@ export async function serve(options: ServeOptions): Promise<void> {
   // Listening comes first: a port that was taken meanwhile should not have let work begin.
   const port = await app.listen(config.PORT, config.HOST);
   await app.start();
-  if (hasOwnIndexer || options.watchesAtOnce) await watchIndexer(app, log);
-  else await warnOfMissingDeliveries(app, indexerUrl, config, log);
+  const registers = hasOwnIndexer || options.watchesAtOnce;
+  await (registers ? watchIndexer(app, log) : warnOfMissingDeliveries(app, indexerUrl, config, log)).catch(
+    (err: unknown) => {
+      // It serves by now, and without deliveries the feed is only later.
+      if (!isPassing(err)) throw err;
+      log.warn(
+        { err },
+        'the registration with the indexer is not known: call watchRetirements if there is none',
+      );
+    },
+  );
   process.stdout.write(
     await welcome({ config, port, database, network, indexerUrl, isTimeMovable: clockControl !== undefined }),
   );

@@ -471,7 +471,8 @@ describe('nights', () => {
       { ...platform.dependencies, db },
       { timeZone: 'UTC', readTime, lookMs: 20 },
     );
-    await expect(nightly.start()).rejects.toThrow('the database is away');
+    // It keeps no server from its start either.
+    await nightly.start();
     isAway = false;
     const nights = async () =>
       (await listRuns(platform.dependencies).list({ limit: 100, inverted: false })).map(({ night }) => night);
