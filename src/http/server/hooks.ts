@@ -1,6 +1,6 @@
 /**
  * Webhook endpoints for the indexer and the ramp provider. The handler gets the raw bytes; the sender always gets 200
- * with an empty body: it does not retry, and must not learn the outcome.
+ * with an empty body: it does not retry, and must not learn the outcome. But for a body that is encoded, of which nothing is read.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { databaseUnavailable } from '../../db/databaseUnavailable.ts';
@@ -9,6 +9,8 @@ import { DomainError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { readBody } from '../../lib/readBody.ts';
 import { waitAtMost } from '../../lib/within.ts';
+import { answerError, setHeaders } from './answers.ts';
+import { ACCEPTED_ENCODING, encodingRefusal } from './contentEncoding.ts';
 import type { Gate } from './gate.ts';
 import { pathOf } from './requestTarget.ts';
 
@@ -62,6 +64,14 @@ export async function answerHook(
     // The body is not read.
     response.setHeader('connection', 'close');
     answerNothing(response);
+    return;
+  }
+  const encoded = encodingRefusal(request.headers['content-encoding']);
+  if (encoded !== null) {
+    refuse('content-encoding');
+    await gate.noteRefusedDelivery(remoteAddress);
+    setHeaders(response, ['connection', 'close', ...Object.entries(ACCEPTED_ENCODING).flat()]);
+    answerError(response, 415, 'BAD_REQUEST', encoded);
     return;
   }
   const body = await readBody(request, MAX_HOOK_BYTES);

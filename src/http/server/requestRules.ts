@@ -9,6 +9,7 @@ import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { showValue } from '../../schema/core/showValue.ts';
 import { parseDocument } from '../documents/parseDocument.ts';
+import { ACCEPTED_ENCODING, encodingRefusal } from './contentEncoding.ts';
 
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
@@ -26,6 +27,9 @@ export function useRequestRules(): Plugin {
           `A GraphQL request by POST must have the content type application/json, but has ${sent === null ? 'none' : showValue(sent)}.`,
         );
       }
+      const refusal =
+        request.method === 'POST' ? encodingRefusal(request.headers.get('content-encoding')) : null;
+      if (refusal !== null) throw badRequest(415, refusal, ACCEPTED_ENCODING);
       if (requestParser === undefined) return;
       if (request.method === 'POST') setRequestParser((post) => requestParser(inUtf8(post)));
       if (request.method === 'GET') setRequestParser((get) => requireJson(() => requestParser(get)));
@@ -60,6 +64,6 @@ function isJson({ headers }: Request): boolean {
   return JSON_TYPE.test(headers.get('content-type') ?? '');
 }
 
-function badRequest(status: number, message: string): GraphQLError {
-  return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status } } });
+function badRequest(status: number, message: string, headers: Record<string, string> = {}): GraphQLError {
+  return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status, headers } } });
 }

@@ -64,6 +64,24 @@ describe('GraphQL over HTTP', () => {
     expect(error?.message).toContain(`must have the content type application/json, but has "${type}"`);
   });
 
+  it.each(['gzip', 'br', 'gzip, identity'])('reads no body in %s, and says so', async (encoding) => {
+    const response = await post({ query: '{ hello }' }, { 'content-encoding': encoding });
+    expect([response.status, response.headers.get('accept-encoding')]).toEqual([415, 'identity']);
+    expect(await response.json()).toMatchObject({
+      errors: [
+        {
+          message: `The body has the content-encoding "${encoding}". Send it as it is, without one.`,
+          extensions: { code: 'BAD_REQUEST' },
+        },
+      ],
+    });
+  });
+
+  it('reads a body that says that it is as it is', async () => {
+    const response = await post({ query: '{ hello }' }, { 'content-encoding': 'identity' });
+    expect(await response.json()).toMatchObject({ data: { hello: 'world' } });
+  });
+
   it.each([
     ['an array of operations', [{ query: '{ hello }' }]],
     ['no JSON', '{'],

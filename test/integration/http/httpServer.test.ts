@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
-import { gunzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createGraphiqlPage } from '../../../src/http/pages/graphiql.ts';
 import type { GraphiqlExample } from '../../../src/schema/core/example.ts';
@@ -200,6 +200,19 @@ describe('deliveries', () => {
     const response = await deliver('/api/hooks/retirements', Buffer.alloc(300_000));
     expect([response.status, await response.text()]).toEqual([200, '']);
     expect(deliveries).toHaveLength(before);
+  });
+
+  it('that are encoded are refused by the name of the encoding, and read as they are', async () => {
+    const before = deliveries.length;
+    const body = gzipSync('{}');
+    const response = await deliver('/api/hooks/retirements', body, { 'content-encoding': 'gzip' });
+    expect([response.status, response.headers.get('accept-encoding')]).toEqual([415, 'identity']);
+    expect(await response.json()).toMatchObject({
+      errors: [{ message: expect.stringContaining('content-encoding "gzip"') as string }],
+    });
+    expect(deliveries).toHaveLength(before);
+    await deliver('/api/hooks/retirements', '{}', { 'content-encoding': 'identity' });
+    expect(deliveries).toHaveLength(before + 1);
   });
 
   it('come by POST alone', async () => {
