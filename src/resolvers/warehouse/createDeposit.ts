@@ -20,7 +20,8 @@ import { toBaseUnits, ZERO_HASH } from '../../ledger/units.ts';
 import { awaitDeployed } from '../core/awaitState.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
-import type { Receipt } from './findReceipt.ts';
+import { findProjectByToken } from '../carbon/findProject.ts';
+import { findReceiptByToken, type Receipt } from './findReceipt.ts';
 import { lockWarehouse, requireWithinCap } from './issuanceCaps.ts';
 import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
 import { rehearse } from '../core/rehearse.ts';
@@ -145,26 +146,26 @@ async function checkedFacts(
 ) {
   const farmerAddress = requireAddress(deps, input.farmerAddress, 'input.farmerAddress');
   const { custodyAddress, signingOrder } = deps.network;
+  const refuse = (why: string) => {
+    const message = `${farmerAddress} ${why}. Take the farmer's own address, or custody's, ${custodyAddress}.`;
+    throw new DomainError('BAD_USER_INPUT', message, { field: 'input.farmerAddress' });
+  };
   if (farmerAddress !== custodyAddress && signingOrder?.accounts.includes(farmerAddress)) {
-    throw new DomainError(
-      'BAD_USER_INPUT',
-      `${farmerAddress} only signs for the platform: nothing that it holds can be cashed out. Take the farmer's own ` +
-        `address, or custody's, ${custodyAddress}.`,
-      { field: 'input.farmerAddress' },
-    );
+    refuse('only signs for the platform: nothing that it holds can be cashed out');
   }
-  const [depositDate, settlementAddress] = await Promise.all([
+  const [depositDate, settlementAddress, ...tokens] = await Promise.all([
     networkTime(deps),
     farmerAddress === custodyAddress ? null : readSettlementAddress(deps),
+    findReceiptByToken(deps, farmerAddress),
+    findProjectByToken(deps, farmerAddress),
   ]);
   if (farmerAddress === settlementAddress) {
-    throw new DomainError(
-      'BAD_USER_INPUT',
-      `${farmerAddress} is the settlement contract, which releases nothing but deposits of cash-outs: kilograms minted to it would ` +
-        `stay there. Take the farmer's own address, or custody's, ${custodyAddress}.`,
-      { field: 'input.farmerAddress' },
+    refuse(
+      'is the settlement contract, which releases nothing but deposits of cash-outs: kilograms minted to it would stay there',
     );
   }
+  const token = tokens.find((found) => found !== null);
+  if (token) refuse(`is the token of "${token.assetId}": kilograms minted to it would stay there`);
   return factsOf(
     { ...input, farmerAddress, countryCode: input.countryCode ?? defaultCountryCode },
     depositDate,

@@ -127,6 +127,17 @@ describe('createDeposit', () => {
     });
   });
 
+  it('refuses a token as the farmer: what is minted to it would stay there', async () => {
+    const [receipt, project] = await Promise.all([activeReceipt(platform), openProject(platform, 1n)]);
+    for (const { tokenAddress, assetId } of [receipt, project]) {
+      await expect(deposit(depositInput(platform, { farmerAddress: tokenAddress }))).rejects.toMatchObject({
+        code: 'BAD_USER_INPUT',
+        message: expect.stringContaining(`is the token of "${assetId}"`) as string,
+        details: { field: 'input.farmerAddress' },
+      });
+    }
+  });
+
   it('refuses an account that only signs for the platform: nothing that it holds can be cashed out', async () => {
     const channel = createEmbeddedHolder().address;
     const { dependencies } = platform;
