@@ -13,6 +13,8 @@ import type { Grant } from '../core/grant.ts';
 import { readBasis } from './approvalBasis.ts';
 import { askedOf, findApprovalRequest, isOpen, type ApprovalRequest } from './approvalRequests.ts';
 
+const REQUEST_FIELD = 'input.approvalRequestId';
+
 type DecideNeeds = Needs<'db' | 'ramp' | 'manualRamp'>;
 
 /**
@@ -45,13 +47,20 @@ export async function grantApproval(
   } catch (error) {
     // After a decision of its own, what the operation throws is what became of it.
     const first = isDecidedHere ? null : await findDecision(deps, caller, id, 'APPROVED');
-    if (first === null) throw error;
+    if (first === null) throw asOfRequest(error);
     return first;
   }
   const now = await requireRequest(deps, id);
   // Without an effect of its own, the operation found that what it is about was decided meanwhile.
   if (now.state === 'AWAITING') throw changedMeanwhile();
   return now;
+}
+
+/** What is wrong in the input that was asked for is wrong with its request: the approver has given nothing else. */
+function asOfRequest(error: unknown): unknown {
+  if (!(error instanceof DomainError) || error.details.field === undefined) return error;
+  const details = { ...error.details, field: REQUEST_FIELD };
+  return new DomainError(error.code, error.message, details, { cause: error });
 }
 
 /** The same decision by the same person, committed while a repeated one is made: it is why that one fails. */
@@ -82,7 +91,7 @@ export async function refuseApproval(
   maySee: (request: ApprovalRequest) => boolean,
 ): Promise<ApprovalRequest> {
   const request = await requireRequest(deps, id);
-  if (!maySee(request)) throw notVisible('request for approval', 'input.approvalRequestId');
+  if (!maySee(request)) throw notVisible('request for approval', REQUEST_FIELD);
   const state = request.requestedBy === caller.subject ? 'WITHDRAWN' : 'REFUSED';
   if (request.state === state && request.decidedBy === caller.subject) return request;
   try {
@@ -136,14 +145,14 @@ async function requireSecondPerson(
 
 async function requireRequest(deps: { db: Pick<Db | Tx, 'select'> }, id: string): Promise<ApprovalRequest> {
   const request = await findApprovalRequest(deps, id);
-  if (!request) throw notVisible('request for approval', 'input.approvalRequestId');
+  if (!request) throw notVisible('request for approval', REQUEST_FIELD);
   return request;
 }
 
 function notAwaiting({ state, decidedBy }: ApprovalRequest): DomainError {
   const by = decidedBy === null ? '' : ` by ${decidedBy}`;
   return new DomainError('CONFLICT', `The request for approval is ${state}${by}, not AWAITING.`, {
-    field: 'input.approvalRequestId',
+    field: REQUEST_FIELD,
     state,
   });
 }
@@ -152,6 +161,6 @@ function changedMeanwhile(): DomainError {
   return new DomainError(
     'CONFLICT',
     'What the request is about has changed since it was made: refuse it, look again, and ask for approval of a new decision.',
-    { field: 'input.approvalRequestId' },
+    { field: REQUEST_FIELD },
   );
 }

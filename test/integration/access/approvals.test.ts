@@ -107,6 +107,16 @@ describe('a large mint', () => {
     expect(await errorsOf(grant(approval, third))).toEqual(['CONFLICT']);
   });
 
+  it('that can not be done names the request that was approved, not an input that its approver has not given', async () => {
+    const { input, approval } = await largeProject();
+    const other = { ...input, quantityCO2e: 1_002, idempotencyKey: randomUUID() };
+    const { approval: conflicting } = payloadOf(await mutate<Decided>(market, PROJECT, other, dev));
+    payloadOf(await grant(approval, second));
+    expect((await grant(conflicting, second)).errors).toMatchObject([
+      { extensions: { code: 'CONFLICT', field: 'input.approvalRequestId', assetId: expect.any(String) } },
+    ]);
+  });
+
   it('needs none up to the quantity, and a dry run says so', async () => {
     await newToken(market, { quantityCO2e: 1_000 });
     const deposit = (quantityKg: number, dryRun = false) =>
