@@ -8,10 +8,17 @@ import { isCurrencyCode } from '../lib/currencies.ts';
 import { parseDecimal } from '../lib/decimals.ts';
 import { httpUrl, list, text } from '../lib/settingRules.ts';
 
+/** The parameters of libpq for it, which would be sent to the server as settings, while another host is asked. */
+const PLACE_PARAMETERS = ['host', 'hostaddr', 'port'];
 export const postgresUrl = text
   .refine(
     (url) => serverUrlsOf(url).length > 0,
     'must be an address like postgres://user:password@host:5432/name, with commas between several hosts',
+  )
+  .refine(
+    (url) =>
+      !serverUrlsOf(url).some((one) => PLACE_PARAMETERS.some((name) => new URL(one).searchParams.has(name))),
+    'must name its host and port before the database, not as parameters; no Unix socket can be named',
   )
   .refine(hasReadableCredentials, 'must have a user and a password in which % is written as %25');
 /** Certificates, QR codes, pages and hooks have paths of their own, which would take the place of another one. */

@@ -120,10 +120,17 @@ function findWeakSecrets(values: Values): string[] {
     ({ value, isOurs }) =>
       MADE_UP.test(value) || (isOurs ? isGuessable(value) : value.length < MIN_ISSUED_CHARACTERS),
   );
-  return [...new Set(weak.map(({ name }) => name))].map(
-    (name) =>
-      `${name} looks made up: in production use 32 random bytes, such as \`openssl rand -base64 32\`.`,
-  );
+  return [...new Set(weak.map(adviceAbout))];
+}
+
+function adviceAbout({ name, isOurs }: NamedSecret): string {
+  if (isOurs)
+    return `${name} looks made up: in production use 32 random bytes, such as \`openssl rand -base64 32\`.`;
+  const problem = `looks made up, or has fewer than ${MIN_ISSUED_CHARACTERS} characters: in production`;
+  // Of hexadecimal digits, which an address takes as they are.
+  return DATABASES.some((database) => database === name)
+    ? `${name} has a password that ${problem} give its role a random one, such as \`openssl rand -hex 32\`.`
+    : `${name} ${problem} use one that its issuer has made by chance.`;
 }
 
 /** A shorter text again and again, or mostly bytes that follow each other, such as "abcdef" and "987654". */

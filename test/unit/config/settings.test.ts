@@ -137,6 +137,15 @@ describe('loadConfig', () => {
     }
   });
 
+  it.each(['postgres:///app?host=/var/run/postgresql', 'postgres://db.example/app?port=5433'])(
+    'does not take the place of a database from a parameter: %s',
+    async (DATABASE_URL) => {
+      await expect(loadConfig({ DATA_DIR, DATABASE_URL })).rejects.toThrow(
+        'must name its host and port before the database, not as parameters',
+      );
+    },
+  );
+
   it.each([
     'DATABASE_URL',
     'LEDGER_NETWORK',
@@ -167,6 +176,16 @@ describe('loadConfig', () => {
     const refusal = loadConfig(production({ [name]: value }));
     await expect(refusal).rejects.toThrow(name);
     await expect(refusal).rejects.not.toThrow(value);
+  });
+
+  it('says of a secret that is weak who makes a better one, and how', async () => {
+    const adviceAbout = (overrides: Record<string, string>) =>
+      loadConfig(production(overrides)).then(String, String);
+    const password = await adviceAbout({ DATABASE_URL: 'postgres://app:app@127.0.0.1/app' });
+    expect(password).toMatch(/DATABASE_URL has a password that .*give its role a random one.*-hex 32/);
+    const issued = await adviceAbout({ RAMP_API_KEY: 'short' });
+    expect(issued).toMatch(/RAMP_API_KEY looks made up, or has fewer than 12 characters.*its issuer/);
+    for (const advice of [password, issued]) expect(advice).not.toContain('32 random bytes');
   });
 
   it('refuses one secret for two purposes in production', async () => {
