@@ -2,9 +2,10 @@
  * Secrets for embedded defaults: generated at the first start and kept in the data folder, readable by its
  * owner alone. Without them a second start would find a database that it can't open.
  */
-import { link, mkdir, rm, writeFile } from 'node:fs/promises';
+import { link, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
+import { makeFolder } from '../lib/makeFolder.ts';
 import { readIfThere } from '../lib/readIfThere.ts';
 import { generateSecretKey } from '../lib/strkey.ts';
 import { StartupError } from '../lib/startupErrors.ts';
@@ -22,7 +23,7 @@ const SECRET_BYTES = 32;
 
 /** Two processes that start at once end up with the same secrets. @throws StartupError when they are damaged */
 export async function loadSecrets(dataDir: string, random: (size: number) => Uint8Array): Promise<Secrets> {
-  await mkdir(dataDir, { recursive: true });
+  await makeFolder(dataDir);
   const path = join(dataDir, 'secrets.json');
   const known = await readSecrets(path);
   if (known) return known;

@@ -2,8 +2,9 @@
  * The keys of channel accounts on their way into the environment: made here, and kept in a file of the data folder
  * that its owner alone can read. They are never printed, so that they end up in no scroll-back and no log.
  */
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../lib/makeFolder.ts';
 import { readIfThere } from '../lib/readIfThere.ts';
 import { decodeStrkey, generateSecretKey } from '../lib/strkey.ts';
 import { StartupError } from '../lib/startupErrors.ts';
@@ -37,7 +38,7 @@ export async function collectChannelKeys(options: {
   const made = Array.from({ length: missing }, () => generateSecretKey(random));
   const secretKeys = [...known, ...made];
   if (made.length > 0) {
-    await mkdir(dataDir, { recursive: true });
+    await makeFolder(dataDir);
     await replaceFile(file, `${VARIABLE}=${secretKeys.join(',')}\n`, random);
   }
   return { secretKeys, file: secretKeys.length > configured.length ? file : null };

@@ -11,10 +11,10 @@
  * over would have to prove that the owner is dead. A lock that PostgreSQL itself holds for each process needs no such proof.
  */
 import { createHmac } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../lib/errors.ts';
+import { makeFolder } from '../../lib/makeFolder.ts';
 import { StartupError } from '../../lib/startupErrors.ts';
 import { findRunning, openCluster, startServer, stopServer, SUPERUSER } from './cluster.ts';
 import type { Cluster } from './cluster.ts';
@@ -51,7 +51,7 @@ export async function openEmbeddedPostgres(options: {
 }): Promise<EmbeddedPostgres> {
   const { onProgress = () => {} } = options;
   const dataFolder = resolve(options.dataDir);
-  await mkdir(dataFolder, { recursive: true });
+  await makeFolder(dataFolder);
   const use = await announceUse(dataFolder, onProgress);
   try {
     const server = await openServer(dataFolder, options.password, onProgress);

@@ -188,6 +188,16 @@ describe('loadConfig', () => {
     for (const advice of [password, issued]) expect(advice).not.toContain('32 random bytes');
   });
 
+  it.runIf(process.platform === 'linux')(
+    'says so of a data folder that can not be made, which is below /proc',
+    async () => {
+      await expect(loadConfig({ DATA_DIR: '/proc/marketplace' })).rejects.toMatchObject({
+        code: 'ENOENT',
+        syscall: 'mkdir',
+      });
+    },
+  );
+
   it('refuses one secret for two purposes in production', async () => {
     const one = strong();
     await expect(loadConfig(production({ APP_SECRET: one, AUTH_SECRET: one }))).rejects.toThrow('the same');
