@@ -39,7 +39,12 @@ export interface IndexerClient {
 const MAX_ANSWER_BYTES = 256 * 1024;
 
 const registrationSchema = z.object({
-  id: z.string().min(1).max(256),
+  // `.` and `..` would lead to other paths, however they are encoded: a registration is removed by its own.
+  id: z
+    .string()
+    .min(1)
+    .max(256)
+    .regex(/^(?!\.\.?$)/),
   url: z.string(),
   events: z.array(z.string()),
 });

@@ -95,5 +95,8 @@ export interface RampProvider {
 /** The session that a callback names; or what is wrong: its signature is missing or not good, or its body has another form. */
 export type ReadCallback = { sessionId: string } | { refusal: 'unverified' | 'not-a-callback' };
 
-/** Session ids of providers: printable ASCII without spaces, safe in logs, queries and URLs. */
-export const SESSION_ID_PATTERN = /^[\x21-\x7e]{1,200}$/;
+/**
+ * Session ids of providers: printable ASCII without spaces, safe in logs, queries and URLs. `.` and `..` would lead to other paths, however
+ * they are encoded.
+ */
+export const SESSION_ID_PATTERN = /^(?!\.\.?$)[\x21-\x7e]{1,200}$/;

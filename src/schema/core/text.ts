@@ -116,7 +116,7 @@ export const optionalLabel = text({ maxBytes: 128, mayBeEmpty: true });
 /** A ramp provider's name of a session. */
 export const sessionId: TextRule = pattern(
   SESSION_ID_PATTERN,
-  'must be 1 to 200 printable ASCII characters without spaces',
+  'must be 1 to 200 printable ASCII characters without spaces, and not . or ..',
 );
 /** What a wallet gives back, in the network's own encoding; the longest hold texts of a kilobyte, as base64. */
 export const signedTransaction: TextRule = pattern(

@@ -60,6 +60,15 @@ describe('the indexer client', () => {
     );
   });
 
+  it.each(['.', '..'])('takes %s for no id: removing it would be removing something else', async (id) => {
+    const registration = { id, url: 'http://localhost/', events: ['*'], secret: 's' };
+    await expect((await clientOf(answering(200, [registration]))).listWebhooks()).rejects.toMatchObject(
+      unavailable,
+    );
+    const client = await clientOf(answering(201, registration));
+    await expect(client.registerWebhook('http://localhost/', ['*'])).rejects.toMatchObject(unavailable);
+  });
+
   it('takes 404 on removal for "was not there"', async () => {
     const client = await clientOf(answering(404, { error: 'unknown' }));
     expect(await client.deleteWebhook('1')).toBe(false);

@@ -144,6 +144,17 @@ describe('the adapter', () => {
     expect(await provider.getStatus(sessionId)).toEqual(answer);
   });
 
+  it.each(['.', '..'])('takes %s for no id, which would lead to another path', async (id) => {
+    const mistaken = createHttpProvider({
+      ...options(),
+      fetch: async (...asked) => Response.json({ ...((await (await fetch(...asked)).json()) as object), id }),
+    });
+    await expect(mistaken.openSession(await request())).rejects.toMatchObject({
+      code: 'RAMP_UNAVAILABLE',
+      message: expect.stringContaining('see id') as string,
+    });
+  });
+
   it('gets the same session for the same reference, also where the provider refuses a repeat', async () => {
     const open = await request();
     const first = await provider.openSession(open);
