@@ -116,7 +116,12 @@ async function joinOrStart(
   while (performance.now() < deadlineMs) {
     const running = await findRunning(cluster);
     try {
-      if (running) return { port: running.port, presence: await join(urlOf(running.port)), attached };
+      if (running)
+        return {
+          port: running.port,
+          presence: await join(urlOf(running.port), () => requireRunning(cluster, running.port)),
+          attached,
+        };
       starts += 1;
       onProgress(`starting PostgreSQL in ${cluster.folder}`);
       await startServer(cluster);
@@ -130,6 +135,14 @@ async function joinOrStart(
   throw new StartupError(
     `The embedded PostgreSQL in ${cluster.folder} can't be used: ${messageOf(lastError)}.`,
     { cause: lastError },
+  );
+}
+
+/** @throws StartupError */
+async function requireRunning(cluster: Cluster, port: number): Promise<void> {
+  if ((await findRunning(cluster))?.port === port) return;
+  throw new StartupError(
+    `The embedded PostgreSQL in ${cluster.folder} has ended. See whether its disk has room, and what its server.log says; then start again.`,
   );
 }
 

@@ -11,6 +11,8 @@ const PRESENCE_LOCK = 1;
 const CREATION_LOCK = 2;
 const CONNECT_TIMEOUT_SECONDS = 5;
 const REJOIN_DELAY_MS = 1000;
+/** A restart by hand takes less. */
+const MAX_LOOKS_WITHOUT_SERVER = 5;
 
 const ONE_CONNECTION = {
   max: 1,
@@ -40,8 +42,12 @@ export interface Presence {
   leave(whenLast: () => Promise<void>): Promise<void>;
 }
 
-/** @throws what postgres.js throws when the server can't be used; another process may be stopping it right now. */
-export async function join(url: string): Promise<Presence> {
+/**
+ * @param requireServer throws when the server has ended, and not only its connections: no process starts it again, so the process ends with
+ * that error, and its next start does
+ * @throws what postgres.js throws when the server can't be used; another process may be stopping it right now.
+ */
+export async function join(url: string, requireServer: () => Promise<void>): Promise<Presence> {
   let isJoined = false;
   let isLeaving = false;
   const sql = postgres(url, {
@@ -58,9 +64,10 @@ export async function join(url: string): Promise<Presence> {
   /** After a crash PostgreSQL starts itself again, without our lock. */
   async function rejoin(): Promise<void> {
     isJoined = false;
-    while (!isJoined && !isLeaving) {
+    for (let looks = 1; !isJoined && !isLeaving; looks++) {
       await delay(REJOIN_DELAY_MS, undefined, { ref: false });
       await hold().catch(() => {});
+      if (!isJoined && !isLeaving && looks >= MAX_LOOKS_WITHOUT_SERVER) await requireServer();
     }
   }
 

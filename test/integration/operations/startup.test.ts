@@ -104,4 +104,23 @@ describe('the server', () => {
       expect(await server.ended, server.output()).toBe(0);
     }
   });
+
+  it(
+    'ends when its embedded database has ended for good, and says so',
+    { timeout: START_TIMEOUT_MS },
+    async () => {
+      const server = start({ PORT: String(await freePort()), HOST: '127.0.0.1' });
+      try {
+        const isUp = () => server.output().includes('GraphiQL in a browser');
+        while (!isUp()) await Promise.race([once(server.child.stdout, 'data'), server.ended]);
+        const [pid] = (await readFile(join(folder, 'postgres/postmaster.pid'), 'utf8')).split('\n');
+        // A disk without room ends it as well.
+        process.kill(Number(pid), 'SIGKILL');
+        expect(await server.ended).toBe(1);
+        expect(server.output()).toMatch(/The embedded PostgreSQL in .* has ended.*start again/);
+      } finally {
+        server.child.kill('SIGKILL');
+      }
+    },
+  );
 });

@@ -48,7 +48,7 @@ afterAll(() => {
 });
 
 it.each([
-  ['that joins the users of the embedded PostgreSQL', () => join(url)],
+  ['that joins the users of the embedded PostgreSQL', () => join(url, async () => {})],
   ['that migrates', () => migrate(url, ['platform'])],
 ])('rejects for a program %s', async (_name, ask) => {
   unhandled = [];
