@@ -76,7 +76,7 @@ CREATE TABLE "transfers" (
 	CONSTRAINT "transfers_credit" UNIQUE("credit_account_id","credit_version"),
 	CONSTRAINT "transfers_positive" CHECK (amount > 0),
 	CONSTRAINT "transfers_two_sides" CHECK (debit_account_id <> credit_account_id),
-	CONSTRAINT "transfers_purchase_is_transfer" CHECK (kind <> 'purchase' OR cause_id = id),
+	CONSTRAINT "transfers_purchase_is_transfer" CHECK ((kind = 'purchase') = (cause_id = id)),
 	CONSTRAINT "transfers_sign" CHECK (credit_balance >= amount AND CASE WHEN kind = 'issue' THEN debit_balance <= -amount ELSE debit_balance >= 0 END),
 	CONSTRAINT "transfers_price" CHECK ((price_per_tonne IS NULL) = (price_currency IS NULL) AND (price_per_tonne IS NULL OR kind = 'purchase'))
 );

@@ -121,7 +121,7 @@ export const transfers = pgTable(
       .where(sql`kind = 'retirement_settle'`),
     check('transfers_positive', sql`amount > 0`),
     check('transfers_two_sides', sql`debit_account_id <> credit_account_id`),
-    check('transfers_purchase_is_transfer', sql`kind <> 'purchase' OR cause_id = id`),
+    check('transfers_purchase_is_transfer', sql`(kind = 'purchase') = (cause_id = id)`),
     // Only issuance, the contra account, goes below zero: on no step of the way.
     check(
       'transfers_sign',

@@ -24,11 +24,6 @@ export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
           ('retirement_return', 'retiring', 'buyer'), ('credit_transfer', 'buyer', 'buyer'))`,
   },
   {
-    invariant: 'I11',
-    query: `SELECT format('transfer %s (%s) belongs to %s', id, kind, cause_id) AS message
-      FROM transfers WHERE (kind = 'purchase') <> (cause_id = id)`,
-  },
-  {
     // A purchase has no row but its transfer. Its idempotency key has the hash of what was asked for, at any price or at this.
     invariant: 'I11',
     query: `SELECT format('purchase %s of %s t of project %s by "%s" is not what was asked for under the key "%s"',
@@ -96,14 +91,6 @@ export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
     invariant: 'I11',
     query: `SELECT format('the first price of project %s was set by "%s", its developer is "%s"', p.id, f.set_by, p.developer_id) AS message
       FROM project_prices f JOIN projects p ON p.id = f.id WHERE f.set_by <> p.developer_id`,
-  },
-  {
-    invariant: 'I11',
-    query: `SELECT format('%s %s is of project %s, which is missing', x.what, x.id, x.project_id) AS message
-      FROM (SELECT 'retirement' AS what, id, project_id FROM retirements
-        UNION ALL SELECT 'credit transfer', id, project_id FROM credit_transfers
-        UNION ALL SELECT 'transfer', id, project_id FROM transfers) AS x
-      WHERE NOT EXISTS (SELECT 1 FROM projects p WHERE p.id = x.project_id)`,
   },
 ];
 

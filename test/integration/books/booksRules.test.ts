@@ -241,6 +241,22 @@ describe('the database refuses', () => {
     expect(after.get(projectId)).toMatchObject({ inventory, heldByBuyers });
   });
 
+  /** Inserts an issue past the program. */
+  function issuePast(id: string = randomUUID(), causeId: string = randomUUID()): string {
+    return `INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version,
+        debit_balance, credit_account_id, credit_version, credit_balance, amount, created_at)
+      SELECT '${id}', d.project_id, 'issue', '${causeId}', d.id, d.version + 1, d.balance - 5, c.id,
+        c.version + 1, c.balance + 5, 5, now() FROM accounts d, accounts c
+      WHERE d.kind = 'issuance' AND c.kind = 'inventory' AND d.project_id = '${projectId}' AND c.project_id = '${projectId}'`;
+  }
+
+  it('an issue that names itself, as a purchase does', async () => {
+    const id = randomUUID();
+    await expect(database.handle.sql.unsafe(issuePast(id, id))).rejects.toMatchObject({
+      constraint_name: 'transfers_purchase_is_transfer',
+    });
+  });
+
   it('the second of two statements that post to one account at the same version', async () => {
     let goOn = () => {};
     const isHeld = new Promise<void>((resolve) => (goOn = resolve));
@@ -253,12 +269,7 @@ describe('the database refuses', () => {
     });
     await firstPosted;
     // Credits the account that the first one debits: no unique key sees both.
-    const second =
-      refused(`INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version,
-        debit_balance, credit_account_id, credit_version, credit_balance, amount, created_at)
-      SELECT gen_random_uuid(), d.project_id, 'issue', gen_random_uuid(), d.id, d.version + 1, d.balance - 5, c.id,
-        c.version + 1, c.balance + 5, 5, now() FROM accounts d, accounts c
-      WHERE d.kind = 'issuance' AND c.kind = 'inventory' AND d.project_id = '${projectId}' AND c.project_id = '${projectId}'`);
+    const second = refused(issuePast());
     while (!(await hasLockWait(database.handle))) await delay(20);
     goOn();
     await Promise.all([first, second]);
