@@ -17,13 +17,13 @@ import { sql } from 'drizzle-orm';
 import type { Clock, IdSource } from '../lib/clock.ts';
 import { encodeAuditRow, type AuditRow } from '../db/auditRows.ts';
 import type { Db } from '../db/connection.ts';
+import { createBatcher } from '../lib/batches.ts';
 import { createCountedLog } from '../lib/countedLog.ts';
 import { DomainError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { PROGRAM_VERSION } from '../lib/programVersion.ts';
 import type { Caller } from './roles.ts';
 import { waitAtMost } from '../lib/within.ts';
-import { createBatches, type Batches } from './entryBatches.ts';
 
 /** The caller, the field and the client's address. */
 interface AuditedField {
@@ -75,6 +75,8 @@ export interface AuditLog {
   stop(): Promise<void>;
 }
 
+/** Of one statement. */
+const MAX_ROWS = 500;
 /** Delay before another attempt while the database is unavailable. */
 const RETRY_MS = 1_000;
 /** For outcomes that are not written yet when the server stops. */
@@ -87,12 +89,6 @@ interface EndRow {
   targetIds: readonly string[];
 }
 
-interface Start {
-  row: AuditRow;
-  written: () => void;
-  failed: (error: unknown) => void;
-}
-
 export function createAuditLog(deps: {
   db: Db;
   clock: Clock;
@@ -102,12 +98,24 @@ export function createAuditLog(deps: {
   const { db, clock, ids, log } = deps;
   const writerId = ids.next();
   const refused = createCountedLog(log, 'mutations were refused: their callers have no right to them');
-  const starts = batchStarts(db, writerId, log);
-  const ends = batchEnds(db, log);
+  const starts = createBatcher({
+    maxItems: MAX_ROWS,
+    run: (rows: AuditRow[]) => writeStarts(db, writerId, rows, log),
+  });
+  const ends = createBatcher({
+    maxItems: MAX_ROWS,
+    // What an outcome records has happened: none is turned away. Bounded by the mutations that were under way when the database failed: no new
+    // one starts without it.
+    maxWaiting: Infinity,
+    run: (outcomes: EndRow[]) => writeOutcomes(db, outcomes, log),
+  });
+  let lastEnd: Promise<unknown> = Promise.resolve();
   const entries: Entries = {
     clock,
-    write: (row) => new Promise<void>((written, failed) => starts.add({ row, written, failed })),
-    addOutcome: (id, { outcome, targetIds }) => ends.add({ id, outcome, endedAt: clock.now(), targetIds }),
+    write: starts.submit,
+    addOutcome(id, { outcome, targetIds }) {
+      lastEnd = ends.submit({ id, outcome, endedAt: clock.now(), targetIds });
+    },
   };
   return {
     open: (field) => openEntry(entries, startRow('MUTATION', ids.next(), field, clock.now())),
@@ -122,14 +130,14 @@ export function createAuditLog(deps: {
       }),
     async stop() {
       refused.stop();
-      await waitAtMost(STOP_WRITES_MS, ends.drain());
+      await waitAtMost(STOP_WRITES_MS, lastEnd);
     },
   };
 }
 
 interface Entries {
   clock: Clock;
-  write(row: AuditRow): Promise<void>;
+  write(row: AuditRow): Promise<unknown>;
   addOutcome(id: string, outcome: AuditedOutcome): void;
 }
 
@@ -188,39 +196,6 @@ function openRead({ write }: Pick<Entries, 'write'>, start: AuditRow): OpenRead 
 
 type ErrorLog = Pick<Logger, 'error'>;
 
-function batchStarts(db: Db, writerId: string, log: ErrorLog): Batches<Start> {
-  return createBatches(async (batch) => {
-    try {
-      await writeStarts(
-        db,
-        writerId,
-        batch.map(({ row }) => row),
-      );
-      for (const start of batch) start.written();
-    } catch (err) {
-      log.error(
-        { err, entries: batch.length },
-        'audit entries could not be written; what they are about was not done',
-      );
-      for (const start of batch) start.failed(err);
-    }
-  });
-}
-
-/** Bounded by the mutations that were under way when the database failed: no new one starts without it. */
-function batchEnds(db: Db, log: ErrorLog): Batches<EndRow> {
-  const ends = createBatches<EndRow>(async (batch) => {
-    try {
-      await writeOutcomes(db, batch);
-    } catch (err) {
-      log.error({ err, outcomes: batch }, 'outcomes of audit entries could not be written; trying again');
-      await delay(RETRY_MS);
-      for (const end of batch) ends.add(end);
-    }
-  });
-  return ends;
-}
-
 function startRow(kind: AuditRow['kind'], id: string, field: AuditedField, startedAt: Date): AuditRow {
   return {
     id,
@@ -237,22 +212,46 @@ function startRow(kind: AuditRow['kind'], id: string, field: AuditedField, start
 }
 
 /** The database counts and numbers them. Idempotent: rows that are there already, after a lost answer, are left out. */
-async function writeStarts(db: Db, writerId: string, rows: readonly AuditRow[]): Promise<void> {
+async function writeStarts(
+  db: Db,
+  writerId: string,
+  rows: readonly AuditRow[],
+  log: ErrorLog,
+): Promise<undefined[]> {
   const listed = JSON.stringify(rows.map(encodeAuditRow));
-  await db.execute(sql`SELECT insert_audit_entries(${writerId}, ${PROGRAM_VERSION}, ${listed}::text::json)`);
+  try {
+    await db.execute(
+      sql`SELECT insert_audit_entries(${writerId}, ${PROGRAM_VERSION}, ${listed}::text::json)`,
+    );
+  } catch (err) {
+    log.error(
+      { err, entries: rows.length },
+      'audit entries could not be written; what they are about was not done',
+    );
+    throw err;
+  }
+  return rows.map(() => undefined);
 }
 
-/** Idempotent: only rows without an outcome are updated. */
-async function writeOutcomes(db: Db, batch: readonly EndRow[]): Promise<void> {
+/** Until they are written. Idempotent: only rows without an outcome are updated. */
+async function writeOutcomes(db: Db, outcomes: readonly EndRow[], log: ErrorLog): Promise<undefined[]> {
   const listed = JSON.stringify(
-    batch.map(({ id, outcome, endedAt, targetIds }) => ({
+    outcomes.map(({ id, outcome, endedAt, targetIds }) => ({
       id,
       outcome,
       ended_at: endedAt,
       target_ids: targetIds,
     })),
   );
-  await db.execute(sql`SELECT end_audit_entries(${listed}::text::json)`);
+  for (;;) {
+    try {
+      await db.execute(sql`SELECT end_audit_entries(${listed}::text::json)`);
+      return outcomes.map(() => undefined);
+    } catch (err) {
+      log.error({ err, outcomes }, 'outcomes of audit entries could not be written; trying again');
+      await delay(RETRY_MS);
+    }
+  }
 }
 
 export function auditUnavailable(cause?: unknown): DomainError {
