@@ -53,6 +53,11 @@ export function endsByExpiry(clock: Clock): CredentialEnds {
   };
 }
 
+interface Watched {
+  caller: Caller;
+  end(): void;
+}
+
 /** `stop` ends the watches; open sockets and streams stay open. */
 export function createCredentialEnds(deps: {
   db: Db;
@@ -62,17 +67,18 @@ export function createCredentialEnds(deps: {
   log: Pick<Logger, 'warn'>;
 }): CredentialEnds & { stop(): void } {
   const expiry = endsByExpiry(deps.clock);
-  const watched = new Map<string, Set<() => void>>();
-  const tokens = new Set<WatchedToken>();
+  /** By the API key, and null for tokens. */
+  const watched = new Map<string | null, Set<Watched>>();
   // All of them at each reading: one may have been verified while it was read before, and ten thousands take a millisecond.
   const stopReading = deps.tokenRevocations.onRead(() => {
-    for (const { caller, end } of tokens) if (deps.tokenRevocations.isRevoked(caller)) end();
+    for (const { caller, end } of watched.get(null) ?? []) if (deps.tokenRevocations.isRevoked(caller)) end();
   });
   const endRevoked = async (ids: readonly string[]) => {
-    for (const id of await readRevoked(deps.db, ids)) for (const end of watched.get(id) ?? []) end();
+    for (const id of await readRevoked(deps.db, ids)) for (const { end } of watched.get(id) ?? []) end();
   };
   const keyReads = createCurrentReads(LOOK_INTERVAL_MS, async () => {
-    if (watched.size > 0) await endRevoked([...watched.keys()]);
+    const ids = [...watched.keys()].filter((id) => id !== null);
+    if (ids.length > 0) await endRevoked(ids);
   });
   const safely = (reading: Promise<void>) => {
     reading.catch((err: unknown) => deps.log.warn({ err }, 'revoked API keys could not be read'));
@@ -84,30 +90,23 @@ export function createCredentialEnds(deps: {
   const timer = setInterval(() => safely(keyReads.read()), LOOK_INTERVAL_MS).unref();
   return {
     watch(caller, onEnd) {
-      const cancelExpiry = expiry.watch(caller, onEnd);
       const { apiKeyId } = caller;
-      if (apiKeyId === null) {
-        const unwatchToken = watchToken(tokens, caller, () => {
-          cancelExpiry();
-          onEnd('The token was revoked.');
-        });
-        return () => {
-          cancelExpiry();
-          unwatchToken();
-        };
-      }
+      const cancelExpiry = expiry.watch(caller, onEnd);
       const watchers = watched.get(apiKeyId) ?? new Set();
       watched.set(apiKeyId, watchers);
       const unwatch = () => {
         cancelExpiry();
-        watchers.delete(end);
+        watchers.delete(mine);
         if (watchers.size === 0 && watched.get(apiKeyId) === watchers) watched.delete(apiKeyId);
       };
-      const end = () => {
-        unwatch();
-        onEnd('The API key was revoked.');
+      const mine = {
+        caller,
+        end() {
+          unwatch();
+          onEnd(apiKeyId === null ? 'The token was revoked.' : 'The API key was revoked.');
+        },
       };
-      watchers.add(end);
+      watchers.add(mine);
       return unwatch;
     },
     awaitCurrent() {
@@ -121,24 +120,6 @@ export function createCredentialEnds(deps: {
       stopReading();
     },
   };
-}
-
-interface WatchedToken {
-  caller: Caller;
-  end: () => void;
-}
-
-function watchToken(tokens: Set<WatchedToken>, caller: Caller, onEnd: () => void): () => void {
-  const unwatch = () => tokens.delete(watchedToken);
-  const watchedToken = {
-    caller,
-    end: () => {
-      unwatch();
-      onEnd();
-    },
-  };
-  tokens.add(watchedToken);
-  return unwatch;
 }
 
 async function readRevoked(db: Db, ids: readonly string[]): Promise<string[]> {
