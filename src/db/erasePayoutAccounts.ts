@@ -3,7 +3,6 @@
  */
 import { inArray, sql } from 'drizzle-orm';
 import type { Db } from './connection.ts';
-import { isOneOf } from './manyRows.ts';
 import { ENDED_OFF_RAMP_STATES, offRampSessions } from './tables/index.ts';
 
 /** Locked for some milliseconds; a callback for one of the sessions waits as long. */
@@ -20,22 +19,16 @@ export async function erasePayoutAccounts(
   let erased = 0;
   let after: string | null = null;
   for (;;) {
-    const ids: string[] = await db.transaction(async (tx) => {
-      const rows = await tx.execute<{ id: string }>(sql`
-        SELECT id FROM ${offRampSessions}
+    const rows: { id: string }[] = await db.execute(sql`
+      UPDATE ${offRampSessions}
+      SET sealed_payout_account = NULL, masked_account_number = NULL, payout_account_erased_at = now()
+      WHERE id = ANY (ARRAY(SELECT id FROM ${offRampSessions}
         WHERE ${inArray(offRampSessions.state, [...ENDED_OFF_RAMP_STATES])} AND payout_account_erased_at IS NULL
           AND ended_at < now() - make_interval(days => ${olderThanDays})
           AND (${after}::uuid IS NULL OR id > ${after}::uuid)
-        ORDER BY id LIMIT ${rowsPerPage} FOR UPDATE`);
-      const page = rows.map(({ id }) => id);
-      if (page.length > 0) {
-        await tx
-          .update(offRampSessions)
-          .set({ sealedPayoutAccount: null, maskedAccountNumber: null, payoutAccountErasedAt: sql`now()` })
-          .where(isOneOf(offRampSessions.id, page));
-      }
-      return page;
-    });
+        ORDER BY id LIMIT ${rowsPerPage} FOR UPDATE))
+      RETURNING id`);
+    const ids = rows.map(({ id }) => id).sort();
     erased += ids.length;
     after = ids.at(-1) ?? null;
     if (after === null) return erased;
