@@ -15,39 +15,24 @@ export interface InstanceMetricsDependencies {
   rateLimits: Pick<RateLimits, 'refusals'>;
 }
 
-function createMakers(registers: Registry[]) {
-  /** The values with the value of the label; without one, under the empty name. */
-  const gauge = (name: string, help: string, read: () => Record<string, number>, label?: string) =>
-    new Gauge({
+/** One number, or one for each value of a label. */
+type Read = () => number | Iterable<readonly [string, number]>;
+
+/** What is counted elsewhere: shown anew each time, because the last value of what is not known any more would look like a present one. */
+function shownAs(Metric: typeof Gauge | typeof Counter, registers: Registry[]) {
+  return (name: string, help: string, read: Read, label?: string) =>
+    new Metric({
       name,
       help,
       labelNames: label === undefined ? [] : [label],
       registers,
       collect() {
-        // What is not known any more is left out: its last value would look like a present one.
         this.reset();
-        for (const [key, value] of Object.entries(read()))
-          this.set(label === undefined ? {} : { [label]: key }, value);
+        const values = read();
+        if (typeof values === 'number') this.inc(values);
+        else for (const [value, count] of values) this.inc({ [label ?? '']: value }, count);
       },
     });
-  const total = (
-    name: string,
-    help: string,
-    read: () => Iterable<readonly [string, number]>,
-    label?: string,
-  ) =>
-    new Counter({
-      name,
-      help,
-      labelNames: label === undefined ? [] : [label],
-      registers,
-      collect() {
-        // It is counted elsewhere: here the sum is only shown.
-        this.reset();
-        for (const [key, value] of read()) this.inc(label === undefined ? {} : { [label]: key }, value);
-      },
-    });
-  return { gauge, total };
 }
 
 export function registerInstance(
@@ -55,35 +40,42 @@ export function registerInstance(
   { handle, publicReads, books, rateLimits }: InstanceMetricsDependencies,
   load: () => ServerLoad,
 ): void {
-  const { gauge, total } = createMakers(registers);
-  gauge('marketplace_open_requests', 'HTTP requests without a whole answer yet.', () => ({
-    '': load().unfinishedRequests,
-  }));
-  gauge('marketplace_open_websockets', 'Open websockets.', () => ({ '': load().sockets }));
-  gauge('marketplace_open_subscriptions', 'Subscriptions under way, over all transports.', () => ({
-    '': load().subscriptions,
-  }));
+  const gauge = shownAs(Gauge, registers);
+  const total = shownAs(Counter, registers);
+  gauge(
+    'marketplace_open_requests',
+    'HTTP requests without a whole answer yet.',
+    () => load().unfinishedRequests,
+  );
+  gauge('marketplace_open_websockets', 'Open websockets.', () => load().sockets);
+  gauge(
+    'marketplace_open_subscriptions',
+    'Subscriptions under way, over all transports.',
+    () => load().subscriptions,
+  );
   gauge(
     'marketplace_database_connections',
     'Connections to the database, by what they do.',
     () => {
       const { lent, idle } = handle.load();
-      return { lent, idle };
+      return Object.entries({ lent, idle });
     },
     'state',
   );
-  gauge('marketplace_database_waiting', 'Statements and transactions that wait for a connection.', () => ({
-    '': handle.load().waiting,
-  }));
+  gauge(
+    'marketplace_database_waiting',
+    'Statements and transactions that wait for a connection.',
+    () => handle.load().waiting,
+  );
   total(
     'marketplace_database_waited_total',
     'Statements and transactions that had to wait for a connection.',
-    () => [['', handle.load().waited]],
+    () => handle.load().waited,
   );
   total(
     'marketplace_database_refused_total',
     'Statements and transactions that got no connection in time.',
-    () => [['', handle.load().refused]],
+    () => handle.load().refused,
   );
   total(
     'marketplace_public_reads_total',
@@ -95,19 +87,17 @@ export function registerInstance(
     'marketplace_replica_lag_seconds',
     'How old what a replica shows may be; missing while that is not known.',
     () =>
-      Object.fromEntries(
-        publicReads
-          .replicas()
-          .flatMap(({ name, lagMs }) => (lagMs === null ? [] : [[name, lagMs / 1000] as const])),
-      ),
+      publicReads
+        .replicas()
+        .flatMap(({ name, lagMs }) => (lagMs === null ? [] : [[name, lagMs / 1000] as const])),
     'replica',
   );
-  total('marketplace_books_batches_total', 'Batches of postings that were sent to the database.', () => [
-    ['', books.load().batches],
-  ]);
-  total('marketplace_books_postings_total', 'Postings in these batches.', () => [
-    ['', books.load().postings],
-  ]);
+  total(
+    'marketplace_books_batches_total',
+    'Batches of postings that were sent to the database.',
+    () => books.load().batches,
+  );
+  total('marketplace_books_postings_total', 'Postings in these batches.', () => books.load().postings);
   total(
     'marketplace_rate_limit_refusals_total',
     'Requests, sockets, operations, credentials and deliveries that a rate limit refused, by the limit.',
