@@ -97,12 +97,14 @@ export interface ChangedContradictions {
 
 /**
  * The contradictions that rows are part of which changed since the snapshot.
+ * @param beside what else is compared at that moment
  * @returns null when the snapshot is of another database or too old, or too much has changed
  */
 export async function findChangedContradictions(
   db: Pick<Db, 'transaction'>,
   snapshot: Snapshot,
   contradictions: readonly Contradiction[] = CONTRADICTIONS,
+  beside: Comparing = async () => [],
 ): Promise<ChangedContradictions | null> {
   // Writes temporary tables alone.
   return inOneMoment(db, 'read write', async (tx) => {
@@ -112,7 +114,7 @@ export async function findChangedContradictions(
         ? []
         : [{ invariant, query: incremental === 'WHOLE' ? query : incremental.query }],
     );
-    const findings = await ask(tx, onWholeTables);
+    const findings = [...(await beside(tx)), ...(await ask(tx, onWholeTables))];
     const changed = await makeExcerpt(tx);
     const onExcerpt = contradictions.filter(({ incremental = 'EXCERPT' }) => incremental === 'EXCERPT');
     findings.push(...(await ask(tx, onExcerpt)));

@@ -13,7 +13,7 @@ import { reconcileAttempts } from './reconcileAttempts.ts';
 import { reconcileDeposits } from './reconcileDeposits.ts';
 import { reconcilePayouts, type PayoutDependencies } from './reconcilePayouts.ts';
 import { INVARIANTS_OF_A_PROJECT, reconcileProject, type ReconcileDependencies } from './reconcileProject.ts';
-import { compareLogs, findUnlogged, growLogs, reconcileLogs, type LogDependencies } from './reconcileLogs.ts';
+import { readyLogs, type LogDependencies } from './reconcileLogs.ts';
 import { reconcileReceipts } from './reconcileReceipts.ts';
 import {
   add,
@@ -86,21 +86,20 @@ export async function reconcileChanged(
   snapshot: Snapshot,
 ): Promise<ReconciliationReport | null> {
   await deps.network.status();
-  const ofLogs = await reconcileLogs(deps, await growLogs(deps), snapshot);
-  const found = await findChangedContradictions(deps.db, snapshot);
+  const { unlogged, compare } = await readyLogs(deps, snapshot);
+  const found = await findChangedContradictions(deps.db, snapshot, CONTRADICTIONS, compare);
   if (found === null) return null;
   const { ofNetwork, counts } = await compareOutside(deps, found.changed);
-  add(ofNetwork, ofLogs);
+  add(ofNetwork, unlogged);
   ofNetwork.findings.push(...found.findings);
   return { ...counts, ...ofNetwork, verdicts: verdictsOf(ofNetwork) };
 }
 
 /** All of the database with itself and with the heads of its logs, which the process hashes while the database compares the rest. */
 async function compareDatabase(deps: LogDependencies): Promise<Comparison> {
-  const damage = await growLogs(deps);
-  const sum = await findUnlogged(deps);
-  sum.findings.push(...(await findContradictions(deps.db, CONTRADICTIONS, compareLogs(deps, damage))));
-  return sum;
+  const { unlogged, compare } = await readyLogs(deps);
+  unlogged.findings.push(...(await findContradictions(deps.db, CONTRADICTIONS, compare)));
+  return unlogged;
 }
 
 /** With network and provider; of an incremental run, what has changed alone. */

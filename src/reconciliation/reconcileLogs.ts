@@ -38,14 +38,22 @@ const TILES_PER_READ = 64;
 const CHECKPOINTS_PER_READ = 100;
 /** Further findings of one log say nothing new. */
 const MAX_FINDINGS = 50;
-/** Reading all tiles of a long history. */
-const QUERY_TIMEOUT_MS = 30 * 60_000;
 
 /**
  * Lets the logs grow, so that they have what was committed before: what is compared with them afterwards is in them, or missing.
- * @returns what keeps them from growing
+ * @param snapshot when only tiles that were written since are to be read again
+ * @returns what no log has, for a reason that ends; and what holds the logs against their heads, in a transaction that reads
  */
-export async function growLogs({ logs }: Pick<LogDependencies, 'logs'>): Promise<string[]> {
+export async function readyLogs(
+  deps: LogDependencies,
+  snapshot: Snapshot | null = null,
+): Promise<{ unlogged: Comparison; compare: (tx: Tx) => Promise<Finding[]> }> {
+  const damage = await growLogs(deps);
+  return { unlogged: await findUnlogged(deps), compare: compareLogs(deps, damage, snapshot) };
+}
+
+/** @returns what keeps them from growing */
+async function growLogs({ logs }: Pick<LogDependencies, 'logs'>): Promise<string[]> {
   try {
     await logs?.catchUp();
     return [];
@@ -55,29 +63,10 @@ export async function growLogs({ logs }: Pick<LogDependencies, 'logs'>): Promise
   }
 }
 
-/** In a transaction of its own. */
-export async function reconcileLogs(
-  deps: LogDependencies,
-  damage: readonly string[],
-  snapshot: Snapshot | null = null,
-): Promise<Comparison> {
-  const sum = await findUnlogged(deps);
-  const findings = await deps.db.transaction(compareLogs(deps, damage, snapshot), {
-    isolationLevel: 'repeatable read',
-    accessMode: 'read only',
-    statementTimeoutMs: QUERY_TIMEOUT_MS,
-  });
-  return { ...sum, findings };
-}
-
-/**
- * @param damage that growLogs has found
- * @param snapshot when only tiles that were written since are to be read again
- */
-export function compareLogs(
+function compareLogs(
   { logs, keptCheckpoints = [] }: LogDependencies,
   damage: readonly string[],
-  snapshot: Snapshot | null = null,
+  snapshot: Snapshot | null,
 ): (tx: Tx) => Promise<Finding[]> {
   if (logs === undefined) return async () => [];
   return async (tx) => {

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openProject } from '../../../devnet/platform.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
-import { growLogs, reconcileLogs } from '../../../src/reconciliation/reconcileLogs.ts';
+import { reconcileLogs } from '../../support/reconciliation/reconcileLogs.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { parseCheckpoint } from '../../../src/transparency/checkpoint.ts';
 import { LogDamaged, type OriginSettings } from '../../../src/transparency/logs.ts';
@@ -70,7 +70,7 @@ it('lets none grow that has signed, seen or shown a longer one', async () => {
     await expect(logs.build('transfers')).rejects.toThrow(/TRANSPARENCY_LOG_ORIGIN/);
   }
   const deps = { db: database.handle.db, logs: signer };
-  const { findings } = await reconcileLogs(deps, await growLogs(deps));
+  const { findings } = await reconcileLogs(deps);
   expect(findings).toContainEqual({
     invariant: 'I15',
     message: expect.stringMatching(/of transfers has 1 leaves, and a head of 2 was signed/),

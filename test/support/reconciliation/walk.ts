@@ -15,7 +15,6 @@ import {
 import { compareOutside, reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { reconcileAttempts } from '../../../src/reconciliation/reconcileAttempts.ts';
 import { reconcileDeposits } from '../../../src/reconciliation/reconcileDeposits.ts';
-import { growLogs, reconcileLogs } from '../../../src/reconciliation/reconcileLogs.ts';
 import { reconcilePayouts } from '../../../src/reconciliation/reconcilePayouts.ts';
 import {
   add,
@@ -30,6 +29,7 @@ import { embeddedNetworkOn, platformOn } from '../platform.ts';
 import { makeRestorable } from '../restorable.ts';
 import { generateCorruptions, type GeneratedCorruption } from './generatedCorruptions.ts';
 import { logAll } from './logAll.ts';
+import { reconcileLogs } from './reconcileLogs.ts';
 
 interface Answer {
   /** Of the contradiction. */
@@ -216,7 +216,7 @@ async function changeOne(sql: postgres.Sql, statement: string): Promise<void> {
 /** What a reconciliation compares for an invariant beyond the database. */
 async function compareInvariant({ dependencies }: Platform, invariant: Invariant): Promise<Comparison> {
   if (invariant === 'I12') return reconcileAttempts(dependencies);
-  if (invariant === 'I15') return reconcileLogs(dependencies, await growLogs(dependencies));
+  if (invariant === 'I15') return reconcileLogs(dependencies);
   if (invariant !== 'I8' && invariant !== 'I13') return (await compareOutside(dependencies)).ofNetwork;
   const compared = await reconcileDeposits(dependencies);
   add(compared, await reconcilePayouts(dependencies));
