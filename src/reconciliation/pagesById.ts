@@ -8,26 +8,28 @@ import { chunksOf } from '../lib/chunksOf.ts';
 /** The tokens of a page fit one read of the network. */
 export const PAGE_SIZE = MAX_TOKENS_PER_READ;
 
-export interface PageById {
-  where: SQL | undefined;
-  orderBy: SQL;
-  limit: number;
+/** A query of Drizzle's, which is ordered and limited here. */
+interface Query<Row> {
+  orderBy(order: SQL): { limit(rows: number): PromiseLike<Row[]> };
 }
 
-/** @param ids of an incremental run: only these */
+/**
+ * @param ids of an incremental run: only these
+ * @param rows the query for the rows of a page, which meet a condition
+ */
 export async function* pagesById<Row extends { id: string }>(
   id: AnyColumn,
   ids: readonly string[] | undefined,
-  read: (page: PageById) => PromiseLike<Row[]>,
+  rows: (where: SQL | undefined) => Query<Row>,
 ): AsyncGenerator<Row[]> {
-  const order = { orderBy: asc(id), limit: PAGE_SIZE };
+  const read = (where: SQL | undefined) => rows(where).orderBy(asc(id)).limit(PAGE_SIZE);
   if (ids !== undefined) {
     // By the ids, not by the rows: a page whose rows are all left out is not the last one.
-    for (const page of chunksOf(ids, PAGE_SIZE)) yield await read({ ...order, where: inArray(id, page) });
+    for (const page of chunksOf(ids, PAGE_SIZE)) yield await read(inArray(id, page));
     return;
   }
   for (let where: SQL | undefined; ;) {
-    const page = await read({ ...order, where });
+    const page = await read(where);
     const last = page.at(-1);
     if (last === undefined) return;
     yield page;

@@ -2,10 +2,10 @@
  * Reconciliation: proves the invariants on a live database and network, or names what is broken and what could not be
  * compared.
  */
-import { and, isNotNull } from 'drizzle-orm';
+import { and, isNotNull, type SQL } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
 import { projects } from '../db/tables/index.ts';
-import { pagesById, type PageById } from './pagesById.ts';
+import { pagesById } from './pagesById.ts';
 import type { ChangedRows, Snapshot } from './excerpt.ts';
 import { CONTRADICTIONS, findChangedContradictions, findContradictions } from './findContradictions.ts';
 import { createQuestions, orNotAnswered } from './questions.ts';
@@ -136,7 +136,7 @@ async function reconcileProjects(
     concurrency: 1,
   });
   const ids = changed && [...changed.keys()];
-  for await (const page of pagesById(projects.id, ids, readPage(deps.db))) {
+  for await (const page of pagesById(projects.id, ids, selectProjects(deps.db))) {
     const all = await questions.askAll(
       page,
       ({ assetId }) => assetId,
@@ -156,12 +156,8 @@ async function reconcileProjects(
   return counts;
 }
 
-const readPage =
-  (db: Db) =>
-  ({ where, orderBy, limit }: PageById) =>
-    db
-      .select()
-      .from(projects)
-      .where(and(isNotNull(projects.tokenAddress), where))
-      .orderBy(orderBy)
-      .limit(limit);
+const selectProjects = (db: Db) => (where: SQL | undefined) =>
+  db
+    .select()
+    .from(projects)
+    .where(and(isNotNull(projects.tokenAddress), where));

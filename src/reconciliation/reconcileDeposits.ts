@@ -1,13 +1,13 @@
 /**
  * Compares each off-ramp session with its deposit in the settlement contract: depositor, amount, and where it is now.
  */
-import { and, eq, isNotNull, sql } from 'drizzle-orm';
+import { and, eq, isNotNull, sql, type SQL } from 'drizzle-orm';
 import { offRampSessions, submissions } from '../db/tables/index.ts';
 import type { OffRampDeposit } from '../ledger/network/port.ts';
 import { toBaseUnits } from '../ledger/units.ts';
 import type { ReconcileDependencies } from './reconcileProject.ts';
 import { createQuestions } from './questions.ts';
-import { pagesById, type PageById } from './pagesById.ts';
+import { pagesById } from './pagesById.ts';
 import { nothingCompared, type Comparison } from './verdicts.ts';
 
 type Dependencies = Pick<ReconcileDependencies, 'db' | 'network' | 'isStill'> & {
@@ -45,7 +45,7 @@ const ROW = {
   isDepositOfAnother,
 };
 
-type Session = Awaited<ReturnType<ReturnType<typeof readPage>>>[number];
+type Session = Awaited<ReturnType<ReturnType<typeof selectSessions>>>[number];
 
 /** @throws NetworkUnavailable when there is no answer about the settlement contract */
 export async function reconcileDeposits(deps: Dependencies): Promise<Comparison> {
@@ -55,7 +55,7 @@ export async function reconcileDeposits(deps: Dependencies): Promise<Comparison>
     noun: 'deposits',
     concurrency: MAX_CONCURRENT_READS,
   });
-  for await (const page of pagesById(offRampSessions.id, deps.offRampSessionIds, readPage(deps))) {
+  for await (const page of pagesById(offRampSessions.id, deps.offRampSessionIds, selectSessions(deps))) {
     await questions.askAll(
       page,
       ({ id }) => `off-ramp session ${id}`,
@@ -65,15 +65,13 @@ export async function reconcileDeposits(deps: Dependencies): Promise<Comparison>
   return questions.sum();
 }
 
-const readPage =
+const selectSessions =
   ({ db }: Dependencies) =>
-  ({ where, orderBy, limit }: PageById) =>
+  (where: SQL | undefined) =>
     db
       .select(ROW)
       .from(offRampSessions)
-      .where(and(isNotNull(offRampSessions.providerSessionId), where))
-      .orderBy(orderBy)
-      .limit(limit);
+      .where(and(isNotNull(offRampSessions.providerSessionId), where));
 
 async function compareSession(
   deps: Dependencies,

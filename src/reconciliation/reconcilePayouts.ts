@@ -3,7 +3,7 @@
  * amount paid.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { and, isNotNull, sql } from 'drizzle-orm';
+import { and, isNotNull, sql, type SQL } from 'drizzle-orm';
 import pLimit from 'p-limit';
 import type { Db } from '../db/connection.ts';
 import { offRampProviderStatuses, offRampReviews, offRampSessions } from '../db/tables/index.ts';
@@ -11,7 +11,7 @@ import { DomainError } from '../lib/errors.ts';
 import type { RampProvider, RampSession } from '../ramp/port.ts';
 import { describeOtherFiat } from '../ramp/quotedFiat.ts';
 import { isAcknowledged } from './contradictions/offRampSessions.ts';
-import { pagesById, type PageById } from './pagesById.ts';
+import { pagesById } from './pagesById.ts';
 import { add, nothingCompared, type Comparison, type NotProved } from './verdicts.ts';
 
 export interface PayoutDependencies {
@@ -33,7 +33,7 @@ const PAUSE_MS = 1_000;
 /** A provider may ask to be left alone for as long (retryAfter.ts). */
 const MAX_PAUSE_MS = 60_000;
 
-type Session = Awaited<ReturnType<ReturnType<typeof readPage>>>[number];
+type Session = Awaited<ReturnType<ReturnType<typeof selectSessions>>>[number];
 
 interface Skipped {
   ofOthers: number;
@@ -60,7 +60,7 @@ export async function reconcilePayouts(deps: PayoutDependencies): Promise<Compar
       if (answer !== null && answer.fiat?.amount === undefined) skipped.untold += 1;
     }
   };
-  for await (const page of pagesById(offRampSessions.id, deps.offRampSessionIds, readPage(deps))) {
+  for await (const page of pagesById(offRampSessions.id, deps.offRampSessionIds, selectSessions(deps))) {
     await Promise.all(page.map((session) => limit(() => ask(session))));
   }
   compared.notProved.push(...describeSkipped(deps.ramp.name, skipped));
@@ -98,9 +98,9 @@ async function find(ramp: PayoutDependencies['ramp'], reference: string): Promis
   }
 }
 
-const readPage =
+const selectSessions =
   ({ db }: PayoutDependencies) =>
-  ({ where, orderBy, limit }: PageById) => {
+  (where: SQL | undefined) => {
     const { id, state, providerName, providerSessionId, providerStatus } = offRampSessions;
     const { fiatCurrency, fiatAmount, stateReason } = offRampSessions;
     const session = 'off_ramp_sessions';
@@ -126,9 +126,7 @@ const readPage =
         decidedReasons,
       })
       .from(offRampSessions)
-      .where(and(isNotNull(providerSessionId), where))
-      .orderBy(orderBy)
-      .limit(limit);
+      .where(and(isNotNull(providerSessionId), where));
   };
 
 function comparePayout(session: Session, found: RampSession | null): Comparison {

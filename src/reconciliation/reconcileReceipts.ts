@@ -3,7 +3,7 @@
  * contract's open off-ramp sessions. A page of receipts is compared by one read of each kind: one by one, a million of them
  * would take hours.
  */
-import { and, inArray, sql } from 'drizzle-orm';
+import { and, inArray, sql, type SQL } from 'drizzle-orm';
 import { isOneOf } from '../db/manyRows.ts';
 import { offRampSessions, receipts } from '../db/tables/index.ts';
 import {
@@ -16,7 +16,7 @@ import { toBaseUnits } from '../ledger/units.ts';
 import { largest, smallest } from '../lib/bigints.ts';
 import type { ReconcileDependencies } from './reconcileProject.ts';
 import { createQuestions, notAnswered, orNotAnswered } from './questions.ts';
-import { PAGE_SIZE, pagesById, type PageById } from './pagesById.ts';
+import { PAGE_SIZE, pagesById } from './pagesById.ts';
 import { add, nothingCompared, type Comparison, type Invariant } from './verdicts.ts';
 
 interface ReceiptReconciliation extends Comparison {
@@ -52,7 +52,7 @@ export async function reconcileReceipts(
     noun: `pages of up to ${PAGE_SIZE} receipts`,
     concurrency: 1,
   });
-  for await (const page of pagesById(receipts.id, deps.receiptIds, readPage(deps))) {
+  for await (const page of pagesById(receipts.id, deps.receiptIds, selectReceipts(deps))) {
     // Of ids that changed, a page may have no receipt that is compared.
     if (page.length === 0) continue;
     let settled = 0;
@@ -69,9 +69,9 @@ export async function reconcileReceipts(
   return report;
 }
 
-const readPage =
+const selectReceipts =
   ({ db }: Dependencies) =>
-  ({ where, orderBy, limit }: PageById): PromiseLike<ComparedReceipt[]> =>
+  (where: SQL | undefined) =>
     db
       .select({
         id: receipts.id,
@@ -83,9 +83,7 @@ const readPage =
           FROM off_ramp_sessions s WHERE s.receipt_id = receipts.id)`,
       })
       .from(receipts)
-      .where(and(inArray(receipts.state, ['ACTIVE', 'EXPIRED']), where))
-      .orderBy(orderBy)
-      .limit(limit);
+      .where(and(inArray(receipts.state, ['ACTIVE', 'EXPIRED']), where));
 
 function nameOfPage(page: readonly ComparedReceipt[]): string {
   return `${page.length} receipts from ${page[0]?.assetId} on`;
