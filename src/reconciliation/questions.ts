@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { NetworkUnavailable } from '../ledger/network/port.ts';
-import { add, nothingCompared, type Comparison, type Invariant } from './verdicts.ts';
+import { add, nothingCompared, unproved, type Comparison, type Invariant } from './verdicts.ts';
 
 /**
  * After this many running without an answer, for each that is under way at once, the others of their kind are skipped: each may last
@@ -68,7 +68,7 @@ export function createQuestions(kind: {
       add(compared, sum);
       if (skipped > 0) {
         const message = `${skipped} ${kind.noun} were not compared, after the network did not answer for ${unanswered}`;
-        add(compared, notAnswered(kind.invariants, message));
+        add(compared, unproved(kind.invariants, 'NO_ANSWER', message));
       }
       return compared;
     },
@@ -84,13 +84,6 @@ export async function orNotAnswered(
     return await work;
   } catch (error) {
     if (!(error instanceof NetworkUnavailable)) throw error;
-    return notAnswered(invariants, `${what}: ${error.message}`);
+    return unproved(invariants, 'NO_ANSWER', `${what}: ${error.message}`);
   }
-}
-
-export function notAnswered(invariants: readonly Invariant[], message: string): Comparison {
-  return {
-    findings: [],
-    notProved: invariants.map((invariant) => ({ invariant, obstacle: 'NO_ANSWER', message })),
-  };
 }

@@ -18,6 +18,7 @@ import { reconcileReceipts } from './reconcileReceipts.ts';
 import {
   add,
   nothingCompared,
+  unproved,
   verdictsOf,
   type Comparison,
   type Invariant,
@@ -69,10 +70,7 @@ export async function reconcileWithoutNetwork(
   because: string,
 ): Promise<Pick<ReconciliationReport, 'verdicts'>> {
   const sum = await compareDatabase(deps);
-  const notProved = SHOWN_OUTSIDE.map(
-    (invariant) => ({ invariant, obstacle: 'NO_ANSWER', message: because }) as const,
-  );
-  add(sum, { findings: [], notProved });
+  add(sum, unproved(SHOWN_OUTSIDE, 'NO_ANSWER', because));
   return { verdicts: verdictsOf(sum) };
 }
 

@@ -9,7 +9,7 @@ import { attempts, retirements, submissions } from '../db/tables/index.ts';
 import type { Outcome } from '../ledger/network/port.ts';
 import { createQuestions } from './questions.ts';
 import type { ReconcileDependencies } from './reconcileProject.ts';
-import { nothingCompared, type Comparison } from './verdicts.ts';
+import { broken, nothingCompared, type Comparison } from './verdicts.ts';
 
 /**
  * Nodes keep outcomes for days or weeks, and each costs a request; older attempts are proved by their effects alone.
@@ -37,7 +37,7 @@ export async function reconcileAttempts({
     ({ attempt }) => nameOf(attempt),
     async (row) => {
       const message = describeDifference(row, await network.outcome(row.attempt));
-      return { findings: message === null ? [] : [{ invariant: 'I12', message }], notProved: [] };
+      return message === null ? nothingCompared() : broken('I12', message);
     },
   );
   return questions.sum();

@@ -8,7 +8,7 @@ import { toBaseUnits } from '../ledger/units.ts';
 import type { ReconcileDependencies } from './reconcileProject.ts';
 import { createQuestions } from './questions.ts';
 import { pagesById } from './pagesById.ts';
-import { nothingCompared, type Comparison } from './verdicts.ts';
+import { broken, nothingCompared, unproved, type Comparison } from './verdicts.ts';
 
 type Dependencies = Pick<ReconcileDependencies, 'db' | 'network' | 'isStill'> & {
   /** Of an incremental run: only these. */
@@ -80,7 +80,7 @@ async function compareSession(
 ): Promise<Comparison> {
   if (session.settlementAddress !== inUse) {
     const message = `off-ramp session ${session.id} is of settlement contract ${session.settlementAddress}, and ${inUse ?? 'none'} is in use`;
-    return { findings: [], notProved: [{ invariant: 'I13', obstacle: 'NO_DATA', message }] };
+    return unproved(['I13'], 'NO_DATA', message);
   }
   let current = session;
   for (let reads = 1; ; reads++) {
@@ -102,12 +102,8 @@ function compareDeposit(
   session: Session,
   deposit: OffRampDeposit | null,
 ): Comparison {
-  const finding = (message: string): Comparison => ({
-    findings: [
-      { invariant: 'I13', message: `off-ramp session ${session.id} is ${session.state}: ${message}` },
-    ],
-    notProved: [],
-  });
+  const finding = (message: string) =>
+    broken('I13', `off-ramp session ${session.id} is ${session.state}: ${message}`);
   const mayMove = session.isUnderWay && !isStill;
   const shown = deposit?.status ?? 'no deposit';
   if (session.depositedAt === null) {
@@ -154,5 +150,5 @@ function isAsAgreed(session: Session, deposit: OffRampDeposit): boolean {
 function underWay(session: Session, shown: string): Comparison {
   const obstacle = session.state === 'NEEDS_REVIEW' ? 'UNDER_REVIEW' : 'UNDER_WAY';
   const message = `off-ramp session ${session.id} is ${session.state}, and the settlement contract shows ${shown} already`;
-  return { findings: [], notProved: [{ invariant: 'I13', obstacle, message }] };
+  return unproved(['I13'], obstacle, message);
 }

@@ -23,7 +23,7 @@ import { isOfOtherDatabase } from '../transparency/nextLeaves.ts';
 import { IS_NEXT_TRANSFER } from '../transparency/nextTransfers.ts';
 import { computeFrom, readTiles } from '../transparency/tiles.ts';
 import type { Snapshot } from './excerpt.ts';
-import { add, nothingCompared, type Comparison, type Finding } from './verdicts.ts';
+import { add, nothingCompared, unproved, type Comparison, type Finding } from './verdicts.ts';
 
 export interface LogDependencies {
   db: Db;
@@ -101,7 +101,7 @@ async function findUncompared(db: Db): Promise<Comparison> {
   const message =
     'the transfers were not compared with their transparency log since the database was copied, or since the log began: ' +
     'a transaction is open that began before they were written, or their log is damaged';
-  return { findings: [], notProved: [{ invariant: 'I15', obstacle: 'LEFT_OUT', message }] };
+  return unproved(['I15'], 'LEFT_OUT', message);
 }
 
 /**
@@ -115,7 +115,7 @@ async function findLate(db: Db): Promise<Comparison> {
   const transfers = late?.transfers ?? 0;
   if (transfers === 0) return nothingCompared();
   const message = `${transfers} transfers are older than a minute, and not in the transparency log yet: a transaction is open that began before them, or their log is damaged`;
-  return { findings: [], notProved: [{ invariant: 'I15', obstacle: 'UNDER_WAY', message }] };
+  return unproved(['I15'], 'UNDER_WAY', message);
 }
 
 async function examine(

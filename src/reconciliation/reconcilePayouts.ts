@@ -12,7 +12,7 @@ import type { RampProvider, RampSession } from '../ramp/port.ts';
 import { describeOtherFiat } from '../ramp/quotedFiat.ts';
 import { isAcknowledged } from './contradictions/offRampSessions.ts';
 import { pagesById } from './pagesById.ts';
-import { add, nothingCompared, type Comparison, type NotProved } from './verdicts.ts';
+import { add, broken, nothingCompared, type Comparison, type NotProved } from './verdicts.ts';
 
 export interface PayoutDependencies {
   db: Db;
@@ -132,16 +132,8 @@ const selectSessions =
 function comparePayout(session: Session, found: RampSession | null): Comparison {
   const compared = nothingCompared();
   const at = `off-ramp session ${session.id}`;
-  if (found === null) {
-    compared.findings.push({
-      invariant: 'I13',
-      message: `${at}: its provider has no session of that reference`,
-    });
-    return compared;
-  }
-  for (const message of describeOtherPayout(session, found)) {
-    compared.findings.push({ invariant: 'I13', message: `${at}${message}` });
-  }
+  if (found === null) return broken('I13', `${at}: its provider has no session of that reference`);
+  for (const message of describeOtherPayout(session, found)) add(compared, broken('I13', `${at}${message}`));
   // An operator decided about these, and about no later one.
   const isDecided = session.decidedStatuses.includes(found.status);
   if (isDecided || found.status === session.providerStatus) return compared;

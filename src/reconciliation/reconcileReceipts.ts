@@ -15,9 +15,9 @@ import {
 import { toBaseUnits } from '../ledger/units.ts';
 import { largest, smallest } from '../lib/bigints.ts';
 import type { ReconcileDependencies } from './reconcileProject.ts';
-import { createQuestions, notAnswered, orNotAnswered } from './questions.ts';
+import { createQuestions, orNotAnswered } from './questions.ts';
 import { PAGE_SIZE, pagesById } from './pagesById.ts';
-import { add, nothingCompared, type Comparison, type Invariant } from './verdicts.ts';
+import { add, broken, nothingCompared, unproved, type Comparison, type Invariant } from './verdicts.ts';
 
 interface ReceiptReconciliation extends Comparison {
   receipts: number;
@@ -221,12 +221,10 @@ function compareHeld(
   const lowest = toBaseUnits(smallest(before.openKg - before.leavingKg, after.openKg - after.leavingKg));
   const highest = toBaseUnits(largest(before.openKg + before.comingKg, after.openKg + after.comingKg));
   const message = `${contract} holds ${held} base units, open off-ramp sessions say ${toBaseUnits(after.openKg)}`;
-  if (held < lowest || held > highest) {
-    return { findings: [{ invariant: 'I9', message }], notProved: [] };
-  }
+  if (held < lowest || held > highest) return broken('I9', message);
   const reason = `${after.comingKg} kg may be on their way in, and ${after.leavingKg} kg on their way out`;
   const obstacle = after.isReviewed ? 'UNDER_REVIEW' : 'UNDER_WAY';
-  return { findings: [], notProved: [{ invariant: 'I9', obstacle, message: `${message}; ${reason}` }] };
+  return unproved(['I9'], obstacle, `${message}; ${reason}`);
 }
 
 /** About each token of the page, in its order; the network's silence, and its refusal of the whole, is the answer of each. */
@@ -254,7 +252,7 @@ function amountOf(
   const { assetId, tokenAddress } = receipt;
   const { error } = answer;
   if (error instanceof NetworkUnavailable) {
-    add(comparison, notAnswered([invariant], `${assetId}: ${error.message}`));
+    add(comparison, unproved([invariant], 'NO_ANSWER', `${assetId}: ${error.message}`));
   } else {
     const message = `${assetId}: token ${tokenAddress} can't be read: ${error.message} (${error.reason})`;
     const isSaid = comparison.findings.some((finding) => finding.message === message);

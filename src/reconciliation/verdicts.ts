@@ -62,6 +62,14 @@ export function nothingCompared(): Comparison {
   return { findings: [], notProved: [] };
 }
 
+export function broken(invariant: Invariant, message: string): Comparison {
+  return { findings: [{ invariant, message }], notProved: [] };
+}
+
+export function unproved(invariants: readonly Invariant[], obstacle: Obstacle, message: string): Comparison {
+  return { findings: [], notProved: invariants.map((invariant) => ({ invariant, obstacle, message })) };
+}
+
 export function add(sum: Comparison, more: Comparison): void {
   // One by one: a call takes no more than some 100,000 arguments.
   for (const finding of more.findings) sum.findings.push(finding);
