@@ -61,17 +61,12 @@ export const CALL_CONTRADICTIONS: readonly Contradiction[] = [
   },
   {
     invariant: 'I12',
-    query: `SELECT format('submission %s mints otherwise than project %s says: %s', s.id, p.id, s.call) AS message
-      FROM submissions s JOIN projects p ON p.id = s.target_id
+    query: `SELECT format('submission %s mints otherwise than %s %s says: %s', s.id, x.what, x.id, s.call) AS message
+      FROM submissions s
+      JOIN (SELECT 'project' AS what, id, token_address, ${CUSTODY} AS holder, quantity_tonnes AS quantity FROM projects
+        UNION ALL SELECT 'receipt', id, token_address, farmer_address, quantity_kg FROM receipts) AS x ON x.id = s.target_id
       WHERE s.kind = 'mint' AND (s.call ->> 'tokenAddress', s.call ->> 'to', ${AMOUNT})
-        IS DISTINCT FROM (p.token_address, ${CUSTODY}, p.quantity_tonnes * ${BASE_UNITS})`,
-  },
-  {
-    invariant: 'I12',
-    query: `SELECT format('submission %s mints otherwise than receipt %s says: %s', s.id, r.id, s.call) AS message
-      FROM submissions s JOIN receipts r ON r.id = s.target_id
-      WHERE s.kind = 'mint' AND (s.call ->> 'tokenAddress', s.call ->> 'to', ${AMOUNT})
-        IS DISTINCT FROM (r.token_address, r.farmer_address, r.quantity_kg * ${BASE_UNITS})`,
+        IS DISTINCT FROM (x.token_address, x.holder, x.quantity * ${BASE_UNITS})`,
   },
   {
     invariant: 'I12',
@@ -97,15 +92,11 @@ export const CALL_CONTRADICTIONS: readonly Contradiction[] = [
   },
   {
     invariant: 'I12',
-    query: `SELECT format('project %s is %s, its mint %s', p.id, p.state, coalesce(s.state::text, 'missing')) AS message
-      FROM projects p LEFT JOIN submissions s ON s.target_id = p.id AND s.kind = 'mint' AND s.state <> 'REFUSED'
-      WHERE (p.state = 'OPEN') <> (coalesce(s.state::text, '') = 'SUCCEEDED')`,
-  },
-  {
-    invariant: 'I12',
-    query: `SELECT format('receipt %s is %s, its mint %s', r.id, r.state, coalesce(s.state::text, 'missing')) AS message
-      FROM receipts r LEFT JOIN submissions s ON s.target_id = r.id AND s.kind = 'mint' AND s.state <> 'REFUSED'
-      WHERE (r.state IN ('ACTIVE', 'EXPIRED')) <> (coalesce(s.state::text, '') = 'SUCCEEDED')`,
+    query: `SELECT format('%s %s is %s, its mint %s', x.what, x.id, x.state, coalesce(s.state::text, 'missing')) AS message
+      FROM (SELECT 'project' AS what, id, state::text, state = 'OPEN' AS is_minted FROM projects
+        UNION ALL SELECT 'receipt', id, state::text, state IN ('ACTIVE', 'EXPIRED') FROM receipts) AS x
+      LEFT JOIN submissions s ON s.target_id = x.id AND s.kind = 'mint' AND s.state <> 'REFUSED'
+      WHERE x.is_minted <> (coalesce(s.state::text, '') = 'SUCCEEDED')`,
   },
   {
     invariant: 'I12',
