@@ -2,9 +2,9 @@
  * Opens the configured platform for a command line tool, and closes it whatever happens.
  */
 import { composePlatform, type Platform } from '../startup/compose.ts';
+import { composeOptionsOf } from '../startup/composeOptions.ts';
 import { createLogger } from '../lib/logger.ts';
 import { openConfiguredNetwork } from '../startup/openNetwork.ts';
-import { warehouseOptionsOf } from '../startup/warehouseOptions.ts';
 import { withDatabase } from './withDatabase.ts';
 
 /**
@@ -27,14 +27,9 @@ export function withPlatform(
       clockControl,
       indexerUrl: config.INDEXER_URL ?? null,
       indexerToken: config.INDEXER_TOKEN,
-      publicUrl: config.PUBLIC_URL,
-      appSecret: config.APP_SECRET,
-      transparencyLogOrigin: config.TRANSPARENCY_LOG_ORIGIN,
-      sealingSecrets: config.sealingSecrets,
-      ...warehouseOptionsOf(config),
+      ...composeOptionsOf(config),
       // Tools do not wait for mutations.
       mutationWaitMs: 0,
-      feedCompareIntervalMs: config.FEED_COMPARE_INTERVAL_MS,
       log,
     });
     try {

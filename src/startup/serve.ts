@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { buildApp, type App, type AppOptions } from './app.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Config } from '../config/config.ts';
+import { composeOptionsOf } from './composeOptions.ts';
 import { signDevelopmentToken } from './developmentTokens.ts';
 import { isPassing } from '../db/passingFailures.ts';
 import { checkPort } from '../http/server/checkPort.ts';
@@ -25,7 +26,6 @@ import { findRegistration, watchRetirements } from '../resolvers/operations/watc
 import { ROLES } from '../identity/roles.ts';
 import { GRAPHIQL_EXAMPLES } from '../schema/examples.ts';
 import { schema } from '../schema/index.ts';
-import { warehouseOptionsOf } from './warehouseOptions.ts';
 import { welcome } from './welcome.ts';
 
 interface ServeOptions {
@@ -92,11 +92,8 @@ export async function serve(options: ServeOptions): Promise<void> {
 /** The app's options that the configuration alone decides. */
 async function configuredOptions(config: Config, log: Logger) {
   return {
-    publicUrl: config.PUBLIC_URL,
+    ...composeOptionsOf(config),
     signatureHeaders: config.INDEXER_SIGNATURE_HEADERS,
-    appSecret: config.APP_SECRET,
-    transparencyLogOrigin: config.TRANSPARENCY_LOG_ORIGIN,
-    sealingSecrets: config.sealingSecrets,
     auth: {
       ...tokenKey(config),
       issuer: config.AUTH_ISSUER,
@@ -116,9 +113,7 @@ async function configuredOptions(config: Config, log: Logger) {
       aboveKilograms: BigInt(config.APPROVAL_ABOVE_KILOGRAMS),
       lifetimeSeconds: config.APPROVAL_SECONDS,
     },
-    ...warehouseOptionsOf(config),
     mutationWaitMs: config.MUTATION_WAIT_MS,
-    feedCompareIntervalMs: config.FEED_COMPARE_INTERVAL_MS,
   } satisfies Partial<AppOptions>;
 }
 

@@ -1,19 +1,21 @@
 /**
- * The warehouse side's part of the composition, from the configuration: the server and the command line tools
- * share it.
+ * What the configuration alone decides of the composition: the server and the command line tools share it.
  */
 import type { ComposeOptions } from './compose.ts';
 import type { Config } from '../config/config.ts';
 import type { RampSettings } from '../ramp/createRamp.ts';
 
-export function warehouseOptionsOf(
-  config: Config,
-): Pick<ComposeOptions, 'ramp' | 'receiptCountryCode' | 'nightlyTimeZone'> {
+export function composeOptionsOf(config: Config) {
   return {
+    publicUrl: config.PUBLIC_URL,
+    appSecret: config.APP_SECRET,
+    transparencyLogOrigin: config.TRANSPARENCY_LOG_ORIGIN,
+    sealingSecrets: config.sealingSecrets,
     ramp: rampOf(config),
     receiptCountryCode: config.RECEIPT_COUNTRY_CODE,
     nightlyTimeZone: config.NIGHTLY_TIME_ZONE,
-  };
+    feedCompareIntervalMs: config.FEED_COMPARE_INTERVAL_MS,
+  } satisfies Partial<ComposeOptions>;
 }
 
 function rampOf(config: Config): RampSettings {
