@@ -7,7 +7,7 @@ import { findApiKey, listApiKeys } from '../../resolvers/access/apiKeys.ts';
 import { forRoles } from '../core/access.ts';
 import { isAdmin } from '../core/caller.ts';
 import { FILTER_RULE, oneOf, subjectList } from '../core/filters.ts';
-import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
+import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { fromTime, moment, momentOrNull, untilTime } from '../core/time.ts';
 
@@ -85,7 +85,7 @@ const ApiKeyFilterInput = builder.inputType('ApiKeyFilter', {
   }),
 });
 
-const cursors = keysetCursors('apiKeys', cursorValues.moment);
+const cursors = keysetCursors('apiKeys');
 
 builder.queryField('apiKeys', (t) =>
   t.connection(

@@ -13,7 +13,7 @@ import {
 import { forRoles } from '../core/access.ts';
 import { isOperator } from '../core/caller.ts';
 import { ApiKeyRef, RoleEnum } from './apiKey.ts';
-import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
+import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { ErrorCodeEnum } from '../core/errorCode.ts';
 import {
@@ -143,7 +143,7 @@ const AuditFilterInput = builder.inputType('AuditEntryFilter', {
   }),
 });
 
-const cursors = keysetCursors('auditEntries', cursorValues.moment);
+const cursors = keysetCursors('auditEntries');
 
 builder.queryField('auditEntries', (t) =>
   t.connection(

@@ -7,7 +7,7 @@ import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { isAdmin } from '../core/caller.ts';
 import { FILTER_RULE, keywordList, oneOf, subjectList } from '../core/filters.ts';
-import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
+import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { moment } from '../core/time.ts';
 
 export const TokenRevocationRef = builder.objectRef<TokenRevocationRow>('TokenRevocation');
@@ -61,7 +61,7 @@ const TokenRevocationFilterInput = builder.inputType('TokenRevocationFilter', {
   }),
 });
 
-const cursors = keysetCursors('tokenRevocations', cursorValues.moment);
+const cursors = keysetCursors('tokenRevocations');
 
 builder.queryField('tokenRevocations', (t) =>
   t.connection(

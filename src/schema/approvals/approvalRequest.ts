@@ -18,7 +18,7 @@ import { isOperator, maySeeWarehouse } from '../core/caller.ts';
 import type { Context } from '../core/context.ts';
 import { FILTER_RULE, oneOf, subjectList } from '../core/filters.ts';
 import { ownedBy } from '../core/ownedBy.ts';
-import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
+import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { SubmissionRef } from '../operations/submission.ts';
 import { findVisibleSession, OffRampSessionRef } from '../warehouse/offRampSession.ts';
 import { findVisibleReceipt, ReceiptRef } from '../warehouse/receipt.ts';
@@ -181,7 +181,7 @@ const ApprovalFilterInput = builder.inputType('ApprovalRequestFilter', {
   }),
 });
 
-const cursors = keysetCursors('approvalRequests', cursorValues.moment);
+const cursors = keysetCursors('approvalRequests');
 
 builder.queryField('approvalRequests', (t) =>
   t.connection(

@@ -68,8 +68,8 @@ const ProjectOrderEnum = builder.enumType('ProjectOrder', {
 });
 
 const CURSORS = {
-  NEWEST: keysetCursors('projects:NEWEST', cursorValues.moment),
-  OLDEST: keysetCursors('projects:OLDEST', cursorValues.moment),
+  NEWEST: keysetCursors('projects:NEWEST'),
+  OLDEST: keysetCursors('projects:OLDEST'),
   VINTAGE_NEWEST: keysetCursors('projects:VINTAGE_NEWEST', cursorValues.integer),
   VINTAGE_OLDEST: keysetCursors('projects:VINTAGE_OLDEST', cursorValues.integer),
   QUANTITY_LARGEST: keysetCursors('projects:QUANTITY_LARGEST', cursorValues.bigint),

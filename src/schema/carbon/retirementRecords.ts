@@ -4,15 +4,12 @@
 import { listRetirementRecords, type RecordCursor } from '../../resolvers/carbon/listRetirementRecords.ts';
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
-import { cursorValues, pageOf, tupleCursors } from '../core/paging.ts';
+import { listCursors, cursorValues, pageOf } from '../core/paging.ts';
 import { recordFilterOf, RetirementRecordFilterInput } from './recordFilter.ts';
 import { RetirementRecordConnection, RetirementRecordEdge, RetirementRecordRef } from './retirementRecord.ts';
 
-const cursors = tupleCursors<RecordCursor, [string, string]>('retirementRecords', {
-  parts: [cursorValues.bigint, cursorValues.bigint],
-  split: ({ timestamp, position }) => [String(timestamp), String(position)],
-  join: ([timestamp, position]) => ({ timestamp: BigInt(timestamp), position: BigInt(position) }),
-});
+const number = cursorValues.bigint.transform(BigInt);
+const cursors = listCursors<RecordCursor>('retirementRecords', { timestamp: number, position: number });
 
 builder.queryField('retirementRecords', (t) =>
   t.connection(

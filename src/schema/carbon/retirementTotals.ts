@@ -12,7 +12,7 @@ import {
 } from '../../resolvers/carbon/readRetirementTotals.ts';
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
-import { listNames, pageOf, tupleCursors } from '../core/paging.ts';
+import { listCursors, listNames, pageOf } from '../core/paging.ts';
 import { projectOf, ProjectRef } from './project.ts';
 import { recordFilterOf, RetirementRecordFilterInput } from './recordFilter.ts';
 import { decimalTonnes } from './retirementRecord.ts';
@@ -64,10 +64,9 @@ const RetirementTotalRef = builder.objectRef<RetirementTotal>('RetirementTotal')
 });
 
 const cursorsOf = (groupBy: RetirementGroup) =>
-  tupleCursors<TotalsCursor, [string, string]>(`retirementTotals:${groupBy}`, {
-    parts: [z.string().regex(/^-?\d{1,78}$/), z.string().regex(/^[\w-]{1,36}$/)],
-    split: ({ value, key }) => [value, key],
-    join: ([value, key]) => ({ value, key }),
+  listCursors<TotalsCursor>(`retirementTotals:${groupBy}`, {
+    value: z.string().regex(/^-?\d{1,78}$/),
+    key: z.string().regex(/^[\w-]{1,36}$/),
   });
 const CURSORS = Object.fromEntries(
   RETIREMENT_GROUPS.map((groupBy) => [groupBy, cursorsOf(groupBy)]),

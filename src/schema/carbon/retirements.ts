@@ -5,7 +5,7 @@ import type { Caller } from '../../identity/roles.ts';
 import { listRetirements } from '../../resolvers/carbon/listRetirements.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
 import { FILTER_RULE, oneOf, PROJECT_TOKENS, subjectList } from '../core/filters.ts';
-import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
+import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { RetirementRef, RetirementStateEnum } from './retirement.ts';
 import { fromTime, untilTime } from '../core/time.ts';
@@ -34,7 +34,7 @@ const RetirementFilterInput = builder.inputType('RetirementFilter', {
   }),
 });
 
-const cursors = keysetCursors('retirements', cursorValues.moment);
+const cursors = keysetCursors('retirements');
 
 builder.queryField('retirements', (t) =>
   t.connection(

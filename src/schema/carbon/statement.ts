@@ -8,17 +8,17 @@ import {
 } from '../../resolvers/carbon/readBuyerAccount.ts';
 import { builder } from '../core/builder.ts';
 import { FILTER_RULE, PROJECT_TOKENS } from '../core/filters.ts';
-import { cursorValues, listNames, pageOf, tupleCursors } from '../core/paging.ts';
+import { listCursors, cursorValues, listNames, pageOf } from '../core/paging.ts';
 import { BuyerAccountRef } from './buyerAccount.ts';
 import { projectOf, ProjectRef } from './project.ts';
 import { fromTime, moment, untilTime } from '../core/time.ts';
 
 /** Of a list of one buyer's transfers. */
 export const transferCursors = (list: string) =>
-  tupleCursors<StatementCursor, [string, string, string]>(list, {
-    parts: [cursorValues.moment, cursorValues.bigint, cursorValues.bigint],
-    split: ({ postedAt, accountId, version }) => [postedAt, accountId, version],
-    join: ([postedAt, accountId, version]) => ({ postedAt, accountId, version }),
+  listCursors<StatementCursor>(list, {
+    postedAt: cursorValues.moment,
+    accountId: cursorValues.bigint,
+    version: cursorValues.bigint,
   });
 const cursors = transferCursors('statement');
 

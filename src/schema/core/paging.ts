@@ -82,42 +82,36 @@ function readCursor<Cursor>(
   );
 }
 
-/** Cursors of lists ordered by a value and an id. `list` keeps the cursors of two lists or orders apart. */
-export function keysetCursors(list: string, value: z.ZodType<string>): CursorCodec<KeysetCursor> {
-  return tupleCursors<KeysetCursor, [string, string]>(list, {
-    parts: [value, z.uuid()],
-    split: (cursor) => [cursor.value, cursor.id],
-    join: ([text, id]) => ({ value: text, id }),
-  });
+/** Cursors of lists ordered by a moment, or another value, and an id. */
+export function keysetCursors(
+  list: string,
+  value: z.ZodType<string, string> = cursorValues.moment,
+): CursorCodec<KeysetCursor> {
+  return listCursors(list, { value, id: z.uuid() });
 }
 
 /** Cursors of lists ordered by one number or text. */
-export function valueCursors<Cursor>(list: string, value: z.ZodType<Cursor, string>): CursorCodec<Cursor> {
-  const shape = z.tuple([z.literal(list), value]);
-  return {
-    encode: (cursor) => encode([list, String(cursor)]),
-    decode: (text) => {
-      const parts = shape.safeParse(decode(text));
-      return parts.success ? parts.data[1] : undefined;
-    },
-  };
+export function valueCursors<Value>(list: string, value: z.ZodType<Value, string>): CursorCodec<Value> {
+  const { encode, decode } = listCursors<{ value: Value }>(list, { value });
+  return { encode: (only) => encode({ value: only }), decode: (text) => decode(text)?.value };
 }
 
-/** Cursors of lists ordered by several values, each as text. */
-export function tupleCursors<Cursor, Parts extends string[]>(
+/**
+ * Cursors of lists ordered by several values: the members of a cursor, each written as text, in the order in which they are given
+ * here. `list` keeps the cursors of two lists or orders apart.
+ */
+export function listCursors<Cursor extends object>(
   list: string,
-  form: {
-    parts: { [At in keyof Parts]: z.ZodType<string> };
-    split: (cursor: Cursor) => Parts;
-    join: (parts: Parts) => Cursor;
-  },
+  members: { [Name in keyof Cursor]: z.ZodType<Cursor[Name], string> },
 ): CursorCodec<Cursor> {
-  const shape = z.tuple([z.literal(list), ...form.parts] as [z.ZodType<string>, ...z.ZodType<string>[]]);
+  const names = Object.keys(members) as (keyof Cursor)[];
+  const shape = z.tuple([z.literal(list), ...names.map((name) => members[name])]);
   return {
-    encode: (cursor) => encode([list, ...form.split(cursor)]),
+    encode: (cursor) => encode([list, ...names.map((name) => String(cursor[name]))]),
     decode: (text) => {
-      const read = shape.safeParse(decode(text));
-      return read.success ? form.join(read.data.slice(1) as unknown as Parts) : undefined;
+      const [, ...values] = shape.safeParse(decode(text)).data ?? [];
+      if (values.length === 0) return undefined;
+      return Object.fromEntries(names.map((name, at) => [name, values[at]])) as Cursor;
     },
   };
 }

@@ -10,7 +10,7 @@ import { forRoles } from '../core/access.ts';
 import { isOperator } from '../core/caller.ts';
 import { FILTER_RULE } from '../core/filters.ts';
 import { NetworkTransactionRef } from './networkTransaction.ts';
-import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
+import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { kindOf, NetworkCallKindEnum } from './networkCallKind.ts';
 import { decisionsOf, SubmissionDecisionRef } from './submissionDecision.ts';
@@ -164,7 +164,7 @@ const SubmissionFilterInput = builder.inputType('SubmissionFilter', {
   }),
 });
 
-const cursors = keysetCursors('submissions', cursorValues.moment);
+const cursors = keysetCursors('submissions');
 
 builder.queryFields((t) => ({
   submission: t.field({

@@ -6,7 +6,7 @@ import type { ExpiryFailure, ExpiryRun } from '../../jobs/expiryRuns.ts';
 import { forRoles } from '../core/access.ts';
 import { createRequiredBatch } from '../core/batch.ts';
 import { isOperator } from '../core/caller.ts';
-import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
+import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { receiptOf, ReceiptRef } from './receipt.ts';
 import { moment, momentOrNull } from '../core/time.ts';
@@ -86,7 +86,7 @@ builder.node(ExpiryRunRef, {
   }),
 });
 
-const cursors = keysetCursors('expiryRuns', cursorValues.moment);
+const cursors = keysetCursors('expiryRuns');
 
 builder.queryField('expiryRuns', (t) =>
   t.connection(

@@ -11,7 +11,7 @@ import { builder } from '../core/builder.ts';
 import { isOperator, maySeeWarehouse } from '../core/caller.ts';
 import { FILTER_RULE, oneOf, subjectList } from '../core/filters.ts';
 import { ownedBy } from '../core/ownedBy.ts';
-import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
+import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { moment } from '../core/time.ts';
 
 export const IssuanceCapRef = builder.objectRef<IssuanceCap>('IssuanceCap');
@@ -54,7 +54,7 @@ const IssuanceCapFilterInput = builder.inputType('IssuanceCapFilter', {
   }),
 });
 
-const cursors = keysetCursors('issuanceCaps', cursorValues.moment);
+const cursors = keysetCursors('issuanceCaps');
 
 builder.queryField('issuanceCaps', (t) =>
   t.connection(

@@ -8,7 +8,7 @@ import { isOperator, subjectOf } from '../core/caller.ts';
 import { FILTER_RULE, filterList, oneOf, subjectList } from '../core/filters.ts';
 import { OffRampStateEnum } from './offRampEnums.ts';
 import { OffRampSessionRef } from './offRampSession.ts';
-import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
+import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { fromTime, untilTime } from '../core/time.ts';
 
@@ -39,7 +39,7 @@ const OffRampSessionFilterInput = builder.inputType('OffRampSessionFilter', {
   }),
 });
 
-const cursors = keysetCursors('offRampSessions', cursorValues.moment);
+const cursors = keysetCursors('offRampSessions');
 
 builder.queryField('offRampSessions', (t) =>
   t.connection(

@@ -5,7 +5,7 @@ import { findPledge, listPledges, type ReceiptPledge } from '../../resolvers/war
 import { findReceiptById } from '../../resolvers/warehouse/findReceipt.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
-import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
+import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import {
   isLenderOf,
   openPledgeByReceipt,
@@ -68,7 +68,7 @@ builder.objectField(ReceiptRef, 'openPledge', (t) =>
   }),
 );
 
-const cursors = keysetCursors('receiptPledges', cursorValues.moment);
+const cursors = keysetCursors('receiptPledges');
 
 builder.objectField(ReceiptRef, 'pledges', (t) =>
   t.connection(

@@ -7,7 +7,7 @@ import type { Caller } from '../../identity/roles.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
 import { FILTER_RULE, filterList, labelList, oneOf, subjectList } from '../core/filters.ts';
-import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
+import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { ReceiptRef } from './receipt.ts';
 import { ReceiptStateEnum } from './receiptFields.ts';
@@ -53,7 +53,7 @@ const ReceiptFilterInput = builder.inputType('ReceiptFilter', {
   }),
 });
 
-const cursors = keysetCursors('receipts', cursorValues.moment);
+const cursors = keysetCursors('receipts');
 
 /** Null for operators, who see all. */
 function sightOf(caller: Caller | null): ReceiptSight | null {
