@@ -1,9 +1,9 @@
 /**
- * Rows by their ids, or by another column that names them: many in one statement.
+ * Rows by their ids, or by another column that names them, many in one statement; and one row that is locked or changed.
  */
-import { getTableName, sql, type AnyColumn } from 'drizzle-orm';
-import { QueryBuilder, type PgTable } from 'drizzle-orm/pg-core';
-import type { Db } from './connection.ts';
+import { eq, getTableName, sql, type AnyColumn } from 'drizzle-orm';
+import { QueryBuilder, type PgTable, type PgUpdateSetSource } from 'drizzle-orm/pg-core';
+import type { Db, Tx } from './connection.ts';
 import { hotSelect } from './hotQueries.ts';
 import { isOneOf } from './manyRows.ts';
 
@@ -39,7 +39,47 @@ export async function findById<Row>(
 /** One that the caller knows to exist. */
 export async function requireById<Row>(db: Pick<Db, '_'>, source: SourceById<Row>, id: string): Promise<Row> {
   const row = await findById(db, source, id);
-  if (row === null) throw new Error(`row ${id} of ${getTableName(source.id.table)} has vanished`);
+  return required(row, source, id);
+}
+
+/** How use cases find one, with the database among what they take. */
+export function finderOf<Row>(source: SourceById<Row>) {
+  return ({ db }: { db: Pick<Db, '_'> }, id: string): Promise<Row | null> => findById(db, source, id);
+}
+
+/** The same of many, for lists whose items each name one. */
+export function findersOf<Row extends { id: string }>(source: SourceById<Row>) {
+  return ({ db }: { db: Pick<Db, '_'> }, ids: readonly string[]): Promise<Map<string, Row>> =>
+    findByIds(db, source, ids);
+}
+
+type TableById = PgTable & { id: AnyColumn };
+
+/** One that the caller knows to exist, which no other transaction locks or changes until this one ends. */
+export async function lockById<Table extends TableById>(
+  tx: Pick<Tx, 'select'>,
+  table: Table,
+  id: string,
+  strength: 'update' | 'no key update' = 'update',
+): Promise<Table['$inferSelect']> {
+  const source: PgTable = table;
+  const [row] = await tx.select().from(source).where(eq(table.id, id)).for(strength);
+  return required(row, table, id);
+}
+
+/** One that the caller knows to exist. @returns the row as it is then */
+export async function updateById<Table extends TableById>(
+  tx: Pick<Tx, 'update'>,
+  table: Table,
+  id: string,
+  values: PgUpdateSetSource<Table>,
+): Promise<Table['$inferSelect']> {
+  const [row] = await tx.update(table).set(values).where(eq(table.id, id)).returning();
+  return required(row, table, id);
+}
+
+function required<Row>(row: Row | null | undefined, { id: column }: { id: AnyColumn }, id: string): Row {
+  if (row == null) throw new Error(`row ${id} of ${getTableName(column.table)} has vanished`);
   return row;
 }
 

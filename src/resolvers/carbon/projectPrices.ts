@@ -3,6 +3,7 @@
  */
 import { and, desc, eq, inArray } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
+import { lockById } from '../../db/findByIds.ts';
 import { accounts, projectPrices, projects } from '../../db/tables/index.ts';
 import { canonicalDecimal, parseDecimal, timesWhole, type Decimal } from '../../lib/decimals.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -81,7 +82,7 @@ interface NewPrice {
 
 /** Ends the price in force. Purchases wait meanwhile, so each is wholly at the one price or at the other. */
 export async function appendPrice(tx: Tx, { id, projectId, price, setBy, at }: NewPrice): Promise<void> {
-  await tx.select({ id: projects.id }).from(projects).where(eq(projects.id, projectId)).for('no key update');
+  await lockById(tx, projects, projectId, 'no key update');
   await tx
     .select({ id: accounts.id })
     .from(accounts)

@@ -1,8 +1,7 @@
 /**
  * What a project stores of its token's deploy and mint. The credits enter the books when the mint is final.
  */
-import { eq } from 'drizzle-orm';
-import type { Tx } from '../../db/connection.ts';
+import { updateById } from '../../db/findByIds.ts';
 import { projects } from '../../db/tables/index.ts';
 import { issuePosting } from '../../ledger/books/postings.ts';
 import { postTransfers } from '../../ledger/books/postTransfers.ts';
@@ -10,7 +9,6 @@ import type { LedgerNetwork } from '../../ledger/network/port.ts';
 import { toBaseUnits } from '../../ledger/units.ts';
 import type { IdSource } from '../../lib/clock.ts';
 import type { AssetToken } from '../core/tokenEffects.ts';
-import type { Project } from './findProject.ts';
 
 interface ProjectTokenDependencies {
   network: Pick<LedgerNetwork, 'carbonTotals' | 'custodyAddress'>;
@@ -21,15 +19,23 @@ export function projectToken({ network, ids }: ProjectTokenDependencies): AssetT
   return {
     targetType: 'PROJECT',
     async setState(tx, id, state, stateReason) {
-      await update(tx, id, { state, stateReason });
+      await updateById(tx, projects, id, { state, stateReason });
     },
     async deployed(tx, id, { tokenAddress }) {
-      const project = await update(tx, id, { tokenAddress, state: 'MINTING', stateReason: null });
+      const project = await updateById(tx, projects, id, {
+        tokenAddress,
+        state: 'MINTING',
+        stateReason: null,
+      });
       // The custody signer burns from its own balance, so that is where credits are minted to.
       return { to: network.custodyAddress, amount: toBaseUnits(project.quantityTonnes) };
     },
     async minted(tx, projectId, { at }) {
-      const project = await update(tx, projectId, { state: 'OPEN', openedAt: at, stateReason: null });
+      const project = await updateById(tx, projects, projectId, {
+        state: 'OPEN',
+        openedAt: at,
+        stateReason: null,
+      });
       const posting = issuePosting({ id: ids.next(), projectId, amount: project.quantityTonnes });
       await postTransfers(tx, [posting], at);
     },
@@ -38,10 +44,4 @@ export function projectToken({ network, ids }: ProjectTokenDependencies): AssetT
       return totalSupply + totalRetired;
     },
   };
-}
-
-async function update(tx: Tx, id: string, values: Partial<typeof projects.$inferInsert>): Promise<Project> {
-  const [project] = await tx.update(projects).set(values).where(eq(projects.id, id)).returning();
-  if (!project) throw new Error(`project ${id} has vanished`);
-  return project;
 }

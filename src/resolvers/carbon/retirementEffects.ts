@@ -1,8 +1,7 @@
 /**
  * Effects of a burn's outcome. Submission calls them in the transaction that settles the call.
  */
-import { eq } from 'drizzle-orm';
-import type { Tx } from '../../db/connection.ts';
+import { updateById } from '../../db/findByIds.ts';
 import { retirements } from '../../db/tables/index.ts';
 import type { FeedDependencies } from '../../feed/fillToken.ts';
 import { completeHashes } from '../../feed/recordTransactions.ts';
@@ -11,7 +10,6 @@ import { returnPosting } from '../../ledger/books/postings.ts';
 import type { Effects } from '../../ledger/submission/effects.ts';
 import { findProjectByToken } from './findProject.ts';
 import { createUnclaimedSearch, type UnclaimedRecord } from './findUnclaimedRecord.ts';
-import type { Retirement } from './findRetirement.ts';
 import { moveOutOfRetiring, retirementsTogether, type SettleDependencies } from './settleRetirements.ts';
 
 export function retireEffects(deps: SettleDependencies): Effects {
@@ -33,7 +31,7 @@ export function retireEffects(deps: SettleDependencies): Effects {
       );
     },
     async refused(tx, intent, refusal, at) {
-      const retirement = await update(tx, intent.targetId, {
+      const retirement = await updateById(tx, retirements, intent.targetId, {
         state: 'REFUSED',
         stateReason: refusal.message,
         settledAt: at,
@@ -45,10 +43,10 @@ export function retireEffects(deps: SettleDependencies): Effects {
       return 'REFUSED';
     },
     async needsReview(tx, intent, reason) {
-      await update(tx, intent.targetId, { state: 'NEEDS_REVIEW', stateReason: reason });
+      await updateById(tx, retirements, intent.targetId, { state: 'NEEDS_REVIEW', stateReason: reason });
     },
     async resumed(tx, intent) {
-      await update(tx, intent.targetId, { state: 'PENDING', stateReason: null });
+      await updateById(tx, retirements, intent.targetId, { state: 'PENDING', stateReason: null });
     },
   };
 }
@@ -84,14 +82,4 @@ async function transactionOf(
     throw error;
   });
   return hashes.get(index) ?? null;
-}
-
-async function update(
-  tx: Tx,
-  id: string,
-  values: Partial<typeof retirements.$inferInsert>,
-): Promise<Retirement> {
-  const [retirement] = await tx.update(retirements).set(values).where(eq(retirements.id, id)).returning();
-  if (!retirement) throw new Error(`retirement ${id} has vanished`);
-  return retirement;
 }

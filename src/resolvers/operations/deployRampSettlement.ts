@@ -3,9 +3,9 @@
  * platform. The server works with the one that RAMP_SETTLEMENT_ADDRESS names, so the operator sets that afterwards.
  */
 import { createHmac } from 'node:crypto';
-import { eq, ne } from 'drizzle-orm';
+import { ne } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
-import { requireById } from '../../db/findByIds.ts';
+import { requireById, updateById } from '../../db/findByIds.ts';
 import { settlementDeployments } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { LedgerNetwork } from '../../ledger/network/port.ts';
@@ -128,15 +128,10 @@ async function findDeployed(
 
 const ROW_EFFECTS = deployEffects({
   async setState(tx, id, state, stateReason) {
-    await tx
-      .update(settlementDeployments)
-      .set({ state, stateReason })
-      .where(eq(settlementDeployments.id, id));
+    await updateById(tx, settlementDeployments, id, { state, stateReason });
   },
   async deployed(tx, id, { address, txHash }) {
-    await tx
-      .update(settlementDeployments)
-      .set({ state: 'DEPLOYED', settlementAddress: address, txHash, stateReason: null })
-      .where(eq(settlementDeployments.id, id));
+    const settled = { state: 'DEPLOYED', settlementAddress: address, txHash, stateReason: null } as const;
+    await updateById(tx, settlementDeployments, id, settled);
   },
 });

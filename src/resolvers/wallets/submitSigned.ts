@@ -8,8 +8,7 @@
  * bytes are accepted only when they have landed already, because a wallet can send what it has signed: the act is then
  * done, and a client that was answered otherwise would do it twice.
  */
-import { eq } from 'drizzle-orm';
-import type { Tx } from '../../db/connection.ts';
+import { lockById, updateById } from '../../db/findByIds.ts';
 import { holderActs } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { NetworkRefusal, type PreparedTransaction } from '../../ledger/network/port.ts';
@@ -165,14 +164,14 @@ async function commitNew(
   return deps.db.transaction(async (tx) => {
     // Lock order: the session before the act.
     const session = offRampSessionId === null ? null : await lockOffRampSession(tx, offRampSessionId);
-    const submissionId = await lockAct(tx, act.id);
+    const { submissionId } = await lockById(tx, holderActs, act.id);
     if (submissionId !== null && submissionId !== act.submission?.id) return submissionId;
     if (session !== null && !isLanded) await requireSignatureAwaited({ db: tx }, session);
     if (session?.state === 'AWAITING_SIGNATURE' && call.kind === 'depositOffRamp') {
       await applyEvent(tx, deps, session, 'signed');
     }
     const created = await enqueueSigned(tx, deps, { ...target, call }, opened);
-    await tx.update(holderActs).set({ submissionId: created }).where(eq(holderActs.id, act.id));
+    await updateById(tx, holderActs, act.id, { submissionId: created });
     return null;
   });
 }
@@ -181,14 +180,4 @@ async function sessionOf(deps: Needs<'db'>, act: HolderAct): Promise<OffRampSess
   const session = act.offRampSessionId === null ? null : await findOffRampSession(deps, act.offRampSessionId);
   if (!session) throw new Error(`holder's act ${act.id} has no off-ramp session`);
   return session;
-}
-
-async function lockAct(tx: Tx, id: string): Promise<string | null> {
-  const [act] = await tx
-    .select({ submissionId: holderActs.submissionId })
-    .from(holderActs)
-    .where(eq(holderActs.id, id))
-    .for('update');
-  if (!act) throw new Error(`holder's act ${id} has vanished`);
-  return act.submissionId;
 }

@@ -8,10 +8,9 @@
  * The pledge is the platform's: the network knows nothing of it. Tokens at a holder's own address can be transferred in
  * spite of it, but not cashed out here.
  */
-import { eq } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
 import { readDatabaseTime } from '../../db/databaseTime.ts';
-import { requireById } from '../../db/findByIds.ts';
+import { lockById, requireById } from '../../db/findByIds.ts';
 import { receiptPledges, receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -74,19 +73,13 @@ async function begin(
     const pledgedAt = await readDatabaseTime(tx);
     const first = await reserveKey(tx, request, pledge.id, pledgedAt);
     if (first !== null) return first;
-    requireActive(await lockReceipt(tx, receipt));
+    // Off-ramp sessions lock it as well, before they begin: of the two, one comes first.
+    requireActive({ ...(await lockById(tx, receipts, receipt.id)), tokenAddress: receipt.tokenAddress });
     await requireUnpledged({ db: tx }, receipt);
     await requireNotCashedOut(tx, receipt);
     await tx.insert(receiptPledges).values({ ...pledge, receiptId: receipt.id, pledgedAt });
     return pledge.id;
   });
-}
-
-/** Off-ramp sessions lock it as well, before they begin: of the two, one comes first. */
-async function lockReceipt(tx: Tx, { id, tokenAddress }: TokenizedReceipt): Promise<TokenizedReceipt> {
-  const [receipt] = await tx.select().from(receipts).where(eq(receipts.id, id)).for('update');
-  if (!receipt) throw new Error(`receipt ${id} has vanished`);
-  return { ...receipt, tokenAddress };
 }
 
 async function requireNotCashedOut(tx: Tx, receipt: TokenizedReceipt): Promise<void> {

@@ -2,9 +2,8 @@
  * releasePledge: the lender, or an operator on the lender's word, releases the pledge of a receipt. The farmer, whom it
  * binds, can't.
  */
-import { eq } from 'drizzle-orm';
 import { readDatabaseTime } from '../../db/databaseTime.ts';
-import { requireById } from '../../db/findByIds.ts';
+import { lockById, requireById, updateById } from '../../db/findByIds.ts';
 import { receiptPledges, receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -42,7 +41,7 @@ export async function releasePledge(
   const request = { callerSubject: caller.subject, operation: 'releasePledge', key, input };
   const pledgeId = await deps.db.transaction(async (tx) => {
     // A second request waits here for the first one.
-    await tx.select({ id: receipts.id }).from(receipts).where(eq(receipts.id, receiptId)).for('update');
+    await lockById(tx, receipts, receiptId);
     // Before the checks: what the first use has released is free for a second one.
     const first = await findFirstUse(tx, request);
     if (first !== null) return first;
@@ -54,10 +53,7 @@ export async function releasePledge(
     );
     const releasedAt = await readDatabaseTime(tx);
     await reserveKey(tx, request, id, releasedAt);
-    await tx
-      .update(receiptPledges)
-      .set({ releasedAt, releasedBy: caller.subject })
-      .where(eq(receiptPledges.id, id));
+    await updateById(tx, receiptPledges, id, { releasedAt, releasedBy: caller.subject });
     return id;
   });
   deps.stateSignal.notify(receipt.id);

@@ -2,8 +2,9 @@
  * The only writer of an off-ramp session's state. It runs on a row that the caller has locked, in one transaction with the
  * intent that follows from the move; what comes second finds the row moved.
  */
-import { eq, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import type { Tx } from '../../../db/connection.ts';
+import { updateById } from '../../../db/findByIds.ts';
 import { offRampReviews, offRampSessions } from '../../../db/tables/index.ts';
 import { enqueueDeposit } from './custodyDeposits.ts';
 import type { OffRampSession, OffRampState } from './findOffRampSession.ts';
@@ -45,12 +46,8 @@ export async function applyEvent(
   } else if (session.state === 'NEEDS_REVIEW') await closeReview(tx, session.id, null);
 
   const resolved = effect === 'release' ? { resolution: resolutionIn(next) } : {};
-  const [moved] = await tx
-    .update(offRampSessions)
-    .set({ dueAt: firstLook(session, next), ...values, ...resolved, state: next, fruitlessSteps: 0 })
-    .where(eq(offRampSessions.id, session.id))
-    .returning();
-  if (!moved) throw new Error(`off-ramp session ${session.id} has vanished`);
+  const changes = { dueAt: firstLook(session, next), ...values, ...resolved, state: next, fruitlessSteps: 0 };
+  const moved = await updateById(tx, offRampSessions, session.id, changes);
   if (effect === 'deposit') await enqueueDeposit(tx, deps, requireOpenAtProvider(moved));
   else if (effect === 'release') await enqueueRelease(tx, deps, requireOpenAtProvider(moved));
 }

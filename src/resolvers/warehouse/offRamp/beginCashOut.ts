@@ -6,6 +6,7 @@ import { and, eq, inArray, sql } from 'drizzle-orm';
 import { lockName } from '../../../db/advisoryLock.ts';
 import type { Tx } from '../../../db/connection.ts';
 import { readDatabaseTime } from '../../../db/databaseTime.ts';
+import { lockById } from '../../../db/findByIds.ts';
 import { offRampSessions, receipts } from '../../../db/tables/index.ts';
 import { DomainError, ERROR_CODES, type ErrorCode } from '../../../lib/errors.ts';
 import type { Address } from '../../../ledger/network/port.ts';
@@ -179,7 +180,7 @@ async function requireLeft(
   plan: CashOutPlan,
   holding: Holding,
 ): Promise<void> {
-  await tx.select({ id: receipts.id }).from(receipts).where(eq(receipts.id, receipt.id)).for('update');
+  await lockById(tx, receipts, receipt.id);
   await requireUnpledged({ db: tx }, receipt);
   const promisedKg = await readPromisedKg(tx, plan, { exceptIds: holding.landedIds });
   requireAvailable(deps.network, plan, holding, promisedKg);

@@ -4,6 +4,7 @@
  */
 import { and, eq, isNotNull, lt, ne, or, sum } from 'drizzle-orm';
 import type { Db, Tx } from '../../../db/connection.ts';
+import { lockById } from '../../../db/findByIds.ts';
 import { offRampSessions, receipts } from '../../../db/tables/index.ts';
 import { DomainError } from '../../../lib/errors.ts';
 import { NetworkRefusal, type LedgerNetwork, type SettlementContract } from '../../../ledger/network/port.ts';
@@ -117,7 +118,7 @@ export async function requireStillFree(
   session: CashOutPlan & { id: string },
 ): Promise<void> {
   const { receiptId, tokenAddress } = session;
-  await tx.select({ id: receipts.id }).from(receipts).where(eq(receipts.id, receiptId)).for('update');
+  await lockById(tx, receipts, receiptId);
   await requireUnpledged({ db: tx }, { id: receiptId, tokenAddress });
   await requireUnpaid(tx, network, session, { exceptId: session.id });
 }

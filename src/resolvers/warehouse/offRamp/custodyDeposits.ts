@@ -13,6 +13,7 @@
  */
 import { and, asc, eq, inArray, ne, sql } from 'drizzle-orm';
 import type { Tx } from '../../../db/connection.ts';
+import { lockById, updateById } from '../../../db/findByIds.ts';
 import { offRampSessions, receipts, submissions } from '../../../db/tables/index.ts';
 import { NEW_SUBMISSION } from '../../../ledger/submission/submission.ts';
 import {
@@ -65,7 +66,7 @@ export async function passTurn(
   ended: string,
 ): Promise<void> {
   if (!deps.network.depositsNeedAllowance) return;
-  await lockReceipt(tx, receiptId);
+  await lockById(tx, receipts, receiptId, 'no key update');
   if (await isUnderWay(tx, receiptId, ended)) return;
   const [next] = await tx
     .select()
@@ -87,20 +88,14 @@ export async function passTurn(
 
 /** @returns whether it is its turn now; another look is due otherwise, and when it has it already. */
 async function takeTurn(tx: Tx, deps: MoveDependencies, session: OpenedOffRampSession): Promise<boolean> {
-  await lockReceipt(tx, session.receiptId);
+  await lockById(tx, receipts, session.receiptId, 'no key update');
   if (await isUnderWay(tx, session.receiptId)) {
-    await tx
-      .update(offRampSessions)
-      .set({ dueAt: sql`now() + make_interval(secs => ${WAITING_LOOK_SECONDS})` })
-      .where(eq(offRampSessions.id, session.id));
+    const dueAt = sql`now() + make_interval(secs => ${WAITING_LOOK_SECONDS})`;
+    await updateById(tx, offRampSessions, session.id, { dueAt });
     return false;
   }
   await enqueueCall(tx, deps, session.id, allowanceCall(session));
   return true;
-}
-
-async function lockReceipt(tx: Tx, id: string): Promise<void> {
-  await tx.select({ id: receipts.id }).from(receipts).where(eq(receipts.id, id)).for('no key update');
 }
 
 /** Also what waits for an operator: it may still land, and overwrite. */

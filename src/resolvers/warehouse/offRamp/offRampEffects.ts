@@ -5,6 +5,7 @@
 import { and, eq, sql } from 'drizzle-orm';
 import type { Db, Tx } from '../../../db/connection.ts';
 import type { ChangeSignal } from '../../../db/changeSignal.ts';
+import { updateById } from '../../../db/findByIds.ts';
 import { offRampSessions, submissions } from '../../../db/tables/index.ts';
 import type { LedgerNetwork, Refusal } from '../../../ledger/network/port.ts';
 import type { Effects, Intent } from '../../../ledger/submission/effects.ts';
@@ -90,7 +91,7 @@ export async function depositLanded(
 ): Promise<void> {
   if (session.depositedAt !== null) {
     // Found before in the settlement contract; now its transaction is known.
-    await tx.update(offRampSessions).set({ depositTxHash }).where(eq(offRampSessions.id, session.id));
+    await updateById(tx, offRampSessions, session.id, { depositTxHash });
   } else if (session.state === 'CLOSED') await giveBack(tx, deps, session, { depositTxHash });
   else {
     await applyEvent(tx, deps, session, 'deposited', { values: { ...DEPOSITED, depositTxHash } });

@@ -6,6 +6,7 @@ import { and, count, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
 import type { Clock, IdSource } from '../../../lib/clock.ts';
 import type { Tx } from '../../../db/connection.ts';
+import { lockById, updateById } from '../../../db/findByIds.ts';
 import { offRampProviderStatuses, offRampReviews, offRampSessions } from '../../../db/tables/index.ts';
 import type { HolderCall, LedgerNetwork, NetworkCall } from '../../../ledger/network/port.ts';
 import { enqueueSubmission } from '../../../ledger/submission/enqueue.ts';
@@ -42,10 +43,8 @@ export type OpenedOffRampSession = OffRampSession & { providerSessionId: string 
  * Locks are taken in one order by everything that works on an off-ramp session, or two transactions wait for each
  * other: its submission, the session, the holder's act, the receipt. Several of one kind: in the order of their ids.
  */
-export async function lockOffRampSession(tx: Tx, id: string): Promise<OffRampSession> {
-  const [session] = await tx.select().from(offRampSessions).where(eq(offRampSessions.id, id)).for('update');
-  if (!session) throw new Error(`off-ramp session ${id} has vanished`);
-  return session;
+export function lockOffRampSession(tx: Tx, id: string): Promise<OffRampSession> {
+  return lockById(tx, offRampSessions, id);
 }
 
 export function requireOpenAtProvider(session: OffRampSession): OpenedOffRampSession {
@@ -70,7 +69,7 @@ export async function recordStatus(tx: Tx, session: OffRampSession, status: Ramp
   await tx
     .insert(offRampProviderStatuses)
     .values({ offRampSessionId: session.id, number, status, observedAt: sql`now()` });
-  await tx.update(offRampSessions).set({ providerStatus: status }).where(eq(offRampSessions.id, session.id));
+  await updateById(tx, offRampSessions, session.id, { providerStatus: status });
   return true;
 }
 

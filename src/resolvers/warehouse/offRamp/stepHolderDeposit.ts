@@ -3,9 +3,10 @@
  * itself, at any time, on some networks for ever; so the settlement contract is asked, not only our own submission.
  * What follows is in transitions.ts.
  */
-import { eq, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import type { Tx } from '../../../db/connection.ts';
 import { readDatabaseTime } from '../../../db/databaseTime.ts';
+import { updateById } from '../../../db/findByIds.ts';
 import { offRampSessions } from '../../../db/tables/index.ts';
 import type { OffRampDeposit } from '../../../ledger/network/port.ts';
 import { DomainError } from '../../../lib/errors.ts';
@@ -166,10 +167,8 @@ export function isToBeGivenBack(
 /** A caller asks about a session whose deposit may have come unnoticed. */
 export async function lookSoon(deps: Needs<'db' | 'stateSignal'>, session: OffRampSession): Promise<void> {
   if (!mayBeDepositedLate(session)) return;
-  await deps.db
-    .update(offRampSessions)
-    .set({ dueAt: sql`now()`, hints: sql`${offRampSessions.hints} + 1` })
-    .where(eq(offRampSessions.id, session.id));
+  const hints = sql`${offRampSessions.hints} + 1`;
+  await updateById(deps.db, offRampSessions, session.id, { dueAt: sql`now()`, hints });
   deps.stateSignal.notify(OFF_RAMP_SESSIONS);
 }
 

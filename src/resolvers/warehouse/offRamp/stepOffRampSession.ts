@@ -13,9 +13,10 @@
  * A step that is cut off anywhere is simply made again, by any instance: the provider finds the session by our
  * reference, and each move is made once under the session's row lock.
  */
-import { eq, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { readDatabaseTime } from '../../../db/databaseTime.ts';
 import type { Tx } from '../../../db/connection.ts';
+import { updateById } from '../../../db/findByIds.ts';
 import { offRampSessions } from '../../../db/tables/index.ts';
 import { DomainError } from '../../../lib/errors.ts';
 import type { RampSession } from '../../../ramp/port.ts';
@@ -120,10 +121,7 @@ async function intendToAsk(deps: Needs<'db'>, id: string): Promise<'first' | 'ag
     const { state, stateReason, providerAskedAt } = await lockOffRampSession(tx, id);
     if (state !== 'OPENING' || stateReason !== null) return 'stopped';
     if (providerAskedAt !== null) return 'again';
-    await tx
-      .update(offRampSessions)
-      .set({ providerAskedAt: sql`now()` })
-      .where(eq(offRampSessions.id, id));
+    await updateById(tx, offRampSessions, id, { providerAskedAt: sql`now()` });
     return 'first';
   });
 }
