@@ -6,7 +6,7 @@ import { and, count, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { backoffMs, createDueWorker, type DueWorker } from '../db/dueWorker.ts';
 import { createLeases, leaseEnd, reschedule, type Leases } from '../db/leases.ts';
 import { TRANSACTION_TIME } from '../db/databaseTime.ts';
-import { findById } from '../db/findByIds.ts';
+import { finderOf } from '../db/findByIds.ts';
 import { rowsByMoment, type KeysetCursor, type PageSource } from '../db/keyset.ts';
 import { expiryItems, expiryRuns } from '../db/tables/index.ts';
 import { innermostMessage } from '../lib/errors.ts';
@@ -113,9 +113,7 @@ async function processRun(deps: ExpiryWorkerNeeds, run: ExpiryRun): Promise<void
   }
 }
 
-export function findRun(deps: Needs<'db'>, id: string): Promise<ExpiryRun | null> {
-  return findById(deps.db, expiryRuns, id);
-}
+export const findRun = finderOf(expiryRuns);
 
 const newestFirst = rowsByMoment(expiryRuns, 'startedAt');
 

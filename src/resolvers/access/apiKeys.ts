@@ -5,7 +5,7 @@
 import { and, arrayOverlaps, eq, gt, isNotNull, isNull, lte, or, sql, type SQL } from 'drizzle-orm';
 import { isAmong, isWithin } from '../../db/conditions.ts';
 import { readDatabaseTime } from '../../db/databaseTime.ts';
-import { findById, requireById } from '../../db/findByIds.ts';
+import { finderOf, requireById } from '../../db/findByIds.ts';
 import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
 import { apiKeys } from '../../db/tables/index.ts';
 import { makeApiKey, type ApiKeyRow } from '../../identity/apiKeys.ts';
@@ -113,6 +113,8 @@ function expiryOf(expiresAt: bigint, now: Date): Date {
   return new Date(Number(expiresAt) * 1000);
 }
 
+export const findApiKey = finderOf(apiKeys);
+
 /**
  * Closes the sockets and streams that the key opened, on every instance. Revoking a revoked key changes nothing.
  * @throws DomainError NOT_FOUND
@@ -171,8 +173,4 @@ function activity(isActive: boolean) {
   return isActive
     ? and(isNull(apiKeys.revokedAt), gt(apiKeys.expiresAt, sql`now()`))
     : or(isNotNull(apiKeys.revokedAt), lte(apiKeys.expiresAt, sql`now()`));
-}
-
-export function findApiKey(deps: Needs<'db'>, id: string): Promise<ApiKeyRow | null> {
-  return findById(deps.db, apiKeys, id);
 }

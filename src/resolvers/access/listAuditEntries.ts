@@ -4,7 +4,7 @@
 import { and, arrayOverlaps, eq, isNotNull, isNull, notInArray, or, sql } from 'drizzle-orm';
 import type { ErrorCode } from '../../lib/errors.ts';
 import { isAmong, isWithin } from '../../db/conditions.ts';
-import { findById } from '../../db/findByIds.ts';
+import { finderOf } from '../../db/findByIds.ts';
 import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
 import { apiKeys, auditEntries } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -48,9 +48,7 @@ export function listAuditEntries(
   return entries(deps.db, matching(filter));
 }
 
-export function findAuditEntry(deps: Needs<'db'>, id: string): Promise<AuditEntry | null> {
-  return findById(deps.db, auditEntries, id);
-}
+export const findAuditEntry = finderOf(auditEntries);
 
 function matching(filter: AuditFilter) {
   const { outcomes, isUnfinished, targetIds } = filter;

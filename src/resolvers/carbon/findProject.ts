@@ -2,7 +2,7 @@
  * Finds projects by id, token address or asset id.
  */
 import { and, eq, sql } from 'drizzle-orm';
-import { findBy, findById, findByIds } from '../../db/findByIds.ts';
+import { findBy, findByIds, finderOf, findersOf } from '../../db/findByIds.ts';
 import { createSharedRead } from '../../db/sharedReads.ts';
 import { projects } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -32,17 +32,8 @@ const readProjectByToken = createSharedRead<string, TokenizedProject>(async (db,
   );
 });
 
-export function findProjectById(deps: Pick<Finder, 'db'>, id: string): Promise<Project | null> {
-  return findById(deps.db, projects, id);
-}
-
-/** In one statement, for lists whose items each name their project. */
-export function findProjectsByIds(
-  deps: Pick<Finder, 'db'>,
-  ids: readonly string[],
-): Promise<Map<string, Project>> {
-  return findByIds(deps.db, projects, ids);
-}
+export const findProjectById = finderOf(projects);
+export const findProjectsByIds = findersOf(projects);
 
 /** Projects, as they are followed. */
 export const FOLLOWED_PROJECTS: FollowedKind<Project> = {

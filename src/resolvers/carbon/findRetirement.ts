@@ -3,7 +3,7 @@
  */
 import { and, asc, eq, or } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
-import { findByIds } from '../../db/findByIds.ts';
+import { findersOf } from '../../db/findByIds.ts';
 import { attempts, retirements, submissions } from '../../db/tables/index.ts';
 import { createBatcher, type Batcher } from '../../lib/batches.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -32,12 +32,7 @@ async function readRetirements(db: Db, ids: readonly string[]): Promise<(Retirem
   return ids.map((id) => found.get(id) ?? null);
 }
 
-export function findRetirementsByIds(
-  { db }: Needs<'db'>,
-  ids: readonly string[],
-): Promise<Map<string, Retirement>> {
-  return findByIds(db, retirements, ids);
-}
+export const findRetirementsByIds = findersOf(retirements);
 
 /** Retirements, as they are followed. */
 export const FOLLOWED_RETIREMENTS: FollowedKind<Retirement> = {

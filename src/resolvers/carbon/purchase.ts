@@ -1,7 +1,7 @@
 /**
  * purchase: transfers unsold credits to a buyer, in the books only. The transfer is the purchase.
  */
-import { findById, findByIds, requireById } from '../../db/findByIds.ts';
+import { finderOf, findersOf, requireById } from '../../db/findByIds.ts';
 import { purchases } from '../../db/tables/index.ts';
 import type { OpenEntry } from '../../identity/auditLog.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -26,13 +26,8 @@ interface PurchaseInput {
 
 export type Purchase = typeof purchases.$inferSelect;
 
-export function findPurchase(deps: Needs<'db'>, id: string): Promise<Purchase | null> {
-  return findById(deps.db, purchases, id);
-}
-
-export function findPurchases(deps: Needs<'db'>, ids: readonly string[]): Promise<Map<string, Purchase>> {
-  return findByIds(deps.db, purchases, ids);
-}
+export const findPurchase = finderOf(purchases);
+export const findPurchases = findersOf(purchases);
 
 /**
  * @param entry of the audit log, committed with the purchase.

@@ -1,7 +1,7 @@
 /**
  * transferCredits: moves credits from one buyer to another, in the books only.
  */
-import { findById, findByIds, requireById } from '../../db/findByIds.ts';
+import { finderOf, findersOf, requireById } from '../../db/findByIds.ts';
 import { creditTransfers } from '../../db/tables/index.ts';
 import type { OpenEntry } from '../../identity/auditLog.ts';
 import type { Rider } from '../../ledger/books/books.ts';
@@ -27,16 +27,8 @@ interface TransferCreditsInput {
 
 export type CreditTransfer = typeof creditTransfers.$inferSelect;
 
-export function findCreditTransfer(deps: Needs<'db'>, id: string): Promise<CreditTransfer | null> {
-  return findById(deps.db, creditTransfers, id);
-}
-
-export function findCreditTransfers(
-  deps: Needs<'db'>,
-  ids: readonly string[],
-): Promise<Map<string, CreditTransfer>> {
-  return findByIds(deps.db, creditTransfers, ids);
-}
+export const findCreditTransfer = finderOf(creditTransfers);
+export const findCreditTransfers = findersOf(creditTransfers);
 
 type TransferNeeds = Needs<'db' | 'network' | 'ids'>;
 

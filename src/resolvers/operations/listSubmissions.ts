@@ -3,7 +3,7 @@
  */
 import { and, eq, type SQL } from 'drizzle-orm';
 import { isAmong, isTrueOf, isWithin } from '../../db/conditions.ts';
-import { findById } from '../../db/findByIds.ts';
+import { finderOf } from '../../db/findByIds.ts';
 import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
 import { submissions } from '../../db/tables/index.ts';
 import { notFound } from '../../lib/notFound.ts';
@@ -44,9 +44,7 @@ function matching({ states, kinds, reviewCauses, stuck, from, until }: Submissio
   );
 }
 
-export function findSubmission(deps: Needs<'db'>, id: string): Promise<Submission | null> {
-  return findById(deps.db, submissions, id);
-}
+export const findSubmission = finderOf(submissions);
 
 /** @throws DomainError NOT_FOUND */
 export async function requireSubmission(deps: Needs<'db'>, id: string): Promise<Submission> {

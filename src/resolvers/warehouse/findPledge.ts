@@ -3,7 +3,7 @@
  */
 import { and, eq, inArray, isNull } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
-import { findById } from '../../db/findByIds.ts';
+import { finderOf } from '../../db/findByIds.ts';
 import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
 import { receiptPledges } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -11,9 +11,7 @@ import type { Needs } from '../core/dependencies.ts';
 
 export type ReceiptPledge = typeof receiptPledges.$inferSelect;
 
-export function findPledge(deps: Needs<'db'>, id: string): Promise<ReceiptPledge | null> {
-  return findById(deps.db, receiptPledges, id);
-}
+export const findPledge = finderOf(receiptPledges);
 
 /** The open pledges, by receipt. */
 export async function findOpenPledges(

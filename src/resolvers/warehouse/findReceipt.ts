@@ -2,7 +2,7 @@
  * Finds warehouse receipts by id or token address.
  */
 import { eq } from 'drizzle-orm';
-import { findById, findByIds } from '../../db/findByIds.ts';
+import { finderOf, findersOf } from '../../db/findByIds.ts';
 import { receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -19,16 +19,8 @@ export interface ReceiptCaller {
 
 type Finder = Needs<'db' | 'network'>;
 
-export function findReceiptById(deps: Pick<Finder, 'db'>, id: string): Promise<Receipt | null> {
-  return findById(deps.db, receipts, id);
-}
-
-export function findReceiptsByIds(
-  deps: Pick<Finder, 'db'>,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, Receipt>> {
-  return findByIds(deps.db, receipts, ids);
-}
+export const findReceiptById = finderOf(receipts);
+export const findReceiptsByIds = findersOf(receipts);
 
 export async function findReceiptByToken(
   deps: Finder,

@@ -3,7 +3,7 @@
  * `readTransactions` (findRetirement.ts) under the session's id.
  */
 import { and, desc, eq } from 'drizzle-orm';
-import { findById, findByIds, requireById } from '../../../db/findByIds.ts';
+import { findByIds, finderOf, requireById } from '../../../db/findByIds.ts';
 import {
   ENDED_OFF_RAMP_STATES,
   offRampProviderStatuses,
@@ -24,9 +24,7 @@ export type OffRampReview = typeof offRampReviews.$inferSelect;
 
 type Finder = Needs<'db'>;
 
-export function findOffRampSession(deps: Finder, id: string): Promise<OffRampSession | null> {
-  return findById(deps.db, offRampSessions, id);
-}
+export const findOffRampSession = finderOf(offRampSessions);
 
 export function hasEnded({ state }: Pick<OffRampSession, 'state'>): boolean {
   return ENDED_OFF_RAMP_STATES.some((ended) => ended === state);
