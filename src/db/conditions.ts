@@ -1,7 +1,7 @@
 /**
  * The conditions of a list's filter, one for each member: undefined for a member that is not given.
  */
-import { and, gte, inArray, lt, lte, sql, type AnyColumn, type SQL } from 'drizzle-orm';
+import { and, arrayOverlaps, gte, inArray, lt, lte, sql, type AnyColumn, type SQL } from 'drizzle-orm';
 
 type Given<Value> = Value | null | undefined;
 
@@ -10,7 +10,18 @@ export function isAmong(column: AnyColumn, values: Given<readonly unknown[]>): S
   return values == null ? undefined : inArray(column, [...new Set(values)]);
 }
 
-/** From a time on and before another, in Unix seconds. */
+/** Of a column that is a list: it has one of the values, perhaps beside others; an empty list matches nothing. */
+export function hasOneOf(column: AnyColumn, values: Given<readonly string[]>): SQL | undefined {
+  if (values == null) return undefined;
+  return values.length === 0 ? sql`false` : arrayOverlaps(column, [...values]);
+}
+
+/** From a time on and before another, in Unix seconds, as the column has them, too. */
+export function isInTime(column: AnyColumn, from: Given<bigint>, until: Given<bigint>): SQL | undefined {
+  return and(from == null ? undefined : gte(column, from), until == null ? undefined : lt(column, until));
+}
+
+/** The same of a column of moments. */
 export function isWithin(column: AnyColumn, from: Given<bigint>, until: Given<bigint>): SQL | undefined {
   return and(
     from == null ? undefined : gte(column, momentOf(from)),

@@ -2,8 +2,8 @@
  * The keys of service accounts. A key itself is shown once, when it is made: a repeated request gets the same API key without
  * it, as nothing that would show it again is stored.
  */
-import { and, arrayOverlaps, eq, gt, isNotNull, isNull, lte, or, sql, type SQL } from 'drizzle-orm';
-import { isAmong, isWithin } from '../../db/conditions.ts';
+import { and, eq, isNull, sql, type SQL } from 'drizzle-orm';
+import { hasOneOf, isAmong, isTrueOf, isWithin } from '../../db/conditions.ts';
 import { readDatabaseTime } from '../../db/databaseTime.ts';
 import { finderOf, requireById } from '../../db/findByIds.ts';
 import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
@@ -136,6 +136,7 @@ export async function revokeApiKey(
 }
 
 const keys = rowsByMoment(apiKeys, 'createdAt');
+const isActive = sql`(${apiKeys.revokedAt} IS NULL AND ${apiKeys.expiresAt} > now())`;
 
 interface ApiKeyFilter {
   subjects?: readonly string[] | null | undefined;
@@ -155,22 +156,11 @@ export function listApiKeys(deps: Needs<'db'>, filter: ApiKeyFilter): PageSource
 }
 
 function matching(filter: ApiKeyFilter): SQL | undefined {
-  const { subjects, roles, isActive } = filter;
   return and(
-    isAmong(apiKeys.subject, subjects),
-    roles == null ? undefined : hasOneOf(roles),
-    isActive == null ? undefined : activity(isActive),
+    isAmong(apiKeys.subject, filter.subjects),
+    hasOneOf(apiKeys.roles, filter.roles),
+    isTrueOf(isActive, filter.isActive),
     isWithin(apiKeys.createdAt, filter.from, filter.until),
     isWithin(apiKeys.expiresAt, filter.expiresFrom, filter.expiresUntil),
   );
-}
-
-function hasOneOf(roles: readonly Role[]): SQL {
-  return roles.length === 0 ? sql`false` : arrayOverlaps(apiKeys.roles, [...roles]);
-}
-
-function activity(isActive: boolean) {
-  return isActive
-    ? and(isNull(apiKeys.revokedAt), gt(apiKeys.expiresAt, sql`now()`))
-    : or(isNotNull(apiKeys.revokedAt), lte(apiKeys.expiresAt, sql`now()`));
 }

@@ -1,9 +1,9 @@
 /**
  * Lists the audit log, newest first: who changed what, when, from where, and with what outcome.
  */
-import { and, arrayOverlaps, eq, isNotNull, isNull, notInArray, or, sql } from 'drizzle-orm';
+import { and, eq, isNotNull, isNull, notInArray, or, sql } from 'drizzle-orm';
 import type { ErrorCode } from '../../lib/errors.ts';
-import { isAmong, isWithin } from '../../db/conditions.ts';
+import { hasOneOf, isAmong, isWithin } from '../../db/conditions.ts';
 import { finderOf } from '../../db/findByIds.ts';
 import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
 import { apiKeys, auditEntries } from '../../db/tables/index.ts';
@@ -51,7 +51,7 @@ export function listAuditEntries(
 export const findAuditEntry = finderOf(auditEntries);
 
 function matching(filter: AuditFilter) {
-  const { outcomes, isUnfinished, targetIds } = filter;
+  const { outcomes, isUnfinished } = filter;
   return and(
     isAmong(auditEntries.callerSubject, filter.callerSubjects),
     isByOneOf(filter.apiKeyIds),
@@ -60,7 +60,7 @@ function matching(filter: AuditFilter) {
     isAmong(auditEntries.outcome, filter.errorCodes),
     isAmong(auditEntries.kind, filter.kinds),
     isUnfinished == null ? undefined : hasEnded(!isUnfinished),
-    targetIds == null ? undefined : namesOneOf(targetIds),
+    hasOneOf(auditEntries.targetIds, filter.targetIds),
     isAmong(auditEntries.requestId, filter.requestIds),
     isWithin(auditEntries.startedAt, filter.from, filter.until),
   );
@@ -76,10 +76,6 @@ function isByOneOf(apiKeyIds: AuditFilter['apiKeyIds']) {
       sql`${auditEntries.callerSubject} = ANY (ARRAY(SELECT ${apiKeys.subject} FROM ${apiKeys} WHERE ${isAmong(apiKeys.id, apiKeyIds)}))`,
     )
   );
-}
-
-function namesOneOf(targetIds: readonly string[]) {
-  return targetIds.length === 0 ? sql`false` : arrayOverlaps(auditEntries.targetIds, [...targetIds]);
 }
 
 function hasEnded(isEnded: boolean) {

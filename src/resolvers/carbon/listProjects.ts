@@ -2,7 +2,7 @@
  * Lists projects: filtered, sorted, a page at a time; and the kinds of projects and credits there are.
  */
 import { and, sql, type SQL } from 'drizzle-orm';
-import { isAmong, isBetween, isWithin } from '../../db/conditions.ts';
+import { isAmong, isBetween, isTrueOf, isWithin } from '../../db/conditions.ts';
 import { readNames } from '../../db/distinctNames.ts';
 import {
   countRows,
@@ -64,7 +64,7 @@ export function listCreditTypes({ db }: Needs<'db'>): Promise<string[]> {
 }
 
 function matching(filter: ProjectFilter): SQL | undefined {
-  const { isBuyable, minUnsoldTonnes } = filter;
+  const { minUnsoldTonnes } = filter;
   const unsold = (min: bigint) => sql`EXISTS (SELECT 1 FROM ${accounts} a
     WHERE a.project_id = ${projects.id} AND a.kind = 'inventory' AND a.balance >= ${min})`;
   const buyable = sql`(${projects.state} = 'OPEN' AND ${unsold(1n)})`;
@@ -75,7 +75,7 @@ function matching(filter: ProjectFilter): SQL | undefined {
     isAmong(projects.projectType, filter.projectTypes),
     isAmong(projects.creditType, filter.creditTypes),
     isAmong(projects.state, filter.states),
-    isBuyable == null ? undefined : isBuyable ? buyable : sql`NOT ${buyable}`,
+    isTrueOf(buyable, filter.isBuyable),
     minUnsoldTonnes == null ? undefined : unsold(minUnsoldTonnes),
     isBetween(projects.quantityTonnes, filter.minQuantityCO2e, filter.maxQuantityCO2e),
     isWithin(projects.createdAt, filter.from, filter.until),

@@ -4,7 +4,8 @@
  * Each page is the newest of what every named beneficiary has newest, or every project that is meant: index entries in
  * their order, so that its cost does not grow with the number of records.
  */
-import { and, asc, desc, eq, exists, gte, inArray, lt, sql, type SQL } from 'drizzle-orm';
+import { and, asc, desc, eq, exists, inArray, sql, type SQL } from 'drizzle-orm';
+import { isInTime } from '../../db/conditions.ts';
 import { MAX_COUNTED, type KeysetPage, type PageSource } from '../../db/keyset.ts';
 import { projects, retirementRecords } from '../../db/tables/index.ts';
 import type { FeedRecord } from '../../feed/followFeed.ts';
@@ -67,10 +68,7 @@ async function countRecords(deps: SourceNeeds, filter: RecordFilter): Promise<nu
 function sources(deps: SourceNeeds, filter: RecordFilter, read: (condition: SQL | undefined) => SQL): SQL {
   const { beneficiaries, from, until } = filter;
   const selection = matchingProjects(deps, filter);
-  const range = and(
-    from == null ? undefined : gte(timestamp, from),
-    until == null ? undefined : lt(timestamp, until),
-  );
+  const range = isInTime(timestamp, from, until);
   if (beneficiaries != null) {
     const names = [...new Set(beneficiaries)];
     const inSelection =

@@ -2,9 +2,9 @@
  * registry: a token's public retirement history, read from the token itself. Records are immutable, so each
  * is read from the network once and kept; the totals are read every time.
  */
-import { and, asc, desc, eq, gt, lt } from 'drizzle-orm';
+import { and, eq, lt } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
-import type { KeysetPage } from '../../db/keyset.ts';
+import { keysetOf, type KeysetPage } from '../../db/keyset.ts';
 import { retirementRecords } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { FeedRecord } from '../../feed/followFeed.ts';
@@ -74,19 +74,14 @@ export async function readRecords(
 }
 
 async function selectRecords(db: Db, registry: Registry, page: KeysetPage<number>): Promise<FeedRecord[]> {
-  const { index } = retirementRecords;
+  const { index, tokenAddress } = retirementRecords;
+  const { where, orderBy } = keysetOf(index, page);
+  // Records appended after the totals were read would contradict them.
+  const isCounted = lt(index, registry.totals.totalRetirements);
   return db
     .select()
     .from(retirementRecords)
-    .where(
-      and(
-        eq(retirementRecords.tokenAddress, registry.project.tokenAddress),
-        // Records appended after the totals were read would contradict them.
-        lt(index, registry.totals.totalRetirements),
-        page.after === undefined ? undefined : gt(index, page.after),
-        page.before === undefined ? undefined : lt(index, page.before),
-      ),
-    )
-    .orderBy(page.inverted ? desc(index) : asc(index))
+    .where(and(eq(tokenAddress, registry.project.tokenAddress), isCounted, where))
+    .orderBy(orderBy)
     .limit(page.limit);
 }

@@ -2,8 +2,8 @@
  * Adds up what was retired, by day, project, country or vintage: from the totals that the database keeps, or, for given
  * beneficiaries, from their records.
  */
-import { and, eq, gte, isNotNull, isNull, lt, sql, type SQL } from 'drizzle-orm';
-import { isAmong } from '../../db/conditions.ts';
+import { and, eq, isNotNull, isNull, sql, type SQL } from 'drizzle-orm';
+import { isAmong, isInTime } from '../../db/conditions.ts';
 import type { KeysetPage, PageSource } from '../../db/keyset.ts';
 import { projects, retirementRecords, retirementTotals } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -103,7 +103,7 @@ function readSource(deps: TotalsNeeds, groupBy: RetirementGroup, filter: RecordF
   const from = toDay('from', filter.from);
   const until = toDay('until', filter.until);
   const { projectId, countryCode, vintageYear, day, amount, retirements } = retirementTotals;
-  const range = [from === null ? undefined : gte(day, from), until === null ? undefined : lt(day, until)];
+  const range = isInTime(day, from, until);
   const isByDay = groupBy === 'DAY' || from !== null || until !== null;
   const dimension = isByDay ? onlyDimension(groupBy, filter) : 'PROJECT';
   if (dimension === 'PROJECT') {
@@ -113,7 +113,7 @@ function readSource(deps: TotalsNeeds, groupBy: RetirementGroup, filter: RecordF
     const key = isJoined ? keyOf(groupBy, day) : sql`${projectId}::text`;
     const join = isJoined ? sql`JOIN ${projects} ON ${projects.id} = ${projectId}` : sql``;
     return sql`(SELECT ${key}, ${amount}, ${retirements} FROM ${retirementTotals} ${join}
-      WHERE ${and(isNotNull(projectId), isByDay ? isNotNull(day) : isNull(day), ...range, selection)})`;
+      WHERE ${and(isNotNull(projectId), isByDay ? isNotNull(day) : isNull(day), range, selection)})`;
   }
   const keys = { DAY: day, COUNTRY: countryCode, VINTAGE: vintageYear };
   const condition = and(
@@ -121,7 +121,7 @@ function readSource(deps: TotalsNeeds, groupBy: RetirementGroup, filter: RecordF
     dimension === 'COUNTRY' ? isNotNull(countryCode) : isNull(countryCode),
     dimension === 'VINTAGE' ? isNotNull(vintageYear) : isNull(vintageYear),
     isNotNull(day),
-    ...range,
+    range,
     isAmong(countryCode, filter.countryCodes),
     isAmong(vintageYear, filter.vintageYears),
   );
@@ -150,11 +150,7 @@ function ofBeneficiaries(
   const { timestamp, projectId, amount } = retirementRecords;
   const names = [...new Set(beneficiaries)].map(isOf);
   const key = keyOf(groupBy, sql`(${timestamp} / ${sql.raw(String(DAY_SECONDS))})`);
-  const condition = and(
-    filter.from == null ? undefined : gte(timestamp, filter.from),
-    filter.until == null ? undefined : lt(timestamp, filter.until),
-    matchingProjects(deps, filter),
-  );
+  const condition = and(isInTime(timestamp, filter.from, filter.until), matchingProjects(deps, filter));
   const parts = names.map(
     (
       isNamed,

@@ -3,7 +3,7 @@
  * changed. The provider in use is asked nothing about them: they go on when their own is configured again, or when an
  * operator decides about each (resolveOffRampSessionReview), after a look at what their provider shows.
  */
-import { and, count, inArray, min, ne } from 'drizzle-orm';
+import { count, inArray, min, sql } from 'drizzle-orm';
 import { offRampSessions } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { OffRampSession } from '../warehouse/offRamp/findOffRampSession.ts';
@@ -14,10 +14,8 @@ export function isStranded({ ramp }: Needs<'ramp'>, session: OffRampSession): bo
 }
 
 export function whereStranded({ ramp }: Needs<'ramp'>) {
-  return and(
-    ne(offRampSessions.providerName, ramp.name),
-    inArray(offRampSessions.state, [...WAITING_FOR_PROVIDER]),
-  );
+  const isWaiting = inArray(offRampSessions.state, [...WAITING_FOR_PROVIDER]);
+  return sql`(${offRampSessions.providerName} <> ${ramp.name} AND ${isWaiting})`;
 }
 
 /** Why an operator must decide it. Its farmer may read that as the session's reason, so it has no address. */

@@ -1,8 +1,8 @@
 /**
  * Lists warehouse receipts, newest first.
  */
-import { and, eq, exists, gte, inArray, isNull, lt, notExists, or, sql, type SQL } from 'drizzle-orm';
-import { isAmong, isBetween, isWithin } from '../../db/conditions.ts';
+import { and, eq, exists, inArray, isNull, notExists, or, sql, type SQL } from 'drizzle-orm';
+import { isAmong, isBetween, isInTime, isWithin } from '../../db/conditions.ts';
 import { readNames } from '../../db/distinctNames.ts';
 import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
 import { receiptPledges, receipts } from '../../db/tables/index.ts';
@@ -57,7 +57,7 @@ export function listCommodityTypes(
 }
 
 function matching(deps: ListNeeds, filter: ReceiptFilter): SQL | undefined {
-  const { visibleTo, isPledged, lenderIds, expiresFrom, expiresUntil } = filter;
+  const { visibleTo, isPledged, lenderIds } = filter;
   const spelled = (addresses: readonly string[] | null | undefined) =>
     addresses?.flatMap((text) => deps.network.normalizeAddress(text) ?? []);
   return and(
@@ -72,8 +72,7 @@ function matching(deps: ListNeeds, filter: ReceiptFilter): SQL | undefined {
     isAmong(receipts.state, filter.states),
     isBetween(receipts.quantityKg, filter.minQuantityKg, filter.maxQuantityKg),
     isWithin(receipts.createdAt, filter.from, filter.until),
-    expiresFrom == null ? undefined : gte(receipts.expiryDate, expiresFrom),
-    expiresUntil == null ? undefined : lt(receipts.expiryDate, expiresUntil),
+    isInTime(receipts.expiryDate, filter.expiresFrom, filter.expiresUntil),
   );
 }
 

@@ -1,7 +1,7 @@
 /**
  * Lists off-ramp sessions, newest first: a farmer's own, or all of them for operators.
  */
-import { and, eq, inArray, sql, type SQL } from 'drizzle-orm';
+import { and, eq, inArray, type SQL } from 'drizzle-orm';
 import { isAmong, isBetween, isTrueOf, isWithin } from '../../../db/conditions.ts';
 import { rowsByMoment, type KeysetCursor, type PageSource } from '../../../db/keyset.ts';
 import { offRampSessions, receipts } from '../../../db/tables/index.ts';
@@ -40,14 +40,14 @@ export function listOffRampSessions(
 }
 
 function matching(deps: Lister, filter: OffRampSessionFilter): SQL | undefined {
-  const { visibleTo, receiptTokenAddresses, stranded } = filter;
+  const { visibleTo, receiptTokenAddresses } = filter;
   const addresses = receiptTokenAddresses?.flatMap((text) => deps.network.normalizeAddress(text) ?? []);
   return and(
     visibleTo == null ? undefined : eq(offRampSessions.farmerId, visibleTo),
     addresses === undefined ? undefined : ofReceipts(deps, addresses),
     isAmong(offRampSessions.farmerId, filter.farmerIds),
     isAmong(offRampSessions.state, filter.states),
-    stranded == null ? undefined : sql`(${whereStranded(deps)}) = ${stranded}`,
+    isTrueOf(whereStranded(deps), filter.stranded),
     isTrueOf(whereOverdue, filter.overdue),
     isWithin(offRampSessions.createdAt, filter.from, filter.until),
     isBetween(offRampSessions.tokenAmountKg, filter.minTokenAmount, filter.maxTokenAmount),
