@@ -2,11 +2,8 @@
  * For whom and what credits were retired, and their serial numbers: on the platform's retirements, and publicly on the
  * token's records that belong to one.
  */
-import {
-  findRetirementsOfRecords,
-  type RecordPlace,
-  type Retirement,
-} from '../../resolvers/carbon/findRetirement.ts';
+import type { ObjectFieldBuilder } from '@pothos/core';
+import { findRetirementsOfRecords, type Retirement } from '../../resolvers/carbon/findRetirement.ts';
 import type { RetirementPurpose } from '../../resolvers/carbon/retirementPurpose.ts';
 import { createBatch } from '../core/batch.ts';
 import { builder } from '../core/builder.ts';
@@ -67,78 +64,72 @@ function periodOf({ periodFrom, periodUntil }: RetirementPurpose): Period | null
   return periodFrom === null || periodUntil === null ? null : { from: periodFrom, until: periodUntil };
 }
 
-const TEXTS = {
-  beneficiaryId:
-    "The beneficiary's id in a public register, such as an LEI or a company number; null when none was given.",
-  jurisdiction: 'The country under whose rules the credits are claimed; null when none was given.',
-  reason: 'What they were retired for; null when no reason was given.',
-  period: 'The period whose emissions they stand for; null when none was given.',
-  serialRange: 'The serial numbers of the tonnes.',
-} as const;
+type Types = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer T> ? T : never;
 
-builder.objectFields(RetirementRef, (t) => ({
-  beneficiaryId: t.exposeString('beneficiaryId', { nullable: true, description: TEXTS.beneficiaryId }),
-  jurisdiction: t.expose('jurisdiction', {
-    type: 'CountryCode',
-    nullable: true,
-    description: TEXTS.jurisdiction,
-  }),
-  reason: t.expose('reason', { type: RetirementReasonEnum, nullable: true, description: TEXTS.reason }),
-  period: t.field({
-    type: RetirementPeriodRef,
-    nullable: true,
-    description: TEXTS.period,
-    resolve: (retirement) => periodOf(retirement),
-  }),
-  serialRange: t.field({
-    type: SerialRangeRef,
-    nullable: true,
-    description: `${TEXTS.serialRange} Null until it is RETIRED.`,
-    resolve: serialNumbersOf,
-  }),
-}));
+interface Source<Parent> {
+  retirementOf: (parent: Parent, context: Context) => Promise<Retirement | undefined>;
+  /** When they are null, after what each of them says itself. */
+  otherwise?: string;
+  serialOtherwise: string;
+}
 
-const ELSEWHERE =
-  'Kept by this platform, not by the token: null for retirements made elsewhere, and until its own one is settled.';
-
-/** A fact of the record's retirement on this platform. */
-function fromRetirement<Value>(
-  read: (retirement: Retirement, args: object, context: Context) => Value | Promise<Value>,
+function purposeFields<Parent>(
+  t: ObjectFieldBuilder<Types, Parent>,
+  { retirementOf, otherwise = '', serialOtherwise }: Source<Parent>,
 ) {
-  return async (record: RecordPlace, args: object, context: Context) => {
-    const retirement = await retirementOfRecord(context, record);
-    return retirement ? read(retirement, args, context) : null;
+  const from =
+    <Value>(read: (retirement: Retirement, args: object, context: Context) => Value | Promise<Value>) =>
+    async (parent: Parent, args: object, context: Context) => {
+      const retirement = await retirementOf(parent, context);
+      return retirement ? read(retirement, args, context) : null;
+    };
+  return {
+    beneficiaryId: t.string({
+      nullable: true,
+      description: `The beneficiary's id in a public register, such as an LEI or a company number; null when none was given.${otherwise}`,
+      resolve: from(({ beneficiaryId }) => beneficiaryId),
+    }),
+    jurisdiction: t.field({
+      type: 'CountryCode',
+      nullable: true,
+      description: `The country under whose rules the credits are claimed; null when none was given.${otherwise}`,
+      resolve: from(({ jurisdiction }) => jurisdiction),
+    }),
+    reason: t.field({
+      type: RetirementReasonEnum,
+      nullable: true,
+      description: `What they were retired for; null when no reason was given.${otherwise}`,
+      resolve: from(({ reason }) => reason),
+    }),
+    period: t.field({
+      type: RetirementPeriodRef,
+      nullable: true,
+      description: `The period whose emissions they stand for; null when none was given.${otherwise}`,
+      resolve: from(periodOf),
+    }),
+    serialRange: t.field({
+      type: SerialRangeRef,
+      nullable: true,
+      description: `The serial numbers of the tonnes.${serialOtherwise}`,
+      resolve: from(serialNumbersOf),
+    }),
   };
 }
 
-builder.objectFields(RetirementRecordRef, (t) => ({
-  beneficiaryId: t.string({
-    nullable: true,
-    description: `${TEXTS.beneficiaryId} ${ELSEWHERE}`,
-    resolve: fromRetirement(({ beneficiaryId }) => beneficiaryId),
+builder.objectFields(RetirementRef, (t) =>
+  purposeFields(t, {
+    retirementOf: async (retirement) => retirement,
+    serialOtherwise: ' Null until it is RETIRED.',
   }),
-  jurisdiction: t.field({
-    type: 'CountryCode',
-    nullable: true,
-    description: `${TEXTS.jurisdiction} ${ELSEWHERE}`,
-    resolve: fromRetirement(({ jurisdiction }) => jurisdiction),
+);
+
+const ELSEWHERE =
+  ' Kept by this platform, not by the token: null for retirements made elsewhere, and until its own one is settled.';
+
+builder.objectFields(RetirementRecordRef, (t) =>
+  purposeFields(t, {
+    retirementOf: (record, context) => retirementOfRecord(context, record),
+    otherwise: ELSEWHERE,
+    serialOtherwise: ELSEWHERE,
   }),
-  reason: t.field({
-    type: RetirementReasonEnum,
-    nullable: true,
-    description: `${TEXTS.reason} ${ELSEWHERE}`,
-    resolve: fromRetirement(({ reason }) => reason),
-  }),
-  period: t.field({
-    type: RetirementPeriodRef,
-    nullable: true,
-    description: `${TEXTS.period} ${ELSEWHERE}`,
-    resolve: fromRetirement(periodOf),
-  }),
-  serialRange: t.field({
-    type: SerialRangeRef,
-    nullable: true,
-    description: `${TEXTS.serialRange} ${ELSEWHERE}`,
-    resolve: fromRetirement(serialNumbersOf),
-  }),
-}));
+);

@@ -19,8 +19,8 @@ import globalIdInputs from './globalIdInputs.ts';
 import { encodeGlobalId, readGlobalId } from './globalIds.ts';
 import recordedInput from './recordedInput.ts';
 import { relayDescriptions } from './relayDescriptions.ts';
-import type { ScalarTypes } from './scalars.ts';
-import { scalars } from './scalars.ts';
+import type { ScalarDefinition } from './scalarForms.ts';
+import { scalars, type ScalarTypes } from './scalars.ts';
 import { showValue } from './showValue.ts';
 
 /** A fresh builder with the scalars registered and no fields yet. */
@@ -48,20 +48,9 @@ export function createBuilder<Dependencies>() {
     zod: { validationError: (error, args) => badUserInput(error, args) },
     relay: { ...relayDescriptions, encodeGlobalID: encodeGlobalId, decodeGlobalID: checkedGlobalId },
   });
-  builder.scalarType('Address', scalars.Address);
-  builder.scalarType('CountryCode', scalars.CountryCode);
-  builder.scalarType('CurrencyCode', scalars.CurrencyCode);
-  builder.scalarType('Date', scalars.Date);
-  builder.scalarType('Tonnes', scalars.Tonnes);
-  builder.scalarType('Kilograms', scalars.Kilograms);
-  builder.scalarType('UsDollars', scalars.UsDollars);
-  builder.scalarType('PrivateText', scalars.PrivateText);
-  builder.scalarType('Hash32', scalars.Hash32);
-  builder.scalarType('Decimal', scalars.Decimal);
-  builder.scalarType('BaseUnits', scalars.BaseUnits);
-  builder.scalarType('UnixTime', scalars.UnixTime);
-  builder.scalarType('LeafNumber', scalars.LeafNumber);
-  builder.scalarType('LedgerNumber', scalars.LedgerNumber);
+  for (const name of Object.keys(scalars) as (keyof typeof scalars)[]) {
+    builder.scalarType(name, scalars[name] as ScalarDefinition<never>);
+  }
   builder.globalConnectionField('totalCount', (t) =>
     t.int({
       description:

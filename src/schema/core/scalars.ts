@@ -12,25 +12,6 @@ import { printText, refused, serializeInteger, showLiteral, stringScalar } from 
 import type { ScalarDefinition } from './scalarForms.ts';
 import { showValue } from './showValue.ts';
 
-/** What a scalar is inside the program: what resolvers are given and what they return. */
-export type ScalarTypes = {
-  ID: { Input: string; Output: string };
-  Address: { Input: string; Output: string };
-  CountryCode: { Input: string; Output: string };
-  CurrencyCode: { Input: string; Output: string };
-  Date: { Input: string; Output: string };
-  Tonnes: { Input: bigint; Output: bigint };
-  Kilograms: { Input: bigint; Output: bigint };
-  UsDollars: { Input: bigint; Output: bigint };
-  PrivateText: { Input: string; Output: string };
-  BaseUnits: { Input: bigint; Output: bigint };
-  Decimal: { Input: string; Output: string };
-  UnixTime: { Input: bigint; Output: bigint | Date };
-  LeafNumber: { Input: bigint; Output: bigint };
-  LedgerNumber: { Input: bigint; Output: bigint };
-  Hash32: { Input: string; Output: string };
-};
-
 /** ASCII digits alone: no sign, leading zero, decimals, exponent, hex, spaces or other scripts' digits. */
 const DECIMAL_INTEGER = /^[1-9][0-9]{0,39}$/;
 const DECIMAL = /^(0|[1-9][0-9]{0,39})(\.[0-9]{1,18})?$/;
@@ -263,3 +244,13 @@ export const scalars = {
   LedgerNumber: ledgerNumber,
   Hash32: hash32,
 };
+
+type Scalars = typeof scalars;
+
+/** What a scalar is inside the program: what resolvers are given, and what they return. */
+export type ScalarTypes = {
+  [Name in keyof Scalars]: {
+    Input: ReturnType<Scalars[Name]['parseValue']>;
+    Output: ReturnType<Scalars[Name]['parseValue']> | (Name extends 'UnixTime' ? Date : never);
+  };
+} & { ID: { Input: string; Output: string } };
