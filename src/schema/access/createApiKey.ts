@@ -8,7 +8,7 @@ import { ApiKeyRef, RoleEnum } from './apiKey.ts';
 import { requireCaller } from '../core/caller.ts';
 import { builder } from '../core/builder.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
-import { buyerId, idList, label, roleList } from '../core/text.ts';
+import { idList, label, roleList, subject } from '../core/text.ts';
 
 const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
   description: 'The rights and expiry of the new key. They are fixed: for other rights, create another key.',
@@ -20,7 +20,7 @@ const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
     }),
     subject: t.string({
       required: true,
-      validate: { schema: buyerId },
+      validate: { schema: subject },
       description:
         'The subject that it authenticates, like a token\'s "sub": the buyerId of a buyer, the farmerId of a farmer. ' +
         `${SUBJECT_FORM}.`,

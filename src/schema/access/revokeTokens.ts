@@ -7,7 +7,7 @@ import { revokeTokens } from '../../resolvers/access/tokenRevocations.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { subjectOf } from '../core/caller.ts';
-import { buyerId, keyword, reason } from '../core/text.ts';
+import { keyword, reason, subject } from '../core/text.ts';
 import { TokenRevocationRef } from './tokenRevocations.ts';
 
 const RevokeTokensInput = builder.inputType('RevokeTokensInput', {
@@ -18,7 +18,7 @@ const RevokeTokensInput = builder.inputType('RevokeTokensInput', {
       description: 'The "jti" of one token: 1 to 128 printable ASCII characters without spaces.',
     }),
     subject: t.string({
-      validate: { schema: buyerId },
+      validate: { schema: subject },
       description: `The "sub" of the tokens: ${SUBJECT_FORM}.`,
     }),
     issuedUntil: t.field({

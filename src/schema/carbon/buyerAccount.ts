@@ -10,7 +10,7 @@ import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { ADDRESS } from '../core/scalars.ts';
 import { projectOf, ProjectRef } from './project.ts';
-import { buyerId } from '../core/text.ts';
+import { subject } from '../core/text.ts';
 
 const balanceCursors = valueCursors('balances', z.string().regex(ADDRESS));
 const BuyerBalanceRef = builder.objectRef<BuyerBalance>('BuyerBalance').implement({
@@ -65,7 +65,7 @@ builder.queryField('buyerAccount', (t) =>
     type: BuyerAccountRef,
     nullable: true,
     args: {
-      buyerId: t.arg.string({ validate: { schema: buyerId }, description: OWN_BUYER_ID }),
+      buyerId: t.arg.string({ validate: { schema: subject }, description: OWN_BUYER_ID }),
     },
     resolve: (_root, { buyerId: id }, { caller }) => ({ buyerId: id ?? subjectOf(caller) }),
   }),

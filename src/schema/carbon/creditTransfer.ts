@@ -1,19 +1,12 @@
 /**
  * CreditTransfer: credits that one buyer gave to another.
  */
-import {
-  findCreditTransfer,
-  findCreditTransfers,
-  type CreditTransfer,
-} from '../../resolvers/carbon/transferCredits.ts';
-import { createBatch } from '../core/batch.ts';
+import { findCreditTransfer, type CreditTransfer } from '../../resolvers/carbon/transferCredits.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { maySeeBuyer } from '../core/caller.ts';
 import { projectOf, ProjectRef } from './project.ts';
 import { moment } from '../core/time.ts';
-
-export const creditTransferById = createBatch(findCreditTransfers);
 
 export const CreditTransferRef = builder.objectRef<CreditTransfer>('CreditTransfer');
 

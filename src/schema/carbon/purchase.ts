@@ -14,7 +14,7 @@ import { builder } from '../core/builder.ts';
 import { MoneyInput, MoneyRef } from '../core/money.ts';
 import { DryRunRef } from './dryRun.ts';
 import { projectOf, ProjectRef } from './project.ts';
-import { buyerId } from '../core/text.ts';
+import { subject } from '../core/text.ts';
 import { moment } from '../core/time.ts';
 import { PROJECT_TOKEN } from '../core/tokenAddress.ts';
 
@@ -57,7 +57,7 @@ builder.node(PurchaseRef, {
 const PurchaseInput = builder.inputType('PurchaseInput', {
   description: 'What a buyer buys.',
   fields: (t) => ({
-    buyerId: t.string({ validate: { schema: buyerId }, description: OWN_BUYER_ID }),
+    buyerId: t.string({ validate: { schema: subject }, description: OWN_BUYER_ID }),
     tokenAddress: t.field(PROJECT_TOKEN),
     amountCO2e: t.field({ type: 'Tonnes', required: true, description: 'Whole tonnes CO2e.' }),
     expectedPricePerTonne: t.field({

@@ -15,13 +15,13 @@ import { DryRunRef } from './dryRun.ts';
 import { BENEFICIARY, NOTE } from './recordTexts.ts';
 import { RetirementRef } from './retirement.ts';
 import { RetirementPeriodInput, RetirementReasonEnum } from './retirementPurpose.ts';
-import { beneficiaryId, buyerId } from '../core/text.ts';
+import { beneficiaryId, subject } from '../core/text.ts';
 import { PROJECT_TOKEN } from '../core/tokenAddress.ts';
 
 const RetireInput = builder.inputType('RetireInput', {
   description: 'The credits to retire, and the beneficiary.',
   fields: (t) => ({
-    buyerId: t.string({ validate: { schema: buyerId }, description: OWN_BUYER_ID }),
+    buyerId: t.string({ validate: { schema: subject }, description: OWN_BUYER_ID }),
     buyerName: t.string(BENEFICIARY),
     tokenAddress: t.field(PROJECT_TOKEN),
     amountCO2e: t.field({ type: 'Tonnes', required: true, description: 'Whole tonnes CO2e.' }),

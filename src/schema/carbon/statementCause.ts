@@ -2,18 +2,20 @@
  * What caused an entry of a statement, a purchase, a retirement or a transfer, and what the entry says of it.
  */
 import { findPurchases } from '../../resolvers/carbon/purchase.ts';
+import { findCreditTransfers } from '../../resolvers/carbon/transferCredits.ts';
 import { findRetirementsByIds } from '../../resolvers/carbon/findRetirement.ts';
 import { priceOf, totalOf } from '../../resolvers/carbon/projectPrices.ts';
-import { createBatch } from '../core/batch.ts';
+import { createRequiredBatch } from '../core/batch.ts';
 import { builder } from '../core/builder.ts';
 import { MoneyRef } from '../core/money.ts';
 import { StatementEntryRef } from './statement.ts';
-import { creditTransferById, CreditTransferRef } from './creditTransfer.ts';
+import { CreditTransferRef } from './creditTransfer.ts';
 import { PurchaseRef } from './purchase.ts';
 import { RetirementRef } from './retirement.ts';
 
-const purchaseById = createBatch(findPurchases);
-const retirementById = createBatch(findRetirementsByIds);
+const purchaseOf = createRequiredBatch('purchase', findPurchases);
+const retirementOf = createRequiredBatch('retirement', findRetirementsByIds);
+const creditTransferOf = createRequiredBatch('credit transfer', findCreditTransfers);
 
 const StatementCause = builder.unionType('StatementCause', {
   description: "What changed a buyer's balance.",
@@ -28,12 +30,9 @@ builder.objectField(StatementEntryRef, 'cause', (t) =>
   t.field({
     type: StatementCause,
     description: 'What caused it. Both entries of a retirement that was refused have the same.',
-    resolve: async ({ kind, causeId }, _args, context) => {
-      const causeById =
-        kind === 'purchase' ? purchaseById : kind === 'credit_transfer' ? creditTransferById : retirementById;
-      const cause = await causeById(context, causeId);
-      if (cause === undefined) throw new Error(`${kind} ${causeId} of a statement has vanished`);
-      return cause;
+    resolve: ({ kind, causeId }, _args, context) => {
+      if (kind === 'purchase') return purchaseOf(context, causeId);
+      return (kind === 'credit_transfer' ? creditTransferOf : retirementOf)(context, causeId);
     },
   }),
 );
@@ -44,8 +43,7 @@ builder.objectFields(StatementEntryRef, (t) => ({
     description: 'Of a transfer, the other buyer; null for other kinds.',
     resolve: async ({ kind, causeId, amountTonnes }, _args, context) => {
       if (kind !== 'credit_transfer') return null;
-      const transfer = await creditTransferById(context, causeId);
-      if (!transfer) throw new Error(`credit transfer ${causeId} has vanished`);
+      const transfer = await creditTransferOf(context, causeId);
       return amountTonnes < 0n ? transfer.toBuyerId : transfer.fromBuyerId;
     },
   }),

@@ -10,7 +10,7 @@ import { builder } from '../core/builder.ts';
 import { subjectOf } from '../core/caller.ts';
 import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
-import { buyerId, memo } from '../core/text.ts';
+import { memo, subject } from '../core/text.ts';
 import { CreditTransferRef } from './creditTransfer.ts';
 import { DryRunRef } from './dryRun.ts';
 import { PROJECT_TOKEN } from '../core/tokenAddress.ts';
@@ -19,12 +19,12 @@ const TransferCreditsInput = builder.inputType('TransferCreditsInput', {
   description: 'Which credits move, from whom, and to whom.',
   fields: (t) => ({
     fromBuyerId: t.string({
-      validate: { schema: buyerId },
+      validate: { schema: subject },
       description: `${OWN_BUYER_ID} The credits leave this buyer's balance.`,
     }),
     toBuyerId: t.string({
       required: true,
-      validate: { schema: buyerId },
+      validate: { schema: subject },
       description:
         `The buyer who gets them: the subject of that buyer's token, ${SUBJECT_FORM}. The platform keeps no list of buyers, so ` +
         'an id that no token has is not refused: an operator can transfer such credits back.',

@@ -2,7 +2,7 @@
  * The form of every list's filter, stated once: plural members take lists, times (time.ts) are from … until, amounts min … max.
  */
 import * as z from 'zod';
-import { assetId, auditTarget, buyerId, keyword, label, type TextRule } from './text.ts';
+import { assetId, auditTarget, keyword, label, subject, type TextRule } from './text.ts';
 
 const MAX_VALUES = 100;
 const TOO_MANY = { error: `must be at most ${MAX_VALUES} values` };
@@ -21,7 +21,7 @@ function textList(rule: TextRule): z.ZodType<string[], string[]> {
 }
 
 /** Subjects of tokens: of buyers, farmers, lenders, callers; and ids of warehouses. */
-export const subjectList = textList(buyerId);
+export const subjectList = textList(subject);
 /** Kinds and types, whose spelling must match. */
 export const labelList = textList(label);
 /** A verification body's reference and a year. */

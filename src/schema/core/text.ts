@@ -104,13 +104,8 @@ export const idempotencyKey: TextRule = pattern(
   'must be 1 to 255 printable ASCII characters',
 );
 
-/** A buyer is named by the subject of the buyer's token. */
-export const buyerId: TextRule = pattern(SUBJECT_PATTERN, `must be ${SUBJECT_FORM}`);
-
-/** Farmers and warehouses are identified by token subjects as well. */
-export const farmerId: TextRule = buyerId;
-export const warehouseId: TextRule = buyerId;
-export const lenderId: TextRule = buyerId;
+/** Of a token: buyers, farmers, lenders and warehouses are named by it. */
+export const subject: TextRule = pattern(SUBJECT_PATTERN, `must be ${SUBJECT_FORM}`);
 /** What may be left out of a receipt's metadata. */
 export const optionalLabel = text({ maxBytes: 128, mayBeEmpty: true });
 /** A ramp provider's name of a session. */
@@ -137,7 +132,7 @@ export const auditTarget: TextRule = pattern(
 );
 
 /** Warehouses of one key. */
-export const idList = z.array(buyerId).max(100, { error: 'must be at most 100 ids' });
+export const idList = z.array(subject).max(100, { error: 'must be at most 100 ids' });
 
 /** Looked for as they are given, since other holders write as they like, and as this platform writes them. */
 export const beneficiaryList = z

@@ -6,7 +6,6 @@ import { notVisible } from '../../lib/notFound.ts';
 import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import type { FollowedKind } from '../../resolvers/core/changeFollower.ts';
 import type { Context } from './context.ts';
-import { endableStream } from './endableStream.ts';
 
 interface FollowedField<Row extends { id: string }> {
   kind: FollowedKind<Row>;
@@ -31,9 +30,19 @@ export async function updatesOf<Row extends { id: string }>(
 ): Promise<AsyncIterableIterator<Row>> {
   const row = await find(dependencies, id);
   if (row === null || !maySee(caller, row)) throw notVisible(noun, 'id');
-  return endableStream(async (signal) =>
-    whileSeen(dependencies.changeFollower.follow(kind, row, signal), (now) => maySee(caller, now)),
-  );
+  const ending = new AbortController();
+  const rows = dependencies.changeFollower.follow(kind, row, ending.signal);
+  const seen = whileSeen(rows, (now) => maySee(caller, now));
+  const stream: AsyncIterableIterator<Row> = {
+    next: () => seen.next(),
+    // Ends it also while it waits: a generator answers only after its next value.
+    return: () => {
+      ending.abort();
+      return seen.return();
+    },
+    [Symbol.asyncIterator]: () => stream,
+  };
+  return stream;
 }
 
 /** A caller may lose sight of what it follows: a lender, of a receipt that is no longer pledged. */

@@ -20,7 +20,7 @@ import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { hashOf } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
 import { ReceiptRef } from './receipt.ts';
-import { farmerId, label, optionalLabel, warehouseId } from '../core/text.ts';
+import { label, optionalLabel, subject } from '../core/text.ts';
 import { moment } from '../core/time.ts';
 
 const CreateDepositInput = builder.inputType('CreateDepositInput', {
@@ -35,7 +35,7 @@ const CreateDepositInput = builder.inputType('CreateDepositInput', {
         'itself what it holds (`cashOut`).',
     }),
     farmerId: t.string({
-      validate: { schema: farmerId },
+      validate: { schema: subject },
       description:
         "The subject of the farmer's token, who may then see the receipt and cash it out. Without it, only operators may.",
     }),
@@ -51,7 +51,7 @@ const CreateDepositInput = builder.inputType('CreateDepositInput', {
     }),
     warehouseId: t.string({
       required: true,
-      validate: { schema: warehouseId },
+      validate: { schema: subject },
       description: 'The warehouse: one of the warehouseIds of its token.',
     }),
     gradeClassification: t.string({

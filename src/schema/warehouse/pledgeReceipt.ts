@@ -9,7 +9,7 @@ import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { actorOf } from '../core/caller.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
-import { label, lenderId } from '../core/text.ts';
+import { label, subject } from '../core/text.ts';
 import { ReceiptPledgeRef } from './receiptPledge.ts';
 import { RECEIPT_TOKEN } from '../core/tokenAddress.ts';
 
@@ -23,7 +23,7 @@ const PledgeReceiptInput = builder.inputType('PledgeReceiptInput', {
       description: 'The name of the lender that holds the pledge.',
     }),
     lenderId: t.string({
-      validate: { schema: lenderId },
+      validate: { schema: subject },
       description:
         `The subject of the lender's token, ${SUBJECT_FORM}: who may then see and release the pledge. Without it, only ` +
         'operators may.',

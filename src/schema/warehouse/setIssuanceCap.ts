@@ -6,7 +6,7 @@ import { setIssuanceCap, type IssuanceCap } from '../../resolvers/warehouse/issu
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { subjectOf } from '../core/caller.ts';
-import { label, warehouseId } from '../core/text.ts';
+import { label, subject } from '../core/text.ts';
 import { IssuanceCapRef } from './issuanceCap.ts';
 
 const SetIssuanceCapInput = builder.inputType('SetIssuanceCapInput', {
@@ -14,7 +14,7 @@ const SetIssuanceCapInput = builder.inputType('SetIssuanceCapInput', {
   fields: (t) => ({
     warehouseId: t.string({
       required: true,
-      validate: { schema: warehouseId },
+      validate: { schema: subject },
       description: `The warehouse: ${SUBJECT_FORM}.`,
     }),
     commodityType: t.string({

@@ -150,11 +150,11 @@ describe('keys and codes', () => {
   });
 
   it.each(['acme', 'a', 'auth0|5f7', 'jane.doe@example.com', 'x'.repeat(128)])('takes the buyer %j', (id) => {
-    expect(rules.buyerId.parse(id)).toBe(id);
+    expect(rules.subject.parse(id)).toBe(id);
   });
 
   it.each(['', '-acme', 'a b', 'acmé', 'x'.repeat(129), 'a/b', 'a\n'])('refuses the buyer %j', (id) => {
-    expect(problemOf(rules.buyerId, id)).toContain('1 to 128');
+    expect(problemOf(rules.subject, id)).toContain('1 to 128');
   });
 
   it('sells a vintage from 1990 to next year', () => {
