@@ -28,6 +28,11 @@ export async function readHead(db: Pick<Db, 'select'>, log: LogName) {
   return head ?? null;
 }
 
+/** Of a record: leaves are in the feed's order, whose positions begin with 1. */
+export function leafIndexOf({ position }: { position: bigint }): bigint {
+  return position - 1n;
+}
+
 /** Null while the log does not have the leaf yet. */
 export async function proveInclusion(db: Db, leafIndex: number): Promise<InclusionProof | null> {
   return prove(db, 'retirements', leafIndex, async () => (await readEntries(db, leafIndex, 1))[0]);

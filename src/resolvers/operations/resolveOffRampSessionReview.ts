@@ -7,10 +7,10 @@
  *   REFUND   the deposited tokens return to the depositor
  *   ACCEPT   the state that the network shows is final: released, refunded, or never deposited
  */
-import { and, eq, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Tx } from '../../db/connection.ts';
-import { offRampSessions, submissions } from '../../db/tables/index.ts';
+import { offRampSessions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { notFound } from '../../lib/notFound.ts';
 import type { OffRampDeposit } from '../../ledger/network/port.ts';
@@ -25,6 +25,7 @@ import {
   OFF_RAMP_SESSIONS,
   closeReview,
   findOpenReview,
+  isDepositUnderWay,
   lockOffRampSession,
   sessionNotUnderReview,
   requireSeenStatus,
@@ -186,11 +187,6 @@ async function owe(tx: Tx, deps: MoveNeeds, session: OffRampSession): Promise<vo
   const signatureDueAt = sql`now() + make_interval(secs => ${RENEWED_SIGNING_SECONDS})`;
   const values = session.depositor === 'HOLDER' ? { endedAt: null, signatureDueAt } : { endedAt: null };
   await applyEvent(tx, deps.submission, session, 'retried', { values, isUnderWay });
-}
-
-async function isDepositUnderWay(tx: Tx, session: OffRampSession): Promise<boolean> {
-  const deposits = and(eq(submissions.targetId, session.id), eq(submissions.kind, 'depositOffRamp'));
-  return (await tx.$count(submissions, and(deposits, eq(submissions.state, 'PENDING')))) > 0;
 }
 
 /** A holder's deposit can be refunded to its depositor even when it is not what was agreed. */

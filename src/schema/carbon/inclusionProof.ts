@@ -1,8 +1,12 @@
 /**
  * RetirementRecord.inclusionProof, Purchase.inclusionProof: that they are in the transparency logs of retirements and of transfers.
  */
-import { readInclusionProof, readPurchaseProof } from '../../resolvers/carbon/readInclusionProof.ts';
-import type { InclusionProof } from '../../transparency/inclusion.ts';
+import {
+  leafIndexOf,
+  proveInclusion,
+  proveTransfer,
+  type InclusionProof,
+} from '../../transparency/inclusion.ts';
 import { builder } from '../core/builder.ts';
 import { PurchaseRef } from './purchase.ts';
 import { RetirementRecordRef } from './retirementRecord.ts';
@@ -49,7 +53,8 @@ builder.objectFields(RetirementRecordRef, (t) => ({
     description:
       'The proof that it is in the transparency log, against the newest head: it changes as the log ' +
       'grows. Null for some seconds after the platform has read the record.',
-    resolve: (record, _args, { dependencies }) => readInclusionProof(dependencies, record),
+    resolve: (record, _args, { dependencies }) =>
+      proveInclusion(dependencies.db, Number(leafIndexOf(record))),
   }),
 }));
 
@@ -60,6 +65,7 @@ builder.objectFields(PurchaseRef, (t) => ({
     description:
       'The proof that it is in the transparency log of transfers, whose entries are not public, against ' +
       'the newest head. Null for some seconds after the purchase is booked.',
-    resolve: (purchase, _args, { dependencies }) => readPurchaseProof(dependencies, purchase),
+    // A purchase is a transfer. Its entry shows its buyer nothing about other buyers, as that of a credit transfer would.
+    resolve: ({ id }, _args, { dependencies }) => proveTransfer(dependencies.db, id),
   }),
 }));

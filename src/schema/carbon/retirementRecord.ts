@@ -10,7 +10,7 @@ import {
   MAX_RECORDS_OF_TRANSACTION,
 } from '../../resolvers/carbon/findRecord.ts';
 import { findRecordBySerial } from '../../resolvers/carbon/serialNumbers.ts';
-import { leafIndexOf } from '../../resolvers/carbon/readInclusionProof.ts';
+import { leafIndexOf } from '../../transparency/inclusion.ts';
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { keyword, serialNumber } from '../core/text.ts';

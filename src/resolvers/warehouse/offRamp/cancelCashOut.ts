@@ -7,10 +7,9 @@
  * The request and the provider's word are ordered by the session's row lock. The look that follows (stepOffRampSession.ts)
  * asks the provider, again and again while that neither pays nor agrees.
  */
-import { and, eq, inArray, sql } from 'drizzle-orm';
-import type { Tx } from '../../../db/connection.ts';
+import { sql } from 'drizzle-orm';
 import { readDatabaseTime } from '../../../db/databaseTime.ts';
-import { offRampSessions, submissions } from '../../../db/tables/index.ts';
+import { offRampSessions } from '../../../db/tables/index.ts';
 import { DomainError } from '../../../lib/errors.ts';
 import { notVisible } from '../../../lib/notFound.ts';
 import { awaitState } from '../../core/awaitState.ts';
@@ -19,7 +18,7 @@ import { reserveKey } from '../../core/idempotency.ts';
 import { applyEvent } from './applyEvent.ts';
 import type { ReceiptCaller } from '../findReceipt.ts';
 import { findOffRampSession, requireOffRampSession, type OffRampSession } from './findOffRampSession.ts';
-import { lockOffRampSession, OFF_RAMP_SESSIONS } from './offRampMoves.ts';
+import { isDepositUnderWay, lockOffRampSession, OFF_RAMP_SESSIONS } from './offRampMoves.ts';
 import { WAITING_FOR_PROVIDER } from './transitions.ts';
 
 interface CancelCashOutInput {
@@ -94,12 +93,4 @@ function requireCancellable({ ramp }: Needs<'ramp'>, session: OffRampSession): v
     field: 'input.offRampSessionId',
     state,
   });
-}
-
-/** Custody's deposit, or the allowance before it. What enqueues one holds the session's lock. */
-async function isDepositUnderWay(tx: Tx, { id }: OffRampSession): Promise<boolean> {
-  const { targetId, kind, state } = submissions;
-  const isOfDeposit = inArray(kind, ['setAllowance', 'depositOffRamp']);
-  const isOpen = inArray(state, ['PENDING', 'NEEDS_REVIEW']);
-  return (await tx.$count(submissions, and(eq(targetId, id), isOfDeposit, isOpen))) > 0;
 }

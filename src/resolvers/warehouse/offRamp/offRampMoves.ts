@@ -2,12 +2,17 @@
  * What the steps and effects of an off-ramp session share: its lock, its calls, what the provider said, and its reviews.
  * Its states are in transitions.ts.
  */
-import { and, count, eq, isNotNull, isNull, sql } from 'drizzle-orm';
+import { and, count, eq, inArray, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
 import type { Clock, IdSource } from '../../../lib/clock.ts';
 import type { Tx } from '../../../db/connection.ts';
 import { lockById, updateById } from '../../../db/findByIds.ts';
-import { offRampProviderStatuses, offRampReviews, offRampSessions } from '../../../db/tables/index.ts';
+import {
+  offRampProviderStatuses,
+  offRampReviews,
+  offRampSessions,
+  submissions,
+} from '../../../db/tables/index.ts';
 import type { HolderCall, LedgerNetwork, NetworkCall } from '../../../ledger/network/port.ts';
 import { enqueueSubmission } from '../../../ledger/submission/enqueue.ts';
 import { toBaseUnits } from '../../../ledger/units.ts';
@@ -116,6 +121,14 @@ export async function enqueueCall(
   call: NetworkCall,
 ): Promise<void> {
   await enqueueSubmission(tx, deps, { targetType: 'OFF_RAMP_SESSION', targetId, call });
+}
+
+/** The deposit, or custody's allowance before it. What enqueues one holds the session's lock. */
+export async function isDepositUnderWay(tx: Tx, { id }: OffRampSession): Promise<boolean> {
+  const { targetId, kind, state } = submissions;
+  const isOfDeposit = inArray(kind, ['setAllowance', 'depositOffRamp']);
+  const isOpen = inArray(state, ['PENDING', 'NEEDS_REVIEW']);
+  return (await tx.$count(submissions, and(eq(targetId, id), isOfDeposit, isOpen))) > 0;
 }
 
 /** There is one at most. */
