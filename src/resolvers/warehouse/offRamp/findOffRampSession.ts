@@ -2,7 +2,7 @@
  * Finding off-ramp sessions, with both of their histories: the provider's here, the network's in
  * `readTransactions` (findRetirement.ts) under the session's id.
  */
-import { and, desc, eq } from 'drizzle-orm';
+import { and, desc, eq, type SQL } from 'drizzle-orm';
 import { findByIds, finderOf, requireById } from '../../../db/findByIds.ts';
 import {
   ENDED_OFF_RAMP_STATES,
@@ -42,7 +42,14 @@ export function requireOffRampSession(deps: Finder, id: string): Promise<OffRamp
   return requireById(deps.db, offRampSessions, id);
 }
 
-/** By the id that the provider gave it; the same id at another provider is another session. */
+/** The session of that provider with the id that it gave; the same id at another provider is another session. */
+export function isAtProvider(providerName: string, providerSessionId: string): SQL | undefined {
+  return and(
+    eq(offRampSessions.providerName, providerName),
+    eq(offRampSessions.providerSessionId, providerSessionId),
+  );
+}
+
 export async function findOffRampSessionAtProvider(
   deps: Needs<'db' | 'ramp'>,
   providerSessionId: string,
@@ -50,12 +57,7 @@ export async function findOffRampSessionAtProvider(
   const [session] = await deps.db
     .select()
     .from(offRampSessions)
-    .where(
-      and(
-        eq(offRampSessions.providerName, deps.ramp.name),
-        eq(offRampSessions.providerSessionId, providerSessionId),
-      ),
-    );
+    .where(isAtProvider(deps.ramp.name, providerSessionId));
   return session ?? null;
 }
 

@@ -1,12 +1,12 @@
 /**
  * A payout under our reference whose id is another session's: a provider that has lost its newest payouts gives their ids away again.
  */
-import { and, eq, ne } from 'drizzle-orm';
+import { and, ne } from 'drizzle-orm';
 import type { Tx } from '../../../db/connection.ts';
 import { offRampSessions } from '../../../db/tables/index.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import { applyEvent } from './applyEvent.ts';
-import type { OffRampSession } from './findOffRampSession.ts';
+import { isAtProvider, type OffRampSession } from './findOffRampSession.ts';
 import { contradiction, isAcknowledged, lockOffRampSession } from './offRampMoves.ts';
 
 export async function isOfAnother(
@@ -14,11 +14,7 @@ export async function isOfAnother(
   { id, providerName }: OffRampSession,
   sessionId: string,
 ): Promise<boolean> {
-  const isIt = and(
-    eq(offRampSessions.providerName, providerName),
-    eq(offRampSessions.providerSessionId, sessionId),
-    ne(offRampSessions.id, id),
-  );
+  const isIt = and(isAtProvider(providerName, sessionId), ne(offRampSessions.id, id));
   return (await tx.$count(offRampSessions, isIt)) > 0;
 }
 

@@ -2,9 +2,10 @@
  * receivePayoutHint: a caller says that something changed about a payout. Nothing in it is believed; a
  * session that we know is looked at soon, and one that we don't know costs the provider nothing.
  */
-import { and, eq, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import type { Db, Tx } from '../../../db/connection.ts';
 import { offRampSessions } from '../../../db/tables/index.ts';
+import { isAtProvider } from './findOffRampSession.ts';
 import { OFF_RAMP_SESSIONS } from './offRampMoves.ts';
 import type { Needs } from '../../core/dependencies.ts';
 
@@ -30,14 +31,10 @@ export async function noteHint(
   providerName: string,
   providerSessionId: string,
 ): Promise<boolean> {
-  const isIt = and(
-    eq(offRampSessions.providerName, providerName),
-    eq(offRampSessions.providerSessionId, providerSessionId),
-  );
   const noted = await db
     .update(offRampSessions)
     .set({ dueAt: sql`now()`, hints: sql`${offRampSessions.hints} + 1`, fruitlessSteps: 0 })
-    .where(isIt)
+    .where(isAtProvider(providerName, providerSessionId))
     .returning({ id: offRampSessions.id });
   return noted.length > 0;
 }
