@@ -80,28 +80,19 @@ export interface OpenWork {
   feedDelaySeconds: number | null;
 }
 
-type Row = {
-  pending: number;
-  review: number;
-  stuck: number;
-  stuck_since: string | null;
-  sessions: Readonly<Record<string, number>> | null;
-  overdue: number;
-  overdue_since: string | null;
-  overdue_runs: number;
-  runs_overdue_since: string | null;
-  awaiting_approvals: number;
-  halted_because: string | null;
-  feed_position: string | null;
-  feed_delay_seconds: number | null;
-};
+type Since = 'stuckSince' | 'overdueSince' | 'expiryOverdueSince';
+
+/** By the names of what it is read for; moments and 64-bit integers are text. */
+type Row = Omit<OpenWork, 'submissions' | 'offRampSessions' | 'feedPosition' | Since> &
+  Record<Since | 'feedPosition', string | null> &
+  OpenWork['submissions'] & { sessions: Readonly<Record<string, number>> | null };
 
 /** One statement, along indexes of what is open: it takes as long as there is open work, not history. */
 export async function readOpenWork(db: Pick<Db, 'execute'>): Promise<OpenWork> {
   const [row] = await db.execute<Row>(sql`
     WITH open_submissions AS (
-      SELECT count(*)::integer AS pending, count(*) FILTER (WHERE ${whereStuck})::integer AS stuck,
-        min(${submissions.createdAt}) FILTER (WHERE ${whereStuck}) AS stuck_since
+      SELECT count(*)::integer AS "PENDING", count(*) FILTER (WHERE ${whereStuck})::integer AS "stuckSubmissions",
+        min(${submissions.createdAt}) FILTER (WHERE ${whereStuck}) AS "stuckSince"
       FROM ${submissions} WHERE ${submissions.state} = 'PENDING'),
     open_sessions AS (
       SELECT ${offRampSessions.state} AS state, count(*)::integer AS sessions,
@@ -109,41 +100,36 @@ export async function readOpenWork(db: Pick<Db, 'execute'>): Promise<OpenWork> {
         min(${offRampSessions.createdAt}) FILTER (WHERE ${whereOverdue}) AS overdue_since
       FROM ${offRampSessions} WHERE ${inArray(offRampSessions.state, [...OPEN_OFF_RAMP_STATES])} GROUP BY ${offRampSessions.state}),
     overdue_runs AS (
-      SELECT count(*)::integer AS overdue_runs, min(${expiryRuns.startedAt}) AS runs_overdue_since
+      SELECT count(*)::integer AS "overdueExpiryRuns", min(${expiryRuns.startedAt}) AS "expiryOverdueSince"
       FROM ${expiryRuns} WHERE ${expiryRuns.sweptAt} IS NULL AND ${expiryRuns.startedAt} < ${anHourAgo})
     SELECT open_submissions.*, overdue_runs.*,
-      (SELECT count(*)::integer FROM ${submissions} WHERE ${submissions.state} = 'NEEDS_REVIEW') AS review,
+      (SELECT count(*)::integer FROM ${submissions} WHERE ${submissions.state} = 'NEEDS_REVIEW') AS "NEEDS_REVIEW",
       (SELECT json_object_agg(state, sessions) FROM open_sessions) AS sessions,
-      (SELECT coalesce(sum(overdue), 0)::integer FROM open_sessions) AS overdue,
-      (SELECT min(overdue_since) FROM open_sessions) AS overdue_since,
+      (SELECT coalesce(sum(overdue), 0)::integer FROM open_sessions) AS "overdueSessions",
+      (SELECT min(overdue_since) FROM open_sessions) AS "overdueSince",
       (SELECT count(*)::integer FROM ${approvalRequests} WHERE ${approvalRequests.state} = 'AWAITING'
-        AND ${approvalRequests.expiresAt} > ${DATABASE_NOW}) AS awaiting_approvals,
+        AND ${approvalRequests.expiresAt} > ${DATABASE_NOW}) AS "awaitingApprovals",
       (SELECT ${signingAccounts.haltedBecause} FROM ${signingAccounts} WHERE ${signingAccounts.haltedBecause} IS NOT NULL
-        ORDER BY ${signingAccounts.address} LIMIT 1) AS halted_because,
-      (SELECT ${feedHead.position} FROM ${feedHead}) AS feed_position,
+        ORDER BY ${signingAccounts.address} LIMIT 1) AS "haltedBecause",
+      (SELECT ${feedHead.position} FROM ${feedHead}) AS "feedPosition",
       (SELECT greatest(0, extract(epoch FROM ${retirementRecords.appendedAt})::float8 - ${retirementRecords.timestamp})
-        FROM ${retirementRecords} ORDER BY ${retirementRecords.position} DESC LIMIT 1) AS feed_delay_seconds
+        FROM ${retirementRecords} ORDER BY ${retirementRecords.position} DESC LIMIT 1) AS "feedDelaySeconds"
     FROM open_submissions, overdue_runs`);
   if (row === undefined) throw new Error('a count has no row');
   return openWorkOf(row);
 }
 
-function openWorkOf(row: Row): OpenWork {
+function openWorkOf({ PENDING, NEEDS_REVIEW, sessions, ...row }: Row): OpenWork {
   const momentOf = (text: string | null) => (text === null ? null : new Date(text));
-  const sessions = OPEN_OFF_RAMP_STATES.map((state) => [state, row.sessions?.[state] ?? 0]);
+  const ofSessions = OPEN_OFF_RAMP_STATES.map((state) => [state, sessions?.[state] ?? 0]);
   return {
-    submissions: { PENDING: row.pending, NEEDS_REVIEW: row.review },
-    stuckSubmissions: row.stuck,
-    stuckSince: momentOf(row.stuck_since),
-    offRampSessions: Object.fromEntries(sessions) as OpenWork['offRampSessions'],
-    overdueSessions: row.overdue,
-    overdueSince: momentOf(row.overdue_since),
-    overdueExpiryRuns: row.overdue_runs,
-    expiryOverdueSince: momentOf(row.runs_overdue_since),
-    awaitingApprovals: row.awaiting_approvals,
-    haltedBecause: row.halted_because,
-    feedPosition: Number(row.feed_position ?? 0),
-    feedDelaySeconds: row.feed_delay_seconds,
+    ...row,
+    submissions: { PENDING, NEEDS_REVIEW },
+    stuckSince: momentOf(row.stuckSince),
+    offRampSessions: Object.fromEntries(ofSessions) as OpenWork['offRampSessions'],
+    overdueSince: momentOf(row.overdueSince),
+    expiryOverdueSince: momentOf(row.expiryOverdueSince),
+    feedPosition: Number(row.feedPosition ?? 0),
   };
 }
 
