@@ -52,8 +52,7 @@ type MoveNeeds = Needs<'network' | 'ramp' | 'submission'>;
 /** A day for a holder to sign a deposit whose payout is already made: an operator has to contact them. */
 const RENEWED_SIGNING_SECONDS = 24 * 60 * 60;
 
-export const SESSION_REVIEW_DECISIONS = ['RETRY', 'CONFIRM', 'REFUND', 'ACCEPT'] as const;
-export type OffRampSessionReviewDecision = (typeof SESSION_REVIEW_DECISIONS)[number];
+export type OffRampSessionReviewDecision = NonNullable<OffRampReview['decision']>;
 
 export interface SessionReviewInput {
   /** Our reference of the session. */

@@ -6,7 +6,6 @@ import type { ApprovalRequest } from '../../resolvers/approvals/approvalRequests
 import { requestProjectApproval } from '../../resolvers/approvals/requestApproval.ts';
 import { createProject } from '../../resolvers/carbon/createProject.ts';
 import type { Project } from '../../resolvers/carbon/findProject.ts';
-import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import { APPROVAL } from '../approvals/approvalRequest.ts';
 import { forRoles } from '../core/access.ts';
 import { requireCaller, subjectOf } from '../core/caller.ts';
@@ -87,8 +86,8 @@ const CreateProjectPayload = builder.objectRef<Answer>('CreateProjectPayload').i
       nullable: true,
       description:
         'The hash of the transaction that deploys the token; null while none is signed. Those of the mint too, with their states, are in `project { transactions }`.',
-      resolve: async ({ project }, _args, { dependencies }) =>
-        project && hashOf(await readTransactions(dependencies, project.id), 'deployCarbonCredit'),
+      resolve: ({ project }, _args, { dependencies }) =>
+        project && hashOf(dependencies, project.id, 'deployCarbonCredit'),
     }),
     project: t.expose('project', {
       type: ProjectRef,

@@ -2,7 +2,6 @@
  * retire: credits are burned for a beneficiary, permanently.
  */
 import type { DryRun } from '../../resolvers/carbon/dryRun.ts';
-import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import type { Retirement } from '../../resolvers/carbon/findRetirement.ts';
 import { rehearseRetirement, retire } from '../../resolvers/carbon/retire.ts';
 import { forBuyerOrOperator, OWN_BUYER_ID } from '../core/access.ts';
@@ -59,9 +58,8 @@ const RetirePayload = builder.objectRef<Answer>('RetirePayload').implement({
       nullable: true,
       description:
         'The hash of the burn, the same as `retirement { txHash }`; null while none is signed, and for a dry run.',
-      resolve: async ({ retirement }, _args, { dependencies }) =>
-        retirement &&
-        (retirement.txHash ?? hashOf(await readTransactions(dependencies, retirement.id), 'retire')),
+      resolve: ({ retirement }, _args, { dependencies }) =>
+        retirement && (retirement.txHash ?? hashOf(dependencies, retirement.id, 'retire')),
     }),
     retirement: t.expose('retirement', {
       type: RetirementRef,

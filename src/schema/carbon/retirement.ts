@@ -74,8 +74,7 @@ builder.node(RetirementRef, {
       description:
         'The hash of the burn that landed, or else of the latest one signed. It is set before `record` ' +
         'is. `transactions` has every attempt with its state. Null while none is signed.',
-      resolve: async ({ id, txHash }, _args, { dependencies }) =>
-        txHash ?? hashOf(await readTransactions(dependencies, id), 'retire'),
+      resolve: ({ id, txHash }, _args, { dependencies }) => txHash ?? hashOf(dependencies, id, 'retire'),
     }),
     recordIndex: t.exposeInt('recordIndex', {
       nullable: true,

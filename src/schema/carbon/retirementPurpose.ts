@@ -6,7 +6,7 @@ import type { ObjectFieldBuilder } from '@pothos/core';
 import { findRetirementsOfRecords, type Retirement } from '../../resolvers/carbon/findRetirement.ts';
 import type { RetirementPurpose } from '../../resolvers/carbon/retirementPurpose.ts';
 import { createBatch } from '../core/batch.ts';
-import { builder } from '../core/builder.ts';
+import { builder, type ContractTypes } from '../core/builder.ts';
 import type { Context } from '../core/context.ts';
 import { RetirementRef } from './retirement.ts';
 import { RetirementRecordRef } from './retirementRecord.ts';
@@ -64,8 +64,6 @@ function periodOf({ periodFrom, periodUntil }: RetirementPurpose): Period | null
   return periodFrom === null || periodUntil === null ? null : { from: periodFrom, until: periodUntil };
 }
 
-type Types = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer T> ? T : never;
-
 interface Source<Parent> {
   retirementOf: (parent: Parent, context: Context) => Promise<Retirement | undefined>;
   /** When they are null, after what each of them says itself. */
@@ -74,7 +72,7 @@ interface Source<Parent> {
 }
 
 function purposeFields<Parent>(
-  t: ObjectFieldBuilder<Types, Parent>,
+  t: ObjectFieldBuilder<ContractTypes, Parent>,
   { retirementOf, otherwise = '', serialOtherwise }: Source<Parent>,
 ) {
   const from =

@@ -1,7 +1,9 @@
 /**
  * NetworkTransaction: one signed transaction of a submission.
  */
-import type { SubmissionTransaction } from '../../resolvers/carbon/findRetirement.ts';
+import type { NetworkCallKind } from '../../ledger/network/port.ts';
+import { readTransactions, type SubmissionTransaction } from '../../resolvers/carbon/findRetirement.ts';
+import type { Needs } from '../../resolvers/core/dependencies.ts';
 import { builder } from '../core/builder.ts';
 import { kindOf, NetworkCallKindEnum } from './networkCallKind.ts';
 import { moment, momentOrNull } from '../core/time.ts';
@@ -42,8 +44,12 @@ export const NetworkTransactionRef = builder
     }),
   });
 
-/** The hash of the transaction that landed, or else of the latest one signed. */
-export function hashOf(transactions: readonly SubmissionTransaction[], kind: string): string | null {
-  const ofKind = transactions.filter((transaction) => transaction.kind === kind);
+/** The hash of the transaction of this kind that landed for a target, or else of the latest one signed. */
+export async function hashOf(
+  deps: Needs<'db'>,
+  targetId: string,
+  kind: NetworkCallKind,
+): Promise<string | null> {
+  const ofKind = (await readTransactions(deps, targetId)).filter((transaction) => transaction.kind === kind);
   return (ofKind.find(({ state }) => state === 'LANDED') ?? ofKind.at(-1))?.txHash ?? null;
 }

@@ -5,7 +5,6 @@ import type { Quote } from '../../ramp/port.ts';
 import { rehearseCashOut } from '../../resolvers/warehouse/offRamp/beginCashOut.ts';
 import { cashOut } from '../../resolvers/warehouse/offRamp/cashOut.ts';
 import type { OffRampSession } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
-import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import { forRoles } from '../core/access.ts';
 import { actorOf } from '../core/caller.ts';
 import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
@@ -45,9 +44,8 @@ const CashOutPayload = builder.objectRef<Answer>('CashOutPayload').implement({
     txHash: t.string({
       nullable: true,
       description: 'The hash of the deposit; null while none is signed, and for a dry run.',
-      resolve: async ({ session }, _args, { dependencies }) =>
-        session &&
-        (session.depositTxHash ?? hashOf(await readTransactions(dependencies, session.id), 'depositOffRamp')),
+      resolve: ({ session }, _args, { dependencies }) =>
+        session && (session.depositTxHash ?? hashOf(dependencies, session.id, 'depositOffRamp')),
     }),
     offRampSession: t.expose('session', {
       type: OffRampSessionRef,

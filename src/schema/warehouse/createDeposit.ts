@@ -11,7 +11,6 @@ import { isLargeDeposit } from '../../resolvers/approvals/approvalPolicy.ts';
 import type { ApprovalRequest } from '../../resolvers/approvals/approvalRequests.ts';
 import { requestApproval } from '../../resolvers/approvals/requestApproval.ts';
 import type { Receipt } from '../../resolvers/warehouse/findReceipt.ts';
-import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import { APPROVAL } from '../approvals/approvalRequest.ts';
 import { forWarehouseOrOperator } from '../core/access.ts';
 import { requireCaller, subjectOf } from '../core/caller.ts';
@@ -121,10 +120,8 @@ const CreateDepositPayload = builder.objectRef<Answer>('CreateDepositPayload').i
       nullable: true,
       description:
         'The hash of the transaction that deploys the token; null while none is signed, and for a dry run. Those of the mint too, with their states, are in `receipt { transactions }`.',
-      resolve: async ({ receipt }, _args, { dependencies }) =>
-        receipt &&
-        (receipt.deployTxHash ??
-          hashOf(await readTransactions(dependencies, receipt.id), 'deployCommodityReceipt')),
+      resolve: ({ receipt }, _args, { dependencies }) =>
+        receipt && (receipt.deployTxHash ?? hashOf(dependencies, receipt.id, 'deployCommodityReceipt')),
     }),
     receipt: t.expose('receipt', {
       type: ReceiptRef,

@@ -3,12 +3,10 @@
  */
 import type { InputFieldBuilder } from '@pothos/core';
 import { PayoutAccountInput } from './payoutAccount.ts';
-import type { builder } from '../core/builder.ts';
+import type { ContractTypes } from '../core/builder.ts';
 import { RECEIPT_TOKEN } from '../core/tokenAddress.ts';
 
-type Types = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer T> ? T : never;
-
-export function offRampSessionFields(t: InputFieldBuilder<Types, 'InputObject'>) {
+export function offRampSessionFields(t: InputFieldBuilder<ContractTypes, 'InputObject'>) {
   return {
     receiptTokenAddress: t.field(RECEIPT_TOKEN),
     tokenAmount: t.field({ type: 'Kilograms', required: true, description: 'Whole kilograms.' }),

@@ -43,7 +43,7 @@ export function isLenderOf(caller: Caller | null, { lenderId }: ReceiptPledge): 
 }
 
 /** Its lender sees it as well, while it is pledged. */
-export function maySeePledged(
+function maySeePledged(
   caller: Caller | null,
   receipt: Receipt & { openPledge: ReceiptPledge | null },
 ): boolean {

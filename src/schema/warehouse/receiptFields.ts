@@ -6,10 +6,8 @@ import type { Receipt } from '../../resolvers/warehouse/findReceipt.ts';
 import { remainingOf, readTaken } from '../../resolvers/warehouse/readTaken.ts';
 import { ZERO_HASH } from '../../ledger/units.ts';
 import { createBatch } from '../core/batch.ts';
-import { builder } from '../core/builder.ts';
+import { builder, type ContractTypes } from '../core/builder.ts';
 import { moment } from '../core/time.ts';
-
-type Types = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer T> ? T : never;
 
 export const ReceiptStateEnum = builder.enumType('ReceiptState', {
   description: 'State of a warehouse receipt.',
@@ -25,7 +23,7 @@ export const ReceiptStateEnum = builder.enumType('ReceiptState', {
 
 const takenByReceipt = createBatch(readTaken);
 
-export function receiptFields(t: ObjectFieldBuilder<Types, Receipt>) {
+export function receiptFields(t: ObjectFieldBuilder<ContractTypes, Receipt>) {
   return {
     state: t.expose('state', { type: ReceiptStateEnum, description: 'Its state.' }),
     commodityType: t.exposeString('commodityType', { description: 'What is stored, such as Maize.' }),

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findContradictions } from '../../../src/reconciliation/findContradictions.ts';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
-import { attempts, submissions } from '../../../src/db/tables/index.ts';
+import { attempts, offRampDecision, submissions } from '../../../src/db/tables/index.ts';
 import { giveUpSubmission } from '../../../src/ledger/submission/review.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
@@ -20,10 +20,7 @@ import {
 import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
 import { receivePayoutHint } from '../../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
 import type { OffRampEvent } from '../../../src/resolvers/warehouse/offRamp/transitions.ts';
-import {
-  SESSION_REVIEW_DECISIONS,
-  type OffRampSessionReviewDecision,
-} from '../../../src/resolvers/operations/resolveOffRampSessionReview.ts';
+import type { OffRampSessionReviewDecision } from '../../../src/resolvers/operations/resolveOffRampSessionReview.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { withFaults, type Fault, type FaultPlan } from '../../support/faults/faultyNetwork.ts';
 import { connectLedger } from '../../../devnet/ledgers.ts';
@@ -208,7 +205,7 @@ describe('what is decided while a deposit is under way', () => {
   it('is not decided by an operator', async () => {
     const session = await withDepositUnderWay(await activeReceipt(platform));
     await happens(session, 'undecidable', { reason: 'for the test' });
-    for (const decision of SESSION_REVIEW_DECISIONS) {
+    for (const decision of offRampDecision.enumValues) {
       await expect(decide(session, decision)).rejects.toMatchObject({
         code: 'CONFLICT',
         message: expect.stringContaining('is under way') as string,
