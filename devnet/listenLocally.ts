@@ -1,12 +1,25 @@
 /**
  * Opens a server on a free port of this machine alone.
  */
+import { once } from 'node:events';
 import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 
-/** @returns its address, without a slash at the end */
-export async function listenLocally(server: Server): Promise<string> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const bound = server.address();
-  if (bound === null || typeof bound === 'string') throw new Error('The server has no port');
-  return `http://127.0.0.1:${bound.port}`;
+export interface LocalServer {
+  /** Without a slash at the end. */
+  url: string;
+  /** Ends its open connections too: one that waits for an answer would hold it up. */
+  close(): Promise<void>;
+}
+
+export async function listenLocally(server: Server): Promise<LocalServer> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
 }

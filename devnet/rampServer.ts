@@ -4,10 +4,11 @@
  */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { CALLBACK_SIGNATURE_HEADER } from '../src/ramp/http/httpProvider.ts';
 import { signBody } from '../src/lib/signature.ts';
 import type { RampStatus } from '../src/ramp/port.ts';
-import { listenLocally } from './listenLocally.ts';
+import { listenLocally, type LocalServer } from './listenLocally.ts';
 
 interface ServedPayout {
   id: string;
@@ -42,15 +43,13 @@ const WRONG_FIELDS: Partial<Record<Misbehaviour, object>> = {
   'zero-rate': { exchangeRate: '0' },
 };
 
-export interface RampServer {
-  url: string;
+export interface RampServer extends LocalServer {
   payouts: Map<string, ServedPayout>;
   requests: { method: string; path: string; authorization: string | undefined; body: Body }[];
   /** Null for normal answers. */
   misbehave(how: Misbehaviour | null): void;
   /** Sends a payout's callback; `secret` signs it. */
   callBack(webhookUrl: string, sessionId: string, secret: string): Promise<number>;
-  close(): Promise<void>;
 }
 
 /** What is not taken by then is lost, as at real providers. */
@@ -77,7 +76,7 @@ export async function startRampServer({
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://stand-in');
     const { method = 'GET', headers } = request;
-    const body = JSON.parse((await readAll(request)) || '{}') as Body;
+    const body = JSON.parse((await text(request)) || '{}') as Body;
     requests.push({
       method,
       path: url.pathname + url.search,
@@ -95,9 +94,8 @@ export async function startRampServer({
     answer(status, how === null ? value : { ...(value as object), ...WRONG_FIELDS[how] });
   }
 
-  const url = await listenLocally(server);
   return {
-    url,
+    ...(await listenLocally(server)),
     payouts,
     requests,
     misbehave(how) {
@@ -112,11 +110,6 @@ export async function startRampServer({
         signal: AbortSignal.timeout(CALLBACK_TIMEOUT_MS),
       });
       return response.status;
-    },
-    async close() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
     },
   };
 }
@@ -215,12 +208,6 @@ function quoteFor(body: Body): unknown {
     exchangeRate: '0.02',
     expiresAt: new Date(Date.now() + 600_000).toISOString(),
   };
-}
-
-async function readAll(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
 }
 
 /** Writes until the reader closes. */

@@ -4,7 +4,8 @@
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { listenLocally } from '../listenLocally.ts';
+import { json } from 'node:stream/consumers';
+import { listenLocally, type LocalServer } from '../listenLocally.ts';
 import { postJson } from '../localRequests.ts';
 
 export interface RpcQuestion {
@@ -24,8 +25,7 @@ interface FixedAnswer {
   headers?: Record<string, string>;
 }
 
-export interface FaultyNode {
-  readonly url: string;
+export interface FaultyNode extends LocalServer {
   /** The newest questions, in the order they came. */
   readonly questions: RpcQuestion[];
   /** Of each request: how many questions it held. */
@@ -36,7 +36,6 @@ export interface FaultyNode {
   answerAll(response: FixedAnswer | null): void;
   /** Takes no more questions than these at once; null ends that. */
   limitBatches(max: number | null): void;
-  close(): Promise<void>;
 }
 
 /** More than any test asks; the laboratory's runs are longer. */
@@ -52,9 +51,7 @@ export async function startFaultyNode(nodeUrl: string): Promise<FaultyNode> {
   const pass = (passed: RpcQuestion[]) => postJson(nodeUrl, passed) as Promise<{ id: unknown }[]>;
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const asked = JSON.parse(Buffer.concat(chunks).toString()) as RpcQuestion | RpcQuestion[];
+    const asked = (await json(request)) as RpcQuestion | RpcQuestion[];
     const all = Array.isArray(asked) ? asked : [asked];
     questions.push(...all);
     if (questions.length > MAX_QUESTIONS) questions.splice(0, questions.length - MAX_QUESTIONS);
@@ -88,9 +85,8 @@ export async function startFaultyNode(nodeUrl: string): Promise<FaultyNode> {
     // The node behind is away: so is this one.
     answer(request, response).catch(() => response.socket?.destroy());
   });
-  const url = await listenLocally(server);
   return {
-    url,
+    ...(await listenLocally(server)),
     questions,
     batchSizes,
     obey(...given) {
@@ -101,10 +97,6 @@ export async function startFaultyNode(nodeUrl: string): Promise<FaultyNode> {
     },
     limitBatches(max) {
       maxBatch = max;
-    },
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
     },
   };
 }

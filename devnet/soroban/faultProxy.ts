@@ -105,16 +105,8 @@ export async function startFaultProxy(
     serve(request, response).catch(() => response.destroy());
   });
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  const url = await listenLocally(server);
-  return {
-    url,
-    faults,
-    async stop() {
-      const stopped = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await stopped;
-    },
-  };
+  const { url, close } = await listenLocally(server);
+  return { url, faults, stop: close };
 }
 
 /** A proxy alone cannot know what a ledger was like before. */

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TokenVerifier } from '../../../src/identity/tokens.ts';
 import { createTokenVerifier, signToken } from '../../../src/identity/tokens.ts';
+import { listenLocally } from '../../../devnet/listenLocally.ts';
 import { IDENTITY, startServer, token } from '../../support/http/httpServer.ts';
 import type { TestServer } from '../../support/http/httpServer.ts';
 
@@ -215,26 +215,25 @@ describe('keys from a JWKS address', () => {
     void publicKeys().then((keys) => response.end(JSON.stringify({ keys })));
   });
   let verify: TokenVerifier;
+  let close: () => Promise<void>;
 
   async function publicKeys() {
     return [{ ...(await exportJWK((await pair).publicKey)), kid: 'one', alg: 'RS256', use: 'sig' }];
   }
 
   beforeAll(async () => {
-    await new Promise<void>((resolve) => jwks.listen(0, '127.0.0.1', resolve));
-    const { port } = jwks.address() as AddressInfo;
+    const served = await listenLocally(jwks);
+    close = served.close;
     const { issuer, audience } = IDENTITY;
     verify = createTokenVerifier({
-      jwksUrl: `http://127.0.0.1:${port}/keys`,
+      jwksUrl: `${served.url}/keys`,
       issuer,
       audience,
       now: () => new Date(),
     });
   });
 
-  afterAll(() => {
-    jwks.close();
-  });
+  afterAll(() => close());
 
   it('verify a token of the identity provider', async () => {
     const good = await new SignJWT(claims())
@@ -259,10 +258,9 @@ describe('keys from a JWKS address', () => {
       };
       write();
     });
-    await new Promise<void>((resolve) => endless.listen(0, '127.0.0.1', resolve));
-    const { port } = endless.address() as AddressInfo;
+    const { url, close } = await listenLocally(endless);
     const { issuer, audience } = IDENTITY;
-    const jwksUrl = `http://127.0.0.1:${port}/keys`;
+    const jwksUrl = `${url}/keys`;
     const ofEndless = createTokenVerifier({ jwksUrl, issuer, audience, now: () => new Date() });
     const token = await new SignJWT(claims())
       .setProtectedHeader({ alg: 'RS256', kid: 'one' })
@@ -272,8 +270,7 @@ describe('keys from a JWKS address', () => {
       cause: { message: 'its answer is longer than 262144 bytes' },
     });
     expect(bytes).toBeLessThan(16 * 1024 * 1024);
-    endless.closeAllConnections();
-    endless.close();
+    await close();
   });
 
   it('do not verify a key of another provider', async () => {

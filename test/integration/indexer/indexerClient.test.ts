@@ -4,6 +4,7 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
+import { listenLocally } from '../../../devnet/listenLocally.ts';
 import { createIndexerClient } from '../../../src/indexer/client.ts';
 import type { IndexerClient } from '../../../src/indexer/client.ts';
 
@@ -18,20 +19,9 @@ afterEach(async () => {
 const TIMEOUT_MS = 2_000;
 
 async function clientOf(handler: Handler, path = ''): Promise<IndexerClient> {
-  const server = createServer(handler);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  toClose.push(() => {
-    const closed = new Promise((resolve) => server.close(resolve));
-    server.closeAllConnections();
-    return closed;
-  });
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return createIndexerClient({
-    url: `http://127.0.0.1:${address.port}${path}`,
-    fetch,
-    timeoutMs: TIMEOUT_MS,
-  });
+  const { url, close } = await listenLocally(createServer(handler));
+  toClose.push(close);
+  return createIndexerClient({ url: `${url}${path}`, fetch, timeoutMs: TIMEOUT_MS });
 }
 
 function answering(status: number, body: unknown): Handler {

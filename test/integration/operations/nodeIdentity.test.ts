@@ -10,6 +10,7 @@ import { askOnlyOwnNode, WrongNetwork } from '../../../src/ledger/network/nodeId
 import { evmIdentityCheck } from '../../../src/ledger/network/evm/identity.ts';
 import { stellarIdentityCheck } from '../../../src/ledger/network/stellar/identity.ts';
 import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { listenLocally } from '../../../devnet/listenLocally.ts';
 import { embeddedNetworkOn } from '../../support/platform.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 
@@ -41,15 +42,9 @@ async function startNode(answer: unknown) {
     response.end(JSON.stringify({ jsonrpc: '2.0', id, result: node.answer }));
   }
   const server = createServer((request, response) => void reply(request, response));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  toClose.push(() => {
-    const closed = new Promise((resolve) => server.close(resolve));
-    server.closeAllConnections();
-    return closed;
-  });
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  node.rpcUrl = `http://127.0.0.1:${address.port}/v2/hunter2`;
+  const { url, close } = await listenLocally(server);
+  toClose.push(close);
+  node.rpcUrl = `${url}/v2/hunter2`;
   return node;
 }
 

@@ -5,6 +5,7 @@
 import { createServer } from 'node:http';
 import { eq } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { listenLocally } from '../../../devnet/listenLocally.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { manualRampSessions } from '../../../src/db/tables/index.ts';
 import { createHttpProvider } from '../../../src/ramp/http/httpProvider.ts';
@@ -98,21 +99,15 @@ describe('a provider', () => {
       response.writeHead(status, { 'content-type': 'application/json', ...headers });
       response.end(JSON.stringify({ id, clientReference: 'x', status: 'pending' }));
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as { port: number };
+    const { url, close } = await listenLocally(server);
     const provider = createHttpProvider({
-      url: `http://127.0.0.1:${port}`,
+      url,
       apiKey: 'key',
       callbackSecrets: [],
       fetch,
       timeoutMs: 5_000,
       pace: createPace(20),
     });
-    const close = async () => {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
-    };
     return { provider, arrivedMs, close };
   }
 

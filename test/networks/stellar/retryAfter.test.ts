@@ -2,9 +2,9 @@
  * A Stellar node that is overrun says how long it wants to be left alone: it is not asked before.
  */
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Keypair, Networks } from '@stellar/stellar-sdk';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { listenLocally } from '../../../devnet/listenLocally.ts';
 import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { createStellarNetwork } from '../../../src/ledger/network/stellar/network.ts';
 
@@ -12,6 +12,7 @@ let asked: number;
 let nowMs: number;
 let answer: { status: number; retryAfter: string | null };
 let network: LedgerNetwork;
+let close: () => Promise<void>;
 const server = createServer((request, response) => {
   asked += 1;
   request.resume().on('end', () => {
@@ -30,10 +31,11 @@ const server = createServer((request, response) => {
 beforeEach(async () => {
   asked = 0;
   nowMs = 1_800_000_000_000;
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const served = await listenLocally(server);
+  close = served.close;
   network = await createStellarNetwork({
     name: 'overrun',
-    rpcUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    rpcUrl: served.url,
     passphrase: Networks.TESTNET,
     secretKey: Keypair.random().secret(),
     channelSecretKeys: [],
@@ -45,10 +47,7 @@ beforeEach(async () => {
     nowMs: () => nowMs,
   });
 });
-afterEach(async () => {
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
-});
+afterEach(() => close());
 
 for (const [status, retryAfter, seconds] of [
   [429, '20', 20],

@@ -3,7 +3,7 @@
  */
 import { createServer } from 'node:http';
 import { readBody } from '../../../src/lib/readBody.ts';
-import { listenLocally } from '../../../devnet/listenLocally.ts';
+import { listenLocally, type LocalServer } from '../../../devnet/listenLocally.ts';
 import { postJson } from '../../../devnet/localRequests.ts';
 
 interface Question {
@@ -14,13 +14,11 @@ interface Question {
 
 type Told = { result: unknown } | { error: { code: number; message: string } };
 
-interface NodesInTurns {
-  url: string;
+interface NodesInTurns extends LocalServer {
   /** How many blocks the second node lacks; 0 until it is set. */
   lagBlocks: number;
   /** Whether the second node answers next. */
   isBehindNext: boolean;
-  close(): Promise<void>;
 }
 
 const MAX_BODY_BYTES = 1024 * 1024;
@@ -83,14 +81,9 @@ export async function startNodesInTurns(nodeUrl: string): Promise<NodesInTurns> 
     last = last.then(pass).catch(() => response.destroy());
   });
   const nodes: NodesInTurns = {
-    url: await listenLocally(server),
+    ...(await listenLocally(server)),
     lagBlocks: 0,
     isBehindNext: false,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
   };
   return nodes;
 }

@@ -3,7 +3,7 @@
  */
 import { createServer } from 'node:http';
 import { readBody } from '../../../src/lib/readBody.ts';
-import { listenLocally } from '../../../devnet/listenLocally.ts';
+import { listenLocally, type LocalServer } from '../../../devnet/listenLocally.ts';
 import { passOn } from '../../../devnet/localRequests.ts';
 
 interface RpcMessage {
@@ -12,13 +12,11 @@ interface RpcMessage {
   result?: Record<string, unknown>;
 }
 
-export interface RewritingProxy {
-  url: string;
+export interface RewritingProxy extends LocalServer {
   /** Changes requests on their way, in place. */
   onRequest: (request: RpcMessage) => void;
   /** Changes answers on their way back, in place. */
   onAnswer: (request: RpcMessage, answer: RpcMessage) => void;
-  close: () => Promise<void>;
 }
 
 const MAX_BODY_BYTES = 1024 * 1024;
@@ -46,16 +44,10 @@ export async function startRewritingProxy(
     };
     last = (inTurns ? last.then(pass) : pass()).catch(() => response.destroy());
   });
-  const url = await listenLocally(server);
   const proxy: RewritingProxy = {
-    url,
+    ...(await listenLocally(server)),
     onRequest: () => {},
     onAnswer: () => {},
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
   };
   return proxy;
 }

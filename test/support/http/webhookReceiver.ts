@@ -3,7 +3,7 @@
  */
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
-import { listenLocally } from '../../../devnet/listenLocally.ts';
+import { listenLocally, type LocalServer } from '../../../devnet/listenLocally.ts';
 
 export interface Delivered {
   path: string;
@@ -11,12 +11,10 @@ export interface Delivered {
   rawBody: Buffer;
 }
 
-export interface WebhookReceiver {
-  url: string;
+export interface WebhookReceiver extends LocalServer {
   delivered: Delivered[];
   /** Deliveries that began, also those whose answer is withheld. */
   begun(): number;
-  close(): Promise<void>;
 }
 
 /** @param answer the status to answer with, or null to leave the sender waiting */
@@ -33,15 +31,6 @@ export async function startWebhookReceiver(answer: number | null = 200): Promise
       if (answer !== null) response.writeHead(answer).end('thank you');
     });
   });
-  const url = await listenLocally(server);
-  return {
-    url: `${url}/hook`,
-    delivered,
-    begun: () => begun,
-    async close() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
-    },
-  };
+  const { url, close } = await listenLocally(server);
+  return { url: `${url}/hook`, delivered, begun: () => begun, close };
 }

@@ -76,12 +76,11 @@ describe('what lies between and mixes up answers', () => {
         () => response.destroy(),
       );
     });
-    const url = await listenLocally(server);
+    const { url, close } = await listenLocally(server);
     try {
       return await work(createJsonRpc({ url, timeoutMs: 5_000 }));
     } finally {
-      server.close();
-      server.closeAllConnections();
+      await close();
     }
   }
 
