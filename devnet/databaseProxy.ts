@@ -1,9 +1,8 @@
 /**
- * A TCP proxy in front of PostgreSQL that misbehaves the way networks do: it loses the answer of a commit that
- * took effect, cuts connections, or goes silent. It reads just enough of the wire protocol to know what a transaction did.
+ * A TCP proxy in front of PostgreSQL that also loses the answer of a commit that took effect. It reads just enough of the wire
+ * protocol to know what a transaction did.
  */
-import { once } from 'node:events';
-import { connect as connectTo, createServer, type AddressInfo, type Socket } from 'node:net';
+import { startTcpProxy, type Reader, type TcpProxy } from './tcpProxy.ts';
 
 /**
  * Asked when the server has committed, with the statements since BEGIN, or the one that was sent by itself: true cuts
@@ -11,100 +10,53 @@ import { connect as connectTo, createServer, type AddressInfo, type Socket } fro
  */
 type CommitPlan = (statements: readonly string[]) => boolean;
 
-export interface DatabaseProxy {
+export interface DatabaseProxy extends TcpProxy {
   /** The database's url, through the proxy. */
   url: string;
   /** Replaces the plan; until the first one, every answer passes. */
   loseCommitsWhen(plan: CommitPlan): void;
-  /** Ends every connection at once: in order, or by a reset as when a machine is gone. */
-  cutAll(how: 'ended' | 'reset'): void;
-  /** Forwards nothing more on the connections that are open now, ends included; new ones pass. */
-  silenceAll(): void;
-  close(): Promise<void>;
-}
-
-interface Pair {
-  client: Socket;
-  server: Socket;
-  isSilent: boolean;
 }
 
 export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
   const url = new URL(databaseUrl);
-  const target = { port: Number(url.port), host: url.hostname };
-  const pairs = new Set<Pair>();
   let plan: CommitPlan = () => false;
-
-  // Without a delay: an answer goes out message by message, and 40 ms would pass between them.
-  const listener = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
-    const pair = { client, server: connectTo({ ...target, noDelay: true }), isSilent: false };
-    const cut = () => {
-      if (pair.isSilent) return;
-      pairs.delete(pair);
-      client.destroy();
-      pair.server.destroy();
-    };
-    pairs.add(pair);
-    for (const socket of [client, pair.server]) socket.on('error', cut).on('end', cut).on('close', cut);
-    relay(pair, (statements) => plan(statements), cut);
-  });
-  listener.listen(0, '127.0.0.1');
-  await once(listener, 'listening');
-  url.port = String((listener.address() as AddressInfo).port);
-
-  function cutAll(how: 'ended' | 'reset'): void {
-    for (const { client, server } of pairs) {
-      if (how === 'reset') client.resetAndDestroy();
-      else client.destroy();
-      server.destroy();
-    }
-  }
-
+  const target = { port: Number(url.port), host: url.hostname };
+  const createReader = () => createCommitReader((statements) => plan(statements));
+  const proxy = await startTcpProxy(target, { createReader });
+  url.port = String(proxy.port);
   return {
+    ...proxy,
     url: url.href,
     loseCommitsWhen(next) {
       plan = next;
     },
-    cutAll,
-    silenceAll() {
-      for (const pair of pairs) pair.isSilent = true;
-    },
-    async close() {
-      cutAll('ended');
-      listener.close();
-      await once(listener, 'close');
-    },
   };
 }
 
-function relay(pair: Pair, isLost: CommitPlan, cut: () => void): void {
-  const { client, server } = pair;
+function createCommitReader(isLost: CommitPlan): Reader {
   const statements = createStatementLog();
   const answers = createMessageReader({ hasStartup: false });
   let isInTransaction = false;
-  client.on('data', (chunk) => {
-    if (pair.isSilent) return;
-    statements.read(chunk);
-    server.write(chunk);
-  });
-  server.on('data', (chunk) => {
-    if (pair.isSilent) return;
-    for (const message of answers.read(chunk)) {
-      const command = completedCommand(message);
-      if (command === 'BEGIN') {
-        statements.clear();
-        isInTransaction = true;
+  return {
+    readQuestion: statements.read,
+    *readAnswer(chunk) {
+      for (const message of answers.read(chunk)) {
+        const command = completedCommand(message);
+        if (command === 'BEGIN') {
+          statements.clear();
+          isInTransaction = true;
+        }
+        if (command === 'COMMIT' && isLost(statements.list())) return yield null;
+        if (isReadyAndIdle(message)) {
+          // A statement by itself is committed by now, and not known as answered before this message.
+          if (!isInTransaction && isLost(statements.list())) return yield null;
+          statements.clear();
+          isInTransaction = false;
+        }
+        yield message;
       }
-      if (command === 'COMMIT' && isLost(statements.list())) return cut();
-      if (isReadyAndIdle(message)) {
-        // A statement by itself is committed by now, and not known as answered before this message.
-        if (!isInTransaction && isLost(statements.list())) return cut();
-        statements.clear();
-        isInTransaction = false;
-      }
-      client.write(message);
-    }
-  });
+    },
+  };
 }
 
 /** What a connection said, by the texts that it had parsed before: a statement is bound by name later. */

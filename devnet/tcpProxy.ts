@@ -16,9 +16,18 @@ export interface TcpProxy {
    */
   suffer(fault: LinkFault): void;
   heal(): void;
+  /** The open connections alone: new ones pass. */
+  strike(fault: 'cut' | 'reset' | 'silent'): void;
   /** Called, once, when the next answer arrives, before it is passed on. */
   atNextAnswer(act: () => void): void;
   close(): Promise<void>;
+}
+
+/** Follows what is said on one connection, for what depends on the protocol. */
+export interface Reader {
+  readQuestion(chunk: Buffer): void;
+  /** @returns the parts to pass on; at null the connection is cut */
+  readAnswer(chunk: Buffer): Iterable<Buffer | null>;
 }
 
 interface Endpoint {
@@ -35,7 +44,10 @@ interface Pair {
 /** Between the patience of a person and the time-outs of programs. */
 const SLOW_BY_MS = 400;
 
-export async function startTcpProxy(target: Endpoint, listensOn = '127.0.0.1'): Promise<TcpProxy> {
+export async function startTcpProxy(
+  target: Endpoint,
+  { listensOn = '127.0.0.1', createReader }: { listensOn?: string; createReader?: () => Reader } = {},
+): Promise<TcpProxy> {
   const pairs = new Set<Pair>();
   let present: LinkFault | null = null;
   let atAnswer: (() => void) | null = null;
@@ -54,23 +66,13 @@ export async function startTcpProxy(target: Endpoint, listensOn = '127.0.0.1'): 
       destroy(pair);
     };
     for (const socket of [client, pair.server]) socket.on('error', end).on('end', end).on('close', end);
-    client.on('data', (chunk) => pass(pair, pair.server, chunk));
-    pair.server.on('data', (chunk) => {
+    pair.server.on('data', () => {
       atAnswer?.();
       atAnswer = null;
-      if (pair.fault === 'half-open') return;
-      if (pair.fault === 'answer-lost') destroy(pair);
-      else pass(pair, client, chunk);
     });
+    relay(pair, createReader?.(), () => destroy(pair));
   });
-  listener.listen(0, listensOn);
-  await once(listener, 'listening');
-
-  function pass({ fault }: Pair, to: Socket, chunk: Buffer): void {
-    if (fault === 'silent') return;
-    if (fault === 'slow') setTimeout(() => to.writable && to.write(chunk), SLOW_BY_MS);
-    else to.write(chunk);
-  }
+  await once(listener.listen(0, listensOn), 'listening');
 
   function destroy(pair: Pair, isReset = false): void {
     pairs.delete(pair);
@@ -79,28 +81,57 @@ export async function startTcpProxy(target: Endpoint, listensOn = '127.0.0.1'): 
     pair.server.destroy();
   }
 
+  function suffer(fault: LinkFault): void {
+    present = fault;
+    for (const pair of pairs) {
+      if (fault === 'cut' || fault === 'reset') destroy(pair, fault === 'reset');
+      else pair.fault = fault;
+    }
+  }
+
+  function heal(): void {
+    present = null;
+    for (const pair of pairs) {
+      if (pair.fault === 'slow' || pair.fault === 'answer-lost') pair.fault = null;
+    }
+  }
+
   return {
     port: (listener.address() as AddressInfo).port,
-    suffer(fault) {
-      present = fault;
-      for (const pair of pairs) {
-        if (fault === 'cut' || fault === 'reset') destroy(pair, fault === 'reset');
-        else pair.fault = fault;
-      }
-    },
-    heal() {
-      present = null;
-      for (const pair of pairs) {
-        if (pair.fault === 'slow' || pair.fault === 'answer-lost') pair.fault = null;
-      }
+    suffer,
+    heal,
+    strike(fault) {
+      suffer(fault);
+      heal();
     },
     atNextAnswer(act) {
       atAnswer = act;
     },
     async close() {
       for (const pair of pairs) destroy(pair);
-      listener.close();
-      await once(listener, 'close');
+      await once(listener.close(), 'close');
     },
   };
+}
+
+function relay(pair: Pair, reader: Reader | undefined, cut: () => void): void {
+  const { client, server } = pair;
+  client.on('data', (chunk: Buffer) => {
+    if (pair.fault === 'silent') return;
+    reader?.readQuestion(chunk);
+    pass(pair, server, chunk);
+  });
+  server.on('data', (chunk: Buffer) => {
+    if (pair.fault === 'silent' || pair.fault === 'half-open') return;
+    if (pair.fault === 'answer-lost') return cut();
+    for (const part of reader?.readAnswer(chunk) ?? [chunk]) {
+      if (part === null) return cut();
+      pass(pair, client, part);
+    }
+  });
+}
+
+function pass({ fault }: Pair, to: Socket, chunk: Buffer): void {
+  if (fault === 'slow') setTimeout(() => to.writable && to.write(chunk), SLOW_BY_MS);
+  else to.write(chunk);
 }

@@ -191,7 +191,7 @@ describe('a commit whose answer is lost', () => {
   });
 });
 
-describe.each(['ended', 'reset'] as const)('a connection %s', (how) => {
+describe.each(['cut', 'reset'] as const)('a connection %s', (how) => {
   const openSmall = () =>
     openDatabase({ url: proxy.url, poolSize: 4, applicationName: 'small', answerTimeoutMs: 8_000 });
   const mark = (key: string) => ({ key, points: 1, endsAt: sql`now()` });
@@ -207,7 +207,7 @@ describe.each(['ended', 'reset'] as const)('a connection %s', (how) => {
     const small = openSmall();
     const work = small.db.transaction(async (tx) => {
       await tx.insert(rateLimits).values(mark('before'));
-      proxy.cutAll(how);
+      proxy.strike(how);
       // Others make the pool connect anew: what follows must not run on their connections.
       await Promise.allSettled(Array.from({ length: 12 }, () => small.db.execute(sql`SELECT 1`)));
       await Promise.all(Array.from({ length: 12 }, () => small.db.execute(sql`SELECT pg_sleep(0.05)`)));
@@ -223,7 +223,7 @@ describe.each(['ended', 'reset'] as const)('a connection %s', (how) => {
     const small = openSmall();
     const work = small.db.transaction(async (tx) => {
       await tx.insert(rateLimits).values(mark('before'));
-      setTimeout(() => proxy.cutAll(how), 100);
+      setTimeout(() => proxy.strike(how), 100);
       await tx.execute(sql`SELECT pg_sleep(5)`);
     });
     await expect(work).rejects.toThrow();

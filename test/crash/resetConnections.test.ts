@@ -20,14 +20,14 @@ afterEach(async () => {
   await database.drop();
 });
 
-it.each(['ended', 'reset'] as const)('answers again after connections were %s', async (how) => {
+it.each(['cut', 'reset'] as const)('answers again after connections were %s', async (how) => {
   const handle = openDatabase({ url: proxy.url, poolSize: 2, applicationName: 'reset' });
   const answer = async (value: number) => {
     const [row] = await handle.db.execute<{ i: number }>(sql`SELECT ${value}::int AS i`);
     return row?.i;
   };
   await answer(0);
-  setTimeout(() => proxy.cutAll(how), 100);
+  setTimeout(() => proxy.strike(how), 100);
   // Asked in the very moment in which the connection is known to have failed.
   const atOnce = handle.db.execute(sql`SELECT pg_sleep(3)`).then(
     () => 'not cut',

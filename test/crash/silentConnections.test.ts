@@ -67,7 +67,7 @@ async function elapsedMs(work: () => Promise<unknown>): Promise<number> {
 describe('a pool whose connections fell silent', () => {
   it('rejects what waits for them in time, and serves what is asked then', async () => {
     await useAllConnections();
-    proxy.silenceAll();
+    proxy.strike('silent');
     const works = [
       ...Array.from({ length: 12 }, (_, i) => insert(`silent ${i}`)),
       ...Array.from({ length: 12 }, ask),
@@ -80,7 +80,7 @@ describe('a pool whose connections fell silent', () => {
 
   it('gives up the idle ones with the first one that gave no answer', async () => {
     await useAllConnections();
-    proxy.silenceAll();
+    proxy.strike('silent');
     await expect(insert('silent')).rejects.toThrow();
     expect(
       await elapsedMs(async () => {
@@ -96,7 +96,7 @@ describe('a pool whose connections fell silent', () => {
     let goOn: () => void = () => {};
     const work = handle.db.transaction(async (tx) => {
       await update(tx);
-      proxy.silenceAll();
+      proxy.strike('silent');
       goOn();
       await tx.execute(sql`SELECT 1`);
     });
@@ -146,7 +146,7 @@ describe('a pool whose connections fell silent', () => {
 
   it('closes without waiting for them', async () => {
     await useAllConnections();
-    proxy.silenceAll();
+    proxy.strike('silent');
     const works = [insert('silent'), ask()].map((work) => expect(work).rejects.toThrow());
     expect(await elapsedMs(() => handle.close())).toBeLessThan(ANSWER_TIMEOUT_MS);
     await Promise.all(works);
@@ -208,7 +208,7 @@ describe('a server whose connections fell silent', () => {
 
     // Each answer is kept for a second.
     await delay(1_100);
-    proxy.silenceAll();
+    proxy.strike('silent');
     const silentAt = performance.now();
     expect(await isReady()).toBe(false);
     while (!(await create())) expect(performance.now() - silentAt).toBeLessThan(15_000 + SLACK_MS);
@@ -237,7 +237,7 @@ describe('a server whose connections fell silent', () => {
     await once(server.stdout, 'data');
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
 
-    proxy.silenceAll();
+    proxy.strike('silent');
     const asked = fetch(`${url}/readyz`).catch(() => null);
     await delay(500);
     const stopMs = await elapsedMs(async () => {

@@ -23,7 +23,7 @@ it.runIf(hasIpv6)(
   async () => {
     // The server of the tests listens on IPv4.
     const target = { port: Number(new URL(database.url).port), host: '127.0.0.1' };
-    const proxy = await startTcpProxy(target, '::1');
+    const proxy = await startTcpProxy(target, { listensOn: '::1' });
     const url = Object.assign(new URL(database.url), { host: `[::1]:${proxy.port}` }).href;
     expect(await migrate(url, ['platform'])).toEqual({ isNewer: false });
     const handle = openDatabase({ url, poolSize: 1, applicationName: 'test' });
