@@ -2,9 +2,7 @@
  * Verifies that a node belongs to the configured network. A node of another network would answer every question
  * wrongly: what landed would seem not to have, and would be done twice.
  */
-import { readBounded } from '../../lib/boundedAnswer.ts';
-import { messageWithCause } from '../../lib/errors.ts';
-import { createPause } from '../../lib/retryAfter.ts';
+import { messageOf } from '../../lib/errors.ts';
 import { shareRun } from '../../lib/sharedRuns.ts';
 import { NetworkUnavailable, type LedgerNetwork } from './port.ts';
 import { wrapQuestions } from './wrapNetwork.ts';
@@ -17,8 +15,6 @@ export class WrongNetwork extends Error {
 /** @throws WrongNetwork, NetworkUnavailable */
 export type CheckIdentity = () => Promise<void>;
 
-/** The answer is one line of JSON. */
-const MAX_ANSWER_BYTES = 64 * 1024;
 /** How soon a node that was replaced by one of another network is noticed. */
 const BELIEVED_MS = 60_000;
 
@@ -54,46 +50,25 @@ export function askOnlyOwnNode(
   });
 }
 
-/** The answer to one question. @throws NetworkUnavailable */
-export type AskNode = (method: string, params?: readonly string[]) => Promise<unknown>;
-
-/** Before any library of the network is loaded. While the node wants to be left alone, it is not asked. */
-export function createAskNode(node: NodeOptions): AskNode {
-  const pause = createPause(Date.now);
-  return (method, params) => askNode(node, pause, method, params);
-}
-
-async function askNode(
-  node: NodeOptions,
-  pause: ReturnType<typeof createPause>,
-  method: string,
-  params?: readonly string[],
-): Promise<unknown> {
-  try {
-    pause.requireOver();
-    const response = await fetch(node.rpcUrl, {
-      method: 'POST',
-      redirect: 'error',
-      signal: AbortSignal.timeout(node.requestTimeoutMs),
-      headers: { 'content-type': 'application/json', accept: 'application/json' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-    });
-    pause.note(response);
-    const answer = JSON.parse(await readBounded(response, MAX_ANSWER_BYTES)) as {
-      result?: unknown;
-      error?: { message?: unknown };
-    };
-    if (answer.result === undefined) throw new Error(`it said ${JSON.stringify(answer.error ?? answer)}`);
-    return answer.result;
-  } catch (error) {
-    throw new NetworkUnavailable(
-      `The node at ${hostOf(node)} could not be asked (${method}): ${messageWithCause(error)}`,
-      { cause: error },
-    );
-  }
+/**
+ * What keeps a check from its end leaves the network unknown, and is told with the node that it is about.
+ * @param check asks the node, and throws WrongNetwork for its answer
+ */
+export function checkOf(node: NodeOptions, check: () => Promise<void>): CheckIdentity {
+  return async () => {
+    try {
+      await check();
+    } catch (error) {
+      if (error instanceof WrongNetwork) throw error;
+      throw new NetworkUnavailable(
+        `The node at ${hostOf(node)} does not say which network it belongs to: ${messageOf(error)}`,
+        { cause: error },
+      );
+    }
+  };
 }
 
 /** Without the path: it may hold a provider's key. */
-export function hostOf({ rpcUrl }: NodeOptions): string {
+export function hostOf({ rpcUrl }: Pick<NodeOptions, 'rpcUrl'>): string {
   return new URL(rpcUrl).host;
 }

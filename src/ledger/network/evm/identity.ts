@@ -1,8 +1,9 @@
 /**
  * Which EVM chain a node belongs to: its chain id says. And whether the searches on it begin early enough.
  */
-import { createAskNode, hostOf, WrongNetwork } from '../nodeIdentity.ts';
-import type { AskNode, CheckIdentity, NodeOptions } from '../nodeIdentity.ts';
+import { checkOf, hostOf, WrongNetwork } from '../nodeIdentity.ts';
+import type { CheckIdentity, NodeOptions } from '../nodeIdentity.ts';
+import { createJsonRpc } from './jsonRpc.ts';
 
 interface Identity extends NodeOptions {
   chainId: number;
@@ -13,12 +14,16 @@ interface Identity extends NodeOptions {
 }
 
 export function evmIdentityCheck(expected: Identity): CheckIdentity {
-  const askNode = createAskNode(expected);
-  return async () => {
+  const rpc = createJsonRpc({ url: expected.rpcUrl, timeoutMs: expected.requestTimeoutMs });
+  // Read as it is: what is no answer of this chain is one of another network.
+  const askNode: AskNode = (method, params = []) => rpc.ask({ method, params, read: (shown) => shown });
+  return checkOf(expected, async () => {
     await requireChain(askNode, expected);
     await requireYoungFactories(askNode, expected);
-  };
+  });
 }
+
+type AskNode = (method: string, params?: readonly string[]) => Promise<unknown>;
 
 async function requireChain(askNode: AskNode, expected: Identity): Promise<void> {
   const reported = await askNode('eth_chainId');

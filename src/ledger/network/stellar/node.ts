@@ -16,6 +16,7 @@ import {
   entriesAnswer,
   eventsAnswer,
   feeStatsAnswer,
+  networkAnswer,
   sendAnswer,
   simulationAnswer,
   transactionAnswer,
@@ -83,6 +84,8 @@ export interface EventPage {
 
 export interface StellarNode {
   lastHeard: HeardLedgers['last'];
+  /** What it gives as its network's passphrase, in any form. */
+  passphrase(): Promise<unknown>;
   ledgerState(): Promise<LedgerState>;
   /** As `entries`: what is signed by the time of an older ledger is too late when it is sent, each time anew. */
   presentState(): Promise<LedgerState>;
@@ -122,6 +125,7 @@ export function createNode(options: NodeOptions): StellarNode {
 
   return {
     lastHeard: heardLedgers.last,
+    passphrase: async () => (await ask('getNetwork', networkAnswer, () => server.getNetwork())).passphrase,
     ledgerState,
     presentState: () => readPresent(ledgerState),
 

@@ -15,6 +15,9 @@ const texts = z
   .nullish()
   .transform((value) => value ?? []);
 
+/** What is of another form names no network. */
+export const networkAnswer = z.object({ passphrase: z.unknown() }).catch({ passphrase: undefined });
+
 export const transactionAnswer = z.object({
   status: z.enum(['SUCCESS', 'FAILED', 'NOT_FOUND']),
   latestLedger: wholeNumber,
