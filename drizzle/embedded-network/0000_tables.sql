@@ -76,9 +76,6 @@ CREATE TABLE "embedded_network"."tokens" (
 CREATE TABLE "embedded_network"."transactions" (
 	"hash" text PRIMARY KEY NOT NULL,
 	"ledger" bigint NOT NULL,
-	"closed_at" bigint NOT NULL,
-	"source" text NOT NULL,
-	"kind" text NOT NULL,
 	"signed_bytes" "bytea" NOT NULL,
 	"result" jsonb,
 	"refusal_reason" text,

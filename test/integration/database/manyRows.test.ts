@@ -17,9 +17,6 @@ type Row = typeof transactions.$inferInsert;
 const rowOf = (hash: string): Row => ({
   hash,
   ledger: 9_007_199_254_740_993n,
-  closedAt: 1n,
-  source: `a "quoted" \\ 'text', {with} what 🌍 means something\n`,
-  kind: 'retire',
   signedBytes: new Uint8Array([0, 0xff, 0x5c, 0x78]),
   result: { kind: 'retired', retirementIndex: 3 },
   refusalReason: null,
@@ -28,7 +25,7 @@ const refused: Row = {
   ...rowOf('refused'),
   result: null,
   refusalReason: 'OTHER',
-  refusalMessage: 'half a pair \ud83c',
+  refusalMessage: `a "quoted" \\ 'text', {with} what 🌍 means something\n, and half a pair \ud83c`,
 };
 
 it('writes every kind of value as a row of its own statement has it', async () => {
@@ -45,28 +42,30 @@ it('writes every kind of value as a row of its own statement has it', async () =
 
 it('lets the database make what is computed', async () => {
   const { db } = database.handle;
-  const { source: _, ...rest } = rowOf('computed');
-  await db.execute(insertionOf(transactions, [rest], { source: sql`upper('made')` }));
+  const { refusalMessage: _, ...rest } = { ...refused, hash: 'computed' };
+  await db.execute(insertionOf(transactions, [rest], { refusalMessage: sql`upper('made')` }));
   const [row] = await db
     .select()
     .from(transactions)
     .where(isOneOf(transactions.hash, ['computed', 'none']));
-  expect(row).toMatchObject({ hash: 'computed', source: 'MADE' });
+  expect(row).toMatchObject({ hash: 'computed', refusalMessage: 'MADE' });
   expect(await db.select().from(transactions).where(isOneOf(transactions.hash, []))).toEqual([]);
 });
 
 it('keeps texts apart: by their columns, and by what is computed', async () => {
   const { db } = database.handle;
-  const { source: _, refusalReason: __, ...rest } = rowOf('');
-  await insertRows(db, transactions, [{ ...rest, hash: 'given', source: 'given' }]);
-  await db.execute(insertionOf(transactions, [{ ...rest, hash: 'first' }], { source: sql`'first'` }));
-  await db.execute(insertionOf(transactions, [{ ...rest, hash: 'second' }], { source: sql`'second'` }));
+  const { refusalMessage: _, result: __, ...rest } = refused;
+  await insertRows(db, transactions, [{ ...rest, hash: 'given', refusalMessage: 'given' }]);
+  const computed = (hash: string, refusalMessage: SQL) =>
+    db.execute(insertionOf(transactions, [{ ...rest, hash }], { refusalMessage }));
+  await computed('first', sql`'first'`);
+  await computed('second', sql`'second'`);
   const stored = await db
-    .select({ hash: transactions.hash, source: transactions.source })
+    .select({ hash: transactions.hash, message: transactions.refusalMessage })
     .from(transactions)
     .where(isOneOf(transactions.hash, ['given', 'first', 'second']))
     .orderBy(transactions.hash);
-  expect(stored).toEqual(['first', 'given', 'second'].map((name) => ({ hash: name, source: name })));
+  expect(stored).toEqual(['first', 'given', 'second'].map((name) => ({ hash: name, message: name })));
 });
 
 it('makes several changes in one statement: references between their rows hold, and all of them fail with one', async () => {

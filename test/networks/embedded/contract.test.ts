@@ -12,7 +12,7 @@ import { createEmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { addressOfSecretKey, generateSecretKey, keypairOf } from '../../../src/lib/strkey.ts';
 import { events, transactions } from '../../../src/ledger/network/embedded/tables.ts';
-import { signTransaction } from '../../../src/ledger/network/embedded/signing.ts';
+import { openTransaction, signTransaction } from '../../../src/ledger/network/embedded/signing.ts';
 import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import type { TestDatabase } from '../../support/database/database.ts';
@@ -127,7 +127,10 @@ describe('the embedded network', () => {
     const { records } = await network.retirementRecords(tokenAddress, 0, 10);
     expect(records.map((record) => record.retiredBy)).toEqual([wallet.address]);
     const [row] = await database.handle.db.select().from(transactions).where(eq(transactions.hash, hash));
-    expect(row?.source).toBe(wallet.address);
+    expect(openTransaction(row?.signedBytes ?? new Uint8Array(), network.networkId)).toMatchObject({
+      hash,
+      transaction: { source: wallet.address, invocation: { kind: 'retire' } },
+    });
   });
 
   it('publishes each landed effect as one positional event, and nothing for refusals', async () => {

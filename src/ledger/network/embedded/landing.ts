@@ -127,7 +127,7 @@ async function store(tx: Tx, world: World, ledger: ClosedLedger, landed: Landed[
   const eventRows = landed.flatMap(({ transaction, effects }, at) =>
     (effects?.events ?? []).map((event, eventIndex) => eventRow(ledger, transaction, event, at, eventIndex)),
   );
-  const transactionRows = landed.map((one) => transactionRow(ledger, one));
+  const transactionRows = landed.map((one) => transactionRow(ledger.ledger, one));
   const saves = [...savesOf(world.changes()), insertionOf(transactions, transactionRows)];
   const all =
     eventRows.length === 0
@@ -139,14 +139,11 @@ async function store(tx: Tx, world: World, ledger: ClosedLedger, landed: Landed[
   await tx.execute(all);
 }
 
-function transactionRow(ledger: ClosedLedger, landed: Landed): typeof transactions.$inferInsert {
-  const { hash, signedBytes, transaction } = landed.transaction;
+function transactionRow(ledger: bigint, landed: Landed): typeof transactions.$inferInsert {
+  const { hash, signedBytes } = landed.transaction;
   return {
     hash,
-    ledger: ledger.ledger,
-    closedAt: ledger.closedAt,
-    source: transaction.source,
-    kind: transaction.invocation.kind,
+    ledger,
     signedBytes,
     result: landed.effects?.result ?? null,
     refusalReason: landed.refusal?.reason ?? null,

@@ -91,13 +91,10 @@ export const offRamps = embeddedNetwork.table(
   (t) => [primaryKey({ columns: [t.settlementAddress, t.referenceId] })],
 );
 
-/** Landed transactions: either with a result, or refused by the contract and without any other effect. */
+/** Landed transactions: either with a result, or refused by the contract and without any other effect. Their bytes hold who called what. */
 export const transactions = embeddedNetwork.table('transactions', {
   hash: text('hash').primaryKey(),
   ledger: bigint('ledger', { mode: 'bigint' }).notNull(),
-  closedAt: unixSeconds('closed_at').notNull(),
-  source: text('source').notNull(),
-  kind: text('kind').notNull(),
   signedBytes: bytes('signed_bytes').notNull(),
   result: jsonb('result').$type<CallResult>(),
   refusalReason: text('refusal_reason').$type<RefusalReason>(),
