@@ -10,7 +10,6 @@ import type { Draft, NetworkCall, NextSequences, SequenceSlot } from '../port.ts
 import type { ContractAddresses } from './contracts.ts';
 import { deploymentFeeFor } from './deploymentFee.ts';
 import { encodeCall } from './calls.ts';
-import { isOfNodeBehind } from './finality.ts';
 import type { Finality } from './finality.ts';
 import { feeMarketOf, feesUnderCap } from './fees.ts';
 import type { FeeMarket } from './fees.ts';
@@ -80,7 +79,7 @@ export async function estimateCall(
   const encoded = encodeCall(contracts, sender, call);
   const simulation = simulationOf(call, encoded, sender, await deploymentFeeFor(deps, encoded));
   const [block, called, estimated, count, tip, balance, ...codes] = await askAgainWhile(
-    ([answer]) => isOfNodeBehind(finality, answer),
+    ([answer]) => finality.isBehind(answer),
     () =>
       rpc.askTogether([
         ask.block('latest'),
@@ -167,7 +166,7 @@ export async function readNextSequences(
   }
   if (by === 'latest') {
     const [, syncing, count] = await askAgainWhile(
-      ([block]) => isOfNodeBehind(finality, block),
+      ([block]) => finality.isBehind(block),
       () => rpc.askTogether([ask.block('latest'), ask.syncing(), ask.transactionCount(address, 'latest')]),
     );
     requireSynced(syncing);

@@ -37,8 +37,11 @@ export interface Finality {
   continuity(): Promise<Continuity>;
   /** Before anything is signed. @throws ChainRewritten, RewriteDoubted, NetworkBehind, NetworkUnavailable */
   requireContinuity(): Promise<void>;
-  /** Of a node that lacks what others have shown: its answers are asked for again. */
-  isBehind(latest: Block): boolean;
+  /**
+   * Of a node that lacks what others have shown: its answers are asked for again.
+   * @param latest the latest block, asked for together with what it shows the age of
+   */
+  isBehind(latest: Answer<Block | null>): boolean;
   /** The final block of the node's present chain. @throws NetworkBehind, NetworkUnavailable */
   presentHistory(): Promise<FinalLedger>;
   /**
@@ -77,7 +80,8 @@ export function createFinality(
 ): Finality {
   const referenceTo = createReferences(rpc);
   const heard = createHeardLedgers();
-  const isBehindHeard = ({ number }: Block) => number + HEADS_DIFFER_BLOCKS < heard.latest();
+  const isBehindHeard = (latest: Answer<Block | null>) =>
+    isBelow(latest, heard.latest() - HEADS_DIFFER_BLOCKS);
   async function look(stored: FinalLedger | null = null) {
     const unverified = seen.unverified();
     const known = [seen.highest(), unverified, stored];
@@ -121,7 +125,7 @@ export function createFinality(
       if (rewritten !== null) throw new ChainRewritten(rewritten);
       if (doubt.isOpen()) throw new RewriteDoubted(SHOWN_BEFORE);
     },
-    isBehind: (latest) => isBehindHeard(latest) || latest.number < (seen.highest()?.ledger ?? 0n),
+    isBehind: (latest) => isBehindHeard(latest) || isBelow(latest, seen.highest()?.ledger ?? 0n),
     async presentHistory() {
       const { number, hash } = finalOf(await lookAtAll());
       return { ledger: number, hash };
@@ -136,11 +140,6 @@ export function createFinality(
     },
     askTogether: (pinned, questions) => askAt(rpc, pinned, questions),
   };
-}
-
-/** @param latest the latest block, asked for together with what it shows the age of */
-export function isOfNodeBehind(finality: Pick<Finality, 'isBehind'>, latest: Answer<Block | null>): boolean {
-  return 'value' in latest && latest.value !== null && finality.isBehind(latest.value);
 }
 
 /** @throws VanishedBlock */
@@ -162,7 +161,7 @@ async function askAt<const Questions extends readonly Question<unknown>[]>(
 
 /** The chain's ends by the node, and the blocks that are now at the numbers of those that were final. */
 async function readEnds(
-  deps: { rpc: JsonRpc; setting: FinalitySetting; isBehindHeard: (latest: Block) => boolean },
+  deps: { rpc: JsonRpc; setting: FinalitySetting; isBehindHeard: Finality['isBehind'] },
   seen: readonly (FinalLedger | null)[],
 ): Promise<Ends> {
   const { rpc, setting, isBehindHeard } = deps;
@@ -171,7 +170,7 @@ async function readEnds(
     ([latest, , ...anchors]) =>
       // A true answer that the chain was rewritten is not asked away: what replaces it may be shorter.
       !anchors.some((answer, at) => isAnother(answer, known[at])) &&
-      (anchors.some(lacks) || ('value' in latest && latest.value !== null && isBehindHeard(latest.value))),
+      (anchors.some(lacks) || isBehindHeard(latest)),
     () =>
       rpc.askTogether([
         ask.block('latest'),
@@ -192,6 +191,8 @@ async function readEnds(
 }
 
 const lacks = (answer: Answer<unknown>) => 'value' in answer && answer.value === null;
+const isBelow = (answer: Answer<Block | null>, number: bigint) =>
+  'value' in answer && answer.value !== null && answer.value.number < number;
 
 function isAnother(answer: Answer<Block | null>, seen: FinalLedger | undefined): boolean {
   return (

@@ -16,7 +16,6 @@ import { customarySettlementAbi, settlementAbi, tokenAbi } from './contracts.ts'
 import type { ContractAddresses } from './contracts.ts';
 import type { Deployments } from './deployments.ts';
 import { encodeCall } from './calls.ts';
-import { isOfNodeBehind } from './finality.ts';
 import type { Finality, Pin } from './finality.ts';
 import type { JsonRpc } from './jsonRpc.ts';
 import { ask } from './node.ts';
@@ -155,7 +154,7 @@ async function depositRefusalAt(
   const simulation = simulationOf(call, transfer, depositor);
   // Together, so that one node answers all of it, of one block.
   const [, depositAnswer, pausedAnswer, balanceAnswer, transferAnswer, ...codes] = await askAgainWhile(
-    ([latest]) => at === 'latest' && isOfNodeBehind(finality, latest),
+    ([latest]) => at === 'latest' && finality.isBehind(latest),
     () =>
       rpc.askTogether([
         ask.block('latest'),
