@@ -5,7 +5,7 @@
  *   signed, as returned             base64 of the 64 bytes of the ed25519 signature, followed by the payload's
  */
 import { isDeepStrictEqual } from 'node:util';
-import { NetworkRefusal } from '../port.ts';
+import { NetworkRefusal, notAsPrepared } from '../port.ts';
 import type { Address, PreparedTransaction, UnsignedTransaction } from '../port.ts';
 import { checkInvocation } from './calls.ts';
 import type { Invocation } from './calls.ts';
@@ -76,11 +76,4 @@ export async function openSigned(
     validUntil: transaction.validUntil,
     preparedAtLedger: ledger,
   };
-}
-
-function notAsPrepared(problem: string): NetworkRefusal {
-  return new NetworkRefusal({
-    reason: 'NOT_AS_PREPARED',
-    message: `What the wallet gave back is not what was prepared for it: ${problem}`,
-  });
 }

@@ -12,7 +12,7 @@ import {
   keccak256,
 } from 'viem';
 import type { Address, Hex, Signature } from 'viem';
-import { NetworkRefusal, NetworkUnavailable } from '../port.ts';
+import { NetworkUnavailable, notAsPrepared } from '../port.ts';
 import type { HolderCall, PreparedTransaction, UnsignedTransaction } from '../port.ts';
 import { requireAddress } from './addresses.ts';
 import { MAX_TRANSACTION_BYTES } from './broadcast.ts';
@@ -108,18 +108,19 @@ async function readAct(bytes: Hex, wanted: EncodedCall, holder: Address, chainId
   const parsed = parse(bytes);
   const { to, data = '0x', value = 0n, nonce = 0 } = parsed;
   const type = parsed.type as string;
-  if (!TYPES.has(type)) throw differs(`it is of the type ${type}, not eip1559, eip2930 or legacy`);
+  if (!TYPES.has(type)) throw notAsPrepared(`it is of the type ${type}, not eip1559, eip2930 or legacy`);
   if (parsed.chainId !== chainId) {
-    throw differs(`it names chain ${parsed.chainId ?? 'none'} instead of ${chainId}`);
+    throw notAsPrepared(`it names chain ${parsed.chainId ?? 'none'} instead of ${chainId}`);
   }
   if (!to || !isSame(to, wanted.to))
-    throw differs(`it goes to ${to ?? 'no contract'} instead of ${wanted.to}`);
-  if (!isSame(data, wanted.data)) throw differs(`its data is ${clip(data)} instead of ${clip(wanted.data)}`);
-  if (value !== 0n) throw differs(`it carries ${value} wei; the call takes none`);
+    throw notAsPrepared(`it goes to ${to ?? 'no contract'} instead of ${wanted.to}`);
+  if (!isSame(data, wanted.data))
+    throw notAsPrepared(`its data is ${clip(data)} instead of ${clip(wanted.data)}`);
+  if (value !== 0n) throw notAsPrepared(`it carries ${value} wei; the call takes none`);
   if ('accessList' in parsed && (parsed.accessList?.length ?? 0) > 0)
-    throw differs('it brings an access list');
+    throw notAsPrepared('it brings an access list');
   const signer = await signerOf(bytes, parsed);
-  if (!isSame(signer, holder)) throw differs(`it is signed by ${signer} instead of ${holder}`);
+  if (!isSame(signer, holder)) throw notAsPrepared(`it is signed by ${signer} instead of ${holder}`);
   return BigInt(nonce);
 }
 
@@ -131,7 +132,7 @@ async function readAct(bytes: Hex, wanted: EncodedCall, holder: Address, chainId
 function requireNotEarlier(nonce: bigint, { payload }: UnsignedTransaction): void {
   const prepared = BigInt((JSON.parse(payload) as EvmCallPayload).nonce);
   if (nonce >= prepared) return;
-  throw differs(
+  throw notAsPrepared(
     `its nonce ${nonce} was used before that was prepared, for the nonce ${prepared} or a later one`,
   );
 }
@@ -140,9 +141,10 @@ function requireNotEarlier(nonce: bigint, { payload }: UnsignedTransaction): voi
  * @throws NetworkRefusal for a nonce that can never land, or that waits for nonces which the network does not have
  */
 function requireUsable(nonce: bigint, next: bigint): void {
-  if (nonce < next) throw differs(`its nonce ${nonce} was used before; the account's next one is ${next}`);
+  if (nonce < next)
+    throw notAsPrepared(`its nonce ${nonce} was used before; the account's next one is ${next}`);
   if (nonce - next > MAX_NONCES_AHEAD) {
-    throw differs(`its nonce ${nonce} is too far ahead of the account's next one, ${next}`);
+    throw notAsPrepared(`its nonce ${nonce} is too far ahead of the account's next one, ${next}`);
   }
 }
 
@@ -150,19 +152,20 @@ type Parsed = ReturnType<typeof parseTransaction>;
 
 async function signerOf(bytes: Hex, parsed: Parsed): Promise<Address> {
   const { r, s, v, yParity } = parsed;
-  if (r === undefined || s === undefined) throw differs('it is not signed');
+  if (r === undefined || s === undefined) throw notAsPrepared('it is not signed');
   if (BigInt(s) > HALF_CURVE_ORDER)
-    throw differs('its signature is of the form that networks refuse (high s)');
+    throw notAsPrepared('its signature is of the form that networks refuse (high s)');
   const signature = { r, s, ...(v === undefined ? { yParity: yParity ?? 0 } : { v, yParity }) } as Signature;
   // Other bytes for the same content have another hash, and networks refuse them.
-  if (!isSame(written(parsed, signature), bytes)) throw differs('its encoding is not the canonical one');
+  if (!isSame(written(parsed, signature), bytes))
+    throw notAsPrepared('its encoding is not the canonical one');
   try {
     const serializedTransaction = bytes as Parameters<
       typeof recoverTransactionAddress
     >[0]['serializedTransaction'];
     return await recoverTransactionAddress({ serializedTransaction });
   } catch {
-    throw differs('its signature is not valid');
+    throw notAsPrepared('its signature is not valid');
   }
 }
 
@@ -171,17 +174,17 @@ function written(parsed: Parsed, signature: Signature): Hex {
   try {
     return serializeTransaction(unsigned as Parsed, signature);
   } catch {
-    throw differs('its fields are not what a transaction can have');
+    throw notAsPrepared('its fields are not what a transaction can have');
   }
 }
 
 function readHex(signed: string): Hex {
   const text = signed.trim();
   if (!/^0x([0-9a-fA-F]{2})+$/.test(text)) {
-    throw differs('it is no signed transaction: 0x and hexadecimal digits are expected');
+    throw notAsPrepared('it is no signed transaction: 0x and hexadecimal digits are expected');
   }
   if (text.length > 2 + 2 * MAX_TRANSACTION_BYTES) {
-    throw differs(`it is longer than ${MAX_TRANSACTION_BYTES} bytes`);
+    throw notAsPrepared(`it is longer than ${MAX_TRANSACTION_BYTES} bytes`);
   }
   return text.toLowerCase() as Hex;
 }
@@ -190,15 +193,8 @@ function parse(bytes: Hex): Parsed {
   try {
     return parseTransaction(bytes);
   } catch {
-    throw differs('it is no transaction that can be read');
+    throw notAsPrepared('it is no transaction that can be read');
   }
-}
-
-function differs(what: string): NetworkRefusal {
-  return new NetworkRefusal({
-    reason: 'NOT_AS_PREPARED',
-    message: `The signed transaction is not the prepared one: ${what}`,
-  });
 }
 
 function clip(data: Hex): string {

@@ -49,6 +49,14 @@ export function noTokenAt(address: string): NetworkRefusal {
   });
 }
 
+/** Of what a wallet gave back in place of what was prepared for its holder. */
+export function notAsPrepared(problem: string): NetworkRefusal {
+  return new NetworkRefusal({
+    reason: 'NOT_AS_PREPARED',
+    message: `What the wallet gave back is not what was prepared for it: ${problem}`,
+  });
+}
+
 /** The network did not answer: nothing is known. */
 export class NetworkUnavailable extends Error {
   override readonly name: string = 'NetworkUnavailable';

@@ -6,13 +6,8 @@
  */
 import { FeeBumpTransaction, Keypair, Operation, TransactionBuilder } from '@stellar/stellar-sdk';
 import type { Transaction } from '@stellar/stellar-sdk';
-import type {
-  Address,
-  HolderCall,
-  NetworkRefusal,
-  PreparedTransaction,
-  UnsignedTransaction,
-} from '../port.ts';
+import { notAsPrepared } from '../port.ts';
+import type { Address, HolderCall, PreparedTransaction, UnsignedTransaction } from '../port.ts';
 import { readAccounts } from './accounts.ts';
 import { isAccount } from './addresses.ts';
 import { roomyCall, simulateCall } from './draft.ts';
@@ -167,8 +162,4 @@ function showOperations(transaction: Transaction): string {
     .operations()
     .map((operation) => operation.toXDR('base64'))
     .join(' ');
-}
-
-function notAsPrepared(problem: string): NetworkRefusal {
-  return refusal('NOT_AS_PREPARED', `The signed transaction was not taken: ${problem}`);
 }
