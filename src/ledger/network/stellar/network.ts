@@ -5,12 +5,11 @@
  * (signing.ts, draft.ts). outcome.ts decides what landed and what can't land any more.
  */
 import { WHOLE_HISTORY } from '../continuity.ts';
-import type { Address, Hash32, LedgerNetwork, NetworkCall } from '../port.ts';
+import type { LedgerNetwork } from '../port.ts';
 import { explainFailures } from '../wrapNetwork.ts';
 import { createSigningAccounts } from './accounts.ts';
 import { deployedAddress, normalizeAddress } from './addresses.ts';
 import { broadcastBytes, signReplacement } from './broadcast.ts';
-import { predictedSettlement } from './calls.ts';
 import { tokensDeployedSince } from './deployments.ts';
 import { draftCall, simulateCall } from './draft.ts';
 import { createOutcomes } from './outcome.ts';
@@ -28,22 +27,12 @@ export async function createStellarNetwork(options: StellarNetworkOptions): Prom
   const deps = assembleParts(options);
   const { node, reads, contracts, keys, passphrase } = deps;
   const { readTotals, ...tokens } = createTokenReads(reads);
-  const settlement = createSettlementReads(reads, contracts.settlementAddress);
   const { validitySeconds } = deps;
   const accounts = createSigningAccounts(
     node,
     { configured: [...keys.sources.keys()], validitySeconds },
     (message) => options.log?.warn(message),
   );
-
-  async function findToken({ salt }: { salt: Hash32 }): Promise<Address | null> {
-    const address = deployedAddress(passphrase, contracts.factoryAddress, salt);
-    return (await reads.exists(address)) ? address : null;
-  }
-
-  async function checkDeposit(call: NetworkCall, depositor: Address): Promise<void> {
-    await simulateCall(deps, call, depositor, undefined);
-  }
 
   const network: LedgerNetwork = {
     name: options.name,
@@ -56,14 +45,17 @@ export async function createStellarNetwork(options: StellarNetworkOptions): Prom
     },
     ...WHOLE_HISTORY,
     signingOrder: accounts.order,
-    nextSequences: () => accounts.nextSequences(),
+    nextSequences: accounts.nextSequences,
     draft: (call) => draftCall(deps, call),
     broadcast: (signedBytes) => broadcastBytes(deps, signedBytes),
     outcome: createOutcomes(deps, options.elapsedMs ?? (() => performance.now())),
     replace: (latest) => signReplacement(deps, latest),
     prepareForHolder: (call, holder) => prepareForHolder(deps, call, holder),
     openSigned: (call, unsigned, signed) => openSigned(deps, call, unsigned, signed),
-    findToken: (deployed) => findToken(deployed),
+    async findToken({ salt }) {
+      const address = deployedAddress(passphrase, contracts.factoryAddress, salt);
+      return (await reads.exists(address)) ? address : null;
+    },
     tokensDeployedSince: (ledger) =>
       tokensDeployedSince(node, {
         factory: contracts.factoryAddress,
@@ -74,11 +66,11 @@ export async function createStellarNetwork(options: StellarNetworkOptions): Prom
     carbonTotals: async (token) => (await readTotals(token)).totals,
     retirementRecords: (token, from, limit) => readRecords({ node, reads, readTotals }, token, from, limit),
     retirementTransactions: (token, wanted) => retirementTransactions(node, token, wanted),
-    settlementContract: () => settlement.settlementContract(),
-    findSettlement: ({ salt }) => settlement.contractAt(predictedSettlement(contracts, salt)),
-    offRampDeposit: (sessionId) => settlement.offRampDeposit(sessionId),
+    ...createSettlementReads(reads, contracts),
     depositsNeedAllowance: false,
-    checkDeposit: (call, depositor) => checkDeposit(call, depositor),
+    async checkDeposit(call, depositor) {
+      await simulateCall(deps, call, depositor, undefined);
+    },
   };
   return explainFailures(network, notUnderstood);
 }

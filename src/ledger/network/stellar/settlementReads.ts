@@ -5,12 +5,13 @@
  * contract's storage under `Treasury` and `Paused`. Without either, there is no known treasury and no pause.
  */
 import { NetworkRefusal } from '../port.ts';
-import type { Address, OffRampDeposit, SettlementContract } from '../port.ts';
+import type { Address, LedgerNetwork, OffRampDeposit, SettlementContract } from '../port.ts';
 import { normalizeAddress } from './addresses.ts';
 import { FACTS } from './contractReads.ts';
 import type { ContractReads } from './contractReads.ts';
 import { showError } from './hostErrors.ts';
-import { referenceVal, requireSettlement } from './calls.ts';
+import { predictedSettlement, referenceVal, requireSettlement } from './calls.ts';
+import type { Contracts } from './calls.ts';
 import { explainMissing } from './refusals.ts';
 import { asAddress, asBigint, asEnumName, asFields, plain, UnexpectedValue } from './scvals.ts';
 
@@ -23,18 +24,12 @@ const DEPOSIT_STATUSES: Record<string, OffRampDeposit['status']> = {
 /** What a contract may answer, instead of nothing, for an unused reference. */
 const NO_DEPOSIT = 'None';
 
-interface SettlementReads {
-  settlementContract(): Promise<SettlementContract | null>;
-  contractAt(address: Address | null): Promise<SettlementContract | null>;
-  offRampDeposit(sessionId: string): Promise<OffRampDeposit | null>;
-}
-
 export function createSettlementReads(
   reads: ContractReads,
-  settlementAddress: Address | null,
-): SettlementReads {
+  contracts: Contracts,
+): Pick<LedgerNetwork, 'settlementContract' | 'findSettlement' | 'offRampDeposit'> {
   async function offRampDeposit(sessionId: string): Promise<OffRampDeposit | null> {
-    const contract = requireSettlement({ settlementAddress });
+    const contract = requireSettlement(contracts);
     const answer = await reads.ask(contract, 'get_off_ramp', [referenceVal(sessionId)]);
     if (answer.ok) return depositOf(plain(answer.value));
     const missing = await explainMissing({ reads }, contract, 'get_off_ramp', answer.error);
@@ -56,7 +51,11 @@ export function createSettlementReads(
     };
   }
 
-  return { settlementContract: () => contractAt(settlementAddress), contractAt, offRampDeposit };
+  return {
+    settlementContract: () => contractAt(contracts.settlementAddress),
+    findSettlement: ({ salt }) => contractAt(predictedSettlement(contracts, salt)),
+    offRampDeposit,
+  };
 }
 
 function depositOf(value: unknown): OffRampDeposit | null {
