@@ -19,26 +19,19 @@ interface CompiledContract {
   deployedBytecode: Hex;
 }
 
-export type ContractName =
-  | 'TokenFactory'
-  | 'CarbonCreditToken'
-  | 'CommodityReceiptToken'
-  | 'RampSettlement'
-  | 'RampSettlementFactory'
-  | 'Multicall3';
-
 type CompiledContracts = Readonly<Record<ContractName, CompiledContract>>;
 
 const SOURCES = fileURLToPath(new URL('contracts/', import.meta.url));
 const PROJECT = fileURLToPath(new URL('../../', import.meta.url));
-const CONTRACT_NAMES: readonly ContractName[] = [
+const CONTRACT_NAMES = [
   'TokenFactory',
   'CarbonCreditToken',
   'CommodityReceiptToken',
   'RampSettlement',
   'RampSettlementFactory',
   'Multicall3',
-];
+] as const;
+export type ContractName = (typeof CONTRACT_NAMES)[number];
 /** The limit of real chains (EIP-170). */
 const MAX_DEPLOYED_BYTES = 24_576;
 const SETTINGS = {

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { bytesToHex, encodeFunctionData, parseAbi, parseEther, toHex, type Hex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import type { EvmLedger } from '../../src/ledger/network/evm/settings.ts';
+import type { EvmCallPayload } from '../../src/ledger/network/evm/wallets.ts';
 import { startAnvil, type Anvil, type AnvilOptions } from './anvil.ts';
 import { deployContracts } from './deploy.ts';
 import { startEvmIndexer } from './indexer.ts';
@@ -86,21 +87,12 @@ async function createHolder(node: Anvil): Promise<Holder> {
   return {
     address: account.address,
     async sign({ payload }) {
-      const call = JSON.parse(payload) as {
-        chainId: number;
-        to: Hex;
-        data: Hex;
-        value: string;
-        nonce: number | string;
-        gas: string;
-        maxFeePerGas: string;
-        maxPriorityFeePerGas: string;
-      };
+      const { to, data, ...call } = JSON.parse(payload) as EvmCallPayload;
       return account.signTransaction({
         type: 'eip1559',
-        chainId: call.chainId,
-        to: call.to,
-        data: call.data,
+        chainId: Number(call.chainId),
+        to,
+        data,
         value: BigInt(call.value),
         nonce: Number(call.nonce),
         gas: BigInt(call.gas),
