@@ -6,6 +6,7 @@ import { encodeDeployData, encodeFunctionData, getContractAddress, parseEventLog
 import type { Abi, Address, Hex, Log } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import type { Anvil, AnvilAccount } from './anvil.ts';
+import { MULTICALL3_ADDRESS } from '../../src/ledger/network/evm/contracts.ts';
 import { compileContracts } from './compile.ts';
 import type { ContractName } from './compile.ts';
 
@@ -13,11 +14,7 @@ export interface DeployedContracts {
   factoryAddress: Address;
   settlementFactoryAddress: Address;
   settlementAddress: Address;
-  multicallAddress: Address;
 }
-
-/** The same on every chain that has it. */
-export const MULTICALL3_ADDRESS: Address = '0xcA11bde05977b3631167028862bE2a173976CA11';
 
 /** More than the largest contract needs, and several fit into a block. */
 const GAS = 7_000_000n;
@@ -69,7 +66,6 @@ export async function deployContracts(
     factoryAddress: factory.created,
     settlementFactoryAddress: settlementFactory.created,
     settlementAddress: settlementOf(receipts.at(-1)?.logs ?? [], abi),
-    multicallAddress: MULTICALL3_ADDRESS,
   };
 }
 

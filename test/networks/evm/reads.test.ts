@@ -10,6 +10,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { checkEvmNetwork } from '../../../src/ledger/network/evm/checks.ts';
 import type { EvmNetwork } from '../../../src/ledger/network/evm/network.ts';
 import type { EvmNetworkOptions } from '../../../src/ledger/network/evm/options.ts';
+import { MULTICALL3_ADDRESS } from '../../../src/ledger/network/evm/contracts.ts';
 import { MAX_TOKENS_PER_READ, NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import {
   TONNE,
@@ -87,13 +88,26 @@ async function retireLong(): Promise<string> {
   return token;
 }
 
-describeBulkReads('with multicall', {});
-describeBulkReads('without multicall', { multicallAddress: `0x${'0'.repeat(36)}dead` });
+async function placeMulticall(code: unknown): Promise<void> {
+  await testbed.anvil.rpc('anvil_setCode', [MULTICALL3_ADDRESS, code]);
+  await testbed.anvil.mine(1);
+}
 
-function describeBulkReads(name: string, options: Partial<EvmNetworkOptions>): void {
+describeBulkReads('with multicall');
+
+describe('where there is no multicall', () => {
+  let code: unknown;
+  beforeAll(async () => {
+    code = await testbed.anvil.rpc('eth_getCode', [MULTICALL3_ADDRESS, 'latest']);
+    await placeMulticall('0x');
+  });
+  afterAll(() => placeMulticall(code));
+
+  describeBulkReads('without multicall');
+});
+
+function describeBulkReads(name: string): void {
   describe(`bulk reads ${name}`, () => {
-    const open = () => testbed.open(options);
-
     it('asks 200 tokens in a few questions, and none spoils the others', async () => {
       const bad = await placeBadContracts();
       const carbon = await mintedCarbon(network, 2n);
@@ -101,7 +115,7 @@ function describeBulkReads(name: string, options: Partial<EvmNetworkOptions>): v
       const receipt = await deploy(network, deployReceipt(1n));
       const emptyAccount = privateKeyToAccount(`0x${'22'.repeat(32)}`).address;
       const rest = MAX_TOKENS_PER_READ - bad.length - 2;
-      const reader = await open();
+      const reader = await testbed.open();
       testbed.faulty.questions.length = 0;
       testbed.faulty.batchSizes.length = 0;
 
@@ -134,7 +148,7 @@ function describeBulkReads(name: string, options: Partial<EvmNetworkOptions>): v
 
     it('reads a full page of records with the longest texts, of one moment', async () => {
       const token = await (longRecords ??= retireLong());
-      const reader = await open();
+      const reader = await testbed.open();
       const page = await reader.retirementRecords(token, 0, 200);
       expect(page.totals.totalRetirements).toBe(203);
       expect(page.records.map(({ index }) => index)).toEqual(Array.from({ length: 200 }, (_, at) => at));
@@ -232,7 +246,7 @@ describe('the settlement contract', () => {
     expect(told).toMatchObject({ treasury: testbed.custody.address, paused: false });
     testbed.faulty.obey(({ method, params }) => {
       const { data, to } = (params[0] ?? {}) as { data?: string; to?: string };
-      const isMulticall = to?.toLowerCase() === testbed.contracts.multicallAddress.toLowerCase();
+      const isMulticall = to?.toLowerCase() === MULTICALL3_ADDRESS.toLowerCase();
       return method === 'eth_call' && (isMulticall || hidden.includes(data ?? ''))
         ? { error: { code: 3, message: 'execution reverted', data: '0x' } }
         : undefined;

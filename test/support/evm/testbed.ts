@@ -37,12 +37,12 @@ export interface EvmTestbed {
 }
 
 export async function startEvmTestbed(
-  options: AnvilOptions & { multicall?: boolean; finality?: EvmNetworkOptions['finality'] } = {},
+  options: AnvilOptions & { finality?: EvmNetworkOptions['finality'] } = {},
 ): Promise<EvmTestbed> {
-  const { multicall = true, finality = { confirmations: 0 }, ...chain } = options;
+  const { finality = { confirmations: 0 }, ...chain } = options;
   const anvil = await startAnvil(chain);
   const [custody, stranger, deployer] = anvil.accounts as [AnvilAccount, AnvilAccount, AnvilAccount];
-  const contracts = await deployContracts(anvil, { deployer, custodyAddress: custody.address, multicall });
+  const contracts = await deployContracts(anvil, { deployer, custodyAddress: custody.address });
   const faulty = await startFaultyNode(anvil.url);
   return {
     anvil,

@@ -19,7 +19,7 @@ import type { Finality } from './finality.ts';
 import { feeMarketOf, NO_BASE_FEE } from './fees.ts';
 import { createJsonRpc, valueOf, valueOfOptional } from './jsonRpc.ts';
 import type { JsonRpc } from './jsonRpc.ts';
-import { addressOption, contractsOf } from './options.ts';
+import { contractsOf } from './options.ts';
 import type { EvmNetworkOptions } from './options.ts';
 import { ask, quantityOf } from './node.ts';
 import { createSigner } from './signing.ts';
@@ -107,12 +107,12 @@ async function lookAtFirstBlock({ options, rpc, contracts }: Looking): Promise<C
   );
 }
 
-async function lookAtMulticall({ options, rpc }: Looking): Promise<Check> {
-  const address = addressOption('multicallAddress', options.multicallAddress) ?? MULTICALL3_ADDRESS;
-  if ((await rpc.ask(ask.code(address, 'latest'))) !== '0x') return right('multicall', address);
+async function lookAtMulticall({ rpc }: Looking): Promise<Check> {
+  const code = await rpc.ask(ask.code(MULTICALL3_ADDRESS, 'latest'));
+  if (code !== '0x') return right('multicall', MULTICALL3_ADDRESS);
   return worse(
     'multicall',
-    `nothing stands at ${address}: many tokens are read by batches of single calls`,
+    `nothing stands at ${MULTICALL3_ADDRESS}: many tokens are read by batches of single calls`,
     'Nothing has to be done; Multicall3 makes large reads faster where it is deployed.',
   );
 }

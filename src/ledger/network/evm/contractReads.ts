@@ -7,7 +7,7 @@
  */
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
-import { multicallAbi } from './contracts.ts';
+import { MULTICALL3_ADDRESS, multicallAbi } from './contracts.ts';
 import type { Pin } from './finality.ts';
 import { valueOf } from './jsonRpc.ts';
 import { chunksOf } from '../../../lib/chunksOf.ts';
@@ -40,8 +40,8 @@ const READS_PER_MULTICALL = 200;
 /** How often a chain without the multicall contract is checked for it again. */
 const BLOCKS_UNTIL_NEXT_LOOK = 1_000n;
 
-export function createReadAll(rpc: JsonRpc, multicallAddress: Address): ReadAll {
-  const hasMulticall = createMulticallLook(rpc, multicallAddress);
+export function createReadAll(rpc: JsonRpc): ReadAll {
+  const hasMulticall = createMulticallLook(rpc);
 
   async function askOneByOne(pin: Pin, reads: readonly ContractRead[]): Promise<ReadAnswer[]> {
     const answers = await rpc.askEach(
@@ -64,7 +64,7 @@ export function createReadAll(rpc: JsonRpc, multicallAddress: Address): ReadAll 
   ): Promise<(Hex | null)[]> {
     const chunks = chunksOf(reads, perMulticall);
     const answers = await rpc.askEach(
-      chunks.map((chunk) => ask.call({ to: multicallAddress, data: aggregate(chunk) }, pin.state)),
+      chunks.map((chunk) => ask.call({ to: MULTICALL3_ADDRESS, data: aggregate(chunk) }, pin.state)),
     );
     return chunks.flatMap((chunk, at) => readAggregate(answers[at], chunk.length));
   }
@@ -87,13 +87,13 @@ export function createReadAll(rpc: JsonRpc, multicallAddress: Address): ReadAll 
   };
 }
 
-function createMulticallLook(rpc: JsonRpc, multicallAddress: Address): (pin: Pin) => Promise<boolean> {
+function createMulticallLook(rpc: JsonRpc): (pin: Pin) => Promise<boolean> {
   let thereSince: bigint | null = null;
   let missingAt: bigint | null = null;
   return async ({ final, state }) => {
     if (thereSince !== null && final.number >= thereSince) return true;
     if (missingAt !== null && final.number < missingAt + BLOCKS_UNTIL_NEXT_LOOK) return false;
-    const isThere = (await rpc.ask(ask.code(multicallAddress, state))) !== '0x';
+    const isThere = (await rpc.ask(ask.code(MULTICALL3_ADDRESS, state))) !== '0x';
     if (isThere) thereSince = final.number;
     else missingAt = final.number;
     return isThere;

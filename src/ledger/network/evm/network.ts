@@ -10,7 +10,6 @@ import { explainFailures } from '../wrapNetwork.ts';
 import { hashText, normalizeAddress } from './addresses.ts';
 import { broadcastBytes } from './broadcast.ts';
 import { createReadAll } from './contractReads.ts';
-import { MULTICALL3_ADDRESS } from './contracts.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
 import { draftCall, readNextSequences } from './draft.ts';
 import { readErrorAbi } from '../../../lib/errorAbi.ts';
@@ -18,7 +17,7 @@ import { createFinality, type Finality } from './finality.ts';
 import { createJsonRpc, RpcError } from './jsonRpc.ts';
 import type { JsonRpc } from './jsonRpc.ts';
 import { createLogSearch } from './logSearch.ts';
-import { addressOption, contractsOf } from './options.ts';
+import { contractsOf } from './options.ts';
 import type { EvmNetworkOptions } from './options.ts';
 import { signReplacement } from './replacement.ts';
 import { createRewriteDoubt } from './rewriteDoubt.ts';
@@ -44,8 +43,7 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
   const rpc = createJsonRpc({ url: options.rpcUrl, timeoutMs: options.requestTimeoutMs });
   const doubt = createRewriteDoubt({ believedAfterMs: options.rewriteBelievedAfterMs });
   const finality = createFinality(rpc, options.finality, options.seenLedgers, doubt);
-  const multicall = addressOption('multicallAddress', options.multicallAddress) ?? MULTICALL3_ADDRESS;
-  const readAll = createReadAll(rpc, multicall);
+  const readAll = createReadAll(rpc);
   const deployments = createDeployments({
     rpc,
     contracts,

@@ -9,8 +9,6 @@ import type { AbiError } from '../../../lib/errorAbi.ts';
 import type { EvmLedger } from './settings.ts';
 
 export interface EvmNetworkOptions extends Omit<EvmLedger, 'family'> {
-  /** The address of Multicall3, where it is not the usual one. */
-  multicallAddress?: string | undefined;
   /** What was final before this process started; unknown without it. */
   seenLedgers?: SeenLedgers | undefined;
   log?: { warn(fields: object, message: string): void } | undefined;
@@ -32,7 +30,7 @@ export function contractsOf(
 }
 
 /** Null when it is left out. @throws Error when it is no address */
-export function addressOption(name: string, text: string | undefined): Address | null {
+function addressOption(name: string, text: string | undefined): Address | null {
   if (text === undefined) return null;
   const address = normalizeAddress(text);
   if (address) return address;

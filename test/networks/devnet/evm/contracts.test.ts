@@ -24,7 +24,8 @@ import type { Actors } from '../../../support/evm/actors.ts';
 import { startAnvil } from '../../../../devnet/evm/anvil.ts';
 import type { Anvil, AnvilAccount } from '../../../../devnet/evm/anvil.ts';
 import { compileContracts } from '../../../../devnet/evm/compile.ts';
-import { deployContracts, MULTICALL3_ADDRESS } from '../../../../devnet/evm/deploy.ts';
+import { deployContracts } from '../../../../devnet/evm/deploy.ts';
+import { MULTICALL3_ADDRESS } from '../../../../src/ledger/network/evm/contracts.ts';
 import { factoryAbi, settlementFactoryAbi } from '../../../../devnet/evm/referenceAbi.ts';
 
 let node: Anvil | null = null;

@@ -27,7 +27,7 @@ function readAllOf(results: readonly boolean[]) {
         JSON.stringify(params).includes(MULTICALL3_ADDRESS) ? { value: aggregated } : failed,
       ),
   } as unknown as JsonRpc;
-  return createReadAll(rpc, MULTICALL3_ADDRESS);
+  return createReadAll(rpc);
 }
 
 it('keeps the answers of the others', async () => {
