@@ -10,13 +10,10 @@ import { QueryBuilder } from 'drizzle-orm/pg-core';
 import { unixSeconds, type Clock } from '../../../lib/clock.ts';
 import type { Db, Tx } from '../../../db/connection.ts';
 import { hotQuery, hotSelect } from '../../../db/hotQueries.ts';
-import type { UnixSeconds } from '../port.ts';
+import type { NetworkStatus } from '../port.ts';
 import { ledgerClock } from './tables.ts';
 
-export interface ClosedLedger {
-  ledger: bigint;
-  closedAt: UnixSeconds;
-}
+export type ClosedLedger = Pick<NetworkStatus, 'ledger' | 'closedAt'>;
 
 const selectClock = hotSelect(new QueryBuilder().select().from(ledgerClock));
 

@@ -22,6 +22,7 @@ import type {
 import { hashText } from './addresses.ts';
 import { readLedgerClock } from './ledgerClock.ts';
 import { offRamps, retirements, settlements, tokens } from './tables.ts';
+import type { TokenState } from './world.ts';
 import { findTokens } from './worldStore.ts';
 
 type ContractReads = Pick<
@@ -33,8 +34,6 @@ type ContractReads = Pick<
   | 'settlementContract'
   | 'offRampDeposit'
 >;
-
-type TokenRow = typeof tokens.$inferSelect;
 
 export function createReads(db: Db, clock: Clock, settlementAddress: Address): ContractReads {
   return {
@@ -88,12 +87,12 @@ export async function readSettlement(db: Db, address: Address): Promise<Settleme
   return row ? { address: row.address, treasury: row.treasury, paused: row.paused } : null;
 }
 
-export async function readToken(db: Db, address: Address): Promise<TokenRow | null> {
+export async function readToken(db: Db, address: Address): Promise<TokenState | null> {
   const [row] = await findTokens(db, [address]);
   return row ?? null;
 }
 
-async function readTokens(db: Db, addresses: readonly Address[]): Promise<Map<Address, TokenRow>> {
+async function readTokens(db: Db, addresses: readonly Address[]): Promise<Map<Address, TokenState>> {
   requireTokenCount(addresses.length);
   if (addresses.length === 0) return new Map();
   const rows = await findTokens(db, addresses);
@@ -137,22 +136,22 @@ async function readRecords(
   return { totals: totalsOf(token), records };
 }
 
-function totalsOf(token: TokenRow): CarbonTotals {
+function totalsOf(token: TokenState): CarbonTotals {
   const { totalSupply, totalRetired, totalRetirements } = token;
   return { totalSupply, totalRetired, totalRetirements };
 }
 
-function requireCarbonToken(token: TokenRow | null, address: Address): TokenRow {
+function requireCarbonToken(token: TokenState | null, address: Address): TokenState {
   const found = templateOrRefusal(token, address, 'carbon-credit');
   if (found instanceof NetworkRefusal) throw found;
   return found;
 }
 
 function templateOrRefusal(
-  token: TokenRow | null,
+  token: TokenState | null,
   address: Address,
   template: TokenTemplate,
-): TokenRow | NetworkRefusal {
+): TokenState | NetworkRefusal {
   if (!token) return noTokenAt(address);
   if (token.template === template) return token;
   return new NetworkRefusal({

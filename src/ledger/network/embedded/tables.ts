@@ -28,11 +28,12 @@ export const ledgerClock = embeddedNetwork.table('ledger_clock', {
 export const tokens = embeddedNetwork.table('tokens', {
   address: text('address').primaryKey(),
   template: text('template').$type<TokenTemplate>().notNull(),
+  /** Holds every role: minter, manager, pauser. */
   admin: text('admin').notNull(),
   symbol: text('symbol').notNull(),
   paused: boolean('paused').notNull(),
   status: text('status').$type<ReceiptStatus>().notNull(),
-  /** u64 on the network, so wider than bigint. */
+  /** Null for carbon credits. u64 on the network, so wider than bigint. */
   expiryDate: bigNumeric('expiry_date'),
   totalSupply: bigNumeric('total_supply').notNull(),
   totalRetired: bigNumeric('total_retired').notNull(),
@@ -69,6 +70,7 @@ export const retirements = embeddedNetwork.table(
 
 export const settlements = embeddedNetwork.table('settlements', {
   address: text('address').primaryKey(),
+  /** Settler and manager. */
   admin: text('admin').notNull(),
   treasury: text('treasury').notNull(),
   paused: boolean('paused').notNull(),

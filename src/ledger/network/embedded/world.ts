@@ -4,59 +4,26 @@
  * Contract rules are plain functions over a `World` and know no database. Reading something that was not loaded
  * throws: taken for absent, it would overwrite a balance with a wrong one.
  */
-import type {
-  Address,
-  Hash32,
-  OffRampDeposit,
-  ReceiptStatus,
-  RetirementRecord,
-  TokenTemplate,
-  UnixSeconds,
-} from '../port.ts';
+import type { Address, Hash32 } from '../port.ts';
+import type { balances, offRamps, retirements, settlements, tokens } from './tables.ts';
 
-export interface TokenState {
-  readonly address: Address;
-  readonly template: TokenTemplate;
-  /** Holds every role: minter, manager, pauser. */
-  readonly admin: Address;
-  readonly symbol: string;
-  readonly paused: boolean;
-  readonly status: ReceiptStatus;
-  /** Null for carbon credits. */
-  readonly expiryDate: UnixSeconds | null;
-  readonly totalSupply: bigint;
-  readonly totalRetired: bigint;
-  readonly totalRetirements: number;
-}
-
-export interface SettlementState {
-  readonly address: Address;
-  /** Settler and manager. */
-  readonly admin: Address;
-  readonly treasury: Address;
-  readonly paused: boolean;
-}
-
-interface OffRampState extends Readonly<OffRampDeposit> {
-  readonly settlementAddress: Address;
-  readonly referenceId: Hash32;
-}
-
-interface BalanceState {
-  readonly tokenAddress: Address;
-  readonly holder: Address;
-  readonly amount: bigint;
-}
-
-type RetirementState = RetirementRecord & { readonly tokenAddress: Address };
+/** Each as its table keeps it. */
+export type TokenState = Readonly<typeof tokens.$inferSelect>;
+export type SettlementState = Readonly<typeof settlements.$inferSelect>;
+type OffRampState = Readonly<typeof offRamps.$inferSelect>;
+type BalanceState = Readonly<typeof balances.$inferSelect>;
+type RetirementState = Readonly<typeof retirements.$inferSelect>;
 
 /** The state that must be loaded before a batch is executed. */
 export interface WorldKeys {
   tokens: Address[];
   settlements: Address[];
-  balances: { tokenAddress: Address; holder: Address }[];
-  offRamps: { settlementAddress: Address; referenceId: Hash32 }[];
+  balances: BalanceKey[];
+  offRamps: OffRampKey[];
 }
+
+type BalanceKey = Pick<BalanceState, 'tokenAddress' | 'holder'>;
+type OffRampKey = Pick<OffRampState, 'settlementAddress' | 'referenceId'>;
 
 export interface LoadedWorld {
   tokens: TokenState[];
@@ -136,10 +103,10 @@ function createRows<Row>(
 
 const addressOf = ({ address }: { address: Address }) => address;
 
-export function balanceKey(balance: { tokenAddress: Address; holder: Address }): string {
+export function balanceKey(balance: BalanceKey): string {
   return `${balance.tokenAddress} ${balance.holder}`;
 }
 
-export function offRampKey(offRamp: { settlementAddress: Address; referenceId: Hash32 }): string {
+export function offRampKey(offRamp: OffRampKey): string {
   return `${offRamp.settlementAddress} ${offRamp.referenceId}`;
 }
