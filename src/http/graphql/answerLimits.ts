@@ -1,6 +1,6 @@
 /**
- * What answers may take: each one a number of bytes, those of an address computing time, and all that are being sent
- * a part of the memory. A client that reads slowly holds its answer until it has read it.
+ * Limits of answers: bytes of each answer, computing time of an address, and memory of all answers that are
+ * being sent. A client that reads slowly holds its answer until it has read it.
  */
 import type { ExecutionResult } from 'graphql';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
@@ -11,11 +11,14 @@ import type { ChargeCpu } from './chargeCpu.ts';
 import type { TransportContext } from './transportContext.ts';
 
 /**
- * The memory of smaller answers is bounded by the number of connections, and the sixteen requests that wait on one. Of 256 kB each, those
- * of one address would take gigabytes.
+ * The number of connections and the sixteen requests that wait on each bound the memory of smaller answers.
+ * At 256 kB each, the answers of one address would take gigabytes.
  */
 const COUNTED_BYTES = 8 * 1024;
-/** Answers that are being made and sent; as text alone, one takes as much again while it is written. */
+/**
+ * Bytes of answers that are being made and sent. The text of an answer takes as much memory again while it is
+ * written.
+ */
 const MAX_SENDING_BYTES = 256 * 1024 * 1024;
 const MAX_SENDING_BYTES_PER_ADDRESS = 64 * 1024 * 1024;
 /** Executing and writing a megabyte takes about 50 ms. */
@@ -27,12 +30,13 @@ export type LimitAnswer = (result: ExecutionResult, context: TransportContext) =
 export function createAnswerLimits(charge: ChargeCpu): LimitAnswer {
   const sending = createCounters(MAX_SENDING_BYTES, MAX_SENDING_BYTES_PER_ADDRESS);
   return ({ data }, context) => {
-    // What is over the limit was computed, too: free, it could be asked for again and again.
+    // An answer over the limit was computed, too: if it were free, it could be asked for again and again.
     let bytes = MAX_WRITTEN_BYTES;
     try {
       bytes = measureAnswer(data);
     } finally {
-      // Small ones, too: of 7 kB each, one connection alone took four fifths of a processor.
+      // Small answers are charged, too: at 7 kB each, those of one connection took four fifths of a
+      // processor.
       charge(context.remoteAddress, bytes / BYTES_PER_MS);
     }
     if (bytes < COUNTED_BYTES) return;

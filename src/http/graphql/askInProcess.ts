@@ -1,6 +1,7 @@
 /**
- * Runs operations of the server's own pages: documents that are part of the program, as the public, by the same guard,
- * error table and log as those of clients. No setting for clients' documents or introspection is about them.
+ * Runs operations of the server's own pages: documents that are part of the program, as the public, with the
+ * guard, error table and log of clients' operations. Settings for clients' documents and introspection do not
+ * apply.
  */
 import { parse, validate, type DocumentNode, type ExecutionResult, type GraphQLSchema } from 'graphql';
 import type { DirectOperation } from './directPost.ts';
@@ -16,7 +17,7 @@ export function createAsk(
   schema: GraphQLSchema,
   execute: (operation: DirectOperation, context: TransportContext) => Promise<ExecutionResult>,
 ): AskInProcess {
-  /** As many as the program has. */
+  /** Unbounded: the program has a fixed number of documents. */
   const known = new Map<string, DocumentNode>();
   const documentOf = (source: string) => {
     const document = known.get(source) ?? parse(source);

@@ -50,7 +50,8 @@ function withEntry(resolve: Resolver, targetNames: ReadonlySet<string>): Resolve
       if (!isKept && !mayHaveChanged(error)) throw auditUnavailable(error);
       throw (audited.isAdmitted && outcomeUnknown(error)) || error;
     }
-    // Without an effect of its own it repeated an earlier answer, and can do so again.
+    // If the entry can't be written, the mutation had no effect of its own: it repeated an earlier answer,
+    // and can do so again.
     const outcome = isDryRun(args) ? 'DRY_RUN' : 'OK';
     const added = targetsOfAnswer(result).filter((id) => !targetIds.includes(id));
     if (!(await entry.end({ outcome, targetIds: added }))) throw auditUnavailable();
@@ -62,7 +63,7 @@ function hasNoRight(error: unknown): boolean {
   return ['UNAUTHENTICATED', 'FORBIDDEN'].includes(codeOf(error));
 }
 
-/** What was refused, by a rule or by the database, changed nothing. */
+/** A mutation that a rule or the database refused changed nothing. */
 function mayHaveChanged(error: unknown): boolean {
   return !(error instanceof DomainError) && refusedByDatabase(error) === null;
 }
@@ -73,7 +74,7 @@ function inputOf({ input }: Record<string, unknown>): Readonly<Record<string, un
 
 const NO_INPUT = {};
 
-/** One that succeeded changed nothing, and the audit log must not look as if it had. */
+/** A dry run that succeeded changed nothing, and the audit log must not look as if it had. */
 function isDryRun(args: Record<string, unknown>): boolean {
   return inputOf(args)['dryRun'] === true;
 }
@@ -89,7 +90,7 @@ function targetsOfInput(args: Record<string, unknown>, targetNames: ReadonlySet<
   return safeTargets(found);
 }
 
-/** The answer itself, or the objects in it. */
+/** Ids of the answer itself and of the objects in it. */
 function targetsOfAnswer(answer: unknown): string[] {
   if (typeof answer !== 'object' || answer === null) return [];
   const found: string[] = [];

@@ -1,11 +1,12 @@
 /**
- * What operators read of others is written to the audit log before it is answered: one entry for each field of the query,
- * with all whose data it showed, and one for each subscription to an object.
+ * Writes to the audit log which data of others an operator reads, before the answer is sent: one entry for
+ * each root field of a query, with all owners whose data it showed, and one for each subscription to an
+ * object.
  *
  *   a field of Query begins ─▶ objects of others are met below it ─▶ entries are written ─▶ the answer is sent
  *                                                                         └─can't be: OVERLOADED, without the data
  *
- * Other callers read what is theirs: for them nothing is done.
+ * Other callers read only their own data, so nothing is written for them.
  */
 import type { ExecutionResult, GraphQLField, GraphQLFieldResolver, GraphQLSchema } from 'graphql';
 import { defaultFieldResolver, getNamedType, isObjectType } from 'graphql';
@@ -18,30 +19,30 @@ import { localId } from '../../schema/core/globalIds.ts';
 import { ownersOf } from '../../schema/core/ownedBy.ts';
 import { isSafeTarget } from './auditTargets.ts';
 
-/** An entry has this many at most, so that a row stays small; more of them are in further entries of the request. */
+/** Maximum targets of one entry, so that a row stays small; further targets are in further entries. */
 const MAX_TARGETS = 256;
-/** Arguments, and members of filters, that say whose data is asked for: even a number of them is an entry then. */
+/** Arguments and filter members that say whose data is asked for. Even a count of such data gets an entry. */
 const OWNERS = new Set(['buyerId', 'buyerIds', 'farmerAddresses', 'farmerIds', 'lenderIds', 'warehouseIds']);
-/** And those that say which object. */
+/** Arguments and filter members that name the requested objects. */
 const OBJECTS = new Set(['id', 'ids', 'tokenAddress']);
 
 type Path = { readonly prev: Path | undefined; readonly key: string | number };
 type ReadContext = Pick<Context<unknown>, 'audit' | 'caller' | 'requestId' | 'remoteAddress'>;
 type Resolver = GraphQLFieldResolver<unknown, ReadContext, Record<string, unknown>>;
 
-/** What one field of a query has shown so far. */
+/** What one root field of a query has shown so far. */
 interface FieldReads {
   entry: OpenRead;
   open: () => OpenRead;
-  /** Others, whose data it has shown. */
+  /** Others whose data the field has shown. */
   owners: Set<string>;
-  /** Others, whose data its arguments ask for. */
+  /** Others whose data the arguments ask for. */
   named: readonly string[];
-  /** What its arguments ask for. */
+  /** Objects that the arguments ask for. */
   objects: readonly string[];
 }
 
-/** Of the operators' operations under way. */
+/** Reads of operators' running operations, by root field. */
 const readsOf = new WeakMap<object, Map<string | number, FieldReads>>();
 
 export function auditReads(schema: GraphQLSchema): void {
@@ -56,14 +57,14 @@ export function auditReads(schema: GraphQLSchema): void {
   }
 }
 
-/** Says that a query begins. For a subscription, its field writes the entry. */
+/** Begins the reads of an operator's query. A subscription's field writes its own entry. */
 export function beginReads(context: ReadContext): void {
   if (isOperator(context.caller)) readsOf.set(context, new Map());
 }
 
 /**
- * Writes what was read. @returns null when that is nothing
- * @throws DomainError OVERLOADED when that is not possible: the answer must not be sent
+ * Writes the entries. @returns null when there are none
+ * @throws DomainError OVERLOADED when they can't be written: the answer must not be sent
  */
 export function writeReads(context: ReadContext, { data }: ExecutionResult): Promise<void> | null {
   const reads = readsOf.get(context);
@@ -100,7 +101,7 @@ function beginBefore(field: GraphQLField<unknown, ReadContext>): void {
   };
 }
 
-/** Every object of a type with owners is met at its first field. */
+/** Notes an object's owners before any of its fields is resolved. */
 function meetBefore(
   field: GraphQLField<unknown, ReadContext>,
   ownersOfValue: (value: unknown) => readonly (string | null)[],
@@ -118,7 +119,7 @@ function meetBefore(
   };
 }
 
-/** What it shows later is of the same object. */
+/** One entry is enough, because all events show the same object. */
 function writeWhenSubscribed(field: GraphQLField<unknown, ReadContext>): void {
   const { subscribe } = field;
   if (subscribe === undefined) return;
@@ -148,7 +149,7 @@ function rootKeyOf(path: Path): string | number {
   return root.key;
 }
 
-/** The field's own type, or what its pages hold. */
+/** Whether the field's type, or that of its page's nodes, has owners. */
 function leadsToOwned({ type }: GraphQLField<unknown, ReadContext>): boolean {
   const named = getNamedType(type);
   if (!isObjectType(named)) return false;
@@ -156,7 +157,7 @@ function leadsToOwned({ type }: GraphQLField<unknown, ReadContext>): boolean {
   return ownersOf(nodes === undefined ? named : getNamedType(nodes.type)) !== undefined;
 }
 
-/** Ids as the audit log and the tables use them. Ids of inputs may have been read already. */
+/** Ids as the audit log and the tables use them. An input may already be decoded into an object with `id`. */
 function namedBy(args: Readonly<Record<string, unknown>>, names: ReadonlySet<string>): string[] {
   const filter = args['filter'];
   const given = { ...(typeof filter === 'object' ? filter : null), ...args };

@@ -1,13 +1,13 @@
 /**
- * Charges an address for the computing time of its documents, which a client can make long: parsing and validating are
- * done at once, and others wait for it.
+ * Charges an address for the computing time of its documents. A client can make it long, and others wait
+ * meanwhile: parsing and validating block the event loop.
  */
 import type { Plugin } from 'graphql-yoga';
 import type { TransportContext } from './transportContext.ts';
 
 export type ChargeCpu = (remoteAddress: string, ms: number) => void;
 
-/** Placed first, so that it measures what all others do. */
+/** Place this plugin first, so that it measures all other plugins. */
 export function useCpuCharge(charge: ChargeCpu): Plugin {
   const measure = (context: unknown) => {
     const elapsed = stopwatch();
@@ -19,17 +19,17 @@ export function useCpuCharge(charge: ChargeCpu): Plugin {
   };
 }
 
-/** The system's answer takes as long as a twentieth of a small request, so one serves all that begins within this time. */
+/** How long a reading is used: asking the system takes as long as a twentieth of a small request. */
 const READING_LASTS_MS = 10;
-/** What took less was hardly interrupted. */
+/** Work that took less was hardly interrupted. */
 const UNINTERRUPTED_MS = 2;
 
-/** Processor time of this process, as last asked for, and when that was. */
+/** The last reading: its time, and the processor time of this process. */
 let reading = { atMs: Number.NEGATIVE_INFINITY, cpuMs: 0 };
 
 /**
- * The shorter of two: other processes make the one longer, other threads of this process the other. While the machine is
- * busy, the result may contain up to READING_LASTS_MS of what ran before.
+ * The shorter of wall time, which other processes lengthen, and processor time, which other threads lengthen.
+ * While the machine is busy, the result may contain up to READING_LASTS_MS of earlier work.
  */
 export function stopwatch(): () => number {
   const startedMs = performance.now();

@@ -1,13 +1,16 @@
 /**
- * Documents and variables for the log, without secret or personal data.
+ * Describes documents and variables for the log, without secret or personal data.
  *
- * What may be shown is declared, everything else is replaced by what it is.
+ * Only values whose names are declared are shown; every other value is replaced by its type or size.
  */
 import { OperationTypeNode, print, visit } from 'graphql';
 import type { DocumentNode, GraphQLSchema } from 'graphql';
 import { recordedInputOf } from '../../schema/core/recordedInput.ts';
 
-/** What reading may show: sizes, places in lists, public addresses, ids and kinds. */
+/**
+ * Inputs of queries and subscriptions that may be shown: sizes, places in lists, public addresses, ids and
+ * kinds.
+ */
 const SHOWN_OF_READING: ReadonlySet<string> = new Set([
   'first',
   'last',
@@ -45,8 +48,8 @@ export function describeDocument(document: DocumentNode): string {
 }
 
 /**
- * The names of variables, and of what is in them, whose values the log may show: for mutations what all of those that are
- * asked for declare (recordedInput).
+ * Names of variables and their members whose values the log may show: for mutations, the names that all
+ * requested mutations declare (recordedInput).
  */
 export function shownNames(
   schema: GraphQLSchema,

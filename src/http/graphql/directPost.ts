@@ -1,12 +1,13 @@
 /**
- * The short way of a POST of JSON whose document is known: from node:http into the pipeline, without yoga's request and
- * response objects.
+ * A shortcut for a POST of JSON whose document is known: from node:http into the pipeline, without yoga's
+ * request and response objects.
  *
  *   plain request? ─▶ gate ─▶ body ─▶ known document? ─▶ the pipeline's execution ─▶ answer
  *         └─no────────┴─refused───────────┴─no─▶ yoga, with what has been done already
  *
- * Only what both do alike comes this way: other methods, forms, origins and parameters, subscriptions, and every error
- * before the execution are yoga's.
+ * Only requests that yoga would answer in the same way take the shortcut. yoga handles other methods and
+ * content types, requests with an Origin header or further parameters, subscriptions, and every error before
+ * the execution.
  */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -40,9 +41,12 @@ export interface DirectOperation {
 export interface DirectExchange {
   request: IncomingMessage;
   response: ServerResponse;
-  /** Of every answer: names and values in turns, which `prepare` sets. Sent with others in one piece they cost a fifth. */
+  /**
+   * Headers of every answer, as alternating names and values, which `prepare` sets. Set one by one, they cost
+   * five times as much as in one piece with the others.
+   */
   headers: readonly string[];
-  /** Before anything is answered in another way: sets the headers, and has the body compressed. */
+  /** Sets the headers and has the body compressed. Call it before the exchange is answered in another way. */
   prepare(): void;
 }
 
@@ -51,7 +55,7 @@ export type DirectPost = (exchange: DirectExchange, context: TransportContext) =
 
 type MediaType = 'application/json' | 'application/graphql-response+json';
 
-/** The content types of clients as they are. Others may be as good; yoga knows. */
+/** The content types that clients send, byte for byte. Other spellings may be valid too; yoga decides. */
 const CONTENT_TYPES: ReadonlySet<string> = new Set([
   'application/json',
   'application/json; charset=utf-8',
@@ -60,7 +64,7 @@ const CONTENT_TYPES: ReadonlySet<string> = new Set([
   'application/json;charset=UTF-8',
 ]);
 
-/** What yoga answers with to what clients send as `accept`; none, and anything, included. */
+/** yoga's media type for each `accept` header that clients send; '' stands for no header. */
 const MEDIA_TYPES: ReadonlyMap<string, MediaType> = new Map([
   ['', 'application/json'],
   ['*/*', 'application/json'],
@@ -70,7 +74,7 @@ const MEDIA_TYPES: ReadonlyMap<string, MediaType> = new Map([
   ['application/graphql-response+json,application/json;q=0.9', 'application/graphql-response+json'],
 ]);
 
-/** Its sender is held to a declared length by Node; the router has compared it with the limit. */
+/** Node enforces the declared length, which the router has compared with the limit. */
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
 export function createDirectPost(options: DirectPostOptions): DirectPost {
@@ -105,7 +109,7 @@ function mediaTypeOf({ method, url, headers }: IncomingMessage, path: string): M
   return MEDIA_TYPES.get(headers.accept ?? '') ?? null;
 }
 
-/** Null for everything that is not a known query or mutation with nothing but its variables. */
+/** Returns null unless the text is a known query or mutation with only its variables and operation name. */
 function operationIn(text: string, { documents, known }: DirectPostOptions): DirectOperation | null {
   const params = parseObject(text);
   if (params === null) return null;
@@ -139,14 +143,14 @@ function isObjectOrNone(value: unknown): value is Record<string, unknown> | null
   return value == null || (typeof value === 'object' && !Array.isArray(value));
 }
 
-/** What yoga's result processor makes, without a Response. */
+/** The output of yoga's result processor, without a Response. */
 interface Sent {
   body: string;
   status: number;
   headers: Record<string, string>;
 }
 
-/** In place of the fetch standard's Response: keeps what it is made of. */
+/** Replaces the fetch standard's Response, and keeps what it is made of. */
 const FETCH_API = {
   Response: class {
     readonly sent: Sent;
@@ -191,7 +195,7 @@ function dataOf(result: ExecutionResult, mediaType: MediaType): Sent {
 }
 
 function errorsOf(result: ExecutionResult, mediaType: MediaType): Sent {
-  // It makes each error once more, without what clients must not see.
+  // processRegularResult makes each error again, without the parts that clients must not see.
   const answer: unknown = withoutStack(() => processRegularResult(result, FETCH_API, mediaType));
   return (answer as { sent: Sent }).sent;
 }

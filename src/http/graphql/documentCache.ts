@@ -4,7 +4,7 @@
  */
 import { LRUCache } from 'lru-cache';
 
-/** Of source text. A parsed document takes up to 150 times as much memory. */
+/** Maximum characters of all source texts. A parsed document takes up to 150 times as much memory. */
 const MAX_KEPT_CHARACTERS = 256 * 1024;
 /** Larger documents are rare, and not worth the memory. */
 const MAX_DOCUMENT_CHARACTERS = 16 * 1024;
@@ -14,7 +14,7 @@ export function createDocumentCache<T>(): LRUCache<string, NonNullable<T>> {
   return new LRUCache({
     maxSize: MAX_KEPT_CHARACTERS,
     maxEntrySize: MAX_DOCUMENT_CHARACTERS,
-    // A size of 0 would be refused.
+    // LRUCache refuses a size of 0.
     sizeCalculation: (_kept, source) => Math.max(source.length, 1),
   });
 }

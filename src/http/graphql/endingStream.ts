@@ -1,6 +1,7 @@
 /**
- * A stream that can be ended from outside, and that its first failure ends: some readers go on after one, and a source that fails would
- * fail again at each pull. Nothing is read ahead: each `pull` is one `pull` of the source.
+ * A stream that can be ended from outside, and that ends at its first failure: some readers go on after a
+ * failure, and a failing source would fail again at each pull. Each `pull` is one `pull` of the source, so
+ * nothing is read ahead.
  */
 import { StreamBase, type PullStream, type StepReader } from '../../lib/pullStream.ts';
 
@@ -49,7 +50,7 @@ export class EndingStream<T> extends StreamBase<T> implements StepReader<T> {
     return this.source.return();
   }
 
-  /** Undefined when it was ended meanwhile, and its reader has its answer. */
+  /** Returns undefined when the stream was ended meanwhile, because its reader then has its answer. */
   private takeReader(): StepReader<T> | undefined {
     const { reader } = this;
     this.reader = undefined;

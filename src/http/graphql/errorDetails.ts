@@ -1,10 +1,11 @@
 /**
- * The details of an error as clients see them: an id of a node is its global one, as its field `id` gives it and inputs take it.
+ * The details of an error as clients see them. A node's id is its global id, as the node's field `id` returns
+ * it and inputs accept it.
  */
 import type { ErrorDetail, ErrorDetails } from '../../lib/errors.ts';
 import { encodeGlobalId, type NodeType } from '../../schema/core/globalIds.ts';
 
-/** The type of each detail that ends in `Id`; null for what is no node's id. */
+/** The node type of each detail that ends in `Id`; null for an id that is not a node's. */
 const NODE_TYPES: Readonly<Record<Extract<ErrorDetail, `${string}Id`>, NodeType | null>> = {
   approvalRequestId: 'ApprovalRequest',
   assetId: null,

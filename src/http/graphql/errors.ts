@@ -1,9 +1,9 @@
 /**
  * Maps thrown values to the errors that clients see, for HTTP, SSE and websockets.
  *
- * `DomainError`s, GraphQL's own errors and the network's errors keep their message and get a code of the closed set.
- * So does a database that is not available. Every other error is a defect, and masked. Both are logged with the request id in
- * maskErrors.ts.
+ * `DomainError`s, GraphQL's own errors and the network's refusals keep their message and get a code of the
+ * closed set. An unavailable network or database gets a code and a fixed message. Every other error is a
+ * defect and is masked. maskErrors.ts logs defects and an unavailable database with the request id.
  */
 import { PothosValidationError } from '@pothos/core';
 import { GraphQLError } from 'graphql';
@@ -47,7 +47,7 @@ interface ShownError {
   http?: unknown;
 }
 
-/** What an operator has to know, and the client must not see. */
+/** A cause that an operator has to know, and the client must not see. */
 interface Failure {
   cause: unknown;
   isDefect: boolean;
@@ -57,7 +57,10 @@ const mapped = new WeakSet<GraphQLError>();
 const failures = new WeakMap<GraphQLError, Failure>();
 const unanswered = new WeakMap<GraphQLError, unknown>();
 
-/** Another service did not answer: the log says why, because the reason may hold addresses that a client must not see. */
+/**
+ * Another service did not answer: only the log says why, because the reason may hold addresses that a client
+ * must not see.
+ */
 const OTHER_SERVICE_UNAVAILABLE: ReadonlySet<ErrorCode> = new Set([
   'LEDGER_UNAVAILABLE',
   'INDEXER_UNAVAILABLE',
@@ -96,7 +99,9 @@ export function toClientError(thrown: unknown): GraphQLError {
   return error;
 }
 
-/** The code that a client sees for what was thrown. Mutations ask for it, of each that fails, so no error is made for it. */
+/**
+ * The code that a client sees for a thrown value. Every failed mutation needs it, so no error is made for it.
+ */
 export function codeOf(thrown: unknown): ErrorCode {
   const root = rootOf(thrown);
   const known = [thrown, root].find(isMapped);
@@ -112,12 +117,12 @@ function isMapped(error: unknown): error is GraphQLError {
   return error instanceof GraphQLError && mapped.has(error);
 }
 
-/** For the log. */
+/** Describes a failure for the log. */
 export function causeOf(isDefect: boolean): string {
   return isDefect ? 'this is a defect' : 'the database was not available';
 }
 
-/** Returned once: the caller logs it. */
+/** Returns the failure behind an error only once, so that it is logged once. */
 export function takeFailure(error: GraphQLError): Failure | undefined {
   const failure = failures.get(error);
   failures.delete(error);
@@ -136,14 +141,14 @@ export function toWireError(error: GraphQLError): GraphQLFormattedError {
   return { ...rest, extensions: visible };
 }
 
-/** GraphQL wraps what resolvers throw; the first cause decides. */
+/** The first cause, which decides the code: GraphQL wraps the values that resolvers throw. */
 function rootOf(thrown: unknown): unknown {
   let root = thrown;
   while (root instanceof GraphQLError && root.originalError !== undefined) root = root.originalError;
   return root;
 }
 
-/** Undefined for a defect. */
+/** Returns undefined for a defect. */
 function judge(root: unknown, located: GraphQLError | undefined): ShownError | undefined {
   const refusal = root instanceof DomainError ? root : databaseUnavailable(root);
   if (refusal !== null) return { code: refusal.code, message: refusal.message, details: refusal.details };
@@ -158,7 +163,7 @@ function judge(root: unknown, located: GraphQLError | undefined): ShownError | u
   return undefined;
 }
 
-/** Of a document with several operations, or without the one that is named: as yoga says it, and graphql-ws. */
+/** Messages of yoga and graphql-ws for a document with several operations, or without the named operation. */
 const WITHOUT_OPERATION: ReadonlySet<string> = new Set([
   'Could not determine what operation to execute.',
   'Unable to identify operation',
@@ -178,18 +183,18 @@ function judgeGraphQLError(root: GraphQLError, located: GraphQLError): ShownErro
   if (message.startsWith('Argument "')) return { code: 'BAD_USER_INPUT', message };
   if (http !== undefined) return { code: 'BAD_REQUEST', message, http };
   if (message.startsWith('Syntax Error')) return { code: 'GRAPHQL_PARSE_FAILED', message };
-  // With a path it comes from the execution: a resolver returned a value that its type can't serialize.
+  // An error with a path comes from the execution: a resolver returned a value that its type can't serialize.
   return located.path === undefined ? { code: 'BAD_REQUEST', message } : undefined;
 }
 
-/** `Variable "$input" got invalid value … at "input.amountCO2e"; …` with the field as a detail. */
+/** Maps `Variable "$input" got invalid value … at "input.amountCO2e"; …` and gives the field as a detail. */
 function variableProblem(root: GraphQLError, located: GraphQLError): ShownError | undefined {
   const variable = /^Variable "\$(\w+)"/.exec(located.message)?.[1];
   if (variable === undefined) return undefined;
   const reason = located === root ? '' : root.message;
   const place = located.message.slice(0, located.message.length - reason.length);
   const object = / at "([\w.[\]]+)"; $/.exec(place)?.[1] ?? variable;
-  // Of a member that is missing, or that the type does not have, graphql-js names the object that it belongs to.
+  // For a missing or unknown member, graphql-js names the object around the member.
   const member = /^Field "(\w+)" (?:of required type|is not defined)/.exec(reason)?.[1];
   const field = member === undefined ? object : `${object}.${member}`;
   return {

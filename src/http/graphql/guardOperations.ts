@@ -1,9 +1,9 @@
 /**
- * Checks of every operation between validation and its resolvers, on every transport:
+ * Checks every operation between its validation and its resolvers, on every transport:
  *
  *   variables valid? ─▶ cost in limit? ─▶ mutations: budget left? ─▶ below the limit? ─▶ runs ─▶ cost reported
  *
- * A refusal is an answer with errors, never an exception: on a websocket that would end the socket.
+ * A refusal is an answer with errors, never an exception, because an exception would end a websocket.
  */
 import type { ExecutionArgs, ExecutionResult, OperationDefinitionNode } from 'graphql';
 import { getOperationAST, getVariableValues, OperationTypeNode } from 'graphql';
@@ -36,36 +36,36 @@ export interface OperationGuard {
   factsOf: FindFacts;
   rateLimits: RateLimits;
   /**
-   * Mutations wait for the network, so they have their own limit. Queries that run for the first time, which compute for
-   * longest, take a place among those, too.
+   * Mutations wait for the network, so they have their own limit. The first run of a query, which computes
+   * longest, takes a place in both `queries` and `firstQueries`.
    */
   concurrency: { queries: ConcurrencyLimit; firstQueries: ConcurrencyLimit; mutations: ConcurrencyLimit };
   /** Open subscriptions, by address. */
   subscriptions: Counters;
   limitAnswer: LimitAnswer;
   credentialEnds: CredentialEnds;
-  /** Whether errors about unknown names suggest similar names. */
+  /** Whether errors about unknown names leave out similar names. */
   hideSuggestions: boolean;
 }
 
-/** Runs a subscription: its events, or why there are none. */
+/** Runs a subscription. Resolves to its events or refusal. */
 export type Subscribe = (args: ExecutionArgs) => Promise<Result>;
 type Run = (args: ExecutionArgs) => Result | Promise<Result>;
 type GuardedContext = Context<unknown> & TransportContext;
 
 const introspections = createIntrospectionAnswers();
 
-/** GraphQL's own limit for what it says about one set of variables. */
+/** Maximum errors about one set of variables, as in graphql-js. */
 const MAX_VARIABLE_ERRORS = 50;
 
-/** What the largest operation of a client takes, with all its variables, before it waits for something. */
+/** Computing time of a client's largest operation, with all its variables, until it first waits. */
 const ORDINARY_MS = 2;
-/** Located, mapped and written. */
+/** Computing time of one error, which is located, mapped and serialized. */
 const ERROR_MS = 0.2;
-/** A first run that takes longer waits for the network, and does not compute: the next one begins. */
+/** A longer first run waits for the network and does not compute, so the next one begins. */
 const FIRST_RUN_MS = 250;
 
-/** A query or mutation: its answer, or its refusal. */
+/** Runs a query or mutation. Resolves to its answer or refusal. */
 export function runGuarded(
   guard: OperationGuard,
   args: ExecutionArgs,
@@ -74,7 +74,7 @@ export function runGuarded(
   return guarded(guard, args, run) as Promise<ExecutionResult>;
 }
 
-/** A subscription: its events, or its refusal. */
+/** Runs a subscription. Resolves to its events or refusal. */
 export function subscribeGuarded(
   guard: OperationGuard,
   args: ExecutionArgs,
@@ -92,7 +92,7 @@ async function guarded(guard: OperationGuard, args: ExecutionArgs, run: Run): Pr
   } catch (error) {
     // The client has disconnected: no answer is needed.
     if (error instanceof Error && error.name === 'AbortError') throw error;
-    // Defects included: the error table logs them, and only this operation ends.
+    // Defects are answered, too: the error table logs them, and only this operation ends.
     return { errors: [placeInput(toClientError(error), args.document)] };
   }
 }
@@ -108,13 +108,13 @@ async function runWhenAdmitted(
   const isSubscription = operation.operation === OperationTypeNode.SUBSCRIPTION;
   const facts = guard.factsOf(args.document, operation);
   const { roots } = facts;
-  // Again: what the gate let in at the same time may have used it up.
+  // The gate checks this, too, but requests that it let in at the same time may have used up the budget.
   guard.rateLimits.requireCpu(context.remoteAddress);
   requireModestVariables(args.variableValues ?? {});
   if (isSubscription) requireUnconditional(roots);
   if (isMutation) await guard.rateLimits.admitMutations(context, roots.length, context.usages);
   const chargeChecks = beginCharge(guard, context);
-  // Those of an operation that is known to be modest are read by the execution alone.
+  // If the operation is known to be modest, the execution alone reads its variables.
   if (isSubscription || !facts.isKnownModest()) {
     const refused = refuseVariables(guard, args, operation);
     if (refused !== null) {
@@ -137,13 +137,14 @@ async function runWhenAdmitted(
     const chargeRun = beginCharge(guard, context);
     const running = isIntrospection(roots) ? introspections.answer(args, run) : run(args);
     chargeRun();
-    // What waits for nothing is there already.
+    // An execution that waits for nothing returns its result without a promise.
     const result = running instanceof Promise ? await running : running;
     if (isStream(result)) return result;
     chargeErrors(guard, context, result);
-    // Nothing has run.
+    // Without data, no field has run.
     if (result.data === undefined) return refuseVariables(guard, args, operation) ?? result;
-    // A mutation has had its effect, and began only because its answer can't be large.
+    // A mutation's answer has no limit: it has had its effect, and began only because its answer can't be
+    // large.
     if (!isMutation) {
       guard.limitAnswer(result, context);
       const writing = writeReads(context, result);
@@ -161,7 +162,10 @@ function writerOf({ caller, remoteAddress }: GuardedContext): string {
   return caller == null ? addressKey(remoteAddress) : `caller ${caller.subject}`;
 }
 
-/** For a query. @returns the function that gives them back. @throws DomainError OVERLOADED */
+/**
+ * Takes the places of a query. @returns the function that gives the places back. @throws DomainError
+ * OVERLOADED
+ */
 async function takePlaces(
   { concurrency, rateLimits }: OperationGuard,
   remoteAddress: string,
@@ -171,12 +175,13 @@ async function takePlaces(
   if (isFirstRun) return takeFirstPlaces(concurrency, key);
   const free = concurrency.queries.takeFree(key);
   if (free !== null) return free;
-  // Of an address that has more than may run, each that waits delays the next one: their answers are spread.
+  // When an address has more queries than may run, each waiting query delays the next one, which spreads
+  // their answers.
   rateLimits.slowDown(remoteAddress);
   return concurrency.queries.take(key);
 }
 
-/** Of a query that runs for the first time. */
+/** Takes the places of a query that runs for the first time. */
 async function takeFirstPlaces(
   { firstQueries, queries }: OperationGuard['concurrency'],
   key: string,
@@ -200,8 +205,8 @@ async function takeFirstPlaces(
 }
 
 /**
- * Charges the address for what is computed at once: introspection, and variables. What an
- * ordinary operation takes, the budgets of requests count.
+ * Charges the address for synchronous computing: introspection, and variables. The budgets of requests cover
+ * ordinary operations.
  */
 function beginCharge({ rateLimits }: OperationGuard, { remoteAddress }: GuardedContext): () => void {
   const elapsed = stopwatch();
@@ -211,7 +216,7 @@ function beginCharge({ rateLimits }: OperationGuard, { remoteAddress }: GuardedC
   };
 }
 
-/** They are made one by one, between other work. */
+/** Charges a fixed time for each error: errors are made one by one, between other work. */
 function chargeErrors(
   { rateLimits }: OperationGuard,
   { remoteAddress }: GuardedContext,
@@ -221,8 +226,8 @@ function chargeErrors(
 }
 
 /**
- * No field runs, so there is no entry in the audit log: strangers can send such variables, too.
- * @returns null when they are valid
+ * No field runs, so the audit log gets no entry: unknown clients can send invalid variables, too.
+ * @returns null when the variables are valid
  */
 function refuseVariables(
   { hideSuggestions }: OperationGuard,
@@ -245,7 +250,7 @@ function requireUnconditional(roots: readonly RootField[]): void {
   );
 }
 
-/** Counts a subscription while it is open, and ends it with its credential. */
+/** Counts a subscription while it is open, and ends it when its credential ends. */
 async function subscribe(guard: OperationGuard, args: ExecutionArgs, run: Subscribe): Promise<Result> {
   const { caller, remoteAddress, transport, whenSent } = args.contextValue as GuardedContext;
   const close = guard.subscriptions.open(addressKey(remoteAddress));
@@ -258,7 +263,7 @@ async function subscribe(guard: OperationGuard, args: ExecutionArgs, run: Subscr
     }
     return new EndingStream(result, (end) => {
       const unwatch = caller === null ? () => undefined : guard.credentialEnds.watch(caller, end);
-      // Of a client that has gone before the head of its answer, nothing else reads or ends the events.
+      // If the client leaves before the head of its answer is sent, nothing else reads or ends the events.
       if (transport === 'http') whenSent(() => queueMicrotask(end));
       return () => {
         unwatch();
@@ -272,7 +277,7 @@ async function subscribe(guard: OperationGuard, args: ExecutionArgs, run: Subscr
 }
 
 function withCost(result: ExecutionResult, cost: number, limit: number): ExecutionResult {
-  // Named one by one: V8 copies an answer by `...` member by member.
+  // The members are listed because V8 copies an object with `...` slowly, member by member.
   const { errors, data } = result;
   const extensions = { ...result.extensions, cost: { requested: cost, limit } };
   return errors === undefined ? { data, extensions } : { errors, data, extensions };

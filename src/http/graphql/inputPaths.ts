@@ -1,6 +1,6 @@
 /**
- * Where a value of a request belongs, as a dotted path from the arguments of its field ("input.amountCO2e",
- * "input.roles.0"): the form of `extensions.field`, whether a rule, a literal or a variable was wrong.
+ * The place of a value in a request, as a dotted path from the arguments of its field ("input.amountCO2e",
+ * "input.roles.0"). `extensions.field` has this form whether a rule, a literal or a variable was wrong.
  */
 import {
   Kind,
@@ -14,7 +14,7 @@ import {
 
 const placed = new WeakSet<GraphQLError>();
 
-/** Puts `field` of an error about a literal or a variable into that form. Idempotent. */
+/** Sets `extensions.field` of an error about a literal or a variable to the dotted path. Idempotent. */
 export function placeInput(error: GraphQLError, document: DocumentNode): GraphQLError {
   const { extensions } = error;
   if (extensions['code'] !== 'BAD_USER_INPUT' || placed.has(error)) return error;
@@ -26,7 +26,7 @@ export function placeInput(error: GraphQLError, document: DocumentNode): GraphQL
   return error;
 }
 
-/** `field` begins with the variable's name: in its place comes where the variable is used first. */
+/** `field` begins with the variable's name, which is replaced by the path of the variable's first use. */
 function variablePath(error: GraphQLError, document: DocumentNode, variable: string): string | undefined {
   const field = error.extensions['field'];
   const within = (typeof field === 'string' ? field : variable)
@@ -36,7 +36,7 @@ function variablePath(error: GraphQLError, document: DocumentNode, variable: str
   return path === undefined ? undefined : `${path}${within}`;
 }
 
-/** Of a literal, or of a variable that has no value, at which the error points. */
+/** The path of the literal, or of the variable without a value, that the error points at. */
 function literalPath(error: GraphQLError, document: DocumentNode): string | undefined {
   if (error.extensions['field'] !== undefined) return undefined;
   const culprits = new Set<ASTNode>(error.nodes);

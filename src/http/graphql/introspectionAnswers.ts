@@ -10,11 +10,17 @@ import type { RootField } from './rootFields.ts';
 export type Result = ExecutionResult | PullStream<ExecutionResult>;
 
 interface IntrospectionAnswers {
-  /** Runs the operation, or gives the answer of the same one before. What has variables is run each time. */
+  /**
+   * Runs the operation, or returns the kept answer of the same document and operation. With variables, it
+   * runs each time.
+   */
   answer(args: ExecutionArgs, run: (args: ExecutionArgs) => Result | Promise<Result>): Promise<Result>;
 }
 
-/** The few documents that tools send. Each answer takes megabytes, so a stranger's documents must not pile up. */
+/**
+ * Tools send only a few documents. Each answer takes megabytes, so documents of unknown clients must not
+ * accumulate.
+ */
 const MAX_KEPT = 4;
 
 export function isIntrospection(roots: readonly RootField[]): boolean {

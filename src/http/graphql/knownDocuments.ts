@@ -1,6 +1,6 @@
 /**
- * The documents that have passed every check before, by their text: what an HTTP request runs without parsing and
- * validating anything again.
+ * The documents that have passed every check before, by their text. An HTTP request runs them without parsing
+ * and validating them again.
  */
 import type { DocumentNode } from 'graphql';
 import type { Plugin } from 'graphql-yoga';

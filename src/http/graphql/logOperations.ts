@@ -17,18 +17,18 @@ export type OperationLogger = Pick<Logger, 'info' | 'debug' | 'isLevelEnabled'>;
 const MAX_NAME_CHARACTERS = 64;
 
 export interface OperationLog {
-  /** @param events of a subscription that has ended */
+  /** @param events the number of events of a subscription that has ended */
   logResult(args: ExecutionArgs, result: ExecutionResult, events?: number): void;
-  /** For envelop: requests that become no operation. */
+  /** For envelop: logs requests that do not become an operation. */
   plugin: Plugin<object, TransportContext>;
   /** Logs a request that was refused before it became an operation, unless its line is already logged. */
   logRefusal(context: TransportContext, errors: ExecutionResult['errors']): void;
 }
 
-/** Called once for each operation, on the way of every request: it may count, and nothing else. */
+/** Called once for each operation, as a part of every request: it must only count. */
 export type ObserveOperation = (about: {
   transport: TransportContext['transport'];
-  /** Undefined of a request that became no operation. */
+  /** Undefined for a request that did not become an operation. */
   type: string | undefined;
   outcome: string;
   durationMs: number;
@@ -44,7 +44,8 @@ export function createOperationLog(log: OperationLogger, observe: ObserveOperati
     const outcome = outcomeOf(errors);
     const durationMs = Math.round(performance.now() - trace.startedAtMs);
     observe({ transport, type, outcome, durationMs });
-    // Of one shape, because it is written at each request; what is undefined is left out of the line.
+    // The object always has the same shape, because it is written for each request. The line leaves out
+    // undefined values.
     const line = {
       operation,
       type,
@@ -91,7 +92,7 @@ function outcomeOf(errors: ExecutionResult['errors']): string {
   return first === undefined ? 'OK' : String(first.extensions['code']);
 }
 
-/** What a line says about an operation. */
+/** The part of a log line that describes the operation. */
 interface Description {
   operation?: string | null;
   type?: string;
@@ -100,7 +101,7 @@ interface Description {
   details?: { query: unknown; variables: unknown };
 }
 
-/** Found once for each parsed document, but for its variables. */
+/** Describes each parsed document once, except for the variables. */
 function createDescriptions(log: OperationLogger): (args: ExecutionArgs) => Description {
   const known = new WeakMap<OperationDefinitionNode, Description>();
   return (args) => {

@@ -1,6 +1,6 @@
 /**
- * Applies the error table of errors.ts to the execution pipeline that HTTP, SSE and websockets share, and logs defects
- * and what the database did not answer, with their request id.
+ * Applies the error table of errors.ts to the execution pipeline that HTTP, SSE and websockets share, and
+ * logs defects and an unavailable database with the request id.
  */
 import { GraphQLError } from 'graphql';
 import type { ExecutionResult } from 'graphql';
@@ -12,7 +12,10 @@ import { placeInput } from './inputPaths.ts';
 
 export type ErrorLog = Pick<Logger, 'error'>;
 
-/** Maps one thrown value and logs what an operator has to know; its `requestId` then joins the answer. */
+/**
+ * Maps one thrown value. If an operator has to know its cause, logs the cause and adds `requestId` to the
+ * error.
+ */
 export function mapAndLog(thrown: unknown, requestId: string, log: ErrorLog): GraphQLError {
   const error = toClientError(thrown);
   const failure = takeFailure(error);
@@ -32,13 +35,16 @@ export function mapAllAndLog(thrown: unknown, requestId: string, log: ErrorLog):
   return errors.map((error) => mapAndLog(error, requestId, log));
 }
 
-/** Before a transport serializes it. */
+/** Maps the errors of a result before a transport serializes it. */
 export function mapResult(result: ExecutionResult, requestId: string, log: ErrorLog): ExecutionResult {
   if (result.errors === undefined) return result;
   return { ...result, errors: result.errors.map((error) => mapAndLog(error, requestId, log)) };
 }
 
-/** For yoga and envelop: errors before an execution, and of requests that become no operation. */
+/**
+ * For yoga and envelop: maps errors before an execution, and errors of requests that do not become an
+ * operation.
+ */
 export function useErrorTable(log: ErrorLog): Plugin<object, TransportContext> {
   return {
     onParse: () => (payload) => {

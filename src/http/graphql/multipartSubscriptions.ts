@@ -1,6 +1,7 @@
 /**
- * Apollo's multipart subscription protocol, for clients that ask for `multipart/mixed;subscriptionSpec=1.0`: a part for each
- * event, and empty ones as heartbeats. The same operations, limits and ends as over SSE.
+ * Apollo's multipart subscription protocol, for clients that ask for `multipart/mixed;subscriptionSpec=1.0`:
+ * one part for each event, and empty parts as heartbeats. Operations, limits and ends are the same as over
+ * SSE.
  *
  * https://www.apollographql.com/docs/graphos/routing/operations/subscriptions/multipart-protocol
  */
@@ -34,7 +35,10 @@ export function useMultipartSubscriptions(): Plugin<object, TransportContext> {
   };
 }
 
-/** `multipart/mixed;boundary=graphql;subscriptionSpec=1.0,application/json`, with or without quotes. */
+/**
+ * Whether it asks as `multipart/mixed;boundary=graphql;subscriptionSpec=1.0,application/json` does, with or
+ * without quotes.
+ */
 function isAskedFor(accept: string | null): boolean {
   return (accept ?? '')
     .toLowerCase()
@@ -43,18 +47,18 @@ function isAskedFor(accept: string | null): boolean {
     .some(([type, ...parameters]) => type === MEDIA_TYPE && parameters.includes('subscriptionspec=1.0'));
 }
 
-/** The next event is pulled when the one before has left: a slow reader holds one. */
+/** The next event is pulled when the previous one has left, so a slow reader holds one event. */
 function streamOf(result: Result): ReadableStream<Uint8Array> {
   const iterator = iteratorOf(result);
   const encoder = new TextEncoder();
   let heartbeat: NodeJS.Timeout | undefined;
   return new ReadableStream<Uint8Array>({
     start(controller) {
-      // At once, so that the client has an answer before the first event.
+      // The first heartbeat gives the client an answer before the first event.
       controller.enqueue(encoder.encode(DELIMITER + part(HEARTBEAT)));
     },
     async pull(controller) {
-      // Not before it is read: of an answer whose client has gone, nothing would end them.
+      // Heartbeats begin with the first read: nothing would end those of a client that never reads.
       heartbeat ??= setInterval(() => {
         if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(part(HEARTBEAT)));
       }, HEARTBEAT_MS).unref();
@@ -77,7 +81,7 @@ function streamOf(result: Result): ReadableStream<Uint8Array> {
   });
 }
 
-/** A refusal is the only event. */
+/** The events of a subscription; a refusal becomes the only event. */
 function iteratorOf(result: Result): AsyncIterator<ExecutionResult> {
   if (Symbol.asyncIterator in result) return result[Symbol.asyncIterator]();
   return (async function* only() {
@@ -85,7 +89,7 @@ function iteratorOf(result: Result): AsyncIterator<ExecutionResult> {
   })();
 }
 
-/** Clients take a part as whole when the delimiter of the next one is there. */
+/** Clients take a part as complete when the delimiter of the next part is there. */
 function part(json: string): string {
   return `\r\ncontent-type: application/json\r\n\r\n${json}${DELIMITER}`;
 }

@@ -1,6 +1,6 @@
 /**
- * What the text of an operation says, found once for each parsed document: clients repeat their documents, and their
- * variables rarely change how large an operation is.
+ * Facts about the text of an operation, found once for each parsed document: clients repeat their documents,
+ * and their variables rarely change how large an operation is.
  */
 import type { DocumentNode, GraphQLSchema, OperationDefinitionNode } from 'graphql';
 import { BREAK, Kind, visit } from 'graphql';
@@ -16,9 +16,9 @@ import { rootFields, type RootField } from './rootFields.ts';
 
 interface OperationFacts {
   roots: readonly RootField[];
-  /** True for the first who asks: all that it takes is then worked out for the first time. */
+  /** True on the first call alone: the first run works everything out for the first time. */
   isFirstRun(): boolean;
-  /** Whether it is known to be modest, whatever its variables are. */
+  /** Whether the operation is known to be modest with any variables. */
   isKnownModest(): boolean;
   /** @throws the errors of coercing arguments */
   sizeOf(variables: Record<string, unknown>): OperationSize;
@@ -74,8 +74,8 @@ function readFacts(
 }
 
 /**
- * Variables give the sizes of pages. And one that may be null in spite of its default makes coercing the arguments of a
- * page fail.
+ * Whether variables affect the size of an operation: they give the sizes of pages, and a variable that may be
+ * null in spite of its default can make coercing a page's arguments fail.
  */
 function variablesMatter(document: DocumentNode): boolean {
   let matter = false;

@@ -3,8 +3,8 @@
  *
  *   guard ─▶ graphql ─▶ errors by the table ─▶ a line in the log
  *
- * Executed by graphql itself: yoga's own executor gives fields in the order in which they became known, and clients may
- * rely on the query's order, as the specification says.
+ * graphql-js executes them: yoga's own executor returns fields in the order in which they were resolved, and
+ * clients may rely on the query's order, as the specification says.
  */
 import type { ExecutionArgs, ExecutionResult, GraphQLSchema } from 'graphql';
 import { execute } from 'graphql';
@@ -25,13 +25,13 @@ import { createSharedSubscribe } from './sharedEvents.ts';
 import type { TransportContext } from './transportContext.ts';
 
 interface Operations {
-  /** Of a validated document. */
+  /** Executes a validated document. */
   execute(args: ExecutionArgs): Promise<ExecutionResult>;
-  /** The same for one that is kept; the answer may hold ReadyJson. */
+  /** Executes a validated document that is kept; the answer may hold ReadyJson. */
   executeKept(args: ExecutionArgs): Promise<ExecutionResult>;
   /** The events of a subscription, or its refusal. */
   subscribe: Subscribe;
-  /** For envelop: the same. */
+  /** For envelop: applies the same rules. */
   plugins: Plugin<object, TransportContext>[];
 }
 
@@ -82,7 +82,7 @@ interface Conclusion {
   operationLog: OperationLog;
 }
 
-/** A subscription's events with errors by the table; it is logged when it ends. */
+/** A subscription's events, with errors by the error table. The subscription is logged when it ends. */
 class ConcludedEvents extends MappedStream<ExecutionResult, ExecutionResult> {
   private readonly conclusion: Conclusion;
   private events = 0;
@@ -95,8 +95,8 @@ class ConcludedEvents extends MappedStream<ExecutionResult, ExecutionResult> {
   protected map(event: ExecutionResult): ExecutionResult {
     this.events += 1;
     if (event.errors === undefined) return event;
-    // A client that went on would leave it out: the next event's cursor is behind it. Whether the source can stop is no matter of
-    // the client's.
+    // The stream ends: a client that goes on would miss this event, because the next event's cursor is behind
+    // it. A failure to stop the source is ignored, because it does not concern the client.
     if (hasFailed(event)) this.source.return().catch(() => undefined);
     return mapResult(event, this.conclusion.requestId, this.conclusion.log);
   }
@@ -110,7 +110,7 @@ class ConcludedEvents extends MappedStream<ExecutionResult, ExecutionResult> {
   }
 }
 
-/** Of an event with errors: its field, the only one of a subscription, is not there. */
+/** Whether an event with errors lacks its field, the only one of a subscription. */
 function hasFailed({ data }: ExecutionResult): boolean {
   return data == null || Object.values(data).includes(null);
 }

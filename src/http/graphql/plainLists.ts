@@ -1,12 +1,13 @@
 /**
- * Executes a query whose lists are plain: of objects, with nothing asked of them but values. Most of a long answer is such
- * a list, and graphql-js takes longer to put its objects together, field by field, than all else that the answer needs.
+ * Executes queries with plain lists: lists of objects of which only leaf values are selected. A long answer
+ * is mostly such lists, and graphql-js takes longer to assemble their objects, field by field, than the rest
+ * of the answer takes.
  *
  *   document ─▶ its plain lists asked for as one value each ─▶ graphql-js ─▶ that value is the list's JSON
  *        └─none, or one that turns out not to be plain─▶ graphql-js, as it is
  *
- * A list's values come from the same resolvers and scalars. What can go wrong in one of them (an error, a null where none
- * may be, a promise) is left to graphql-js, which executes the query again; so this is for queries alone.
+ * A list's values come from the same resolvers and scalars. If one of them gives an error, a promise or a
+ * null where none may be, graphql-js executes the operation again, so only queries are executed this way.
  */
 import {
   execute,
@@ -37,7 +38,7 @@ import { NOT_PLAIN, writeList, type ListPlan, type PlannedValue } from './writeL
 type Execute = (args: ExecutionArgs) => ExecutionResult | Promise<ExecutionResult>;
 type Field = GraphQLField<unknown, unknown>;
 
-/** For documents that are kept: each is examined once. The result may have ReadyJson in it. */
+/** Executes documents that are kept, because each is examined once. The result may have ReadyJson in it. */
 export function createPlainLists(schema: GraphQLSchema): Execute {
   const known = new WeakMap<DocumentNode, DocumentNode | null>();
   return (args) => {
@@ -50,7 +51,7 @@ export function createPlainLists(schema: GraphQLSchema): Execute {
     const check = (result: ExecutionResult) => {
       const { errors = [] } = result;
       if (errors.some(({ originalError }) => originalError === NOT_PLAIN)) {
-        // It would not be plain the next time either.
+        // The list would not be plain the next time either.
         known.set(args.document, null);
         return execute(args);
       }
@@ -64,8 +65,8 @@ export function createPlainLists(schema: GraphQLSchema): Execute {
 }
 
 /**
- * Whether an error took more than its own field with it. What a list beside it has met is not told then, and graphql-js tells the first
- * of both, which may be that of the list.
+ * Whether an error nulled more than its own field. The error of a plain list in the nulled part is then lost,
+ * and graphql-js would report the first of both, which may be the list's.
  */
 function mayHideOthers({ path = [] }: GraphQLError, data: ExecutionResult['data']): boolean {
   let value: unknown = data;
@@ -76,7 +77,7 @@ function mayHideOthers({ path = [] }: GraphQLError, data: ExecutionResult['data'
   return false;
 }
 
-/** @returns null when it has none */
+/** @returns null when the document has no plain list */
 function withPlainLists(schema: GraphQLSchema, document: DocumentNode): DocumentNode | null {
   if (!isSimple(document)) return null;
   const types = new TypeInfo(schema);
@@ -104,7 +105,10 @@ function withPlainLists(schema: GraphQLSchema, document: DocumentNode): Document
   return found ? changed : null;
 }
 
-/** One field of each name, at once and in any case: nothing has to be put together from several places. */
+/**
+ * Whether a document is a query without fragments, directives and repeated response names, so that no field
+ * is merged.
+ */
 function isSimple(document: DocumentNode): boolean {
   let isSimpleSoFar = true;
   const refuse = () => {
@@ -150,12 +154,15 @@ function valueOf(itemType: GraphQLObjectType, node: FieldNode): PlannedValue | n
   return { key, node, field, type, isNonNull: isNonNullType(field.type) };
 }
 
-/** By the node that asks for the list as text. */
+/** Plans by the node that asks for the list as text. */
 const plans = new WeakMap<FieldNode, ListPlan>();
 
 const TEXT = new GraphQLScalarType({ name: 'PlainList' });
 
-/** No document can name it, and no listing of the type's fields shows it. */
+/**
+ * The name of a field that gives the list as text. No document can name the field, and no listing of the
+ * type's fields shows it.
+ */
 function textFieldOf(parent: GraphQLObjectType, { field }: ListPlan): string {
   const name = `${field.name} as text`;
   const fields = parent.getFields();

@@ -7,7 +7,7 @@ import { fragmentsOf } from '../../limits/fragments.ts';
 
 export interface RootField {
   name: string;
-  /** Whether it has @skip or @include. */
+  /** Whether the field, or a fragment around it, has @skip or @include. */
   isConditional: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Subscriptions whose events are executed once for all that ask for the same: the same document, operation and
- * variables, as the same caller. Whether a caller may subscribe, and to what, each subscription's own source decides.
+ * Executes an event once for all subscriptions with the same document, operation, variables and caller. Each
+ * subscription's own source decides whether its caller may subscribe, and to what.
  *
  *   source of each subscriber ─▶ event (one object for all) ─▶ executed for the first ─▶ the same result to each
  */
@@ -17,42 +17,56 @@ import { stopwatch } from './chargeCpu.ts';
 import type { Subscribe } from './guardOperations.ts';
 import type { TransportContext } from './transportContext.ts';
 
-/** What was asked of one event since a time. */
+/** Results of one event since a time, by question. */
 interface Results {
   sinceMs: number;
   byQuestion: Map<string, ExecutionResult | FirstExecution>;
 }
 
-/** Subscribers read an event within moments of each other; those that catch up are some events behind. */
+/**
+ * Maximum events with shared results. Subscribers read an event at nearly the same time, or are some events
+ * behind.
+ */
 const MAX_EVENTS = 64;
-/** An event may be replayed hours later, when what its fields say of other rows has changed: a project, the proof in a log. */
+/**
+ * How long a result is shared. An event may be replayed hours later, when other rows that it shows have
+ * changed, such as a project or the proof in a log.
+ */
 const SHARED_MS = 2_000;
-/** Of each event; what more is asked is executed for itself. A result that is kept, and its text, have SHARED_BYTES each at most. */
+/**
+ * Maximum number of questions kept for one event. Further questions are executed separately. A kept result
+ * and its text have SHARED_BYTES each at most.
+ */
 const MAX_QUESTIONS = 100;
 const SHARED_BYTES = 16 * 1024;
 /**
- * Events that are executed at a time. What an event is asked for may take some statements, and an address may replay the feed in
- * thousands of subscriptions: as with queries, those of others must not wait behind all of them. Each that waits is a subscription,
- * which are limited; one that waits for longer ends, and its client resumes.
+ * Events that are executed at a time. An event may take some statements, and one address may replay the feed
+ * in thousands of subscriptions: events of other addresses must not wait behind all of them. The queue has no
+ * limit, because each waiting event belongs to a subscription and subscriptions are limited. A subscription
+ * whose event waits longer ends, and its client resumes.
  */
 const PLACES = { maxConcurrent: 100, maxPerKey: 4, maxWaiting: Infinity, waitMs: 60_000 };
-/** What is larger is asked for by a query, when the event says that it has changed. */
+/**
+ * Maximum size of an event's answer. Clients query larger data when an event says that the data has changed.
+ */
 const MAX_EVENT_BYTES = 1024 * 1024;
 
-/** What events may take, which run without a request of their own. */
+/** Limits on the computing time of events, which run without a request of their own. */
 export interface EventLimits {
   /** @throws DomainError RATE_LIMITED when the address has used up its computing time */
   requireCpu(remoteAddress: string): void;
   chargeCpu(remoteAddress: string, ms: number): void;
 }
 
-/** For one server: its schema and its dependencies are the same for all subscriptions. */
+/** Create one for each server, whose schema and dependencies are the same for all subscriptions. */
 export function createSharedSubscribe(
   limits: EventLimits,
   nowMs: () => number = () => performance.now(),
 ): Subscribe {
   const { executeEvent, isKept } = createExecution(limits);
-  /** By event, then by what is asked of it. Bounded, because events themselves are kept for those who come later. */
+  /**
+   * Results by event, then by question. Bounded, because events themselves are kept for later subscribers.
+   */
   const shared = new LRUCache<object, Results>({ max: MAX_EVENTS });
   const nameOf = createNames();
   const resultsOf = (event: object): Results['byQuestion'] => {
@@ -92,7 +106,7 @@ interface Shared {
   ): ExecutionResult | Promise<ExecutionResult> | FirstExecution;
 }
 
-/** What is asked of an event for the first time; who asks for the same meanwhile follows, without a promise for each. */
+/** The first execution of a question. Those who ask the same meanwhile follow, without a promise for each. */
 class FirstExecution {
   readonly followers: SharedResults[] = [];
 }
@@ -129,7 +143,7 @@ class SharedResults extends MappedStream<unknown, ExecutionResult> {
     this.shared = shared;
   }
 
-  /** A failure is of the first one's request alone. */
+  /** A failure concerns the first request alone, so the event is executed again for this subscription. */
   follow(first: ExecutionResult | null, event: unknown): void {
     if (first === null || first.errors !== undefined) this.deliver(this.execute, event);
     else this.give(first);
@@ -147,10 +161,13 @@ class SharedResults extends MappedStream<unknown, ExecutionResult> {
   }
 }
 
-/** A failure is not kept; neither is a large one, which would be until as many events have come since. */
+/**
+ * Whether a result is kept: no failure, and no large result, which would stay until MAX_EVENTS more events
+ * have come.
+ */
 type IsKept = (result: ExecutionResult) => boolean;
 
-/** Each event of a subscription computes like a request, and is answered at once, but no gate has let it in. */
+/** An event computes like a request, and is answered at once, but has not passed the gate. */
 function createExecution({ requireCpu, chargeCpu }: EventLimits) {
   const kept = new WeakSet<ExecutionResult>();
   const places = createConcurrencyLimit(PLACES);
@@ -184,7 +201,7 @@ function createExecution({ requireCpu, chargeCpu }: EventLimits) {
   };
 }
 
-/** Most events need nothing but themselves: their result is known at once. */
+/** Calls `end` after `run`. Most events need no further data: their result is known at once. */
 function endWith<T>(end: () => void, run: () => T | Promise<T>): T | Promise<T> {
   let result: T | Promise<T> | undefined;
   try {
@@ -201,7 +218,7 @@ function questionOf(args: ExecutionArgs, nameOf: (document: DocumentNode) => num
   return JSON.stringify([nameOf(document), operationName, variableValues, caller ?? null]);
 }
 
-/** A number for each document; equal texts are one document, because parsed documents are kept. */
+/** Numbers documents. Equal texts are the same document, because parsed documents are kept. */
 function createNames(): (document: DocumentNode) => number {
   const names = new WeakMap<DocumentNode, number>();
   let last = 0;

@@ -7,17 +7,17 @@ import type { NamedDocument } from '../documents/documentSource.ts';
 
 export interface TransportContext {
   requestId: string;
-  /** The one that the client has sent, for the log. */
+  /** The request id that the client has sent, for the log. */
   clientRequestId?: string | undefined;
   remoteAddress: string;
   transport: 'http' | 'websocket';
   /** Undefined until the gate has verified the credential. */
   caller?: Caller | null | undefined;
-  /** Why the gate has refused the request, when it has been asked already. */
+  /** Why the gate has refused the request, if directPost.ts has called the gate already. */
   refusal?: { error: unknown };
   /** The usage of each rate limit, for the RateLimit headers. */
   usages: Usage[];
-  /** What it runs, once that is known. */
+  /** The document that the operation runs, once it is known. */
   document?: NamedDocument;
   /** Calls back when the answer has left the process, or never will. */
   whenSent: (callback: () => void) => void;
@@ -26,7 +26,10 @@ export interface TransportContext {
 }
 
 interface OperationTrace {
-  /** By performance.now(): a machine's clock that is set meanwhile would make the operation last for hours, or less than nothing. */
+  /**
+   * Read from performance.now(). By the machine's clock, which may be set meanwhile, an operation could last
+   * hours or less than nothing.
+   */
   startedAtMs: number;
   isLogged: boolean;
   cost: number | undefined;

@@ -9,7 +9,7 @@ import { toClientError, toWireError } from './errors.ts';
 const OF_STREAMS = 'text/event-stream, or multipart/mixed;subscriptionSpec=1.0';
 const OF_RESULTS = 'application/graphql-response+json, or application/json';
 
-/** After all plugins that know a form. */
+/** Place it after all plugins that know a form. */
 export function useUnacceptable(): Plugin {
   return {
     onResultProcess({ result, resultProcessor, setResultProcessor }) {

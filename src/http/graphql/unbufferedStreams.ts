@@ -1,6 +1,6 @@
 /**
- * Asks proxies to hand the events of a stream on at once. nginx, as it is set up by default, keeps them until they fill some
- * kilobytes, which a quiet feed takes hours for.
+ * Asks proxies to pass on the events of a stream at once. By default, nginx keeps events until they fill some
+ * kilobytes, which takes hours in a quiet feed.
  */
 import type { Plugin } from 'graphql-yoga';
 

@@ -26,12 +26,12 @@ export interface PlannedValue {
   key: string;
   node: FieldNode;
   isNonNull: boolean;
-  /** Null for the name of the type. */
+  /** Null for `__typename`. */
   field: Field | null;
   type: GraphQLLeafType | null;
 }
 
-/** The list needs what graphql-js does. */
+/** Thrown when graphql-js has to execute the list. */
 export const NOT_PLAIN = new Error('The list is not plain.');
 
 export function writeList(
@@ -84,7 +84,7 @@ function writeEach(
   return new ReadyJson(text === '' ? '[]' : `[${text}}]`, bytes);
 }
 
-/** Of a value in each item. Where in the list the item stands, its resolver does not learn. */
+/** Writes one value of each item. The path that its resolver gets has index 0 for every item. */
 function writerOf(
   { itemType }: ListPlan,
   { key, node, field, type, isNonNull }: PlannedValue,
@@ -118,7 +118,7 @@ function writerOf(
       if (typeof written === 'string' || typeof written === 'boolean' || Number.isFinite(written))
         return written;
     } catch {
-      // graphql-js will meet the same error, and place it.
+      // graphql-js will meet the same error and give it its path.
     }
     throw NOT_PLAIN;
   };

@@ -48,19 +48,21 @@ export const GRAPHQL_PATH = '/graphql';
 /** An operation that has waited this long for its turn is refused: its client may have given up. */
 const QUEUE_WAIT_MS = 10_000;
 /**
- * An address has this share of the queries that run at a time, more than the database has processors: further ones of one
- * address would not be answered sooner, and their answers would come all at once, and make others wait.
+ * An address has at most one fiftieth of the places of queries, which is more than the database has
+ * processors. With more places, its answers would not come sooner but all at once, and other clients would
+ * wait.
  */
 const QUERY_SHARES = 50;
 /**
- * One caller has at most half of the places of mutations: each waits for the network, for longer than others wait for a place, and a
- * repeated request waits as well, so with all of them a single retirement that takes minutes kept all other callers from writing.
+ * One caller has at most half of the places of mutations. A mutation, repeated ones included, waits for the
+ * network longer than others wait for a place: with all places, a single retirement that takes minutes would
+ * keep all other callers from writing.
  */
 const MUTATION_SHARES = 2;
-/** Where few queries may run at all. */
+/** Minimum share of an address where few queries may run. */
 const SMALLEST_SHARE = 2;
 
-/** Origins of browser pages that may call the API; `*` for any, since no cookie speaks for a caller. */
+/** Origins of browser pages that may call the API; `*` for any, because no cookie authenticates a caller. */
 export type AllowedOrigins = '*' | readonly string[];
 
 export interface PipelineOptions {
@@ -71,18 +73,18 @@ export interface PipelineOptions {
   allowedOrigins: AllowedOrigins;
   /** Whether introspection is allowed; without it, errors do not suggest names of the schema either. */
   introspection: boolean;
-  /** Which documents may run; any unless given. */
+  /** Which documents may run; any by default. */
   documents?: DocumentRules;
   limits: Limits;
   rateLimits: RateLimits;
   credentialEnds: CredentialEnds;
   audit: AuditLog;
   log: ErrorLog & OperationLogger;
-  /** For metrics; left out where there are none. */
+  /** For metrics; absent on a server without metrics. */
   observeOperation?: ObserveOperation;
 }
 
-/** The steps of one query or mutation, each with all plugins around it; a subscription has the first ones of them. */
+/** The steps of one query or mutation, with their plugins. A subscription uses all but `execute`. */
 export interface Enveloped {
   schema: GraphQLSchema;
   parse: (source: string) => DocumentNode;
@@ -93,11 +95,11 @@ export interface Enveloped {
 
 export interface Pipeline {
   gate: Gate;
-  /** For other transports: which document a request runs, once it may be parsed. */
+  /** For other transports: the document that a request runs, once it may be parsed. */
   takeDocument: TakeDocument;
-  /** The short way of the requests that most clients send; what it leaves is for `handle`. */
+  /** Answers most requests without yoga's request and response objects; `handle` answers the others. */
   post: DirectPost;
-  /** For the server's own pages: the same limits, errors and log as clients have. */
+  /** Runs operations of the server's own pages, with the limits, errors and log of clients' operations. */
   ask: AskInProcess;
   chargeCpu: ChargeCpu;
   /** Answers a whole HTTP request. */
@@ -144,7 +146,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     multipart: false,
     graphiql: false,
     landingPage: false,
-    // yoga answers what ends with it before any limit: no address has a space.
+    // yoga answers any URL with this ending before any limit: no URL has a space.
     healthCheckEndpoint: ' ',
     // The server limits bodies before this point, and the error table logs errors.
     maxRequestBodySize: false,
@@ -175,7 +177,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 
 const prepared = new WeakSet<GraphQLSchema>();
 
-/** Once: several servers of a process may have the same schema. */
+/** Prepares a schema only once, because several servers of one process may share it. */
 function prepareFields(schema: GraphQLSchema): void {
   if (prepared.has(schema)) return;
   prepared.add(schema);
@@ -184,7 +186,7 @@ function prepareFields(schema: GraphQLSchema): void {
   auditReads(schema);
 }
 
-/** Never rejects. */
+/** Makes executions that never reject. */
 function executionOf(
   { schema, audit, dependencies, log }: PipelineOptions,
   logRefusal: OperationLog['logRefusal'],
@@ -232,7 +234,7 @@ function guardOf({
         limits.maxQueriesInFlight,
         Math.max(Math.ceil(limits.maxQueriesInFlight / QUERY_SHARES), SMALLEST_SHARE),
       ),
-      // New documents are endless only where they are made to be.
+      // One at a time: only a client that invents documents has new ones without end.
       firstQueries: atOnce(limits.maxQueriesInFlight, 1),
       mutations: atOnce(
         limits.maxMutationsInFlight,
@@ -246,7 +248,7 @@ function guardOf({
   };
 }
 
-/** Without introspection, errors suggest no names either, which would disclose the schema. */
+/** Without introspection, errors suggest no names either, because suggestions would disclose the schema. */
 function useValidation(introspection: boolean): Plugin {
   return {
     onValidate: ({ addValidationRule, setValidationFn }) => {
@@ -258,7 +260,7 @@ function useValidation(introspection: boolean): Plugin {
   };
 }
 
-/** A rule of GraphQL's own follows fragments that spread each other until the stack ends, before another rule refuses them. */
+/** One rule of graphql-js overflows the stack on mutual fragment spreads before another rule refuses them. */
 const validateWithinStack: typeof validate = (...args) => {
   try {
     return withoutStack(() => validate(...args));
@@ -269,7 +271,7 @@ const validateWithinStack: typeof validate = (...args) => {
   }
 };
 
-/** What GraphQL clients and tracing add to requests; none of it lets a page do more than it could without. */
+/** Headers that GraphQL clients and tracing add. None lets a page do more than it can without them. */
 const ALLOWED_HEADERS = [
   'authorization',
   'content-type',
@@ -293,6 +295,6 @@ function corsOf(allowedOrigins: AllowedOrigins) {
     maxAge: 600,
   };
   if (allowedOrigins === '*') return cors;
-  // yoga answers every other origin with `null`, which is the origin of pages in sandboxed frames, whatever site they are of.
+  // yoga would answer other origins with `null`, the origin of pages in sandboxed frames of any site.
   return ({ headers }: Request) => (allowedOrigins.includes(headers.get('origin') ?? '') ? cors : false);
 }
