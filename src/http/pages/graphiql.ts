@@ -19,16 +19,19 @@ interface GraphiqlOptions {
   /** One tab each, in this order, on the first visit; the user's changes to them are kept. */
   examples: readonly GraphiqlExample[];
   /**
-   * Bearer tokens by role. Only for a page that was requested by this machine's own host name: a foreign name that
-   * resolves here (DNS rebinding) could otherwise read them. An administrator's is not in the page: it asks for that one
-   * when its user chooses it.
+   * Bearer tokens by role. Only for a page that was requested by this machine's own host name: a foreign name
+   * that resolves here (DNS rebinding) could otherwise read them. The administrator's token is not in the
+   * page, which asks for it when its user chooses that role.
    */
   tokens: Tokens;
 }
 
 export type GraphiqlPage = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** Sent by the page alone: a page of another origin would have to ask the server whether it may send it. */
+/**
+ * Only the GraphiQL page sends it: a page of another origin would have to ask the server whether it may send
+ * the header.
+ */
 const TOKEN_HEADER = 'x-development-token';
 
 /** The page is several megabytes, so it is built once, at the first visit, and kept compressed. */
@@ -54,7 +57,7 @@ export function createGraphiqlPage({ examples, tokens }: GraphiqlOptions): Graph
   };
 }
 
-/** Asked by a program of this machine, under this machine's own name, and not through a proxy. */
+/** Whether a program of this machine asks, under this machine's own name, and not through a proxy. */
 function isForThisMachine(request: IncomingMessage): boolean {
   const { headers, socket } = request;
   // A proxy in front may rewrite Host, and would hand the token to its clients.
@@ -104,7 +107,7 @@ export function nameOf(document: string): string {
 }
 
 /**
- * The page's own scripts, by their hashes, and no others; its editors make style elements and workers of their own.
+ * Allows the page's own scripts, by their hashes, and no others. Its editors make style elements and workers.
  * Nothing comes from other hosts.
  */
 function policyOf(html: string): string {

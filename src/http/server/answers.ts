@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http';
 import type { DomainError, ErrorCode } from '../../lib/errors.ts';
 import { toClientError } from '../graphql/errors.ts';
 
-/** Of every answer, as names and values in turns. */
+/** Headers of every answer, as alternating names and values. */
 export const COMMON_HEADERS: readonly string[] = [
   'x-content-type-options',
   'nosniff',
@@ -15,19 +15,22 @@ export const COMMON_HEADERS: readonly string[] = [
   'no-referrer',
   'cache-control',
   'no-store',
-  // But pages have their own: a browser that opens the answer as a document loads and runs nothing.
+  // A browser that opens the answer as a document loads and runs nothing. Pages set their own policy.
   'content-security-policy',
   "default-src 'none'; frame-ancestors 'none'",
   'vary',
   'Accept-Encoding',
 ];
 
-/** @param headers names and values in turns */
+/** @param headers alternating names and values */
 export function setHeaders(response: ServerResponse, headers: readonly string[]): void {
   for (let at = 0; at < headers.length; at += 2) response.setHeader(headers[at] ?? '', headers[at + 1] ?? '');
 }
 
-/** Calls back when the answer has left, or never will: at once when its client is gone already, of which Node says nothing again. */
+/**
+ * Calls back when the answer has left or never will: at once when the client has left, because Node emits no
+ * second `close`.
+ */
 export function whenClosed(response: ServerResponse, callback: () => void): void {
   if (response.destroyed) callback();
   else response.once('close', callback);

@@ -1,10 +1,11 @@
 /**
- * Compresses answers of some size with brotli or gzip, as the client accepts. Streams (SSE, multipart) pass untouched:
- * their events are small, and must leave at once.
+ * Compresses answers of some size with brotli or gzip, as the client accepts. Streams (SSE, multipart) pass
+ * untouched: their events are small, and must leave at once.
  *
- * An attacker who makes a victim's browser repeat a request can guess a secret in the answer by its compressed length, when
- * the answer also contains the attacker's text (BREACH). That needs a credential that browsers send by themselves, and this
- * API has none: no cookies, only an Authorization header that other sites' pages can't set.
+ * An attacker who makes a victim's browser repeat a request can guess a secret in the answer by its
+ * compressed length, when the answer also contains the attacker's text (BREACH). The attack needs a
+ * credential that browsers send on their own, and this API has none: no cookies, only an Authorization header
+ * that other sites' pages can't set.
  */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { createHash } from 'node:crypto';
@@ -13,9 +14,15 @@ import { LRUCache } from 'lru-cache';
 
 /** One packet on most networks: below, compression saves nothing. */
 export const MIN_COMPRESSED_BYTES = 1_400;
-/** They run on the four threads that Node also reads files and looks up names with. Further answers are sent plain. */
+/**
+ * Maximum compressions at a time: they run on the four threads that also read files and look up names for
+ * Node. Further answers are sent plain.
+ */
 const MAX_AT_A_TIME = 2;
-/** Answers that come again are compressed once: histories and lists that many read, and do not change. */
+/**
+ * Memory for compressed answers that come again: histories and lists that many clients read and that do not
+ * change.
+ */
 const MAX_KEPT_BYTES = 8 * 1024 * 1024;
 /** About as fast as gzip, and a quarter smaller. */
 const BROTLI_QUALITY = 4;
@@ -27,7 +34,10 @@ const COMPRESSIBLE =
 type Encoding = 'br' | 'gzip';
 type Answer = Pick<ServerResponse, 'writeHead' | 'write' | 'end'>;
 
-/** @returns the function that makes one response compress its body; before anything is written to it. */
+/**
+ * @returns the function that makes one response compress its body; call it before anything is written to the
+ * response
+ */
 export function createCompression(): (request: IncomingMessage, response: ServerResponse) => void {
   let running = 0;
   const kept = new LRUCache<string, Buffer>({
@@ -35,7 +45,7 @@ export function createCompression(): (request: IncomingMessage, response: Server
     sizeCalculation: ({ length }) => length,
   });
   const compress = (body: Buffer, encoding: Encoding, done: (compressed: Buffer | null) => void) => {
-    // By its bytes alone, so that nothing is sent but what this answer says.
+    // The key is the whole body, so that a kept answer says exactly what this answer says.
     const key = `${encoding} ${createHash('sha256').update(body).digest('base64')}`;
     const known = kept.get(key);
     if (known !== undefined || running >= MAX_AT_A_TIME) {
@@ -60,7 +70,7 @@ export function createCompression(): (request: IncomingMessage, response: Server
         return;
       }
       compress(body, encoding, (compressed) => {
-        // The request failed, or its client left, meanwhile.
+        // The request failed or its client left meanwhile.
         if (response.writableEnded || response.destroyed) return;
         if (compressed !== null) response.setHeader('content-encoding', encoding);
         end(compressed ?? body);
@@ -80,7 +90,7 @@ function holdBody(
     end: response.end.bind(response),
   };
   const release = () => Object.assign(response, own);
-  /** Of an answer whose head is not sent yet. Answers are limited in size before they are made. */
+  /** The body of an answer whose head is not sent yet. Answers are limited in size before they are made. */
   let held: Buffer[] | null = null;
   const hold = () => {
     if (held !== null || response.headersSent) return held !== null;
@@ -126,14 +136,14 @@ function isCompressible(response: ServerResponse): boolean {
   return typeof type === 'string' && COMPRESSIBLE.test(type) && !response.hasHeader('content-encoding');
 }
 
-/** CORS sets its own. */
+/** Keeps the names that CORS has set. */
 function addVary(response: ServerResponse): void {
   const names = String(response.getHeader('vary') ?? '');
   if (/accept-encoding/i.test(names)) return;
   response.setHeader('vary', names === '' ? 'Accept-Encoding' : `${names}, Accept-Encoding`);
 }
 
-/** The encoding with the highest quality value; brotli of equal ones. Null for none. */
+/** The encoding with the highest quality value; brotli when both are equal; null for none. */
 export function encodingFor(accepted: string | string[] | undefined): Encoding | null {
   if (accepted === undefined) return null;
   const qualities = new Map(

@@ -1,6 +1,6 @@
 /**
- * Limits on open connections, in total and per address. Excess connections are closed without an answer, which would
- * cost what the limit saves.
+ * Limits on open connections, in total and per address. Excess connections are closed without an answer,
+ * because an answer would cost what the limit saves.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';

@@ -1,9 +1,12 @@
 /**
- * Whether a request has come through a proxy: then the address of its socket says nothing about who asks.
+ * Whether a request has come through a proxy: its socket's address then does not identify the client.
  */
 import type { IncomingMessage } from 'node:http';
 
-/** What proxies add. One that adds none of them can't be distinguished from a program that stands there itself. */
+/**
+ * Headers that proxies add. A proxy that adds none of them can't be distinguished from a client at its
+ * address.
+ */
 const FORWARDING_HEADERS = [
   'forwarded',
   'via',

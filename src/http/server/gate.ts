@@ -16,7 +16,10 @@ export interface Gate extends Pick<RateLimits, 'admitAddress' | 'admitDelivery' 
   identify(authorization: unknown, remoteAddress: string): Promise<Caller | null>;
   /** Counts one operation of a caller. @throws DomainError RATE_LIMITED */
   admit(caller: Caller | null, usages: Usage[]): Promise<void>;
-  /** Counts one request, and finds its caller for the context. @throws what the others do */
+  /**
+   * Counts one request, and finds its caller for the context. @throws the errors of `admitAddress`,
+   * `identify` and `admit`
+   */
   enter(authorization: unknown, context: Entering): Promise<void>;
 }
 
@@ -30,7 +33,7 @@ export function createGate(limits: RateLimits, verifyToken: TokenVerifier): Gate
     try {
       return await callerOfAuthorization(authorization, verifyToken);
     } catch (error) {
-      // That the identity provider is away is no fault of an address.
+      // An unavailable identity provider is not counted against the address.
       if (error instanceof DomainError && error.code === 'UNAUTHENTICATED')
         await limits.noteRefusedCredential(remoteAddress);
       throw error;
@@ -47,14 +50,17 @@ export function createGate(limits: RateLimits, verifyToken: TokenVerifier): Gate
     admit,
     async enter(authorization, context) {
       await admitAddress(context.remoteAddress, context.usages);
-      // Of the public, whose requests are most, it waits for nothing more.
+      // The public, who send most requests, wait for nothing more.
       context.caller = authorization == null ? null : await identify(authorization, context.remoteAddress);
       if (context.caller !== null) await admit(context.caller, context.usages);
     },
   };
 }
 
-/** The gate for HTTP and SSE: before the body is read as GraphQL, unless directPost.ts has asked it. */
+/**
+ * The gate for HTTP and SSE: before the body is read as GraphQL, unless directPost.ts has called the gate
+ * already.
+ */
 export function useGate(gate: Gate): Plugin<object, TransportContext> {
   return {
     async onRequestParse({ request, serverContext }) {

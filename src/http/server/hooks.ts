@@ -14,7 +14,9 @@ import { ACCEPTED_ENCODING, encodingRefusal } from './contentEncoding.ts';
 import type { Gate } from './gate.ts';
 import { pathOf } from './requestTarget.ts';
 
-/** Fits a hundred retirements, as many as the embedded indexer sends at once; it splits what is longer. */
+/**
+ * Fits a hundred retirements, the most that the embedded indexer sends at once; it splits longer deliveries.
+ */
 const MAX_HOOK_BYTES = 256 * 1024;
 /** The longest that a sender waits; the handler continues after the answer. */
 const MAX_HANDLING_MS = 10_000;
@@ -27,7 +29,7 @@ export interface HookDelivery {
   remoteAddress: string;
 }
 
-/** Why a delivery is not believed; nothing when it is. */
+/** Why a delivery is refused; null or undefined when it is accepted. */
 export type HookRefusal = string | null | undefined;
 
 export type HookHandler = (delivery: HookDelivery) => Promise<HookRefusal>;
@@ -36,7 +38,7 @@ export type DeliveryOutcome = 'accepted' | 'refused' | 'failed';
 
 export interface HookServices {
   gate: Pick<Gate, 'admitDelivery' | 'noteRefusedDelivery'>;
-  /** For what any client can send as often as it likes. */
+  /** Counts and logs refusals, which any client can cause as often as it likes. */
   refused: CountedLog;
   /** Once for each delivery, for metrics. */
   observe: (outcome: DeliveryOutcome) => void;

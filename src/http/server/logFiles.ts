@@ -13,7 +13,7 @@ export const LOGS_PATH = '/logs/';
 interface LogFile {
   body: string | Buffer;
   contentType: string;
-  /** How long others may keep it. */
+  /** How long clients and proxies may keep the file. */
   keptSeconds: number;
 }
 
@@ -22,7 +22,10 @@ export type ReadLogFile = (path: string) => Promise<LogFile | null>;
 
 interface LogFileServices {
   read: ReadLogFile;
-  /** Without them, what one address asks for on hundreds of connections would queue at the database before all other requests. */
+  /**
+   * Without places, one address could queue reads on hundreds of connections at the database, before all
+   * other requests.
+   */
   places: Pick<ConcurrencyLimit, 'take'>;
   chargeCpu: ChargeCpu;
 }
@@ -51,7 +54,8 @@ export async function answerLogFile(
     'content-type': file.contentType,
     'content-length': body.length,
     'cache-control': `public, max-age=${file.keptSeconds}`,
-    // Public, the same for everyone, and asked for without credentials: pages of other origins may verify it.
+    // The logs are public, the same for everyone and need no credentials, so pages of other origins may
+    // verify them.
     'access-control-allow-origin': '*',
   });
   response.end(request.method === 'HEAD' ? undefined : body);

@@ -1,8 +1,9 @@
 /**
  * GET /metrics: who may read it, and its answer.
  *
- * They show how much business there is and where it is stuck, which is not for the public. Scrapers stand beside the server, so
- * its own network may read without a token; a proxy stands there as well, and what it hands on comes from elsewhere.
+ * Metrics show how much business there is and where it is stuck, which is not public. Scrapers run next to
+ * the server, so private addresses may read without a token. A proxy runs there as well, but the requests
+ * that it forwards come from elsewhere.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { DomainError } from '../../lib/errors.ts';
@@ -16,10 +17,10 @@ import { isForwarded } from './forwarded.ts';
 export interface MetricsPage {
   /** `private`: without a token from private addresses; `token`: with a token alone. */
   access: 'private' | 'token';
-  /** Another token, which is good for nothing else: a scraper needs no rights of an operator. */
+  /** A token for metrics alone: a scraper needs no rights of an operator. */
   token?: string | undefined;
   contentType: string;
-  /** In Prometheus' text format. */
+  /** Returns Prometheus' text format. */
   read(): Promise<string>;
 }
 

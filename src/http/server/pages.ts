@@ -1,6 +1,6 @@
 /**
- * Serves the public pages: `src/pages` makes them from answers of the GraphQL API; here are the request, its limits and its
- * failures.
+ * Serves the public pages. `src/pages` makes them from answers of the GraphQL API; this file handles
+ * requests, limits and failures.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ExecutionResult } from 'graphql';
@@ -23,13 +23,13 @@ export interface PageRequest {
   method: 'GET' | 'POST';
   path: string;
   query: URLSearchParams;
-  /** Of a form; empty for GET. */
+  /** The fields of a form; empty for GET. */
   form: URLSearchParams;
   /** Runs one operation of the GraphQL API as the public. */
   ask(source: string, variables?: Record<string, unknown>): Promise<ExecutionResult>;
-  /** Who asks, where places are given in turns. */
+  /** Identifies the client where clients take turns. */
   addressKey: string;
-  /** Counts computing time beside the operations' against the client's address. */
+  /** Charges the client's address for computing time outside of its operations. */
   chargeCpu(ms: number): void;
 }
 
@@ -67,15 +67,16 @@ interface PageServices {
   log: Pick<Logger, 'error'>;
 }
 
-/** What a page computes, its queries included. Assets are kept as bytes, and a PDF is charged where it is made. */
+/** Computing time of a page with its queries. Assets are kept as bytes; a PDF is charged where it is made. */
 const PAGE_MS = 4;
 
 /** A certificate's file with the longest texts, escaped by the form, is under 20 kB. */
 const MAX_FORM_BYTES = 64 * 1024;
 
 /**
- * Pages that are made at a time. A page computes for some milliseconds in one piece: with more of one address, all others
- * would wait for all of them. The others' places are for pages that wait for the network.
+ * Pages that are made at a time. A page computes for some milliseconds without a pause: if an address had
+ * more places, all others would wait for all of its pages. The many other places are for pages that wait for
+ * the network.
  */
 export function createPagePlaces(): ConcurrencyLimit {
   return createConcurrencyLimit({ maxConcurrent: 100, maxPerKey: 2, maxWaiting: 1_000, waitMs: 10_000 });
@@ -94,7 +95,8 @@ export async function answerPage(
   };
   try {
     await pipeline.gate.admitAddress(exchange.remoteAddress, []);
-    // Before there is a place: a form that never arrives would hold it until the request times out.
+    // The form is read before a place is taken: a form that never arrives would hold the place until the
+    // request times out.
     const asked = await pageRequest(exchange, services);
     const giveBack = await services.places.take(asked.addressKey);
     try {
@@ -116,7 +118,7 @@ export async function answerPage(
   }
 }
 
-/** As text: a page of its own for each refusal costs as much as many a page that is refused. */
+/** Answers with plain text: an HTML page for each refusal would cost as much as many of the refused pages. */
 function refuseBriefly(exchange: PageExchange, refusal: DomainError): void {
   const { status, retryAfterSeconds = 1 } = failureOf(refusal, exchange.requestId);
   send(exchange, {
@@ -132,7 +134,7 @@ async function pageRequest(exchange: PageExchange, services: PageServices): Prom
   const method = methodOf(request);
   const body = method === 'POST' ? await readBody(request, MAX_FORM_BYTES) : Buffer.alloc(0);
   if (body === null) {
-    // The rest of it is not read.
+    // The rest of the body is not read.
     response.setHeader('connection', 'close');
     throw new DomainError('BAD_REQUEST', `A form has at most ${MAX_FORM_BYTES} bytes.`);
   }
@@ -151,7 +153,7 @@ async function pageRequest(exchange: PageExchange, services: PageServices): Prom
         whenSent: (callback) => whenClosed(response, callback),
       });
       const result = await pipeline.ask(source, variables, context);
-      // The page is written next, in one piece.
+      // Other work gets its turn now, because the page is written next, without a pause.
       await pauseInLongTurn();
       return result;
     },

@@ -1,11 +1,14 @@
 /**
- * Shows each request as soon as Node has read its headers, before Node decides what becomes of it. Node has no documented way to do
- * so; where this one is missing, requests go on unseen.
+ * Shows each request as soon as Node has read its headers, before Node decides how to handle the request.
+ * Node has no documented API for this; if the undocumented one is missing, requests go on unseen.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Node's parser stops at any answer that it does not know, within a packet too; Node then answers 400 and closes. */
+/**
+ * Node's parser stops at any return value that it does not know, within a packet too; Node then answers 400
+ * and closes.
+ */
 export const STOP = -1;
 
 type OnIncoming = (request: IncomingMessage, ...more: unknown[]) => unknown;

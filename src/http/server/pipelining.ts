@@ -1,7 +1,7 @@
 /**
- * Requests that a client sends without waiting for the answers before them. No browser and no proxy does, but a stranger can put
- * thousands of requests into one packet, which Node reads to its end before anything else gets a turn: twenty connections
- * held up all clients for seconds.
+ * Limits the requests that a client sends without waiting for earlier answers. No browser and no proxy does
+ * this, but an attacker can put thousands of requests into one packet, which Node reads to its end before any
+ * other work: twenty connections held up all clients for seconds.
  */
 import type { Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -10,11 +10,14 @@ import type { Limits } from '../../limits/limits.ts';
 import { createTokenBuckets } from '../../limits/tokenBuckets.ts';
 import { seeRequests, STOP } from './parsedRequests.ts';
 
-/** More than the few that clients send ahead; what is beyond them is not read, and the connection ends with their answers. */
+/**
+ * More than the few requests that clients send ahead. Further requests are not read, and the connection ends
+ * after the answers.
+ */
 const MAX_UNANSWERED = 16;
 /**
- * Connections of an address that may go beyond it, since the requests before the limit are answered each time. Further
- * connections of the address are closed then.
+ * Connections of an address that may exceed MAX_UNANSWERED. Each of them gets answers up to that limit, so
+ * further connections of the address are then closed.
  */
 const EXCESSES = { capacity: 20, perSecond: 1 };
 
@@ -25,15 +28,18 @@ const STATUS_OF_ERROR: ReadonlyMap<string, string> = new Map([
 ]);
 
 interface AwaitedAnswers {
-  /** Those of now. */
+  /** The answers that are awaited now. */
   list(): ServerResponse[];
-  /** From now on, the last answer on each connection says that it is the last: what its client sent after it would be lost. */
+  /**
+   * From now on, the last answer on each connection says that the connection closes: later requests would be
+   * lost.
+   */
   endConnections(): void;
 }
 
-/** @param limits its connections are an address's own only where no proxy is in front */
+/** @param limits whether a proxy is in front, whose connections belong to many clients */
 export function limitPipelining(server: Server, limits: Pick<Limits, 'trustedProxyHops'>): AwaitedAnswers {
-  // Arrays, since a Set for each connection would keep each request's memory for long (fairQueue.ts).
+  // Arrays, because a Set for each connection would keep each request's memory for long (fairQueue.ts).
   const unanswered = new Map<Duplex, ServerResponse[]>();
   let isEnding = false;
   const excesses = createTokenBuckets(EXCESSES, () => performance.now());
@@ -45,10 +51,10 @@ export function limitPipelining(server: Server, limits: Pick<Limits, 'trustedPro
     }
     const responses: ServerResponse[] = [];
     unanswered.set(socket, responses);
-    // Where requests can't be seen, only the limit is lost.
+    // If requests can't be seen, only the limit is lost.
     seeRequests(socket, () => {
       if (responses.length < MAX_UNANSWERED) return undefined;
-      // Node asks once: it reads nothing more of this socket then.
+      // This happens once: Node then reads nothing more of the socket.
       excesses.take(address, 1);
       return STOP;
     });
@@ -60,7 +66,8 @@ export function limitPipelining(server: Server, limits: Pick<Limits, 'trustedPro
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     const responses = unanswered.get(socket) ?? [];
     const lastWhole = responses.findLast(({ req }) => req.complete);
-    // A refusal in front of its answer would be taken for that of the first request, which has been carried out.
+    // A refusal sent before that answer would be taken for the answer to the first request, which has been
+    // carried out.
     if (lastWhole !== undefined) endAfter(lastWhole, socket);
     else refuseUnreadable(error, socket, responses[0]);
   });
@@ -83,20 +90,26 @@ export function limitPipelining(server: Server, limits: Pick<Limits, 'trustedPro
   };
 }
 
-/** What the head of the answer says, and what Node then does; without effect once the head is sent. */
+/**
+ * Sets whether the answer's head keeps the connection alive, and whether Node does; without effect once the
+ * head is sent.
+ */
 function keepAliveAfter(response: ServerResponse | undefined, isKept: boolean): void {
   if (response !== undefined) response.shouldKeepAlive = isKept;
 }
 
-/** Each further packet of its client is one more error. */
+/** Ends the connection after the answer, once: each further packet of the client is one more error. */
 function endAfter(response: ServerResponse, socket: Duplex): void {
   if (!response.shouldKeepAlive) return;
   response.shouldKeepAlive = false;
-  // Where its head was written before, it does not say that it is the last.
+  // A head that was written before does not say that the connection closes.
   response.once('close', () => socket.end(() => socket.destroy()));
 }
 
-/** Answers bytes that are no request as Node does without a listener. @param sending the answer that has begun, if any */
+/**
+ * Answers bytes that are not a request as Node does without a listener. @param sending the answer that has
+ * begun, if any
+ */
 function refuseUnreadable(
   { code = '' }: NodeJS.ErrnoException,
   socket: Duplex,
@@ -111,8 +124,9 @@ function refuseUnreadable(
 }
 
 /**
- * Node says that it is closed only of the response that is being sent, not of those that wait behind it: what they are counted
- * as would be held for good, and an address, then all, be refused.
+ * Closes a response that waits behind another. Node emits `close` only for the response that is being sent;
+ * without it, the counters would never release the others, and the address, then all clients, would be
+ * refused.
  */
 function abandon(response: ServerResponse): void {
   response.destroy();

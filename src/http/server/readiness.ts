@@ -47,7 +47,10 @@ export function createReadiness(deps: {
     const [found] = await Promise.all([describeNetwork(network), network.nextSequences()]);
     return found;
   });
-  /** Told, but no reason to divert traffic: it is so on every instance, purchases and reads go on, and an operator has to look. */
+  /**
+   * These problems are reported but are no reason to divert traffic: every instance has them, purchases and
+   * reads go on, and an operator has to look.
+   */
   const details = {
     signing: check(async () => {
       if (network.signingOrder === null) return 'ok';
@@ -102,7 +105,10 @@ function late(count: number, what: string, since: Date | null): string {
   return count === 0 ? 'ok' : `${count} ${what}, the oldest since ${since?.toISOString()}`;
 }
 
-/** Other instances sign: reported, but no reason to divert traffic. */
+/**
+ * Problems of signing accounts are reported but are no reason to divert traffic, because other instances
+ * sign.
+ */
 function channelsOf({ signingOrder }: Pick<LedgerNetwork, 'signingOrder'>): Record<string, string> {
   const { accounts = [], missing = [], unfunded = [] } = signingOrder ?? {};
   const of = `of ${missing.length + accounts.length} signing accounts`;
@@ -113,7 +119,10 @@ function channelsOf({ signingOrder }: Pick<LedgerNetwork, 'signingOrder'>): Reco
   return problems.length === 0 ? {} : { channels: problems.join(', ') };
 }
 
-/** One probe at a time: while one has no answer, a further one would only take a connection from a mutation. */
+/**
+ * Runs one probe at a time: while a probe has no answer, another would only take a connection from a
+ * mutation.
+ */
 function check(probe: () => Promise<string>): () => Promise<string> {
   const shared = shareRun(probe);
   return async () => {
@@ -125,7 +134,10 @@ function check(probe: () => Promise<string>): () => Promise<string> {
   };
 }
 
-/** A row lock is a write, which a standby and a read-only database refuse; this one blocks no other transaction. */
+/**
+ * A row lock is a write, which a standby and a read-only database refuse; this lock blocks no other
+ * transaction.
+ */
 function takePartInWriting(db: Db): Promise<unknown> {
   return db.transaction((tx) => tx.execute(sql`SELECT FROM ${installation} FOR KEY SHARE`));
 }

@@ -11,11 +11,11 @@ export function refuseUpgrade(
 ): void {
   const lines = Object.entries({ connection: 'close', 'content-length': '0', ...headers });
   const text = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
-  // Closed on this side too: no time-out applies to a connection that has left HTTP.
+  // The socket is destroyed, because no timeout applies to a connection that has left HTTP.
   socket.end(`HTTP/1.1 ${status}\r\n${text}\r\n`, () => socket.destroy());
 }
 
-/** For sockets beyond the limits, which may try again later. */
+/** Refuses a socket beyond the limits; the client may try again later. */
 export function refuseForNow(socket: Duplex, retryAfterSeconds: number): void {
   refuseUpgrade(socket, '429 Too Many Requests', { 'retry-after': String(retryAfterSeconds) });
 }

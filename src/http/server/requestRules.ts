@@ -16,7 +16,8 @@ const JSON_TYPE = /^application\/json\s*(;|$)/i;
 export function useRequestRules(): Plugin {
   return {
     onRequest: ({ request }) => {
-      // yoga compares it as it is written: `Application/JSON`, and a space before the semicolon, it refuses, without saying why.
+      // yoga compares the type byte for byte: it refuses `Application/JSON` or a space before the semicolon
+      // without saying why.
       if (isJson(request)) request.headers.set('content-type', 'application/json');
     },
     onRequestParse: ({ request, requestParser, setRequestParser }) => {
@@ -48,8 +49,8 @@ async function requireJson<T>(parse: () => T | Promise<T>): Promise<T> {
 }
 
 /**
- * The same request, whose body must be UTF-8. It would be read in any case, with a sign in place of what can't be: in a name that is
- * written to the network it would stay for good.
+ * The same request, with a body that must be UTF-8. Otherwise invalid bytes would become replacement
+ * characters, permanently so in a name that is written to the network.
  */
 function inUtf8(request: Request): Request {
   const json = async (): Promise<unknown> => {

@@ -1,5 +1,6 @@
 /**
- * What a request is for, as its sender wrote it. A URL of it can't be made of every target that Node accepts, such as `*:99999`.
+ * The path and query of a request, as the client wrote them. Node accepts targets that are no valid URL, such
+ * as `*:99999`.
  */
 import type { IncomingMessage } from 'node:http';
 

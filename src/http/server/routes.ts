@@ -1,7 +1,7 @@
 /**
  * The route table.
  *
- *   /, /projects, …               the public pages, which say themselves which paths are theirs
+ *   /, /projects, …               the public pages (PublicPages.has)
  *   /graphql                      GraphQL by POST and GET, SSE; GraphiQL for browsers
  *   /api/hooks/retirements        the indexer's deliveries
  *   /api/webhooks/payout-settled  the ramp provider's callbacks
@@ -42,7 +42,7 @@ const MAX_GRAPHQL_BODY_BYTES = 100_000;
 
 export interface Exchange extends DirectExchange {
   requestId: string;
-  /** The one that the client has sent. */
+  /** The request id that the client has sent. */
   clientRequestId: string | undefined;
   remoteAddress: string;
 }
@@ -58,7 +58,7 @@ export interface RouteOptions {
   hooks: { retirements: HookHandler; payoutSettled: HookHandler };
   /** Whether this instance may receive traffic. The checks are public. */
   readiness: () => Promise<Readiness>;
-  /** Left out where there are none. */
+  /** Absent on a server without metrics. */
   metrics?: MetricsPage;
   /** For metrics. */
   observeDelivery?: (hook: string, outcome: DeliveryOutcome) => void;
@@ -70,11 +70,14 @@ export interface RouteOptions {
 
 /** More frequent requests get the last result: each check costs a transaction and a request to the network. */
 const READINESS_KEPT_MS = 1_000;
-/** Concurrent deliveries; as many again wait. Further ones are dropped; the feed filler and polling find their events. */
+/**
+ * Concurrent deliveries; as many again wait. Further deliveries are dropped; the feed filler and polling find
+ * their events.
+ */
 const MAX_DELIVERIES = 100;
 const DELIVERY_WAIT_MS = 5_000;
 
-/** Answers one request, by the path alone; never rejects. */
+/** Returns the function that answers one request, by the path alone; it never rejects. */
 export function createRouter(options: RouteOptions): (exchange: Exchange) => Promise<void> {
   const { pipeline, hooks } = options;
   const deliveries = createConcurrencyLimit({
@@ -101,7 +104,7 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
   const answerOther: Route = async (exchange) => {
     const { pages } = options;
     const { request } = exchange;
-    // Where there is no page, a browser gets one that says so.
+    // On an unknown path, a browser gets a page that says so.
     if (pages !== null && (pages.has(pathOf(request)) || isForBrowser(request)))
       await answerPage(exchange, pages, pageServices);
     else await counted(pipeline, answerNotFound)(exchange);
@@ -109,7 +112,7 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
   const routes = new Map<string, Route>([
     hook('retirements'),
     hook('payoutSettled'),
-    // What asks for these is to be answered while everything else of its address is refused.
+    // Health checks are answered even while all other requests of their address are refused.
     ['/healthz', async ({ response }) => answerJson(response, 200, { status: 'ok' })],
     ['/readyz', async ({ response }) => answerReadiness(response, await readiness())],
   ]);
@@ -130,7 +133,10 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
   };
 }
 
-/** Tiles are read from the database: they count like requests, and have as many places as pages, but others. */
+/**
+ * Tiles are read from the database, so they count like requests. They have as many places as pages, but their
+ * own.
+ */
 function createLogRoute({ pipeline, readLogFile: read }: RouteOptions): (path: string) => Route | null {
   if (read === null) return () => null;
   const services = { read, places: createPagePlaces(), chargeCpu: pipeline.chargeCpu };
@@ -140,7 +146,7 @@ function createLogRoute({ pipeline, readLogFile: read }: RouteOptions): (path: s
   };
 }
 
-/** Whatever it answers: small answers are work, too, when there are many. */
+/** Counts a request before it is answered: many small answers are work, too. */
 function counted({ gate }: Pick<Pipeline, 'gate'>, answer: Route): Route {
   return async (exchange) => {
     await gate.admitAddress(exchange.remoteAddress, []);
@@ -158,7 +164,7 @@ async function answerGraphql(exchange: Exchange, { pipeline, graphiql }: RouteOp
     transport: 'http' as const,
     whenSent,
   });
-  // Node enforces a declared length; an undeclared one is counted here.
+  // Node enforces a declared length; a body without one is measured here.
   const isLengthKnown =
     request.headers['transfer-encoding'] === undefined && declaredBytes(request) <= MAX_GRAPHQL_BODY_BYTES;
   if (isLengthKnown && (await pipeline.post(exchange, context))) return;
@@ -200,7 +206,7 @@ function hookRoute(handler: HookHandler, services: HookServices & Pick<Pipeline,
 /** @throws DomainError OVERLOADED, which is counted, when deliveries come faster than they can be handled */
 function withinLimit(handler: HookHandler, deliveries: ConcurrencyLimit): HookHandler {
   return async (delivery) => {
-    // Addresses take turns: what strangers send must not keep out what the indexer and the provider do.
+    // Addresses take turns, so that unknown senders can't keep out the indexer and the provider.
     const giveBack = await deliveries.take(addressKey(delivery.remoteAddress));
     return handler(delivery).finally(giveBack);
   };
@@ -210,7 +216,7 @@ function answerReadiness(response: ServerResponse, { isReady, checks }: Readines
   answerJson(response, isReady ? 200 : 503, { status: isReady ? 'ready' : 'not ready', checks });
 }
 
-/** Programs get JSON, as everywhere else. */
+/** Whether a browser asks for a page. Programs get JSON, as everywhere else. */
 function isForBrowser({ method, headers }: IncomingMessage): boolean {
   return (method === 'GET' || method === 'HEAD') && headers.accept?.includes('text/html') === true;
 }

@@ -34,7 +34,7 @@ const REQUEST_TIMEOUTS: RequestTimeouts = { headersMs: 10_000, requestMs: 30_000
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 
-/** A request takes some 0.04 milliseconds before it first waits for something: so long, for each, others wait for a turn. */
+/** A request computes for some 0.04 ms before it first waits, so a full turn delays others by some 2.6 ms. */
 const REQUESTS_PER_TURN = 64;
 /** A client that waits for longer may have given up. */
 const TURN_WAIT_MS = 10_000;
@@ -44,7 +44,9 @@ const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
 export interface HttpServerOptions extends PipelineOptions, Omit<RouteOptions, 'pipeline' | 'log'> {
   newRequestId: () => string;
-  /** Of the server's own pages, as browsers know it. A proxy in front may put another name into the Host header. */
+  /**
+   * Origin of the server's own pages, as browsers know it. A proxy may put another name into the Host header.
+   */
   ownOrigin?: string;
   log: RouteOptions['log'] & PipelineOptions['log'];
   /** How long a client may read nothing of its pending output; SOCKET_STALL_MS by default. */
@@ -75,21 +77,24 @@ interface HttpServer {
   load(): ServerLoad;
 }
 
-/** What would make a part of the Host header the user, path, query or fragment of the request's address. */
+/** Characters that would turn a part of the Host header into the user, path, query or fragment of the URL. */
 const MORE_THAN_HOST = /[@/\\?#]/;
 
-/** The last one that was good: nearly all requests have the same, and to parse it takes as long as to parse a small body. */
+/**
+ * The last valid Host header. Nearly all requests repeat it, and parsing one costs as much as parsing a small
+ * body.
+ */
 let goodHost = '';
 
-/** What is wrong with the Host header: null, or what to do. */
+/** What is wrong with the Host header and what to do, or null. */
 function problemOfHost(request: IncomingMessage): string | null {
-  // A proxy may decide by one of them, and what stands behind it by the other.
+  // A proxy may use one Host header, and the server behind it the other.
   if (countHosts(request) > 1) return 'There is more than one Host header: send one.';
   const { host } = request.headers;
-  // HTTP/1.0 has none.
+  // HTTP/1.0 does not require the header.
   if (host === undefined && request.httpVersion !== '1.1') return null;
   if (host === undefined) return 'There is no Host header: send the host and port of this server.';
-  // The address of the request is made of it, and the making throws.
+  // The URL of the request is made of the header; an invalid one throws.
   if (host === '' || host === goodHost) return null;
   if (!MORE_THAN_HOST.test(host) && URL.canParse(`http://${host}`)) {
     goodHost = host;
@@ -114,7 +119,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const route = createRouter({ ...options, pipeline });
   const compressAnswer = createCompression();
   const unfinished = createCounters(limits.maxConnections, limits.maxConnectionsPerAddress);
-  // Each that waits is one of the unfinished, which are limited; its body is not read yet.
+  // Each waiting request is one of the unfinished requests, which are limited; its body is not read yet.
   const awaitTurn = createTurns({
     perTurn: REQUESTS_PER_TURN,
     maxWaiting: limits.maxConnections,
@@ -179,7 +184,7 @@ function exchangeOf(
   compressAnswer: (request: IncomingMessage, response: ServerResponse) => void,
 ): Exchange {
   const { requestId, remoteAddress } = about;
-  // Never the client's: two requests could have one, and a log that is searched by it could be misled.
+  // The id is never the client's: two requests could share it, and a search of the log could be misled.
   const headers = ['x-request-id', requestId, ...COMMON_HEADERS];
   return {
     request,
@@ -202,10 +207,12 @@ function createLimitedServer(timeouts: RequestTimeouts, limits: Limits) {
     headersTimeout: timeouts.headersMs,
     connectionsCheckingInterval: timeouts.checkMs,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    // What Node answers by itself counts as no request: thousands in one packet, without a limit. See problemOfHost.
+    // Node itself would answer a request without the header, and not count it: thousands may come in one
+    // packet. problemOfHost refuses such a request instead.
     requireHostHeader: false,
   });
-  // The same of an expectation but 100-continue, which a server may ignore (RFC 9110, 10.1.1).
+  // Node would also answer expectations other than 100-continue, which a server may ignore (RFC 9110,
+  // 10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   limitConnections(server, limits);
   ignoreOtherUpgrades(server);
@@ -232,8 +239,8 @@ async function closeServer(server: Server, awaitOpen: () => Promise<unknown>): P
 }
 
 /**
- * Until nothing is awaited, also of what came meanwhile, or it is `closeAt`. Streams do not end by themselves: their clients
- * reconnect and resume from their cursor.
+ * Waits for all answers, those to later requests included, but not longer than until `closeAt`. Streams are
+ * not awaited, because they do not end: their clients reconnect and resume from their cursor.
  */
 async function awaitAnswers(awaited: () => readonly ServerResponse[], closeAt: number): Promise<void> {
   let leftMs = closeAt - performance.now();

@@ -11,8 +11,9 @@ const PING_INTERVAL_MS = 12_000;
 const FINAL_TEXT = 0x81;
 
 /**
- * Sends a message made of an own head and a tail that many share, both as the characters of its bytes (`latin1`).
- * @returns whether its bytes have left the process; if not, the sender is called when they have
+ * Sends a message of its own head and a tail that many messages share, both as `latin1` strings of their
+ * bytes.
+ * @returns whether the bytes have left the process; if not, the sender is called when they have
  */
 export type SendEvent = (head: string, tail: string, sender: EventSender) => boolean;
 
@@ -23,15 +24,18 @@ export interface EventSender {
 interface Sender {
   /** Resolves when the bytes have left the process. */
   send(data: string): Promise<void>;
-  /** The same for what thousands of sockets are sent: in one write without a buffer and a callback, where ws needs two and some. */
+  /**
+   * Sends an event that goes to thousands of sockets in one write, without the buffers and callbacks of ws.
+   */
   sendEvent: SendEvent;
 }
 
 /**
- * That the bytes have left the process delays the next pull. On a closing socket that is said when the
- * close is done and the subscriptions are ended: saying it at once would let a busy subscription spin, and starve the
- * event that ends it.
- * @param connection what the websocket writes to; without compression, ws writes each message at once, so the order is kept
+ * The next pull waits until the bytes have left the process. On a closing socket, a send ends when the close
+ * is done and the subscriptions are ended: ending it at once would let a busy subscription spin, and starve
+ * the event that ends it.
+ * @param connection the socket that ws writes to; without compression, ws writes each message at once, so the
+ * order is kept
  */
 export function createSender(
   socket: WebSocket,
@@ -61,7 +65,7 @@ export function createSender(
   };
 }
 
-/** After what is still to be written. */
+/** Calls the sender after the pending output is written. */
 function callWhenSent(connection: Socket, sender: EventSender, gone: Promise<void>): void {
   connection.write('', (error) => (error ? callWhenGone(sender, gone) : sender.onSent()));
 }
@@ -70,10 +74,10 @@ function callWhenGone(sender: EventSender, gone: Promise<void>): void {
   void gone.then(() => sender.onSent());
 }
 
-/** The header of the last frame: an event's frames are mostly of one length. */
+/** The header of the last frame: the frames of an event mostly have one length. */
 let lastHeader = { bytes: -1, text: '' };
 
-/** A text in one frame of RFC 6455, as the characters of its bytes; servers do not mask. */
+/** A text in one frame of RFC 6455, as a `latin1` string of its bytes; servers do not mask. */
 export function textFrame(head: string, tail: string): string {
   const bytes = head.length + tail.length;
   if (bytes !== lastHeader.bytes) {
@@ -90,7 +94,10 @@ function lengthBytes(bytes: number): number[] {
   return [127, ...long];
 }
 
-/** Ignores pending output: stalledSockets.ts decides whether it makes progress. */
+/**
+ * Pings the client and ends a dead socket. With pending output, stalledSockets.ts decides whether the client
+ * makes progress.
+ */
 export function keepAlive(socket: WebSocket): () => void {
   let isAlive = true;
   socket.on('pong', () => {
