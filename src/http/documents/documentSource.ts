@@ -1,6 +1,6 @@
 /**
- * Which document a request runs: the text that it sent, or the one that it names by its id. The same for HTTP, SSE and
- * websockets.
+ * Finds the document of a request: the text that it sends, or the document that it names by id. HTTP, SSE and
+ * websockets share these rules.
  *
  *   trusted documents        known before the start (trustedDocuments.ts), by their id or their text
  *   persisted queries        sent before by some client (Apollo's automatic persisted queries), by the SHA-256 of their text
@@ -11,10 +11,10 @@ import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../lib/errors.ts';
 import type { TrustedDocuments } from './trustedDocuments.ts';
 
-/** What a request says about its document. Nothing of it is checked yet. */
+/** The parameters of a request that name its document, unchecked. */
 export interface DocumentParams {
   query?: unknown;
-  /** Of trusted documents: the id in the document's file. */
+  /** The id of a trusted document in its file. */
   documentId?: unknown;
   extensions?: unknown;
 }
@@ -62,14 +62,14 @@ export function createDocumentSource({ trusted, trustedOnly }: DocumentRules): D
     documentOf(params) {
       const id = documentIdOf(params);
       const { query: sent } = params;
-      // graphql-transport-ws requires a query, so what has none sends an empty one.
+      // graphql-transport-ws requires a query, so a client without one sends an empty text.
       if (sent == null || (sent === '' && id !== null)) {
         if (id === null) return null;
         const text = textOf(id.value);
         if (text === undefined) throw trustedOnly || !id.isHash ? notSupported(id.value) : notFound();
         return { text };
       }
-      // Left to the pipeline, which says what is wrong with it.
+      // The pipeline refuses a query that is not text, and says why.
       if (typeof sent !== 'string') return null;
       if (trustedOnly && trusted?.hasText(sent) !== true) throw notTrustedText();
       if (id === null || trusted?.textOf(id.value) === sent) return { text: sent };
@@ -82,7 +82,7 @@ export function createDocumentSource({ trusted, trustedOnly }: DocumentRules): D
 
 interface DocumentId {
   value: string;
-  /** A request that also sends the text promises that this is its hash. */
+  /** Whether a request that also sends the text promises that the id is the text's hash. */
   isHash: boolean;
 }
 
@@ -130,8 +130,8 @@ function notFound(): DomainError {
 }
 
 /**
- * With this answer they send the text from now on, without an id: it is looked for among the trusted ones where those run alone, and
- * a `documentId` need not be a hash, so no text is kept under it.
+ * After this answer, clients send the text without an id. The text is looked up among the trusted documents
+ * where only those run; a `documentId` need not be a hash, so no text is kept under it.
  */
 function notSupported(id: string): DomainError {
   return new DomainError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported', {

@@ -1,34 +1,37 @@
 /**
- * Turns for documents that the server does not know. Parsing, validating and first running one may take tens of milliseconds, in
- * which the process does nothing else. So one is admitted in each turn of the event loop, of each address in turn: requests with
- * known documents come between them, and a client that sends hundreds at once has used up its computing time after
- * some of them, before the others cost anything.
+ * Turns for documents that the server does not know. Parsing, validating and first running one may take tens
+ * of milliseconds, in which the process does nothing else. Each turn of the event loop therefore admits one
+ * such document, and addresses take turns. Requests with known documents come between them, and a client that
+ * sends hundreds at once uses up its computing time after some of them, before the others cost anything.
  */
 import { createTurns } from '../../lib/turns.ts';
 import { addressKey } from '../../lib/addressKey.ts';
 import { stopwatch } from '../graphql/chargeCpu.ts';
 import type { DocumentParams, DocumentSource, NamedDocument } from './documentSource.ts';
 
-/** Each holds its request, of 100 kB at most. */
+/** Each waiting document holds its request of at most 100 kB. */
 const MAX_WAITING = 500;
-/** What a new document takes beside its parsing, validating and running, which are measured: it is kept, logged and collected. */
+/**
+ * Computing time of a new document besides its measured parsing, validating and running: it is kept, logged
+ * and collected.
+ */
 const NEW_DOCUMENT_MS = 2;
-/** What comparing an ordinary document with the trusted ones takes, the budgets of requests count. */
+/** Time to compare an ordinary document with the trusted ones, which the budgets of requests cover. */
 const ORDINARY_MS = 2;
 /** A client that waits for longer may have given up. */
 const WAIT_MS = 10_000;
 
 /**
- * The document of a request, once it may be parsed.
- * @throws DomainError RATE_LIMITED, OVERLOADED, and what the source throws
+ * Resolves to the document of a request, once it may be parsed.
+ * @throws DomainError RATE_LIMITED, OVERLOADED, and the errors of the source
  */
 export type TakeDocument = (params: DocumentParams, remoteAddress: string) => Promise<NamedDocument | null>;
 
 export function createDocumentTurns(options: {
   source: Pick<DocumentSource, 'documentOf'>;
-  /** Whether it needs no parsing. */
+  /** Whether the text needs no parsing. */
   isKnown: (text: string) => boolean;
-  /** @throws DomainError RATE_LIMITED, where an address has used up its computing time */
+  /** @throws DomainError RATE_LIMITED when the address has used up its computing time */
   requireCpu: (remoteAddress: string) => void;
   chargeCpu: (remoteAddress: string, ms: number) => void;
 }): TakeDocument {
@@ -40,7 +43,8 @@ export function createDocumentTurns(options: {
     requireCpu(remoteAddress);
     chargeCpu(remoteAddress, NEW_DOCUMENT_MS);
   };
-  // Also what is refused: a stranger's documents are, where only the trusted ones run.
+  // Refused documents are charged, too: where only trusted documents run, those of unknown clients are
+  // refused.
   const chargedDocumentOf = (params: DocumentParams, remoteAddress: string) => {
     const elapsed = stopwatch();
     try {
@@ -52,7 +56,7 @@ export function createDocumentTurns(options: {
   };
   return async (params, remoteAddress) => {
     const { query: sent } = params;
-    // The source itself may have to parse it, to compare it with what is trusted.
+    // The source may have to parse the text itself, to compare it with the trusted documents.
     if (typeof sent === 'string') await awaitTurn(sent, remoteAddress);
     const document = chargedDocumentOf(params, remoteAddress);
     if (document !== null && document.text !== sent) await awaitTurn(document.text, remoteAddress);

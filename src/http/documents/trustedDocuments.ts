@@ -1,10 +1,10 @@
 /**
- * Trusted documents: those that the operator has put into a file or folder, and that are read at the start.
+ * Trusted documents, which the operator has put into a file or folder, and which are read at the start.
  *
- *   *.json       ids with documents, as codegen's client preset (persisted-documents.json) and Relay's compiler write
- *                them; or Apollo's manifest of persisted queries
- *   *.graphql    operations and fragments, whichever file they are in; an operation's id is the SHA-256 of what graphql-js prints of
- *                it and the fragments that it uses
+ *   *.json       ids with documents, as codegen's client preset (persisted-documents.json) and Relay's compiler
+ *                write them; or Apollo's manifest of persisted queries
+ *   *.graphql    operations and fragments, in any of the files; an operation's id is the SHA-256 of its text
+ *                with the fragments that it uses, as graphql-js prints them
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
@@ -20,7 +20,9 @@ import { parseDocument } from './parseDocument.ts';
 export interface TrustedDocuments {
   readonly size: number;
   textOf(id: string): string | undefined;
-  /** Whether a text is that of a trusted document, but for its layout, the order of its parts and fields, and `__typename`. */
+  /**
+   * Whether a text is a trusted document but for layout, the order of its parts and fields, and `__typename`.
+   */
   hasText(text: string): boolean;
   /** What is wrong with each document that does not fit the schema. */
   problems(schema: GraphQLSchema): string[];
@@ -60,7 +62,7 @@ export async function readTrustedDocuments(path: string): Promise<TrustedDocumen
 function trustedDocuments(documents: ReadonlyMap<string, string>): TrustedDocuments {
   const texts = new Set(documents.values());
   const canonicalTexts = new Set([...texts].map((text) => canonical(parse(text))));
-  /** Other texts of the same documents: a client sends its own with each request. */
+  /** Other texts of the same documents. A client sends its own text with each request. */
   const variants = createDocumentCache<true>();
   return {
     size: documents.size,
@@ -143,8 +145,8 @@ function documentsOfGraphql(files: readonly SourceFile[]): [string, string][] {
 }
 
 /**
- * One text for documents that mean the same: caches of clients add `__typename`, bundlers order fragments, and codegen
- * orders fields. The fields of a mutation itself run in their order, so they keep it, also in fragments.
+ * One text for documents that mean the same: client caches add `__typename`, bundlers order fragments, and
+ * codegen orders fields. A mutation's root fields run in their order, so they keep it, also in fragments.
  */
 function canonical(document: DocumentNode): string {
   return document.definitions
@@ -153,7 +155,10 @@ function canonical(document: DocumentNode): string {
     .join('\n');
 }
 
-/** Each part is printed once, without what it selects: otherwise a field is printed once for each that it stands in. */
+/**
+ * Prints each node once, without its selections: otherwise a field would be printed again for each field
+ * around it.
+ */
 function textOf(node: DefinitionNode | SelectionNode, isOfMutation = false): string {
   if (!('selectionSet' in node) || node.selectionSet === undefined) return print(node);
   const selectsOfMutation = selectsFieldsOfMutation(node, isOfMutation);
@@ -166,7 +171,7 @@ function textOf(node: DefinitionNode | SelectionNode, isOfMutation = false): str
 
 const NOTHING: SelectionSetNode = { kind: Kind.SELECTION_SET, selections: [] };
 
-/** @param isOfMutation whether the node itself is selected of the mutation */
+/** @param isOfMutation whether the node itself is selected on the mutation's root */
 function selectsFieldsOfMutation(node: DefinitionNode | SelectionNode, isOfMutation: boolean): boolean {
   if (node.kind === Kind.OPERATION_DEFINITION) return node.operation === OperationTypeNode.MUTATION;
   if (node.kind === Kind.FRAGMENT_DEFINITION) return node.typeCondition.name.value === 'Mutation';

@@ -1,5 +1,5 @@
 /**
- * Documents by id for HTTP and SSE, and the keeping of persisted queries on every transport.
+ * Finds documents by id for HTTP and SSE, and keeps persisted queries of every transport.
  */
 import type { Plugin } from 'graphql-yoga';
 import type { TransportContext } from '../graphql/transportContext.ts';
@@ -12,7 +12,7 @@ export function useDocuments(
 ): Plugin<object, TransportContext> {
   return {
     async onParams({ params, setParams, context, request }) {
-      // What is no object is refused by the pipeline.
+      // The pipeline refuses parameters that are not an object.
       if (typeof params !== 'object' || params === null) return;
       const asked = { ...idInAddress(request), ...params };
       const document = await takeDocument(asked, context.remoteAddress);
@@ -21,7 +21,7 @@ export function useDocuments(
       setParams({ ...others, query: document.text });
       context.document = document;
     },
-    // Only what is valid is kept, so that nonsense can't evict what clients use.
+    // Only valid documents are kept, so that invalid ones can't evict documents that clients use.
     onValidate: ({ context }) => {
       const { document } = context as Partial<TransportContext>;
       if (document?.hash === undefined) return undefined;
@@ -33,7 +33,7 @@ export function useDocuments(
   };
 }
 
-/** yoga takes only the parameters that it knows from an address. */
+/** yoga takes only the parameters that it knows from a URL. */
 function idInAddress({ method, url }: Request): { documentId?: string | null } {
   return method === 'GET' ? { documentId: new URL(url).searchParams.get('documentId') } : {};
 }

@@ -10,16 +10,19 @@ import { createTokenBucket, createTokenBuckets, type TokenBucket } from '../../l
 const SOCKET_MESSAGES = { capacity: 1_000, perSecond: 200 };
 /** Pings and pongs of the websocket itself; clients send one in some seconds. */
 const SOCKET_CONTROL_FRAMES = { capacity: 100, perSecond: 10 };
-/** Parsing a message of 64 kB takes milliseconds, as much as some operations: each of these pieces counts like a message. */
+/**
+ * Parsing a message of 64 kB takes milliseconds, as much as some operations, so each piece of this size
+ * counts as a message.
+ */
 const PIECE_BYTES = 4 * 1024;
 /** An operation takes two messages. */
 const MESSAGES_PER_OPERATION = 2;
-/** Sockets that are lost are opened again all at once: a handshake, and some subscriptions. */
+/** Lost sockets are reopened all at once, each with a handshake and some subscriptions. */
 const MESSAGES_PER_SOCKET = 4;
 const BURST_SECONDS = 10;
-/** For the reason to arrive, and for the client to end its side: one that is slow or far away needs seconds. */
+/** Time for the reason to arrive and the client to end its side: a slow or distant client needs seconds. */
 const CLOSE_GRACE_MS = 10_000;
-/** What was on its way when the socket ended: some times what the kernels of both sides hold. */
+/** Bytes on their way when the socket ended: several times what the kernels of both sides hold. */
 const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
 const TOO_MANY = 4429;
 
@@ -29,7 +32,7 @@ type MessageLimit = (socket: WebSocket, connection: Socket, address: string) => 
 /** Counts a message. @returns false when the socket is closed, or closing: the message is not handled */
 export type AdmitMessage = (bytes: number) => boolean;
 
-/** @param perAddress what one address may have and begin */
+/** @param perAddress the sockets and operations of one address */
 export function createMessageLimit(
   perAddress: { operationsPerMinute: number; sockets: number },
   nowMs: () => number,
@@ -57,8 +60,8 @@ export function createMessageLimit(
 }
 
 /**
- * Sends the reason and ends its side; what still arrives is thrown away unread. Destroying the connection at once would reset
- * it: a client that is still writing then fails before it reads the reason.
+ * Sends the reason and ends this side; bytes that still arrive are discarded. Destroying the connection at
+ * once would reset it: a client that is still writing would fail before it reads the reason.
  */
 function end(socket: WebSocket, connection: Socket, reason: string): void {
   socket.close(TOO_MANY, reason);

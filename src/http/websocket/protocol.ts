@@ -34,8 +34,8 @@ const MAX_OPERATIONS_PER_SOCKET = 100;
 /** Limit on messages in progress; operations that the client has cancelled may still be ending. */
 const MAX_MESSAGES_AT_A_TIME = 2 * MAX_OPERATIONS_PER_SOCKET;
 /**
- * Two hundred sockets of an address may begin an operation each at the same time; each takes up to a millisecond. What waits
- * holds its message of 64 kB at most.
+ * Two hundred sockets of an address may begin an operation at the same time, and each takes up to a
+ * millisecond. A waiting operation holds its message of at most 64 kB.
  */
 const OPERATION_TURNS = { perTurn: 8, maxWaiting: 2_000, waitMs: 10_000 };
 /** Deadline for connection_init, which clients send at once. */
@@ -45,7 +45,10 @@ const FORBIDDEN = 4403;
 const TOO_MANY = 4429;
 const TRY_AGAIN_LATER = 1013;
 export const INTERNAL_ERROR = 4500;
-/** Refusals that say nothing of the credential: a client that took it for a bad one would give it up. */
+/**
+ * Close codes of refusals that are not about the credential: a client that took it for a bad one would
+ * discard it.
+ */
 const OTHER_REFUSALS = new Map<unknown, number>([
   ['RATE_LIMITED', TOO_MANY],
   ['OVERLOADED', TRY_AGAIN_LATER],
@@ -63,12 +66,12 @@ export interface Peer {
   send: (message: string) => Promise<void>;
   sendEvent: SendEvent;
   messagesInWork: number;
-  /** What waits for the answer to an operation to be sent, by the operation's id. */
+  /** Called when the answer to an operation has been sent, by the operation's id. */
   unsent: Map<string, () => void>;
   unwatchCredential: () => void;
 }
 
-/** What an operation was prepared for. */
+/** An operation that `onSubscribe` has prepared. */
 interface Run {
   enveloped: Enveloped;
   id: string;
@@ -102,7 +105,7 @@ export function createProtocol(options: ProtocolOptions) {
   });
 }
 
-/** Whether the socket may stay open; one that may not is closed. */
+/** Finds the socket's caller. @returns whether the socket may stay open; a refused socket is closed */
 async function identify(
   { pipeline, credentialEnds, log, newRequestId }: ProtocolOptions,
   connectionParams: Record<string, unknown> | undefined,
@@ -117,7 +120,7 @@ async function identify(
     peer.socket.close(code, closeReason(refusal?.message ?? 'Forbidden'));
     return false;
   }
-  // Closed meanwhile: nothing would end the watch.
+  // If the socket was closed meanwhile, nothing would end the watch.
   if (peer.socket.readyState !== peer.socket.OPEN) return false;
   if (peer.caller !== null) {
     peer.unwatchCredential = credentialEnds.watch(peer.caller, (why) => peer.socket.close(FORBIDDEN, why));
@@ -125,7 +128,7 @@ async function identify(
   return true;
 }
 
-/** What prepares an operation, and what then runs it. */
+/** Handlers that prepare an operation and then run it. */
 function operationHandlers({
   pipeline,
   credentialEnds,
@@ -133,12 +136,12 @@ function operationHandlers({
   newRequestId,
 }: ProtocolOptions): Pick<ProtocolServerOptions, 'onSubscribe' | 'execute' | 'subscribe'> {
   const awaitTurn = createTurns(OPERATION_TURNS);
-  // graphql-ws passes only the arguments to `execute` and `subscribe`; each operation has its own pair.
+  // graphql-ws passes only the arguments to `execute` and `subscribe`, so they identify the operation.
   const runs = new WeakMap<object, Run>();
   const takeRun = (args: ExecutionArgs): Run => {
     const run = runs.get(args);
     if (run === undefined) throw new Error('an operation was started that onSubscribe did not prepare');
-    // graphql-ws keeps the arguments for as long as the operation takes.
+    // graphql-ws keeps the arguments as long as the operation runs, and they would keep the run.
     runs.delete(args);
     return run;
   };
@@ -180,7 +183,9 @@ function operationHandlers({
   };
 }
 
-/** Messages that waited for a paused process come before it knows what was revoked meanwhile. */
+/**
+ * Messages that waited for a paused process arrive before it knows which credentials were revoked meanwhile.
+ */
 async function requireCredential(credentialEnds: CredentialEnds, { socket }: Peer): Promise<void> {
   const reading = credentialEnds.awaitCurrent();
   if (reading === null) return;

@@ -1,16 +1,17 @@
 /**
  * Lets a client use an operation's id again as soon as it has completed it, as graphql-transport-ws allows.
  *
- * A defect of graphql-ws: an operation that ends removes its id in `finally { delete ctx.subscriptions[id] }`, whichever
- * operation has the id by then. So of two operations with one id, the first one's end completed the second one, whose
- * client never got an event. Here the second one waits until the first one has ended.
+ * A defect of graphql-ws: when an operation ends, `finally { delete ctx.subscriptions[id] }` removes its id,
+ * whichever operation has the id by then. When two operations use one id, the end of the first one thus
+ * completes the second one, whose client never gets an event. Here the second one waits until the first one
+ * has ended.
  */
 import { MessageType, parseMessage, type Message } from 'graphql-ws';
 
 type HandleMessage = (data: string) => Promise<void>;
 
 interface Run {
-  /** The client wants no more of it; it may still be ending. */
+  /** The client has completed the operation, which may still be ending. */
   isCompleted: boolean;
   /** The message that begins the next operation with this id; as text, which takes less memory. */
   next: { data: string; handled: () => void; failed: (error: unknown) => void } | null;
@@ -34,7 +35,8 @@ interface Socket {
 }
 
 export function separateReusedIds(socket: Socket, handleText: HandleMessage): HandleMessage {
-  // By its type it takes text; what is parsed already it only validates. A message of 64 kB takes a millisecond to parse.
+  // The type of `handleText` allows only text, but graphql-ws only validates a parsed message. Parsing 64 kB
+  // takes a millisecond.
   const handle = handleText as (message: string | Message) => Promise<void>;
   const runs = new Map<string, Run>();
   const begin = async (id: string, message: string | Message): Promise<void> => {
@@ -45,7 +47,7 @@ export function separateReusedIds(socket: Socket, handleText: HandleMessage): Ha
     } finally {
       if (runs.get(id) === run) runs.delete(id);
       const { next } = run;
-      // What began on a closed socket, nothing would end.
+      // Nothing would end an operation that begins on a closed socket.
       if (next !== null && socket.readyState === socket.OPEN)
         begin(id, next.data).then(next.handled, next.failed);
       else next?.handled();
@@ -64,7 +66,7 @@ export function separateReusedIds(socket: Socket, handleText: HandleMessage): Ha
         if (run !== undefined) run.isCompleted = true;
         return handle(message);
       }
-      // Of the operation that has not begun: it never does.
+      // The client completes the waiting operation, which then never begins.
       run.next?.handled();
       run.next = null;
       return undefined;
@@ -78,7 +80,7 @@ export function separateReusedIds(socket: Socket, handleText: HandleMessage): Ha
   };
 }
 
-/** Null for what graphql-ws will refuse. */
+/** Returns null for a message that graphql-ws will refuse. */
 function parse(data: string): Message | null {
   try {
     return parseMessage(data);

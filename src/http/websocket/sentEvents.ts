@@ -1,16 +1,20 @@
 /**
- * Sends a subscription's events in place of graphql-ws, which would make the text of each event again for every
- * subscriber: here a result that many share becomes a text once, and each subscription's id is put in front of it.
+ * Sends a subscription's events instead of graphql-ws, which would serialize each event again for every
+ * subscriber. Here a shared result is serialized once, and each subscription's id is put in front of the
+ * text.
  */
 import type { ExecutionResult } from 'graphql';
 import { StreamBase, type PullStream, type StepReader } from '../../lib/pullStream.ts';
 import type { EventSender, SendEvent } from '../server/socketIo.ts';
 import { toWireError } from '../graphql/errors.ts';
 
-/** By result; only results without errors are shared. */
+/** Texts by result; only results without errors are shared. */
 const shared = new WeakMap<ExecutionResult, string>();
 
-/** A stream that yields nothing, and ends when `events` do. The next event is pulled when the one before has been sent. */
+/**
+ * A stream that yields nothing and ends when `events` ends. It pulls the next event when the previous one has
+ * been sent.
+ */
 export class SentEvents
   extends StreamBase<ExecutionResult>
   implements StepReader<ExecutionResult>, EventSender
@@ -39,7 +43,7 @@ export class SentEvents
     try {
       this.isSent = this.send(this.head, tailOf(result), this);
     } catch (error) {
-      // Thrown on, it would end the turn in which the others of this event are woken.
+      // If it were thrown on, it would end the turn in which the event's other subscribers are woken.
       this.stopSafely();
       return this.onError(error);
     }
@@ -63,7 +67,10 @@ export class SentEvents
     return this.events.return();
   }
 
-  /** A loop for what comes and leaves at once: with a call for each event, a replay would fill the stack. */
+  /**
+   * Pulls in a loop while events come and leave at once: with a call for each event, a replay would overflow
+   * the stack.
+   */
   private pullOn(): void {
     this.isPulling = true;
     do {
@@ -74,7 +81,7 @@ export class SentEvents
   }
 }
 
-/** The rest of the message. */
+/** The message after its head. */
 function tailOf(result: ExecutionResult): string {
   if (result.errors !== undefined)
     return bytesOf(`${JSON.stringify({ ...result, errors: result.errors.map(toWireError) })}}`);
@@ -85,7 +92,7 @@ function tailOf(result: ExecutionResult): string {
   return tail;
 }
 
-/** A text's bytes in UTF-8, as a character each: what is written so needs no buffer. */
+/** A text's UTF-8 bytes as a `latin1` string, which is written without a buffer. */
 function bytesOf(text: string): string {
   return Buffer.from(text).toString('latin1');
 }

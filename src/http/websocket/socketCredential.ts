@@ -1,6 +1,6 @@
 /**
- * Where a websocket's credential may stand. Clients differ: in `connection_init` itself, under its `headers` (as HTTP
- * clients are configured), in any letter case, or on the upgrade request, for clients other than browsers.
+ * Finds a websocket's credential. Clients send it in `connection_init` itself, under its `headers` (as HTTP
+ * clients are configured), in any letter case, or on the upgrade request (clients other than browsers).
  */
 import { DomainError } from '../../lib/errors.ts';
 
@@ -8,7 +8,7 @@ import { DomainError } from '../../lib/errors.ts';
  * @param params the payload of `connection_init`
  * @param upgrade the Authorization header of the upgrade request
  * @returns the value of the authorization, or undefined when none was sent
- * @throws DomainError UNAUTHENTICATED when two differ, or the payload's `headers` are no object
+ * @throws DomainError UNAUTHENTICATED when two values differ, or the payload's `headers` are no object
  */
 export function socketCredentialOf(
   params: Readonly<Record<string, unknown>> | undefined,

@@ -1,8 +1,8 @@
 /**
  * Ends connections whose client has stopped reading: answers, SSE and websockets.
  *
- * Subscriptions wait for the socket before they pull the next event, so a stalled reader costs little, but without end.
- * A slow reader that makes progress is kept.
+ * Subscriptions wait for the socket before they pull the next event, so a stalled reader costs little, but
+ * would stay forever. A slow reader that makes progress is kept.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -37,7 +37,8 @@ export function endStalledSockets(server: Server, stallMs: number = SOCKET_STALL
 
 /** Counts sweeps, not time, so that a suspended process does not end its clients' connections. */
 function isStalled(socket: Socket, progress: Progress): boolean {
-  // bytesWritten counts what was handed over, written or not; what is not yet written is in writableLength.
+  // bytesWritten counts bytes that were handed over; writableLength counts those of them that are not yet
+  // written.
   const flushedBytes = socket.bytesWritten - socket.writableLength;
   const kernelQueueBytes = kernelQueueOf(socket);
   const hasMoved = flushedBytes !== progress.flushedBytes || kernelQueueBytes !== progress.kernelQueueBytes;
@@ -48,9 +49,9 @@ function isStalled(socket: Socket, progress: Progress): boolean {
 }
 
 /**
- * What one large write still has to give to the kernel. Node publishes a write only when all of it is out,
- * so without this a slow reader of a large answer would look stalled. Node's own socket time-out reads it
- * too; without it, only that precision is lost.
+ * Bytes of a large write that the kernel has not taken yet. Node counts a write only when all of it is out,
+ * so without this number a slow reader of a large answer would look stalled. Node's own socket timeout reads
+ * the same property; if it is missing, only that precision is lost.
  */
 function kernelQueueOf(socket: Socket): number {
   const handle: unknown = Reflect.get(socket, '_handle');

@@ -5,12 +5,12 @@
  *          │          └─ bad credential: 4403           └─ it expired or was revoked: 4403
  *          └─ silent for too long: 4408
  *
- * A subscription's next event is pulled when the one before was flushed to the socket: sentEvents.ts waits
- * until the bytes have left the process. A reader that stops reading therefore
- * holds one event per subscription, and stalledSockets.ts ends it.
+ * A subscription's next event is pulled when the previous one was flushed to the socket: sentEvents.ts waits
+ * until the bytes have left the process. A client that stops reading therefore holds one event per
+ * subscription, and stalledSockets.ts ends its connection.
  *
- * The loop of `graphql-ws/use/ws` is not used: it hands every message on, so a socket would have no budget of messages and no
- * order among reused ids, and it writes defects to the console and their texts to clients.
+ * The loop of `graphql-ws/use/ws` is not used: it hands every message on, so a socket would have no budget of
+ * messages and no order among reused ids, and it writes defects to the console and their texts to clients.
  */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
@@ -40,8 +40,8 @@ import { createSender, keepAlive, limitUnread } from '../server/socketIo.ts';
 /** Documents and variables are smaller; results go the other way. */
 const MAX_MESSAGE_BYTES = 64 * 1024;
 /**
- * Pieces of 1 kB make the longest message. A piece is not counted by messageLimit.ts, and costs as much to read as a short
- * message; one that waits for the rest can hold 64 kB of what arrived with it.
+ * Fragments of 1 kB make the longest message. messageLimit.ts does not count fragments, and reading one costs
+ * as much as a short message. A fragment that waits for the rest can hold 64 kB that arrived with it.
  */
 const MAX_MESSAGE_FRAGMENTS = 64;
 /** Sockets of the same address may close soon. */
@@ -69,7 +69,8 @@ export function createWebsocketServer(options: WebsocketOptions): WebsocketServe
     maxPayload: MAX_MESSAGE_BYTES,
     maxFragments: MAX_MESSAGE_FRAGMENTS,
     handleProtocols,
-    // One message of each socket in a turn of the event loop: what a socket sends at once, others need not wait for.
+    // Handles one message of each socket per turn of the event loop, so that other sockets need not wait for
+    // all of them.
     allowSynchronousEvents: false,
   });
   const protocol = createProtocol(options);
@@ -107,7 +108,7 @@ export function createWebsocketServer(options: WebsocketOptions): WebsocketServe
 }
 
 interface Served {
-  /** Not the request: its headers would be kept as long as the socket is open. */
+  /** Kept without the request, whose headers would otherwise stay as long as the socket is open. */
   connection: Socket;
   protocol: Protocol;
   admitMessage: AdmitMessage;
@@ -154,7 +155,7 @@ function serve(
         const separated = separateReusedIds(socket, handle);
         socket.on('message', (data: Buffer) => {
           if (!admitMessage(data.length)) return;
-          // ws has looked at texts, and not at binary messages.
+          // ws has checked text messages, but not binary ones.
           if (isUtf8(data)) work(separated, data);
           else socket.close(INVALID_BYTES, 'The message is not UTF-8');
         });
@@ -173,7 +174,7 @@ function retryAfterOf(error: unknown): number {
 }
 
 async function closeAll(sockets: WebSocketServer, graceMs: number): Promise<void> {
-  // Refuses what waits for its admission: opened later, it would not be among those that are closed.
+  // Refuses sockets that wait for admission: opened later, they would not be closed here.
   sockets.close();
   const clients = [...sockets.clients];
   const gone = clients.map((client) => new Promise((resolve) => client.once('close', resolve)));
