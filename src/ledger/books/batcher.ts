@@ -1,11 +1,11 @@
 /**
- * Batches postings across requests: what arrives while one batch commits goes into the next, so that many share one round
- * trip and one fsync, and an account that all of them need is locked once.
+ * Batches postings across requests. Postings that arrive while one batch commits go into the next one, so
+ * that many postings share one round trip and one fsync, and an account that all of them need is locked once.
  *
  *   waiting ──the batch before has ended──▶ committed together ──▶ each posting's own answer
- *     │                                        ├─ no answer, or another transaction: sent again, once; the postings' keys make that safe
- *     │                                        └─ refused as a whole: halved, until the one that breaks it stands alone
- *     └─ too many, or too long: OVERLOADED, and nothing was done
+ *     │                                 ├─ no answer, or a conflict: sent again once; the keys make that safe
+ *     │                                 └─ refused as a whole: halved, until the faulty posting is alone
+ *     └─ too many wait, or one waits too long: OVERLOADED, and nothing was done
  */
 import { NoFreeConnection } from '../../db/connectionLost.ts';
 import { isPassing } from '../../db/passingFailures.ts';
@@ -14,13 +14,13 @@ import { createBatcher, type Batcher } from '../../lib/batches.ts';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
 
 /**
- * Accounts stay locked while a batch is written, some 20 ms with this many; a larger one spreads the fsync no further and
- * makes the next one wait.
+ * Maximum postings in one batch. Accounts stay locked while a batch is written, about 20 ms at this size. A
+ * larger batch shares the fsync no better, and makes the next batch wait.
  */
 export const MAX_POSTINGS_PER_BATCH = 256;
-/** Some seconds of work: what comes later would be answered after its client has given up. */
+/** Maximum waiting postings: seconds of work. The clients of more would give up before their answers. */
 const MAX_WAITING = 10_000;
-/** As long as for a connection (db/pool.ts). */
+/** The longest wait of a posting; as long as a statement waits for a connection (db/pool.ts). */
 const MAX_WAIT_MS = 12_000;
 
 /**
@@ -46,7 +46,7 @@ export function createPostingBatcher<Item, Answer>(
       } catch (error) {
         if (!isWorthAnother(error)) throw error;
         return commit(items).catch((again: unknown) => {
-          // A database that takes nothing now says nothing about the first time, which may have taken effect.
+          // If the database is unavailable now, the first commit may still have taken effect.
           throw refusedByDatabase(error) === null && isPassing(again) ? error : again;
         });
       }
@@ -56,16 +56,16 @@ export function createPostingBatcher<Item, Answer>(
 }
 
 /**
- * SQLSTATEs of what other transactions may be the reason of: serialization_failure, deadlock_detected, and unique_violation by a
- * key that another instance reserved meanwhile, which the second time finds.
+ * SQLSTATEs that other transactions may cause: serialization_failure, deadlock_detected, and unique_violation
+ * of a key that another instance has reserved meanwhile; the second commit finds that key.
  */
 const CONCURRENCY = new Set(['40001', '40P01', '23505']);
 /** lock_not_available, query_canceled (by statement_timeout): each half would wait as long again. */
 const TOO_LONG = new Set(['55P03', '57014']);
 
-/** Without an answer it may have taken effect: then the second time finds each item's key. */
+/** A commit without an answer may have taken effect; the second commit then finds each item's key. */
 function isWorthAnother(error: unknown): boolean {
-  // It waited for as long as a client does.
+  // The batch has already waited for a connection for as long as a client waits.
   if (error instanceof NoFreeConnection) return false;
   const refusal = refusedByDatabase(error);
   return refusal === null || CONCURRENCY.has(refusal.code);

@@ -1,7 +1,7 @@
 /**
- * Books what requests ask for, in batches across requests: one transaction for all that arrived while the one before
- * committed (batcher.ts). Each posting has its own outcome, and is committed with its idempotency key, its entry of the
- * audit log, and what else belongs to it.
+ * Posts the transfers that requests ask for, in batches across requests: one transaction for all postings
+ * that arrived while the one before committed (batcher.ts). Each posting has its own outcome, and is
+ * committed with its idempotency key, its entry of the audit log, and the rows of its rider.
  */
 import type { DatabaseHandle, Tx } from '../../db/connection.ts';
 import type { Batcher } from '../../lib/batches.ts';
@@ -16,17 +16,17 @@ import {
   type PostingRow,
 } from './postingCodec.ts';
 
-/** Fewer share a commit rather than have two: each costs an fsync. */
+/** Minimum waiting postings that two batches share. Fewer go into one, because each commit costs an fsync. */
 const HALVES_FROM = 16;
 
 export type { PostingKey } from './postingCodec.ts';
 
 interface KeyedPosting extends EncodablePosting {
-  /** Stands for the posting's `causeId`. Reserved if it is posted; a refusal leaves it free. */
+  /** The idempotency key, which stands for `causeId`. Posting reserves it; a refusal leaves it free. */
   key: PostingKey;
 }
 
-/** Of a purchase; null where the project names none. */
+/** The price of a purchase; null if the project names none. */
 interface PriceOfTonne {
   pricePerTonne: string | null;
   priceCurrency: string | null;
@@ -35,20 +35,20 @@ interface PriceOfTonne {
 type PostingOutcome =
   | ({ outcome: 'POSTED'; projectId: string; at: Date } & PriceOfTonne)
   /**
-   * The key was used before with the same input, for this target: the posting's own when it was posted by a commit whose
-   * answer was lost, with its entry of the audit log.
+   * The key was used before with the same input, for this target. The target is the posting's own `causeId`
+   * when a commit whose answer was lost has posted it, with its entry of the audit log.
    */
   | { outcome: 'REPLAYED'; targetId: string }
   /** The key was used before with another input. */
   | { outcome: 'CONFLICT' }
   /** The debited account holds only `available` tonnes. */
   | { outcome: 'SHORT'; available: bigint }
-  /** A tonne costs something else than expected. */
+  /** The price of a tonne is not the expected one. */
   | ({ outcome: 'PRICE_CHANGED' } & PriceOfTonne)
   /** No project has the token. */
   | { outcome: 'NO_PROJECT' };
 
-/** What is written in the transaction of the postings that it belongs to, for all that are posted at once. */
+/** Writes the rows that belong to a batch's posted postings, in the same transaction. */
 export interface Rider<Row> {
   write(
     tx: Tx,
@@ -61,12 +61,12 @@ export interface Books {
   /**
    * @returns after the commit.
    * @throws DomainError OVERLOADED (nothing was done), or the database's error. After an error the same posting may be
-   * posted again under its key: what took effect is answered REPLAYED.
+   * posted again under its key: if it had taken effect, the outcome is REPLAYED.
    */
   post(posting: KeyedPosting): Promise<PostingOutcome>;
-  /** A batch of its own for each rider: it takes longer, and postings without one don't wait for it. */
+  /** Posts with a rider. Each rider has its own batches: they take longer, and other postings don't wait. */
   postWith<Row>(rider: Rider<Row>, posting: KeyedPosting, row: Row): Promise<PostingOutcome>;
-  /** Since the start: batches sent to the database, and the postings in them. One that is sent again counts again. */
+  /** Batches sent to the database since the start, and their postings. A repeated batch counts again. */
   load(): { batches: number; postings: number };
 }
 
@@ -112,7 +112,7 @@ export function createBooks(deps: {
           const { outcome, project_id: projectId } = rows[i] ?? {};
           return outcome === 'POSTED' ? [{ projectId: projectId ?? '', ...row }] : [];
         });
-        // One time for all that is written.
+        // The rider's rows get the same time as the postings.
         if (posted.length > 0) await rider.write(tx, posted as never[], { clock: { now: () => at }, ids });
         return items.map((item, i) => outcomeOf(item, rows[i], at));
       }),

@@ -3,7 +3,7 @@
  *
  * The database's function post_transfers (drizzle/platform/0001_rules.sql) locks the accounts in the order of their ids,
  * so that batches that share accounts wait for each other instead of deadlocking. Within a batch, postings apply in their
- * order and see each other's effects. What arrives by itself is posted through books.ts.
+ * order and see each other's effects. Postings of single requests go through books.ts.
  */
 import type { Tx } from '../../db/connection.ts';
 import { postStatement, type PostingRow } from './postingCodec.ts';
@@ -14,7 +14,7 @@ type PostingResult =
   /** Refused: the debited account holds only `available` tonnes. */
   | { ok: false; available: bigint };
 
-/** Accounts stay locked while a batch is written: some 10 ms with this many. Callers split larger batches. */
+/** Accounts stay locked while a batch is written: about 10 ms at this size. Callers split larger batches. */
 const MAX_POSTINGS_PER_BATCH = 500;
 
 /** Call it at most once per transaction: locks are ordered within one call only. */

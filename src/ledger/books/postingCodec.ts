@@ -1,6 +1,6 @@
 /**
- * The call of the database's function post_transfers. Its arguments are JSON: each account is named once, and postings refer to
- * it by its place.
+ * Builds the call of the database's function post_transfers. Its arguments are JSON: each account is listed
+ * once, and postings refer to an account by its place in that list.
  */
 import { sql, type SQL } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
@@ -19,19 +19,19 @@ export interface PostingKey {
 export interface EncodablePosting {
   posting: Posting;
   key?: PostingKey;
-  /** Of a purchase: it is posted at this price alone. */
+  /** Only for a purchase, which is refused if the price of a tonne is another one. */
   expectedPrice?: { amount: string; currency: string } | null | undefined;
   /** Written to the audit log if the posting is posted, in the same transaction. */
   entry?: AuditRow | undefined;
 }
 
-/** What post_transfers answers for a posting; 64-bit integers as text. */
+/** The answer of post_transfers for a posting; 64-bit integers are text. */
 export type PostingRow = {
   outcome: 'POSTED' | 'SHORT' | 'PRICE_CHANGED' | 'REPLAYED' | 'CONFLICT' | 'NO_PROJECT';
   project_id: string | null;
   available: string | null;
   target_id: string;
-  /** Of a purchase: what a tonne costs now. */
+  /** Only for a purchase: the present price of a tonne. */
   price_per_tonne: string | null;
   price_currency: string | null;
 };
@@ -42,10 +42,10 @@ type PostParameters = [string, string, string, string, string | null, string];
 const callWith = ([accounts, postings, entries, at, writerId, version]: PostParameters): SQL =>
   sql`SELECT * FROM post_transfers(${accounts}::text::json, ${postings}::text::json, ${entries}::text::json, ${at}, ${writerId}, ${version})`;
 
-/** For a prepared statement. */
+/** The text of the prepared statement. */
 export const POST = new PgDialect().sqlToQuery(callWith(['', '', '', '', '', ''])).sql;
 
-/** Its parameters. @param writerId of the entries of the audit log; null without any */
+/** The parameters of `POST`. @param writerId the writer of the audit log's entries; null if there are none */
 export function parametersOfPost(
   items: readonly EncodablePosting[],
   at: Date,
@@ -54,12 +54,12 @@ export function parametersOfPost(
   return [...encodePostings(items), at.toISOString(), writerId, PROGRAM_VERSION];
 }
 
-/** The same call for a transaction. */
+/** The same call as a statement for a transaction. */
 export function postStatement(items: readonly EncodablePosting[], at: Date, writerId: string | null): SQL {
   return callWith(parametersOfPost(items, at, writerId));
 }
 
-/** Accounts, postings and entries. */
+/** @returns accounts, postings and entries */
 function encodePostings(items: readonly EncodablePosting[]): [string, string, string] {
   const accounts: object[] = [];
   const places = new Map<string, number>();

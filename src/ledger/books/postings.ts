@@ -1,5 +1,5 @@
 /**
- * A posting is one movement of credits between two accounts of a project, as it is to be booked. There are six kinds.
+ * A posting asks for one movement of credits between two accounts of a project. There are six kinds.
  *
  *   issue              issuance → inventory     the mint is final on the network
  *   purchase           inventory → buyer        books only
@@ -8,7 +8,7 @@
  *   retirement_return  retiring → buyer         the network refused the burn, or an operator ended it
  *   credit_transfer    buyer → another buyer    books only
  *
- * Each is made with its spread last: V8 in Node 20 takes a microsecond for each member that comes after one.
+ * Each posting's spread comes last, because V8 in Node 20 takes a microsecond for each member after a spread.
  */
 import type { transfers } from '../../db/tables/index.ts';
 
@@ -18,7 +18,7 @@ export type TransferKind = (typeof transfers.kind.enumValues)[number];
 export type AccountRef =
   { kind: 'issuance' | 'inventory' | 'retiring' | 'retired' } | { kind: 'buyer'; buyerId: string };
 
-/** The project whose accounts are meant, by its id or by its token's normalised address. */
+/** The project that the accounts belong to, by its id or by its token's normalised address. */
 type ProjectName = { projectId: string } | { tokenAddress: string };
 
 export type Posting = ProjectName & {
@@ -26,8 +26,8 @@ export type Posting = ProjectName & {
   id: string;
   kind: TransferKind;
   /**
-   * What it belongs to: the project, the purchase (which is the transfer itself), the retirement or the credit transfer. Each
-   * kind posts once per cause.
+   * The id of the posting's cause: the project, the purchase (which is the transfer itself), the retirement
+   * or the credit transfer. Each kind is posted once per cause.
    */
   causeId: string;
   debit: AccountRef;
@@ -51,7 +51,7 @@ export function issuePosting(m: Movement & { projectId: string }): Posting {
   };
 }
 
-/** The transfer is the purchase: it has no row of its own. */
+/** The purchase is its transfer: a purchase has no row of its own. */
 export function purchasePosting(m: Movement & { buyerId: string }): Posting {
   const { buyerId, ...movement } = m;
   return {

@@ -6,7 +6,7 @@ import type { Db } from '../../db/connection.ts';
 import { countRows, keysetOf, type KeysetPage } from '../../db/keyset.ts';
 import { accounts, projects } from '../../db/tables/index.ts';
 
-/** Whole tonnes of one project by account kind. `issued` is what the mint brought in. */
+/** Whole tonnes of one project by account kind. `issued` is the amount that was minted. */
 export interface ProjectBalances {
   issued: bigint;
   inventory: bigint;
@@ -15,14 +15,15 @@ export interface ProjectBalances {
   retired: bigint;
 }
 
-/** One account of each for a project. */
+/** The kinds that have one account per project. */
 const isOwn = sql`${accounts.kind} IN ('issuance', 'inventory', 'retiring', 'retired')`;
 
 const NOTHING: ProjectBalances = { issued: 0n, inventory: 0n, heldByBuyers: 0n, retiring: 0n, retired: 0n };
 
 /**
- * Balances of many projects in one statement; all zero for a project without accounts. What buyers hold is the rest of what was issued, as
- * transfers move credits within a project: their accounts may be a million.
+ * Balances of many projects in one statement; all zero for a project without accounts. `heldByBuyers` is
+ * computed as the rest of `issued`, because a project may have a million buyers' accounts, and transfers only
+ * move credits within it.
  */
 export async function readProjectBalances(
   db: Pick<Db, 'select'>,
@@ -48,10 +49,10 @@ export async function readProjectBalances(
   return found;
 }
 
-/** A constant in the text, because the index of owners is `WHERE` of it: a kept plan could not match a parameter. */
+/** A constant: a cached plan can't match a parameter to the `WHERE` of the index of owners. */
 const isBuyers = sql`${accounts.kind} = 'buyer'`;
 
-/** The sum of all buyers' balances of a project, as their accounts have them. */
+/** The sum of the balances of all buyers' accounts of a project. */
 export async function sumBuyerBalances(db: Pick<Db, 'select'>, projectId: string): Promise<bigint> {
   const [row] = await db
     // The sum of bigints is numeric; as text it keeps its digits.
@@ -88,7 +89,7 @@ export async function readBuyerBalances(
   return rows.map((row) => ({ ...row, tokenAddress: row.tokenAddress ?? '' }));
 }
 
-/** MAX_COUNTED at most. */
+/** Counts up to MAX_COUNTED. */
 export function countBuyerBalances(db: Db, buyerId: string): Promise<number> {
   return countRows(db, accounts, and(isBuyers, eq(accounts.ownerId, buyerId)));
 }

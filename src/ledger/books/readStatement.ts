@@ -1,8 +1,9 @@
 /**
- * Reads what moved a buyer's credits, of all projects together, in the order of time.
+ * Reads the transfers of a buyer's credits, of all projects together, in the order of time.
  *
- * A page is merged from the pages of the buyer's accounts, each read from an index in its order: its cost grows with the
- * number of projects that the buyer ever bought from, and not with the number of transfers.
+ * A page is merged from the pages of the buyer's accounts, each of which an index gives in order. The cost of
+ * a page grows with the number of projects that the buyer ever bought from, and not with the number of
+ * transfers.
  */
 import { and, eq, inArray, sql, type SQL } from 'drizzle-orm';
 import { isAmong, isWithin } from '../../db/conditions.ts';
@@ -12,7 +13,7 @@ import { accounts, BUYER_CREDITED, BUYER_DEBITED, projects, transfers } from '..
 import type { TransferKind } from './postings.ts';
 
 export interface StatementEntry {
-  /** The transfer. */
+  /** The id of the transfer. */
   id: string;
   projectId: string;
   accountId: bigint;
@@ -20,7 +21,7 @@ export interface StatementEntry {
   version: bigint;
   kind: TransferKind;
   causeId: string;
-  /** Negative when they left the account. */
+  /** Negative when the tonnes left the account. */
   amountTonnes: bigint;
   balanceBeforeTonnes: bigint;
   balanceAfterTonnes: bigint;
@@ -30,7 +31,7 @@ export interface StatementEntry {
   cursor: StatementCursor;
 }
 
-/** Where an entry stands among all of its buyer's: entries of one moment are ordered by account and version. */
+/** An entry's place among all of its buyer's. Entries of one moment are ordered by account and version. */
 export interface StatementCursor {
   /** ISO 8601 with microseconds. */
   postedAt: string;
@@ -40,13 +41,13 @@ export interface StatementCursor {
 
 export interface StatementSelection {
   buyerId: string;
-  /** Only of these projects; a condition on `projects`. */
+  /** Selects the projects; a condition on `projects`. */
   projects?: SQL | undefined;
   kinds?: readonly TransferKind[] | null | undefined;
   /** In Unix seconds; `until` is excluded. */
   from?: bigint | null | undefined;
   until?: bigint | null | undefined;
-  /** Only what the buyer purchased. */
+  /** True for purchases only. */
   isOfPurchases?: boolean;
 }
 
@@ -64,7 +65,7 @@ interface Row extends Record<string, unknown> {
   posted_at: string;
 }
 
-/** In the direction of the order, or against it when the page is inverted. */
+/** @returns entries in the direction of `order`, or against it when the page is inverted */
 export async function readStatement(
   db: Db,
   selection: StatementSelection,
@@ -92,7 +93,7 @@ export async function readStatement(
   return rows.map(entryOf);
 }
 
-/** MAX_COUNTED at most. */
+/** Counts up to MAX_COUNTED. */
 export async function countStatement(db: Db, selection: StatementSelection): Promise<number> {
   const read = (side: Side) =>
     sql`(SELECT FROM ${transfers} WHERE ${ofSide(side, selection)} LIMIT ${MAX_COUNTED})`;
@@ -108,7 +109,7 @@ interface Side {
   version: SQL;
   amount: SQL;
   balance: SQL;
-  /** As the index of this side has it. */
+  /** The same text as in the condition of this side's index. */
   isOfBuyer: SQL;
 }
 
@@ -149,7 +150,7 @@ function ofSide(side: Side, { isOfPurchases, kinds, from, until }: StatementSele
   );
 }
 
-/** By the moment first, which the index can seek. */
+/** Compares the moment alone first, because the index can seek it. */
 function isBeyond({ postedAt, accountId, version }: StatementCursor, upwards: boolean): (side: Side) => SQL {
   const [from, beyond] = upwards ? [sql.raw('>='), sql.raw('>')] : [sql.raw('<='), sql.raw('<')];
   const moment = sql`${postedAt}::timestamptz`;

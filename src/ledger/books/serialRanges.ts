@@ -1,17 +1,20 @@
 /**
- * Serial numbers of retired tonnes: which tonnes of a project, in the order in which the books retired them.
+ * Serial numbers of retired tonnes: a tonne's place in the order in which the books retired its project's.
  *
- * They are the balance of the project's retired account: a settlement that takes it from 40 to 65 retires the numbers 41 to
- * 65. The balance only grows, and what was posted never changes, so ranges have no overlap and no gap, and need no counter
- * of their own.
+ * A serial number is a balance of the project's retired account: a settlement that takes the balance from 40
+ * to 65 retires the numbers 41 to 65. The balance only grows, and posted transfers never change, so ranges
+ * have no overlap and no gap, and need no counter.
  */
 import { and, asc, eq, gte, inArray, sql } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
 import { accounts, STEP_OF_CAUSE, transfers } from '../../db/tables/index.ts';
 
-/** A constant in the text, because an index is `WHERE` of it: a kept plan could not match a parameter. */
+/** A constant: a cached plan can't match a parameter to the `WHERE` of an index. */
 const isSettlement = sql`${transfers.kind} = 'retirement_settle'`;
-/** The same by the words of transfers_once alone: by others, an index of all settlements is read where the statistics are of a time without any. */
+/**
+ * The same condition, written only with the expressions of the index transfers_once. Otherwise, while the
+ * statistics are older than the first settlement, PostgreSQL reads the whole index of settlements.
+ */
 const isSettlementOfCause = sql`${STEP_OF_CAUSE} = 'retirement_settle'
   AND ${transfers.kind} <> 'purchase' AND ${transfers.kind} <> 'retirement_return'`;
 
@@ -21,7 +24,7 @@ interface SerialRange {
   last: bigint;
 }
 
-/** Of those retirements that are settled as retired, by their ids. */
+/** @returns the ranges of those retirements that are settled as retired, by their ids */
 export async function readSerialRanges(
   db: Pick<Db, 'select'>,
   retirementIds: readonly string[],
@@ -45,7 +48,8 @@ export async function findRetirementOfSerial(
   projectId: string,
   number: bigint,
 ): Promise<string | null> {
-  // As one value, the index of the account's balances is read from the number on. Joined, all settlements of all projects are.
+  // With the account as a single value, PostgreSQL reads the index of the account's balances from the number
+  // on. A join would read all settlements of all projects.
   const retired = db
     .select({ id: accounts.id })
     .from(accounts)
