@@ -11,7 +11,10 @@ import type { NetworkCall } from '../network/port.ts';
 import { encodeCall } from './callCodec.ts';
 import type { Signer, TargetType } from './effects.ts';
 
-/** The database's clock, like the leases: an instance with a fast clock would delay it, and hide for as long that it is stuck. */
+/**
+ * Times of the database's clock, as for leases: an instance's fast clock would delay a submission, and hide
+ * as long that it is stuck.
+ */
 const COMPUTED = { dueAt: sql`now()`, createdAt: TRANSACTION_TIME };
 
 interface NewIntent {
@@ -22,8 +25,8 @@ interface NewIntent {
 }
 
 /**
- * A target has at most one submission of each kind beside refused ones; a second one violates a unique key, so a
- * saga's step that runs twice can't send twice.
+ * A target has at most one submission of each kind besides refused ones. A second one violates a unique key,
+ * so a saga's step that runs twice can't send twice.
  * @returns the submission's id
  */
 export async function enqueueSubmission(tx: Tx, deps: { ids: IdSource }, intent: NewIntent): Promise<string> {
@@ -32,7 +35,7 @@ export async function enqueueSubmission(tx: Tx, deps: { ids: IdSource }, intent:
   return id;
 }
 
-/** Several in one statement. @returns their ids, in their order */
+/** Writes several intents in one statement. @returns their ids, in the same order */
 export async function enqueueSubmissions(
   tx: Tx,
   deps: { ids: IdSource },
@@ -44,7 +47,7 @@ export async function enqueueSubmissions(
   return ids;
 }
 
-/** For a statement that makes other changes, too. */
+/** The insertion, for a statement that makes other changes, too. */
 export function insertionOfIntents(ids: readonly string[], intents: readonly NewIntent[]): SQL {
   const rows = intents.map(({ call, targetType, targetId, signer = 'CUSTODY' }, i) => ({
     id: ids[i] ?? '',

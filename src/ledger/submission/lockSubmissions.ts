@@ -9,7 +9,7 @@ import { isOneOf } from '../../db/manyRows.ts';
 import { submissions } from '../../db/tables/index.ts';
 import type { Submission } from './settle.ts';
 
-/** Asks not to wait for what other transactions hold. */
+/** Skips rows that other transactions have locked. */
 export interface SkipLocked {
   skipLocked: true;
 }
@@ -17,7 +17,7 @@ export interface SkipLocked {
 const waiting = selectForUpdate();
 const skipping = selectForUpdate({ skipLocked: true });
 
-/** @returns the states of those that could be locked */
+/** @returns the states of the submissions that could be locked, by id */
 export async function lockSubmissions(
   tx: Tx,
   ids: readonly string[],
@@ -34,7 +34,7 @@ function selectForUpdate(lock?: SkipLocked) {
       .select({ id: submissions.id, state: submissions.state })
       .from(submissions)
       .where(isOneOf(submissions.id, sql.placeholder('ids')))
-      // One order for all transactions.
+      // All transactions lock in the same order, so that they can't deadlock.
       .orderBy(submissions.id)
       .for('update', lock),
   );

@@ -26,10 +26,13 @@ import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 /** SQLSTATE. */
 const UNIQUE_VIOLATION = '23505';
 const SUBMISSION = 'input.submissionId';
-/** Owners read it. Who ended it, and why, is the operators' (`operator_decisions`). */
+/** Owners read this text. Only operators read who ended the submission, and why (`operator_decisions`). */
 const GIVEN_UP = 'an operator ended it after a review';
 
-/** @throws DomainError NOT_FOUND, CONFLICT when it is not under review, or would be signed though it must not; NetworkUnavailable */
+/**
+ * @throws DomainError NOT_FOUND, CONFLICT when it is not under review or must not be signed;
+ * NetworkUnavailable
+ */
 export async function resumeSubmission(
   deps: SubmissionDependencies,
   submissionId: string,
@@ -88,7 +91,8 @@ export async function resumeWithin(
 
 /**
  * Ends a submission as refused, by an operator's decision. The network is asked once more: an attempt that landed
- * settles as landed, and one that may still land, or whose effect exists otherwise, is not given up.
+ * settles the submission as landed. A submission is not given up while an attempt may still land, or if its
+ * effect exists otherwise.
  * @throws DomainError NOT_FOUND, CONFLICT; NetworkUnavailable
  */
 export async function giveUpSubmission(
@@ -110,7 +114,7 @@ export async function giveUpSubmission(
 
 /**
  * Ends a submission as succeeded with the effect that the network shows, by an operator's decision.
- * @param recordIndex of a retirement: the record that the operator means; by default the one that is found
+ * @param recordIndex for a retirement: the record that the operator means; by default the one that is found
  * @throws DomainError NOT_FOUND, CONFLICT when no possible outcome is found; NetworkUnavailable
  */
 export async function adoptOutcome(
@@ -141,7 +145,10 @@ export async function adoptOutcome(
   await unlessTaken(evidence, settleByOperator(deps, submission, adopted, confirm));
 }
 
-/** What landed is the outcome; that another instance has settled it meanwhile changes nothing. */
+/**
+ * Settles with the attempt that landed. It is no error if another instance has settled the submission
+ * meanwhile.
+ */
 async function settleAsLanded(
   deps: SubmissionDependencies,
   submission: Submission,
@@ -152,7 +159,7 @@ async function settleAsLanded(
   await unlessTaken(evidence, settle(deps, submission, landed, confirm));
 }
 
-/** What the network shows belongs to one target: a unique key of the database prevents a second one. */
+/** An effect on the network belongs to one target: a unique key of the database refuses a second one. */
 async function unlessTaken(evidence: string, settling: Promise<unknown>): Promise<void> {
   try {
     await settling;
@@ -163,7 +170,7 @@ async function unlessTaken(evidence: string, settling: Promise<unknown>): Promis
 }
 
 /**
- * @returns the network's outcome of the attempts; null when none landed, or the history is gone
+ * @returns the network's outcome of the attempts; null when none landed, or the network lacks the history
  * @throws DomainError CONFLICT when an attempt can still land
  */
 async function lastWord(

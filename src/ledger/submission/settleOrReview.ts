@@ -1,6 +1,7 @@
 /**
- * Handles a final outcome that can't be written. When writing fails for a permanent reason (a missing row, a violated
- * rule of the database), retrying for ever would block the attempt's slot unnoticed: so it goes to review.
+ * Handles a final outcome that can't be written. When the write fails for a permanent reason (a missing row,
+ * a violated rule of the database), endless retries would block the attempt's slot unnoticed, so the
+ * submission goes to review.
  */
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { isPassing } from '../../db/passingFailures.ts';
@@ -10,7 +11,10 @@ import { settle, type Submission, type Conclusion } from './settle.ts';
 import type { StepStore } from './stepStore.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
-/** Failures that pass by themselves, such as deadlocks, are not counted: what fails five times otherwise does not pass. */
+/**
+ * Maximum failures before a review. Passing failures, such as deadlocks, are not counted; others are
+ * permanent.
+ */
 const MAX_FAILURES = 5;
 
 /** @throws what settling throws, until it has failed MAX_FAILURES times */
@@ -45,7 +49,7 @@ async function countFailure({ db }: SubmissionDependencies, { id }: Submission):
   const [row] = await db
     .update(submissions)
     .set({ failedSettlements: sql`${submissions.failedSettlements} + 1` })
-    // After the commit there is nothing to count: the feed filler fills the feed.
+    // A failure after the commit is not counted: the feed filler makes up for it.
     .where(and(eq(submissions.id, id), inArray(submissions.state, ['PENDING', 'NEEDS_REVIEW'])))
     .returning({ failures: submissions.failedSettlements });
   return row?.failures ?? 0;

@@ -1,6 +1,6 @@
 /**
- * Signs calls and commits the signed bytes, so that only bytes known to the database are ever sent. One transaction
- * signs many.
+ * Signs calls and commits the signed bytes, so that only bytes known to the database are ever sent. One
+ * transaction signs many calls.
  */
 import type { Tx } from '../../db/connection.ts';
 import { insertRows } from '../../db/manyRows.ts';
@@ -28,8 +28,8 @@ export interface SigningRequest {
 
 /**
  * The open attempts of the submission: the one committed here, or those that another instance committed meanwhile; none
- * when the submission is no longer pending. `no-slot` when none is free, `locked` when another transaction holds the
- * submission and it was asked not to wait for it.
+ * when the submission is no longer pending. `no-slot` when no slot is free; `locked` when another transaction
+ * has locked the submission, and SkipLocked was given.
  */
 export type Signed = Attempt[] | 'no-slot' | 'locked';
 
@@ -64,7 +64,7 @@ interface Locked extends CurrentAttempts {
   state: Submission['state'];
 }
 
-/** Those submissions that could be locked. */
+/** @returns the submissions that could be locked, by id */
 async function lockAll(
   tx: Tx,
   requests: readonly SigningRequest[],
@@ -72,12 +72,16 @@ async function lockAll(
 ): Promise<Map<string, Locked>> {
   const ids = requests.map(({ intent }) => intent.submissionId);
   const locking = lockSubmissions(tx, ids, lock);
-  // Sent second, so it is run once the rows are locked: another instance may have signed until then.
+  // The read is sent second, so that it runs once the rows are locked: another instance may have signed
+  // before.
   const [states, currentOf] = await Promise.all([locking, readCurrentAttempts(tx, ids)]);
   return new Map([...states].map(([id, state]) => [id, { state, ...currentOf(id) }]));
 }
 
-/** The caller holds the submissions' row locks. @returns by submission; without those that no slot was free for */
+/**
+ * The caller holds the submissions' row locks.
+ * @returns attempts by submission; none where no slot was free
+ */
 async function addAttempts(
   tx: Tx,
   deps: SubmissionDependencies,
@@ -87,7 +91,8 @@ async function addAttempts(
   if (requests.length === 0) return new Map();
   const order = deps.network.signingOrder;
   const numberOf = (submissionId: string) => (held.get(submissionId)?.lastNumber ?? 0) + 1;
-  // Not as they came, which differs between copies of the database; ids begin with their time.
+  // Ordered by id, which begins with a time: the order of arrival differs between copies of the database
+  // (takeSlots).
   const inOrder = requests.toSorted((one, other) => compareIds(one.intent, other.intent));
   const names = inOrder.map(({ intent: { submissionId } }) => `${submissionId} ${numberOf(submissionId)}`);
   const slots: (SequenceSlot | null)[] =

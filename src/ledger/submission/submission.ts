@@ -8,9 +8,9 @@
  *   slots      which account signs next, and with which sequence, on networks with sequences (`sequenceSlots`)
  *   worker     claims due submissions, on any number of instances, and steps them (`worker`)
  *
- * Only the network's final outcome settles a submission. Two instances may work on the same one: the database admits one open
- * attempt per submission that replaces none, and what replaces it shares its slot; the same bytes land once, and settling is
- * decided under the submission's row lock.
+ * Only the network's final outcome settles a submission. Two instances may work on the same submission: the
+ * database admits one open attempt besides its replacements, which share its slot; the same bytes land once;
+ * and settling is decided under the submission's row lock.
  */
 import type { Clock, IdSource } from '../../lib/clock.ts';
 import type { Db } from '../../db/connection.ts';

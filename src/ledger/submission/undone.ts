@@ -1,6 +1,6 @@
 /**
- * What had landed and is undone, because the network was rolled back: it is sent again, and what is missing in front of it is
- * named.
+ * Sends transactions again that had landed and were undone when the network was rolled back, and names the
+ * sequence that is missing in front of them.
  */
 import { and, asc, desc, eq, getTableColumns, gte, isNotNull } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
@@ -12,19 +12,22 @@ import { isHaltYounger } from './halts.ts';
 import { takesUpSlot } from './sequenceSlots.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
-/** What a node is certain to keep of one account; the rest follows with the next check. */
+/** Maximum transactions that a node is certain to keep of one account; the next check sends the rest. */
 const MAX_RESENT = 16;
-/** Of holders' transactions, each of which is a question to the node. */
+/** Holders' transactions in one page; each costs a question to the node. */
 const HOLDERS_PER_PAGE = 32;
 const MAX_PAGES_OF_HOLDERS = 8;
-/** Longer than any network takes to make final what lands at once. A holder whose transaction can't land must not hold up all others for good. */
+/**
+ * Longer than any network takes to make a landed transaction final. A holder's transaction that can't land
+ * must not hold up all others for ever.
+ */
 const WAITS_FOR_OTHERS_MINUTES = 60;
 
 /**
- * A transaction that landed and was undone lands again as the same bytes, in the same slot, at most once: so it is
- * sent again, and leaves no gap in front of later ones. Not one that was refused: what it reserved was returned, and what it was
- * refused for may be undone, too. Nor one whose time is over.
- * @returns how many were undone
+ * Sends undone transactions again: the same bytes land in the same slot, at most once, and leave no gap in
+ * front of later ones. A refused transaction is not sent again, because its reserved value was returned, and
+ * the reason of its refusal may be undone, too. A transaction whose time is over is not sent either.
+ * @returns the number of undone transactions
  */
 export async function resendUndone(deps: SubmissionDependencies, expected: NextSequences): Promise<number> {
   const ofHolders = await findUndoneOfHolders(deps);
@@ -47,8 +50,9 @@ export async function resendUndone(deps: SubmissionDependencies, expected: NextS
 }
 
 /**
- * What custody and what holders have signed depend on each other: a release on the deposit, a deposit on the mint. Landed first it would
- * be refused, for good: so what landed after the first of the others waits until that is there, for a while.
+ * Transactions of custody and of holders depend on each other: a release on the deposit, a deposit on the
+ * mint. One that lands before the one it depends on is finally refused. So a transaction waits while any of
+ * `others` had landed before it.
  */
 async function sendAgain(
   { network, log }: Pick<SubmissionDependencies, 'network' | 'log'>,
@@ -66,8 +70,9 @@ async function sendAgain(
 }
 
 /**
- * What holders had signed, too: a cash-out is paid whose deposit is undone, and only the platform knows the bytes when no node kept them.
- * Their accounts' sequences are not asked for, so the newest that landed are looked up themselves, and further ones while any is undone.
+ * Finds holders' undone transactions. A cash-out is paid even if its deposit is undone, and only the platform
+ * has the bytes when no node kept them. The sequences of holders' accounts are not read, so the newest landed
+ * transactions are looked up one by one, and further pages while any is undone.
  * @returns the oldest first
  */
 async function findUndoneOfHolders({ db, network }: SubmissionDependencies): Promise<Attempt[]> {
@@ -86,7 +91,10 @@ async function findUndoneOfHolders({ db, network }: SubmissionDependencies): Pro
   return found.toReversed();
 }
 
-/** Null, such as of a holder's other transaction on a chain that is not accepted: the reconciliation that follows names it. */
+/**
+ * Null without an answer, as when the holder sent another transaction on a chain that is not accepted. The
+ * reconciliation that follows names that transaction.
+ */
 async function orUnanswered(outcome: Promise<Outcome>): Promise<Outcome | null> {
   return outcome.catch((error: unknown) => {
     if (error instanceof NetworkUnavailable) return null;
@@ -94,7 +102,7 @@ async function orUnanswered(outcome: Promise<Outcome>): Promise<Outcome | null> 
   });
 }
 
-/** By their acts: ids follow time, and acts are few beside what custody signs. */
+/** Reads by acts, because their ids follow time, and they are few compared with custody's transactions. */
 function newestOfHolders(db: Pick<Db, 'select'>, page: number): Promise<Attempt[]> {
   return db
     .select(getTableColumns(attempts))
@@ -111,13 +119,13 @@ function newestOfHolders(db: Pick<Db, 'select'>, page: number): Promise<Attempt[
 type Sent = Pick<Attempt, 'hash' | 'signedBytes' | 'ledger'>;
 
 interface Undone extends Sent, Pick<Attempt, 'state' | 'sequence'> {
-  /** By the network's clock: it can no longer land. */
+  /** By the network's clock, `validUntil` has passed: the transaction can no longer land. */
   isTimeOver: boolean;
 }
 
 const isSentAgain = ({ state, isTimeOver }: Undone) => state === 'LANDED' && !isTimeOver;
 
-/** In the order of their sequences. */
+/** @returns undone transactions in the order of their sequences */
 async function findUndone(
   { db, network }: Pick<SubmissionDependencies, 'db' | 'network'>,
   address: string,
@@ -139,8 +147,9 @@ async function findUndone(
 }
 
 /**
- * Undone may also be what another program sent with the key, what landed without effect, or what can no longer land. Nothing of
- * that is sent again, and what is under way behind it waits for ever.
+ * Names a sequence that is missing in front of the transactions that are sent. Undone transactions of another
+ * program with the key, those that landed without effect, and those that can no longer land are not sent
+ * again, and transactions behind them would wait for ever.
  * @returns null when nothing is undone or under way, or nothing is missing in front of the first that is sent
  */
 async function describeGap(
@@ -148,7 +157,7 @@ async function describeGap(
   address: string,
   { expected, undone }: { expected: bigint; undone: readonly Undone[] },
 ): Promise<string | null> {
-  // What is under way is sent by its own steps.
+  // Transactions under way are sent by the steps of their submissions.
   const [underWay] = await db
     .select({ sequence: attempts.sequence })
     .from(attempts)
@@ -164,7 +173,7 @@ async function describeGap(
   );
 }
 
-/** @throws DomainError CONFLICT when something is undone */
+/** @throws DomainError CONFLICT when a transaction is undone */
 export async function requireNothingUndone(
   deps: SubmissionDependencies,
   expected: NextSequences,

@@ -17,12 +17,16 @@ import { createStepStore, type StepStore } from './stepStore.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
 /**
- * On networks with sequences, where each step asks a node a few questions: as many as there are transactions that can be
- * open, so that each of them is asked about in time, but no more than a node answers side by side.
+ * Bounds of concurrent steps on networks with sequences, where each step asks a node a few questions. Within
+ * them, one step runs for each transaction that can be open, so that each is asked about in time; a node
+ * answers no more at once.
  */
 const FEWEST_CONCURRENT_STEPS = 12;
 const MOST_CONCURRENT_STEPS = 64;
-/** Without sequences nothing limits how many are open, and what they do at the same time is done together. */
+/**
+ * Without sequences nothing limits the open transactions, and steps that run at the same time share their
+ * batches.
+ */
 const MAX_CONCURRENT_UNORDERED_STEPS = 512;
 /**
  * Backoff for holder-signed transactions: only the holder can raise the fee, and on some networks they never expire.
@@ -34,22 +38,24 @@ const AFTER_FAILURE = { firstMs: 250, longestMs: 15_000 };
  * of the time that it took, whether ledgers take a second or finality a quarter of an hour.
  */
 const WHILE_PENDING = { firstMs: 250, longestMs: 15_000, factor: 1.15 };
-/** Twice that of any row, so that none is looked at too often. */
+/** A row due later is misdated. Twice the longest delay of any row, so that no row is looked at too often. */
 const LONGEST_DELAY_SECONDS = (2 * WHILE_HOLDER_PENDING.longestMs) / 1000;
 /** A freed slot notifies; this interval covers lost notifications. */
 const NO_SLOT_DELAY_MS = 1000;
 /** Networks with sequences close a ledger every few seconds, so this adds little delay. */
 const LOOK_MS = 250;
 /**
- * Without sequences a step is done in some milliseconds, most of them for its batches, however many share them: what is due
- * waits for the running steps, so that it shares their next batches instead of making its own beside them.
+ * Without sequences a step takes some milliseconds, most of them for its batches, however many steps share
+ * them. Due submissions wait for the running steps, so that they share the next batches instead of running
+ * their own.
  */
 const GATHER_MS = 100;
-/** Of a failure; enough to recognise it by. */
+/** Maximum characters shown of a failure; enough to recognise it. */
 const MAX_SHOWN_CHARACTERS = 300;
 /**
- * Of the free slots, while there is other work: a night may leave thousands of expiries, and clients wait for the rest. Not none, so
- * that a platform that is always busy still marks what has expired.
+ * The expiries' share of the free slots while there is other work. A night may leave thousands of expiries,
+ * and clients wait for the other work. The share is not zero, so that a platform that is always busy still
+ * marks expired receipts.
  */
 const SHARE_OF_EXPIRIES = 1 / 4;
 /** A submission that keeps making progress gives way to others after this many steps. */
@@ -91,9 +97,9 @@ function concurrentSteps({ signingOrder }: SubmissionDependencies['network']): n
 }
 
 /**
- * Each kind of work has a share of every claim, so that none blocks the others: holders' transactions, which may stay open
- * for ever; custody's open attempts, whose slots become free; and with what these leave, unsigned submissions, as far as
- * there are slots, expiries after the others.
+ * Gives each kind of work a share of every claim, so that none blocks the others: holders' transactions,
+ * which may stay open for ever; custody's open attempts, which free slots; and in the remaining places, as
+ * far as slots are free, unsigned submissions, expiries last.
  */
 function claimInOrder(
   deps: SubmissionDependencies,
@@ -132,18 +138,20 @@ function claimInOrder(
       const isHalted = haltedBecause !== null;
       if (isReviewDue) void reviewHalt();
       // While signing is halted, unsigned submissions go to review, which needs no slot.
-      // One that is signed, or dies, while the free slots are read may be missing in them and in one of the counts.
+      // A submission that is signed, or dies, during the read may be missing in the free slots and in one
+      // count.
       const awaitingSlots = Math.max(before, toSign.count());
       const fresh = Math.min(limit - claimed.length, isHalted ? limit : freeSlots - awaitingSlots);
       if (fresh > 0) {
         const kept = Math.floor(fresh * SHARE_OF_EXPIRIES + deps.random());
         const others = await claimTo(claimed, claimOthers, fresh - kept);
         const expiries = await claimTo(claimed, claimExpiries, fresh - others);
-        // What was kept for expiries, and is not needed.
+        // Expiries leave the rest of their share to the others.
         if (others === fresh - kept) await claimTo(claimed, claimOthers, kept - expiries);
       }
     } catch (error) {
-      // No step follows that would release them: renewed for ever, they would be worked on by no instance.
+      // No step follows that would release these rows: renewed for ever, they would block every other
+      // instance.
       for (const { id } of claimed) await leases.release(id);
       throw error;
     }
@@ -151,7 +159,7 @@ function claimInOrder(
   };
 }
 
-/** Where nothing is signed for some minutes, an operator is told why. */
+/** Logs for operators why nothing is signed for some minutes. */
 function logWaits({ log }: Pick<SubmissionDependencies, 'log'>): (isWaiting: boolean) => void {
   let wasWaiting = false;
   return (isWaiting) => {
@@ -165,8 +173,9 @@ function logWaits({ log }: Pick<SubmissionDependencies, 'log'>): (isWaiting: boo
 }
 
 /**
- * The submissions under way here that are about to take up a slot, which still counts as free. Without them, more would be claimed than
- * can be signed: each draft too many costs the node a simulation, and is asked for again.
+ * The submissions of this instance that are about to take a slot, which still counts as free. Without this
+ * count, more would be claimed than can be signed: each draft too many costs the node a simulation, and is
+ * drafted again.
  */
 interface ToSign {
   add(submissions: readonly Submission[]): void;
@@ -180,7 +189,7 @@ function countToSign(leases: Pick<Leases<Submission>, 'isHeld'>): ToSign {
     add: (submissions) => submissions.forEach(({ id }) => ids.add(id)),
     remove: (id) => void ids.delete(id),
     count() {
-      // However its step ended, a submission is released then.
+      // A submission is released when its step ends, however it ends.
       for (const id of ids) if (!leases.isHeld(id)) ids.delete(id);
       return ids.size;
     },
@@ -192,7 +201,7 @@ function storeThatCounts(store: StepStore, toSign: ToSign): StepStore {
     ...store,
     sign: (request) => store.sign(request).finally(() => toSign.remove(request.intent.submissionId)),
     async endAttempts(submission, open, outcome) {
-      // What has died is signed again by the same step.
+      // The same step signs again after its attempts have died.
       if (submission.signer === 'CUSTODY') toSign.add([submission]);
       await store.endAttempts(submission, open, outcome);
     },
@@ -208,7 +217,7 @@ async function processSubmission(
   if (next !== null) await reschedule(submission, next);
 }
 
-/** Steps it as far as it goes. @returns null when it is settled */
+/** Takes up to MAX_STEPS_PER_CLAIM steps. @returns null when the submission is settled */
 async function nextStep(
   deps: SubmissionDependencies,
   store: StepStore,
@@ -224,7 +233,7 @@ async function nextStep(
       if (result === 'settled') return null;
       if (result === 'waiting') break;
       if (result === 'unsent' || typeof result === 'object') {
-        // What the node said when it was sent last still holds.
+        // The node's answer to the last broadcast still holds.
         notTaken = result === 'unsent' ? stateReason : shown(`The node does not take it: ${result.notTaken}`);
         break;
       }
@@ -248,9 +257,10 @@ async function nextStep(
 }
 
 /**
- * What operators are shown until a step gets further: that custody is short of funds is theirs to end, other causes pass.
- * A first line alone, because what follows it in a client's error may be an address with a node's key; and nothing of an
- * error that is not the network's, because it may hold a statement with its values.
+ * The text that operators see until a step gets further. They have to fund custody when it is short; other
+ * causes pass. Only the first line is shown, because the next lines of a client's error may contain a node's
+ * address with its key. Other errors than the network's are not shown, because they may contain an SQL
+ * statement with its values.
  */
 function shownFailure(error: unknown): string {
   if (!(error instanceof NetworkUnavailable)) return 'The last step failed; the log says why.';
