@@ -1,8 +1,10 @@
 /**
- * Notices also while nothing is to be signed that a chain was rewritten below what was final, that what landed is gone, or that another
- * copy of the database signs: signing halts, and what had landed is sent again (undone.ts) while it still can land. Otherwise an idle
- * platform would stay unready for ever: no instance that is not ready gets a request that makes it sign. A new database has its
- * sequences from the first look: a backup of its first day is known as one by them.
+ * Compares the network with the database also while nothing is to be signed. It notices that a chain was
+ * rewritten below its final ledger, that landed transactions are gone, or that another copy of the database
+ * signs. Signing then halts, and the transactions are sent again (undone.ts) while they can still land.
+ * Without the watch, an idle platform would stay unready for ever, because an instance that is not ready gets
+ * no request that makes it sign. The first look also stores the sequences of a new database, by which a
+ * backup of its first day is recognised.
  */
 import { NetworkUnavailable, RewriteDoubted, type SigningOrder } from '../network/port.ts';
 import { haltOnRewrittenChain, lookAtHistory } from './knownHistory.ts';
@@ -13,7 +15,10 @@ interface ContinuityWatch {
   stop(): Promise<void>;
 }
 
-/** A few questions to the node; what can't land any more when it is noticed late is lost. */
+/**
+ * Each look is a few questions to the node. Transactions that can no longer land when it comes too late are
+ * lost.
+ */
 const LOOK_MS = 10_000;
 
 export function createContinuityWatch(deps: SubmissionDependencies, lookMs = LOOK_MS): ContinuityWatch {
@@ -28,7 +33,7 @@ export function createContinuityWatch(deps: SubmissionDependencies, lookMs = LOO
     } catch (error) {
       if (error instanceof RewriteDoubted)
         deps.log.warn({ err: error }, 'a final block may have been replaced');
-      // A node that is away or behind proves nothing, and readiness tells of it.
+      // A node that is unavailable or behind proves nothing, and readiness reports it.
       if (error instanceof NetworkUnavailable) return;
       deps.log.warn({ err: error }, 'the history of the network could not be compared: tried again soon');
     }

@@ -1,6 +1,7 @@
 /**
  * Signing stops when network and database disagree about what a signing account has sent: a database restored from an
- * old copy would repeat what was done since, and a network that was rolled back has undone what landed.
+ * old copy would repeat the calls made since, and a network that was rolled back has undone landed
+ * transactions.
  *
  *   signing ──they disagree──▶ halted ──nothing under way, all final, books and network proved to agree──▶ signing
  *                               │  ▲ └──an operator resumes it; what is unsigned stays under review────────▶ signing
@@ -26,19 +27,21 @@ import { takesUpSlot } from './sequenceSlots.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 import { requireNothingUndone, resendUndone } from './undone.ts';
 
-/** A reconciliation reads every token. */
+/** Time between two reviews. Each one reads every token, for a reconciliation. */
 const REVIEW_INTERVAL_SECONDS = 30;
-/** Calls that are under way or not final yet are so for moments or minutes. */
+/** Calls stay under way or not final for seconds to minutes. */
 const SOON_SECONDS = 2;
-/** What takes longer than so many minutes may wait for an operator, for days: each look is questions to the node, and lines of the log. */
+/**
+ * A longer halt may wait days for an operator; each look costs questions to the node and lines in the log.
+ */
 const ENDS_SOON_WITHIN_MINUTES = 5;
-/** Further disagreements say nothing new. */
+/** Maximum disagreements shown; further ones say nothing new. */
 const MAX_SHOWN = 5;
 const PAGE_SIZE = 100;
 
 /**
- * If signing is halted and no instance has checked it just now, checks whether it may go on. Also resumes what an
- * instance that died after the end of a halt has left under review. Never rejects.
+ * If signing is halted and no instance has checked it just now, checks whether it may go on. Also resumes the
+ * submissions that an instance has left under review because it died after the end of a halt. Never rejects.
  */
 export async function reviewHaltedSigning(deps: SubmissionDependencies): Promise<void> {
   try {
@@ -50,12 +53,15 @@ export async function reviewHaltedSigning(deps: SubmissionDependencies): Promise
     if (due.some(({ haltedBecause }) => haltedBecause !== null)) await review(deps);
     else if (due.length > 0) await resumeReviewed(deps);
   } catch (error) {
-    // Unknown, so nothing changes.
+    // The result is unknown, so nothing changes.
     deps.log.warn({ err: error }, 'a halt of signing could not be reviewed: tried again soon');
   }
 }
 
-/** For one instance: a comparison may take longer than the interval, and a second one beside it helps neither. */
+/**
+ * Runs one review at a time in one instance: a review may take longer than the interval, and a second is
+ * useless.
+ */
 export function createHaltReview(deps: SubmissionDependencies): () => Promise<void> {
   return shareRun(() => reviewHaltedSigning(deps));
 }
@@ -64,19 +70,19 @@ async function review(deps: SubmissionDependencies): Promise<void> {
   const halts = await readHalts(deps.db);
   const because = halts[0]?.because;
   const accounts = [...(deps.network.signingOrder?.accounts ?? [])];
-  // Read before the comparison: whatever comes after it halts again.
+  // Sequences are read before the comparison: an unknown transaction after it halts signing again.
   const [{ latest: expected, waiting }, final] = await Promise.all([
     readSequences(deps),
     deps.network.nextSequences('final'),
   ]);
   const resent = await resendUndone(deps, expected);
   const underWay = await deps.db.$count(attempts, and(inArray(attempts.source, accounts), takesUpSlot));
-  // The comparison reads final facts only, so it does not see these.
+  // The comparison reads final facts only, so it does not see transactions that are not final.
   const isFinal = [...highestOf(expected, waiting)].every(
     ([address, sequence]) => (final.get(address) ?? -1n) >= sequence,
   );
   if (resent > 0 || underWay > 0 || !isFinal) {
-    // Calls under way can't be distinguished from missing ones, and settle by themselves.
+    // Calls under way can't be distinguished from missing ones, and settle without an operator.
     deps.log.warn(
       { haltedBecause: because, resent, underWay, isFinal },
       'signing stays halted: not all is final yet',
@@ -115,7 +121,7 @@ async function lookAgainIn(deps: SubmissionDependencies, seconds: number): Promi
 }
 
 interface Ending {
-  /** As they were before anything was examined. */
+  /** As read before anything was examined. */
   halts: Halts;
   expected: NextSequences;
   isProved: boolean;
@@ -123,22 +129,23 @@ interface Ending {
 }
 
 /**
- * What the network has seen so far is accounted for. The review stays due where what went to review goes on by itself, so
- * that another instance takes over when this one dies.
+ * Ends the halts, and stores the network's sequences as known. If agreement is proved, the review stays due,
+ * so that another instance resumes the submissions when this one dies.
  * @returns false when signing was halted for another reason since, which nothing has examined: it stays halted
  */
 async function endHalt(
   deps: SubmissionDependencies,
   { halts, expected, isProved, confirm }: Ending,
 ): Promise<boolean> {
-  // Read before the chain is looked at: what replaces this block later is noticed.
+  // Read before the chain is compared, so that a later replacement of this block is noticed.
   const history = await deps.network.presentHistory();
   if (await isRewrittenSince(deps, halts)) return false;
   const reviewDueAt = isProved ? sql`now() + make_interval(secs => ${REVIEW_INTERVAL_SECONDS})` : null;
   return deps.db.transaction(async (tx) => {
     if (!isDeepStrictEqual(await readHalts(tx).for('update'), halts)) return false;
     await confirm?.(tx);
-    // With the decision: every instance believes the present chain from then on, and steps conclude what it says of open attempts.
+    // Committed with the decision: from then on all instances accept the present chain, and steps conclude
+    // open attempts by it.
     if (history !== null) await keepAcceptance(tx, await acceptLedger(tx, history), history);
     for (const [address, sequence] of expected) {
       await tx
@@ -150,14 +157,17 @@ async function endHalt(
       .update(signingAccounts)
       .set({ haltedBecause: null, reviewDueAt })
       .where(isNotNull(signingAccounts.haltedBecause));
-    // What the end of a later halt proves says nothing of this one.
+    // Proof at the end of a later halt says nothing about the submissions of this one.
     const left = isProved ? and(waitsForEnd, inArray(submissions.kind, NEVER_PROVED)) : waitsForEnd;
     await tx.update(submissions).set({ reviewCause: 'SIGNING_RESUMED' }).where(left);
     return true;
   });
 }
 
-/** Or before, and another reason was noticed first. The history would be accepted unexamined. */
+/**
+ * Also true of an earlier rewrite, if another reason was noticed first: its history would be accepted
+ * unexamined.
+ */
 async function isRewrittenSince(deps: SubmissionDependencies, halts: Halts): Promise<boolean> {
   const found = await deps.network.continuity();
   if (found.status === 'whole' || halts.some(({ because }) => because === found.message)) return false;
@@ -166,24 +176,25 @@ async function isRewrittenSince(deps: SubmissionDependencies, halts: Halts): Pro
 }
 
 /**
- * A lost deposit had a reference of its own, and its tokens may have come back: books and network agree whether or not one that is
- * asked for again was paid out before.
+ * Calls that agreement of books and network does not prove undone. A lost deposit had its own reference, and
+ * its tokens may have come back: books and network agree whether or not a cash-out that is asked for again
+ * was paid out before.
  */
 const NEVER_PROVED: NetworkCallKind[] = ['setAllowance', 'depositOffRamp'];
 
-/** Under review for the halt alone. */
+/** Under review only because of the halt. */
 const waitsForEnd = and(eq(submissions.state, 'NEEDS_REVIEW'), eq(submissions.reviewCause, 'SIGNING_HALTED'));
 
 /**
- * Resumes what went to review for the halt alone. What an operator decides at this moment, or another instance resumes, is
- * passed over; while any is left, the review stays due.
+ * Resumes the submissions that went to review only because of the halt. Those that an operator decides or
+ * another instance resumes at this moment are skipped; while any is left, the review stays due.
  */
 async function resumeReviewed(deps: SubmissionDependencies): Promise<void> {
   let resumed = 0;
   for (;;) {
     const count = await deps.db.transaction((tx) => resumePage(tx, deps));
     resumed += count;
-    // Ends: what is resumed is not under review any more, and nothing new goes there unless signing halts again.
+    // The loop ends: resumed submissions leave the review, and none is added unless signing halts again.
     if (count < PAGE_SIZE) break;
   }
   await deps.db
@@ -216,8 +227,9 @@ async function resumePage(tx: Tx, deps: SubmissionDependencies): Promise<number>
 /**
  * Ends a halt by an operator's decision. Unsigned submissions are put under review first and are decided one by one.
  * @returns why signing was halted
- * @throws DomainError CONFLICT when signing is not halted, or is for another reason by the end, transactions that had landed are
- *   undone, or what others sent is not final yet, so that no read shows what it did; NetworkUnavailable
+ * @throws DomainError CONFLICT when signing is not halted, or is halted for another reason by the end; when
+ *   landed transactions are undone; when sent ones are not final yet, so that no read shows their effect;
+ *   NetworkUnavailable
  */
 export async function resumeSigning(deps: SubmissionDependencies, confirm?: Confirm): Promise<string> {
   const halts = await readHalts(deps.db);

@@ -1,6 +1,6 @@
 /**
- * Whether all that the signing accounts have sent is known: to this database, or at least to the reads by which an
- * operator decides.
+ * Checks whether everything that the signing accounts have sent is known: to this database, or at least to
+ * the reads by which an operator decides.
  */
 import { and, eq, sql } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
@@ -13,8 +13,8 @@ import { readSigningState, requireKnownSequences } from './sequenceSlots.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
 /**
- * Kept until a review ends it, for all instances. The newest reason is kept: a review that has begun does not end a halt for
- * another one than it has read.
+ * Halts signing on all instances until a review ends the halt. The newest reason is stored, so that a running
+ * review does not end a halt whose reason it has not read.
  */
 export async function haltSigning(
   deps: Pick<SubmissionDependencies, 'log'>,
@@ -35,8 +35,8 @@ export async function haltSigning(
 }
 
 /**
- * What was final is gone: no account signs until it was examined. One that has not signed for this database yet is entered,
- * so that there is something to halt.
+ * Halts all accounts because final ledgers are gone, until a review. An account that has not signed for this
+ * database yet gets a row, because a halt needs one.
  * @throws NetworkUnavailable
  */
 export async function haltOnRewrittenChain(
@@ -54,8 +54,8 @@ export async function haltOnRewrittenChain(
 }
 
 /**
- * A node that is merely behind calls sequences unused that are not. Only one that has the ledger in which the transaction
- * landed, and says the same of its final state, proves that it is gone.
+ * Proves that a landed transaction is gone. A node that is merely behind also calls its sequence unused; only
+ * a node that has the ledger in which the transaction landed, and says the same of its final state, is proof.
  * @throws NetworkUnavailable when it is not proved
  */
 export async function confirmMismatch(
@@ -64,7 +64,7 @@ export async function confirmMismatch(
 ): Promise<void> {
   if (!(mismatch instanceof SequenceBehind)) return;
   const { address, sequence, ledger } = mismatch;
-  // The status first: sequences are then asked of a node that has its ledger, or have no answer.
+  // The status is read first: the sequences then come from a node that has its ledger, or have no answer.
   const status = await network.status();
   const final = await network.nextSequences('final');
   const isUnused = (final.get(address) ?? 0n) <= sequence;
@@ -76,14 +76,15 @@ export async function confirmMismatch(
 }
 
 /**
- * Before what is reserved is returned: a transaction that this database knows nothing of may have done what it is
- * reserved for, and is found only when it is final. Signing is halted where it was not yet.
+ * Called before reserved value is returned: a transaction that this database does not know may have done what
+ * the value is reserved for, and is found only when it is final. Halts signing if such a transaction may
+ * exist.
  * @throws DomainError CONFLICT when something unknown is not final yet; NetworkUnavailable
  */
 export async function requireKnownHistory(deps: SubmissionDependencies): Promise<void> {
   const order = deps.network.signingOrder;
   if (order === null) return;
-  // Asked first: by what the network says, the database may be a copy.
+  // The sequences are read first, because the network's answer may reveal that the database is a copy.
   const sequences = await readSequences(deps);
   if ((await readSigningState(deps.db, order)).mayLandUnseen) {
     throw new DomainError('CONFLICT', `It can't be decided yet: ${MAY_LAND_UNSEEN}.`);
@@ -93,8 +94,8 @@ export async function requireKnownHistory(deps: SubmissionDependencies): Promise
 }
 
 /**
- * Halts signing where an account has sent what this database does not know of, or what landed is gone; notes the sequences of a new
- * database. @throws NetworkUnavailable
+ * Halts signing if an account has sent transactions that this database does not know, or if landed ones are
+ * gone; stores the sequences of a new database. @throws NetworkUnavailable
  */
 export async function lookAtHistory(deps: SubmissionDependencies, order: SigningOrder): Promise<void> {
   await isKnown(deps, order, await readSequences(deps));
@@ -102,7 +103,7 @@ export async function lookAtHistory(deps: SubmissionDependencies, order: Signing
 
 export interface Sequences {
   latest: NextSequences;
-  /** With what waits at the node; where that does not show, the same. */
+  /** Includes transactions that wait at the node; the same as `latest` where these don't show. */
   waiting: NextSequences;
 }
 
@@ -134,8 +135,9 @@ async function isKnown(
 }
 
 /**
- * Of both answers: what is kept as known has to be final, and one that a node of another network gave never is. What is kept only
- * goes up, so nothing that was sent elsewhere below a false number would be noticed any more.
+ * The higher sequence of both answers, which must be final before it is stored as known: a false one from a
+ * node of another network never is. Stored sequences only go up, so below a false one no transaction sent
+ * elsewhere would be noticed.
  */
 export function highestOf(latest: NextSequences, waiting: NextSequences): NextSequences {
   const highest = new Map(waiting);
@@ -145,7 +147,10 @@ export function highestOf(latest: NextSequences, waiting: NextSequences): NextSe
   return highest;
 }
 
-/** @param sent with what waits at the node @throws DomainError CONFLICT, NetworkUnavailable */
+/**
+ * @param sent next sequences, after what waits at the node
+ * @throws DomainError CONFLICT, NetworkUnavailable
+ */
 export async function requireFinal(
   { network }: Pick<SubmissionDependencies, 'network'>,
   sent: NextSequences,

@@ -7,14 +7,17 @@ import type { Db } from '../../db/connection.ts';
 import { signingAccounts } from '../../db/tables/index.ts';
 import type { Address } from '../network/port.ts';
 
-/** The account has sent what this database does not know of. Recording a later sequence would hide that. */
+/**
+ * The account has sent transactions that this database does not know. A later recorded sequence would hide
+ * them.
+ */
 class SequencesUnknown extends Error {
   override readonly name = 'SequencesUnknown';
 }
 
 /**
  * An account that has not signed for this platform yet has no row: its first use takes the network's sequence.
- * @param isCompared whether servers compare its sequences: what else its key has sent becomes known by that alone
+ * @param isCompared whether servers compare its sequences, which alone reveals what else its key has sent
  * @throws SequencesUnknown; nothing was recorded
  */
 export async function noteSequence(
@@ -29,7 +32,8 @@ export async function noteSequence(
     .set({ nextSequence: sql`greatest(${nextSequence}, ${used + 1n}::bigint)` })
     .where(and(isAccount, gte(nextSequence, used)))
     .returning();
-  // One that is not known stays as it is: when it is compared again, signing halts, and what was sent is examined.
+  // The row of an account that is not compared stays: when it is compared again, signing halts, and a review
+  // follows.
   if (noted.length > 0 || !isCompared) return;
   const [account] = await db.select().from(signingAccounts).where(isAccount);
   if (account === undefined) return;

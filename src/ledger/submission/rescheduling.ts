@@ -1,6 +1,7 @@
 /**
- * Makes submissions due again after a step that did not settle them. Those whose steps end together, as when they wait for the same
- * ledger, share one statement: each alone would be a transaction, at every look.
+ * Makes submissions due again after a step that did not settle them. Steps that end together, for example
+ * because they wait for the same ledger, share one statement: each alone would cost a transaction at every
+ * look.
  */
 import { sql } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
@@ -10,7 +11,7 @@ import { submissions } from '../../db/tables/index.ts';
 import { createBatcher } from '../../lib/batches.ts';
 import type { Submission } from './settle.ts';
 
-/** What the step leaves behind. */
+/** The values that a step leaves in its submission. */
 export interface NextStep {
   delayMs: number;
   fruitlessSteps: number;
@@ -24,7 +25,7 @@ interface Rescheduled extends NextStep {
   submission: Submission;
 }
 
-/** A step at most for each of those that are under way at once. */
+/** As many as the steps that can be under way at once. */
 const MAX_ITEMS = 512;
 
 export function createRescheduling(
@@ -42,8 +43,9 @@ export function createRescheduling(
 }
 
 /**
- * One that was made due anew meanwhile, with other bytes of its holder, stays so. What another transaction holds is being settled, or
- * leased: it is left out, and if it is still open, due when its lease ends.
+ * A submission that new bytes of its holder have made due meanwhile stays due. A row that another transaction
+ * has locked is being settled or leased: it is skipped, and if it is still open, it is due when its lease
+ * ends.
  */
 async function rescheduleAll(db: Pick<Db, 'execute'>, items: readonly Rescheduled[]): Promise<void> {
   const rows = items.map(({ submission, delayMs, fruitlessSteps, failedSteps, stateReason }) => ({

@@ -1,5 +1,5 @@
 /**
- * What stops signing: network and database disagree about the sequences of a signing account.
+ * The errors that stop signing: network and database disagree about the sequences of a signing account.
  */
 import type { Address } from '../network/port.ts';
 

@@ -40,13 +40,18 @@ export type Conclusion =
   | { kind: 'needsReview'; attemptHash: string | null; cause: ReviewCause; reason: string }
   | OperatorsConclusion;
 
-/** About a submission under review; `dead` are the attempts that were open and have no provable outcome. */
+/**
+ * A decision about a submission under review; `dead` are the attempts that were open and have no provable
+ * outcome.
+ */
 type OperatorsConclusion =
   | { kind: 'givenUp'; dead: readonly string[]; refusal: Refusal }
-  /** Its effect was made by a transaction that this database does not know. */
+  /** The effect was made by a transaction that this database does not know. */
   | { kind: 'adopted'; dead: readonly string[]; evidence: string; result: CallResult; txHash: string | null };
 
-/** A condition of an operator's decision, checked and ended in the transaction that the decision takes effect in. */
+/**
+ * Checks and uses up the condition of an operator's decision, in the transaction in which it takes effect.
+ */
 export type Confirm = (tx: Tx) => Promise<void>;
 
 export function intentOf(submission: Submission): Intent {
@@ -59,7 +64,10 @@ export function intentOf(submission: Submission): Intent {
   };
 }
 
-/** What the network shows of the call, made by a transaction that this database does not know. @throws NetworkUnavailable */
+/**
+ * Finds the call's effect, made by a transaction that this database does not know.
+ * @throws NetworkUnavailable
+ */
 export async function findOnNetwork(
   deps: Pick<SubmissionDependencies, 'effects'>,
   intent: Intent,
@@ -68,8 +76,10 @@ export async function findOnNetwork(
 }
 
 /**
- * @param submission as it was read at any time: only what never changes of it is used, its state is read under its lock
- * @param confirm what has to hold for it, under the submission's lock: it settles nothing when this throws
+ * @param submission as read at any time: only its constant fields are used, and its state is read under its
+ * lock
+ * @param confirm the condition of the decision, run under the submission's lock: when it throws, nothing is
+ * settled
  * @returns true when this call settled it; false when it was settled before
  */
 export async function settle(
@@ -103,7 +113,7 @@ export async function settle(
   return true;
 }
 
-/** Of what is not signed when signing is halted. */
+/** The conclusion for a submission that is unsigned when signing is halted. */
 export function conclusionOfHalt(because: string): Conclusion {
   const reason = `Signing was halted (${because}): what this asks for may have been done already.`;
   return { kind: 'needsReview', attemptHash: null, cause: 'SIGNING_HALTED', reason };
@@ -167,7 +177,7 @@ async function applyConclusion(
     }
     case 'needsReview': {
       const { cause, reason } = conclusion;
-      // What a node said last is for operators: the target is its owner's to read.
+      // The target does not get the node's last answer, which is for operators: owners read the target.
       const shown =
         cause === 'ATTEMPTS_DIED'
           ? sql`concat_ws('. ', ${reason}::text, ${submissions.stateReason})`
@@ -202,8 +212,8 @@ async function flagIfPossible(
 }
 
 /**
- * Records the success of many, and the decision about their attempts: the one that landed used the slot, so those that it replaced, or
- * that replaced it, can't land any more.
+ * Records the success of many submissions, and decides their attempts: the landed attempt used the slot, so
+ * the attempts that it replaced, or that replaced it, can't land any more.
  */
 export async function recordLanded(
   tx: Pick<Tx, 'execute'>,

@@ -1,6 +1,6 @@
 /**
- * Settles many landed calls of one kind in one transaction. Each has its own outcome; when the effect of one can't be
- * written, nothing of the transaction is, and the caller divides it (stepStore.ts).
+ * Settles many landed calls of one kind in one transaction. Each has its own outcome; when the effect of one
+ * can't be written, the transaction writes nothing, and the caller divides the batch (stepStore.ts).
  */
 import type { LandedIntent, LandedTogether } from './effects.ts';
 import { lockSubmissions, type SkipLocked } from './lockSubmissions.ts';
@@ -13,7 +13,7 @@ export interface LandedSubmission {
   conclusion: LandedConclusion;
 }
 
-/** `locked` when another transaction holds the submission and it was asked not to wait for it. */
+/** `locked` when another transaction has locked the submission, and SkipLocked was given. */
 export type SettledTogether = 'settled' | 'settled-before' | 'locked';
 
 export async function settleLanded(
@@ -53,7 +53,7 @@ export async function settleLanded(
     const targetId = items[i]?.submission.targetId;
     if (result === 'settled' && targetId !== undefined) deps.stateSignal.notify(targetId);
   });
-  // Free slots may have been waited for.
+  // Other submissions may wait for the freed slots.
   if (deps.network.signingOrder) deps.stateSignal.notify(NEW_SUBMISSION);
   await effects.afterSucceeded();
   return results;

@@ -9,7 +9,7 @@ interface SlotOutcome<Attempt> {
   outcome: Outcome;
 }
 
-/** From the outcome that decides the slot alone to the one that needs all others. */
+/** From the outcome that alone decides the slot to the one that all attempts must have. */
 const PRECEDENCE: readonly Outcome['status'][] = [
   'succeeded',
   'refused',
@@ -19,8 +19,9 @@ const PRECEDENCE: readonly Outcome['status'][] = [
 ];
 
 /**
- * Of attempts with the same outcome, it is about the newest: a Stellar node finds a transaction by its own hash also when it landed
- * within a fee bump, and names the bump's in its events. Retirement and record of the feed would keep two hashes.
+ * Asks for the outcome of each attempt. Among attempts with the same outcome, the newest decides: a Stellar
+ * node also finds a transaction that landed within a fee bump by its own hash, but its events name the bump's
+ * hash. With the inner hash, a retirement and its record in the feed would have two different hashes.
  * @param open at least one, oldest first
  * @throws NetworkUnavailable when any of them is unknown: it might be the one that landed
  */
@@ -36,7 +37,10 @@ export async function outcomeOfSlot<Attempt extends SentTransaction>(
   return decisive;
 }
 
-/** Of dead ones, first the one that landed without effect: the others only died because it took their slot. */
+/**
+ * Among dead attempts, the one that landed without effect is first: the others died because it took their
+ * slot.
+ */
 function rank({ outcome }: Pick<SlotOutcome<unknown>, 'outcome'>): number {
   const hasLanded = outcome.status === 'dead' && outcome.cause !== undefined;
   return PRECEDENCE.indexOf(outcome.status) - (hasLanded ? 0.5 : 0);

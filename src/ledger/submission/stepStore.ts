@@ -1,14 +1,16 @@
 /**
- * What a step reads and writes in the database. The rest of a step is the network's, so the rules of step.ts run on any
- * store that keeps the promises made here: PostgreSQL, or a test's own memory.
+ * The database access of a step. The rest of a step's I/O is the network's, so the rules of step.ts run on
+ * any store that keeps the promises of StepStore: PostgreSQL, or a test's memory.
  *
- * Each step goes its own way; where several come to the same point at the same time, one statement or transaction serves them all:
+ * Steps run independently; when several reach the same point at the same time, one statement or transaction
+ * serves all:
  *
  *   steps ──▶ read attempts ──▶ read free slots ──▶ sign, commit ──▶ (broadcast, ask: the adapter's own) ──▶ settle landed ones
  *
- * None holds up the others: those that other transactions hold wait together, apart from the rest, and one whose part fails is
- * taken out and goes alone. A renewal of leases holds hundreds for a moment; each alone would then cost a transaction, one
- * after the other where they end the same run.
+ * No step delays the others: submissions that other transactions have locked wait together, apart from the
+ * rest, and a submission that makes its batch fail is taken out of the batch. A renewal of leases locks
+ * hundreds of rows for a moment; if each waited alone, each would cost a transaction, one after the other
+ * when they end the same expiry run.
  */
 import { and, eq, isNotNull, sql, type SQL } from 'drizzle-orm';
 import { isPassing } from '../../db/passingFailures.ts';
@@ -37,8 +39,9 @@ export interface StepStore {
   settle(submission: Submission, conclusion: Conclusion): Promise<boolean>;
   readCauses(submissionId: string, since: number, limit: number): Promise<(string | null)[]>;
   /**
-   * Dead bytes may be signed again, unless a transaction that this database does not know took their slot: it may have
-   * been the same call, signed for a newer copy of the database. Then nothing is signed before the network was checked.
+   * Records the attempts as dead. Their call may be signed again, unless a transaction that this database
+   * does not know took their slot: it may be the same call, signed for a newer copy of the database. Then
+   * signing halts until the network was checked.
    */
   endAttempts(
     submission: Submission,
@@ -47,7 +50,7 @@ export interface StepStore {
   ): Promise<void>;
 }
 
-/** The records of one token's burns are then read, with the one before them, and stored in one piece. */
+/** With this many, one read gets the records of one token's burns and the record before them. */
 const MAX_ITEMS = MAX_RECORDS_PER_READ - 1;
 
 export function createStepStore(deps: SubmissionDependencies): StepStore {
@@ -92,7 +95,7 @@ export function createStepStore(deps: SubmissionDependencies): StepStore {
     },
     async settle(submission, conclusion) {
       const { landedTogether } = effectsFor(deps, intentOf(submission));
-      // What failed before would divide every batch that it is in.
+      // A submission whose settlement failed before would divide every batch that it is in.
       if (conclusion.kind === 'succeeded' && landedTogether && submission.failedSettlements === 0) {
         return (await settlingOf(landedTogether)({ submission, conclusion })) === 'settled';
       }
@@ -108,10 +111,10 @@ async function endAttempts(
   ...[submission, open, { proof, usedBy, cause, isUnused }]: Parameters<StepStore['endAttempts']>
 ): Promise<void> {
   const hashes = open.map((attempt) => attempt.hash);
-  // All of them have the same.
+  // All open attempts have the same slot.
   const [slot] = open;
   await deps.db.transaction(async (tx) => {
-    // A holder's replacement names the attempt before it: that one must not end between its reading and its writing.
+    // A holder's replacement names the attempt before it, which must not end between the read and the write.
     await lockSubmissions(tx, [submission.id]);
     await markDead(tx, hashes, proof, deps.clock.now(), cause ?? null);
     if (isUnused && slot?.sequence != null)
@@ -126,7 +129,10 @@ async function endAttempts(
   });
 }
 
-/** A slot that a node which was behind called unused is given away twice: then its first user is known, though not its hash. */
+/**
+ * A slot that a node called unused because it was behind is assigned twice. Its first user is then an attempt
+ * of this database, even if the network does not name its hash.
+ */
 function landedInVain({ source, sequence }: Attempt): SQL | undefined {
   if (sequence === null) return sql`false`;
   return and(eq(attempts.source, source), eq(attempts.sequence, sequence), isNotNull(attempts.cause));
@@ -134,7 +140,10 @@ function landedInVain({ source, sequence }: Attempt): SQL | undefined {
 
 type Submit<T, R> = (item: T) => Promise<R>;
 
-/** First without waiting for other transactions; what they hold, once more, waiting. */
+/**
+ * Submits an item without waiting for other transactions' locks; if the item is locked, submits it again and
+ * waits.
+ */
 function inTwoPasses<T, R>(
   batcher: (lock?: SkipLocked) => Batcher<T, R | 'locked'>,
 ): Submit<T, R | 'locked'> {
