@@ -13,8 +13,8 @@ export type Attempt = typeof attempts.$inferSelect;
 
 export interface CurrentAttempts {
   /**
-   * Those that may still land, oldest first; the database allows them one slot. Where there are several, each replaces
-   * the one before, and at most one of them can land.
+   * The attempts that may still land, oldest first; the database allows them one slot. If there are several,
+   * each replaces the one before, and at most one of them can land.
    */
   open: Attempt[];
   /** The number of the latest attempt; 0 before the first. */
@@ -35,7 +35,7 @@ const selectOpenOrLatest = hotSelect(
     .orderBy(asc(attempts.number)),
 );
 
-/** Of many submissions in one statement. @returns those of each by its id */
+/** Reads many submissions' attempts in one statement. @returns the attempts of a submission by its id */
 export async function readCurrentAttempts(
   db: Pick<Db, '_'>,
   submissionIds: readonly string[],
@@ -56,8 +56,9 @@ export async function findOpenAttempts(db: Pick<Db, '_'>, submissionId: string):
 }
 
 /**
- * Of each slot that it was signed in after attempt number `since`, the newest first: the cause of death, if an attempt landed there
- * without effect; else null. All attempts in one slot have its cause, and only one of them was paid for.
+ * Reads the slots in which the submission was signed after attempt number `since`, newest first: for each,
+ * the cause of death if an attempt landed there without effect, else null. All attempts in one slot have the
+ * same cause, and only one of them was paid for.
  */
 export async function readCauses(
   db: Pick<Db, 'select'>,

@@ -1,8 +1,7 @@
 /**
- * What submission needs to know about each call, given by the use cases at composition.
+ * The effects of each call on the platform (books, states), which the use cases give at composition.
  *
- * Submission sends a call exactly once. The call's effects on the platform (books, states) are given by the use cases,
- * and run in the transaction that settles it.
+ * Submission sends a call exactly once. The call's effects run in the transaction that settles the call.
  */
 import type { Tx } from '../../db/connection.ts';
 import type { submissionSigner, submissionTarget } from '../../db/tables/index.ts';
@@ -14,7 +13,7 @@ export type Signer = (typeof submissionSigner.enumValues)[number];
 /** A submission as its effects see it. */
 export interface Intent {
   submissionId: string;
-  /** What the call is for. */
+  /** The type of the row that the call is for. */
   targetType: TargetType;
   targetId: string;
   /** Whose key signs it. */
@@ -36,20 +35,20 @@ export interface LandedIntent {
 }
 
 /**
- * What successes of one kind mean, written for many at once. Called outside any transaction, to read what is to be
- * written with them; it must not reject for what can be made up for later.
+ * Writes the effects of many successes of one kind. Called outside any transaction, to read the data that is
+ * written with them; it must not reject for lack of data that can be added later.
  */
 export type LandedTogether = (landed: readonly LandedIntent[]) => Promise<{
   /**
-   * For those of them that this transaction settles. When it throws, they are tried again in two parts. Of a submission
-   * that it enqueues, afterSucceeded notifies.
+   * Writes the effects of the calls that this transaction settles. When it throws, the calls are tried again
+   * in two parts. If it enqueues a submission, afterSucceeded has to notify the worker.
    */
   succeeded(tx: Tx, landed: readonly LandedIntent[]): Promise<void>;
   /** Called after the commit. A crash may skip it, so another process must make up for it. */
   afterSucceeded(): void | Promise<void>;
 }>;
 
-/** What a success means: written for many at once, or for one. */
+/** The effects of a success: written for many at once, or for one. */
 type Success =
   | { landedTogether: LandedTogether; succeeded?: never; afterSucceeded?: never }
   | {
@@ -62,9 +61,12 @@ type Success =
 
 /** The effect of a call that the network shows, made by none of this database's attempts. */
 export interface FoundOnNetwork {
-  /** A description of what shows it, with values. */
+  /** A description of what shows the effect, with values. */
   evidence: string;
-  /** The call's result, for an operator to adopt as the outcome; null when it is not exactly this call. */
+  /**
+   * The call's result, for an operator to adopt as the outcome; null when the effect is not exactly this
+   * call's.
+   */
   result: CallResult | null;
   /** Undefined when unknown. */
   txHash?: string | null;
@@ -74,15 +76,17 @@ export type Effects = Success & OtherEffects;
 
 interface OtherEffects {
   /**
-   * Called outside any transaction before a call is signed, before a refusal is believed and before an operator gives
-   * it up: was it made by a transaction that this database does not know (a restored copy, another platform with the
-   * same key)? For calls whose repetition, or whose refusal, would move value twice. Deposits and their releases need
-   * none: the contract takes each reference once, and the session is compared with the deposit.
+   * Finds the call's effect if a transaction that this database does not know has made it (of a restored
+   * copy, or of another platform with the same key). Called outside any transaction before a call is signed,
+   * before a refusal is believed and before an operator gives the call up. For calls whose repetition, or
+   * whose refusal, would move value twice. Deposits and their releases don't need it: the contract takes each
+   * reference once, and the session is compared with the deposit.
    * @throws NetworkUnavailable when it can't be determined; the step is then repeated later
    */
   findOnNetwork?(intent: Intent): Promise<FoundOnNetwork | null>;
   /**
-   * Called before each attempt is signed: another reason against the call that an operator must decide; or null.
+   * Called before each attempt is signed. Returns a reason against the call that an operator must decide, or
+   * null.
    * @throws NetworkUnavailable
    */
   reasonForReview?(intent: Intent): Promise<string | null>;
@@ -94,7 +98,7 @@ interface OtherEffects {
   resumed(tx: Tx, intent: Intent): Promise<void>;
 }
 
-/** A success of one call: that of many, of which there is one. */
+/** The effects of one success, also for calls whose effects are written for many at once. */
 export async function successOf(effects: Effects, one: LandedIntent): ReturnType<LandedTogether> {
   if (effects.landedTogether) return effects.landedTogether([one]);
   const { intent, landed } = one;
@@ -105,8 +109,8 @@ export async function successOf(effects: Effects, one: LandedIntent): ReturnType
 }
 
 /**
- * The effects of each call, by whose key signs it, what it is for, and its kind: a holder's retirement is not the
- * platform's, and a project's mint is not a receipt's. What no use case enqueues is left out.
+ * The effects of each call, by its signer, the type of its target, and its kind: a holder's retirement is not
+ * the platform's, and a project's mint is not a receipt's. Calls that no use case enqueues are left out.
  */
 export type EffectsTable = {
   readonly [S in Signer]: { readonly [T in TargetType]?: { readonly [K in NetworkCallKind]?: Effects } };

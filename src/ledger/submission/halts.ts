@@ -26,27 +26,31 @@ export async function readHalt(db: Pick<Db, 'select'>): Promise<string | null> {
 }
 
 /**
- * Keeps the halt of signing from ending before the transaction does: what the transaction puts under review is then seen
- * by whatever ends the halt. Call it before locking a submission: the end of a halt locks accounts before submissions.
+ * Keeps the halt of signing from ending before the transaction does, so that the end of the halt sees the
+ * submissions that the transaction puts under review. Call it before locking a submission: the end of a halt
+ * locks accounts first.
  * @returns false when signing is not halted
  */
 export async function holdHalt(tx: Tx): Promise<boolean> {
   return (await readHalts(tx).limit(1).for('share')).length > 0;
 }
 
-/** Whether signing is halted, for its present reason, for less than so many minutes. */
+/** Whether signing has been halted, for its present reason, for less than `minutes`. */
 export async function isHaltYounger(db: Pick<Db, '$count'>, minutes: number): Promise<boolean> {
   const { beganAt, endedAt } = signingHalts;
   const isYoung = gt(beganAt, sql`now() - make_interval(mins => ${minutes})`);
   return (await db.$count(signingHalts, and(isNull(endedAt), isYoung))) > 0;
 }
 
-/** Call these in the transaction that ends the halts, before it does. */
+/** Stores the decision in the open halts. Call it in the transaction that ends them, before they end. */
 export async function keepDecision(tx: Tx, decisionId: string): Promise<void> {
   await tx.update(signingHalts).set({ decisionId }).where(isNull(signingHalts.endedAt));
 }
 
-/** @param replaced what was seen until then; null when nothing was */
+/**
+ * Call it in the transaction that ends the halts, before they end.
+ * @param replaced the ledger seen before; or null
+ */
 export async function keepAcceptance(
   tx: Tx,
   replaced: FinalLedger | null,

@@ -1,6 +1,6 @@
 /**
- * The rules that are decided under a submission's row lock: whether a conclusion still holds, and whether a call may be signed.
- * Without I/O.
+ * The rules that are decided under a submission's row lock: whether a conclusion still holds, and whether a
+ * call may be signed. They do no I/O.
  */
 import type { Submission, Conclusion } from './settle.ts';
 
@@ -9,9 +9,9 @@ export function isSettled(state: Submission['state']): boolean {
 }
 
 /**
- * A finding says nothing about bytes that another instance has signed since: those may still land, so returning what
- * is reserved would give it away twice; their outcome decides. An outcome of bytes that landed holds whatever else is
- * open.
+ * A finding says nothing about bytes that another instance has signed since. Those may still land, so
+ * returning the reserved value would give it away twice; their outcome decides. The outcome of bytes that
+ * landed always holds, whatever attempts are open.
  * @param open hashes of the attempts that may still land
  */
 export function isOutdated(
@@ -23,12 +23,12 @@ export function isOutdated(
   const isByOperator = conclusion.kind === 'givenUp' || conclusion.kind === 'adopted';
   if (!isByOperator && conclusion.attemptHash !== null && conclusion.kind !== 'needsReview') return false;
   if (isByOperator) return state !== 'NEEDS_REVIEW' || open.some((hash) => !conclusion.dead.includes(hash));
-  // What was found before it went to review decides nothing any more: an operator does.
+  // A finding from before the review decides nothing any more: an operator does.
   if (conclusion.attemptHash === null) return state !== 'PENDING' || open.length > 0;
   return !open.includes(conclusion.attemptHash);
 }
 
-/** What can still land is sent, never signed a second time; what is settled or under review is not signed at all. */
+/** A call is not signed again while an attempt can still land, nor when it is settled or under review. */
 export function maySign(state: Submission['state'], open: readonly unknown[]): boolean {
   return state === 'PENDING' && open.length === 0;
 }

@@ -24,7 +24,7 @@ import { SequenceAhead, SequenceBehind } from './sequenceMismatch.ts';
  * decides.
  */
 export const takesUpSlot = and(
-  // A constant in the text, as the index of open attempts has it: a kept plan could not match a parameter.
+  // A constant: a cached plan can't match a parameter to the condition of the index of open attempts.
   sql`${attempts.state} = 'OPEN'`,
   isNull(attempts.replaces),
   sql`NOT EXISTS (SELECT 1 FROM ${submissions} WHERE ${submissions.id} = ${attempts.submissionId}
@@ -39,9 +39,9 @@ export interface SigningState {
   haltedBecause: string | null;
   /** How many more attempts could be signed now: none while `mayLandUnseen`. */
   freeSlots: number;
-  /** What a lost history of this database has signed may still land, and does not show: the same call could be signed beside it. */
+  /** Calls of a lost history of this database may land unseen: the same call could be signed twice. */
   mayLandUnseen: boolean;
-  /** Makes the check of a halt, or of what went to review for one that has ended, due now. */
+  /** The check of a halt, or of submissions that an ended halt has left under review, is due now. */
   isReviewDue: boolean;
 }
 
@@ -62,7 +62,7 @@ export async function readSigningState(db: Pick<Db, 'select'>, order: SigningOrd
     .where(takesUpSlot);
   if (!row) throw new Error('a count has no row');
   const { open, ...state } = row;
-  // Where no account can pay, one tries: the network is asked again, and what is missing is shown.
+  // If no account can pay, one tries: the network is asked again, and the missing funds are shown.
   const all = payers.length === 0 ? 1 : payers.length * order.maxOpenPerAccount;
   const maySign = state.haltedBecause === null && !state.mayLandUnseen;
   return { ...state, freeSlots: maySign ? Math.max(0, all - open) : 0 };
@@ -73,12 +73,11 @@ function payersOf({ accounts, unfunded = [] }: SigningOrder): Address[] {
 }
 
 /**
- * Takes a slot for each attempt. Holds the accounts' rows until the transaction ends, so that no other instance gets the same
- * slots.
- * @param wanted what is to be signed, in order; the same on each copy of the database. What two copies that run at the same time sign of
- *   one intent is then in one slot, where one of them lands alone. They may still sign different attempts at a time, and burn twice.
- * @param waiting with what waits at the node
- * @returns fewer than asked for when the accounts have no more transactions to open; none while signing is halted
+ * Takes a slot for each attempt. Locks the accounts' rows, so that no other instance gets the same slots.
+ * @param wanted the attempts' names, in the same order on each copy of the database: copies that run at once
+ *   sign an intent in one slot, where only one lands. They may still sign different attempts, and burn twice.
+ * @param waiting the next sequences after what waits at the node
+ * @returns fewer slots when the accounts may open no more transactions; none while signing is halted
  * @throws SequenceMismatch, SignerShortOfFunds
  */
 export async function takeSlots(
@@ -106,12 +105,12 @@ export async function takeSlots(
       limit,
       lock: { skipLocked: true },
     });
-    // Waiting for an account while holding others could end in a deadlock, also for those that had no slot left.
+    // Waiting for an account while holding others, even ones without a free slot, could end in a deadlock.
     if (free.length === 0 && candidates.size === payers.length) {
       free = await lockFreeAccounts(tx, order, [...candidates], { drawnBy, limit: 1 });
     }
     if (free.length === 0) break;
-    // None of an account whose last slot another instance has just taken.
+    // An account whose last slot another instance has just taken gives none.
     slots.push(...(await takeSlotsOf(tx, order, free, nextSequences, limit)));
     for (const { address } of free) candidates.delete(address);
   }
@@ -121,10 +120,10 @@ export async function takeSlots(
 type SigningAccount = typeof signingAccounts.$inferSelect;
 
 /**
- * All accounts are looked at, whichever signs next: what was sent with one of them may be what is to be signed now.
- * The network was asked before the rows are read, and they only go up, so nothing of our own seems to be ahead.
- * What waits at the node counts as well: in a slot given away twice, one lands and the other, perhaps the same call in
- * another slot, too.
+ * Checks all accounts, whichever signs next: an unknown transaction of any may be the call that is to be
+ * signed now. The network is asked before the rows are read, and they only go up, so the platform's own are
+ * never ahead. Transactions that wait at the node count as well: if their slot is assigned again, one lands
+ * there, and the other call, perhaps the same one, in another slot.
  * @returns false when signing is halted, or was halted here over accounts whose history this database doesn't know
  * @throws SequenceMismatch
  */
@@ -237,8 +236,8 @@ async function takeSlotsOf(
 }
 
 /**
- * Takes back the account's last sequence where it is proved that nothing used it: once a copy of this database is restored, what the
- * lost history did with it would otherwise seem to be known.
+ * Takes back the account's last sequence if it is proved unused. Otherwise, when a copy of this database is
+ * restored, a transaction of the lost history with this sequence would seem to be known.
  */
 export async function giveBackSlot(tx: Tx, { source, sequence }: SequenceSlot): Promise<void> {
   const isTaken = sql`EXISTS (SELECT 1 FROM ${attempts} WHERE ${attempts.source} = ${source}
@@ -265,20 +264,20 @@ async function lockFreeAccounts(
       .where(
         and(
           inArray(signingAccounts.address, [...candidates]),
-          // Compared again once the lock is granted: what held the account may have halted it.
+          // Compared again once the lock is granted: its last holder may have halted the account.
           isNull(signingAccounts.haltedBecause),
           sql`${openCount} < ${order.maxOpenPerAccount}`,
         ),
       )
-      // A channel whose transactions do not land keeps them until they die: an order that each attempt draws anew spreads the others over the
-      // remaining accounts.
+      // A channel whose transactions do not land keeps its slots until they die. A new order for each attempt
+      // spreads the others over the remaining accounts.
       .orderBy(sql`md5(${signingAccounts.address} || ${drawnBy}::text)`)
       .limit(limit)
       .for('update', lock)
   );
 }
 
-/** What still counts of each account's sequences, from the one that the network expects on: a few of a history without end. */
+/** Sequences of live attempts from each account's expected one on: a few of an endless history. */
 function readLiveSequences(tx: Tx, expected: NextSequences) {
   const { source, sequence, state } = attempts;
   const isFrom = [...expected].map(([address, from]) => and(eq(source, address), gte(sequence, from)));

@@ -27,7 +27,9 @@ export const NEVER_SIGNED_AGAIN: Refusal = {
     'sure that the wallet has not sent it in another way, such as sped up.',
 };
 
-/** The error for other bytes of an act whose first ones can't land any more, by the state of their submission. */
+/**
+ * The error for new bytes of an act whose first bytes can't land any more, by the state of the submission.
+ */
 const OVER = {
   SUCCEEDED: 'It has landed already, in another transaction.',
   REFUSED:
@@ -47,7 +49,7 @@ interface Dependencies {
 /**
  * Writes intent and attempt in the transaction of their target.
  * @returns the submission's id
- * @throws DomainError CONFLICT when another submission has used the slot, or the same act is under way in another one
+ * @throws DomainError CONFLICT when another submission has used the slot, or has the same act under way
  */
 export async function enqueueSigned(
   tx: Tx,
@@ -96,7 +98,7 @@ export async function addReplacement(
     );
   }
   await insertAttempt(tx, deps, submissionId, signed, latest.hash);
-  // Sent at once: the looks at what is stuck may be a quarter of an hour apart by now.
+  // Due at once: the backoff of a stuck submission may have grown to a quarter of an hour.
   await tx
     .update(submissions)
     .set({ dueAt: sql`now()`, fruitlessSteps: 0, failedSteps: 0, stateReason: null })
@@ -116,7 +118,10 @@ async function requireFirst(tx: Tx, intent: { targetId: string; call: HolderCall
     throw new DomainError('CONFLICT', `The same was signed and submitted before: it is ${other.state}.`);
 }
 
-/** Unique keys of the database enforce the same, but they don't say what to do. Of two acts in one slot, the second sees the first. */
+/**
+ * Unique keys of the database enforce the same, but their errors don't say what to do. The lock makes the
+ * second of two acts in one slot see the first.
+ */
 async function requireFreeSlot(tx: Tx, signed: PreparedTransaction): Promise<void> {
   await lockName(
     tx,
@@ -146,7 +151,10 @@ async function requireFreeSlot(tx: Tx, signed: PreparedTransaction): Promise<voi
   );
 }
 
-/** Another caller who knows what a wallet sends may have had the same contents prepared, and submitted it first. */
+/**
+ * Another caller who knows a wallet's transaction may have prepared the same contents, and submitted it
+ * first.
+ */
 function sameBytes({ hash }: PreparedTransaction): string {
   return (
     `Transaction ${hash} was submitted before, for another act with the same contents: it counts for that one alone. Look ` +

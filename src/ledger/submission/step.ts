@@ -14,7 +14,7 @@
  *     └──signing is halted, or the network shows      or the outcome can't be written───▶ NEEDS_REVIEW
  *        that it was done already─────────────────────────────────────────────────────────▶ NEEDS_REVIEW
  *
- * Only the holder could sign a holder's call again: proved dead, it is REFUSED.
+ * A holder's call that is proved dead is REFUSED, because only the holder could sign it again.
  *
  * A broken connection or a time-out at any point changes nothing: the next step asks again.
  */
@@ -40,9 +40,9 @@ const MAX_PAID_DEATHS = 3;
 const LOOKS_PER_SENDING = 4;
 
 /**
- * What a step achieved: `settled` (or another instance's), `progress` (step again now), `waiting` for the network (ask
- * again later), `unsent` (the same, and nothing was sent this time), `no-slot` (nothing was signed; wait for others to finish), or
- * why the node did not take what custody has signed.
+ * The result of a step: `settled` (by this or another instance), `progress` (step again now), `waiting` for
+ * the network (ask again later), `unsent` (the same, but nothing was sent this time), `no-slot` (nothing was
+ * signed; wait for others to finish), or why the node did not take custody's transaction.
  */
 type StepResult = 'settled' | 'progress' | 'waiting' | 'unsent' | 'no-slot' | { notTaken: string };
 
@@ -56,8 +56,8 @@ export async function step(
   if (open.length > 0) {
     const concluded = await conclude(deps, store, submission, open);
     if (concluded !== null) return concluded;
-    // Each step asks, but a node between two ledgers need not get the same bytes every time. After a step that failed, they may
-    // never have been sent.
+    // Each step asks, but does not send the same bytes every time to a node that is between two ledgers.
+    // After a failed step, the bytes may never have been sent.
     const mayBeUnsent = submission.failedSteps > 0;
     if (deps.network.signingOrder && !mayBeUnsent && submission.fruitlessSteps % LOOKS_PER_SENDING !== 0)
       return 'unsent';
@@ -81,7 +81,7 @@ export async function step(
   return sign(deps, store, submission);
 }
 
-/** Under review, unless the halt has ended since it was read, or another instance has signed it. */
+/** Sends the submission to review, unless the halt has ended meanwhile, or another instance has signed it. */
 async function waitForEndOfHalt(
   store: StepStore,
   submission: Submission,
@@ -118,7 +118,7 @@ async function sign(
   try {
     const [draft, found] = await Promise.all([draftOrRefusal(deps, submission), findOnNetwork(deps, intent)]);
     if (found !== null || 'reason' in draft) return await endUnsigned(deps, store, submission, draft);
-    // The sequences are read after what was found: a transaction sent elsewhere in between shows there.
+    // The sequences are read after findOnNetwork, so that they show a transaction sent elsewhere in between.
     const signed = await store.sign({ intent, draft });
     if (signed === 'no-slot') return 'no-slot';
     return signed.length === 0 ? 'settled' : await sendAndAsk(deps, store, submission, signed);
@@ -145,9 +145,10 @@ async function draftOrRefusal(
 }
 
 /**
- * A simulation may refuse what an unknown transaction of an own account has done already (the balance is burned, the
- * reference used). So the sequences are read after it, and a refusal is believed only when the database knows all of
- * them and the network shows no effect of the call.
+ * Ends a submission that was not signed. A simulation may refuse a call that an unknown transaction of a
+ * signing account has made already (the balance is burned, the reference used). So the sequences are read
+ * after the simulation, and a refusal is believed only when the database knows all of them and the network
+ * shows no effect of the call.
  * @throws SequenceMismatch
  */
 async function endUnsigned(
@@ -159,15 +160,16 @@ async function endUnsigned(
   if (!(await areSequencesKnown(deps, store))) return 'progress';
   let refusal = 'reason' in drafted ? drafted : null;
   if (refusal !== null) {
-    // A node that is behind refuses for lack of what landed last. The sequences showed that, so an adapter that notes the ledgers of
-    // its answers does not believe an older one now. What the repeated refusal may come from is examined in turn.
+    // A node that is behind refuses because it lacks what landed last. The sequences came from a newer
+    // ledger, so an adapter that notes the ledgers of its answers now rejects an older one. The repeated
+    // refusal is examined the same way.
     const again = await draftOrRefusal(deps, submission);
     if (!('reason' in again) || !(await areSequencesKnown(deps, store))) return 'progress';
     refusal = again;
   }
   const found = await findOnNetwork(deps, intentOf(submission));
   if (found !== null) return toReview(store, submission, 'FOUND_ON_NETWORK', found.evidence);
-  // The effect was settled meanwhile by its own attempt.
+  // The effect that was found has been settled meanwhile by its own attempt.
   if (refusal === null) return 'progress';
   await store.settle(submission, { kind: 'refused', attemptHash: null, refusal });
   return 'settled';
@@ -204,7 +206,8 @@ async function sendAndAsk(
 ): Promise<StepResult> {
   if (open.length === 0) return 'settled';
   let notTaken: string | null = null;
-  // The newest first. Where the node refuses it, as one that can't be paid by now, one of before may still land in the slot.
+  // The newest is sent first. If the node refuses it, for example for lack of funds, an earlier one may still
+  // land.
   for (const { hash, signedBytes } of open.toReversed()) {
     const answer = await deps.network.broadcast(signedBytes);
     await deps.crashPoint('broadcast-sent');
@@ -215,7 +218,7 @@ async function sendAndAsk(
   }
   const concluded = await conclude(deps, store, submission, open);
   if (concluded !== null) return concluded;
-  // What a holder has signed is the holder's to pay for.
+  // The holder pays for a holder's transaction, so operators are not told why the node refused it.
   return notTaken === null || submission.signer === 'HOLDER' ? 'waiting' : { notTaken };
 }
 
