@@ -1,5 +1,6 @@
 /**
- * Appends a token's next records to the feed, within the caller's transaction. The only place that adds retirement records.
+ * Appends a token's next records to the feed, within the caller's transaction. No other place adds retirement
+ * records.
  *
  * Records are stored as the token has them, in the token's order, so the feed has no gap, no repeat and no retirement
  * that did not happen.
@@ -20,23 +21,26 @@ export interface FeedToken {
 /** A token's records from some index on, as the token has them, without gaps. */
 interface FreshRecords {
   token: FeedToken;
-  /** The last stored one, if any, and those after it. */
+  /** The last stored record, if any, and the records after it. */
   records: readonly RetirementRecord[];
-  /** Transactions of records, by index, where others than the platform's own are known. */
+  /** Known transactions, by index, of records that the platform has not made. */
   verified: ReadonlyMap<number, string>;
 }
 
-/** What identifies a record: one that landed again, after its chain was rolled back, may have another date. */
+/**
+ * The fields that identify a record. Not its date, which changes when it lands again after a rollback of the
+ * chain.
+ */
 type StoredRecord = Omit<RetirementRecord, 'timestamp'>;
 
 /**
- * Holds the feed's head until the transaction ends: it orders appends across all instances, so positions follow commits,
- * and after position n is visible no smaller one can appear.
+ * Locks the feed's head until the transaction ends. The lock orders appends across all instances, so
+ * positions follow commits, and after position n is visible, no smaller one can appear.
  *
- * A token whose last stored record is another one now is left out: its chain was rewritten, and what comes next may be
- * stored already, in another place.
- * @returns how many were appended, those left out that are stored already; and how many of each token were stored before,
- * and are now
+ * A token whose last stored record has changed is skipped: its chain was rewritten, and the next records may
+ * be stored already, in other places.
+ * @returns how many records were appended, without those that were stored already; and how many of each token
+ * were stored before, and are now
  */
 export async function appendRecords(
   tx: Tx,
@@ -45,7 +49,7 @@ export async function appendRecords(
 ): Promise<{ appended: number; before: ReadonlyMap<string, number>; stored: ReadonlyMap<string, number> }> {
   const addresses = all.map(({ token }) => token.tokenAddress);
   const locking = lockHead(tx, {});
-  // Sent second, so they are read under the lock.
+  // These reads are sent second, so that they run under the lock.
   const [[head], lasts, candidates] = await Promise.all([
     locking,
     readLastOf(tx, addresses),
@@ -58,7 +62,7 @@ export async function appendRecords(
   for (const { token, records, verified, known } of candidates) {
     const from = before.get(token.tokenAddress) ?? 0;
     const fresh = records.filter((record) => record.index >= from);
-    // What was read from a later index on than is stored would leave a gap.
+    // Records that begin after the next index would leave a gap.
     if (fresh.length === 0 || fresh[0]?.index !== from) continue;
     const last = lasts.get(token.tokenAddress);
     if (last && !records.some((record) => isSame(record, last))) continue;
@@ -79,7 +83,10 @@ export async function appendRecords(
 const lockHead = hotSelect(new QueryBuilder().select().from(feedHead).for('update'));
 const moveHead = renderOnce(sql`UPDATE ${feedHead} SET position = ${sql.placeholder('position')}`);
 
-/** Records other than those asked for would leave a gap that is never filled, or repeat the same request for ever. */
+/**
+ * Refuses other records than those asked for: they would leave a gap for ever, or repeat one request for
+ * ever.
+ */
 export function requireInOrder(
   tokenAddress: string,
   records: readonly RetirementRecord[],
@@ -98,7 +105,7 @@ export async function countStored(db: Pick<Db, 'execute'>, tokenAddress: string)
   return (await countStoredOf(db, [tokenAddress])).get(tokenAddress) ?? 0;
 }
 
-/** The same of many tokens, from the index alone. */
+/** The numbers of stored records of many tokens, read from the index alone. */
 export async function countStoredOf(
   db: Pick<Db, 'execute'>,
   tokenAddresses: readonly string[],
@@ -109,7 +116,7 @@ export async function countStoredOf(
   return new Map(rows.map(({ token, stored }) => [token, stored]));
 }
 
-/** Each is a search for one entry of the index: grouped, they would read the whole histories. */
+/** Searches one entry of the index for each token: a GROUP BY would read the tokens' whole histories. */
 async function readLastOf(
   db: Pick<Db, 'execute'>,
   tokenAddresses: readonly string[],
@@ -143,8 +150,8 @@ const selectOwn = hotSelect(
         between(retirements.recordIndex, indexes.first, indexes.last),
       ),
     )
-    // Only the index of records has this order. Of a young table, another one that reads all of the project's looks as cheap, and
-    // connections keep their plans.
+    // Only the index of records has this order. Otherwise, while the table is small, another index that reads
+    // all of a project's retirements looks as cheap, and connections keep such a plan.
     .orderBy(retirements.recordIndex),
 );
 const selectOfHolders = hotSelect(
@@ -160,8 +167,8 @@ const selectOfHolders = hotSelect(
 );
 
 /**
- * What the token's record does not say: its transaction, which is known of retirements of this platform and of its holders' acts,
- * and whether a retirement of this platform claims it.
+ * Reads what a token's records do not say: their transactions, as far as this platform's retirements and its
+ * holders' acts know them, and which records a retirement of this platform claims.
  */
 async function readKnown(
   tx: Tx,

@@ -1,5 +1,5 @@
 /**
- * Compares the network's retirement counts with the stored ones, token by token, and has the tokens filled that miss records.
+ * Compares the network's retirement counts with the stored ones, and fills the tokens that lack records.
  */
 import { and, asc, gt, isNotNull, sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
@@ -48,10 +48,10 @@ async function comparePage(deps: Deps, page: readonly Counted[], fill: Fill): Pr
   await Promise.all(behind.map(fill));
 }
 
-/** The next ones in the order of their addresses. */
+/** Reads the next tokens in the order of their addresses. */
 export async function readTokens(db: Db, after: string | null, limit: number): Promise<Counted[]> {
-  // With the table's name: by itself, Drizzle's column would be that of the inner table, and every token would count
-  // as many records as the one with the most.
+  // The column has the table's name: Drizzle's column alone would be the inner table's, and every token would
+  // have the count of the token with the most records.
   const stored = sql<number>`(SELECT coalesce(max(r.index) + 1, 0) FROM ${retirementRecords} r
     WHERE r.token_address = ${projects}.token_address)`;
   const rows = await db

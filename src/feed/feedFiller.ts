@@ -1,6 +1,6 @@
 /**
  * Keeps the feed complete: fills tokens on request, and regularly compares the network's retirement counts with the
- * stored ones for every token. So a retirement appears even when its delivery never came.
+ * stored ones for every token. So a retirement appears even if its delivery never came.
  */
 import { MAX_TOKENS_PER_READ } from '../ledger/network/port.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -61,7 +61,7 @@ export function createFeedFiller(deps: FeedFillerDependencies): FeedFiller {
       stopped = true;
       fills.stop();
       if (timer) clearInterval(timer);
-      // After the one under way; this one does nothing any more.
+      // Waits for the round under way; the new one does nothing any more.
       await round();
       await fills.ended();
     },

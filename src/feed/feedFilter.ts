@@ -1,6 +1,6 @@
 /**
- * Which records a subscriber of the feed wants, as a condition on the table and as a test of a record in memory. Records
- * that it does not want still advance its cursor.
+ * The filter of a feed subscriber, as a condition on the table and as a test of a record in memory. Records
+ * that don't match still advance the subscriber's cursor.
  */
 import { and, eq, type SQL } from 'drizzle-orm';
 import { isAmong } from '../db/conditions.ts';
@@ -8,7 +8,7 @@ import { projects, retirementRecords } from '../db/tables/index.ts';
 
 export type FeedRecord = typeof retirementRecords.$inferSelect;
 
-/** With what is known of its project, which never changes. */
+/** A record with the fields of its project, which never change. */
 export interface PlacedRecord extends FeedRecord {
   countryCode: string;
   vintageYear: number;
@@ -22,7 +22,9 @@ export interface FeedFilter {
   vintageYears?: readonly number[] | null | undefined;
 }
 
-/** The filter of most subscribers: the same object for all of them, so that what they ask for is seen to be the same. */
+/**
+ * The filter of most subscribers. They all share this object, so that their pages are recognised as the same.
+ */
 const EVERYTHING: FeedFilter = {};
 
 export function commonFilter(filter: FeedFilter): FeedFilter {
@@ -39,7 +41,7 @@ export function matches(filter: FeedFilter, record: PlacedRecord): boolean {
   );
 }
 
-/** On a record joined with its project. */
+/** A condition on a record joined with its project. */
 export function conditionOf({
   tokenAddress,
   beneficiaries,
@@ -54,7 +56,7 @@ export function conditionOf({
   );
 }
 
-/** Whether the table may have to be searched for long: only a token's records have an index in the feed's order. */
+/** Whether a search of the table may take long: only a token's records have an index in the feed's order. */
 export function namesFew({ beneficiaries, countryCodes, vintageYears }: FeedFilter): boolean {
   return beneficiaries != null || countryCodes != null || vintageYears != null;
 }

@@ -1,10 +1,11 @@
 /**
- * One subscriber of the feed: the records after its cursor, from the table, and from the shared tail once that reaches back far enough.
+ * One subscriber of the feed. Reads the records after its cursor from the table, and from the shared tail
+ * once the tail reaches back to the cursor.
  */
 import { StreamBase, type StepReader } from '../lib/pullStream.ts';
 import { commonFilter, type FeedFilter, type FeedRecord } from './feedFilter.ts';
 
-/** Records after a cursor, and the position up to which was looked. */
+/** Records after a cursor, and the position up to which the feed was searched. */
 export interface FeedPage {
   records: readonly FeedRecord[];
   lookedTo: bigint;
@@ -13,34 +14,37 @@ export interface FeedPage {
 export interface FollowOptions {
   filter: FeedFilter;
   after: bigint | null;
-  /** Who reads, where places are given in turns: the key of its address. */
+  /** The key of the subscriber's address; places to read from the table are limited for each key. */
   reader?: string | undefined;
 }
 
-/** What waits for the feed to grow. */
+/** A subscriber that waits for the feed to grow. */
 export interface Waiter {
-  /** Where it waits; kept by the list that it waits in. */
+  /** The waiter's index in the list of waiters, which sets it. */
   place: number;
   wake(): void;
 }
 
-/** What all subscribers share. */
+/** The reads that all subscribers share. */
 export interface FeedPages {
   tailEnd(): bigint;
-  /** Wakes it once, when the tail has grown; the same waiter is kept once. */
+  /** Wakes the waiter once, when the tail has grown. A waiter that waits already is not added again. */
   onceGrown(waiter: Waiter): void;
-  /** @returns whether it waited, and is not woken any more */
+  /** @returns whether the waiter was waiting; it is not woken any more */
   stopWaiting(waiter: Waiter): boolean;
   /** Null when the tail does not reach back that far. */
   pageOfTail(cursor: bigint, filter: FeedFilter): FeedPage | null;
-  /** The same from the table, too, when a place is free for `reader`; null when that has gone meanwhile. */
+  /**
+   * A page of the tail or the table, once a place is free for `reader`; null when the reader has ended by
+   * then.
+   */
   readPage(
     cursor: bigint,
     filter: FeedFilter,
     place: { reader: string | undefined; isOver(): boolean },
   ): Promise<FeedPage | null>;
   readHead(): Promise<bigint>;
-  /** Another number since the database has lost records that the tail had. */
+  /** Changes each time the database has lost records that the tail had. */
   history(): number;
   isClosed(): boolean;
 }
@@ -118,9 +122,11 @@ export class FeedReader extends StreamBase<FeedRecord> implements Waiter {
   private proceed(reader: StepReader<FeedRecord>): void {
     const readTo = this.readTo() ?? 0n;
     const tailEnd = this.pages.tailEnd();
-    // A database that fell back ends before the tail, until the tail has seen it: asked again at once, it would say the same for ever.
+    // A database that lost records ends before the tail until the tail has noticed: reading again at once
+    // would loop.
     const hasMoved = tailEnd > this.tailEndBefore || (this.cursor !== null && readTo > this.cursor);
-    // This check of the tail's end and the start of the wait are one synchronous step: no record comes in between.
+    // The check of the tail's end and the start of the wait are one synchronous step: no record comes in
+    // between.
     const isNext = this.records.length > 0 || (hasMoved && tailEnd > readTo);
     if (isNext || this.hasEnded()) return this.pull(reader);
     this.waiting = reader;
@@ -132,7 +138,7 @@ export class FeedReader extends StreamBase<FeedRecord> implements Waiter {
     return this.cursor !== null && this.lookedTo > this.cursor ? this.lookedTo : this.cursor;
   }
 
-  /** What follows after records were lost has another order. */
+  /** True also after the database has lost records, because the records that follow have another order. */
   private hasEnded(): boolean {
     return this.isOver || this.pages.isClosed() || this.pages.history() !== this.history;
   }

@@ -1,5 +1,6 @@
 /**
- * The feed's newest records, kept once for all subscribers of an instance, and who waits for it to grow.
+ * The feed's newest records, kept once for all subscribers of an instance, and the subscribers that wait for
+ * more.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { between } from 'drizzle-orm';
@@ -33,13 +34,13 @@ export function createTail(deps: TailDependencies) {
   const pageAfter = createPages();
   const ends = createEnds(deps.publicReads.maxAgeMs);
   const waiting = createWaiting();
-  // The next notification or poll continues from where a read failed.
+  // After a failed read, the next notification or poll continues from the same place.
   const refresh = shareFreshRuns(() => readOn().catch(warnOf(deps, 'feed tail not read')));
 
   async function readOn(): Promise<void> {
     if (end < 0n) {
       const newest = await readNewest(deps.db);
-      // Where the first read failed, some wait since then.
+      // After a failed first read, subscribers are waiting already.
       grow(newest === null ? [] : [newest]);
     }
     for (;;) {
@@ -63,7 +64,7 @@ export function createTail(deps: TailDependencies) {
     waiting.wakeAll();
   }
 
-  /** Ends who follows: a client resumes, and a cursor that was lost is refused. */
+  /** Ends all subscriptions. Their clients resume, and a cursor whose record was lost is refused. */
   function forget(): void {
     deps.log.warn({ position: String(end) }, LOST);
     records = [];
@@ -93,8 +94,8 @@ export function createTail(deps: TailDependencies) {
 }
 
 /**
- * What comes after the last record, which is read again: null where it is another one by now, or gone. What follows is then the end
- * of another history.
+ * Reads the records after the last one, and the last one again: null when it is another record or missing,
+ * because the records that follow then belong to another history.
  */
 async function readFresh(db: Db, last: PlacedRecord | undefined): Promise<PlacedRecord[] | null> {
   if (last === undefined) return readPage(db, 0n, TAIL_SIZE);
@@ -107,8 +108,8 @@ function warnOf({ log }: Pick<TailDependencies, 'log'>, problem: string): (error
 }
 
 /**
- * The kept records as the table has them now; null when none has changed. Hashes are completed later, and dates taken anew after a
- * rollback: a client that resumes gets them from the tail too.
+ * The kept records as the table has them now; null when none has changed. Hashes are completed later, and
+ * dates are read again after a rollback: a client that resumes must get them from the tail, too.
  */
 async function readChanged(
   db: Db,
@@ -122,14 +123,18 @@ async function readChanged(
   return new Map(records.map((record) => [record.position, record]));
 }
 
-/** The subscribers that wait for the feed to grow: each keeps its place in the list, which costs less than a set of thousands. */
+/**
+ * The subscribers that wait for the feed to grow. Each keeps its place in the list, which costs less than a
+ * large set.
+ */
 export function createWaiting() {
   let waiting: Waiter[] = [];
   const waits = (waiter: Waiter) => waiting[waiter.place] === waiter;
   return {
     wakeAll(): void {
       const woken = waiting;
-      // One that waits again while it is woken waits for the next time: in the same list it would be woken for ever.
+      // A subscriber that waits again while it is woken joins a new list: in the same list it would be woken
+      // for ever.
       waiting = [];
       for (const waiter of woken) waiter.wake();
     },
@@ -162,7 +167,7 @@ function createEnds(ageMs: number) {
     forget(): void {
       ends = [];
     },
-    /** Soon after the start it waits until it is known. */
+    /** Soon after the start, waits until a record of that age is known. */
     async before(): Promise<PlacedRecord | null> {
       const [first] = ends;
       if (first && indexOfOld() < 0) await delay(first.atMs + ageMs - performance.now() + 1);
@@ -171,7 +176,10 @@ function createEnds(ageMs: number) {
   };
 }
 
-/** Pages of kept records. The last one is remembered: thousands of subscribers ask for it, one after the other. */
+/**
+ * Pages of kept records. The last page is cached, because thousands of subscribers ask for the same one in
+ * turn.
+ */
 function createPages() {
   let last:
     { records: readonly PlacedRecord[]; cursor: bigint; filter: FeedFilter; page: FeedPage } | undefined;
@@ -196,12 +204,16 @@ function createPages() {
   };
 }
 
-/** The index of the first record after `cursor`, counted from the first one's position: every subscriber asks this for every event. */
+/**
+ * The index of the first record after `cursor`; computed, not searched, because every subscriber asks for
+ * every event.
+ */
 function firstAfter(records: readonly FeedRecord[], cursor: bigint): number {
   const [first] = records;
   if (first === undefined || cursor < first.position) return 0;
   let index = Math.min(Number(cursor - first.position) + 1, records.length);
-  // Positions have no gaps; over one that a restored database had, an event would be left out.
+  // Positions have no gaps, but a restored database may have one: without this loop an event would be left
+  // out.
   while ((records[index - 1]?.position ?? cursor) > cursor) index -= 1;
   return index;
 }

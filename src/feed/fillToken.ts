@@ -25,9 +25,9 @@ export interface FeedDependencies {
   feedSignal: ChangeSignal;
 }
 
-/** Stored in one transaction: their rows fit one statement. */
+/** Maximum pages stored in one transaction: their rows fit one statement. */
 const MAX_PAGES = 10;
-/** Of one token under way at once. */
+/** Pages of one token that are read at once. */
 const MAX_CONCURRENT_PAGES = 4;
 
 /** The change signal's key for "the feed has grown". */
@@ -36,7 +36,7 @@ export const FEED_GREW = 'feed';
 /** The token's chain was rewritten below finality, and has another record in the place of a stored one. */
 export class HistoryRewritten extends NetworkUnavailable {
   override readonly name = 'HistoryRewritten';
-  /** Of the record. */
+  /** The record's index. */
   readonly index: number;
   readonly totals: CarbonTotals;
 
@@ -50,8 +50,9 @@ export class HistoryRewritten extends NetworkUnavailable {
 }
 
 /**
- * The token has more records than are stored, in a history that contradicts what was final and is not accepted: another node, or
- * the same one a moment later, may show others in their places, and what is stored stays.
+ * The token has more records than are stored, in a history that contradicts what was final and is not
+ * accepted. Another node, or the same one a moment later, may show other records in their places, and stored
+ * records stay.
  */
 export class HistoryUnaccepted extends NetworkUnavailable {
   override readonly name = 'HistoryUnaccepted';
@@ -71,14 +72,14 @@ export class HistoryUnaccepted extends NetworkUnavailable {
 /**
  * Reads the token's records beyond the stored ones, page by page, and appends them.
  * @returns the token's totals at the last read; at least `totalRetirements` records are then stored
- * @throws NetworkUnavailable, also for an answer to another question; what was appended by then stays. HistoryRewritten,
- *   HistoryUnaccepted
+ * @throws NetworkUnavailable, also for an answer to another question; HistoryRewritten; HistoryUnaccepted.
+ *   Records appended by then stay.
  */
 export async function fillToken(deps: FeedDependencies, token: FeedToken): Promise<CarbonTotals> {
   for (;;) {
     const stored = await countStored(deps.db, token.tokenAddress);
     const page = await deps.network.retirementRecords(token.tokenAddress, stored, MAX_RECORDS_PER_READ);
-    // Terminates: each round stores at least one of finitely many records, or finds none.
+    // The loop ends: each round stores at least one of finitely many records, or finds none.
     if (page.records.length === 0) return page.totals;
     if (page.rewritten !== undefined) throw new HistoryUnaccepted(token.tokenAddress, stored, page);
     requireInOrder(token.tokenAddress, page.records, stored);
@@ -101,8 +102,8 @@ export async function fillToken(deps: FeedDependencies, token: FeedToken): Promi
 }
 
 /**
- * The record that is stored last, as the token has it now. Not in one page with the next ones: where there are none,
- * which is the rule for a registry that is looked at, it would be a round trip for nothing.
+ * The last stored record, as the token has it now. Read only when there are next records: for a registry that
+ * is looked at, there are usually none, and the read would be a useless round trip.
  */
 async function readLast(
   { network }: Pick<FeedDependencies, 'network'>,
@@ -114,8 +115,8 @@ async function readLast(
 }
 
 /**
- * The pages after the first one of a long history, to be stored together with it. Up to the first that has no answer, or
- * another one than was asked for: the next round asks for that again.
+ * The pages after the first one of a long history, to be stored together with it, up to the first page
+ * without an answer or with other records than asked for. The next round asks for that page again.
  */
 async function readOn(
   { network }: Pick<FeedDependencies, 'network'>,

@@ -20,9 +20,10 @@ import { readHead, readNewest, readStored } from './readFeed.ts';
 export type { FeedRecord };
 
 /**
- * Pages read from the table at a time. A filter that matches nothing has a long history read to its end, and an address may have thousands
- * of subscriptions: without places, all other statements waited behind theirs. Each that waits is a subscription,
- * which are limited; one that waits for longer is refused, and resumes.
+ * Pages read from the table at a time. A filter that matches nothing reads a long history to its end, and an
+ * address may have thousands of subscriptions: without this limit, all other statements would wait behind
+ * theirs. The number of waiting reads is unlimited, because subscriptions are limited; one that waits longer
+ * than waitMs is refused, and its client resumes.
  */
 const PAGE_READS = { maxConcurrent: 8, maxPerKey: 4, maxWaiting: Infinity, waitMs: 60_000 };
 /** A notification may be lost with its connection; the subscriber then gets the record this late. */
@@ -30,13 +31,15 @@ const POLL_MS = 5000;
 
 export interface FeedFollower {
   /**
-   * Yields the records after `after` that match, ascending by position. Without `after`, from the feed's end at the moment
-   * of the first pull. Ends when its reader returns, and when the database has lost records: what follows has another order.
+   * Yields the matching records after `after`, ascending by position; without `after`, from the feed's end at
+   * the first pull. Ends when its reader returns, and when the database has lost records: the records that
+   * follow have another order.
    */
   follow(options: FollowOptions): PullStream<FeedRecord>;
   /**
-   * The last record that every public list has, whichever replica it is read from: the feed's newest one without replicas, and else the
-   * newest as of before their longest delay. Null when there is none.
+   * The last record that every public list has, whichever replica it is read from: the feed's newest one
+   * without replicas, otherwise the newest one of before the replicas' longest delay. Null when there is
+   * none.
    */
   endForLists(): Promise<AppendedRecord | null>;
   start(): Promise<void>;
@@ -62,13 +65,14 @@ export function createFeedFollower(deps: FollowerDependencies): FeedFollower {
     if (kept) return kept;
     const page = await deps.publicReads.run(async (db, isReplica) => ({
       isReplica,
-      // One connection, so one replica: another one may not have the records up to the end that this one has.
+      // A transaction stays on one replica: another replica may lack records up to the end that this one has
+      // read.
       ...(await (isReplica
         ? db.transaction((tx) => readStored(tx, cursor, filter, tail.tailEnd()))
         : readStored(db, cursor, filter))),
     }));
     const isEnd = page.records.length === 0 && page.lookedTo <= cursor;
-    // Whether a replica's end is the feed's end, only the primary knows.
+    // Only the primary knows whether a replica's end is the feed's end.
     return page.isReplica && isEnd ? readStored(deps.db, cursor, filter) : page;
   }
 
@@ -77,7 +81,7 @@ export function createFeedFollower(deps: FollowerDependencies): FeedFollower {
     async readPage(cursor, filter, { reader, isOver }) {
       const giveBack = await places.take(reader);
       try {
-        // It may have ended while it waited.
+        // The subscriber may have ended while it waited.
         return isOver() ? null : await readPage(cursor, filter);
       } finally {
         giveBack();

@@ -10,9 +10,9 @@ import { createSharedRead } from '../db/sharedReads.ts';
 import { feedHead, projects, retirementRecords } from '../db/tables/index.ts';
 import { conditionOf, namesFew, type FeedFilter, type FeedRecord, type PlacedRecord } from './feedFilter.ts';
 
-/** Rows read at once per replaying subscriber: its whole memory. */
+/** Rows read at once per replaying subscriber, which keeps no others in memory. */
 export const PAGE_SIZE = 50;
-/** Positions looked through at once for a filter that few records match: bounds one statement. */
+/** Positions searched at once for a filter that few records match; bounds the time of one statement. */
 const WINDOW = 5_000n;
 
 /** The position of the newest record; 0 when there is none. */
@@ -35,7 +35,7 @@ export const readAt = createSharedRead<bigint, FeedRecord>(async (db, positions)
   return new Map(records.map((record) => [record.position, record]));
 });
 
-/** @param boundary no record beyond it: a replica may show what the primary has not confirmed, and loses in a failover */
+/** @param boundary the last position read: a replica may show unconfirmed records, which a failover loses */
 export async function readStored(db: Db | Tx, cursor: bigint, filter: FeedFilter, boundary?: bigint) {
   // The end is read first, so a record committed in between is found by the next read.
   const stored = await readHead(db);
@@ -47,8 +47,8 @@ export async function readStored(db: Db | Tx, cursor: bigint, filter: FeedFilter
 }
 
 /**
- * Whether records have got a hash, another date or, in a database that fell back and read them again, another position since they
- * were read: what of them changes after they were appended.
+ * Whether records have got a hash, another date or, in a database that lost and read them again, another
+ * position since they were read. Nothing else of an appended record changes.
  * @param those the condition that finds the same records
  */
 export async function haveChanged(
@@ -100,7 +100,7 @@ const selectPage = hotSelect(
     .limit(sql.placeholder('limit')),
 );
 
-/** The next records, whatever they are. */
+/** The next records, without a filter. */
 export function readPage(db: Db | Tx, cursor: bigint, limit: number): Promise<PlacedRecord[]> {
   return selectPage(db, { cursor, limit });
 }

@@ -1,7 +1,7 @@
 /**
- * Adds the records of landed burns to the feed in the transaction that settles them. The records are read from the token
- * before, once for all burns of it; what can't be read or stored now is left to the feed filler, so that it delays no
- * settlement.
+ * Adds the records of landed burns to the feed in the transaction that settles the burns. The records are
+ * read before the transaction, once for all burns of a token. The feed filler adds records that can't be read
+ * or stored now, so that they delay no settlement.
  */
 import { sql } from 'drizzle-orm';
 import type { Tx } from '../db/connection.ts';
@@ -29,13 +29,13 @@ export type UnstoredRecords = ReadonlyMap<string, readonly RetirementRecord[]>;
 
 /** Tokens read for one settling transaction; the feed filler reads the others. */
 const MAX_TOKENS = 8;
-/** A node that answers slower must not delay what is settled. */
+/** A slower node must not delay the settlement. */
 const READ_TIMEOUT_MS = 1_000;
 const NONE: ReadonlyMap<number, string> = new Map();
 
 /**
- * Reads what the feed lacks of these tokens, and the last record that it has. Never rejects: what is missing is left to
- * the feed filler.
+ * Reads the records of these tokens that the feed lacks, and the last one that it has. Never rejects: the
+ * feed filler adds the missing ones.
  */
 export async function readUnstored(
   { db, network }: Pick<FeedDependencies, 'db' | 'network'>,
@@ -55,11 +55,11 @@ export async function readUnstored(
     await Promise.allSettled(tokens.map((token) => read(token, Math.max(0, (stored.get(token) ?? 0) - 1))));
   };
   await within(READ_TIMEOUT_MS, readAll()).catch(() => {});
-  // What is answered later does not count any more.
+  // Copied, because later answers must not count any more.
   return new Map(unstored);
 }
 
-/** Holds the feed's head until the transaction ends: call it late. */
+/** Locks the feed's head until the transaction ends: call it late. */
 export async function recordSettled(
   tx: Tx,
   unstored: UnstoredRecords,

@@ -1,6 +1,7 @@
 /**
  * Finds the transactions of retirement records, which the token's own list does not name: from the network's logs, or
- * from own attempts. An indexer's delivery is only a hint where to look, and is deleted once the network was asked.
+ * from the platform's attempts. An indexer's delivery is only a hint, and is deleted once the network was
+ * asked.
  */
 import { and, asc, desc, eq, exists, gt, isNull, sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
@@ -18,22 +19,24 @@ type Unknown = Pick<RetirementRecord, 'index' | 'timestamp'>;
 
 /** Records per question to the network. */
 const MAX_RECORDS_PER_LOOK = 50;
-/** Each token may cost some dozens of requests to the node. */
+/** Tokens per look: each may cost some dozens of requests to the node. */
 const MAX_TOKENS_PER_LOOK = 4;
-/** Per record: a lying indexer may send any number of hints. */
+/** Hints that are read per record: a lying indexer may send any number. */
 const MAX_HINTS_PER_RECORD = 4;
-/** The token may not have the record yet, but not for so long. */
+/** Age at which a hint is deleted: a token may not have a record yet, but never for so long. */
 const HINT_LASTS_DAYS = 7;
 const MAX_DELETED = 1_000;
 
-/** For records that are not stored yet: the transactions that hints name and the network confirms. Never rejects. */
+/**
+ * Finds the transactions of records not stored yet that hints name and the network confirms. Never rejects.
+ */
 export async function verifyHints(
   deps: Deps,
   tokenAddress: string,
   records: readonly Unknown[],
 ): Promise<ReadonlyMap<number, string>> {
   const verified = new Map<number, string>();
-  // Storing the record does not wait for this: its transaction can be added later.
+  // A failure does not keep the record from being stored: its transaction can be added later.
   const all = await withHints(deps.db, tokenAddress, records).catch(() => []);
   const hinted = all.filter(({ hints }) => hints.length > 0);
   for (const page of chunksOf(hinted, MAX_RECORDS_PER_LOOK)) {
@@ -43,7 +46,7 @@ export async function verifyHints(
   return verified;
 }
 
-/** Looks up stored records of the token that hints exist for. @throws NetworkUnavailable */
+/** Looks up the transactions of stored records that have hints. @throws NetworkUnavailable */
 export async function completeHinted(deps: Deps, tokenAddress: string): Promise<void> {
   await deleteUnneeded(deps, tokenAddress);
   const hints = deps.db
@@ -66,7 +69,10 @@ export async function completeHinted(deps: Deps, tokenAddress: string): Promise<
   await complete(deps, tokenAddress, records);
 }
 
-/** Hints that no question is asked about any more: of a delivery that came late, or twice, or about what never happened. */
+/**
+ * Deletes hints that are never looked up: of deliveries that came late, or twice, or about no real
+ * retirement.
+ */
 async function deleteUnneeded({ db }: Pick<Deps, 'db'>, tokenAddress: string): Promise<void> {
   await db.execute(sql`
     DELETE FROM ${indexerEvents} WHERE id IN (
@@ -80,7 +86,7 @@ async function deleteUnneeded({ db }: Pick<Deps, 'db'>, tokenAddress: string): P
 /**
  * Looks up the next records with an unknown transaction, in the feed's order.
  * @returns where to continue, or null at the end; how many were found; and the error of each token that was not
- *   looked up: one of them must not keep the others from it
+ *   looked up, which must not keep the others from being looked up
  */
 export async function completeNext(
   deps: Deps,
@@ -122,7 +128,7 @@ async function complete(deps: Deps, tokenAddress: string, records: readonly Unkn
   return found.size;
 }
 
-/** Asks the network for these records' transactions, then deletes their hints: they were confirmed, or are not known there. */
+/** Asks the network for the records' transactions, then deletes their hints, confirmed or not. */
 async function askAbout(
   { db, network }: Deps,
   tokenAddress: string,
@@ -166,8 +172,8 @@ interface RecordHash {
 }
 
 /**
- * Completes records whose transactions became known after they were stored. Takes the head's lock, so that an append
- * under way either reads a hash itself or is seen here.
+ * Completes records whose transactions became known after they were stored. Takes the lock of the feed's
+ * head, so that a concurrent append either reads the hash, or has appended the record before this update.
  */
 export async function completeHashes(db: Db, known: readonly RecordHash[]): Promise<void> {
   if (known.length === 0) return;

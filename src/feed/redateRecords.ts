@@ -1,6 +1,7 @@
 /**
- * After a chain was rolled back below finality, what had landed lands again, in other ledgers: its records are the same but
- * for their dates. Those alone are taken anew from the token; the database allows it only while signing is halted.
+ * Updates the dates of records. After a chain was rolled back below finality, transactions land again in
+ * other ledgers: their records are the same except for the dates. The database allows the update only while
+ * signing is halted.
  */
 import { sql, type SQL } from 'drizzle-orm';
 import pLimit from 'p-limit';
@@ -23,8 +24,8 @@ interface Dependencies {
 const MAX_CONCURRENT_TOKENS = 8;
 
 /**
- * Of all tokens, not of those whose attempts landed elsewhere: holders' burns are undone as well, and a burn may land again in
- * a ledger of the same number. @throws NetworkUnavailable
+ * Compares all tokens, not only those whose attempts landed elsewhere: holders' burns are undone as well, and
+ * a burn may land again in a ledger of the same number. @throws NetworkUnavailable
  */
 export async function redateRecords(deps: Dependencies): Promise<void> {
   const limit = pLimit(MAX_CONCURRENT_TOKENS);
@@ -39,17 +40,21 @@ export async function redateRecords(deps: Dependencies): Promise<void> {
 
 async function redateToken(deps: Dependencies, token: Counted): Promise<void> {
   const records = await readOtherDates(deps, token).catch((error: unknown) => {
-    // A reconciliation names a token that is not there any more.
+    // A reconciliation names a token that no longer exists.
     if (error instanceof NetworkRefusal) return [];
     throw error;
   });
   if (records.length === 0) return;
-  // All at once: after a part of them, the newest page may show no difference, and the others would keep their dates.
+  // One statement updates all: after a part, the newest page may show no difference, and the rest would keep
+  // old dates.
   await deps.db.execute(sql`
     UPDATE ${retirementRecords} r SET timestamp = v.timestamp FROM ${sameButForDate(token, records)}`);
 }
 
-/** A rollback undoes the newest: before the first page without another date, there is none. */
+/**
+ * Reads from the newest page back to the first one without another date: a rollback undoes the newest
+ * records.
+ */
 async function readOtherDates(
   { db, network }: Dependencies,
   token: Counted,

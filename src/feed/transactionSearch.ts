@@ -1,15 +1,19 @@
 /**
- * The regular search for records without a transaction: each call searches a bounded part of them, one pass after the other.
+ * The regular search for the transactions of records that have none: each call searches a bounded part of a
+ * pass.
  */
 import { completeNext } from './recordTransactions.ts';
 
-/** The network may never name some transactions: after passes without success, at most so many calls skip the search. */
+/**
+ * Maximum calls that skip the search after passes without success: the network may never name some
+ * transactions.
+ */
 const MAX_SKIPPED_CALLS = 15;
 
-/** @returns a search that rejects after it when a token was not looked up: the next pass asks about that token again */
+/** @returns a search that rejects at its end if a token was not looked up; the next pass looks it up again */
 export function createTransactionSearch(deps: Parameters<typeof completeNext>[0]): () => Promise<void> {
   let lookedTo = 0n;
-  /** Whether this pass has asked, and neither found a transaction nor failed to ask; null before it asks. */
+  /** Whether this pass has asked without finding a transaction and without a failure; null before it asks. */
   let isFruitless: boolean | null = null;
   let callsToSkip = 0;
   let skipAfterPass = 0;

@@ -1,6 +1,6 @@
 /**
  * Finds retirement records made by custody that no retirement of this platform claims: burns that the platform does
- * not know. Reads the stored records alone: what the feed lacks is the caller's to read.
+ * not know. Reads only stored records: the caller reads those that the feed lacks.
  */
 import { and, asc, eq, isNull, sql, type Placeholder } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/pg-core';
@@ -9,7 +9,7 @@ import { hotSelect } from '../db/hotQueries.ts';
 import { retirementRecords, retirements } from '../db/tables/index.ts';
 import type { FeedToken } from './appendRecords.ts';
 
-/** What two equal burns have in common. */
+/** The fields that two equal burns have in common. */
 export interface Burn {
   beneficiary: string;
   note: string;
@@ -37,7 +37,7 @@ const selectAlike = hotSelect(
     ),
 );
 
-/** Most are noted as claimed, and not looked at: what would be read of a long history grows with it. */
+/** Most records are marked as claimed and are not read; otherwise the cost would grow with the history. */
 function isUnclaimed(tokenAddress: string | Placeholder, custodyAddress: string | Placeholder) {
   return and(
     eq(retirementRecords.tokenAddress, tokenAddress),
@@ -48,8 +48,9 @@ function isUnclaimed(tokenAddress: string | Placeholder, custodyAddress: string 
 }
 
 /**
- * Those of the token's records that retirements of this platform claim, stored or not. Each is a search in the order that the index of
- * records alone has: of a young table, another one that reads all of the project's looks as cheap, and connections keep their plans.
+ * Finds those of the token's records, stored or not, that retirements of this platform claim. Each search has
+ * an order that only the index of records has: otherwise, while the table is small, another index that reads
+ * all of a project's retirements looks as cheap, and connections keep such a plan.
  */
 export async function findClaimed(
   db: Pick<Db, 'execute'>,
@@ -89,7 +90,7 @@ export async function findUnclaimedRecords(
     .limit(of.limit);
 }
 
-/** Those of the burns that any unclaimed record equals. */
+/** @returns the burns that equal any unclaimed record */
 export async function findAlikeBurns(
   db: Pick<Db, '_'>,
   { tokenAddress, custodyAddress, burns }: FeedToken & { custodyAddress: string; burns: readonly Burn[] },

@@ -63,10 +63,7 @@ type Success =
 export interface FoundOnNetwork {
   /** A description of what shows the effect, with values. */
   evidence: string;
-  /**
-   * The call's result, for an operator to adopt as the outcome; null when the effect is not exactly this
-   * call's.
-   */
+  /** The call's result, for an operator to adopt; null when the effect is not exactly this call's. */
   result: CallResult | null;
   /** Undefined when unknown. */
   txHash?: string | null;

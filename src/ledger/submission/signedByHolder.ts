@@ -27,9 +27,7 @@ export const NEVER_SIGNED_AGAIN: Refusal = {
     'sure that the wallet has not sent it in another way, such as sped up.',
 };
 
-/**
- * The error for new bytes of an act whose first bytes can't land any more, by the state of the submission.
- */
+/** The error for new bytes of an act whose first bytes can't land any more, by the submission's state. */
 const OVER = {
   SUCCEEDED: 'It has landed already, in another transaction.',
   REFUSED:
