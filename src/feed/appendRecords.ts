@@ -27,10 +27,7 @@ interface FreshRecords {
   verified: ReadonlyMap<number, string>;
 }
 
-/**
- * The fields that identify a record. Not its date, which changes when it lands again after a rollback of the
- * chain.
- */
+/** The fields that identify a record; not the date, which changes if the chain is rolled back. */
 type StoredRecord = Omit<RetirementRecord, 'timestamp'>;
 
 /**
@@ -83,10 +80,7 @@ export async function appendRecords(
 const lockHead = hotSelect(new QueryBuilder().select().from(feedHead).for('update'));
 const moveHead = renderOnce(sql`UPDATE ${feedHead} SET position = ${sql.placeholder('position')}`);
 
-/**
- * Refuses other records than those asked for: they would leave a gap for ever, or repeat one request for
- * ever.
- */
+/** Refuses other records than those asked for: they would leave a gap, or repeat one request, for ever. */
 export function requireInOrder(
   tokenAddress: string,
   records: readonly RetirementRecord[],

@@ -22,9 +22,7 @@ export interface FeedFilter {
   vintageYears?: readonly number[] | null | undefined;
 }
 
-/**
- * The filter of most subscribers. They all share this object, so that their pages are recognised as the same.
- */
+/** The filter of most subscribers. They share this object, so that their pages are recognised as the same. */
 const EVERYTHING: FeedFilter = {};
 
 export function commonFilter(filter: FeedFilter): FeedFilter {

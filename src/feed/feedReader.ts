@@ -35,8 +35,7 @@ export interface FeedPages {
   /** Null when the tail does not reach back that far. */
   pageOfTail(cursor: bigint, filter: FeedFilter): FeedPage | null;
   /**
-   * A page of the tail or the table, once a place is free for `reader`; null when the reader has ended by
-   * then.
+   * A page of the tail or table, once `reader` has a free place; null if the subscriber has ended by then.
    */
   readPage(
     cursor: bigint,
@@ -122,11 +121,9 @@ export class FeedReader extends StreamBase<FeedRecord> implements Waiter {
   private proceed(reader: StepReader<FeedRecord>): void {
     const readTo = this.readTo() ?? 0n;
     const tailEnd = this.pages.tailEnd();
-    // A database that lost records ends before the tail until the tail has noticed: reading again at once
-    // would loop.
+    // A database that lost records ends before the tail until the tail notices: reading again would loop.
     const hasMoved = tailEnd > this.tailEndBefore || (this.cursor !== null && readTo > this.cursor);
-    // The check of the tail's end and the start of the wait are one synchronous step: no record comes in
-    // between.
+    // This check of the tail's end and the start of the wait are one synchronous step: no record comes in between.
     const isNext = this.records.length > 0 || (hasMoved && tailEnd > readTo);
     if (isNext || this.hasEnded()) return this.pull(reader);
     this.waiting = reader;

@@ -1,6 +1,5 @@
 /**
- * The feed's newest records, kept once for all subscribers of an instance, and the subscribers that wait for
- * more.
+ * The feed's newest records, kept once for all subscribers of an instance, and the list of waiting ones.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { between } from 'drizzle-orm';
@@ -124,8 +123,7 @@ async function readChanged(
 }
 
 /**
- * The subscribers that wait for the feed to grow. Each keeps its place in the list, which costs less than a
- * large set.
+ * The subscribers that wait for the feed to grow. Each keeps its place in the list, which beats a large set.
  */
 export function createWaiting() {
   let waiting: Waiter[] = [];
@@ -133,8 +131,7 @@ export function createWaiting() {
   return {
     wakeAll(): void {
       const woken = waiting;
-      // A subscriber that waits again while it is woken joins a new list: in the same list it would be woken
-      // for ever.
+      // A subscriber that waits again joins a new list: in the same list it would be woken for ever.
       waiting = [];
       for (const waiter of woken) waiter.wake();
     },
@@ -176,10 +173,7 @@ function createEnds(ageMs: number) {
   };
 }
 
-/**
- * Pages of kept records. The last page is cached, because thousands of subscribers ask for the same one in
- * turn.
- */
+/** Pages of kept records. The last one is cached, because thousands of subscribers ask for it in turn. */
 function createPages() {
   let last:
     { records: readonly PlacedRecord[]; cursor: bigint; filter: FeedFilter; page: FeedPage } | undefined;
@@ -204,16 +198,12 @@ function createPages() {
   };
 }
 
-/**
- * The index of the first record after `cursor`; computed, not searched, because every subscriber asks for
- * every event.
- */
+/** The index of the first record after `cursor`: computed, because every subscriber asks for every event. */
 function firstAfter(records: readonly FeedRecord[], cursor: bigint): number {
   const [first] = records;
   if (first === undefined || cursor < first.position) return 0;
   let index = Math.min(Number(cursor - first.position) + 1, records.length);
-  // Positions have no gaps, but a restored database may have one: without this loop an event would be left
-  // out.
+  // Positions have no gaps; if a restored database has one, an event would be left out without this loop.
   while ((records[index - 1]?.position ?? cursor) > cursor) index -= 1;
   return index;
 }

@@ -27,9 +27,7 @@ const MAX_HINTS_PER_RECORD = 4;
 const HINT_LASTS_DAYS = 7;
 const MAX_DELETED = 1_000;
 
-/**
- * Finds the transactions of records not stored yet that hints name and the network confirms. Never rejects.
- */
+/** Finds transactions of records not stored yet that hints name and the network confirms. Never rejects. */
 export async function verifyHints(
   deps: Deps,
   tokenAddress: string,
@@ -69,10 +67,7 @@ export async function completeHinted(deps: Deps, tokenAddress: string): Promise<
   await complete(deps, tokenAddress, records);
 }
 
-/**
- * Deletes hints that are never looked up: of deliveries that came late, or twice, or about no real
- * retirement.
- */
+/** Deletes hints that are never looked up: of deliveries that came late, or twice, or about no retirement. */
 async function deleteUnneeded({ db }: Pick<Deps, 'db'>, tokenAddress: string): Promise<void> {
   await db.execute(sql`
     DELETE FROM ${indexerEvents} WHERE id IN (

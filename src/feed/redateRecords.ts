@@ -51,10 +51,7 @@ async function redateToken(deps: Dependencies, token: Counted): Promise<void> {
     UPDATE ${retirementRecords} r SET timestamp = v.timestamp FROM ${sameButForDate(token, records)}`);
 }
 
-/**
- * Reads from the newest page back to the first one without another date: a rollback undoes the newest
- * records.
- */
+/** Reads pages from the newest back to one without another date: a rollback undoes the newest records. */
 async function readOtherDates(
   { db, network }: Dependencies,
   token: Counted,

@@ -1,12 +1,10 @@
 /**
- * The regular search for the transactions of records that have none: each call searches a bounded part of a
- * pass.
+ * The regular search for records' missing transactions: each call searches a bounded part of a pass.
  */
 import { completeNext } from './recordTransactions.ts';
 
 /**
- * Maximum calls that skip the search after passes without success: the network may never name some
- * transactions.
+ * Maximum calls that skip the search after fruitless passes: the network may never name some transactions.
  */
 const MAX_SKIPPED_CALLS = 15;
 

@@ -1,5 +1,5 @@
 /**
- * The client of an indexer's REST interface, the embedded one's and a real one's alike.
+ * The client of an indexer's REST interface, embedded or deployed.
  *
  * Answers are checked, and bounded in size and time; every failure is INDEXER_UNAVAILABLE.
  */
@@ -62,14 +62,14 @@ interface Question<T> {
   path: string;
   body?: unknown;
   schema: z.ZodType<T>;
-  /** The result for 404, where that is not a failure. */
+  /** The result for status 404, when it is not a failure. */
   notFound?: T;
 }
 
 /** `url` is the indexer's base address, with or without a path; null when none is configured. */
 export function createIndexerClient(options: {
   url: string | null;
-  /** The bearer token, where the indexer asks for one. */
+  /** The bearer token, if the indexer asks for one. */
   token?: string | undefined;
   fetch: typeof fetch;
   timeoutMs: number;

@@ -1,14 +1,14 @@
 /**
- * Reads what an indexer's delivery says about a retirement, in both body shapes that are in use:
+ * Reads retirements from an indexer's delivery, in both body shapes that are in use:
  *
  *   the specification's   { eventType, data: { beneficiary, … } }          other fields of data not promised
- *   the deployed one's    { id, event: { id, contract, txHash, …, data: { topics, value: [amount, beneficiary, index,
- * timestamp] } } }
+ *   the deployed one's    { id, event: { id, contract, txHash, …, data: { topics, value } } }
+ *                         with the value [amount, beneficiary, index, timestamp]
  *
  * The embedded indexer sends several events of the deployed shape in one delivery: { id, events: [event, …] }
  *
- * A retirement is recognised by its shape, never by the event type's name. Its content is a hint where to look, never
- * a fact about the token.
+ * A retirement is recognised by its shape, never by the event type's name. Its content is a hint, never a
+ * fact about the token.
  */
 import * as z from 'zod';
 
@@ -44,7 +44,7 @@ const oneEvent = z.object({ event: z.unknown() });
 export const MAX_EVENTS_PER_DELIVERY = 100;
 const someEvents = z.object({ events: z.array(z.unknown()).max(MAX_EVENTS_PER_DELIVERY) });
 
-/** Field names under which indexers of the specification's shape may say where the retirement is. All optional. */
+/** Fields in which indexers of the specification's shape may name the retirement. All are optional. */
 const specifiedShape = z.object({
   data: z.object({
     beneficiary: z.unknown(),

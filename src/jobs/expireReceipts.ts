@@ -24,12 +24,12 @@ export type ExpiryRun = typeof expiryRuns.$inferSelect;
 export type SweepNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'stateSignal' | 'log'>;
 
 /**
- * About a quarter of an hour of tries (expiryRuns.ts): what has no answer by then, or can't be written, is recorded as failed, and asked
- * about the next night.
+ * Maximum sweeps, in about a quarter of an hour (expiryRuns.ts). A receipt that has no answer by then, or
+ * can't be written, is recorded as failed, and asked about the next night.
  */
 const MAX_SWEEPS_WITHOUT_ANSWER = 12;
 
-/** A receipt that is due by the database. */
+/** A receipt whose expiry date in the database has passed. */
 interface DueReceipt {
   id: string;
   tokenAddress: string;
@@ -48,7 +48,7 @@ export async function sweep(
   onProgress: (examined: number) => void = () => {},
 ): Promise<void> {
   const { closedAt } = await deps.network.status();
-  // The one item of each: for NOT EXISTS, a plan of a young table reads all items for each receipt.
+  // The receipt's one item: with NOT EXISTS, the plan for a small table reads all items for each receipt.
   const notYetExamined = sql`(SELECT i.receipt_id FROM ${expiryItems} i
     WHERE i.run_id = ${run.id} AND i.receipt_id = ${receipts.id}) IS NULL`;
   const isPatient = (run.fruitlessSteps ?? 0) < MAX_SWEEPS_WITHOUT_ANSWER;
@@ -78,7 +78,7 @@ export async function sweep(
   });
 }
 
-/** A node that is busy or away says so of each receipt, where an adapter asks about each by itself. */
+/** An adapter that asks about each receipt alone gets this error for each if the node is busy or down. */
 function isAnswer(answer: ExpiryAnswer | undefined): boolean {
   return answer !== undefined && !('error' in answer && answer.error instanceof NetworkUnavailable);
 }
@@ -127,15 +127,16 @@ async function* duePages(deps: Needs<'db'>, closedAt: bigint, condition?: SQL): 
   } while (last);
 }
 
-/** What is to become of a due receipt; null when its markExpired is under way, whose item records the result. */
+/** The next state of a due receipt; null when its markExpired is under way, whose item records the result. */
 type NextState =
   { state: 'PENDING' | 'EXPIRED' | 'NOT_DUE'; message: null } | { state: 'FAILED'; message: string } | null;
 
 type Answers = ReadonlyMap<string, ExpiryAnswer>;
 
 /**
- * A page in one transaction. One that fails is split, so that a bad receipt fails alone, and its failure is recorded.
- * @throws what passes by itself, such as a lost connection, while the run is patient: the receipt is at no fault
+ * Examines a page in one transaction. A page that fails is split, so that a bad receipt fails alone and is
+ * recorded.
+ * @throws passing errors, such as a lost connection, while the run is patient: the receipt did not cause them
  */
 async function examine(
   deps: SweepNeeds,
@@ -184,14 +185,14 @@ async function decide(
   for (const receiptId of adopted) deps.stateSignal.notify(receiptId);
 }
 
-/** Without those that another run has expired since they were read. No other run begins to expire these until the transaction ends. */
+/** Locks the receipts still active: no other run begins to expire them until the transaction ends. */
 async function lockActive(tx: Tx, page: readonly DueReceipt[]): Promise<DueReceipt[]> {
   const ids = page.map(({ id }) => id);
   const locked = await tx
     .select({ id: receipts.id })
     .from(receipts)
     .where(and(isOneOf(receipts.id, ids), eq(receipts.state, 'ACTIVE')))
-    // In one order, so that runs at the same time can't deadlock.
+    // In the same order everywhere, so that concurrent runs can't deadlock.
     .orderBy(receipts.id)
     .for('update');
   const isActive = new Set(locked.map(({ id }) => id));
@@ -211,7 +212,7 @@ function nextOf(underWay: UnderWay | undefined, answer: ExpiryAnswer | undefined
 
 type UnderWay = 'PENDING' | 'NEEDS_REVIEW';
 
-/** The receipts' undecided markExpireds. */
+/** The states of the receipts' undecided markExpired submissions. */
 async function findUnderWay(tx: Tx, page: readonly DueReceipt[]): Promise<ReadonlyMap<string, UnderWay>> {
   const { targetId, kind, state } = submissions;
   const found = await tx
@@ -251,7 +252,7 @@ async function askToMark(tx: Tx, deps: SweepNeeds, runId: string, due: readonly 
 }
 
 /**
- * Marked outside this platform: the network's state is taken over.
+ * Takes over the network's state of receipts that were marked expired outside this platform.
  * @returns the ids of the receipts whose state has changed
  */
 async function adoptExpired(
@@ -286,7 +287,7 @@ function itemsOf(deps: Needs<'clock'>, runId: string, state: ItemState, noted: r
   }));
 }
 
-/** @returns the receipts whose items are new: those of the others are another instance's. */
+/** @returns the receipts whose items are new; another instance has added the items of the others */
 async function addItems(db: Pick<Tx, 'execute'>, items: ReturnType<typeof itemsOf>): Promise<string[]> {
   if (items.length === 0) return [];
   const added = await db.execute<{ receipt_id: string }>(

@@ -1,5 +1,5 @@
 /**
- * Effects of a settled markExpired: on the receipt, and on the run that asked for it.
+ * Effects of a settled markExpired on the receipt, and on the run that asked for it.
  */
 import { and, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { Clock } from '../lib/clock.ts';
@@ -29,7 +29,7 @@ export function expiryEffects(deps: { clock: Clock; log: Pick<Logger, 'info'> })
         decidedAt: deps.clock.now(),
       });
     },
-    // The run does not wait for it any more; a success is recorded with the receipt.
+    // The run does not wait for a resumed submission any more; its success is recorded with the receipt.
     resumed: async () => {},
   };
 }
@@ -42,8 +42,8 @@ async function expire(tx: Tx, all: readonly LandedIntent[]): Promise<void> {
     all.map(({ intent: { targetId }, landed: { txHash, at } }) => ({ id: targetId, tx_hash: txHash, at })),
     'id uuid, tx_hash text, at timestamptz',
   );
-  // Locked in the order of a sweep's locks, with which it could else deadlock. A sweep may have seen the receipt expired before this
-  // submission was settled.
+  // Receipts are locked in the same order as in a sweep; otherwise the two could deadlock. expired_at is kept
+  // because a sweep may have seen the receipt expired before this submission was settled.
   await tx.execute(sql`${landed}, locked AS MATERIALIZED (
       SELECT id FROM ${receipts} WHERE id = ANY (ARRAY(SELECT id FROM v)) ORDER BY id FOR NO KEY UPDATE)
     UPDATE ${receipts} r SET state = 'EXPIRED', expired_tx_hash = v.tx_hash, expired_at = coalesce(r.expired_at, v.at)
@@ -52,7 +52,7 @@ async function expire(tx: Tx, all: readonly LandedIntent[]): Promise<void> {
     UPDATE ${expiryItems} i SET state = 'EXPIRED', tx_hash = v.tx_hash, decided_at = v.at
     FROM v WHERE ${isGiven('i.receipt_id', 'id')} AND i.state = 'PENDING'
     RETURNING i.run_id`);
-  // In one order, so that transactions that end the same runs can't deadlock.
+  // In the same order everywhere, so that transactions that end the same runs can't deadlock.
   for (const runId of [...new Set(decided.map(({ run_id }) => run_id))].sort())
     await finishIfComplete(tx, runId, first.landed.at);
 }
@@ -66,7 +66,7 @@ async function decideItem(
   const [item] = await tx
     .update(expiryItems)
     .set(values)
-    // The state is a constant in the text, as its index has it: a kept plan could not match a parameter.
+    // The state is a constant: a cached plan can't match a parameter to the condition of the index.
     .where(and(eq(expiryItems.receiptId, receiptId), sql`${expiryItems.state} = 'PENDING'`))
     .returning({ runId: expiryItems.runId });
   if (item) await finishIfComplete(tx, item.runId, values.decidedAt);

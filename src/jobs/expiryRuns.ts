@@ -41,7 +41,7 @@ export interface ExpiryFailure {
 const EXPIRY_RUNS = 'expiry-runs';
 /** A network that is down at 02:00 is asked again until it answers. */
 const BACKOFF = { firstMs: 1_000, longestMs: 5 * 60_000 };
-/** Reasons shown per run: a night with more failures has one cause. */
+/** Maximum failures shown per run: a night with more failures has one cause. */
 const MAX_FAILURES_SHOWN = 100;
 
 /**

@@ -1,8 +1,8 @@
 /**
- * The clock of the configured time zone, as this program knows it: PostgreSQL may know fewer zones, or know them by other names.
+ * The clock of the configured time zone, as Node knows it: PostgreSQL may know fewer zones, or other names.
  */
 
-/** Clocks differ from UTC by whole quarters of an hour. */
+/** Time zones differ from UTC by whole quarters of an hour. */
 const STEP_MS = 15 * 60_000;
 
 interface LocalTime {
@@ -15,7 +15,7 @@ export function localTime(now: Date, timeZone: string): LocalTime {
   return readLocalTimes(timeZone)(now);
 }
 
-/** The next moment at which the hour begins; where the clock is moved past it, the one at which it has passed. */
+/** The next moment at which the hour begins; if the clock is moved past the hour, the moment of the move. */
 export function nextTimeOf(hour: number, now: Date, timeZone: string): Date {
   const read = readLocalTimes(timeZone);
   const isBefore = (ms: number) => read(new Date(ms)).hour < hour;

@@ -1,6 +1,6 @@
 /**
- * Appends committed rows to the transparency logs, one to four seconds later. Every instance tries; a log's lock lets one of
- * them build it.
+ * Appends committed rows to the transparency logs, one to four seconds later. Every instance tries; a log's
+ * lock lets one instance at a time build it.
  */
 import type { Needs } from '../resolvers/core/dependencies.ts';
 import type { LogName } from '../transparency/leaves.ts';
@@ -11,9 +11,9 @@ interface LogBuilder {
   stop(): Promise<void>;
 }
 
-/** How far a log is behind while there is work. */
+/** Time between two looks while there is work; a log is behind by this much. */
 const LOOK_MS = 1_000;
-/** An idle instance asks less often, up to this. */
+/** The longest time between two looks of an idle instance. */
 const MAX_LOOK_MS = 4_000;
 
 export function createLogBuilder({ logs, log }: Needs<'logs' | 'log'>): LogBuilder {
@@ -32,7 +32,7 @@ export function createLogBuilder({ logs, log }: Needs<'logs' | 'log'>): LogBuild
     }
   }
 
-  /** A damaged log is behind for ever, and must not stop the others. */
+  /** Never rejects: a damaged log is behind for ever, and must not stop the others. */
   async function grow(name: LogName): Promise<void> {
     try {
       await logs.build(name, () => isStopped);

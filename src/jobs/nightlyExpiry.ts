@@ -1,7 +1,7 @@
 /**
  * Schedules the expiry job: at 02:00 of the configured time zone, and at start when the last night has no run yet.
- * Every instance has this schedule; the unique night of a run makes it one run. The instance's clock only wakes it:
- * the night is taken from the database's clock, because a fast clock would use up future nights.
+ * Every instance has this schedule; a unique key on a run's night makes it one run. The instance's clock only
+ * wakes the job: the night comes from the database's clock, because a fast clock would use up future nights.
  */
 import schedule from 'node-schedule';
 import { readDatabaseTime } from '../db/databaseTime.ts';
@@ -12,8 +12,8 @@ import { localTime } from './localTime.ts';
 export const EXPIRY_CRON = '0 2 * * *';
 const EXPIRY_HOUR = 2;
 /**
- * Neither a database that is down at 02:00 costs the night its run, nor an instance whose clock is ahead: it is woken before the
- * database's clock says 02:00.
+ * Time between two looks for a missing run. The night gets its run also when the database is down at 02:00,
+ * or when the instance's clock is ahead and wakes the job before 02:00 of the database's clock.
  */
 const LOOK_MS = 60_000;
 const DAY_MS = 24 * 60 * 60_000;
@@ -31,7 +31,7 @@ export function createNightlyExpiry(
   const { timeZone, readTime = () => readDatabaseTime(deps.db), lookMs = LOOK_MS } = options;
   let job: schedule.Job | null = null;
   let timer: NodeJS.Timeout | null = null;
-  /** By this instance. */
+  /** The last night whose run this instance has requested. */
   let requested: string | null = null;
 
   async function request(trigger: 'NIGHTLY' | 'CATCH_UP'): Promise<void> {

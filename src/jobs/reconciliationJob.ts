@@ -1,6 +1,6 @@
 /**
- * Runs the reconciliations: of what has changed every few minutes, of everything once a night. Of several instances the
- * first one takes the run; when it dies, the run is due again.
+ * Runs the reconciliations: of changes every few minutes, of everything once a night. The first instance
+ * takes a due run; when that instance dies, the run is due again.
  */
 import { sql, type SQL } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
@@ -16,25 +16,28 @@ interface ReconciliationJob {
   start(): void;
   /** Resolves when the runs under way have ended. */
   stop(): Promise<void>;
-  /** Runs what is due. For tests; the timer does the same. */
+  /** Runs the runs that are due. For tests; the timer does the same. */
   look(): Promise<void>;
 }
 
 /** How often an instance asks whether a run is due. */
 const LOOK_MS = 60_000;
-/** Between two runs that compare what has changed. */
+/** Time between two runs that compare changes. */
 const EVERY_SECONDS = 300;
-/** A long one is a tenth of the time at most: it reads every row once for the few that changed, and the log of transfers waits for it. */
+/**
+ * Rest after a run of changes, in lengths of the run, so that runs take a tenth of the time at most: a run
+ * reads every row once for the few that changed, and the log of transfers waits for it.
+ */
 const REST_SHARE = 10;
-/** What changed is compared within the hour nevertheless. */
+/** The longest rest: changes are compared within the hour in any case. */
 const MAX_REST_SECONDS = 3_600;
 /** A night's run that was not finished, or whose instance died, is due again after this long. */
 const FULL_RETRY_SECONDS = 900;
-/** How often the instance that runs it puts that off. */
+/** How often the instance that runs a reconciliation renews its claim. */
 const RENEW_MS = 60_000;
-/** A run that hangs is due again at last, after a day. */
+/** Maximum renewals: a run that hangs is due again after a day. */
 const MAX_RENEWALS = 24 * 60;
-/** An hour after the expiry job, which makes work for it. */
+/** The local hour of the full run: an hour after the expiry job, whose changes it compares. */
 const FULL_HOUR = 3;
 
 export function createReconciliationJob(
@@ -45,7 +48,7 @@ export function createReconciliationJob(
   const looks = new Set<Promise<void>>();
   const underWay = new Set<Due>();
 
-  /** One of each kind at a time. @returns whether it was due, and this instance ran it */
+  /** Runs one run of each kind at a time. @returns whether the run was due, and this instance ran it */
   async function runDue(due: Due, againAfterSeconds: number, work: () => Promise<unknown>): Promise<boolean> {
     if (underWay.has(due)) return false;
     underWay.add(due);
@@ -66,11 +69,12 @@ export function createReconciliationJob(
   async function compareChanges(): Promise<void> {
     const began = nowMs();
     const { hadStart } = await keepTaken(deps, 'due_at', EVERY_SECONDS, () => run(deps, false));
-    // One without a start says nothing of how long the next one takes. Where too much has changed, the next one may compare everything, too.
+    // A run without a start says nothing about the length of the next one. If too much has changed, the next
+    // run may compare everything, too.
     if (hadStart) await rest(deps.db, ((nowMs() - began) / 1_000) * REST_SHARE);
   }
 
-  /** What changed is compared also while a night's run lasts, which may be hours; never begun with it in one look. */
+  /** Changes are compared also during a night's run, which may last hours; one look never begins both. */
   async function look(): Promise<void> {
     try {
       if (await runDue('full_due_at', FULL_RETRY_SECONDS, compareEverything)) return;
@@ -98,10 +102,12 @@ export function createReconciliationJob(
   };
 }
 
-/** What had no answer is asked for again soon, not tomorrow: at the same hour the network may be away again. */
+/**
+ * A run without all answers is due again soon, not tomorrow at an hour when the network may be down again.
+ */
 const SOON = sql`now() + interval '1 hour'`;
 
-/** The next FULL_HOUR after now, which between midnight and then is today's. */
+/** The next FULL_HOUR after now; before that hour, it is today's. */
 async function nextNight(db: Db, timeZone: string): Promise<SQL> {
   const next = nextTimeOf(FULL_HOUR, await readDatabaseTime(db), timeZone);
   return sql`${next.toISOString()}::timestamptz`;
@@ -118,17 +124,17 @@ async function rest(db: Db, wantedSeconds: number): Promise<void> {
   await putOff(db, 'due_at', sql`greatest(due_at, now() + make_interval(secs => ${seconds}))`);
 }
 
-/** @returns whether this instance is the one that runs it */
+/** @returns whether this instance has taken the run */
 async function take({ db }: JobNeeds, column: Due, againAfterSeconds: number) {
   const name = sql.identifier(column);
-  // One that is due later than any is put off is of before the database's clock was set back.
+  // A due time later than any that is set was written before the database's clock was set back.
   const taken = await db.execute(sql`UPDATE ${reconciliationSchedule}
     SET ${name} = now() + make_interval(secs => ${againAfterSeconds})
     WHERE ${name} <= now() OR (${name} > now() + interval '2 days' AND isfinite(${name})) RETURNING 1`);
   return taken.length > 0;
 }
 
-/** Other instances leave the run to this one while it lasts. */
+/** Keeps other instances from taking the run while it lasts. */
 async function keepTaken<T>(
   { db, log }: JobNeeds,
   column: Due,
@@ -150,12 +156,14 @@ async function keepTaken<T>(
     return await work();
   } finally {
     clearInterval(timer);
-    // After the run's end it would put off the next one.
+    // A renewal after the run's end would put off the next run.
     await renewing;
   }
 }
 
-/** @returns whether all that was compared had an answer; and whether an earlier run said from when on to compare changes */
+/**
+ * @returns whether all comparisons had an answer; and whether an earlier run gave the start of the changes
+ */
 async function run(deps: JobNeeds, isFull: boolean) {
   const { verdicts, notProved: obstacles, since, hadStart } = await reconcileAndKeep(deps, { isFull });
   const broken = verdicts.filter(({ verdict }) => verdict === 'BROKEN');

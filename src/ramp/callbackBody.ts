@@ -1,5 +1,5 @@
 /**
- * The body of a provider's callback: it names a session, whatever provider sends it.
+ * Reads the body of a provider's callback, which names a session. All providers send the same form.
  */
 import * as z from 'zod';
 import { parseJson } from '../lib/parseJson.ts';

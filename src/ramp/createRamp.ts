@@ -26,7 +26,7 @@ interface Ramp {
   manual: ManualControls | null;
 }
 
-/** A provider that takes longer counts as down. The session's lease is renewed meanwhile. */
+/** A provider that takes longer counts as down. The session's lease is renewed during the request. */
 const PROVIDER_TIMEOUT_MS = 15_000;
 
 export function createRamp(

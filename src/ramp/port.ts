@@ -2,11 +2,11 @@
  * The port to a ramp provider, which pays a farmer fiat for receipt tokens.
  *
  * Glossary
- *   quote       what would be paid out for an amount of tokens, and until when that holds
+ *   quote       the payout that is offered for an amount of tokens, and until when the offer holds
  *   session     one payout at the provider, from its opening to its end
  *   reference   the platform's name of a session, chosen before the provider is called; the same reference always
  *               gets the same session, so that a session whose answer was lost can be found again
- *   session id  the provider's name of it, which callbacks carry
+ *   session id  the provider's name of a session, which callbacks carry
  *   callback    the provider's message that something changed: a hint, never a fact; `getStatus` decides
  *
  * Every method throws a DomainError: RAMP_UNAVAILABLE when nothing is known (time-out, broken connection, an
@@ -27,17 +27,17 @@ export interface QuoteRequest {
   tokenSymbol: string;
   /** ISO 4217. */
   fiatCurrency: string;
-  /** Where the account is and what it is, as in OpenSessionRequest, where they are known: providers price by them. */
+  /** Country and type of the payout account, as in OpenSessionRequest, if known: providers price by them. */
   countryCode?: string | undefined;
   payoutAccountType?: PayoutAccount['type'] | undefined;
 }
 
 export interface Quote extends Pick<QuoteRequest, 'tokenAmount' | 'tokenSymbol' | 'fiatCurrency'> {
-  /** Paid out, after the fee. */
+  /** The amount paid out, after the fee. */
   fiatAmount: Decimal;
-  /** Kept by the provider, in the same currency. */
+  /** The fee that the provider keeps, in the same currency. */
   fiatFee: Decimal;
-  /** Of the amount before the fee; null when the provider has no such rate. */
+  /** The fee's share of the amount before the fee, in basis points; null if the provider has no such rate. */
   feeBps: number | null;
   /** Tokens per one unit of fiat. */
   exchangeRate: Decimal;
@@ -47,23 +47,23 @@ export interface Quote extends Pick<QuoteRequest, 'tokenAmount' | 'tokenSymbol' 
 export interface OpenSessionRequest {
   reference: string;
   quote: Quote;
-  /** ISO 3166-1 alpha-2, of the payout account. */
+  /** The payout account's country, ISO 3166-1 alpha-2. */
   countryCode: string;
   payoutAccount: PayoutAccount;
 }
 
-/** What a provider says of a session. */
+/** A provider's answer about a session. */
 export interface RampAnswer {
   status: RampStatus;
-  /** Whose session the provider says it is; left out where its ids can't become another's. */
+  /** The session's reference, as the provider says; left out if its ids can't become another session's. */
   reference?: string;
-  /** Paid out, after the fee, as the provider writes it; without what it does not say. */
+  /** The payout after the fee, as the provider writes it; members that it does not send are left out. */
   fiat?: { currency?: string | undefined; amount?: string | undefined };
 }
 
 export interface RampSession extends RampAnswer {
   sessionId: string;
-  /** Further sessions of the reference, though there must be none, that the provider has not failed; left out when it shows none. */
+  /** Number of other sessions of the reference that have not failed; there must be none. Left out if none. */
   others?: number;
 }
 
@@ -84,15 +84,16 @@ export interface RampProvider {
   getStatus(sessionId: string): Promise<RampAnswer>;
   /**
    * Asks the provider not to pay. Safe to repeat.
-   * @returns what it says afterwards: `failed` when closed, else the status that the session has reached
+   * @returns the provider's answer afterwards: `failed` when closed, otherwise the status that the session
+   * has reached
    */
   closeSession(sessionId: string): Promise<RampAnswer>;
   readCallback(callback: Callback): ReadCallback;
-  /** How long a request would wait, or fail, because the provider limits them; left out where it does not. */
+  /** How long requests would wait, or fail, because of the provider's limit; left out if it has none. */
   freeInMs?(): number;
 }
 
-/** The session that a callback names; or what is wrong: its signature is missing or not good, or its body has another form. */
+/** The session that a callback names; or why it is refused: its signature, or the form of its body. */
 export type ReadCallback = { sessionId: string } | { refusal: 'unverified' | 'not-a-callback' };
 
 /**

@@ -1,6 +1,6 @@
 /**
- * How a ramp provider is named in the sessions that were opened at it: "manual", or "http" and its address. Names are made and
- * read here alone; elsewhere they are only compared.
+ * The names of ramp providers in the sessions that were opened at them: "manual", or "http" and the address.
+ * Only this module makes and reads names; other modules only compare them.
  */
 export const MANUAL_PROVIDER = 'manual';
 const HTTP = 'http ';

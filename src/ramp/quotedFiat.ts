@@ -1,10 +1,10 @@
 /**
- * Whether a provider pays what it has quoted.
+ * Compares the payout of a provider with its quote.
  */
 import { canonicalDecimal, type Decimal } from '../lib/decimals.ts';
 import type { RampAnswer } from './port.ts';
 
-/** @returns a sentence with both amounts when they differ; null also when the provider does not say what it pays */
+/** @returns a sentence with both amounts when they differ; null also when the provider states no amount */
 export function describeOtherFiat(
   quoted: { fiatCurrency: string; fiatAmount: Decimal },
   { fiat }: RampAnswer,

@@ -1,6 +1,6 @@
 /**
- * POST /api/hooks/retirements: passes an HTTP delivery to the use case. A delivery that can't be handled now is not kept: the token has
- * the retirement, and the feed filler finds it within FEED_COMPARE_INTERVAL_MS.
+ * POST /api/hooks/retirements: passes an HTTP delivery to the use case. A delivery that can't be handled now
+ * is not stored: the token has the retirement, and the feed filler finds it within FEED_COMPARE_INTERVAL_MS.
  */
 import type { HookHandler } from '../http/server/hooks.ts';
 import type { Needs } from '../resolvers/core/dependencies.ts';
@@ -13,7 +13,7 @@ export function createRetirementsHook(
   return async ({ body, headers, requestId }) => {
     const delivery = { rawBody: body, signature: signatureIn(headers, signatureHeaders) };
     const outcome = await receiveDelivery(deps, delivery);
-    // Any client can send it: the server counts it.
+    // Any client can send an unverified delivery: the server counts it.
     if (outcome === 'unverified') return outcome;
     deps.log.info({ requestId, outcome, bytes: body.length }, 'indexer delivery');
     return null;

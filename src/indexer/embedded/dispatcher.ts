@@ -1,9 +1,11 @@
 /**
- * Delivers a network's events to the registrations: each once, over HTTP, signed, without retry or order.
+ * Delivers a network's events to the registrations over HTTP: each event once, signed, without retry or
+ * order.
  *
  *   notification or poll ──▶ claim some events ──▶ POST them to each registration that wants them ──▶ repeat until none
  *
- * A POST has one event; to the server beside it several, because each POST costs the one process two requests.
+ * A POST has one event; a POST to the server in the same process has several, because each POST costs that
+ * process two requests.
  *
  * A receiver that hangs occupies its own few connections, not the others'. When too many deliveries are under way,
  * claiming waits, and the events stay in the table for this instance or another one.
@@ -28,7 +30,7 @@ export interface DispatcherOptions {
   takesMany?: ((url: string) => boolean) | undefined;
   /** A receiver that takes longer misses the delivery. */
   timeoutMs: number;
-  /** Finds events without a notification. */
+  /** Time between two polls, which find events without a notification. */
   pollMs: number;
   /** Called for failed deliveries, and when events could not be claimed. */
   onError: (message: string, error: unknown) => void;
@@ -36,7 +38,10 @@ export interface DispatcherOptions {
 
 /** Under load, what is published within this time is claimed together; the first after a quiet moment does not wait. */
 const CLAIM_INTERVAL_MS = 250;
-/** Of several events: the hook takes 256 KiB. One alone is some hundred bytes longer than its transaction, 16 KiB at most. */
+/**
+ * Maximum body of several events: the hook takes 256 KiB. One event is some hundred bytes longer than its
+ * transaction, which has 16 KiB at most.
+ */
 const MAX_BODY_BYTES = 240 * 1024;
 /** Connections per receiver. */
 const CONCURRENCY_PER_RECEIVER = 4;
@@ -49,7 +54,7 @@ export async function startDispatcher(options: DispatcherOptions): Promise<{ sto
   const limits = new Map<string, LimitFunction>();
   const underWay = new Set<Promise<void>>();
   const aborter = new AbortController();
-  // Each delivery under way listens to it: Node would warn of a leak from the eleventh on.
+  // Each delivery under way listens to this signal: Node would warn of a leak from the eleventh listener on.
   setMaxListeners(MAX_UNDER_WAY, aborter.signal);
   let isStopped = false;
   let wasWoken = false;
@@ -73,7 +78,7 @@ export async function startDispatcher(options: DispatcherOptions): Promise<{ sto
     }
   }
 
-  /** Resolves to true when there may be more. */
+  /** Resolves to true when there may be more events. */
   async function claimSome(): Promise<boolean> {
     while (underWay.size >= MAX_UNDER_WAY) await Promise.race(underWay);
     const { eventCount, deliveries } = await store.claimDeliveries(MAX_EVENTS_PER_DELIVERY);
@@ -106,7 +111,7 @@ export async function startDispatcher(options: DispatcherOptions): Promise<{ sto
       clearInterval(poll);
       await unlisten();
       await claiming;
-      // Claimed deliveries get the time of one delivery; what is still queued then is dropped, as in a crash.
+      // Claimed deliveries get the time of one delivery; those still queued then are dropped, as in a crash.
       const grace = setTimeout(() => aborter.abort(), options.timeoutMs);
       await Promise.all(underWay);
       clearTimeout(grace);
@@ -114,7 +119,7 @@ export async function startDispatcher(options: DispatcherOptions): Promise<{ sto
   };
 }
 
-/** What one POST carries. */
+/** The content of one POST. */
 interface Parcel {
   registration: Registration;
   body: Uint8Array<ArrayBuffer>;
@@ -134,7 +139,7 @@ function parcelsOf(deliveries: readonly DueDelivery[], options: DispatcherOption
   });
 }
 
-/** One, or of halves, which are shorter. */
+/** One body of all events, or the bodies of their halves when it is too long. */
 function bodiesOf(events: readonly IndexedEvent[], freshId: () => string): Uint8Array<ArrayBuffer>[] {
   const body = encode({ id: freshId(), events });
   if (body.length <= MAX_BODY_BYTES || events.length === 1) return [body];
@@ -152,8 +157,8 @@ async function send(
   stopping: AbortSignal,
 ): Promise<void> {
   const signature = signBody(registration.secret, body);
-  // Not AbortSignal.any: on Node 20 a timeout that it alone refers to may be collected before it aborts (nodejs/node#57736), and
-  // `stopping` would keep something of each delivery.
+  // AbortSignal.any is not used: on Node 20, a timeout signal that only it refers to may be collected before
+  // it aborts (nodejs/node#57736), and `stopping` would keep memory of each delivery.
   const sending = new AbortController();
   const timer = setTimeout(() => sending.abort(new Error('the receiver took too long')), options.timeoutMs);
   const giveUp = () => sending.abort(stopping.reason);

@@ -16,9 +16,9 @@ type EventRow = typeof events.$inferSelect;
  * Takes the next events from the cursor that all instances share. The claim is committed before anything is sent, so
  * each delivery is sent at most once, also when this process dies in between.
  *
- * The cursor's lock is waited for, not skipped: it lasts milliseconds, and the holder may have read before the event
- * that this instance was notified of; skipping would leave that event to the slow poll. Events commit in the order of
- * their sequence (landing holds the ledger clock), so none is passed over.
+ * The claim waits for the cursor's lock and does not skip it: the lock lasts milliseconds, and its holder may
+ * have read before the event of this instance's notification; skipping would leave that event to the slow
+ * poll. Events commit in the order of their sequence (landing holds the ledger clock), so none is missed.
  */
 export async function claimDeliveries(db: Db, maxEvents: number): Promise<Claim> {
   return db.transaction(async (tx) => {

@@ -1,5 +1,5 @@
 /**
- * An indexer's REST interface, as far as the product asks deployed ones.
+ * An indexer's REST interface: the requests that the product sends to deployed indexers.
  *
  *   POST /webhooks { url, events }   → 201 { id, url, events, secret, createdAt }
  *   GET /webhooks                    → 200 { webhooks: [{ id, url, events, createdAt }] }

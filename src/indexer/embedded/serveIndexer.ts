@@ -12,18 +12,18 @@ import type { IndexerStore } from './store.ts';
 
 export interface IndexerOptions extends Pick<DispatcherOptions, 'onNews' | 'randomBytes' | 'takesMany'> {
   store: IndexerStore;
-  /** What a client has to send as its bearer token; null for an indexer that any client may ask. */
+  /** The bearer token that a client has to send; null for an indexer that any client may ask. */
   token: string | null;
   /** Called for failed deliveries and failed requests. */
   onError: (message: string, error: unknown) => void;
-  /** Per delivery; 5 seconds by default. */
+  /** Time-out of one delivery; 5 seconds by default. */
   deliveryTimeoutMs?: number;
   /** How often it reads events without a notification; 10 seconds by default. */
   pollMs?: number;
 }
 
 export interface RunningIndexer {
-  /** For `createIndexerClient` and INDEXER_URL. */
+  /** The value for `createIndexerClient` and INDEXER_URL. */
   url: string;
   stop(): Promise<void>;
 }
@@ -33,7 +33,7 @@ const DEFAULT_DELIVERY_TIMEOUT_MS = 5_000;
 const DEFAULT_POLL_MS = 10_000;
 /** A registration is a few hundred bytes from the same machine. */
 const REQUEST_TIMEOUT_MS = 10_000;
-/** Its only client is the server beside it. */
+/** The indexer's only client is the server that started it. */
 const MAX_CONNECTIONS = 100;
 
 /** Starts at once, with the events published while no indexer ran. */

@@ -1,8 +1,9 @@
 /**
  * The embedded indexer: watches the embedded network, with the REST interface and deliveries of a deployed one.
  *
- * It listens on loopback only, and answers the server beside it alone: its token is in that process's memory. Every
- * instance of the server runs one; they share registrations and claims through the database.
+ * It listens on loopback only, and answers only the server that runs it, because the token exists only in the
+ * memory of that process. Every instance of the server runs one; they share registrations and claims through
+ * the database.
  */
 import { sql } from 'drizzle-orm';
 import type { Clock } from '../../lib/clock.ts';
@@ -20,7 +21,7 @@ export interface EmbeddedIndexerOptions extends Omit<IndexerOptions, 'store' | '
 }
 
 export interface EmbeddedIndexer extends RunningIndexer {
-  /** For `createIndexerClient`. */
+  /** The token for `createIndexerClient`. */
   token: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The port to what an indexer watches: its events, and storage for the registrations. The embedded network implements
- * it over its database, a development network over its node.
+ * The port to the network that an indexer watches: its events, and storage for the registrations. The
+ * embedded network implements the port over its database, a development network over its node.
  */
 import type { IndexedEvent } from '../client.ts';
 

@@ -6,8 +6,7 @@
  *   GET  /payouts?clientReference=…    → { payouts: [payout] }
  *   GET  /payouts/{id}                 → payout
  *   POST /payouts/{id}/cancel          → payout
- *   payout                             { id, clientReference, status, and fiatCurrency and fiatAmount if it repeats
- * them }
+ *   payout                             { id, clientReference, status, fiatCurrency?, fiatAmount? }
  *   callback                           { sessionId }, signed: `sha256=` and the hex HMAC-SHA256 of the raw body
  *
  * The provider's answers are checked, and bounded in size and time. Its messages are never repeated, because they may
@@ -40,9 +39,9 @@ export const CALLBACK_SIGNATURE_HEADER = 'x-ramp-signature';
 
 const decimal = z.string().regex(DECIMAL_PATTERN);
 const sessionId = z.string().regex(SESSION_ID_PATTERN);
-/** In place of an amount or currency that can't be shown as it is, and is not what was asked for: ignored, it could be less. */
+/** Stands for an amount or currency that can't be shown. Ignored, it could be less than asked for. */
 const UNREADABLE = '(unreadable)';
-/** In whatever form. It is shown, so it has nothing but a number. */
+/** An amount in any form of a number; nothing else, because it is shown. */
 const writtenAmount = z
   .union([z.string(), z.number()])
   .transform(String)
@@ -57,7 +56,7 @@ const payoutSchema = z.object({
   id: sessionId,
   clientReference: z.string(),
   status: z.enum(['pending', 'processing', 'settled', 'failed', 'refunded']),
-  /** Echoes of the request, where the provider sends them. */
+  /** Echoes of the request, if the provider sends them. */
   fiatCurrency: echoOf(writtenCurrency),
   fiatAmount: echoOf(writtenAmount),
 });
@@ -69,7 +68,7 @@ const quoteSchema = z.object({
   tokenSymbol: z.string(),
   exchangeRate: decimal,
   fiatFee: decimal,
-  /** A fee that is the same for each payout has no rate. */
+  /** Null for a fee that is the same for each payout. */
   feeBps: z
     .int()
     .min(0)
@@ -79,7 +78,7 @@ const quoteSchema = z.object({
   expiresAt: z.iso.datetime({ offset: true }).refine(isStorable),
 });
 type Payout = z.infer<typeof payoutSchema>;
-/** Of several payouts under one reference, the one that was paid, or may be, is the one to know of. */
+/** The order of several payouts under one reference: one that was paid, or may be, matters most. */
 const COSTLIEST_FIRST: readonly Payout['status'][] = [
   'settled',
   'processing',
@@ -88,7 +87,9 @@ const COSTLIEST_FIRST: readonly Payout['status'][] = [
   'failed',
 ];
 
-/** A program's zero time, such as 0001-01-01, is no answer; PostgreSQL has no year 0, and clients get times from 1970 to 9999. */
+/**
+ * Refuses a zero time such as 0001-01-01. PostgreSQL has no year 0, and clients get times from 1970 to 9999.
+ */
 function isStorable(text: string): boolean {
   const year = new Date(text).getUTCFullYear();
   return year >= 1970 && year <= 9999;
@@ -128,7 +129,7 @@ export function createHttpProvider(options: HttpProviderOptions): RampProvider {
         },
         async (error: unknown) => {
           if (!(error instanceof Refused)) throw error;
-          // The provider may refuse a repeated reference; a payout that exists is then the answer.
+          // The provider may refuse a repeated reference; an existing payout is then the answer.
           const existing = await findByReference(reference);
           if (existing) return existing;
           throw refusal(error, 'The ramp provider refused the payout');
@@ -148,7 +149,7 @@ export function createHttpProvider(options: HttpProviderOptions): RampProvider {
       return ask({ method: 'POST', path: `${path}/cancel`, body: {}, schema: payoutSchema })
         .catch((error: unknown) => {
           if (!(error instanceof Refused)) throw error;
-          // Too late to cancel: its present status decides.
+          // The payout may no longer be cancelled: its present status decides.
           return askOrReject({ method: 'GET', path, schema: payoutSchema });
         })
         .then((payout) => answerOf(id, payout));
@@ -173,7 +174,7 @@ function payoutRequestOf({ reference, quote, countryCode, payoutAccount }: OpenS
   };
 }
 
-/** An answer about another payout would release this one's tokens. */
+/** Refuses an answer about another payout, which would release this payout's tokens. */
 function answerOf(id: string, payout: Payout): RampAnswer {
   const { status, clientReference: reference } = payout;
   if (payout.id === id) return { status, reference, ...fiatOf(payout) };
@@ -184,7 +185,7 @@ function sessionOf(payout: Payout): RampSession {
   return { sessionId: payout.id, status: payout.status, ...fiatOf(payout) };
 }
 
-/** A provider that ignores the filter answers with other payouts. */
+/** The session of the reference. A provider that ignores the filter also answers with other payouts. */
 function sessionAmong(payouts: readonly Payout[], reference: string): RampSession | null {
   const [first, ...rest] = payouts
     .filter((payout) => payout.clientReference === reference)
@@ -204,7 +205,7 @@ function readSignedCallback({ rawBody, headers }: Callback, secrets: readonly st
   return isSigned ? readCallbackBody(rawBody) : { refusal: 'unverified' };
 }
 
-/** Nothing is paid out for nothing: the tokens would go to the treasury. */
+/** Refuses a quote that pays nothing: the tokens would go to the treasury without a payout. */
 function requirePayout({ fiatAmount, exchangeRate }: z.infer<typeof quoteSchema>): void {
   if (canonicalDecimal(exchangeRate) === '0')
     throw unavailable('POST /quotes', new Error('its exchange rate is 0'));
@@ -217,7 +218,7 @@ function requirePayout({ fiatAmount, exchangeRate }: z.infer<typeof quoteSchema>
   }
 }
 
-/** A quote for another request must not be frozen into this session. */
+/** Refuses a quote for another request, which must not be frozen into this session. */
 function requireAnswerTo(request: QuoteRequest, quote: z.infer<typeof quoteSchema>): void {
   const repeated = ['tokenAmount', 'tokenSymbol', 'fiatCurrency'] as const;
   const others = repeated.filter((member) => quote[member] !== String(request[member]));

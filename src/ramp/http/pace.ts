@@ -1,11 +1,11 @@
 /**
- * Spaces requests to a provider evenly, however many sessions are due at once, and pauses when the provider asks for
- * it. Per instance.
+ * Spaces the requests of one instance to a provider evenly, however many sessions are due at once, and pauses
+ * when the provider asks for a pause.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface Pace {
-  /** Waits for the next free moment. @throws Error when that is more than MAX_WAIT_MS away */
+  /** Waits for the next free moment. @throws Error when the moment is more than MAX_WAIT_MS away */
   turn(): Promise<void>;
   /** Sends no request for this long. */
   hold(ms: number): void;
@@ -13,7 +13,7 @@ export interface Pace {
   freeInMs(): number;
 }
 
-/** The caller holds a session's lease, or a client waits for it. */
+/** The longest wait: the caller holds a session's lease, or a client waits for the answer. */
 const MAX_WAIT_MS = 10_000;
 
 export function createPace(requestsPerSecond: number): Pace {

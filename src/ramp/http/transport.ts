@@ -1,5 +1,5 @@
 /**
- * Requests to a ramp provider: each has a time-out and a limit to its answer, whose form is checked.
+ * Sends requests to a ramp provider: each has a time-out and a limit to its answer, whose form is checked.
  *
  * A refusal (status 400 to 499) is final; anything else that is not a well-formed answer says nothing about the payout.
  */
@@ -19,14 +19,14 @@ export interface TransportOptions {
   pace: Pace;
 }
 
-/** A payout is a few hundred bytes; a look-up by reference answers with a few. */
+/** A payout is a few hundred bytes; a look-up by reference answers with a few payouts. */
 const MAX_ANSWER_BYTES = 64 * 1024;
-/** More than a quote has. */
+/** Maximum members named in an error; a quote has fewer. */
 const MAX_NAMED_MEMBERS = 10;
 /** Statuses that say nothing about the payout: wrong key, too many requests, or trouble at the provider. */
 const NO_REFUSAL = new Set([401, 403, 407, 408, 425, 429]);
 
-/** Only machine-readable reasons are passed on, and none with as many digits in a row as an account number has. */
+/** Only machine-readable reasons are passed on, and none with as many digits in a row as account numbers. */
 const refusalSchema = z.object({ code: z.string().regex(/^(?!.*\d{8})[A-Za-z0-9_.-]{1,64}$/) });
 
 interface Question<T> {
@@ -53,7 +53,7 @@ interface Transport {
   base: string;
   /** @throws Refused, DomainError RAMP_UNAVAILABLE */
   ask<T>(question: Question<T>): Promise<T>;
-  /** For questions where a refusal has no meaning of its own. @throws DomainError RAMP_REFUSED, RAMP_UNAVAILABLE */
+  /** Asks, and reports a refusal as RAMP_REFUSED. @throws DomainError RAMP_REFUSED, RAMP_UNAVAILABLE */
   askOrReject<T>(question: Question<T>): Promise<T>;
 }
 
@@ -111,7 +111,7 @@ export function unavailable(what: string, error: unknown): DomainError {
   return new DomainError('RAMP_UNAVAILABLE', message, {}, isUnreadable ? {} : { cause: error });
 }
 
-/** Parsers quote the text that they could not read: of it, only names of members that are asked for may be passed on. */
+/** Parsers quote the text that they could not read: only names of members of the schema may be passed on. */
 function reasonOf(error: unknown): string {
   if (error instanceof SyntaxError) return 'its answer is not JSON';
   if (error instanceof z.ZodError) {
@@ -119,7 +119,7 @@ function reasonOf(error: unknown): string {
     const named = [...members].slice(0, MAX_NAMED_MEMBERS).join(', ');
     return `its answer has an unknown form${named === '' ? '' : `: see ${named}`}`;
   }
-  // A caller may not know the address that fetch names: the cause has it, for the log of what is asked again.
+  // A caller may not know the address that fetch names. The cause has it, for the log.
   if (error instanceof TypeError) return 'it can’t be reached, ends its answer early, or redirects';
   return messageOf(error);
 }

@@ -29,7 +29,7 @@ export interface ManualControls {
   /**
    * Records a session's status as an operator states it. Sends the platform a callback, which may fail: the platform
    * polls as well.
-   * @param confirm what has to hold for it, in the same transaction: nothing changes when this throws
+   * @param confirm checks the change's condition in the same transaction: when it throws, nothing changes
    * @throws DomainError NOT_FOUND; CONFLICT when a payout is to be made that has ended, or that another person makes
    */
   setStatus(
@@ -41,7 +41,7 @@ export interface ManualControls {
 
 type ManualProvider = RampProvider & ManualControls;
 
-/** Enough that a session's id can't be guessed. */
+/** Random bytes of a session's id, enough that the id can't be guessed. */
 const SESSION_ID_BYTES = 24;
 /** The platform answers callbacks within ten seconds. */
 const CALLBACK_TIMEOUT_MS = 12_000;
@@ -65,7 +65,8 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
     quote: async (request) => quoteManually(options, request, await readDatabaseTime(db)),
     findSessionByReference,
     getStatus: answerOf,
-    // Without a signature: a callback costs one look at the provider, and its sender has to know the session's id.
+    // No signature is needed: a callback only causes one getStatus, and its sender has to know the session
+    // id.
     readCallback: ({ rawBody }) => readCallbackBody(rawBody),
 
     async openSession({ reference, quote }) {
@@ -125,7 +126,7 @@ function noSession(sessionId: string): string {
   return `The manual provider has no session "${sessionId}".`;
 }
 
-/** For operators, who name it by the provider's id. */
+/** The error for operators, who name a session by the provider's id. */
 export function noManualSession(sessionId: string): DomainError {
   return new DomainError('NOT_FOUND', noSession(sessionId), { field: 'input.sessionId' });
 }

@@ -1,5 +1,5 @@
 /**
- * Statuses of the manual provider's sessions: each change is kept with who made it.
+ * Statuses of the manual provider's sessions: each change is stored with the person who made it.
  */
 import { and, desc, eq, sql } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
@@ -9,14 +9,14 @@ import type { RampStatus } from '../port.ts';
 
 export interface ManualStatusChange {
   status: RampStatus;
-  /** The operator; null where the platform closes the session. */
+  /** The operator; null when the platform closes the session. */
   setBy: string | null;
-  /** The bank's or the mobile money service's. */
+  /** The reference of the bank or of the mobile money service. */
   paymentReference?: string | null | undefined;
   approvalRequestId?: string | null | undefined;
 }
 
-/** @returns false when there is no such session; with `from`, none of that status */
+/** @returns false when there is no such session, or when `from` is given and is not the session's status */
 export async function changeManualStatus(
   tx: Tx,
   sessionId: string,
@@ -39,8 +39,8 @@ export async function changeManualStatus(
 }
 
 /**
- * Who is about to pay says so first: what the platform has closed meanwhile gives the tokens back, and what another person pays, or has
- * paid, is not to be paid twice.
+ * Checks that an operator who is about to pay may do so. The tokens of a session that the platform has closed
+ * are given back, and a payout that another person makes, or has made, must not be made twice.
  * @throws DomainError CONFLICT
  */
 export async function requirePayable(
@@ -59,7 +59,7 @@ export async function requirePayable(
       state: end,
     });
   }
-  // Who takes over from a person who has not paid.
+  // An operator may take over from a person who has not paid.
   if (status === 'pending') return;
   const last = await readLastStatus(tx, sessionId);
   if (!last || last.setBy === setBy) return;

@@ -51,7 +51,7 @@ export function quoteManually(prices: ManualPrices, request: QuoteRequest, now: 
   };
 }
 
-/** Own entries only: "constructor" is no currency. */
+/** Reads own entries only: "constructor" is no currency. */
 function rateOf({ exchangeRates }: ManualPrices, fiatCurrency: string): Decimal {
   const rate = Object.hasOwn(exchangeRates, fiatCurrency) ? exchangeRates[fiatCurrency] : undefined;
   if (rate !== undefined) return rate;
