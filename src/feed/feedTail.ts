@@ -123,7 +123,7 @@ async function readChanged(
 }
 
 /**
- * The subscribers that wait for the feed to grow. Each keeps its place in the list, which beats a large set.
+ * The subscribers that wait for the feed to grow. Each keeps its index, which costs less than a large set.
  */
 export function createWaiting() {
   let waiting: Waiter[] = [];

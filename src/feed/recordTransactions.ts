@@ -1,7 +1,6 @@
 /**
  * Finds the transactions of retirement records, which the token's own list does not name: from the network's logs, or
- * from the platform's attempts. An indexer's delivery is only a hint, and is deleted once the network was
- * asked.
+ * from the platform's attempts. An indexer's delivery is only a hint, deleted once the network was asked.
  */
 import { and, asc, desc, eq, exists, gt, isNull, sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';

@@ -93,7 +93,7 @@ export interface RampProvider {
   freeInMs?(): number;
 }
 
-/** The session that a callback names; or why it is refused: its signature, or the form of its body. */
+/** The session that a callback names; or the refusal: a missing or bad signature, or another form of body. */
 export type ReadCallback = { sessionId: string } | { refusal: 'unverified' | 'not-a-callback' };
 
 /**

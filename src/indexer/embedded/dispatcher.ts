@@ -1,6 +1,5 @@
 /**
- * Delivers a network's events to the registrations over HTTP: each event once, signed, without retry or
- * order.
+ * Delivers a network's events to the registrations over HTTP: each once, signed, without retry or order.
  *
  *   notification or poll ──▶ claim some events ──▶ POST them to each registration that wants them ──▶ repeat until none
  *

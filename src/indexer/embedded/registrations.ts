@@ -1,6 +1,5 @@
 /**
- * The embedded indexer's registrations: an address, the events that it gets, and the secret that signs its
- * deliveries.
+ * The embedded indexer's registrations: an address, its events, and the secret that signs its deliveries.
  */
 import { asc, count, eq, max } from 'drizzle-orm';
 import type { Clock } from '../../lib/clock.ts';

@@ -15,10 +15,7 @@ interface ContinuityWatch {
   stop(): Promise<void>;
 }
 
-/**
- * Each look is a few questions to the node. Transactions that can no longer land when it comes too late are
- * lost.
- */
+/** Each look costs a few questions. A transaction that can no longer land by the next look is lost. */
 const LOOK_MS = 10_000;
 
 export function createContinuityWatch(deps: SubmissionDependencies, lookMs = LOOK_MS): ContinuityWatch {

@@ -82,8 +82,7 @@ interface OtherEffects {
    */
   findOnNetwork?(intent: Intent): Promise<FoundOnNetwork | null>;
   /**
-   * Called before each attempt is signed. Returns a reason against the call that an operator must decide, or
-   * null.
+   * Called before each attempt is signed. Returns a reason for which an operator must decide, or null.
    * @throws NetworkUnavailable
    */
   reasonForReview?(intent: Intent): Promise<string | null>;

@@ -58,10 +58,7 @@ export async function reviewHaltedSigning(deps: SubmissionDependencies): Promise
   }
 }
 
-/**
- * Runs one review at a time in one instance: a review may take longer than the interval, and a second is
- * useless.
- */
+/** One review at a time in one instance: it may take longer than the interval, and a second is useless. */
 export function createHaltReview(deps: SubmissionDependencies): () => Promise<void> {
   return shareRun(() => reviewHaltedSigning(deps));
 }
@@ -164,10 +161,7 @@ async function endHalt(
   });
 }
 
-/**
- * Also true of an earlier rewrite, if another reason was noticed first: its history would be accepted
- * unexamined.
- */
+/** True also if the rewrite came before the halt, unnoticed: its history would be accepted unexamined. */
 async function isRewrittenSince(deps: SubmissionDependencies, halts: Halts): Promise<boolean> {
   const found = await deps.network.continuity();
   if (found.status === 'whole' || halts.some(({ because }) => because === found.message)) return false;
@@ -176,7 +170,7 @@ async function isRewrittenSince(deps: SubmissionDependencies, halts: Halts): Pro
 }
 
 /**
- * Calls that agreement of books and network does not prove undone. A lost deposit had its own reference, and
+ * Calls that may have been made even if books and network agree. A lost deposit had its own reference, and
  * its tokens may have come back: books and network agree whether or not a cash-out that is asked for again
  * was paid out before.
  */

@@ -7,10 +7,7 @@ import type { Db } from '../../db/connection.ts';
 import { signingAccounts } from '../../db/tables/index.ts';
 import type { Address } from '../network/port.ts';
 
-/**
- * The account has sent transactions that this database does not know. A later recorded sequence would hide
- * them.
- */
+/** The account has sent transactions unknown to this database. A later recorded sequence would hide them. */
 class SequencesUnknown extends Error {
   override readonly name = 'SequencesUnknown';
 }
@@ -32,8 +29,7 @@ export async function noteSequence(
     .set({ nextSequence: sql`greatest(${nextSequence}, ${used + 1n}::bigint)` })
     .where(and(isAccount, gte(nextSequence, used)))
     .returning();
-  // The row of an account that is not compared stays: when it is compared again, signing halts, and a review
-  // follows.
+  // An account that is not compared keeps its row: when it is compared again, signing halts for a review.
   if (noted.length > 0 || !isCompared) return;
   const [account] = await db.select().from(signingAccounts).where(isAccount);
   if (account === undefined) return;

@@ -145,10 +145,7 @@ export async function adoptOutcome(
   await unlessTaken(evidence, settleByOperator(deps, submission, adopted, confirm));
 }
 
-/**
- * Settles with the attempt that landed. It is no error if another instance has settled the submission
- * meanwhile.
- */
+/** Settles with the attempt that landed. It is no error if another instance has done so meanwhile. */
 async function settleAsLanded(
   deps: SubmissionDependencies,
   submission: Submission,

@@ -40,10 +40,7 @@ export type Conclusion =
   | { kind: 'needsReview'; attemptHash: string | null; cause: ReviewCause; reason: string }
   | OperatorsConclusion;
 
-/**
- * A decision about a submission under review; `dead` are the attempts that were open and have no provable
- * outcome.
- */
+/** A decision about a submission under review; `dead` are the open attempts without a provable outcome. */
 type OperatorsConclusion =
   | { kind: 'givenUp'; dead: readonly string[]; refusal: Refusal }
   /** The effect was made by a transaction that this database does not know. */
@@ -76,10 +73,8 @@ export async function findOnNetwork(
 }
 
 /**
- * @param submission as read at any time: only its constant fields are used, and its state is read under its
- * lock
- * @param confirm the condition of the decision, run under the submission's lock: when it throws, nothing is
- * settled
+ * @param submission as read at any time: only constant fields are used, and the state is read under its lock
+ * @param confirm the decision's condition, run under the submission's lock: if it throws, nothing is settled
  * @returns true when this call settled it; false when it was settled before
  */
 export async function settle(

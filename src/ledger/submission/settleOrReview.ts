@@ -11,10 +11,7 @@ import { settle, type Submission, type Conclusion } from './settle.ts';
 import type { StepStore } from './stepStore.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
-/**
- * Maximum failures before a review. Passing failures, such as deadlocks, are not counted; others are
- * permanent.
- */
+/** Failures before a review. Passing ones, such as deadlocks, are not counted; five others are permanent. */
 const MAX_FAILURES = 5;
 
 /** @throws what settling throws, until it has failed MAX_FAILURES times */

@@ -72,8 +72,7 @@ async function lockAll(
 ): Promise<Map<string, Locked>> {
   const ids = requests.map(({ intent }) => intent.submissionId);
   const locking = lockSubmissions(tx, ids, lock);
-  // The read is sent second, so that it runs once the rows are locked: another instance may have signed
-  // before.
+  // Sent second, so that the read runs once the rows are locked: another instance may have signed before.
   const [states, currentOf] = await Promise.all([locking, readCurrentAttempts(tx, ids)]);
   return new Map([...states].map(([id, state]) => [id, { state, ...currentOf(id) }]));
 }
@@ -91,8 +90,7 @@ async function addAttempts(
   if (requests.length === 0) return new Map();
   const order = deps.network.signingOrder;
   const numberOf = (submissionId: string) => (held.get(submissionId)?.lastNumber ?? 0) + 1;
-  // Ordered by id, which begins with a time: the order of arrival differs between copies of the database
-  // (takeSlots).
+  // Ordered by id, which begins with a time: the order of arrival differs between copies of the database.
   const inOrder = requests.toSorted((one, other) => compareIds(one.intent, other.intent));
   const names = inOrder.map(({ intent: { submissionId } }) => `${submissionId} ${numberOf(submissionId)}`);
   const slots: (SequenceSlot | null)[] =

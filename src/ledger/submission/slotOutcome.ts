@@ -37,10 +37,7 @@ export async function outcomeOfSlot<Attempt extends SentTransaction>(
   return decisive;
 }
 
-/**
- * Among dead attempts, the one that landed without effect is first: the others died because it took their
- * slot.
- */
+/** Among dead attempts, the one that landed without effect is first: it took the slot of the others. */
 function rank({ outcome }: Pick<SlotOutcome<unknown>, 'outcome'>): number {
   const hasLanded = outcome.status === 'dead' && outcome.cause !== undefined;
   return PRECEDENCE.indexOf(outcome.status) - (hasLanded ? 0.5 : 0);

@@ -206,8 +206,7 @@ async function sendAndAsk(
 ): Promise<StepResult> {
   if (open.length === 0) return 'settled';
   let notTaken: string | null = null;
-  // The newest is sent first. If the node refuses it, for example for lack of funds, an earlier one may still
-  // land.
+  // The newest is sent first. If the node refuses it, for example for lack of funds, an earlier one may land.
   for (const { hash, signedBytes } of open.toReversed()) {
     const answer = await deps.network.broadcast(signedBytes);
     await deps.crashPoint('broadcast-sent');

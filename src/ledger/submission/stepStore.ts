@@ -140,10 +140,7 @@ function landedInVain({ source, sequence }: Attempt): SQL | undefined {
 
 type Submit<T, R> = (item: T) => Promise<R>;
 
-/**
- * Submits an item without waiting for other transactions' locks; if the item is locked, submits it again and
- * waits.
- */
+/** Submits an item without waiting for locks; if the item is locked, submits it again and waits. */
 function inTwoPasses<T, R>(
   batcher: (lock?: SkipLocked) => Batcher<T, R | 'locked'>,
 ): Submit<T, R | 'locked'> {

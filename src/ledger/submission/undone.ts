@@ -25,8 +25,8 @@ const WAITS_FOR_OTHERS_MINUTES = 60;
 
 /**
  * Sends undone transactions again: the same bytes land in the same slot, at most once, and leave no gap in
- * front of later ones. A refused transaction is not sent again, because its reserved value was returned, and
- * the reason of its refusal may be undone, too. A transaction whose time is over is not sent either.
+ * front of later ones. The exceptions are refused transactions, whose reserved value was returned, and whose
+ * reason of refusal may be undone, too, and transactions whose time is over.
  * @returns the number of undone transactions
  */
 export async function resendUndone(deps: SubmissionDependencies, expected: NextSequences): Promise<number> {
@@ -71,8 +71,8 @@ async function sendAgain(
 
 /**
  * Finds holders' undone transactions. A cash-out is paid even if its deposit is undone, and only the platform
- * has the bytes when no node kept them. The sequences of holders' accounts are not read, so the newest landed
- * transactions are looked up one by one, and further pages while any is undone.
+ * has the bytes if no node kept them. Holders' sequences are not read, so the newest landed transactions are
+ * looked up one by one, and further pages while any is undone.
  * @returns the oldest first
  */
 async function findUndoneOfHolders({ db, network }: SubmissionDependencies): Promise<Attempt[]> {

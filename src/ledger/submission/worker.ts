@@ -23,10 +23,7 @@ import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
  */
 const FEWEST_CONCURRENT_STEPS = 12;
 const MOST_CONCURRENT_STEPS = 64;
-/**
- * Without sequences nothing limits the open transactions, and steps that run at the same time share their
- * batches.
- */
+/** Without sequences nothing limits the open transactions, and concurrent steps share their batches. */
 const MAX_CONCURRENT_UNORDERED_STEPS = 512;
 /**
  * Backoff for holder-signed transactions: only the holder can raise the fee, and on some networks they never expire.
@@ -138,8 +135,7 @@ function claimInOrder(
       const isHalted = haltedBecause !== null;
       if (isReviewDue) void reviewHalt();
       // While signing is halted, unsigned submissions go to review, which needs no slot.
-      // A submission that is signed, or dies, during the read may be missing in the free slots and in one
-      // count.
+      // A submission that is signed, or dies, during the read may be missing in the free slots and one count.
       const awaitingSlots = Math.max(before, toSign.count());
       const fresh = Math.min(limit - claimed.length, isHalted ? limit : freeSlots - awaitingSlots);
       if (fresh > 0) {
@@ -150,8 +146,7 @@ function claimInOrder(
         if (others === fresh - kept) await claimTo(claimed, claimOthers, kept - expiries);
       }
     } catch (error) {
-      // No step follows that would release these rows: renewed for ever, they would block every other
-      // instance.
+      // No step releases these rows: with their leases renewed for ever, no instance would step them.
       for (const { id } of claimed) await leases.release(id);
       throw error;
     }

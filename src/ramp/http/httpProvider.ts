@@ -39,7 +39,9 @@ export const CALLBACK_SIGNATURE_HEADER = 'x-ramp-signature';
 
 const decimal = z.string().regex(DECIMAL_PATTERN);
 const sessionId = z.string().regex(SESSION_ID_PATTERN);
-/** Stands for an amount or currency that can't be shown. Ignored, it could be less than asked for. */
+/**
+ * Stands for an amount or currency that can't be shown. It counts, because it could be less than asked for.
+ */
 const UNREADABLE = '(unreadable)';
 /** An amount in any form of a number; nothing else, because it is shown. */
 const writtenAmount = z

@@ -65,8 +65,7 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
     quote: async (request) => quoteManually(options, request, await readDatabaseTime(db)),
     findSessionByReference,
     getStatus: answerOf,
-    // No signature is needed: a callback only causes one getStatus, and its sender has to know the session
-    // id.
+    // No signature is needed: a callback only causes one getStatus, and its sender must know the session id.
     readCallback: ({ rawBody }) => readCallbackBody(rawBody),
 
     async openSession({ reference, quote }) {
