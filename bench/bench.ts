@@ -1,6 +1,6 @@
 /**
- * What rows run on: one PostgreSQL for product and baselines, servers that are started when a row needs them, and the
- * load process. At the end every database that the product worked on is reconciled.
+ * The surroundings of the rows: one PostgreSQL for product and baselines, servers that start when a row needs
+ * them, and the load process. At the end every database of the product is reconciled.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
@@ -16,7 +16,7 @@ import { createSecrets, startProduct, type Product } from './product.ts';
 import { reconcileDatabase } from './reconcileDatabase.ts';
 import { postponeReconciliation } from './seed/seeding.ts';
 
-/** How much data the rows about growth work on. */
+/** Number of transfers in the databases of the rows about growth. */
 export const SIZES = {
   short: { transfers: 100_000 },
   full: { transfers: 1_000_000 },
@@ -25,24 +25,24 @@ export type Size = keyof typeof SIZES;
 
 export interface Bench {
   rounds: number;
-  /** Of one turn. */
+  /** Seconds of one turn. */
   seconds: number;
   size: (typeof SIZES)[Size];
   load: Load;
-  /** The product on a database of this name; the same server for each row that asks for it. */
+  /** Returns the product on a database of this name; rows that name the same database share one server. */
   product(database?: string): Promise<Product>;
-  /** The same, in a new process of its own on that database: the row stops it. */
+  /** Starts the product on that database in a new process, which the row stops. */
   anotherProduct(database: string): Promise<Product>;
   baseline(program: BaselineProgram): Promise<ServerProcess>;
-  /** The product's HTTP server without a database, in a new process: the row stops it. */
+  /** Starts the product's HTTP server without a database in a new process, which the row stops. */
   productWithoutDatabase(): Promise<ServerProcess>;
-  /** A new database, for what a row runs by itself. */
+  /** Makes a database for code that the row runs in this process. @returns its URL */
   newDatabase(name: string): Promise<string>;
   sql(database: string): postgres.Sql;
   reconcile(database: string): Promise<Reconciled>;
-  /** What is under way, for people who wait. */
+  /** Shows the current work to people who wait. */
   say(text: string): void;
-  /** Stops everything. @returns what the reconciliation found, by database */
+  /** Stops everything. @returns the reconciliation of each database */
   close(options?: { reconcile: boolean }): Promise<Reconciled[]>;
 }
 
@@ -156,7 +156,7 @@ export async function openBench(options: {
       } finally {
         await admin.end();
         await cluster.stop();
-        // Root's cluster lies elsewhere, behind a link.
+        // The cluster of a root user lies elsewhere, behind a link.
         await rm(await realpath(join(folder, 'postgres')), { recursive: true, force: true });
         for (const made of [folder, programs]) await rm(made, { recursive: true, force: true });
       }

@@ -1,5 +1,5 @@
 /**
- * Whom the server without a database believes, and a token of a buyer for it.
+ * The identity settings that the server without a database accepts, and a buyer's token for it.
  */
 import { signToken } from '../src/identity/tokens.ts';
 import { systemClock } from '../src/lib/clock.ts';

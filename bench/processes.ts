@@ -1,5 +1,5 @@
 /**
- * The processes that are measured: started, watched through /proc, and stopped.
+ * Starts the measured processes, watches them through /proc, and stops them.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { open, readdir, readFile } from 'node:fs/promises';
@@ -9,36 +9,36 @@ import { setTimeout as delay } from 'node:timers/promises';
 const START_TIMEOUT_MS = 120_000;
 const LOOK_INTERVAL_MS = 20;
 const STOP_TIMEOUT_MS = 30_000;
-/** Of a server that failed to start. */
+/** How much of the log of a failed start is shown. */
 const SHOWN_CHARACTERS = 2_000;
 
 export interface ServerProcess {
   pid: number;
   port: number;
   url: string;
-  /** From the start of the process to its first answer that says it is ready. */
+  /** Time from the start of the process to its first response that says it is ready. */
   readyAfterMs: number;
   stop(): Promise<void>;
 }
 
 interface ServerOptions {
-  /** Compiled; relative to the project's folder, or absolute. */
+  /** Path of the compiled program, absolute or relative to the project's folder. */
   program: string;
   env: Readonly<Record<string, string>>;
   port: number;
-  /** Answers 200 once the server can serve. */
+  /** Path that responds with 200 once the server can serve. */
   readyPath: string;
-  /** What it writes, as an operator would keep it. */
+  /** File that receives the output, as an operator would keep it. */
   logFile: string;
 }
 
-/** @throws with the end of its log when it does not become ready */
+/** @throws with the end of the log when the server does not become ready */
 export async function startServer(options: ServerOptions): Promise<ServerProcess> {
   const { program, env, port, readyPath, logFile } = options;
   const log = await open(logFile, 'a');
   const startedMs = performance.now();
   const child = spawn(process.execPath, [program], {
-    // Nothing of what runs this: npm's variables would make the product watch its parent.
+    // Inherits nothing else from this process: npm's variables would make the product watch its parent.
     env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env, PORT: String(port) },
     stdio: ['ignore', log.fd, log.fd],
   });
@@ -81,14 +81,14 @@ async function stop(child: ChildProcess): Promise<void> {
   clearTimeout(timer);
 }
 
-/** Processor time of a process with its threads, in milliseconds: as exact as the scheduler's clock. */
+/** Processor time of a process with its threads, in milliseconds, as exact as the scheduler's clock. */
 export async function cpuMsOf({ pid }: Pick<ServerProcess, 'pid'>): Promise<number> {
   const threads = await readdir(`/proc/${pid}/task`);
   const each = await Promise.all(threads.map((thread) => threadMsOf(pid, thread)));
   return each.reduce((total, ms) => total + ms, 0);
 }
 
-/** Processor time of its main thread, in milliseconds. */
+/** Processor time of a process's main thread, in milliseconds. */
 export function mainThreadMsOf({ pid }: Pick<ServerProcess, 'pid'>): Promise<number> {
   return threadMsOf(pid, pid);
 }
@@ -98,7 +98,7 @@ async function threadMsOf(pid: number, thread: number | string): Promise<number>
   return Number(nanoseconds) / 1e6;
 }
 
-/** Resident memory of a process. */
+/** Resident memory of a process, in MB. */
 export async function residentMbOf({ pid }: Pick<ServerProcess, 'pid'>): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? Number.NaN) / 1024;

@@ -1,6 +1,6 @@
 /**
- * The product as an operator runs it, in a process of its own: every check, the log and the audit are on; only the rate
- * limits are above what one machine can ask.
+ * The product as an operator runs it, in a separate process: every check, the log and the audit are on. Only
+ * the rate limits are above the load that one machine can generate.
  */
 import { join } from 'node:path';
 import { freePort } from '../src/db/embedded/freePort.ts';
@@ -27,14 +27,14 @@ export interface Product {
   database: string;
   port: number;
   process: ServerProcess;
-  /** A header that identifies a caller. */
+  /** Headers that identify a caller. */
   bearer(role: Role, subject: string): Promise<Record<string, string>>;
-  /** One operation; @throws when its answer has errors */
+  /** Sends one operation. @throws when the answer has errors */
   ask<T>(query: string, variables: Readonly<Record<string, unknown>>, as?: [Role, string]): Promise<T>;
   stop(): Promise<void>;
 }
 
-/** As `npm start` runs it; `npm run bench` has made it before. */
+/** The program that `npm start` runs. `npm run bench` builds it before it starts the benchmark. */
 export const BUILT_SERVER = 'build/main.js';
 
 const ISSUER = 'asset-token-marketplace';
@@ -62,7 +62,7 @@ export function productEnvironment({ secrets, databaseUrl, folder, database }: P
     MAX_CONNECTIONS_PER_ADDRESS: '20000',
     MAX_SOCKETS_PER_ADDRESS: '20000',
     MAX_SUBSCRIPTIONS_PER_ADDRESS: '20000',
-    // An address has a fiftieth of them, a caller half of those below.
+    // One address may use a fiftieth of the queries, and one caller half of the mutations.
     MAX_QUERIES_IN_FLIGHT: '10000',
     MAX_MUTATIONS_IN_FLIGHT: '4000',
     MUTATION_WAIT_MS: '60000',

@@ -1,6 +1,6 @@
 /**
- * The product's HTTP server with a small schema that needs no database: what tokens, limits, the log, errors and GraphQL
- * cost around a resolver. Nothing of it is left out, but for the audit log, which is a table.
+ * The product's HTTP server with a small schema that needs no database. It shows what tokens, limits, the
+ * log, errors and GraphQL cost around a resolver. Only the audit log is left out, because it is a table.
  */
 import { createHttpServer } from '../src/http/server/server.ts';
 import { noAuditLog } from '../devnet/noAuditLog.ts';

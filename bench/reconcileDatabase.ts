@@ -1,5 +1,5 @@
 /**
- * Proves that what a run has left behind is right: `npm run reconcile` on its database.
+ * Proves that the data of a run is correct: runs `npm run reconcile` on its database.
  */
 import { execFile } from 'node:child_process';
 import type { Reconciled } from './bench.ts';

@@ -1,35 +1,35 @@
 /**
- * What a row of the benchmark is: the product against a baseline, with a target for their ratio.
+ * A row of the benchmark: the product against a baseline, with a target for their ratio.
  */
 import type { Bench } from './bench.ts';
 
 interface Target {
-  /** The ratio must be at least, or at most, this. */
+  /** The ratio must be at least `atLeast`, and at most `atMost`. */
   atLeast?: number;
   atMost?: number;
 }
 
 export interface Outcome {
   ratio: number;
-  /** In the row's unit. */
+  /** The measured value, in the row's unit, like `baseline`. */
   product: number;
   baseline: number;
-  /** What else was measured, for the report: names with their units. */
+  /** Other measured values for the report, by names that contain their units. */
   details?: Readonly<Record<string, number>>;
 }
 
 export interface Row {
-  /** What `npm run bench -- <name>` runs. */
+  /** The name for `npm run bench -- <name>`. */
   name: string;
-  /** Rows of one chart. */
+  /** The chart that shows the row. Rows of one group share a chart. */
   group: string;
   title: string;
-  /** Of `product` and `baseline`. */
+  /** The unit of `product` and `baseline`. */
   unit: string;
-  /** What the ratio compares with. */
+  /** Description of the baseline. */
   baseline: string;
   target: Target;
-  /** Why the row can't be measured on this machine; null where it can. */
+  /** Says why the row can't be measured on this machine; null when it can. */
   skip?(): string | null;
   run(bench: Bench): Promise<Outcome>;
 }
@@ -61,15 +61,15 @@ interface Turns<T> {
   baseline: () => Promise<T>;
 }
 
-/** A turn of each, beside each other. */
+/** One turn of the product and one of the baseline, measured directly after each other. */
 export interface Round<T> {
   product: T;
   baseline: T;
 }
 
 /**
- * Baseline and product in turns, so that what else the machine does falls on both. A round before them does not count: a
- * server serves some thousands of requests before its code is compiled.
+ * Runs baseline and product in turns, so that other load on the machine affects both. The first round does
+ * not count, because a server serves some thousands of requests before its code is compiled.
  */
 export async function takeTurns<T>(
   bench: Pick<Bench, 'rounds' | 'say'>,
@@ -88,8 +88,8 @@ export async function takeTurns<T>(
 }
 
 /**
- * The median of the rounds' ratios, and the round that it belongs to.
- * @param of what of a turn is compared
+ * Returns the round with the median of the rounds' ratios, and that ratio.
+ * @param of the value of a turn that is compared
  */
 export function middleOf<T>(
   rounds: readonly Round<T>[],
@@ -102,7 +102,7 @@ export function middleOf<T>(
   return middle;
 }
 
-/** Takes the turns. @returns their middle round */
+/** Takes the turns. @returns the round with the median ratio */
 export async function inTurns<T>(
   bench: Pick<Bench, 'rounds' | 'say'>,
   { of, ...turns }: Turns<T> & { of: (turn: T) => number },

@@ -3,7 +3,7 @@
  *
  *   npm run bench                      every row, and docs/performance.md
  *   npm run bench -- purchase --json   one row, as one line of JSON
- *   npm run bench -- abuse             attacks, and what an innocent client notices of them
+ *   npm run bench -- abuse             attacks, and their effect on an innocent client
  */
 import { writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
@@ -17,7 +17,7 @@ import { writeReport } from './report/report.ts';
 import { describeTarget, isReached, type Row, type RowResult } from './row.ts';
 import { ROWS } from './rows/index.ts';
 
-/** Not a row: it has no baseline. */
+/** The abuse run is not a row, because it has no baseline. */
 const ABUSE = 'abuse';
 
 interface Options {
@@ -62,7 +62,7 @@ async function run(names: string[], options: Options): Promise<void> {
   }
   const rows = (names.length === 0 ? ROWS : names.flatMap(rowsNamed)).filter(isMeasurable);
   const bench = await openBench({ ...options, say });
-  // What is under way fails then, and nothing stays behind.
+  // Closing makes the work under way fail, and removes everything that the run made.
   process.once('SIGINT', () => void bench.close({ reconcile: false }).finally(() => process.exit(1)));
   process.once('SIGTERM', () => void bench.close({ reconcile: false }).finally(() => process.exit(1)));
   const results: RowResult[] = [];
@@ -89,14 +89,14 @@ async function run(names: string[], options: Options): Promise<void> {
   await writeReport({ results, reconciled, ...options }, (path, text) => writeFile(path, text));
 }
 
-/** Says why a row is left out. */
+/** Prints why a row is left out. */
 function isMeasurable({ name, skip }: Row): boolean {
   const why = skip?.() ?? null;
   if (why !== null) process.stderr.write(`${pc.yellow(`${name} is left out:`)} ${why}\n`);
   return why === null;
 }
 
-/** A row that fails does not end the others: null, and said. */
+/** Measures a row. A row that fails does not end the others: the error is printed, and the result is null. */
 async function measure(row: Row, work: () => ReturnType<Row['run']>): Promise<RowResult | null> {
   const startedMs = performance.now();
   try {

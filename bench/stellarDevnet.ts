@@ -1,6 +1,6 @@
 /**
- * The Stellar devnet in a process of its own, as a node is: what it computes for a ledger is not the product's time. It ends
- * with its parent.
+ * Runs the Stellar devnet in a separate process, like a real node, so that its processor time does not count
+ * as the product's. It ends with its parent.
  */
 import { startStellarWorld } from '../devnet/stellar/stellarWorld.ts';
 

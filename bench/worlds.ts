@@ -1,5 +1,6 @@
 /**
- * The networks that benchmarks run on, in processes of their own, with ledgers that close at an interval like real ones.
+ * The networks of the benchmarks, in separate processes, with ledgers that close at an interval like real
+ * ones.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,10 +1,11 @@
 /**
- * The process of a stranger: `attacker.ts <number of the attack> <url>`, until it is killed.
+ * The attacker's process: runs `attacker.ts <number of the attack> <url>` until it is killed.
  */
 import { constants, setPriority } from 'node:os';
 import { ATTACKS } from './attacks.ts';
 
-// A stranger has a machine of its own: here it computes when neither the server nor the client does.
+// A real attacker has its own machine. Here it has low priority, so it computes only when neither the server
+// nor the client does.
 setPriority(constants.priority.PRIORITY_LOW);
 const [at, url] = process.argv.slice(2);
 const attack = ATTACKS[Number(at)];

@@ -1,5 +1,5 @@
 /**
- * What a stranger does to the server, from this process, until `signal` aborts.
+ * The attacks of a stranger on the server. Each runs in this process until `signal` aborts.
  */
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,7 +11,9 @@ interface Attack {
   run(url: string, signal: AbortSignal): Promise<void>;
 }
 
-/** A refused client comes again; without a pause it would measure itself. */
+/**
+ * A refused client comes again after this pause. Without it, the attacker would only load its own process.
+ */
 const AGAIN_AFTER_MS = 50;
 const SENDERS = 8;
 
@@ -120,7 +122,10 @@ function requestFlood(
   };
 }
 
-/** Sends as fast as the socket takes it, without waiting for answers, until the server closes it. */
+/**
+ * Sends as fast as the socket accepts data, without waiting for responses, until the server closes the
+ * socket.
+ */
 function pipeline({ hostname, port }: URL, signal: AbortSignal): Promise<void> {
   const request = 'GET /healthz HTTP/1.1\r\nhost: shop\r\n\r\n'.repeat(1_000);
   return new Promise((resolve) => {

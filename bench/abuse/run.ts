@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- abuse`: each attack for some seconds on a server with its default limits, in a process of its own,
- * while an innocent client at another address asks. A table: attack, memory, processor, the client's latencies, and what the
- * server computed while the client waited.
+ * `npm run bench -- abuse`: runs each attack for some seconds, in a separate process, on a server with its
+ * default limits, while an innocent client at another address sends requests. Prints a table: attack, memory,
+ * processor, the client's latencies, and the server's processor time while the client waited.
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -17,12 +17,15 @@ import { BUILT_SERVER, createSecrets, productEnvironment } from '../product.ts';
 import { median } from '../row.ts';
 import { ATTACKS } from './attacks.ts';
 
-/** Between two questions of the innocent client, which is no load by itself. */
+/** Pause between two requests of the innocent client, so that the client is no load of its own. */
 const ASK_EVERY_MS = 10;
 const SAMPLE_MS = 100;
-/** A server that does not answer for this long has failed the client. */
+/** The request fails when the server does not answer within this time. */
 const PATIENCE_MS = 10_000;
-/** Time for the attacker's process to begin, and for the last attack's budgets to fill again. */
+/**
+ * Time for the attacker's process to start (BEGIN_MS), and for the budgets to refill after an attack
+ * (REST_MS).
+ */
 const BEGIN_MS = 1_000;
 const REST_MS = 3_000;
 
@@ -36,7 +39,10 @@ interface Watched {
   p50Ms: number;
   p99Ms: number;
   maxMs: number;
-  /** Processor time of the server's main thread while a question waited, whatever else the machine did. */
+  /**
+   * Processor time of the server's main thread while a request waited. Other load on the machine does not
+   * change it.
+   */
   computingP50Ms: number;
   computingP99Ms: number;
   failed: number;
@@ -68,20 +74,22 @@ export async function runAbuse({
       logFile: join(folder, 'product.log'),
     });
     try {
-      // The first answers are compiled while they are made.
+      // Warms up: the first requests are slow because the server's code is compiled during them.
       await watch(server, seconds);
       const rows: AbuseRow[] = [];
       const idleP99sMs: number[] = [];
       for (const [at, { name }] of ATTACKS.entries()) {
         say(`attack: ${name}`);
-        // In turns with the attacks: on a machine that does other work, too, both have the same share of it.
+        // The idle measurements alternate with the attacks, so that other work of the machine affects both
+        // alike.
         const idle = await watch(server, seconds);
         const attacked = await measure(server, at, seconds);
         idleP99sMs.push(idle.p99Ms);
         rows.push({ attack: name, ...attacked });
         await delay(REST_MS);
       }
-      // One window's p99 is a few requests that the machine held up: it varies by more than most attacks do.
+      // The median of all idle windows counts: the p99 of one window is a few requests that the machine
+      // delayed, and varies more than most attacks do.
       process.stdout.write(tableOf(rows, median(idleP99sMs)));
     } finally {
       await server.stop();
@@ -92,7 +100,10 @@ export async function runAbuse({
   }
 }
 
-/** Of the product's environment for speed, without what lifts the limits: those are measured. */
+/**
+ * Returns the environment of the fast product without the settings that raise the limits, because the abuse
+ * run measures the limits.
+ */
 function defaultLimitsOf(env: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !/^(RATE_LIMIT|MAX)_/.test(name)));
 }

@@ -1,5 +1,6 @@
 /**
- * What the baselines share: a port from the environment, an answer once they are ready, and the body of a request.
+ * The shared code of the baselines: a port from the environment, a readiness response, and the body of a
+ * request.
  */
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import { createServer } from 'node:http';

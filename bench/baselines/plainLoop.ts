@@ -1,6 +1,6 @@
 /**
- * The baseline: a loop that retires, waits for the network's decision, and then begins the next one. Without books,
- * records or crash safety.
+ * The baseline loop: retires, waits for the network's decision, and then begins the next retirement. It has
+ * no books, no records and no crash safety.
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';

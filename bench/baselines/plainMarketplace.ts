@@ -1,9 +1,11 @@
 /**
- * The plain server: purchases as a competent developer would write them with graphql-yoga, Drizzle and postgres.js. One
- * statement for each purchase takes from the token, adds to the buyer's holding, and inserts the purchase.
+ * The plain server: purchases as a competent developer would write them with graphql-yoga, Drizzle and
+ * postgres.js. One statement for each purchase takes the tonnes from the token, adds them to the buyer's
+ * holding, and inserts the purchase.
  *
- * Leaves out: bearer tokens, idempotency keys, the audit log, double entry, rules in the database, limits, and the
- * network altogether: a purchase that fails half way can't be distinguished from one that did not happen.
+ * Leaves out: bearer tokens, idempotency keys, the audit log, double entry, rules in the database, limits,
+ * and the network altogether. A purchase that fails half way can't be distinguished from one that did not
+ * happen.
  */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';

@@ -1,6 +1,6 @@
 /**
- * The least that a server in Node.js can do: node:http reads the request as JSON and answers with JSON that it already
- * has, or that one SELECT gives.
+ * The minimal server in Node.js: node:http reads the request as JSON and responds with JSON that it already
+ * has, or that one SELECT returns.
  *
  * Leaves out: GraphQL, tokens, limits, logs, security headers, errors.
  */
@@ -13,7 +13,7 @@ const sql = postgres(process.env['PRODUCT_DATABASE_URL'] ?? '', { max: POOL_SIZE
 
 let kept = '';
 
-/** Each gives the text of its answer. */
+/** Each function returns the text of the response for its path. */
 const answers: Readonly<Record<string, (body: never) => string | Promise<string>>> = {
   '/query': () => '{"data":{"__typename":"Query"}}',
   '/mutation': ({ variables: { input } }: { variables: { input: { amountCO2e: number } } }) =>

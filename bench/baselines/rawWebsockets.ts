@@ -1,7 +1,8 @@
 /**
- * Raw websockets with ws: what is posted is sent to every open socket, as it is.
+ * Raw websockets with ws: each posted text is sent unchanged to every open socket.
  *
- * Leaves out: subscriptions and their documents, tokens, filters, backpressure, and what a client missed.
+ * Leaves out: subscriptions and their documents, tokens, filters, backpressure, and the events that a client
+ * missed.
  */
 import { WebSocketServer } from 'ws';
 import { serveBaseline } from './baselineServer.ts';

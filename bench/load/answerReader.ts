@@ -1,14 +1,14 @@
 /**
- * Reads HTTP answers off a socket: those with a declared length, and those in chunks.
+ * Reads HTTP responses from a socket: responses with a declared length, and chunked ones.
  */
 const END_OF_HEAD = '\r\n\r\n';
 const END_OF_CHUNKS = '0\r\n\r\n';
 
-/** @param onAnswer receives each whole body; chunked ones with the sizes of their chunks still in them */
+/** @param onAnswer receives each whole body; a chunked body still contains the sizes of its chunks */
 export function createAnswerReader(onAnswer: (body: string) => void): (data: Buffer) => void {
   let parts: Buffer[] = [];
   let length = 0;
-  /** Of the answer under way, when its head has been read and it has a declared length. */
+  /** Bytes of the response under way, once its head has been read, if it declares a length. */
   let neededBytes: number | undefined;
   return (data) => {
     parts.push(data);

@@ -1,5 +1,5 @@
 /**
- * The load process, seen from the benchmark: clients run apart from what they measure.
+ * The benchmark's side of the load process, which runs the clients apart from the measured servers.
  */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

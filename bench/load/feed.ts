@@ -1,19 +1,21 @@
 /**
- * Thousands of websocket clients in one process, by hand over plain sockets: each only counts what it receives.
+ * Runs thousands of websocket clients in one process, written by hand over plain sockets. Each client only
+ * counts the events that it receives.
  */
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import type { FeedArrival, FeedJob, LoadCalls } from './messages.ts';
 
-/** Sockets that are opened at a time. */
+/** Number of sockets that are opened at a time. */
 const OPENED_AT_ONCE = 100;
 const TEXT = 1;
 const CLOSE = 8;
 const PING = 9;
 const PONG = 10;
 /**
- * Addresses of the loopback interface. Each has its own ports, and those of a connection that was closed within the last minute are taken:
- * with few addresses, the kernel searches for milliseconds for each connection.
+ * Number of loopback addresses that the clients connect from. Each address has its own ports, and the port of
+ * a connection that was closed within the last minute is still taken. With few addresses, the kernel would
+ * search for a free port for milliseconds at each connection.
  */
 const LOCAL_ADDRESSES = 32;
 
@@ -25,7 +27,10 @@ interface FeedClients {
 
 export function createFeedClients(): FeedClients {
   const sockets = new Set<Socket>();
-  /** How many events each socket has received, and how many sockets have received the nth event. */
+  /**
+   * received: the number of events by socket. arrivals: for the nth event, its times and how many sockets
+   * have it.
+   */
   let received: number[] = [];
   let arrivals: (FeedArrival & { sockets: number })[] = [];
   let waiting: { events: number; done: () => void } | undefined;
@@ -73,7 +78,7 @@ export function createFeedClients(): FeedClients {
   };
 }
 
-/** Resolves when the server has taken the subscription, as far as the protocol shows. */
+/** Resolves when the server has accepted the subscription, as far as the protocol shows that. */
 function openSocket(job: FeedJob, number: number, onEvent: () => void): Promise<Socket> {
   const { subscription } = job;
   return new Promise((resolve, reject) => {
@@ -123,7 +128,10 @@ function openSocket(job: FeedJob, number: number, onEvent: () => void): Promise<
   });
 }
 
-/** @returns the bytes that whole frames took. Servers do not mask, and what is sent here fits one frame. */
+/**
+ * Reads the whole frames of a buffer. Servers do not mask their frames, and each message fits one frame.
+ * @returns the number of bytes that the frames took
+ */
 function readFrames(buffer: Buffer, onFrame: (opcode: number, payload: Buffer) => void): number {
   let at = 0;
   while (buffer.length - at >= 2) {
@@ -143,7 +151,7 @@ function readFrames(buffer: Buffer, onFrame: (opcode: number, payload: Buffer) =
   return at;
 }
 
-/** Masked with zeros, which leaves the text as it is. */
+/** Builds a client's frame. The mask is zero, which leaves the text as it is. */
 function frame(opcode: number, text: string): Buffer {
   const payload = Buffer.from(text);
   const isShort = payload.length < 126;

@@ -1,6 +1,6 @@
 /**
- * HTTP clients by hand over plain sockets with keep-alive, each with one request under way: cheap enough to leave the
- * processors to what is measured.
+ * HTTP clients written by hand over plain sockets with keep-alive, each with one request under way. They are
+ * cheap enough to leave the processors to the measured server.
  */
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
@@ -13,7 +13,7 @@ const MAX_SHOWN_CHARACTERS = 500;
 
 interface Request {
   head: string;
-  /** What stands before and after the key; one part without a key. */
+  /** The texts before and after the key; one part when the body has no key. */
   parts: readonly string[];
 }
 
@@ -85,7 +85,7 @@ interface Turn {
   note: (body: string, tookMs: number) => void;
 }
 
-/** Requests one after the other until the time is over; what is under way then is awaited. */
+/** Sends one request after the other until the time is over, then awaits the request under way. */
 function runConnection(
   job: HttpJob,
   requests: readonly Request[],

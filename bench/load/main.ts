@@ -1,5 +1,5 @@
 /**
- * The load process: runs the benchmark's calls, one after the other.
+ * The load process: runs the calls of the benchmark.
  */
 import { createFeedClients } from './feed.ts';
 import { runHttp } from './http.ts';

@@ -1,16 +1,19 @@
 /**
- * What the benchmark and its load process say to each other.
+ * The messages between the benchmark and its load process.
  */
 export interface HttpJob {
   port: number;
   path: string;
   connections: number;
-  /** How long requests are begun; those under way are awaited after it, for `drainSeconds` at most. */
+  /**
+   * Duration in which requests are started. Requests under way at its end are awaited for at most
+   * `drainSeconds`.
+   */
   seconds: number;
   drainSeconds: number;
-  /** No more than these are begun. */
+  /** Maximum number of requests that are started. */
   maxRequests?: number;
-  /** Connection i sends by client i (modulo their number). */
+  /** Connection i sends the requests of client i, modulo the number of clients. */
   clients: readonly HttpClient[];
   /** An answer without this text is a failure. */
   expect: string;
@@ -18,7 +21,7 @@ export interface HttpJob {
 
 export interface HttpClient {
   headers: Readonly<Record<string, string>>;
-  /** Sent one after the other. `$KEY` in one becomes a text of 24 characters that is never the same. */
+  /** Sent one after the other. `$KEY` in a body is replaced by a unique text of 24 characters. */
   bodies: readonly string[];
 }
 
@@ -26,7 +29,7 @@ export interface HttpResult {
   perSecond: number;
   answered: number;
   failed: number;
-  /** The first answer that was a failure. */
+  /** The body of the first failed response. */
   failure: string | null;
   p50Ms: number;
   p99Ms: number;
@@ -36,11 +39,11 @@ export interface FeedJob {
   port: number;
   path: string;
   sockets: number;
-  /** Null for a socket that is sent events without asking. */
+  /** Null for a socket that receives events without a subscription. */
   subscription: { protocol: string; init: string; subscribe: string } | null;
 }
 
-/** Of one event at all sockets; milliseconds since 1970. */
+/** When the first and the last socket received one event, in milliseconds since 1970. */
 export interface FeedArrival {
   firstMs: number;
   lastMs: number;
@@ -48,7 +51,7 @@ export interface FeedArrival {
 
 export interface LoadCalls {
   http: { input: HttpJob; output: HttpResult };
-  /** Opens sockets, beside those that are open; resolves when every one is subscribed. */
+  /** Opens sockets in addition to the open ones; resolves when every one is subscribed. */
   openFeed: { input: FeedJob; output: { openedMs: number } };
   /** Resolves when every socket has received `events` since the last call. */
   awaitFeed: { input: { events: number }; output: { arrivals: FeedArrival[] } };

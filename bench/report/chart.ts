@@ -10,7 +10,7 @@ const BAR_HEIGHT = 18;
 const ROW_HEIGHT = 34;
 const TOP = 44;
 const BOTTOM = 24;
-/** Ratios further apart than this don't fit a linear scale. */
+/** Ratios that are further apart than this get a logarithmic scale. */
 const LINEAR_UP_TO = 20;
 
 const REACHED = '#1a7f37';

@@ -11,7 +11,7 @@ import { chartOf } from './chart.ts';
 
 const PAGE = 'docs/performance.md';
 const CHARTS = 'docs/performance';
-/** What decides the numbers. */
+/** The packages that decide the numbers; the report shows their versions. */
 const PACKAGES = ['graphql', 'graphql-yoga', 'graphql-ws', 'ws', 'drizzle-orm', 'postgres', 'pino', 'jose'];
 
 interface Run {
@@ -106,7 +106,10 @@ function machine(): string {
   ].join('\n');
 }
 
-/** From the lock of what is installed: not every package exports its own package.json. */
+/**
+ * Reads the version from the lock of the installed packages, because not every package exports its
+ * package.json.
+ */
 function versionOf(require: NodeJS.Require, name: string): string {
   const installed = require('../../node_modules/.package-lock.json') as {
     packages: Record<string, { version: string }>;

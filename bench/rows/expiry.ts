@@ -1,6 +1,6 @@
 /**
- * Expiring the receipts that are due, against the specification's loop: every active receipt's token is asked, one after
- * the other.
+ * Expiry of the due receipts, against the specification's loop, which reads every active receipt's token, one
+ * after the other.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createReads } from '../../src/ledger/network/embedded/reads.ts';
@@ -12,10 +12,10 @@ import { seedReceipts } from '../seed/receipts.ts';
 
 const DATABASE = 'receipts';
 const RECEIPTS = 1_000_000;
-/** Written beside each other, since a statement has one processor. */
+/** The parts are written concurrently, because one statement uses one processor. */
 const PARTS = 2;
 const DUE = 1_000;
-/** Of the loop; the rest takes as long each. */
+/** Number of the loop's reads that are measured; the other reads take as long each. */
 const SAMPLE = 500;
 const LOOK_INTERVAL_MS = 20;
 
@@ -53,7 +53,7 @@ export const expiryRows: readonly Row[] = [
   },
 ];
 
-/** @returns the seconds of one read */
+/** Runs the loop over a sample. @returns the seconds of one read */
 async function loopReadSeconds(bench: Bench): Promise<number> {
   const tokens = await bench.sql(DATABASE)<{ address: string }[]>`
     SELECT token_address AS address FROM receipts WHERE state = 'ACTIVE' LIMIT ${SAMPLE}`;
@@ -69,7 +69,7 @@ async function loopReadSeconds(bench: Bench): Promise<number> {
   }
 }
 
-/** @param due of all turns so far */
+/** Waits until all due receipts are expired. @param due total of all turns so far */
 async function allDecided(bench: Bench, due: number): Promise<void> {
   const sql = bench.sql(DATABASE);
   for (;;) {

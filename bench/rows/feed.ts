@@ -1,5 +1,6 @@
 /**
- * One retirement to every subscriber of the feed, against ws that sends the same text to every socket.
+ * Delivery of one retirement to every subscriber of the feed, against ws that sends the same text to every
+ * socket.
  */
 import type { Bench } from '../bench.ts';
 import type { FeedArrival, FeedJob } from '../load/messages.ts';
@@ -8,15 +9,18 @@ import type { Product } from '../product.ts';
 import { median, middleOf, takeTurns, type Round, type Row } from '../row.ts';
 import { openProject, PURCHASE, RETIRE, uniqueKey, type OpenProject } from './market.ts';
 
-/** Of each measurement: the processor time of one event varies by half. */
+/** Minimum number of events in each measurement, because the processor time of one event varies by half. */
 const MIN_EVENTS = 30;
 const MIN_SENT = 60_000;
-/** More of them, so that a collection of garbage, which takes as long as ten events to a thousand, comes in each measurement. */
+/**
+ * Minimum number of sent messages when processor time is measured. It is higher so that garbage collection,
+ * which takes as long as ten events to a thousand subscribers, happens in each measurement.
+ */
 const MIN_SENT_IN_BURSTS = 120_000;
 /**
- * Events that are published at once while processor time is measured. A retirement by itself takes as much of it as sending to a
- * thousand subscribers, and up to a third more or less: what is left after it is taken off would be its noise. Eight at once take a
- * third each.
+ * Number of events that are published at once while processor time is measured. One retirement alone takes as
+ * much processor time as sending to a thousand subscribers, and varies by up to a third, so after its
+ * subtraction the result would be mostly noise. In groups of eight each retirement takes a third of that.
  */
 const BURST = 8;
 const BUYER = 'feed-buyer';
@@ -87,13 +91,13 @@ export const feedRows: readonly Row[] = [
 ];
 
 interface FanOut {
-  /** From the first subscriber to the last; the median of the events. */
+  /** Time from the first subscriber to the last, as the median of the events. */
   spreadMs: number;
-  /** Of the server for each event, without what it takes with one subscriber. */
+  /** Processor time of the server for each event, less the time with one subscriber. */
   cpuMs: number;
 }
 
-/** One measurement for both rows. */
+/** Returns two rows that share one measurement. */
 function fanOut(count: number): Row[] {
   let taken: Promise<Round<FanOut>[]> | undefined;
   const rounds = (bench: Bench) => (taken ??= measureFanOut(bench, count));
@@ -150,7 +154,10 @@ interface FeedServer {
   publish(): Promise<void>;
 }
 
-/** The processor time is what all subscribers but the first add: the retirement itself is no part of it. */
+/**
+ * Measures the spread and the processor time. The processor time is the share of all subscribers but the
+ * first, so it does not include the retirement itself.
+ */
 async function measure(
   { load }: Bench,
   count: number,
@@ -224,7 +231,7 @@ async function retire(product: Product, { tokenAddress }: OpenProject): Promise<
   await product.ask(RETIRE, { input }, ['buyer', BUYER]);
 }
 
-/** An event as long as the product's. */
+/** Returns an event as long as the product's. */
 async function sampleEvent(bench: Bench): Promise<string> {
   const [record] = await bench.sql('marketplace')`
     SELECT position || '.00000000' AS cursor, token_address AS "tokenAddress", index, retired_by AS "retiredBy", amount::text, '1' AS tonnes,

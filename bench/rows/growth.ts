@@ -1,5 +1,5 @@
 /**
- * What a long history costs: purchases, and the proof that everything agrees.
+ * The cost of a long history: for purchases, and for the reconciliation.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bench } from '../bench.ts';
@@ -8,7 +8,7 @@ import { seedPurchases } from '../seed/purchases.ts';
 import { buyingClients, openProject, openProjects } from './market.ts';
 import { buy } from './purchase.ts';
 
-/** The same as in the other rows about a history, so that it is made once. */
+/** The rows about a long history share this database, so that the history is made once. */
 const GROWN = 'grown';
 const EMPTY = 'empty';
 const CONNECTIONS = 64;
@@ -56,13 +56,15 @@ export const growthRows: readonly Row[] = [
       bench.say('waiting for the transparency logs');
       for (const database of [GROWN, EMPTY]) await logsHaveAll(bench, database);
       bench.say('reconciling');
-      // In turns: one process that takes a second longer would count as ten seconds of a million transfers.
+      // In turns, because the difference is scaled up to a million transfers: one process that takes a second
+      // longer would count as ten seconds.
       const turns = await takeTurns(bench, {
         product: () => reconcileSeconds(bench, GROWN),
         baseline: () => reconcileSeconds(bench, EMPTY),
       });
       const { transfers } = bench.size;
-      // What each transfer costs, and what a process and its connections cost once.
+      // The cost of each transfer scales with their number; the fixed cost of a process and its connections
+      // counts once.
       const ofMillion = ({ product, baseline }: (typeof turns)[number]) =>
         baseline + ((product - baseline) * FULL_TRANSFERS) / transfers;
       const rounds = turns.map((turn) => ({
@@ -87,7 +89,10 @@ async function reconcileSeconds(bench: Bench, database: string): Promise<number>
   return seconds;
 }
 
-/** The logs are built from committed rows, off the path of what is measured. */
+/**
+ * Waits until the transparency logs contain all committed rows, because they are built outside of the
+ * measured path.
+ */
 async function logsHaveAll(bench: Bench, database: string): Promise<void> {
   const sql = bench.sql(database);
   for (;;) {
@@ -100,7 +105,7 @@ async function logsHaveAll(bench: Bench, database: string): Promise<void> {
   }
 }
 
-/** Once for each run. */
+/** Makes the history, once in each run. */
 async function grow(bench: Bench): Promise<void> {
   const { transfers } = bench.size;
   const product = await bench.product(GROWN);

@@ -1,5 +1,5 @@
 /**
- * What a request costs around its resolvers, against node:http that answers with JSON.
+ * The cost of a request outside of its resolvers, against node:http that responds with JSON.
  */
 import type { Bench } from '../bench.ts';
 import type { HttpClient, HttpResult } from '../load/messages.ts';

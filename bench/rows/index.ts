@@ -1,5 +1,5 @@
 /**
- * Every row, in the order of the report.
+ * All rows, in the order of the report.
  */
 import type { Row } from '../row.ts';
 import { expiryRows } from './expiry.ts';

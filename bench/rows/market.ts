@@ -1,11 +1,11 @@
 /**
- * Projects, buyers and operations that rows share.
+ * Projects, buyers and operations that the rows share.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HttpClient } from '../load/messages.ts';
 import type { Product } from '../product.ts';
 
-/** More than any run sells. */
+/** More tonnes than any run sells. */
 const PLENTY = 1_000_000_000;
 const BUYERS = 64;
 
@@ -26,7 +26,7 @@ export interface OpenProject {
   tokenAddress: string;
 }
 
-/** Each with plenty to sell. */
+/** Opens projects with more tonnes than any run sells. */
 export function openProjects(product: Product, count: number): Promise<OpenProject[]> {
   return Promise.all(Array.from({ length: count }, () => openProject(product)));
 }
@@ -58,7 +58,7 @@ export async function openProject(product: Product, tonnes: number = PLENTY): Pr
   }
 }
 
-/** Callers with their tokens, each buying one tonne at a time of every given token in turn. */
+/** Buyers with bearer tokens; each buys one tonne of every given project in turn. */
 export function buyingClients(product: Product, tokens: readonly OpenProject[]): Promise<HttpClient[]> {
   return clientsOf(product, (buyerId) =>
     tokens.map(({ tokenAddress }) => ({
@@ -86,7 +86,7 @@ export function retiringClients(product: Product, { tokenAddress }: OpenProject)
   ]);
 }
 
-/** The same purchases for the plain server, which takes no tokens. */
+/** The same purchases for the plain server, which reads no bearer tokens. */
 export function plainClients(tokens: number): HttpClient[] {
   return Array.from({ length: BUYERS }, (_, i) => ({
     headers: {},
@@ -106,7 +106,7 @@ export function plainClients(tokens: number): HttpClient[] {
   }));
 }
 
-/** Gives every buyer of `retiringClients` this much to retire. */
+/** Gives every buyer of `retiringClients` this many tonnes to retire. */
 export async function endow(product: Product, { tokenAddress }: OpenProject, tonnes: number): Promise<void> {
   for (let i = 0; i < BUYERS; i++) {
     const buyerId = `buyer-${i}`;

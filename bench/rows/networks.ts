@@ -1,7 +1,7 @@
 /**
- * Retirements through the product on networks with ledgers that close at an interval: against a loop over the same
- * adapter that awaits each write, and against what the channels could land. At the end every retirement has its record,
- * and books and network agree.
+ * Retirements through the product on networks whose ledgers close at an interval. The baselines are a loop
+ * over the same adapter that awaits each write, and the number that the channels could land. At the end every
+ * retirement has its record, and books and network agree.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { isNotNull } from 'drizzle-orm';
@@ -24,11 +24,11 @@ import { startBenchWorld, type BenchWorld } from '../worlds.ts';
 const RETIREMENTS = 600;
 const PLAIN_WRITES = 8;
 const BLOCK_SECONDS = 1;
-/** As many as the documentation recommends: so many retirements of one token fill a Stellar ledger. */
+/** The number that the documentation recommends: as many retirements of one token fill a Stellar ledger. */
 const CHANNELS = 22;
-/** As many as clients have under way at a busy time. */
+/** Number of concurrent clients, as at a busy time. */
 const CLIENTS = 200;
-/** The row fails when they take longer. */
+/** The row fails when one retirement takes longer. */
 const PATIENCE_MS = 10 * 60_000;
 const BUYER = 'bench-buyer';
 
@@ -115,7 +115,7 @@ function row(name: BenchWorld, title: string): Row {
   };
 }
 
-/** Transactions that can be open at a time. */
+/** Maximum number of transactions that can be open at a time. */
 function slotsOf({ signingOrder }: LedgerNetwork): number {
   return signingOrder === null ? Infinity : signingOrder.accounts.length * signingOrder.maxOpenPerAccount;
 }
@@ -144,7 +144,10 @@ async function withPlatform<T>(
   }
 }
 
-/** @returns retirements a second, and how many ledgers closed, from the first request to the last settled answer */
+/**
+ * @returns retirements a second, and the number of ledgers that closed, from the first request to the last
+ *   settled retirement
+ */
 async function runProduct(
   platform: Platform,
   retirements: number,

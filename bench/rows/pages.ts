@@ -1,6 +1,6 @@
 /**
- * The public pages as a visitor with a slow phone gets them: what they weigh, how often they ask, and how long it takes until
- * their content is there.
+ * The public pages for a visitor with a slow phone: their size, their number of requests, and the time until
+ * their content is visible.
  */
 import type { Browser, CDPSession } from 'playwright-core';
 import { chromiumPath, openBrowser } from '../../devnet/browser.ts';
@@ -13,9 +13,9 @@ const DATABASE = 'pages';
 const RETIREMENTS = 50;
 const SECONDS = 10;
 const DRAIN_SECONDS = 60;
-/** A phone of the middle range beside the machine that measures, as Lighthouse has it. */
+/** Slowdown of the processor to a mid-range phone, as Lighthouse sets it. */
 const SLOWER_PROCESSOR = 4;
-/** Slow 4G, as Lighthouse has it. */
+/** Slow 4G, as Lighthouse defines it. */
 const NETWORK = {
   offline: false,
   latency: 150,
@@ -25,10 +25,10 @@ const NETWORK = {
 const PAGE_LIMIT_KB = 100;
 /** The document, a style sheet, a script, an icon, and a picture. */
 const REQUESTS_LIMIT = 5;
-/** Lighthouse calls the largest content good up to this. */
+/** Lighthouse's limit for a good largest contentful paint. */
 const CONTENT_LIMIT_MS = 2_500;
 
-/** What one visit with an empty cache takes. */
+/** The measures of one visit with an empty cache. */
 interface Visit {
   kB: number;
   requests: number;
@@ -77,7 +77,7 @@ type Visits = Record<(typeof PAGES)[number], Visit[]>;
 
 let visited: Promise<Visits> | undefined;
 
-/** Once for all rows: each visit has all measures. */
+/** Visits the pages once for all rows, because each visit has all measures. */
 function visitAll(bench: Bench): Promise<Visits> {
   visited ??= visitPages(bench);
   return visited;
@@ -98,7 +98,7 @@ async function visitPages(bench: Bench): Promise<Visits> {
   const visits: Visits = { home: [], project: [], certificate: [] };
   const browser = await openBrowser();
   try {
-    // The first round compiles the server's code.
+    // The first round does not count, because the server's code is compiled in it.
     for (let round = 0; round <= bench.rounds; round++) {
       for (const page of PAGES) {
         bench.say(`round ${round} of ${bench.rounds}: ${paths[page]}`);
@@ -130,7 +130,7 @@ async function makeRetirements(bench: Bench, product: Product): Promise<OpenProj
   return project;
 }
 
-/** In a context of its own, so with an empty cache. */
+/** Visits a page in a new browser context, so with an empty cache. */
 async function visitOnce(browser: Browser, url: string): Promise<Visit> {
   const context = await browser.newContext({ viewport: { width: 390, height: 844 } });
   try {
@@ -158,7 +158,7 @@ async function visitOnce(browser: Browser, url: string): Promise<Visit> {
   }
 }
 
-/** With headers, as compressed; the websocket of the live list is not of the page. */
+/** Counts the compressed bytes with headers. The websocket of the live list does not count. */
 function countSent(session: CDPSession): () => Pick<Visit, 'kB' | 'requests'> {
   let [bytes, requests] = [0, 0];
   session.on('Network.loadingFinished', ({ encodedDataLength }) => {

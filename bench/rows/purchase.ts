@@ -1,5 +1,6 @@
 /**
- * Purchases a second, with tokens, keys, audit, limits and the rules of the books, against the plain server.
+ * Purchases a second, with tokens, keys, audit, limits and the rules of the books, against the plain server
+ * without them.
  */
 import type { Bench } from '../bench.ts';
 import type { HttpClient, HttpResult } from '../load/messages.ts';
@@ -7,7 +8,7 @@ import { inTurns, type Outcome, type Row } from '../row.ts';
 import { buyingClients, openProjects, plainClients } from './market.ts';
 
 const SPREAD_TOKENS = 64;
-/** Requests under way at the end of a turn. */
+/** Time for the requests under way at the end of a turn. */
 const DRAIN_SECONDS = 30;
 
 const UNIT = 'purchases/s';
@@ -63,7 +64,7 @@ function row(name: string, title: string, connections: number, target: Row['targ
   };
 }
 
-/** @throws when a purchase failed: nothing that is refused counts */
+/** @throws when a purchase failed, because refused purchases must not count */
 export async function buy(
   bench: Pick<Bench, 'load' | 'seconds'>,
   port: number,

@@ -1,5 +1,5 @@
 /**
- * A registry's whole history: again, when the platform has its records, and for the first time.
+ * Reading a registry's whole history: when the platform has its records, and for the first time.
  */
 import { createReads } from '../../src/ledger/network/embedded/reads.ts';
 import { openDatabase } from '../../src/db/connection.ts';
@@ -11,13 +11,13 @@ import { inTurns, median, type Row } from '../row.ts';
 import { endow, openProject, retiringClients, type OpenProject } from './market.ts';
 
 const DATABASE = 'registry';
-/** The longest history that one answer holds. */
+/** Maximum number of records in one response. */
 const RECORDS = MAX_REGISTRY_RECORDS;
 const CONNECTIONS = 64;
-/** Of the specification's loop; the rest takes as long each. */
+/** Number of reads of the specification's loop that are measured; the other reads take as long each. */
 const SAMPLE = 200;
 const REPEATS = 40;
-/** A turn of retirements; turns go on until there are enough. */
+/** Seconds of one turn of retirements; turns repeat until there are enough retirements. */
 const TURN_SECONDS = 10;
 const DRAIN_SECONDS = 120;
 
@@ -80,7 +80,9 @@ export const registryRows: readonly Row[] = [
 
 let made: Promise<OpenProject> | undefined;
 
-/** Once for both rows. Its retirements are the product's own, so that books and network agree. */
+/**
+ * Makes the history once for both rows. The product makes the retirements, so that books and network agree.
+ */
 function makeHistory(bench: Bench, product: Product): Promise<OpenProject> {
   made ??= retireMany(bench, product);
   return made;
@@ -112,7 +114,7 @@ async function retireMany(bench: Bench, product: Product): Promise<OpenProject> 
 async function read(product: Product, { tokenAddress }: OpenProject): Promise<string> {
   const response = await fetch(`${product.process.url}/graphql`, {
     method: 'POST',
-    // The baseline does not compress; the same bytes are sent by both.
+    // The baseline does not compress, so both must send the same bytes.
     headers: { 'content-type': 'application/json', 'accept-encoding': 'identity' },
     body: JSON.stringify({ query: REGISTRY, variables: { tokenAddress } }),
   });
@@ -121,7 +123,7 @@ async function read(product: Product, { tokenAddress }: OpenProject): Promise<st
   return body;
 }
 
-/** @returns the milliseconds of one read */
+/** Runs the specification's loop over a sample. @returns the milliseconds of one read */
 async function loopReadMs(bench: Bench, { tokenAddress }: OpenProject): Promise<number> {
   const handle = openDatabase({
     url: await bench.newDatabase(DATABASE),
@@ -139,7 +141,7 @@ async function loopReadMs(bench: Bench, { tokenAddress }: OpenProject): Promise<
   }
 }
 
-/** As if the platform had never seen the records. */
+/** Empties the feed, as if the platform had never seen the records. */
 async function forgetFeed(bench: Bench): Promise<void> {
   await bench.sql(DATABASE).begin(async (tx) => {
     await tx`SET LOCAL session_replication_role = replica`;

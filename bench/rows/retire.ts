@@ -1,12 +1,14 @@
 /**
- * Retirements to the state RETIRED on the embedded network, against purchases on the plain server, which are one
- * statement each.
+ * Retirements up to the state RETIRED on the embedded network, against purchases on the plain server, which
+ * take one statement each.
  */
 import { inTurns, type Row } from '../row.ts';
 import { endow, openProject, plainClients, retiringClients } from './market.ts';
 import { buy } from './purchase.ts';
 
-/** What was begun is to be retired, so that the next turn begins with nothing under way. */
+/**
+ * Time for the retirements under way at the end of a turn, so that the next turn begins with none under way.
+ */
 const DRAIN_SECONDS = 120;
 const TONNES_EACH = 1_000_000;
 

@@ -1,5 +1,5 @@
 /**
- * A start with a database that is initialised already, and what the server uses while it does nothing.
+ * A start on an initialised database, and the resources of an idle server.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { cpuMsOf, residentMbOf } from '../processes.ts';
@@ -8,11 +8,11 @@ import { median, type Row } from '../row.ts';
 const READY_LIMIT_MS = 2_000;
 const MEMORY_LIMIT_MB = 150;
 const CPU_LIMIT_PERCENT = 0.5;
-/** After a start, timers and the optimising compiler still work for a moment. */
+/** Time after a start in which timers and the optimising compiler still work. */
 const CALM_DOWN_MS = 3_000;
-/** The first reconciliation comes some ten seconds after a start. */
+/** Time that covers the first reconciliation, which runs some ten seconds after a start. */
 const FIRST_WORK_MS = 20_000;
-/** Long enough for several rounds of what is looked at every few seconds. */
+/** Long enough for several rounds of the work that repeats every few seconds. */
 const IDLE_MS = 20_000;
 const DATABASE = 'idle';
 
@@ -26,7 +26,7 @@ export const startRows: readonly Row[] = [
     target: { atMost: 1 },
     async run(bench) {
       const startsMs: number[] = [];
-      // The first one makes the tables.
+      // The first start does not count, because it makes the tables.
       for (let round = 0; round <= bench.rounds; round++) {
         const product = await bench.anotherProduct(DATABASE);
         if (round > 0) startsMs.push(product.process.readyAfterMs);

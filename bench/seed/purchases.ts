@@ -1,5 +1,6 @@
 /**
- * Purchases of one tonne each, with their keys and audit entries, as the product would have written them.
+ * Seeds purchases of one tonne each, with their keys and audit entries, as the product would have written
+ * them.
  */
 import { createHash } from 'node:crypto';
 import type postgres from 'postgres';
@@ -7,7 +8,10 @@ import { seed } from './seeding.ts';
 
 const SEEDED = 'seeded';
 
-/** The transparency logs follow the transactions that wrote, and look through all that one has written: no real one writes millions. */
+/**
+ * Maximum purchases of one seeding transaction. The transparency logs follow the committed transactions and
+ * read all rows of each, and no real transaction writes millions of rows.
+ */
 const PER_TRANSACTION = 50_000;
 
 /** @param tokenAddress of a project with at least as many unsold tonnes, whose books are not used meanwhile */
@@ -20,11 +24,11 @@ export async function seedPurchases(sql: postgres.Sql, tokenAddress: string, cou
   );
 }
 
-/** By a buyer of their own. */
+/** Seeds the purchases of one transaction, with a buyer and an audit writer of their own. */
 async function seedSome(tx: postgres.TransactionSql, tokenAddress: string, count: number): Promise<void> {
   const buyer = `${SEEDED}-${crypto.randomUUID()}`;
   const writer = crypto.randomUUID();
-  // Of the input that each of them was bought with (resolvers/core/idempotency.ts).
+  // The fields of the purchase's input, in the form that is hashed (resolvers/core/idempotency.ts).
   const asked = [
     ['amountCO2e', 'bigint', '1'],
     ['buyerId', 'string', buyer],

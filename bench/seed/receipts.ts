@@ -1,5 +1,5 @@
 /**
- * Active receipts with their keys, their deploys and mints, and their tokens on the embedded network.
+ * Seeds active receipts with their keys, their deploys and mints, and their tokens on the embedded network.
  */
 import { randomBytes } from 'node:crypto';
 import type postgres from 'postgres';
@@ -7,11 +7,11 @@ import { encodeStrkey } from '../../src/lib/strkey.ts';
 import { RECEIPT_METADATA } from '../../src/reconciliation/contradictions/calls.ts';
 import { seed } from './seeding.ts';
 
-/** Addresses that travel in one statement. */
+/** Number of addresses in one INSERT. */
 const PAGE = 10_000;
 const DAY_SECONDS = 86_400;
 
-/** @param due how many of them have passed their date */
+/** @param due number of these receipts that have passed their expiry date */
 export async function seedReceipts(sql: postgres.Sql, count: number, due: number): Promise<void> {
   const warehouse = `seeded-${randomBytes(6).toString('hex')}`;
   await seed(sql, async (tx) => {
@@ -37,7 +37,7 @@ export async function seedReceipts(sql: postgres.Sql, count: number, due: number
       SELECT token_address, 'commodity', farmer_address, token_symbol, false, 'ACTIVE', expiry_date,
         quantity_kg * 10::numeric ^ 18, 0, 0
       FROM receipts WHERE warehouse_id = ${warehouse}`;
-    // Outcomes that were read from the network, so without attempts of their own.
+    // Settled submissions whose outcomes were read from the network, so they need no attempts.
     await tx`
       INSERT INTO submissions (id, kind, target_type, target_id, call, state, due_at, result, adopted_outcome, created_at, settled_at)
       SELECT uuidv7(), done.call ->> 'kind', 'RECEIPT', r.id, done.call, 'SUCCEEDED', now(), done.result, 'seeded', now(), now()

@@ -1,19 +1,20 @@
 /**
- * Rows at scale, by statements over whole sets. Triggers and foreign keys are off while they are written, because row by
- * row they would take longer than what is measured; the reconciliation at the end of the run proves that the rows obey
- * the rules all the same.
+ * Writes rows at scale with statements over whole sets. Triggers and foreign keys are off during the writes,
+ * because row by row they would take longer than the measured work. The reconciliation at the end of the run
+ * proves that the rows obey the rules all the same.
  */
 import type postgres from 'postgres';
 
 /**
- * The product's own reconciliation, every five minutes, would fall into one turn of three seconds and not into another, and into rows of
- * other databases. The row `reconcile` says what it costs, and what the run leaves behind is reconciled at its end.
+ * Postpones the product's own reconciliation. It runs every five minutes, so it would fall into some turns of
+ * three seconds and not into others, and into rows of other databases. The row `reconcile` shows its cost,
+ * and the data of the run is reconciled at its end.
  */
 export async function postponeReconciliation(sql: postgres.Sql): Promise<void> {
   await sql`UPDATE reconciliation_schedule SET due_at = now() + interval '1 hour', full_due_at = now() + interval '1 hour'`;
 }
 
-/** @param transactions how often `work` is done, each time in a transaction of its own */
+/** @param transactions how often `work` is called, each time in its own transaction */
 export async function seed(
   sql: postgres.Sql,
   work: (tx: postgres.TransactionSql, transaction: number) => Promise<void>,

@@ -14,8 +14,9 @@ CREATE TRIGGER idempotency_keys_append_only BEFORE UPDATE OR DELETE OR TRUNCATE 
 --> statement-breakpoint
 CREATE TRIGGER installation_append_only BEFORE UPDATE OR DELETE ON installation FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
--- Which history of the database this is: a promotion, and a recovery to a point in time, begin another timeline, and what pg_restore writes
--- is another table, if not in another database or cluster. A copy of the disk has the same. Null where the server does not tell, and on a standby.
+-- Identifies the history of this database. A promotion and a recovery to a point in time begin another
+-- timeline. pg_restore creates another table, if not another database or cluster. A copy of the disk keeps
+-- the same value. Null on a standby, and when the server does not reveal the values.
 CREATE FUNCTION database_history() RETURNS text LANGUAGE plpgsql STABLE SET search_path = public, pg_temp AS $$
 BEGIN
   RETURN (SELECT system_identifier FROM pg_control_system()) || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8) || '/' ||
@@ -24,7 +25,8 @@ EXCEPTION WHEN OTHERS THEN
   RETURN NULL;
 END $$;
 --> statement-breakpoint
--- The books. An account changes by transfers alone: the trigger on them moves it, and each other change is refused.
+-- The books. Only transfers change an account: the trigger on transfers updates it, and every other change is
+-- refused.
 
 CREATE FUNCTION are_sides_of(kind transfer_kind, debit account_kind, credit account_kind) RETURNS boolean
 LANGUAGE sql IMMUTABLE RETURN CASE kind
@@ -36,10 +38,11 @@ LANGUAGE sql IMMUTABLE RETURN CASE kind
   WHEN 'credit_transfer' THEN debit = 'buyer' AND credit = 'buyer'
   ELSE false END;
 --> statement-breakpoint
--- Moves the accounts of the transfers that a statement inserted, all at once. Refuses them when one is not between two
--- accounts of its project, of the kinds that its own kind has, or does not continue the history of both. An account that
--- another transaction moved meanwhile no longer has the version that its first transfer continues.
--- It runs as the owner of the tables: by that the accounts know it from a trigger function that another role made.
+-- Moves the accounts of all transfers that a statement inserted. Refuses the transfers when one of them is
+-- not between two accounts of its project, has accounts of the wrong kinds for its own kind, or does not
+-- continue the history of both accounts. If another transaction moved an account meanwhile, the account no
+-- longer has the version that its first transfer continues. The function runs as the owner of the tables:
+-- this distinguishes it, for the trigger on accounts, from a trigger function that another role made.
 CREATE FUNCTION move_accounts() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
@@ -103,8 +106,9 @@ END $$;
 CREATE TRIGGER transfers_move_accounts AFTER INSERT ON transfers REFERENCING NEW TABLE AS posted
   FOR EACH STATEMENT EXECUTE FUNCTION move_accounts();
 --> statement-breakpoint
--- In a trigger, by a role that could switch off this one, it is the trigger above that updates. The application's role can
--- make a trigger of a temporary table, which updates in a trigger too. So the tables and the functions have one owner.
+-- An update within a trigger, by a role that could switch off this trigger, comes from the trigger above. The
+-- application's role can make a trigger of a temporary table, which also updates within a trigger. Therefore
+-- the tables and the functions have one owner.
 CREATE TRIGGER accounts_moved_by_transfers BEFORE UPDATE ON accounts FOR EACH STATEMENT
   WHEN (pg_trigger_depth() = 0 OR NOT has_table_privilege('accounts'::regclass, 'TRIGGER')) EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
@@ -113,21 +117,22 @@ CREATE TRIGGER accounts_no_delete BEFORE DELETE OR TRUNCATE ON accounts FOR EACH
 CREATE TRIGGER accounts_open_empty BEFORE INSERT ON accounts
   FOR EACH ROW WHEN (NEW.version <> 0 OR NEW.balance <> 0) EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
--- Posts a batch of transfers, each with its own outcome, in one call: the only statement that inserts them.
+-- Posts a batch of transfers, each with its own outcome, in one call. No other statement inserts transfers.
 --
 --   accounts  [{project | token, kind, owner}]   every account that the postings name, once
 --   postings  [{id, kind, cause, debit, credit, amount, price, currency, caller, operation, key, hash}]
---             debit and credit are places in accounts, from 1; price and currency are what a purchase expects, or null; the
---             last four are null without an idempotency key
---   entries   [{posting, …}]                     rows of the audit log for those postings that are posted, of this writer
+--             debit and credit are places in accounts, from 1; price and currency are what a purchase expects, or
+--             null; the last four are null without an idempotency key
+--   entries   [{posting, …}]                     rows of the audit log for postings that are posted, of this writer
 --
 --   POSTED, SHORT (available is what the debited account holds), REPLAYED (target_id is of the key's first use),
---   CONFLICT (the key was used with another input), PRICE_CHANGED (a tonne costs something else than expected), NO_PROJECT
---   (the token is unknown)
+--   CONFLICT (the key was used with another input), PRICE_CHANGED (a tonne has another price than expected),
+--   NO_PROJECT (the token is unknown)
 --
--- Accounts are locked in the order of their ids before anything else, in a statement of its own: what follows sees what
--- their last holders committed. Keys are inserted in their order, after the accounts. So batches that share accounts or keys
--- wait for each other and don't deadlock. A refused posting leaves nothing behind, its key included.
+-- A separate statement locks the accounts in the order of their ids before anything else, so the later
+-- statements see what the last holders of the locks committed. Keys are inserted in their order, after the
+-- accounts. Therefore batches that share accounts or keys wait for each other and don't deadlock. A refused
+-- posting writes nothing, not even its key.
 CREATE FUNCTION post_transfers(accounts json, postings json, entries json, posted_at timestamptz, writer uuid, program_version text)
 RETURNS TABLE (outcome text, project_id uuid, available bigint, target_id uuid, price_per_tonne numeric, price_currency text)
 LANGUAGE plpgsql SET search_path = public, pg_temp
@@ -283,8 +288,9 @@ CREATE TRIGGER submissions_settled BEFORE UPDATE ON submissions FOR EACH ROW EXE
 --> statement-breakpoint
 CREATE TRIGGER submissions_no_delete BEFORE DELETE ON submissions FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
--- A record of the feed is the token's own and never changes. Its transaction hash may become known later, and a retirement that
--- claims it; and a chain that was rolled back, which halts signing, dates anew what lands in it again.
+-- A record of the feed belongs to the token and never changes, with three exceptions. The transaction hash,
+-- and a retirement that claims the record, may become known later. A chain that was rolled back, which halts
+-- signing, gives a new date to a record that lands in it again.
 CREATE FUNCTION check_record_change() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   is_dated_anew boolean := NEW.timestamp <> OLD.timestamp
@@ -312,13 +318,14 @@ CREATE TRIGGER retirement_records_immutable BEFORE UPDATE ON retirement_records 
 --> statement-breakpoint
 CREATE TRIGGER retirement_records_no_delete BEFORE DELETE ON retirement_records FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
--- Tables without a primary key say what tells their rows apart. A publication of all tables, as a move to another server makes one,
--- would refuse the updates below otherwise, and each record with them.
+-- Sets how replication identifies the rows of tables without a primary key. Otherwise a publication of all
+-- tables, which a move to another server creates, would refuse the updates below, and with them every new
+-- record.
 ALTER TABLE retirement_totals REPLICA IDENTITY FULL;
 --> statement-breakpoint
 ALTER TABLE off_ramp_provider_statuses REPLICA IDENTITY USING INDEX off_ramp_provider_statuses_number;
 --> statement-breakpoint
--- The totals follow the records, whichever program writes these.
+-- The totals follow the records, whichever program writes the records.
 CREATE FUNCTION add_to_retirement_totals() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO retirement_totals AS t (project_id, country_code, vintage_year, day, amount, retirements)
@@ -335,7 +342,7 @@ END $$;
 CREATE TRIGGER retirement_records_totals AFTER INSERT ON retirement_records REFERENCING NEW TABLE AS added
   FOR EACH STATEMENT EXECUTE FUNCTION add_to_retirement_totals();
 --> statement-breakpoint
--- A record that is dated anew counts on its new day.
+-- A record with a new date counts on its new day.
 CREATE FUNCTION move_in_retirement_totals() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO retirement_totals AS t (project_id, country_code, vintage_year, day, amount, retirements)
@@ -359,7 +366,8 @@ INSERT INTO reconciliation_schedule DEFAULT VALUES;
 --> statement-breakpoint
 -- State changes of projects, receipts, off-ramp sessions and expiry runs.
 
--- Says which of its row's rules a change breaks. The trigger calls it for such a change alone (add_row_rules).
+-- Reports which rule of its row a change breaks. The trigger calls the function only for a change that breaks
+-- one (add_row_rules).
 CREATE FUNCTION refuse_row_change() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   before jsonb := to_jsonb(OLD);
@@ -382,9 +390,10 @@ BEGIN
     USING ERRCODE = 'integrity_constraint_violation';
 END $$;
 --> statement-breakpoint
--- One rule for rows with states: `fixed` columns never change, `once` columns are set once, and `state` moves along the
--- `arrows`, no others. Each is a list separated by spaces. The rules are the trigger's condition, so a change that obeys
--- them calls no function: that took 20 of the 50 microseconds that the update of a retirement takes.
+-- One rule for rows with states: `fixed` columns never change, `once` columns are set once, and `state` moves
+-- only along the `arrows`. Each argument is a list separated by spaces. The rules are the trigger's
+-- condition, so a change that obeys them calls no function: the call took 20 of the 50 microseconds of a
+-- retirement's update.
 CREATE FUNCTION add_row_rules(target regclass, fixed text, once text, arrows text) RETURNS void LANGUAGE plpgsql
 SET search_path = public, pg_temp AS $$
 DECLARE
@@ -418,7 +427,8 @@ SELECT add_row_rules('off_ramp_sessions',
   'provider_asked_at provider_session_id deposit_tx_hash deposited_at released_at resolution resolution_tx_hash cancel_requested_at cancel_requested_by',
   'OPENING>DEPOSITING OPENING>AWAITING_SIGNATURE OPENING>CLOSING OPENING>CLOSED OPENING>NEEDS_REVIEW AWAITING_SIGNATURE>DEPOSITING AWAITING_SIGNATURE>AWAITING_PAYOUT AWAITING_SIGNATURE>CLOSING AWAITING_SIGNATURE>NEEDS_REVIEW DEPOSITING>AWAITING_SIGNATURE DEPOSITING>AWAITING_PAYOUT DEPOSITING>CLOSING DEPOSITING>NEEDS_REVIEW AWAITING_PAYOUT>CONFIRMING AWAITING_PAYOUT>REFUNDING AWAITING_PAYOUT>NEEDS_REVIEW CONFIRMING>SETTLED CONFIRMING>NEEDS_REVIEW REFUNDING>REFUNDED REFUNDING>NEEDS_REVIEW CLOSING>CLOSED CLOSING>DEPOSITING CLOSING>AWAITING_PAYOUT CLOSING>REFUNDING CLOSING>NEEDS_REVIEW SETTLED>NEEDS_REVIEW REFUNDED>NEEDS_REVIEW CLOSED>REFUNDING CLOSED>NEEDS_REVIEW NEEDS_REVIEW>AWAITING_SIGNATURE NEEDS_REVIEW>DEPOSITING NEEDS_REVIEW>AWAITING_PAYOUT NEEDS_REVIEW>CONFIRMING NEEDS_REVIEW>REFUNDING NEEDS_REVIEW>CLOSING NEEDS_REVIEW>SETTLED NEEDS_REVIEW>REFUNDED NEEDS_REVIEW>CLOSED');
 --> statement-breakpoint
--- A sealed text is fixed, too, but for being sealed anew under another key, while nothing else of its row changes.
+-- A sealed text is fixed as well, except that it may be sealed again under another key while nothing else of
+-- its row changes.
 CREATE FUNCTION check_resealed() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   before text := to_jsonb(OLD) ->> TG_ARGV[0];
@@ -437,7 +447,8 @@ CREATE TRIGGER off_ramp_sessions_sealed BEFORE UPDATE ON off_ramp_sessions FOR E
   WHEN (OLD.sealed_payout_account IS DISTINCT FROM NEW.sealed_payout_account AND NEW.payout_account_erased_at IS NULL)
   EXECUTE FUNCTION check_resealed('sealed_payout_account');
 --> statement-breakpoint
--- A payout account may be erased when its session has ended, which asks the provider for no payout again. Nothing else changes with it.
+-- A payout account may be erased when its session has ended, because the session asks the provider for no
+-- further payout. Nothing else of the row may change with it.
 CREATE FUNCTION check_payout_account_erased() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   allowed off_ramp_sessions := OLD;
@@ -465,9 +476,10 @@ CREATE TRIGGER indexer_registrations_sealed BEFORE UPDATE ON indexer_registratio
 --> statement-breakpoint
 CREATE TRIGGER off_ramp_sessions_no_delete BEFORE DELETE ON off_ramp_sessions FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
--- No session begins while its receipt is pledged, and no pledge while a session of the receipt is open. Both rules lock the
--- receipt: of two at once, the second sees the first. What a session that ended before the pledge still does, they don't see.
--- Nor does custody begin to cash out kilograms that are paid or promised, which it may hold again as the treasury.
+-- No session begins while its receipt is pledged, and no pledge begins while a session of the receipt is
+-- open. Both rules lock the receipt, so the second of two concurrent transactions sees the first. The rules
+-- do not see what a session that ended before the pledge still does. Custody also can't begin to cash out
+-- kilograms that are paid or promised, although it may hold them again as the treasury.
 CREATE FUNCTION check_receipt_is_free() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   remaining_kg numeric;
@@ -541,7 +553,8 @@ CREATE TRIGGER expiry_items_no_delete BEFORE DELETE ON expiry_items FOR EACH ROW
 --> statement-breakpoint
 -- The audit log and the API keys.
 
--- An audit entry of a mutation gets its outcome once. Nothing else about it changes, and it is deleted only when it is exported.
+-- An audit entry of a mutation gets its outcome once. Nothing else about the entry changes, and it is deleted
+-- only after its export.
 CREATE FUNCTION check_audit_entry_change() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   allowed audit_entries := OLD;
@@ -567,9 +580,9 @@ END $$;
 --> statement-breakpoint
 CREATE TRIGGER audit_entries_no_delete BEFORE DELETE ON audit_entries FOR EACH ROW EXECUTE FUNCTION check_audit_entry_removal();
 --> statement-breakpoint
--- Inserts entries, and numbers them in the order in which they stand. `outcomes` are those of the postings that they are for:
--- an entry of a posting that was not posted is left out. Without outcomes all are inserted, except those that are there
--- already, after a lost answer.
+-- Inserts entries, and numbers them in the order of the rows. `outcomes` holds the outcomes of the postings
+-- that the entries belong to: an entry of a posting that was not posted is left out. Without `outcomes` all
+-- entries are inserted, except those that exist already because an answer was lost.
 CREATE FUNCTION insert_audit_entries(writer uuid, version text, rows json, outcomes text[] DEFAULT NULL) RETURNS void LANGUAGE plpgsql SET search_path = public, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
@@ -595,8 +608,8 @@ BEGIN
     FROM listed l, counted c, w;
 END $$;
 --> statement-breakpoint
--- Adds outcomes to entries that have none. The planner expects hardly any of those, and would read all entries for them: the settings
--- leave it the ids alone.
+-- Adds outcomes to entries that have none. The planner expects hardly any such entries, and would read all
+-- entries to find them: with these settings only the ids are left to it.
 CREATE FUNCTION end_audit_entries(rows json) RETURNS void LANGUAGE sql SET search_path = public, pg_temp
 SET enable_seqscan = off SET enable_indexscan = off SET enable_nestloop = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
   WITH ended AS MATERIALIZED (
@@ -625,11 +638,13 @@ CREATE TRIGGER audit_writers_no_delete BEFORE DELETE ON audit_writers FOR EACH R
 --> statement-breakpoint
 CREATE TRIGGER audit_prunings_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_prunings FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
--- Removes the next entries of a writer, whose lines in the operator's file have this digest. A mutation without an outcome is of
--- a process that was killed: the export takes it when no mutation can be under way any more.
+-- Removes the next entries of a writer, whose lines in the operator's file have this digest. A mutation
+-- without an outcome belongs to a killed process: the export takes its entry once no mutation can be under
+-- way any more.
 --
--- It runs as the owner of the tables: the application's role can remove entries by it alone, and none that is young. What a defect
--- or injected SQL has done stays visible for as long.
+-- The function runs as the owner of the tables: the application's role can remove entries only through it,
+-- and no entry younger than 30 days. So the traces of a defect or of injected SQL stay visible for at least
+-- that time.
 CREATE FUNCTION prune_audit_entries(writer uuid, first bigint, up_to bigint, digest bytea) RETURNS void LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -697,7 +712,7 @@ CREATE TRIGGER api_keys_fixed BEFORE UPDATE ON api_keys FOR EACH ROW EXECUTE FUN
 --> statement-breakpoint
 CREATE TRIGGER api_keys_no_delete BEFORE DELETE ON api_keys FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
--- A revocation is never taken back: it only comes to mean more tokens, and is removed when they have expired.
+-- A revocation is never taken back: it can only cover more tokens, and is removed when those have expired.
 CREATE FUNCTION check_token_revocation_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'DELETE' THEN
@@ -715,20 +730,22 @@ CREATE TRIGGER token_revocations_stay BEFORE UPDATE OR DELETE ON token_revocatio
 -- Counters of one minute: a crash of the database may reset them.
 ALTER TABLE rate_limits SET UNLOGGED;
 --> statement-breakpoint
--- Queues at their end, archives before: each step leaves dead versions. A share of all rows, as by default, would let those grow with
--- the archive. Where they are on fewer than a fiftieth of the pages, PostgreSQL leaves the indexes alone: those of what is due and open
--- are read all the time, which marks dead entries and uses their places again.
+-- These tables are queues at their end and archives before it: each step leaves dead row versions. The
+-- default threshold, a share of all rows, would let the dead versions grow with the archive. When dead
+-- versions are on fewer than a fiftieth of the pages, PostgreSQL does not vacuum the indexes. That does no
+-- harm to the indexes of due and open rows: constant reads mark their dead entries and reuse the space.
 ALTER TABLE submissions SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
 --> statement-breakpoint
 ALTER TABLE off_ramp_sessions SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
 --> statement-breakpoint
--- Their indexes of what is not settled are read seldom: as soon as a vacuum looks at the indexes at all.
+-- The indexes of unsettled rows of these tables are read seldom, so a vacuum starts as soon as it would
+-- process the indexes at all.
 ALTER TABLE retirements SET (autovacuum_vacuum_scale_factor = 0.02);
 --> statement-breakpoint
 ALTER TABLE attempts SET (autovacuum_vacuum_scale_factor = 0.02);
 --> statement-breakpoint
--- An attempt that replaces another has its call and slot, while that one can still land: at most one of both
--- lands, because the network accepts each slot once.
+-- An attempt that replaces another has the same call and slot, and the replaced one can still land: at most
+-- one of the two lands, because the network accepts each slot once.
 CREATE FUNCTION check_replacement() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE earlier attempts;
 BEGIN
@@ -748,8 +765,8 @@ END $$;
 CREATE TRIGGER attempts_replacement BEFORE INSERT ON attempts
   FOR EACH ROW WHEN (NEW.replaces IS NOT NULL) EXECUTE FUNCTION check_replacement();
 --> statement-breakpoint
--- A higher sequence that the network expects was used elsewhere. So an assigned one is unassigned only if it is the last, and what had
--- it is dead and never landed.
+-- If the network expects a sequence above the assigned ones, other software used some. Therefore an assigned
+-- sequence is unassigned only if it is the last one, and its attempts are dead and never landed.
 CREATE FUNCTION check_signing_account_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NEW.address <> OLD.address OR NEW.next_sequence < OLD.next_sequence - 1
@@ -768,7 +785,8 @@ CREATE TRIGGER signing_accounts_forward BEFORE UPDATE ON signing_accounts
 CREATE TRIGGER signing_accounts_no_delete BEFORE DELETE ON signing_accounts
   FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
--- Why signing was halted is kept, whichever program says so: the account has the newest reason alone, and none once signing goes on.
+-- Keeps why signing was halted, whichever program halts it: the account has only the newest reason, and none
+-- once signing goes on.
 CREATE FUNCTION keep_signing_halt() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NEW.halted_because IS NULL THEN
@@ -792,7 +810,7 @@ CREATE TRIGGER signing_halts_no_delete BEFORE DELETE ON signing_halts FOR EACH R
 --> statement-breakpoint
 -- Holders' acts, and the off-ramp sessions that wait for them.
 
--- An act given out to be signed never changes, and is submitted once.
+-- An act that was handed out for signing never changes, and is submitted once.
 SELECT add_row_rules('holder_acts',
   'id kind call holder_address prepared_by off_ramp_session_id project_id format payload valid_until prepared_at_ledger created_at',
   'record_index record_tx_hash', '');
@@ -829,7 +847,8 @@ CREATE TRIGGER holder_acts_submission BEFORE UPDATE ON holder_acts FOR EACH ROW
 --> statement-breakpoint
 -- Credit transfers.
 
--- At commit, each is booked once: its amount, from the one buyer's account of its project to the other's.
+-- At commit, each credit transfer is booked once: its amount, from the one buyer's account of its project to
+-- the other's.
 CREATE FUNCTION check_credit_transfer() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   cause uuid := CASE TG_TABLE_NAME WHEN 'transfers' THEN to_jsonb(NEW) ->> 'cause_id' ELSE to_jsonb(NEW) ->> 'id' END;
@@ -895,7 +914,7 @@ SELECT add_row_rules('retirements',
 --> statement-breakpoint
 CREATE TRIGGER retirements_no_delete BEFORE DELETE ON retirements FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
--- A request for approval is fixed; it is decided once, and stays.
+-- A request for approval is fixed; it is decided once, and the decision stays.
 CREATE FUNCTION check_approval_request_change() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   allowed approval_requests := OLD;
@@ -960,7 +979,7 @@ CREATE TRIGGER transparency_audit_writers_grow BEFORE UPDATE ON transparency_aud
 CREATE TRIGGER transparency_audit_writers_no_delete BEFORE DELETE OR TRUNCATE ON transparency_audit_writers
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
--- TRUNCATE asks no trigger of rows: a table whose rows stay refuses it as well.
+-- TRUNCATE fires no row triggers: every table whose rows must stay refuses it as well.
 DO $$
 DECLARE
   kept name;
@@ -974,8 +993,8 @@ BEGIN
   END LOOP;
 END $$;
 --> statement-breakpoint
--- Triggers look at the tables of this schema. By the search path of who writes, a temporary table of the same name would come
--- first, and a rule be held on that one.
+-- Triggers read the tables of this schema. With the writer's search path, a temporary table of the same name
+-- would come first, and the rule would check that table instead.
 DO $$
 DECLARE
   rule regprocedure;
