@@ -1,14 +1,14 @@
 /**
- * Asks for a mutation's subject until it has the wanted state: the mutation itself answers with the state at the end
- * of its wait (MUTATION_WAIT_MS).
+ * Polls the object that a mutation has changed until the object has the wanted state. The mutation itself
+ * responds with the state at the end of its wait (MUTATION_WAIT_MS).
  */
 import type { ApiClient } from './client.ts';
 import { pollUntil } from './pollUntil.ts';
 
-/** Where only blocks final on Ethereum count, a deploy and a mint take a quarter of an hour each. */
+/** A deploy and a mint take a quarter of an hour each on Ethereum when only final blocks count. */
 export const OUTCOME_TIMEOUT_MS = 3_600_000;
 
-/** No other state follows by itself. */
+/** States that do not change without an operator. */
 const ENDS = ['REFUSED', 'CLOSED', 'NEEDS_REVIEW'];
 
 interface Subject {
@@ -18,8 +18,9 @@ interface Subject {
 }
 
 /**
- * Asks for a subject's `fields` until its state is `goal`.
- * @throws when it is refused, closed or under review instead, or when the network takes longer than an hour.
+ * Polls a subject's `fields` until its state is `goal`.
+ * @throws when the subject is refused, closed or under review instead, or when the network takes longer than
+ *   an hour
  */
 export async function awaitState<T>(
   api: ApiClient,
@@ -53,7 +54,7 @@ export interface NetworkTransaction {
   txHash: string;
 }
 
-/** The hash of a subject's landed transaction of this kind. */
+/** Returns the hash of the subject's landed transaction of this kind. */
 export function landedHash(transactions: readonly NetworkTransaction[], kind: string): string {
   return transactions.find((one) => one.kind === kind && one.state === 'LANDED')?.txHash ?? 'not known yet';
 }

@@ -1,6 +1,6 @@
 /**
- * The carbon demo: a project is issued, two buyers purchase and retire, subscribers follow the feed, and at the end
- * books and network agree.
+ * The carbon demo: a project is issued, two buyers purchase and retire, subscribers follow the feed, and at
+ * the end the books and the network agree.
  */
 import { randomUUID } from 'node:crypto';
 import { awaitState, landedHash, type NetworkTransaction } from './awaitState.ts';

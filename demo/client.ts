@@ -6,14 +6,14 @@ import WebSocket from 'ws';
 import { StartupError } from '../src/lib/startupErrors.ts';
 
 export interface ApiClient {
-  /** @throws with the API's own sentence and code. */
+  /** @throws with the message and the code of the API's error */
   send<T>(query: string, variables: Record<string, unknown>, token: string | null): Promise<T>;
-  /** Calls `onEvent` for each event; resolves when the subscription is over. */
+  /** Calls `onEvent` for each event. @returns a function that ends the subscription */
   follow<T>(query: string, variables: Record<string, unknown>, onEvent: (data: T) => void): () => void;
   close(): Promise<void>;
 }
 
-/** Above the longest MUTATION_WAIT_MS of a server. */
+/** Longer than the longest MUTATION_WAIT_MS of a server. */
 const REQUEST_TIMEOUT_MS = 150_000;
 
 interface GraphqlAnswer<T> {

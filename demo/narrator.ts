@@ -1,11 +1,11 @@
 /**
- * What the demo prints: numbered steps with what each took, facts below them, live events in between.
+ * Prints the demo: numbered steps with their durations, facts below them, and live events in between.
  */
 import pc from 'picocolors';
 
 export interface Narrator {
   chapter(title: string): void;
-  /** Shows the step while it runs, and how long it took. */
+  /** Shows the step while it runs, and then its duration. */
   step<T>(title: string, work: () => Promise<T>): Promise<T>;
   fact(name: string, value: string): void;
   live(text: string): void;

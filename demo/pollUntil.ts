@@ -3,12 +3,15 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Webhooks take moments; a missed one is made up for within a minute. */
+/** Webhooks arrive within moments; the server makes up for a missed one within a minute. */
 const TIMEOUT_MS = 60_000;
 const FIRST_INTERVAL_MS = 50;
 const MAX_INTERVAL_MS = 2000;
 
-/** @throws when `isDone` is not true in time; `what` names what was waited for */
+/**
+ * @param what names the condition in the error message
+ * @throws when `isDone` is not true in time
+ */
 export async function pollUntil<T>(
   what: string,
   ask: () => Promise<T>,

@@ -1,6 +1,6 @@
 /**
- * The warehouse demo: a deposit becomes a receipt, one part of it is cashed out and paid, the payout of another fails and is
- * refunded, and half a year later, when that is asked for, what is left expires.
+ * The warehouse demo: a deposit becomes a receipt. One part is cashed out and paid, and the payout of another
+ * part fails and is refunded. With `--expiry`, the rest expires half a year later.
  */
 import { randomUUID } from 'node:crypto';
 import { awaitState, landedHash, OUTCOME_TIMEOUT_MS, type NetworkTransaction } from './awaitState.ts';
@@ -50,7 +50,10 @@ interface Demo {
   api: ApiClient;
   tell: Narrator;
   tokenFor: TokenFor;
-  /** Moves the network's clock ahead, which never goes back: later retirements carry the later date. */
+  /**
+   * Moves the network's clock ahead half a year. The clock never goes back, so later retirements carry the
+   * later date.
+   */
   withExpiry: boolean;
 }
 
@@ -77,7 +80,7 @@ async function readNetwork(api: ApiClient): Promise<Network['ledgerNetwork']> {
   return ledgerNetwork;
 }
 
-/** Minted to custody: the platform's signer deposits what it holds for the farmer. */
+/** Mints the receipt to custody, so that the platform's signer can deposit for the farmer. */
 async function deposit({ api, tell, tokenFor }: Demo, farmerAddress: string): Promise<string> {
   const token = await tokenFor('warehouse', WAREHOUSE);
   const input = {
@@ -141,7 +144,7 @@ async function cashOut(demo: Demo, receiptTokenAddress: string, tokenAmount: num
         token,
       );
       const subject = { type: 'OffRampSession', id: cashOut.offRampSession.id } as const;
-      // A payout reported before the deposit is final goes to review.
+      // Waits for the final deposit, because a payout that is reported before it goes to review.
       return awaitState<OpenSession>(api, subject, 'AWAITING_PAYOUT', 'id sessionId depositTxHash', token);
     },
   );

@@ -1,11 +1,13 @@
 /**
- * Makes build/main.js and build/reconcile.js, and a few files that they share: `npm start` and `npm run reconcile` run them.
- * Loading some two thousand modules one by one, each compiled on its way, takes longer than everything else that a start does.
+ * Builds build/main.js and build/reconcile.js, and a few files that they share: `npm start` and `npm run
+ * reconcile` run them. Loading and compiling some two thousand modules one by one takes longer than
+ * everything else in a start.
  *
- * Does nothing when no source file and no dependency has changed since. Each file is exchanged in one step and its name changes
- * with its content, except those two's: so a server that starts or runs at this moment finds what belongs together.
+ * Does nothing when no source file and no dependency has changed since the last build. Each file is replaced
+ * atomically, and the name of each file except the two programs changes with its content. So a server that
+ * starts or runs during a build finds files that belong together.
  *
- *   node scripts/build.mjs [folder]     build unless given
+ *   node scripts/build.mjs [folder]     "build" by default
  */
 import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -18,12 +20,12 @@ import { bundled } from './bundle.mjs';
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const FOLDER = resolve(process.argv[2] ?? join(ROOT, 'build'));
 const PROGRAMS = ['main.js', 'reconcile.js'].map((name) => join(FOLDER, name));
-/** What they were made from. */
+/** The inputs of the last build, with their times and sizes. */
 const RECORD = join(FOLDER, 'main.inputs.json');
-/** The dependencies change with the first. */
+/** Inputs of every build. A change of a dependency changes package-lock.json. */
 const ALWAYS = ['package-lock.json', 'scripts/build.mjs', 'scripts/bundle.mjs'];
 
-/** A file that no build has written for this long. */
+/** Files that no build has written for this long are removed. */
 const KEPT_MS = 7 * 24 * 3600 * 1000;
 
 if (!(await isNewest())) await make();
@@ -52,13 +54,15 @@ async function make() {
     define: { ...options.define, 'process.env.BUILD_COMMIT': JSON.stringify(await commitOf()) },
   });
   const sources = Object.keys(metafile.inputs).filter((path) => !path.includes('node_modules'));
-  // A folder changes when a file is added to it: the files of the schema are not named anywhere.
+  // The folders count as inputs because a folder changes when a file is added to it: no import names the
+  // files of the schema.
   const folders = new Set(sources.map(dirname));
   const names = [...ALWAYS, ...sources, ...folders];
   const states = await Promise.all(names.map(stateOf));
   await mkdir(FOLDER, { recursive: true });
   await removeOld();
-  // Without its record the program is made again by the next run: so it is when a source has changed meanwhile.
+  // Without its record, the next run builds again. The record stays absent when a source has changed during
+  // the build.
   await rm(RECORD, { force: true });
   const isProgram = ({ path }) => PROGRAMS.includes(path);
   for (const { path, contents } of files.filter((file) => !isProgram(file))) await exchange(path, contents);
@@ -67,7 +71,10 @@ async function make() {
   await exchange(RECORD, JSON.stringify(Object.fromEntries(names.map((name, i) => [name, states[i]]))));
 }
 
-/** Empty where the sources came without their history. With changes that are not committed it says so. */
+/**
+ * Returns the commit of the sources, marked "dirty" when there are uncommitted changes. Empty when the
+ * sources came without their history.
+ */
 async function commitOf() {
   try {
     const { stdout } = await promisify(execFile)(
@@ -83,7 +90,7 @@ async function commitOf() {
   }
 }
 
-/** A server that was started before may still load from the last files; hardly from those of days ago. */
+/** Removes files of builds that are days old. A running server may still load newer ones. */
 async function removeOld() {
   for (const name of await readdir(FOLDER)) {
     const path = join(FOLDER, name);

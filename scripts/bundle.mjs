@@ -1,35 +1,43 @@
 /**
- * How programs are put into a few files each: `scripts/build.mjs` for `npm start`, and the tests for the processes that they start.
+ * Bundles programs into a few files each. `scripts/build.mjs` uses it for `npm start`, and the tests for the
+ * processes that they start.
  */
 import { readFile } from 'node:fs/promises';
 import { relative } from 'node:path';
 
-/** What reads files that lie beside it; and what Node warns of outside of node_modules, because of a package that it uses. */
+/**
+ * Packages that are not bundled: some read files beside their own, and Node would print a warning about
+ * another outside of node_modules, because of a package that it uses.
+ */
 const LEFT_IN_PLACE = ['pino', 'pdfkit', '@stellar/stellar-base'];
 
 /**
  * Options of esbuild.
- * @param {string} folder where the files go, below the project: what is left in place is found from there
+ * @param {string} folder folder of the output, below the project: the packages that are not bundled are found
+ *   from there
  */
 export function bundled(folder) {
   return {
     outdir: folder,
-    // All of them in one folder: what is put into them finds its place from there.
+    // All files go into one folder, because the places of source files (keepPlaces) are relative to it.
     entryNames: '[name]',
-    // Of a package that is imported as a namespace, only what is used goes in: a quarter of zod (`import * as z from 'zod'`).
+    // Bundling drops the unused parts of a package that is imported as a namespace: three quarters of zod
+    // (`import * as z from 'zod'`).
     bundle: true,
     format: 'esm',
     platform: 'node',
     target: 'node20',
-    // What is imported while a program runs, such as the adapter of its network, is not loaded before.
+    // Splitting loads dynamic imports, such as the adapter of the network, only when the program imports
+    // them.
     splitting: true,
     external: LEFT_IN_PLACE,
-    // Its newer format, of which only what is used goes in, and whose functions call each other directly.
+    // The ES module build of graphql: its unused parts are dropped, and its functions call each other
+    // directly.
     alias: { graphql: 'graphql/index.mjs' },
-    // Otherwise GraphQL looks for a second copy of itself at every field of an answer.
+    // Without this constant, GraphQL looks for a second copy of itself at every field of a response.
     define: { 'process.env.NODE_ENV': '"production"' },
     plugins: [keepPlaces(folder)],
-    // Packages in the older format ask for others by `require`.
+    // Packages in CommonJS format load others with `require`.
     banner: {
       js: "import * as nodeModule from 'node:module';\nconst require = nodeModule.createRequire(import.meta.url);",
     },
@@ -37,7 +45,7 @@ export function bundled(folder) {
   };
 }
 
-/** A source file finds the files around it, such as migrations, as if it still lay in its own place. */
+/** Lets a source file find the files around it, such as migrations, as if it still lay in its own place. */
 function keepPlaces(folder) {
   return {
     name: 'keep places',
@@ -53,10 +61,10 @@ function keepPlaces(folder) {
 }
 
 /**
- * A source file for esbuild, of which the output lies elsewhere.
+ * Prepares a source file for esbuild whose output lies in another folder.
  * @param {string} path
  * @param {string} source
- * @param {string} url an expression for the URL of the file itself
+ * @param {string} url an expression for the URL of the source file
  * @returns {{ contents: string, loader: 'ts' | 'tsx' }}
  */
 export function inItsPlace(path, source, url) {

@@ -1,14 +1,16 @@
 /**
  * Completes package-lock.json with the optional packages of other platforms that npm left out of it.
  *
- * `npm install` drops an optional package in silence when its registry does not have that version, `npm ci` counts it
- * and fails. An entry with a version and a platform, without address or hash, satisfies both: npm skips it where the
- * platform differs and asks the registry where it does not. Run it after each change of the dependencies:
+ * `npm install` silently drops an optional package when its registry does not have that version, and `npm ci`
+ * counts the package and fails. An entry with a version and a platform, without address or hash, satisfies
+ * both: npm skips the entry when the platform differs, and asks the registry otherwise. Run this script after
+ * each change of the dependencies:
  *
- *   node scripts/completeLock.mjs [lock file]           writes what is missing
- *   node scripts/completeLock.mjs [lock file] --check   exits with 1 when something is missing
+ *   node scripts/completeLock.mjs [lock file]           writes the missing entries
+ *   node scripts/completeLock.mjs [lock file] --check   exits with 1 when an entry is missing
  *
- * It asks no registry: what is missing is what a registry does not have, so the platform is read from the name.
+ * The script asks no registry, because the missing packages are those that a registry does not have. It reads
+ * the platform from the package's name.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -43,8 +45,8 @@ const IS_EXACT = /^\d+\.\d+\.\d+(-|$)/;
 const LIBRARIES = { gnu: 'glibc', musl: 'musl' };
 
 /**
- * The platform that a package names itself after, in npm's words, e.g. "@oxlint/binding-linux-x64-musl".
- * Null for a package that names none.
+ * Returns the platform in a package's name, in npm's words, e.g. of "@oxlint/binding-linux-x64-musl". Null
+ * when the name contains none.
  */
 function platformOf(name) {
   const words = name.split(/[/-]/);
@@ -52,12 +54,14 @@ function platformOf(name) {
   const os = oneOf(OPERATING_SYSTEMS);
   const cpu = oneOf(PROCESSORS);
   if (os === undefined || cpu === undefined) return null;
-  // Only on Linux is there a choice of C library to name.
+  // Only Linux packages name a C library.
   const libc = os === 'linux' ? oneOf(LIBRARIES) : undefined;
   return { os: [os], cpu: [cpu], ...(libc === undefined ? {} : { libc: [libc] }) };
 }
 
-/** The optional dependencies that a lock names and has no entry for: `{ path, name, version, isDev }`. */
+/**
+ * Returns the optional dependencies that the lock names without an entry: `{ path, name, version, isDev }`.
+ */
 function missingOptionals({ packages }) {
   return Object.entries(packages).flatMap(([parent, { optionalDependencies = {}, dev: isDev = false }]) =>
     Object.entries(optionalDependencies)
@@ -66,11 +70,11 @@ function missingOptionals({ packages }) {
   );
 }
 
-/** Where npm puts what no other package asks for in another version. */
+/** The path where npm puts a package that no other package needs in another version. */
 const besideOf = (parent, name) =>
   `${parent.slice(0, parent.lastIndexOf('node_modules/'))}node_modules/${name}`;
 
-/** Node's way of looking up a package: within the one that asks, beside it, then further out. */
+/** Looks a package up as Node does: within the package that asks, beside it, then further out. */
 function isFound(packages, parent, name, version) {
   for (
     let folder = parent;
@@ -78,13 +82,13 @@ function isFound(packages, parent, name, version) {
     folder = folder.slice(0, Math.max(0, folder.lastIndexOf('node_modules/') - 1))
   ) {
     const entry = packages[`${folder === '' ? '' : `${folder}/`}node_modules/${name}`];
-    // A range is left to npm, which chose the entry by it.
+    // A range counts as found, because npm chose the entry by the range.
     if (entry !== undefined) return entry.version === version || !IS_EXACT.test(version);
     if (folder === '') return false;
   }
 }
 
-/** The lock with an entry for each missing package, in npm's order of packages and of fields. */
+/** Returns the lock with an entry for each missing package, in npm's order of packages and of fields. */
 function complete(lock, missing) {
   const added = missing.map(({ path, name, version, isDev }) => {
     const { os, cpu, libc } = platformOf(name);

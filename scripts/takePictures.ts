@@ -16,7 +16,7 @@ interface Picture {
 }
 
 const FOLDER = fileURLToPath(new URL('../docs/images/', import.meta.url));
-/** README.md is loaded by people on the way, too. */
+/** People also load README.md over slow mobile connections. */
 const MAX_BYTES = 150_000;
 const DESKTOP = { viewport: { width: 1200, height: 780 } };
 const PHONE = { viewport: { width: 390, height: 780 }, isMobile: true };
@@ -27,7 +27,7 @@ const PICTURES: readonly Picture[] = [
   { name: 'certificate', screen: PHONE, open: (page, url) => openFirst(page, url, '/retirements/') },
 ];
 
-/** The page behind the first link of a list. */
+/** Opens the page behind the first link of a list. */
 async function openFirst(page: Page, list: string, path: string): Promise<void> {
   await page.goto(list);
   const first = await page.locator(`main a[href^="${path}"]`).first().getAttribute('href');

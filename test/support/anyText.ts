@@ -1,15 +1,15 @@
 /**
- * Texts of any characters, for generated tests.
+ * Texts of any characters, for property tests.
  */
 import fc from 'fast-check';
 
 const CHARACTERS = 0x11_0000;
-/** These are halves of characters. */
+/** Surrogates are halves of characters. */
 const SURROGATES = { from: 0xd800, count: 0x800 };
 
 /**
- * As the library's own unit `binary`, for which it lists all million of them first: a second of work in each process. Its
- * way back from a character is what lets it put names such as `__proto__` among the texts.
+ * Equals the library's own unit `binary`, which first lists all million characters: a second of work in each
+ * process. The mapping back from a character lets the library add names such as `__proto__` to the texts.
  */
 const anyCharacter = fc.nat(CHARACTERS - SURROGATES.count - 1).map(characterAt, placeOf);
 

@@ -1,5 +1,5 @@
 /**
- * Entries of the audit log, without a request that writes them.
+ * Writes entries of the audit log without a request.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Db } from '../../src/db/connection.ts';
@@ -7,7 +7,7 @@ import { createAuditLog } from '../../src/identity/auditLog.ts';
 import { createIdSource, systemClock, type Clock } from '../../src/lib/clock.ts';
 import { silentLog } from '../../devnet/platform.ts';
 
-/** Processes that write so many entries each. */
+/** Writes entries as several processes. @param processes the number of entries of each */
 export async function writeAuditEntries(
   db: Db,
   processes: readonly number[],

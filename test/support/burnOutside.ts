@@ -1,11 +1,11 @@
 /**
- * What custody's own key does and the platform does not know, as of another copy of its database.
+ * Transactions of custody's key that the platform does not know, as those of another copy of its database.
  */
 import { expect } from 'vitest';
 import type { LedgerNetwork, NetworkCall, PreparedTransaction } from '../../src/ledger/network/port.ts';
 import { toBaseUnits } from '../../src/ledger/units.ts';
 
-/** A retirement alike goes to review. */
+/** Burns credits. A retirement that looks the same goes to review. */
 export async function burnOutside(
   network: LedgerNetwork,
   { tokenAddress }: { tokenAddress: string },

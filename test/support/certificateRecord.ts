@@ -1,5 +1,5 @@
 /**
- * What a certificate is of, as the API answers it.
+ * The retirement record of a certificate, as the API returns it.
  */
 import type { CertificateRecord } from '../../src/pages/certificateRecord.ts';
 

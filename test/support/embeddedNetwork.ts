@@ -1,6 +1,6 @@
 /**
- * The embedded network with what tests do to it beside the port: pauses, and transactions of holders other than custody.
- * All are signed, and land like the platform's own.
+ * The embedded network with operations that the port lacks: pauses, and transactions of holders other than
+ * custody. All transactions are signed, and land like the platform's own.
  */
 import type { ClockControl } from '../../src/ledger/network/family.ts';
 import { factoryAddressOf } from '../../src/ledger/network/embedded/addresses.ts';
@@ -17,14 +17,14 @@ type Call<K extends Invocation['kind']> = Omit<Extract<Invocation, { kind: K }>,
 
 export type EmbeddedNetwork = LedgerNetwork & ClockControl & OtherCalls;
 
-/** What the port has no calls for. */
+/** Calls that the port does not have. */
 export interface OtherCalls {
   readonly factoryAddress: Address;
   /** Pauses (with `false`: unpauses) a token or settlement contract that custody administers. */
   pauseToken(contractAddress: Address, paused?: boolean): Promise<string>;
-  /** From custody's own balance. @returns the transaction's hash */
+  /** Transfers from custody's own balance. @returns the transaction's hash */
   transfer(tokenAddress: Address, to: Address, amount: bigint): Promise<string>;
-  /** A holder with the key `secretKey`, who signs themselves. */
+  /** Returns a holder with the key `secretKey`, who signs with it. */
   createSigner(secretKey: string): {
     address: Address;
     transfer(call: Call<'transfer'>): Promise<string>;

@@ -1,5 +1,5 @@
 /**
- * A buyer with credits, for tests of what retires them.
+ * A buyer with credits, for tests of retirements.
  */
 import { randomUUID } from 'node:crypto';
 import { openProject } from '../../devnet/platform.ts';
@@ -7,7 +7,7 @@ import { purchase } from '../../src/resolvers/carbon/purchase.ts';
 import type { RetireInput } from '../../src/resolvers/carbon/retire.ts';
 import type { Platform } from '../../src/startup/compose.ts';
 
-/** An open project of which the buyer "acme" holds every tonne. @returns its token's address */
+/** Opens a project of which the buyer "acme" holds every tonne. @returns the token's address */
 export async function holding(platform: Pick<Platform, 'dependencies'>, tonnes: bigint): Promise<string> {
   const { tokenAddress } = await openProject(platform, tonnes);
   await purchase(platform.dependencies, 'acme', {

@@ -1,5 +1,5 @@
 /**
- * Registrations with an indexer, for tests that sign deliveries themselves.
+ * Stores registrations with an indexer, for tests that sign deliveries themselves.
  */
 import { indexerRegistrations } from '../../src/db/tables/index.ts';
 import { sealedPlace } from '../../src/db/sealedColumns.ts';

@@ -1,5 +1,6 @@
 /**
- * Every combination of facts that an off-ramp session can have in a state, as the database's checks allow it.
+ * Lists every combination of facts that an off-ramp session can have in a state, as the database's checks
+ * allow it.
  */
 import type { OffRampState } from '../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import type { Depositor, Facts } from '../../src/resolvers/warehouse/offRamp/transitions.ts';
@@ -53,7 +54,7 @@ export function possibleFacts(depositor: Depositor, state: OffRampState): Facts[
       (state === 'NEEDS_REVIEW' || isDeposited !== NEVER_DEPOSITED.includes(state)) &&
       (state !== 'CLOSED' || isStopped) &&
       (depositor === 'HOLDER' || state === 'DEPOSITING' || !isUnderWay) &&
-      // A cancellation of what is being opened stops it.
+      // A cancellation of a session in OPENING stops it.
       (state !== 'OPENING' || isStopped || !isCancelled),
   );
 }

@@ -5,7 +5,7 @@ import { offRampSessions } from '../../src/db/tables/index.ts';
 
 type Row = typeof offRampSessions.$inferInsert;
 
-/** Of a session that custody is about to deposit for, without what the test says otherwise. */
+/** A row of a session that custody is about to deposit for; `values` override its columns. */
 export function offRampSessionRow(values: Partial<Row> = {}): Row {
   const at = new Date();
   return {
@@ -34,11 +34,11 @@ export function offRampSessionRow(values: Partial<Row> = {}): Row {
   };
 }
 
-/** @returns its id */
+/** Inserts a session without its receipt. @returns the session's id */
 export async function insertSessionAlone(db: Db, values: Partial<Row>): Promise<string> {
   const row = offRampSessionRow(values);
   await db.transaction(async (tx) => {
-    // Without the receipt that it is of.
+    // With the foreign keys off, the receipt need not exist.
     await tx.execute(sql`SET LOCAL session_replication_role = replica`);
     await tx.insert(offRampSessions).values(row);
   });

@@ -18,11 +18,14 @@ export function embeddedNetworkOn(handle: DatabaseHandle): Promise<EmbeddedNetwo
   });
 }
 
-// Nothing listens there: tests of the indexer bring their own.
+// Nothing listens at this address, because tests of the indexer start their own.
 const NOWHERE = 'http://127.0.0.1:9';
 const OF_LOGS = { publicUrl: NOWHERE, appSecret: 'an application secret for tests alone' };
 
-/** The transparency logs of `platformOn`, for a test that puts the database back: the platform's own remember what they have signed. */
+/**
+ * Opens the transparency logs of `platformOn` again, for a test that restores the database: the platform's
+ * own logs remember which heads they have signed.
+ */
 export const logsAnewOn = (handle: DatabaseHandle, network: ComposeOptions['network']) =>
   openLogs({ handle, network, ...OF_LOGS });
 
@@ -37,7 +40,7 @@ export function platformOn(
     indexerUrl: NOWHERE,
     ...OF_LOGS,
     mutationWaitMs: 20_000,
-    // Longer than any test: feeds are filled by what is tested, not by luck.
+    // Longer than any test, so that only the tested code fills feeds.
     feedCompareIntervalMs: 600_000,
     ...warehouseOptions,
     log: silentLog,
@@ -48,11 +51,11 @@ export function platformOn(
 export interface StartedPlatform {
   database: TestDatabase;
   platform: Platform;
-  /** Stops the platform, and drops the database. */
+  /** Stops the platform and drops the database. */
   end(): Promise<void>;
 }
 
-/** A platform whose workers run, on the embedded network and a database of its own. */
+/** Starts a platform with its workers, on the embedded network and a new database. */
 export async function startPlatform(): Promise<StartedPlatform> {
   const database = await createTestDatabase();
   const platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));

@@ -1,28 +1,32 @@
 /**
- * A database that goes back to how it was, in a few milliseconds: copying it anew takes a second.
+ * A database that a test can restore in a few milliseconds, because a new copy takes a second.
  */
 import postgres from 'postgres';
 import type { TestDatabase } from './database/database.ts';
 
 export interface Restorable {
-  /** Each statement changes at least one row, past triggers and foreign keys. @throws Error when one changes none */
+  /**
+   * Runs statements that each change at least one row, with triggers and foreign keys off. @throws Error when
+   * one changes none
+   */
   corrupt(statements: string): Promise<void>;
-  /** The same for a statement that may change none. */
+  /** Runs a statement that may change no row. */
   touch(statement: string): Promise<void>;
-  /** Nothing else may write meanwhile. */
+  /** Restores all tables. Nothing else may write meanwhile. */
   restore(): Promise<void>;
   close(): Promise<void>;
 }
 
 export async function makeRestorable({ url }: Pick<TestDatabase, 'url'>): Promise<Restorable> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
-  // Foreign keys are triggers to PostgreSQL, and off as well.
+  // This also switches foreign keys off, because PostgreSQL implements them as triggers.
   await sql`SET session_replication_role = replica`;
   const rows = await sql<
     { name: string }[]
   >`SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`;
   const tables = rows.map(({ name }) => name);
-  // One snapshot: the platform's jobs write beside it, and tables of two moments contradict each other.
+  // One snapshot, because the platform's jobs write concurrently, and copies of two moments would contradict
+  // each other.
   await sql.begin('ISOLATION LEVEL REPEATABLE READ', async (tx) => {
     await tx`CREATE SCHEMA kept`;
     for (const table of tables)
@@ -39,7 +43,7 @@ export async function makeRestorable({ url }: Pick<TestDatabase, 'url'>): Promis
       await sql.unsafe(statement);
     },
     async restore() {
-      // In one round trip, and one transaction.
+      // One round trip and one transaction.
       await sql.unsafe(
         tables
           .map(

@@ -1,5 +1,5 @@
 /**
- * Retirements on the embedded network, whose steps each test takes itself, and an operator's reviews of them.
+ * Retirements on the embedded network, stepped by each test, and an operator's reviews of them.
  */
 import { randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
@@ -17,11 +17,11 @@ import { burnOutside } from './burnOutside.ts';
 import { createTestDatabase, type TestDatabase } from './database/database.ts';
 import { embeddedNetworkOn, platformOn } from './platform.ts';
 
-/** Has a project of its own for each test, all of which one buyer holds. */
+/** Makes a new project for each test, and one buyer holds all its tonnes. */
 export function reviewWorld() {
   let database: TestDatabase;
   let network: EmbeddedNetwork;
-  /** Its worker does not run: each test takes the steps itself. */
+  /** The worker does not run, because each test makes the steps itself. */
   let platform: Platform;
   let project: TokenizedProject;
 
@@ -89,7 +89,7 @@ export function reviewWorld() {
       });
       return balances.find(({ tokenAddress }) => tokenAddress === project.tokenAddress)?.balanceTonnes;
     },
-    /** By custody's own key, and unknown to the platform. */
+    /** Burns with custody's own key, without the platform's knowledge. */
     burnOutside: (tonnes: bigint) => burnOutside(network, project, tonnes),
   };
 }

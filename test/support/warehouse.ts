@@ -1,5 +1,5 @@
 /**
- * The warehouse side of a composed platform, for tests: deposits, and cash-outs that go as far as is asked.
+ * The warehouse side of a composed platform, for tests: deposits, and cash-outs up to a given state.
  */
 import { randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
@@ -28,7 +28,7 @@ import { warehouseOptions } from '../../devnet/platform.ts';
 
 export const farmer = { subject: 'farmer-1', isOperator: false };
 
-/** Minted to custody, from where off-ramp sessions deposit. */
+/** A deposit whose receipt is minted to custody, from where off-ramp sessions deposit. */
 export function depositInput(
   platform: Pick<Platform, 'dependencies'>,
   overrides: Partial<CreateDepositInput> = {},
@@ -76,7 +76,7 @@ export function cashOutInput(receipt: TokenizedReceipt, overrides: Partial<CashO
   };
 }
 
-/** A session with a final deposit, waiting for its payout. */
+/** Makes a session with a final deposit that waits for its payout. */
 export async function depositedCashOut(
   platform: Pick<Platform, 'dependencies'>,
   receipt?: TokenizedReceipt,
@@ -100,7 +100,7 @@ export async function makeDue(
     .where(eq(offRampSessions.id, offRampSessionId));
 }
 
-/** Sets the provider's status and sends its webhook. */
+/** Sets the provider's status and delivers its webhook. */
 export async function providerSays(
   platform: Pick<Platform, 'dependencies'>,
   providerSessionId: string,
@@ -143,7 +143,7 @@ export async function sessionOf(
   return session;
 }
 
-/** The decision of an operator who has just read the session. */
+/** Makes a decision as an operator who has just read the session. */
 export async function decideSession(
   deps: Platform['dependencies'],
   operatorId: string,
@@ -154,7 +154,7 @@ export async function decideSession(
   return resolveOffRampSessionReview(deps, operatorId, { ...input, seenProviderStatus });
 }
 
-/** The same, where only the decision matters. */
+/** Makes a decision when nothing else of the input matters. */
 export function decideReviewOf(
   { dependencies }: Pick<Platform, 'dependencies'>,
   offRampSessionId: string,

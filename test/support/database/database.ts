@@ -1,5 +1,5 @@
 /**
- * A database of its own for a test file: cloned from the migrated template, dropped afterwards.
+ * Databases for test files: each is cloned from the migrated template, and dropped afterwards.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,19 +9,22 @@ import { inject } from 'vitest';
 import { openDatabase, type DatabaseHandle } from '../../../src/db/connection.ts';
 import { APPLICATION_ROLE, TEMPLATE_DATABASE } from './globalSetup.ts';
 
-/** A template can be cloned by one session at a time; workers take turns. */
+/** Only one session at a time can clone a template, so the workers take turns. */
 const CLONE_LOCK = 4711;
-/** A worker makes and drops databases every second or so: a connection for each costs more than they do. */
+/**
+ * A worker makes and drops databases every second or so, and a connection for each would cost more than the
+ * work.
+ */
 const ADMINISTRATOR_IDLE_SECONDS = 5;
 
 /**
- * Enough for what runs at once in a test. A connection plans each statement for itself, so with more of them, which a busy moment opens
- * and nothing closes, the server's work grows.
+ * Enough connections for the concurrent work of a test. Each connection plans every statement separately. A
+ * larger pool opens more connections at a busy moment and closes none, so the server's work would grow.
  */
 const POOL_SIZE = 5;
 
 export interface TestDatabase {
-  /** As a superuser, who may corrupt and restore what is there. */
+  /** URL of a superuser, who may corrupt and restore rows. */
   url: string;
   handle: DatabaseHandle;
   /** Closes the pool and drops the database; fails when something else still holds a connection. */
@@ -31,7 +34,7 @@ export interface TestDatabase {
 export async function createTestDatabase(
   options: {
     poolSize?: number;
-    /** A database to copy, such as a backup would; without open connections. The migrated template by default. */
+    /** A database to copy, as a backup would, without open connections; the migrated template by default. */
     copyOf?: Pick<TestDatabase, 'url'>;
   } = {},
 ): Promise<TestDatabase> {
@@ -41,7 +44,7 @@ export async function createTestDatabase(
   const administrator = administratorOf(serverUrl);
   await administrator`SELECT pg_advisory_lock(${CLONE_LOCK})`;
   try {
-    // Page by page through the log, which is the default, takes three times as long.
+    // The default strategy copies page by page through the log, and takes three times as long.
     await administrator.unsafe(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
   } finally {
     await administrator`SELECT pg_advisory_unlock(${CLONE_LOCK})`;
@@ -54,19 +57,22 @@ export async function createTestDatabase(
     async drop() {
       await handle.close();
       await awaitNoConnections(administrator, name);
-      // Without FORCE: a pool that a test forgot to close makes this fail, and the test with it.
+      // Without FORCE, so that a pool which a test forgot to close makes this statement and the test fail.
       await administrator.unsafe(`DROP DATABASE ${name}`);
     },
   };
 }
 
-/** The database as the product has it, without power over its rules; the caller closes it before the database is dropped. */
+/**
+ * Opens the database with the application's role, which can't switch off rules. The caller closes the handle
+ * before the database is dropped.
+ */
 export function openAsApplication({ url }: Pick<TestDatabase, 'url'>, poolSize = POOL_SIZE): DatabaseHandle {
   const { href } = Object.assign(new URL(url), { username: APPLICATION_ROLE });
   return openDatabase({ url: href, poolSize, applicationName: 'application' });
 }
 
-/** Changes what the database's rules keep as it is, such as a time that has to have passed. */
+/** Makes a change that the database's rules forbid, such as moving a time into the past. */
 export async function changePastRules({ handle }: Pick<TestDatabase, 'handle'>, change: SQL): Promise<void> {
   await handle.db.transaction(async (tx) => {
     await tx.execute(sql`SET LOCAL session_replication_role = replica`);
@@ -76,7 +82,7 @@ export async function changePastRules({ handle }: Pick<TestDatabase, 'handle'>, 
 
 const administrators = new Map<string, postgres.Sql>();
 
-/** One connection of this worker; it closes by itself. */
+/** Returns this worker's connection to the server; it closes when idle. */
 function administratorOf(serverUrl: string): postgres.Sql {
   const known = administrators.get(serverUrl);
   if (known) return known;
@@ -90,7 +96,10 @@ function administratorOf(serverUrl: string): postgres.Sql {
   return opened;
 }
 
-/** The server notices within moments that a killed process is gone; a pool left open stays. */
+/**
+ * Waits until the database has no connections. The server notices the end of a killed process within moments;
+ * a pool that was left open stays.
+ */
 async function awaitNoConnections(sql: postgres.Sql, name: string): Promise<void> {
   for (let looks = 0; looks < 50; looks++) {
     const connections = await sql`SELECT 1 FROM pg_stat_activity WHERE datname = ${name}`;

@@ -1,5 +1,5 @@
 /**
- * A process of its own that opens the embedded PostgreSQL, says where it is, and holds it until it is killed.
+ * A process that opens the embedded PostgreSQL, prints its URL, and holds it until the process is killed.
  */
 import { openEmbeddedPostgres } from '../../../src/db/embedded/embeddedPostgres.ts';
 

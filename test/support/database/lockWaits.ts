@@ -1,5 +1,5 @@
 /**
- * Statements of a database that wait for a lock which another transaction holds.
+ * Counts a database's statements that wait for a lock of another transaction.
  */
 import type { DatabaseHandle } from '../../../src/db/connection.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Projects for tests that need one to be there and don't care how it came.
+ * Inserts projects for tests that do not need to create them through the platform.
  */
 import { randomUUID } from 'node:crypto';
 import type { Db } from '../../../src/db/connection.ts';

@@ -1,5 +1,5 @@
 /**
- * Retirement records in the database, as the feed would have written them, without a network.
+ * Inserts retirement records, as the feed would have written them, without a network.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { encodeStrkey } from '../../../src/lib/strkey.ts';
@@ -9,21 +9,21 @@ import { toBaseUnits } from '../../../src/ledger/units.ts';
 
 export interface SeededProject {
   id: string;
-  /** As the contract shows it. */
+  /** The id in the GraphQL contract. */
   globalId: string;
   tokenAddress: string;
 }
 
 interface Seed {
   projects: readonly { countryCode: string; vintageYear: number }[];
-  /** In the feed's order; the note of each is its number. */
+  /** Records in the feed's order; the note of each is its number. */
   records: readonly { project: number; timestamp: number; tonnes: number; beneficiary: string }[];
 }
 
 /** A statement takes at most 65,535 parameters. */
 const ROWS_PER_INSERT = 4_000;
 
-/** Into an empty feed. */
+/** Seeds the projects and records into an empty feed. */
 export async function seedRecords({ db }: DatabaseHandle, seed: Seed): Promise<SeededProject[]> {
   const made = seed.projects.map((facts) => {
     const id = randomUUID();

@@ -1,6 +1,7 @@
 /**
- * A primary and a standby that confirms each commit with it, to be killed and promoted. With the programs of the embedded
- * PostgreSQL: the standby begins as a copy of the stopped primary's folder, which needs no pg_basebackup.
+ * A primary and a synchronous standby for tests that kill and promote them. They run the programs of the
+ * embedded PostgreSQL: the standby begins as a copy of the stopped primary's folder, which needs no
+ * pg_basebackup.
  */
 import { execFile } from 'node:child_process';
 import { appendFile, chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -16,7 +17,7 @@ import { isAlive } from '../../../devnet/privatePostgres.ts';
 
 const DATABASE = 'marketplace';
 const CREDENTIALS = 'postgres:test';
-/** A killed process is gone within moments. */
+/** A killed process disappears within moments, at most 10 seconds. */
 const MAX_LOOKS = 200;
 const LOOK_EVERY_MS = 50;
 
@@ -25,25 +26,25 @@ interface PostgresServer {
   /** The migrated database on this server alone. */
   url: string;
   start(): Promise<void>;
-  /** SIGKILL to all its processes. */
+  /** Sends SIGKILL to all its processes. */
   kill(): Promise<void>;
-  /** In order: it waits until its standby has everything. */
+  /** Shuts the server down in order: a primary waits until its standby has everything. */
   stop(): Promise<void>;
-  /** Makes a standby the primary; resolves when it takes writes. */
+  /** Makes a standby the primary; resolves when the server takes writes. */
   promote(): Promise<void>;
 }
 
 export interface ReplicatedPostgres {
   first: PostgresServer;
   second: PostgresServer;
-  /** The database by both servers, in this order. */
+  /** URL of the database through both servers, in this order. */
   url(...servers: PostgresServer[]): string;
   remove(): Promise<void>;
 }
 
 const exec = promisify(execFile);
 
-/** Why it can't be had on this machine; null when it can. */
+/** Says why replication can't be tested on this machine; null when it can. */
 export async function reasonAgainstReplication(): Promise<string | null> {
   if (process.platform === 'win32') return 'a folder is copied with cp, and processes are found with pgrep';
   try {
@@ -57,7 +58,7 @@ export async function reasonAgainstReplication(): Promise<string | null> {
   }
 }
 
-/** @param sets databases' migrations, both of them by default */
+/** Starts the primary and the standby with a migrated database. */
 export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
   const folder = await mkdtemp(join(await memoryFolder(), 'marketplace-replicated-'));
   await chmod(folder, 0o755);
@@ -79,7 +80,7 @@ export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
     primary_conninfo: `host=127.0.0.1 port=${first.port} user=postgres password=test`,
     wal_retrieve_retry_interval: '200ms',
   });
-  // From now on it confirms nothing that the standby has not written down.
+  // From now on the primary confirms nothing that the standby has not written.
   await configure(join(folder, 'first'), { synchronous_standby_names: '*', synchronous_commit: 'on' });
   await Promise.all([first.start(), second.start()]);
   return {
@@ -113,7 +114,7 @@ async function initialise(programs: Programs, folder: string, data: string): Pro
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
     fsync: 'off',
-    // A standby may have been away while the primary wrote.
+    // Keeps the log for a standby that was down while the primary wrote.
     wal_keep_size: '256MB',
     max_connections: '100',
   });

@@ -1,17 +1,17 @@
 /**
- * How many rows statements read, by their transaction's own counters.
+ * Counts the rows that statements read, by the counters of their transaction.
  */
 import { sql } from 'drizzle-orm';
 import type { DatabaseHandle, Db, Tx } from '../../../src/db/connection.ts';
 
-/** @param work runs in a transaction; queries that want a database get the transaction as one */
+/** @param work runs in a transaction; queries that need a database receive the transaction instead */
 export async function rowsReadBy(
   { db }: Pick<DatabaseHandle, 'db'>,
   tables: readonly string[],
   work: (tx: Tx & Db) => Promise<unknown>,
 ): Promise<number> {
   return db.transaction(async (tx) => {
-    // Since the session last reported, which may be more than this transaction.
+    // The counters run since the session's last report, which may cover more than this transaction.
     const readSoFar = async () => {
       const [read] = await tx.execute<{ rows: string }>(sql`
         SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)) AS rows

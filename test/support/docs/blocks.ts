@@ -8,14 +8,14 @@ export interface Block {
   where: string;
   page: string;
   language: string;
-  /** What follows the language: "not-run: why". */
+  /** The text after the language: "not-run: why". */
   note: string;
   text: string;
 }
 
 export const ROOT = new URL('../../../', import.meta.url);
 
-/** The reference is printed from the contract, and has no blocks. */
+/** Returns the blocks of all pages but the reference, which is printed from the contract and has none. */
 export async function documentedBlocks(): Promise<Block[]> {
   const docs = (await readdir(new URL('docs', ROOT))).filter((name) => name.endsWith('.md'));
   const pages = ['README.md', 'CONTRIBUTING.md', ...docs.map((name) => `docs/${name}`)];
@@ -24,7 +24,7 @@ export async function documentedBlocks(): Promise<Block[]> {
 
 export async function blocksOf(page: string): Promise<Block[]> {
   const text = await readFile(new URL(page, ROOT), 'utf8');
-  // A fence of four may hold fences of three.
+  // A fence of four backticks may contain fences of three.
   const fences = /^( *)(`{3,4})([\w-]*) ?(.*)\n([^]*?)^ *\2$/gm;
   return [...text.matchAll(fences)].map(
     ([all, indent = '', _fence, language = '', note = '', body = ''], _at) => ({

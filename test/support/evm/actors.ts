@@ -1,6 +1,6 @@
 /**
- * People with keys on a test chain: they call the test contracts by their documented interface, without the
- * product in between.
+ * Holders of keys on a test chain. They call the test contracts by their documented interface, without the
+ * product.
  */
 import {
   BaseError,
@@ -32,9 +32,12 @@ export const carbonAbi = [...carbonTokenAbi, ...guardedAbi, ...erc20ErrorsAbi];
 export const receiptAbi = [...commodityTokenAbi, ...guardedAbi, ...erc20ErrorsAbi];
 export const rampAbi = [...settlementAbi, ...guardedAbi, ...erc20ErrorsAbi];
 
-/** A node on this machine has the receipt of what was sent within moments. */
+/** A node on this machine has the receipt of a transaction within moments. */
 const POLL_MS = 20;
-/** Busy, anvil now and then forgets to close the block that a transaction asked for: then it is asked to. */
+/**
+ * A busy anvil sometimes forgets to close the block of a transaction; after this time the test asks for a
+ * block.
+ */
 const BLOCK_OVERDUE_MS = 2000;
 
 export const CARBON_METADATA = {
@@ -71,7 +74,7 @@ export async function createActors(node: Anvil) {
   });
   const client = createPublicClient({ chain, transport: http(), pollingInterval: POLL_MS });
 
-  /** Simulated first, as a node explains a refusal only there. @throws viem's BaseError */
+  /** Simulates the call first, because a node explains a refusal only there. @throws viem's BaseError */
   async function send(from: AnvilAccount, call: ContractCall): Promise<TransactionReceipt> {
     const account = privateKeyToAccount(from.secretKey);
     const { request } = await client.simulateContract({ ...call, account });
@@ -129,14 +132,14 @@ export async function deployReceipt(actors: Actors, options: { expiresInSeconds:
   });
 }
 
-/** The factory's event of the token that it made. */
+/** Returns the factory's event about the token that it made. */
 export function tokenOf(receipt: TransactionReceipt) {
   const [event] = parseEventLogs({ abi: factoryAbi, logs: receipt.logs, eventName: 'TokenDeployed' });
   if (!event) throw new Error('No token was deployed');
   return event.args;
 }
 
-/** A fresh carbon token with so many tonnes, custody's by default. */
+/** Deploys a carbon token with this many tonnes, custody's by default. */
 export async function mintedCarbon(actors: Actors, tonnes: bigint, to: Address = actors.custody.address) {
   const { tokenAddress } = tokenOf(await deployCarbon(actors));
   const at = { address: tokenAddress, abi: carbonAbi };
@@ -144,7 +147,10 @@ export async function mintedCarbon(actors: Actors, tonnes: bigint, to: Address =
   return at;
 }
 
-/** The contract's error by its name; its bare selector, or a word, where the ABI does not know it. */
+/**
+ * Returns the contract's error by its name, or its bare selector or a word when the ABI does not know the
+ * error.
+ */
 export async function refusalOf(
   work: () => Promise<unknown>,
 ): Promise<{ name: string; args: readonly unknown[] } | string> {

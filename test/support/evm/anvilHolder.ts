@@ -1,5 +1,5 @@
 /**
- * A process of its own that starts anvil, says where it is, and holds it until it is killed.
+ * A process that starts anvil, prints its URL, and holds it until the process is killed.
  */
 import { startAnvil } from '../../../devnet/evm/anvil.ts';
 

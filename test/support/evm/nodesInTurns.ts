@@ -1,5 +1,5 @@
 /**
- * Two nodes behind one address: each second request is answered by one that lacks the newest blocks.
+ * Two nodes behind one address: every second request is answered by a node that lacks the newest blocks.
  */
 import { createServer } from 'node:http';
 import { readBody } from '../../../src/lib/readBody.ts';
@@ -23,7 +23,7 @@ interface NodesInTurns extends LocalServer {
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const TAGS = ['latest', 'pending', 'finalized'];
-/** Of the node behind. */
+/** How far the finalized block of the second node is behind its latest one. */
 const BLOCKS_UNTIL_FINALIZED = 64;
 const NO_HEADER = { error: { code: -32_000, message: 'header for hash not found' } };
 

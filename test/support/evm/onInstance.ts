@@ -1,6 +1,6 @@
 /**
- * An instance of the platform on an EVM chain and a database, for as long as a piece of work takes: what was on it before and after is
- * another instance.
+ * Runs an instance of the platform on an EVM chain and a database for as long as a piece of work takes. Work
+ * before and after it runs on other instances.
  */
 import { eq } from 'drizzle-orm';
 import { connectLedger } from '../../../devnet/ledgers.ts';
@@ -23,22 +23,22 @@ export interface Instance extends Platform {
 }
 
 interface InstanceOptions {
-  /** One that is not started signs nothing. */
+  /** Whether the instance is started; one that is not started signs nothing. */
   starts?: boolean;
   mutationWaitMs?: number;
   ledger?: Partial<EvmLedger>;
-  /** What the platform is given in place of the network. */
+  /** Wraps the network that the platform gets. */
   adapt?: (network: LedgerNetwork) => LedgerNetwork;
-  /** Of its transparency logs. */
+  /** Origin of its transparency logs. */
   transparencyLogOrigin?: string;
-  /** By default the provider that people set the statuses of. */
+  /** The ramp provider; by default the manual one, whose statuses people set. */
   ramp?: ComposeOptions['ramp'];
 }
 
-/** For hangs only: work that is begun is done, or under review, in a second or two on a machine with nothing else to do. */
+/** Only a hang takes this long: on an idle machine, work is done or under review within a second or two. */
 const PATIENCE_MS = 30_000;
 
-/** @param worldOf is asked at each use: the world is made in a hook */
+/** @param worldOf is called at each use, because a hook makes the world */
 export function instancesOn(worldOf: () => EvmWorld) {
   return async function onInstance<T>(
     url: string,
@@ -69,7 +69,10 @@ export function instancesOn(worldOf: () => EvmWorld) {
   };
 }
 
-/** A database whose buyer holds all tonnes of a token, and a copy of it; neither has a connection. */
+/**
+ * Makes a database whose buyer holds all tonnes of a token, and a copy of the database; neither has a
+ * connection.
+ */
 export async function copyWhileHolding(onInstance: ReturnType<typeof instancesOn>, tonnes: bigint) {
   const original = await createTestDatabase();
   await original.handle.close();
@@ -79,7 +82,7 @@ export async function copyWhileHolding(onInstance: ReturnType<typeof instancesOn
   return { original, copy, tokenAddress, drop: () => Promise.all([original.drop(), copy.drop()]) };
 }
 
-/** An operator decides the one submission that is under review. */
+/** Decides, as an operator, the one submission that is under review. */
 export async function decideReview(
   { dependencies, handle }: Instance,
   decision: SubmissionReviewDecision,

@@ -1,6 +1,6 @@
 /**
- * An EVM node with the contracts on it, and the product's adapters of custody and of a stranger, for tests of
- * what only this family of networks does.
+ * An EVM node with the contracts, and the product's adapters for custody and for a stranger, for tests of
+ * behaviour that only this family of networks has.
  */
 import { createEvmNetwork } from '../../../src/ledger/network/evm/network.ts';
 import type { EvmNetwork } from '../../../src/ledger/network/evm/network.ts';
@@ -14,7 +14,7 @@ import type { FaultyNode } from '../../../devnet/evm/faultyNode.ts';
 
 export const GWEI = 10n ** 9n;
 
-/** As the settings have them by default. */
+/** The settings' defaults. */
 export const EVM_LIMITS = {
   firstBlock: 0n,
   maxFeePerGasCap: 200n * GWEI,
@@ -30,7 +30,7 @@ export interface EvmTestbed {
   custody: AnvilAccount;
   stranger: AnvilAccount;
   deployer: AnvilAccount;
-  /** In front of the node; adapters speak to it unless given another address. */
+  /** A proxy in front of the node; adapters use it unless they get another address. */
   faulty: FaultyNode;
   open(options?: Partial<EvmNetworkOptions>): Promise<EvmNetwork>;
   close(): Promise<void>;
@@ -62,7 +62,7 @@ export async function startEvmTestbed(
         settlementAddress: contracts.settlementAddress,
         finality,
         ...EVM_LIMITS,
-        // What is doubted for a while has its own tests.
+        // A rewritten history is believed at once here; the delay has its own tests.
         rewriteBelievedAfterMs: 0,
         ...own,
       }),

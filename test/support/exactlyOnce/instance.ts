@@ -1,7 +1,7 @@
 /**
- * One instance of the platform in the exactly-once model. It steps submissions by the product's own step.ts, and sessions as
- * stepOffRampSession.ts does. Each of its reads, writes and calls waits until the schedule lets it happen, lets it fail on the
- * way there or back, or ends the instance.
+ * One instance of the platform in the exactly-once model. It steps submissions with the product's own
+ * step.ts, and sessions as stepOffRampSession.ts does. Each of its reads, writes and calls waits for the
+ * schedule, which lets it happen, lets it fail on the way there or back, or ends the instance.
  */
 import { ConnectionLost } from '../../../src/db/connectionLost.ts';
 import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
@@ -15,13 +15,13 @@ import { WAITING_FOR_PROVIDER } from '../../../src/resolvers/warehouse/offRamp/t
 import type { SimulatedNetwork, SimulatedProvider, SimulatedTransaction } from './outside.ts';
 import { found, type SimulatedPlatform } from './platform.ts';
 
-/** `is-refused` is a no of the network, where it is asked to simulate something at this moment. */
+/** `is-refused`: the network refuses, if it is asked to simulate a call at this moment. */
 export type Fate = 'happens' | 'never-arrives' | 'answer-is-lost' | 'is-refused';
 
 export interface SimulatedInstance {
-  /** Lets its next read, write or call have this fate; begins some work when it has none. */
+  /** Gives this fate to the next read, write or call; begins some work when none is under way. */
   goOn(fate: Fate, choice: number): Promise<void>;
-  /** Its work is gone, with all that it knew. */
+  /** Discards the work under way, with all its knowledge. */
   crash(): void;
 }
 
@@ -29,7 +29,7 @@ export interface World {
   platform: SimulatedPlatform;
   network: SimulatedNetwork;
   provider: SimulatedProvider;
-  /** How often something was signed: gives each attempt a hash of its own. */
+  /** Number of signatures; gives each attempt a unique hash. */
   signatures: number;
 }
 
@@ -40,7 +40,7 @@ interface Waiting {
   reject: (error: Error) => void;
 }
 
-/** Of the simulated clock, which each command moves by a few. */
+/** In units of the simulated clock, which each command moves by a few. */
 const VALID_FOR = 12;
 
 const NOW = new Date(0);
@@ -82,7 +82,7 @@ export function createInstance(world: World): SimulatedInstance {
     try {
       await work;
     } catch (error) {
-      // What could not be done is done again; anything else is a defect of the rules.
+      // Work that failed with these errors is repeated; any other error is a defect of the rules.
       if (!(error instanceof ConnectionLost) && !(error instanceof NetworkUnavailable)) defects.push(error);
     }
     if (began === life) isAtWork = false;
@@ -102,7 +102,7 @@ export function createInstance(world: World): SimulatedInstance {
           next.reject(error as Error);
         }
       }
-      // Everything that follows without waiting has been done by then.
+      // Lets all code run that follows without waiting.
       await new Promise((resolve) => setImmediate(resolve));
       if (defects.length > 0) throw defects[0];
     },
@@ -182,7 +182,9 @@ function storeOf({ platform }: World, io: Io): StepStore {
   };
 }
 
-/** The looks of stepOffRampSession.ts at a session of custody's: what is asked, then what is written under the lock. */
+/**
+ * Steps a session of custody as stepOffRampSession.ts does: asks outside first, then writes under the lock.
+ */
 async function stepSession({ platform, network, provider }: World, io: Io, id: string): Promise<void> {
   const session = found(platform.sessions.get(id), id);
   const { state, providerAskedAt, providerSessionId, stateReason, cancelRequestedAt, providerStatus } =
@@ -251,7 +253,7 @@ async function stepSession({ platform, network, provider }: World, io: Io, id: s
   });
 }
 
-/** As cancelCashOut.ts, where the session may still be cancelled. */
+/** Cancels the session as cancelCashOut.ts does, if it may still be cancelled. */
 export function cancelSession({ platform }: World, id: string): void {
   const session = found(platform.sessions.get(id), id);
   const isPaid = session.providerStatus === 'settled' || session.providerStatus === 'refunded';

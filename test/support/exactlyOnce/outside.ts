@@ -1,6 +1,7 @@
 /**
- * The outside world of the exactly-once model: a ledger network and a ramp provider, which keep what they receive, decide
- * when they like, and never forget. Everything is synchronous; instance.ts decides what is lost on the way.
+ * The outside world of the exactly-once model: a ledger network and a ramp provider. They keep what they
+ * receive, decide at any time, and never forget. All functions are synchronous; instance.ts decides what is
+ * lost on the way.
  */
 import {
   NetworkRefusal,
@@ -10,7 +11,7 @@ import {
 } from '../../../src/ledger/network/port.ts';
 import type { RampStatus } from '../../../src/ramp/port.ts';
 
-/** What a signed transaction does, distinguished from the same call signed again by its hash alone. */
+/** A signed transaction. Only its hash distinguishes it from the same call signed again. */
 export interface SimulatedTransaction {
   hash: string;
   call: NetworkCall;
@@ -19,15 +20,15 @@ export interface SimulatedTransaction {
 
 export interface SimulatedNetwork {
   now: number;
-  /** The contracts refuse everything meanwhile. */
+  /** While true, the contracts refuse every call. */
   isPaused: boolean;
-  /** Burns that took effect, by the note that names their intent. */
+  /** Number of burns that took effect, by the note that names their intent. */
   burns: Map<string, number>;
   deposits: Map<string, 'PENDING' | 'SETTLED' | 'REFUNDED'>;
   receive(transaction: SimulatedTransaction): void;
-  /** Includes one of those that wait, unless it came too late; paused contracts refuse it. */
+  /** Includes one of the waiting transactions, unless it came too late; paused contracts refuse it. */
   include(choice: number): void;
-  /** Forgets those that wait, as a node does that is restarted. */
+  /** Forgets the waiting transactions, as a restarted node does. */
   dropWaiting(): void;
   /** @throws NetworkRefusal */
   simulate(call: NetworkCall): void;
@@ -101,11 +102,11 @@ export function createNetwork(): SimulatedNetwork {
 }
 
 export interface SimulatedProvider {
-  /** By our reference, which is the provider's name of a session here as well. */
+  /** Payouts by the platform's reference, which is also the provider's name of a session here. */
   payouts: Map<string, RampStatus>;
   open(reference: string): RampStatus;
   close(reference: string): RampStatus;
-  /** Goes on with one payout by itself. */
+  /** Moves one payout on, without a request. */
   moveOn(choice: number, to: 'processing' | 'settled' | 'failed' | 'refunded'): void;
 }
 

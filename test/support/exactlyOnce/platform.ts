@@ -1,6 +1,7 @@
 /**
- * The platform's database in the exactly-once model, in memory. Each function is one transaction. What decides is the
- * product's: the rules under a submission's lock (rules.ts) and the table of a session's states (transitions.ts).
+ * The platform's database in the exactly-once model, in memory. Each function is one transaction. The
+ * product's own code decides: the rules under a submission's lock (rules.ts) and the table of a session's
+ * states (transitions.ts).
  */
 import type { Attempt } from '../../../src/ledger/submission/attempts.ts';
 import { encodeCall } from '../../../src/ledger/submission/callCodec.ts';
@@ -36,7 +37,7 @@ export interface SimulatedPlatform {
   sign(submissionId: string, prepared: PreparedTransaction): Attempt[];
   endAttempts(hashes: readonly string[]): void;
   settle(submissionId: string, conclusion: Conclusion): boolean;
-  /** As recordStatus in offRampMoves.ts. @returns whether it is news */
+  /** Records a status as recordStatus in offRampMoves.ts does. @returns whether the status is new */
   record(sessionId: string, status: RampStatus): boolean;
   apply(sessionId: string, event: OffRampEvent, isUnderWay?: boolean): void;
 }
@@ -70,7 +71,7 @@ export function createPlatform(): SimulatedPlatform {
     submissions.set(id, { submission, attempts: [] });
   }
 
-  /** As applyEvent.ts, in memory. */
+  /** Applies an event as applyEvent.ts does, in memory. */
   function apply(sessionId: string, event: OffRampEvent, isUnderWay = false): void {
     const session = found(sessions.get(sessionId), sessionId);
     const [row, another] = matchingTransitions('CUSTODY', session.state, event, factsOf(session, isUnderWay));
@@ -100,7 +101,7 @@ export function createPlatform(): SimulatedPlatform {
     const session = found(sessions.get(targetId), targetId);
     if (conclusion.kind === 'needsReview') apply(targetId, 'undecidable');
     else if (kind === 'depositOffRamp') {
-      // As offRampEffects.ts: what was found by a look before needs no second move.
+      // As in offRampEffects.ts: a deposit that an earlier look found needs no second move.
       if (session.depositedAt !== null) return;
       if (conclusion.kind === 'refused') {
         if (session.state === 'DEPOSITING' || session.state === 'NEEDS_REVIEW')

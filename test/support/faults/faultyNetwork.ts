@@ -1,6 +1,6 @@
 /**
- * A network port that misbehaves the way networks do: it wraps a real one and loses, delays or refuses at
- * the places a test names. What it lets through is the real network's behaviour.
+ * A network port with faults: it wraps a real network and loses, delays or refuses calls at the places that a
+ * test names. Other calls behave as on the real network.
  */
 import {
   NetworkRefusal,
@@ -14,7 +14,7 @@ export type Fault =
   | 'unreachable'
   /** The call takes effect, but its answer is lost. */
   | 'answer-lost'
-  /** The network refuses the call for good. */
+  /** The network refuses the call permanently. */
   | 'refused'
   /** For `outcome`: the network's history no longer reaches back far enough. */
   | 'history-gone';
@@ -29,11 +29,11 @@ export type FaultyMethod =
   | 'expiryOf'
   | 'offRampDeposit';
 
-/** Asked before each call of a faulty method; null lets it through. */
+/** Called before each call of a faulty method; null lets the call through. */
 export type FaultPlan = (
   method: FaultyMethod,
   callNumber: number,
-  /** What is to be signed, when the method is `draft`. */
+  /** The call that is to be signed, when the method is `draft`. */
   drafted?: NetworkCall,
 ) => Fault | null;
 
@@ -72,7 +72,10 @@ export function withFaults<N extends LedgerNetwork>(network: N, plan: FaultPlan)
   return faulty;
 }
 
-/** Broadcasting never throws: what is not known is said so. Everything else is unavailable. */
+/**
+ * Fails a call. Broadcasting never throws: it returns the status "unknown". Every other method throws
+ * NetworkUnavailable.
+ */
 function lost(method: FaultyMethod, reason: string): unknown {
   if (method === 'broadcast') return { status: 'unknown', reason };
   throw new NetworkUnavailable(`${method}: ${reason}`);

@@ -1,5 +1,5 @@
 /**
- * A started platform on a database and an embedded network of its own, between which faults can be put.
+ * Starts a platform on a new database and an embedded network, with faults between platform and network.
  */
 import { createTestDatabase } from '../database/database.ts';
 import { embeddedNetworkOn, platformOn } from '../platform.ts';

@@ -1,6 +1,6 @@
 /**
- * A ramp provider that misbehaves the way providers do: it wraps a real one and loses calls or answers, or says
- * what a test wants it to say.
+ * A ramp provider with faults: it wraps a real provider, and loses calls or answers, or gives the answers
+ * that a test sets.
  */
 import { DomainError } from '../../../src/lib/errors.ts';
 import type { RampProvider } from '../../../src/ramp/port.ts';
@@ -10,18 +10,18 @@ type RampFault =
   | 'unreachable'
   /** The call takes effect, but its answer is lost. */
   | 'answer-lost'
-  /** The provider says no. */
+  /** The provider refuses. */
   | 'refused';
 
 type RampMethod = 'quote' | 'openSession' | 'findSessionByReference' | 'getStatus' | 'closeSession';
 
-/** Asked before each call; null lets it through. */
+/** Called before each call to the provider; null lets the call through. */
 export type RampFaultPlan = (method: RampMethod, callNumber: number) => RampFault | null;
 
 export interface FaultyRamp extends RampProvider {
   /** How often each method was called. */
   calls: ReadonlyMap<RampMethod, number>;
-  /** How often it was asked for the status of this session. */
+  /** How often this session's status was asked for. */
   looksAt(sessionId: string): number;
 }
 

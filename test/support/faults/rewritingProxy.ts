@@ -1,5 +1,5 @@
 /**
- * A node in front of a node: passes JSON-RPC on, after a test has had its way with a request or an answer.
+ * A proxy in front of a node: forwards JSON-RPC, and lets a test change requests and responses.
  */
 import { createServer } from 'node:http';
 import { readBody } from '../../../src/lib/readBody.ts';
@@ -15,13 +15,16 @@ interface RpcMessage {
 export interface RewritingProxy extends LocalServer {
   /** Changes requests on their way, in place. */
   onRequest: (request: RpcMessage) => void;
-  /** Changes answers on their way back, in place. */
+  /** Changes a response in place before it is returned. */
   onAnswer: (request: RpcMessage, answer: RpcMessage) => void;
 }
 
 const MAX_BODY_BYTES = 1024 * 1024;
 
-/** @param options.inTurns one request after the other: what a test changes at a request holds for that one alone */
+/**
+ * @param options.inTurns forwards one request at a time, so that a test's change at a request affects only
+ *   that request
+ */
 export async function startRewritingProxy(
   targetUrl: string,
   { inTurns = false }: { inTurns?: boolean } = {},

@@ -1,6 +1,6 @@
 /**
- * Every field of Query, Mutation and Subscription: how it is asked for, and who may. Read by the tests of access and
- * of abuse; a field that is not here fails them.
+ * Every field of Query, Mutation and Subscription: an operation that asks for it, and the roles that may ask.
+ * The tests of access and of abuse read this table; a field that is missing here fails them.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { addressOfSecretKey, generateSecretKey } from '../../../src/lib/strkey.ts';
@@ -9,7 +9,7 @@ import { expect, vi } from 'vitest';
 import { projectInput } from './creditTrade.ts';
 import type { Marketplace } from './marketplace.ts';
 
-/** What belongs to `acme`, who is buyer, farmer and warehouse by that name. */
+/** Objects of `acme`, who is buyer, farmer and warehouse under that name. */
 export interface Belongings {
   tokenAddress: string;
   projectId: string;
@@ -19,12 +19,12 @@ export interface Belongings {
   receiptId: string;
   offRampSessionId: string;
   providerSessionId: string;
-  /** The deposit of another receipt, which lies at a holder's own address; not signed yet. */
+  /** The unsigned deposit of another receipt, which lies at a holder's own address. */
   holderActId: string;
 }
 
 export const OWNER = 'acme';
-/** A holder with a wallet, which holds only the receipt of `holderActId`. */
+/** Address of a wallet's holder, who holds only the receipt of `holderActId`. */
 const HOLDER = addressOfSecretKey(generateSecretKey(randomBytes));
 
 export interface AccessRule {
@@ -200,7 +200,8 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
   pledgeReceipt: {
     who: ['farmer', 'operator'],
     query: mutation('pledgeReceipt', 'PledgeReceiptInput'),
-    // Of a receipt that is being cashed out: the error says so to a caller with the role, and the receipt stays free for the others.
+    // This receipt is being cashed out: callers with the role get an error, and the receipt stays free for
+    // the other cases.
     variables: ({ receiptTokenAddress }) => ({
       input: {
         receiptTokenAddress,
@@ -378,17 +379,20 @@ function cashOutOf(receiptTokenAddress: string) {
   };
 }
 
-/** For hangs only. */
+/** Only a hang takes this long. */
 const PATIENCE = { timeout: 30_000, interval: 50 };
 
-/** A project, a purchase, a retirement, a receipt and a cash-out, all made through the API. */
+/** Creates a project, a purchase, a retirement, a receipt and a cash-out through the API. */
 export async function makeBelongings(market: Marketplace): Promise<Belongings> {
   const ask = async <T>(query: string, variables: Record<string, unknown>): Promise<T> => {
     const answer = await market.send<T>(query, variables, { role: 'admin', subject: 'root' });
     expect(answer.errors).toEqual([]);
     return answer.data as T;
   };
-  /** Again with the same key, which asks how far it is: a busy machine may take longer than the server waits. */
+  /**
+   * Repeats the request with the same key until it is done, because a busy machine may take longer than the
+   * server waits.
+   */
   const askUntil = async <T>(query: string, input: object, isDone: (data: T) => boolean): Promise<T> => {
     const once = async () => {
       const data = await ask<T>(query, { input });

@@ -1,6 +1,6 @@
 /**
- * One operation over each of the three transports, with what came back in one shape, so that a test can say the
- * same of all of them.
+ * Sends one operation over any of the three transports and returns the reply in one shape, so that a test can
+ * expect the same of all transports.
  */
 import { WebSocket } from 'ws';
 
@@ -13,7 +13,10 @@ export interface Question {
   operationName?: string;
   /** A token or an API key. */
   bearer?: string | null;
-  /** For what may never answer: what came within this time is the reply. */
+  /**
+   * Milliseconds to wait for a request that may never be answered. The reply contains what arrived within
+   * this time.
+   */
   patienceMs?: number;
 }
 
@@ -24,7 +27,7 @@ interface WireError {
 }
 
 interface Reply {
-  /** Of HTTP; null over a websocket. */
+  /** HTTP status; null over a websocket. */
   status: number | null;
   headers: Headers | null;
   data: Record<string, unknown> | null;
@@ -33,11 +36,11 @@ interface Reply {
   /** The code that a websocket was closed with, if the server closed it. */
   closeCode: number | null;
   closeReason: string;
-  /** Everything that was received, for looking through. */
+  /** The whole received text, for searching. */
   text: string;
 }
 
-/** A subscription is left after its first event. @param url of /graphql */
+/** Sends the operation; ends a subscription after its first event. @param url of /graphql */
 export function askOver(transport: Transport, url: string, question: Question): Promise<Reply> {
   if (transport === 'websocket') return askSocket(url, question);
   return askHttp(
@@ -70,7 +73,7 @@ async function askHttp(url: string, question: Question, accept: string): Promise
   };
 }
 
-/** The data of a stream's first event; empty when there was none. */
+/** Returns the data of a stream's first event; empty when there was none. */
 async function firstEvent(response: Response, patienceMs: number | undefined): Promise<string> {
   const reader = (response.body ?? new ReadableStream<Uint8Array>()).getReader();
   const timer = patienceMs === undefined ? undefined : setTimeout(() => void reader.cancel(), patienceMs);

@@ -1,5 +1,5 @@
 /**
- * The browser of devnet/, and a line that says so where there is none.
+ * Re-exports the browser of devnet/, and prints a notice when there is none.
  */
 import { chromiumPath } from '../../../devnet/browser.ts';
 

@@ -1,5 +1,5 @@
 /**
- * A marketplace with something in it to read: three projects, a purchase and a retirement by acme.
+ * A marketplace with example data: three projects, a purchase and a retirement by acme.
  */
 import { randomUUID } from 'node:crypto';
 import { newToken } from './creditTrade.ts';
@@ -27,9 +27,9 @@ export interface CarbonExample {
   market: Marketplace;
   /** Token addresses of vintages 2020 (1000 t, BR), 2021 (1000 t, KE) and 2022 (100 t, KE), created in this order. */
   tokens: string[];
-  /** 100 tonnes of the first token. */
+  /** A purchase of 100 tonnes of the first token. */
   purchaseId: string;
-  /** 30 of them. */
+  /** A retirement of 30 of those tonnes. */
   retirementId: string;
 }
 
@@ -52,7 +52,7 @@ function createToken(market: Marketplace, vintageYear: number): Promise<string> 
   });
 }
 
-/** Purchases or retires for acme; the id of what came of it. */
+/** Purchases or retires for acme. @returns the id of the purchase or retirement */
 async function write(market: Marketplace, field: 'purchase' | 'retire', input: object): Promise<string> {
   const [type, result] = field === 'purchase' ? ['PurchaseInput', 'purchase'] : ['RetireInput', 'retirement'];
   const { data, errors } = await market.send<Record<string, Record<string, { id: string }>>>(

@@ -1,5 +1,6 @@
 /**
- * What tests of credits send: projects, purchases, transfers and retirements, each under a key of its own.
+ * Requests for tests of credits: projects, purchases, transfers and retirements, each with its own
+ * idempotency key.
  */
 import { randomUUID } from 'node:crypto';
 import type { Answer, Marketplace, TestCaller } from './marketplace.ts';
@@ -22,7 +23,7 @@ export function mutate<Payload>(
   );
 }
 
-/** The payload of an answer without errors. */
+/** Returns the payload of an answer without errors. */
 export function payloadOf<Payload>({ data, errors }: Answer<Record<string, Payload>>): Payload {
   if (errors.length > 0) throw new Error(JSON.stringify(errors));
   const [payload] = Object.values(data ?? {});
@@ -43,7 +44,7 @@ export function projectInput(overrides: Record<string, unknown> = {}): Record<st
   };
 }
 
-/** The address of a new project's token. */
+/** Creates a project. @returns the address of its token */
 export async function newToken(
   market: Marketplace,
   overrides: Record<string, unknown> = {},
@@ -72,7 +73,7 @@ export async function buy(
   return payloadOf(answer).purchase.id;
 }
 
-/** Whole tonnes that a buyer holds of a token, as the account says. */
+/** Returns the whole tonnes that a buyer holds of a token, as the account shows them. */
 export async function balanceOf(market: Marketplace, buyerId: string, tokenAddress: string): Promise<string> {
   type Balances = {
     buyerAccount: { balances: { edges: { node: { tokenAddress: string; tonnes: string } }[] } };

@@ -1,5 +1,5 @@
 /**
- * A server with limits of the test's own, and clients at more than one address.
+ * A server with the test's own limits, and clients at several addresses.
  */
 import { request as httpRequest } from 'node:http';
 import { afterEach } from 'vitest';
@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close(0);
 });
 
-/** A server that ends with its test. */
+/** Starts a server that closes at the end of its test. */
 export async function serveWith(limits: Partial<Limits>, overrides: Partial<HttpServerOptions> = {}) {
   const server = await startServer({ limits: { ...testLimits(), ...limits }, ...overrides });
   servers.push(server);
@@ -23,7 +23,7 @@ export function rates(overrides: Partial<Limits['rates']>) {
   return { rates: { ...testLimits().rates, ...overrides } };
 }
 
-/** The status that a client at another address of this machine is answered with. */
+/** Returns the status that a client at another address of this machine receives. */
 export function statusFrom(localAddress: string, url: string, authorization?: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(`${url}?query=%7Bhello%7D`, {
@@ -39,7 +39,7 @@ export function statusFrom(localAddress: string, url: string, authorization?: st
   });
 }
 
-/** By node:http, which sends the headers as they are given. */
+/** Sends with node:http, which sends the headers unchanged. */
 export function post(url: string, body: string, headers: Record<string, string>) {
   return new Promise<{ status: number; text: string }>((resolve, reject) => {
     const request = httpRequest(url, { method: 'POST', headers }, (response) => {

@@ -1,6 +1,6 @@
 /**
- * The real HTTP server on a free port, with a small schema made from the product's own builder: for tests
- * of what needs no database.
+ * The real HTTP server on a free port, with a small schema from the product's own builder, for tests that
+ * need no database.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createIdSource, systemClock } from '../../../src/lib/clock.ts';
@@ -23,7 +23,7 @@ export const IDENTITY = {
   audience: 'marketplace',
 };
 
-/** What a subscription to `ticks` does, seen from the source. */
+/** What the source of a `ticks` subscription observes. */
 interface TickSource {
   pulls: number;
   /** Resolves when the stream was stopped. */
@@ -100,9 +100,9 @@ export async function startServer(overrides: Partial<HttpServerOptions> = {}) {
     port,
     url: `http://127.0.0.1:${port}`,
     wsUrl: `ws://127.0.0.1:${port}/graphql`,
-    /** What the server complained about. */
+    /** The log's warnings and errors. */
     log: problems,
-    /** The log's lines about operations. */
+    /** The log's other lines, about operations. */
     operations,
     sources,
     post: (body: unknown, headers: Record<string, string> = {}) =>
@@ -126,7 +126,7 @@ export async function codeOf(response: Response): Promise<unknown> {
   return ((await response.json()) as AnswerBody).errors?.[0]?.extensions['code'];
 }
 
-/** Waits for a condition that other code will bring about; the test's own time-out ends it otherwise. */
+/** Waits for a condition that other code brings about; otherwise the test's own timeout ends it. */
 export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await delay(5);
 }
@@ -249,7 +249,10 @@ function testSchema() {
   return builder.toSchema();
 }
 
-/** Numbers padded to `bytes`; after the last one it waits for `return` when `wait` is set, as a live feed does. */
+/**
+ * Yields numbers padded to `bytes`. If `wait` is set, it waits for `return` after the last one, as a live
+ * feed does.
+ */
 function ticks(
   dependencies: TestDependencies,
   count: number,

@@ -1,5 +1,5 @@
 /**
- * The whole server as clients meet it: real HTTP and websockets, the embedded network, and its indexer that
+ * The whole server as clients use it: real HTTP and websockets, the embedded network, and its indexer, which
  * delivers signed webhooks over HTTP.
  */
 import { randomBytes } from 'node:crypto';
@@ -58,7 +58,7 @@ export interface MarketplaceOptions extends Partial<AppOptions> {
   /** Whether the embedded indexer runs; without it nothing is delivered. */
   withIndexer?: boolean;
   wrapNetwork?: (network: EmbeddedNetwork) => EmbeddedNetwork;
-  /** For another instance on the database of a first one, which drops it. */
+  /** The database of another instance, which drops it. */
   database?: TestDatabase;
 }
 
@@ -78,12 +78,12 @@ export async function startMarketplace(options: MarketplaceOptions = {}): Promis
         handle,
         clock: systemClock,
         randomBytes,
-        // As the server's own does.
+        // The server's own setting.
         takesMany: () => true,
         onError,
       })
     : null;
-  // The public address is part of what is built, so the port is chosen before.
+  // The port is chosen first, because the public address is an option of the app.
   const port = await freePort();
   const app = await buildApp({
     handle,
@@ -147,7 +147,7 @@ export function tokenOf(
 interface TokenOptions {
   expiresInSeconds?: number;
   jti?: string;
-  /** Of its issue. */
+  /** The time of issue. */
   now?: () => Date;
 }
 

@@ -1,10 +1,10 @@
 /**
- * Sockets and event streams that a credential opened, and how they end.
+ * Opens sockets and event streams with a credential, and observes how they end.
  */
 import { WebSocket } from 'ws';
 import { until } from './httpServer.ts';
 
-/** A socket that was acknowledged. `ended` is its close code and reason. */
+/** Opens a socket that the server acknowledges. `ended` is its close code and reason. */
 export async function openSocket(url: string, bearer: string) {
   const socket = new WebSocket(url.replace('http', 'ws'), 'graphql-transport-ws');
   const ended = new Promise<string>((resolve) => {
@@ -16,7 +16,7 @@ export async function openSocket(url: string, bearer: string) {
   return { ended, isOpen: () => socket.readyState === socket.OPEN, close: () => socket.close() };
 }
 
-/** A stream that has begun. `ended` is its last event. */
+/** Opens a stream that has begun. `ended` is its last event. */
 export async function openStream(url: string, bearer: string, query: string) {
   const response = await fetch(url, {
     method: 'POST',

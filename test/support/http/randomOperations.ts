@@ -1,6 +1,6 @@
 /**
- * Operations made from the schema at random: mostly well-formed, with values that are plausible, odd or nonsense, and
- * now and then with a piece missing.
+ * Random operations of the schema: mostly well-formed, with values that are plausible, odd or nonsense, and
+ * sometimes with a piece missing.
  */
 import fc from 'fast-check';
 import type { GeneratorValue } from 'fast-check';
@@ -28,10 +28,10 @@ interface RandomOperation {
   variables: Record<string, unknown>;
 }
 
-/** Deep enough for a page's items and what belongs to them. */
+/** Deep enough for the items of a page and their objects. */
 const MAX_DEPTH = 5;
 
-/** @param known texts that mean something to the server: ids, addresses, names */
+/** @param known texts that the server knows: ids, addresses, names */
 export function randomOperation(
   g: GeneratorValue,
   schema: GraphQLSchema,
@@ -52,7 +52,7 @@ export function randomOperation(
   };
   const selection = (field: GraphQLField<unknown, unknown>, depth: number): string => {
     const asked = field.args.filter((arg) => (isRequiredArgument(arg) ? !roll.oneIn(80) : roll.oneIn(3)));
-    // Pages need a size to be more than an error.
+    // Without a size, a connection returns an error only.
     const sized = field.args.filter(({ name }) => name === 'first' && !roll.oneIn(20));
     const args = [...new Set([...asked, ...sized])].map(argument);
     const alias = roll.oneIn(8) ? `a${roll.upTo(99)}: ` : '';
@@ -153,7 +153,7 @@ function valueMaker(roll: Dice, known: readonly string[]) {
   return { of };
 }
 
-/** The value as it would be written into a document. */
+/** Returns the value as text in a document. */
 function literal(value: unknown, type: GraphQLInputType): string {
   const named = getNamedType(type);
   if (Array.isArray(value)) return `[${value.map((item) => literal(item, type)).join(', ')}]`;
@@ -166,7 +166,7 @@ function literal(value: unknown, type: GraphQLInputType): string {
   return `{ ${entries.join(', ')} }`;
 }
 
-/** Now and then a piece of the text is cut out, doubled or turned into something else. */
+/** Sometimes cuts, doubles or replaces a piece of the text. */
 function damage(roll: Dice, text: string): string {
   if (!roll.oneIn(20)) return text;
   const at = roll.upTo(text.length - 1);

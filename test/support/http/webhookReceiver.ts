@@ -1,5 +1,5 @@
 /**
- * A real HTTP server that keeps what is delivered to it, raw.
+ * A real HTTP server that keeps the raw deliveries it receives.
  */
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -13,7 +13,7 @@ export interface Delivered {
 
 export interface WebhookReceiver extends LocalServer {
   delivered: Delivered[];
-  /** Deliveries that began, also those whose answer is withheld. */
+  /** Number of deliveries that began, including those whose response is withheld. */
   begun(): number;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Single corruptions of what buyers and developers agreed on: transfers of credits between buyers, and prices.
+ * Corruptions of agreements between buyers and developers: transfers of credits between buyers, and prices.
  */
 import type { Corruption } from './corruptions.ts';
 

@@ -1,17 +1,20 @@
 /**
- * What a reconciliation makes of a change of each column, of a deleted row and of a forged one: the invariant that it finds broken, or
- * why it finds nothing. docs/invariants.md lists the latter.
+ * The coverage of a reconciliation: for a change of each column, for a deleted row and for a forged one, the
+ * invariant that it finds broken, or why it finds nothing. docs/invariants.md lists the latter.
  */
 import type { Invariant } from '../../../src/reconciliation/verdicts.ts';
 
-/** Names of columns, with spaces between; `DELETED` and `FORGED` stand for whole rows, `*` for everything of a table. */
+/**
+ * Names of columns, separated by spaces. `DELETED` and `FORGED` mean whole rows, `*` means everything in a
+ * table.
+ */
 export type Places = string;
 
-/** Rows of different kinds are found by one of several invariants, or some are not found. */
+/** Columns for which different kinds of rows break different invariants, or some kinds are not found. */
 interface Partly {
   by: readonly Invariant[];
   places: Places;
-  /** Names of corruptions (generatedCorruptions.ts) that are not found, and why. */
+  /** Matches names of corruptions (generatedCorruptions.ts) that are not found; `because` says why. */
   except?: RegExp;
   because?: string;
 }
@@ -46,7 +49,7 @@ const FILES = "of the operator's file of old audit entries: the file is compared
 const PROGRAM = 'which version of the program wrote entries, and since when: no other row shows it';
 const INDEXER = 'hints, and limits of use: losing them costs time alone';
 
-/** Cash-outs that ended before the provider knew of them. */
+/** Cash-outs that ended before the provider knew them. */
 const NOT_AT_PROVIDER = /CLOSED CUSTODY MOBILE_MONEY \w+$/;
 
 export const COVERAGE: Readonly<Record<string, TableCoverage>> = {

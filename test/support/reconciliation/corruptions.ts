@@ -1,7 +1,7 @@
 /**
- * Corruptions of several rows or columns at once, with the database's rules switched off, or such as the network alone shows; each with
- * the invariant that must be found broken. They are made of the history in richHistory.ts. What changes one column of one row, or one
- * row, is generated (generatedCorruptions.ts).
+ * Corruptions of several rows or columns at once, made with the database's rules switched off, or visible on
+ * the network only. Each names the invariant that must be found broken. They change the history of
+ * richHistory.ts. Corruptions of one row, or of one column of a row, are generated (generatedCorruptions.ts).
  */
 
 export interface Corruption {
@@ -9,9 +9,9 @@ export interface Corruption {
   invariant: string;
   /** Statements that change at least one row each. */
   sql: string;
-  /** No row is left that has changed, and that an incremental run would look at. */
+  /** No changed row is left that an incremental run would read. */
   isDeletion?: true;
-  /** Everything else in the database is changed alike: no other invariant finds it. */
+  /** All other rows are changed consistently, so no other invariant finds the corruption. */
   isHidden?: true;
 }
 

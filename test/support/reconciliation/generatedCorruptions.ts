@@ -1,6 +1,6 @@
 /**
- * Corruptions derived from the tables' definitions and a database's rows: for each kind of row and column one change, for each table one
- * deletion and one forged row. A column that is added is corrupted like the others.
+ * Generates corruptions from the tables' definitions and a database's rows: one change for each kind of row
+ * and column, and one deletion and one forged row for each table. A new column is corrupted like the others.
  */
 import { is } from 'drizzle-orm';
 import { getTableConfig, PgTable, type PgColumn } from 'drizzle-orm/pg-core';
@@ -10,14 +10,14 @@ import * as tables from '../../../src/db/tables/index.ts';
 export interface GeneratedCorruption {
   /** `table.column`, `table.DELETED` or `table.FORGED`. */
   place: string;
-  /** What is done to which kind of row. */
+  /** Describes the change and the kind of row. */
   name: string;
   table: string;
-  /** The row as a text. */
+  /** The row as PostgreSQL's text. */
   row: string;
-  /** False where a row is gone afterwards, under its key: an incremental run does not see that. */
+  /** False when no row with this key is left afterwards, which an incremental run does not notice. */
   leavesChangedRow: boolean;
-  /** Of a change alone. */
+  /** The changed column; absent for a deletion or a forged row. */
   set?: { column: string; to: string };
   sql: string;
 }
@@ -29,7 +29,7 @@ export const TABLES: readonly TableConfig[] = Object.values<unknown>(tables)
   .map((table) => getTableConfig(table))
   .sort((a, b) => (a.name < b.name ? -1 : 1));
 
-/** What distinguishes kinds of rows beside their enumerations: expressions of the row `t`. */
+/** Expressions of the row `t` that distinguish kinds of rows, in addition to their enumerations. */
 const KINDS: Readonly<Record<string, string>> = {
   attempts: `(SELECT concat_ws(' ', s.kind, s.signer, s.state) FROM submissions s WHERE s.id = t.submission_id)`,
   holder_acts: 'kind',
@@ -55,7 +55,7 @@ async function ofTable(db: postgres.Sql, table: TableConfig): Promise<GeneratedC
   const kind = kindOf(table);
   const found: GeneratedCorruption[] = [];
   for (const column of table.columns) {
-    // The same row for each column, if it has one of that kind.
+    // Uses the same row for each column, if that row has the kind.
     const rows = await db.unsafe<{ kind: string; row: string; value: unknown }[]>(
       `SELECT DISTINCT ON (${kind}, ${column.name} IS NULL) ${kind} AS kind, t::text AS row, to_json(t.${column.name}) AS value
        FROM ${table.name} t ORDER BY ${kind}, ${column.name} IS NULL, t::text`,
@@ -108,7 +108,7 @@ export function updateOf(
   return `UPDATE ${table} t SET ${set} WHERE t::text = ${quote(row)}`;
 }
 
-/** An expression of the row `t`: the values of its enumerations. */
+/** Returns an expression of the row `t` with the values of its enumerations. */
 function kindOf(table: TableConfig): string {
   const parts = table.columns
     .filter(({ columnType }) => columnType === 'PgEnumColumn')
@@ -146,7 +146,7 @@ function changed(table: TableConfig, column: PgColumn): string {
   if (type === 'uuid') return `coalesce((${otherId(table, column)}), gen_random_uuid())`;
   if (type.endsWith('[]'))
     return type === 'uuid[]' ? `${name} || gen_random_uuid()` : `${name} || 'forged'::text`;
-  // Still of the form of one: else the table's rule alone would find each.
+  // Keeps the form of a code, because otherwise the table's check alone would refuse each change.
   if (/country_code$|currency$/.test(name)) return `reverse(${name})`;
   if (type === 'text') return `${name} || 'x'`;
   if (type === 'bytea') return `set_byte(${name}, 0, 255 - get_byte(${name}, 0))`;
@@ -172,7 +172,7 @@ function filled(table: TableConfig, column: PgColumn): string {
   throw new Error(`${table.name}.${column.name} is of type ${type}, which has no value yet`);
 }
 
-/** Another row's id, if the column names a row. */
+/** Returns the id of another row, if the column references one. */
 function otherId(table: TableConfig, column: PgColumn): string {
   for (const key of table.foreignKeys) {
     const { columns, foreignColumns, foreignTable } = key.reference();
@@ -183,7 +183,7 @@ function otherId(table: TableConfig, column: PgColumn): string {
   return 'gen_random_uuid()';
 }
 
-/** All of a row but one column of its primary key, so that it is another row. */
+/** Copies a row with one other column of its primary key, so that it is a new row. */
 function copied(table: TableConfig): string {
   const different = table.columns.findLast((column) => isKey(table, column));
   return table.columns
@@ -195,7 +195,7 @@ function isKey(table: TableConfig, { name, primary }: PgColumn): boolean {
   return primary || table.primaryKeys.some(({ columns }) => columns.some((column) => column.name === name));
 }
 
-/** Beyond those of all rows, so that the change collides with none. */
+/** Returns a key beyond those of all rows, so that the change collides with none. */
 function otherKey(table: TableConfig, column: PgColumn): string {
   const type = column.getSQLType();
   if (type === 'uuid') return 'gen_random_uuid()';

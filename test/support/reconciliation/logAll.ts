@@ -1,11 +1,11 @@
 /**
- * Lets the transparency logs take all that is committed. A transaction that is open in any database of the cluster, such as that of
- * a test beside this one, holds the log of transfers up until it ends.
+ * Waits until the transparency logs contain all committed rows. A transaction that is open in any database of
+ * the cluster, such as that of a concurrent test, holds the log of transfers up until it ends.
  */
 import { vi } from 'vitest';
 import type { TransparencyLogs } from '../../../src/transparency/logs.ts';
 
-/** For hangs only. */
+/** Only a hang takes this long. */
 const PATIENCE_MS = 30_000;
 
 export async function logAll(logs: TransparencyLogs): Promise<void> {

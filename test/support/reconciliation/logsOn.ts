@@ -1,5 +1,5 @@
 /**
- * The transparency logs of a database as one process has them, without a platform.
+ * Opens the transparency logs of a database, as one process has them, without a platform.
  */
 import type { Db } from '../../../src/db/connection.ts';
 import {

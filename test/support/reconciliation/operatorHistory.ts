@@ -1,6 +1,6 @@
 /**
- * What operators do, for the rich history: requests for approval, a limit of issuance, a run of the expiry job, a review that
- * is decided, a settlement contract, and audit entries that are exported and removed.
+ * The operators' part of the rich history: requests for approval, a limit of issuance, a run of the expiry
+ * job, a decided review, a settlement contract, and audit entries that are exported and removed.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -22,7 +22,7 @@ import { writeAuditEntries } from '../auditEntries.ts';
 import type { FaultPlan } from '../faults/faultyNetwork.ts';
 import { decideSession, depositedCashOut, providerSays, reaches } from '../warehouse.ts';
 
-/** For hangs only. */
+/** Only a hang takes this long. */
 const PATIENCE_MS = 60_000;
 
 const callerNamed = (subject: string) => ({
@@ -35,7 +35,7 @@ const callerNamed = (subject: string) => ({
   issuedAt: null,
 });
 
-/** One that awaits approval, and one that is approved. */
+/** Makes one request that awaits approval, and one that is approved. */
 export async function decideApprovals({ dependencies }: Platform): Promise<void> {
   const approvalPolicy = { isRequired: true, aboveTonnes: 1n, aboveKilograms: 1n, lifetimeSeconds: 3_600 };
   const deps = { ...dependencies, approvalPolicy };
@@ -54,7 +54,7 @@ export async function limitIssuance({ dependencies }: Platform): Promise<void> {
   await setIssuanceCap(dependencies, 'operator', limit);
 }
 
-/** Its release is refused once, and an operator lets it go on. */
+/** Makes a cash-out whose release is refused once, and lets an operator retry it. */
 export async function decideReview(platform: Platform, onNetwork: (plan: FaultPlan) => void): Promise<void> {
   const { id: offRampSessionId, providerSessionId } = await depositedCashOut(platform);
   onNetwork((method, _n, call) =>
@@ -68,14 +68,14 @@ export async function decideReview(platform: Platform, onNetwork: (plan: FaultPl
   await reaches(platform, offRampSessionId, 'SETTLED');
 }
 
-/** A further one, which nothing is configured to use. */
+/** Deploys a further settlement contract, which no setting uses. */
 export async function deploySettlement({ dependencies }: Platform): Promise<void> {
   const network = { ...dependencies.network, settlementContract: async () => null };
   const input = { idempotencyKey: randomUUID() };
   await deployRampSettlement({ ...dependencies, network }, 'operator', input);
 }
 
-/** All receipts that are there expire; then there is a new one, with a cash-out. */
+/** Lets all existing receipts expire; then makes a new one, with a cash-out. */
 export async function expireReceipts(platform: Platform, network: EmbeddedNetwork): Promise<void> {
   const { dependencies } = platform;
   await network.advanceClock(Number(STORAGE_SECONDS) + 1);
@@ -86,7 +86,9 @@ export async function expireReceipts(platform: Platform, network: EmbeddedNetwor
   await depositedCashOut(platform);
 }
 
-/** All of a process that wrote long ago: younger ones are not removed. */
+/**
+ * Exports and removes all entries of a process that wrote long ago, because younger entries are not removed.
+ */
 export async function pruneAuditLog({ dependencies }: Platform): Promise<void> {
   const { db, logs } = dependencies;
   const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);

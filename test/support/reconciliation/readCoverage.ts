@@ -1,5 +1,6 @@
 /**
- * What is found of columns, deletions and forged rows, by their names and as docs/invariants.md lists them.
+ * Reads the coverage of columns, deletions and forged rows: by their names, and as docs/invariants.md lists
+ * them.
  */
 import type { Invariant } from '../../../src/reconciliation/verdicts.ts';
 import { COVERAGE, type Places } from './columnCoverage.ts';
@@ -10,7 +11,10 @@ interface Coverage {
   because?: string;
 }
 
-/** By `table.column`, `table.DELETED` and `table.FORGED`. @throws Error when a place is there twice */
+/**
+ * Returns the coverage by `table.column`, `table.DELETED` and `table.FORGED`. @throws Error when a place
+ * occurs twice
+ */
 export function coverageByName(
   columnsOf: ReadonlyMap<string, readonly string[]>,
 ): ReadonlyMap<string, Coverage> {
@@ -30,7 +34,7 @@ export function coverageByName(
   return found;
 }
 
-/** For docs/invariants.md: each reason, with what is not found for it. */
+/** Prints, for docs/invariants.md, each reason with the places that are not found for it. */
 export function printNotFound(): string {
   const byReason = new Map<string, string[]>();
   const add = (because: string, table: string, places: Places, sometimes: boolean) => {

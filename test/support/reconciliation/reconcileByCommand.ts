@@ -1,5 +1,5 @@
 /**
- * `npm run reconcile` as a process of its own.
+ * Runs `npm run reconcile` as a process.
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathOf } from '../run/programs.ts';
 
-/** What it printed, and its exit code. */
+/** @returns the printed text and the exit code */
 export async function reconcileByCommand(
   settings: Record<string, string>,
   options: readonly string[] = [],
@@ -17,7 +17,7 @@ export async function reconcileByCommand(
     ...process.env,
     DATA_DIR: folder,
     APP_SECRET: 'an application secret for tests alone',
-    // Some surroundings (a CI) make colours out of nothing.
+    // Some environments, such as a CI, force colours.
     NO_COLOR: '1',
     ...settings,
   };

@@ -1,7 +1,7 @@
 /**
- * A database with a bit of everything: two projects and buyers, retirements in each state, holders who retire by
- * themselves and through the platform, receipts, a pledge, cash-outs of each end, an API key, an audit log, and what operators do
- * (operatorHistory.ts). Quiet when it is handed over.
+ * A database with rows of every kind: two projects and buyers, retirements in each state, holders who retire
+ * alone and through the platform, receipts, a pledge, cash-outs with each end, an API key, an audit log, and
+ * the work of operators (operatorHistory.ts). No work is under way when the database is returned.
  */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
@@ -46,7 +46,7 @@ import {
 
 const IMPATIENT_MS = 300;
 
-/** Drop it when done; nothing is connected to it any more. */
+/** Makes the history. The caller drops the database, which has no connections. */
 export async function createRichHistory(): Promise<TestDatabase> {
   const database = await createTestDatabase();
   const network = await embeddedNetworkOn(database.handle);
@@ -70,7 +70,7 @@ export async function createRichHistory(): Promise<TestDatabase> {
   await burn(platform, second, 'globex', 3n, 'five');
   await give(platform, first, 9n);
 
-  // Custody loses what the holder gets, so this project's sums differ from then on.
+  // Custody loses the tonnes that the holder gets, so the sums of this project differ from here on.
   const holder = createEmbeddedHolder();
   await network.transfer(second.tokenAddress, holder.address, toBaseUnits(20n));
   await network
@@ -125,7 +125,7 @@ async function buy(platform: Platform, project: TokenizedProject, buyerId: strin
   await purchase(platform.dependencies, buyerId, input);
 }
 
-/** From acme to globex. */
+/** Transfers credits from acme to globex. */
 async function give(platform: Platform, { tokenAddress }: TokenizedProject, amountCO2e: bigint) {
   const input = { fromBuyerId: 'acme', toBuyerId: 'globex', tokenAddress, amountCO2e, memo: null };
   await transferCredits(platform.dependencies, 'acme', { ...input, idempotencyKey: randomUUID() });
@@ -147,7 +147,10 @@ async function retireUntil(platform: Platform, project: TokenizedProject, note: 
   return (await burn(platform, project, 'acme', 6n, note)).state;
 }
 
-/** SETTLED, REFUNDED, two CLOSED (by the network, and run out before the provider was reached), and one that waits. */
+/**
+ * Makes cash-outs: SETTLED, REFUNDED, two CLOSED (by the network, and by expiry before the provider was
+ * reached), and one that waits.
+ */
 async function createCashOuts(
   platform: Platform,
   onRamp: (plan: RampFaultPlan) => void,
@@ -178,7 +181,7 @@ async function createCashOuts(
     farmer,
     cashOutInput(receipts[1]),
   );
-  // The database's clock decides, so the quote's end is moved instead.
+  // The database's clock decides, so the test moves the end of the quote instead.
   await dependencies.db.transaction(async (tx) => {
     await tx.execute(sql`SET LOCAL session_replication_role = replica`);
     await tx.execute(

@@ -1,5 +1,5 @@
 /**
- * Corruptions of what the transparency logs have, and of the logs.
+ * Corruptions of logged rows, and of the transparency logs.
  */
 import type { Corruption } from './corruptions.ts';
 

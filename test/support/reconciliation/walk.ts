@@ -1,6 +1,6 @@
 /**
- * Makes generated corruptions, one at a time, and says what a reconciliation finds: in the database, in a transaction that is rolled
- * back; and outside of it, by the comparison that is about an invariant.
+ * Makes generated corruptions, one at a time, and reports what a reconciliation finds: queries within a
+ * transaction that is rolled back, and comparisons outside of the database for the invariants that have one.
  */
 import { sql as drizzleSql } from 'drizzle-orm';
 import postgres from 'postgres';
@@ -32,28 +32,34 @@ import { logAll } from './logAll.ts';
 import { reconcileLogs } from './reconcileLogs.ts';
 
 interface Answer {
-  /** Of the contradiction. */
+  /** Number of the contradiction. */
   number: number;
   message: string;
 }
 
 export interface Walk {
   corruptions: readonly GeneratedCorruption[];
-  /** By one of the invariants. */
+  /** Whether one of these invariants finds the corruption. */
   isFound(corruption: GeneratedCorruption, by: readonly Invariant[]): Promise<boolean>;
-  /** The queries that found a change, and of these those that find none of the same changes in an incremental run. */
+  /**
+   * Counts the queries that found a change, and lists those that find none of the same changes in an
+   * incremental run.
+   */
   findBlind(): Promise<{ contradictions: number; blind: string[] }>;
-  /** What a reconciliation finds of the corruptions, made together. */
+  /** Makes the corruptions together. @returns what a reconciliation finds */
   findAll(statements: readonly string[]): Promise<string[]>;
   close(): Promise<void>;
 }
 
-/** Without parameters, the driver sends even what is to be prepared as a plain statement, unless it is told not to. */
+/**
+ * Without parameters, the driver sends a query as a plain statement even if `prepare` is set, unless `simple`
+ * is false.
+ */
 const PREPARED = { prepare: true, simple: false };
 
 const obstacleOf = ({ invariant, obstacle }: NotProved) => `${invariant} ${obstacle}`;
 
-/** On a copy of the database, without its rules. */
+/** Works on a copy of the database, without its rules. */
 export async function openWalk(history: TestDatabase): Promise<Walk> {
   const database = await createTestDatabase({ copyOf: history });
   const platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
@@ -64,7 +70,7 @@ export async function openWalk(history: TestDatabase): Promise<Walk> {
   const askedBefore = new Map<string, Set<string>>();
   const foundBy = new Map<number, GeneratedCorruption[]>();
 
-  /** Prepared, so that it is planned once. */
+  /** Prepares the query, so that it is planned once. */
   const ask = async (by: readonly Invariant[]): Promise<Answer[]> => {
     const queries = [...CONTRADICTIONS.entries()].filter(([, { invariant }]) => by.includes(invariant));
     const text = queries.map(
@@ -98,7 +104,9 @@ export async function openWalk(history: TestDatabase): Promise<Walk> {
   const untouched = await reconcileAll(platform.dependencies);
   const known = new Set(untouched.findings.map(({ message }) => message));
   const obstacles = new Set(untouched.notProved.map(obstacleOf));
-  /** An obstacle describes how many calls are under way, and so is named by its kind. */
+  /**
+   * Compares obstacles by invariant and kind, because their messages contain the number of calls under way.
+   */
   const whatIsNew = ({ findings, notProved }: Comparison) => [
     ...findings.filter(({ message }) => !known.has(message)),
     ...notProved.filter((one) => !obstacles.has(obstacleOf(one))),
@@ -113,7 +121,7 @@ export async function openWalk(history: TestDatabase): Promise<Walk> {
   };
 
   const { db } = platform.dependencies;
-  /** Which of these contradictions an incremental run finds, by their numbers. */
+  /** Returns the numbers of these contradictions that an incremental run finds. */
   const findIncrementally = async (numbers: readonly number[], statement: string): Promise<Set<number>> => {
     const snapshot = await readSnapshot(db);
     const undone = new Error('it is undone');
@@ -147,7 +155,8 @@ export async function openWalk(history: TestDatabase): Promise<Walk> {
         blind.add(number);
         for (const one of corruptions) unseen.set(one, [...(unseen.get(one) ?? []), number]);
       }
-      // What many queries found first: collecting what has changed costs more than asking.
+      // Begins with the changes that most queries found, because collecting a change costs more than the
+      // queries.
       for (const [{ sql: statement }, numbers] of [...unseen].sort(([, a], [, b]) => b.length - a.length)) {
         const toAsk = numbers.filter((number) => blind.has(number));
         if (toAsk.length === 0) continue;
@@ -177,7 +186,7 @@ function contradictionOf(number: number): Contradiction {
   return contradiction;
 }
 
-/** Its findings begin with its number. */
+/** Returns the contradiction with its number before each of its messages. */
 function numberedContradiction(number: number): Contradiction {
   const contradiction = contradictionOf(number);
   const numbered = (query: string) => `SELECT '${number} ' || message AS message FROM (${query}) AS found`;
@@ -192,7 +201,9 @@ function numberedContradiction(number: number): Contradiction {
 const isAskedInFullAlone = ({ incremental }: Contradiction) =>
   typeof incremental === 'object' && incremental.query.endsWith('WHERE false');
 
-/** Triggers, foreign keys, checks and unique keys; not primary keys, by which rows are distinguished. */
+/**
+ * Switches off triggers, foreign keys, checks and unique keys, but not primary keys, which distinguish rows.
+ */
 async function switchRulesOff(sql: postgres.Sql): Promise<void> {
   await sql`SET session_replication_role = replica`;
   await sql`SET jit = off`;
@@ -213,7 +224,7 @@ async function changeOne(sql: postgres.Sql, statement: string): Promise<void> {
   if (count !== 1) throw new Error(`it changed ${count} rows: ${statement}`);
 }
 
-/** What a reconciliation compares for an invariant beyond the database. */
+/** Runs the comparison of an invariant with something outside of the database's queries. */
 async function compareInvariant({ dependencies }: Platform, invariant: Invariant): Promise<Comparison> {
   if (invariant === 'I12') return reconcileAttempts(dependencies);
   if (invariant === 'I15') return reconcileLogs(dependencies);

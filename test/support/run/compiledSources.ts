@@ -1,10 +1,12 @@
 /**
- * Lets test files import compiled sources in place of what Vite makes of them: Vite transforms each module in the one process that all
- * workers wait for, and every worker evaluates its text anew. With this a run of a single file begins in less than half of the time.
+ * Lets test files import compiled sources instead of Vite's output. Vite transforms each module in one
+ * process that all workers wait for, and every worker evaluates the text again. With compiled sources, a run
+ * of a single file starts in less than half of the time.
  *
- *   the test file ─by Vite─▶ src, demo, devnet, and what tests share ─by Node─▶ packages
+ *   the test file ─by Vite─▶ src, demo, devnet, and shared test code ─by Node─▶ packages
  *
- * Not for a run that watches, which has to see changes, nor for coverage, which is of the sources.
+ * Runs that watch do not use them, because they must see changes, and neither do runs with coverage, which
+ * measure the sources.
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
@@ -20,10 +22,10 @@ const FOLDERS = ['src', 'demo', 'devnet', 'test'].map((name) => join(ROOT, name)
 const CACHE = join(ROOT, 'node_modules/.cache');
 const TYPESCRIPT = /\.tsx?$/;
 const PREFIX = 'sources-';
-/** Since a run began to use them: a run that takes longer would lose them. */
+/** Measured from the start of the last run that used them: a run that takes longer would lose its folder. */
 const KEPT_MS = 24 * 3600 * 1000;
 
-/** Of files whose names become known only then; esbuild would put all that it may mean into the file itself. */
+/** Imports of files whose names are computed at run time; esbuild would bundle every file that may match. */
 const COMPUTED_IMPORT = /import\(\/\* @vite-ignore \*\/ (`[^`]*`)\)/g;
 
 export function compiledSources(): Plugin {
@@ -46,10 +48,13 @@ export function compiledSources(): Plugin {
 
 let compiling: Promise<string> | undefined;
 
-/** For all projects of a run. */
+/** Compiles once for all projects of a run. */
 const compileOnce = () => (compiling ??= compile());
 
-/** @returns the folder. Its name is of what is in it: runs of other sources beside this one have another. */
+/**
+ * @returns the folder. Its name is a hash of its content, so concurrent runs with other sources use other
+ *   folders.
+ */
 async function compile(): Promise<string> {
   const paths = (await Promise.all(FOLDERS.map(sourcesIn))).flat().sort();
   const texts = await Promise.all(paths.map((path) => readFile(path, 'utf8')));
@@ -69,7 +74,7 @@ async function compile(): Promise<string> {
     format: 'esm',
     platform: 'node',
     target: 'node20',
-    // Vitest shows where in the source an error came from.
+    // Vitest uses source maps to show where in the source an error came from.
     sourcemap: 'linked',
     sourcesContent: false,
     logLevel: 'warning',
@@ -77,7 +82,7 @@ async function compile(): Promise<string> {
   });
   await rename(unfinished, folder).catch(async (error: unknown) => {
     await rm(unfinished, { recursive: true });
-    // Another run may have been faster.
+    // Another run may have finished the same folder first.
     if (!(await isMade(folder))) throw error;
   });
   return folder;
@@ -88,7 +93,7 @@ async function sourcesIn(folder: string): Promise<string[]> {
   return names.map((name) => join(folder, name)).filter(isCompiled);
 }
 
-/** Keeps it from being removed, too. */
+/** Says whether the folder exists. The new time also keeps removeOld from removing the folder. */
 function isMade(folder: string): Promise<boolean> {
   const now = new Date();
   return utimes(folder, now, now).then(
@@ -101,14 +106,14 @@ async function removeOld(): Promise<void> {
   for (const name of await readdir(CACHE).catch(() => [])) {
     if (!name.startsWith(PREFIX)) continue;
     const path = join(CACHE, name);
-    // Null where another run has removed it.
+    // Null when another run has removed the folder.
     const found = await stat(path).catch(() => null);
     if (found !== null && Date.now() - found.mtimeMs > KEPT_MS)
       await rm(path, { recursive: true, force: true });
   }
 }
 
-/** Each file for itself; what it looks for beside itself is where its source is. */
+/** Compiles each file separately. Files that a source finds by its own URL are found where the source is. */
 function inPlace(folder: string, texts: ReadonlyMap<string, string>): BuildPlugin {
   return {
     name: 'in place',
@@ -131,7 +136,7 @@ function inPlace(folder: string, texts: ReadonlyMap<string, string>): BuildPlugi
   };
 }
 
-/** All that is no test itself. */
+/** Whether a file is compiled: every file that is not a test. */
 function isCompiled(path: string): boolean {
   return (
     TYPESCRIPT.test(path) &&

@@ -1,6 +1,6 @@
 /**
- * `npm run dev:evm` and `npm run dev:stellar` as they are used at a terminal: started in a folder and on ports of their own,
- * with other commands beside them.
+ * Runs `npm run dev:evm` and `npm run dev:stellar` as at a terminal, in their own folder and on their own
+ * ports, with other commands beside them.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -14,7 +14,7 @@ import { freePort } from '../../../src/db/embedded/freePort.ts';
 import type { Program } from './programList.ts';
 import { pathOf } from './programs.ts';
 
-/** Compiling, a first cluster, and a ledger a second: a busy machine gets its time. */
+/** Time for compiling, a first cluster, and one ledger a second, on a busy machine. */
 export const DEV_TIMEOUT_MS = 180_000;
 
 interface Run {
@@ -25,29 +25,30 @@ interface Run {
 
 export interface RunningDev extends Run {
   rpcPort: number;
-  /** Of its database, its settings and the other files of this network. */
+  /** Folder of this network's database, settings and other files. */
   folder: string;
-  /** A program of the project with the settings of this machine, and others that it is given. */
+  /** Runs a program of the project with this machine's settings and additional ones. */
   run(program: Program, options?: string[], extra?: NodeJS.Dict<string>): Run;
-  /** For commands on this network. */
+  /** Returns the settings for commands on this network. */
   settings(): Promise<Record<string, string>>;
   end(): Promise<void>;
 }
 
 export async function startDev(family: 'evm' | 'stellar'): Promise<RunningDev> {
   const dataDir = await mkdtemp(join(tmpdir(), 'marketplace-dev-'));
-  // As root, PostgreSQL runs as a user of its own, who must be able to reach the folder.
+  // A root user's PostgreSQL runs as another user, who must be able to reach the folder.
   await chmod(dataDir, 0o755);
   const rpcPort = await freePort();
   const folder = join(dataDir, `${family}-${rpcPort}`);
   const environment = { DATA_DIR: dataDir, PORT: String(await freePort()), LOG_LEVEL: 'warn' };
   const run: RunningDev['run'] = (program, options = [], extra = {}) =>
     start([pathOf(program), ...options], { ...environment, ...extra });
-  // As the package's script does. What is run beside it is compiled once, which spares seconds at each start.
+  // Starts it as the package's script does. The other programs are compiled once, which saves seconds at each
+  // start.
   const script = ['--import', 'tsx', `devnet/${family}/dev.ts`];
   const dev = start([...script, '--rpc-port', String(rpcPort)], environment);
   const end = async () => {
-    // Also where a test failed before its end: its database would outlive it otherwise.
+    // Also stops it after a failed test, because its database would outlive the test otherwise.
     dev.process.kill('SIGINT');
     await dev.exitCode;
     await rm(dataDir, { recursive: true, force: true, maxRetries: 10 });

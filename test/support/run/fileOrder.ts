@@ -1,12 +1,16 @@
 /**
- * The order of the files. Some mostly wait, for a chain's blocks or for deadlines: one of them runs at a time beside those that compute,
- * because several at once leave the processors idle. Otherwise the slowest come first, so that no worker begins a long one when the
- * others have finished, and folder by folder, because a folder's files load much the same.
+ * The order of the test files. Some files mostly wait, for a chain's blocks or for deadlines. One of these
+ * runs at a time beside the files that compute, because several at once leave the processors idle. Otherwise
+ * the slowest files come first, so that no worker begins a long file when the others have finished. They are
+ * sorted folder by folder, because the files of a folder load mostly the same modules.
  */
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** How long a file takes, for a checkout that has not run before, such as CI's. A name that is gone or missing costs time, nothing else. */
+/**
+ * Durations of files, for a checkout without an earlier run, such as a CI's. A wrong or missing name only
+ * costs time.
+ */
 type Seconds = Readonly<Record<string, number>>;
 
 const WAITING: Seconds = {
@@ -83,12 +87,12 @@ const COMPUTING: Seconds = {
   'test/integration/operations/lostLogCommits.test.ts': 7,
   'test/integration/database/migrate.test.ts': 7,
 };
-/** What nothing is known of. */
+/** Duration of a file that is not listed. */
 const USUAL_SECONDS = 2;
-/** One after the other, they would take longer than all that compute; more at once leave the processors idle. */
+/** Number of waiting files that run at a time; more at once leave the processors idle. */
 const WAITING_AT_A_TIME = 1;
 
-/** Those with the longest files first. */
+/** Folders in order, with the longest files first. */
 const FOLDERS = ['crash', 'networks', 'integration', 'unit'];
 
 interface Timed {
@@ -111,7 +115,7 @@ export class FileOrder extends BaseSequencer {
       .map(({ file }) => file);
   }
 
-  /** As long as it took here the last time. */
+  /** Adds the file's last duration on this machine, or else the listed one. */
   #timed(file: TestSpecification): Timed {
     const path = relative(this.ctx.config.root, file.moduleId);
     const last = this.ctx.cache.getFileTestResults(`${file.project.name}:${path}`);
@@ -120,7 +124,7 @@ export class FileOrder extends BaseSequencer {
   }
 }
 
-/** Gives each worker, when it should be free, what comes next. */
+/** Simulates the workers, and gives the next file to the worker that becomes free first. */
 function fewWaitingAtATime(waiting: readonly Timed[], computing: readonly Timed[], workers: number): Timed[] {
   const queues = { waiting: [...waiting], computing: [...computing] };
   const freeAt = Array.from({ length: workers }, () => 0);
@@ -139,7 +143,10 @@ function fewWaitingAtATime(waiting: readonly Timed[], computing: readonly Timed[
   return order;
 }
 
-/** A file of another project ends a worker and starts one of its own: at first there is none that has loaded the product. */
+/**
+ * Isolated vitest projects come first: a file of another project ends a worker and starts a new one, and at
+ * the beginning no worker has loaded the product yet.
+ */
 const rankOf = ({ file }: Timed) => (file.project.config.isolate ? 0 : 1);
 
 const folderOf = (path: string) => FOLDERS.indexOf(path.split('/')[1] ?? '');

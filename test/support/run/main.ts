@@ -1,14 +1,16 @@
 /**
- * `npm test`: runs the tests, and once more the files in which one failed, by themselves. A busy machine must not throw away a day's
- * work; what passes only then is listed at the end, as a defect of the test or of the product.
+ * `npm test`: runs the tests, and then repeats the files in which a test failed, alone. A busy machine must
+ * not discard a day's work. Tests that pass only when repeated are listed at the end, as defects of the test
+ * or of the product.
  *
- * A whole file: its tests share what the one before them left behind, so that a single test repeated in place meets the same state again.
+ * A whole file is repeated, because its tests share state: a single repeated test would meet the state that
+ * the tests before it left.
  */
 import { relative } from 'node:path';
 import { parseCLI, startVitest, type Vitest } from 'vitest/node';
 import { WHOLE_RUN } from './wholeRun.ts';
 
-/** More than this is a broken tree, and no race that was lost. */
+/** More failed files mean a broken tree, not a lost race. */
 const MAX_REPEATED_FILES = 5;
 
 const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)]);
@@ -26,7 +28,7 @@ if (isRace && first.state.getUnhandledErrors().length === 0) {
   if (process.exitCode === 0)
     process.stdout.write(`Passed only when repeated:\n  ${failures(first).join('\n  ')}\n`);
 }
-// What a failed test has left open would keep the process alive.
+// Resources that a failed test has left open would keep the process alive.
 process.exit();
 
 function failures({ state }: Vitest): string[] {

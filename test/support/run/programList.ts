@@ -2,7 +2,7 @@
  * The programs that tests start as processes.
  */
 
-/** By their paths from the root of the project. */
+/** Paths from the root of the project. */
 export const PROGRAMS = [
   'demo/main.ts',
   'devnet/evm/dev.ts',

@@ -1,11 +1,11 @@
 /**
- * Where the compiled form of a program lies that a test starts as a process.
+ * Paths of the compiled programs that tests start as processes.
  */
 import { inject } from 'vitest';
 import { compiledPath } from '../../../devnet/compilePrograms.ts';
 import type { Program } from './programList.ts';
 
-/** To be run by `process.execPath`. */
+/** Returns the path for `process.execPath`. */
 export function pathOf(program: Program): string {
   return compiledPath(inject('programsFolder'), program);
 }

@@ -1,10 +1,10 @@
 /**
- * For logs, where vitest's own window of progress can't be drawn: each file with how many are done, failures as soon as
- * they happen, and at the end what each project took.
+ * Progress for logs, where vitest's own progress window can't be drawn: each file with the number of finished
+ * files, failures as soon as they happen, and at the end the slowest files.
  */
 import { DefaultReporter, type TestModule, type TestSpecification } from 'vitest/node';
 
-/** The files worth looking at when a run has become slow. */
+/** Number of slowest files that are shown. */
 const SLOWEST = 10;
 
 export default class Progress extends DefaultReporter {

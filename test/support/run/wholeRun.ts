@@ -1,2 +1,2 @@
-/** The environment variable with which vitest.config.ts makes one project of nearly all. */
+/** The environment variable that makes vitest.config.ts put nearly all files into one project. */
 export const WHOLE_RUN = 'TEST_WHOLE_RUN';

@@ -1,11 +1,11 @@
 /**
- * Calls that a channel sends and others authorise: what a test signs of them, or leaves out.
+ * Calls that a channel sends and other accounts authorise. A test chooses which entries are signed.
  */
 import { authorizeEntry, Operation, rpc } from '@stellar/stellar-sdk';
 import type { Keypair, Transaction, xdr } from '@stellar/stellar-sdk';
 import type { SorobanTestbed } from './testbed.ts';
 
-/** Makes of an entry as simulated what is sent. */
+/** Turns a simulated entry into the entry that is sent. */
 export type SignEntry = (entry: xdr.SorobanAuthorizationEntry) => Promise<xdr.SorobanAuthorizationEntry>;
 
 interface Call {
@@ -55,7 +55,7 @@ function latestOf(testbed: SorobanTestbed): number {
   return testbed.devnet.controls.latest().sequence;
 }
 
-/** What the host said first, of a call that landed in vain. */
+/** Returns the host's first error message for a call that landed and failed. */
 export async function refusalOf(testbed: SorobanTestbed, transaction: Transaction): Promise<string> {
   const landed = await testbed.client.land(transaction);
   if (landed.status !== rpc.Api.GetTransactionStatus.FAILED) return landed.status;

@@ -23,7 +23,10 @@ export interface TestClient {
   /** A transaction with one contract call, not simulated yet. */
   build(source: Account, contract: string, name: string, args: xdr.ScVal[]): Transaction;
   simulate(transaction: Transaction): Promise<Success>;
-  /** Simulated, assembled and signed by `keys`; entries of others than the source are signed too. */
+  /**
+   * Returns a transaction that is simulated, assembled and signed by `keys`, with the entries of other
+   * accounts signed too.
+   */
   prepare(
     keys: Keypair,
     contract: string,
@@ -31,15 +34,15 @@ export interface TestClient {
     args: xdr.ScVal[],
     others?: Keypair[],
   ): Promise<Transaction>;
-  /** Sent and landed; a ledger is closed by hand if none closes by itself. */
+  /** Sends the transaction and waits until it has landed; closes a ledger if ledgers close by hand. */
   land(transaction: Transaction): Promise<rpc.Api.GetTransactionResponse>;
-  /** All in one, successful. */
+  /** Prepares and lands a call, which must succeed. */
   call(keys: Keypair, contract: string, name: string, args: xdr.ScVal[]): Promise<unknown>;
-  /** What a simulation returns, as a plain value. */
+  /** Returns the result of a simulation, as a plain value. */
   read(contract: string, name: string, args?: xdr.ScVal[]): Promise<unknown>;
 }
 
-/** Ledgers that a signed authorisation stays good for. */
+/** Number of ledgers for which a signed authorisation is valid. */
 const SIGNATURE_LEDGERS = 100;
 const TRANSACTION_SECONDS = 300;
 
@@ -103,7 +106,7 @@ export function createTestClient(devnet: StellarDevnet): TestClient {
   return client;
 }
 
-/** Entries with address credentials, by the one of `signers` that they belong to. */
+/** Signs an entry with address credentials with the key, among `signers`, of its address. */
 async function signEntry(
   devnet: StellarDevnet,
   entry: xdr.SorobanAuthorizationEntry,
@@ -117,7 +120,7 @@ async function signEntry(
   return authorizeEntry(entry, signer, until, devnet.passphrase);
 }
 
-/** The arguments of a carbon token's deploy. */
+/** Returns the arguments of a carbon token's deploy. */
 export function carbonDeployArguments(devnet: StellarDevnet, deployer: string, salt: string): xdr.ScVal[] {
   return [
     address(deployer),

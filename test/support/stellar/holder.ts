@@ -1,5 +1,5 @@
 /**
- * An account on the network with lumens and some tokens, and what a test does with its transactions.
+ * An account on the network with lumens and some tokens, and a test's operations on its transactions.
  */
 import { Account, TransactionBuilder } from '@stellar/stellar-sdk';
 import type { FeeBumpTransaction, Keypair, Transaction, xdr } from '@stellar/stellar-sdk';
@@ -14,19 +14,19 @@ interface Change {
   minTime?: number;
   maxTime?: number;
   data?: xdr.SorobanTransactionData;
-  /** Instead of the holder. */
+  /** Sign instead of the holder. */
   signers?: Keypair[];
   passphrase?: string;
 }
 
 export interface Holder {
   keys: Keypair;
-  /** Ready to be sent: one unit of the account's tokens retired. */
+  /** Prepares a transaction that retires one unit of the account's tokens. */
   retirement(): Promise<Transaction>;
-  /** The same call with something about it changed, signed again. */
+  /** Returns the same call with a change, signed again. */
   changed(original: Transaction, change: Change): Transaction;
   bump(inner: Transaction, feePerOperation: number, payer: Keypair): FeeBumpTransaction;
-  /** The node's answer, or why it refuses. */
+  /** Returns the node's status, or its reason for a refusal. */
   send(transaction: Transaction | FeeBumpTransaction): Promise<string>;
   statusOf(transaction: Transaction | FeeBumpTransaction): Promise<string>;
 }
@@ -67,7 +67,7 @@ export function dataOf(transaction: Transaction): xdr.SorobanTransactionData {
   return transaction.toEnvelope().v1().tx().ext().sorobanData();
 }
 
-/** What a fee bump offers for being let in: core compares it with other offers, by operation. */
+/** Returns a fee bump's offer for inclusion, which core compares with other offers by operation. */
 export function inclusionOf(bumped: FeeBumpTransaction): bigint {
   return BigInt(bumped.fee) - dataOf(bumped.innerTransaction).resourceFee().toBigInt();
 }
@@ -99,7 +99,7 @@ function withChange(original: Transaction, change: Change, networkPassphrase: st
   })
     .addOperation(operation)
     .build();
-  // The builder adds the resource fee to the fee: here the fee is meant to be the whole one.
+  // The builder adds the resource fee to the fee, but `change.fee` is the whole fee.
   const envelope = built.toEnvelope();
   envelope
     .v1()

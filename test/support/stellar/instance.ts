@@ -1,5 +1,5 @@
 /**
- * An instance on a Stellar network and a database that outlives it.
+ * Instances on a Stellar network and a database that outlives them.
  */
 import { connectLedger } from '../../../devnet/ledgers.ts';
 import { openDatabase } from '../../../src/db/connection.ts';

@@ -1,5 +1,6 @@
 /**
- * A devnet whose ledgers close by hand, with a custody account and a carbon token that it has minted.
+ * A devnet whose ledgers close by hand, with a custody account and a carbon token whose credits custody
+ * holds.
  */
 import { Keypair } from '@stellar/stellar-sdk';
 import type { xdr } from '@stellar/stellar-sdk';

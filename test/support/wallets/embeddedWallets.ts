@@ -1,5 +1,5 @@
 /**
- * Wallets on the embedded network, and a platform whose way there can be made faulty.
+ * Wallets on the embedded network, and a platform whose connection to the network can be made faulty.
  */
 import { randomBytes } from 'node:crypto';
 import type { EmbeddedNetwork } from '../embeddedNetwork.ts';
@@ -17,7 +17,7 @@ interface EmbeddedHolder extends Holder {
 }
 
 export interface EmbeddedWallets extends WalletWorld {
-  /** Without the faults. */
+  /** The network without the faults. */
   network: EmbeddedNetwork;
   database: TestDatabase;
 }

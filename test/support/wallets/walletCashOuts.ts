@@ -1,5 +1,5 @@
 /**
- * Cash-outs by holders with a wallet of their own.
+ * Cash-outs by holders who have their own wallet.
  */
 import { isNotNull, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -35,7 +35,7 @@ export function depositInputOf(
   return { ...cashOutInput(receipt), holder: holder.address, ...overrides };
 }
 
-/** Signs an allowance first, where the network wants one. */
+/** Prepares a deposit. If the network needs an allowance, signs that first. */
 export async function prepareDeposit(
   world: Pick<WalletWorld, 'network'> & { platform: Pick<Platform, 'dependencies'> },
   holder: Holder,
@@ -51,7 +51,7 @@ export async function prepareDeposit(
   return prepareDeposit(world, holder, input);
 }
 
-/** The time that sessions have for their signature is over, for hours; on its next look each is closed. */
+/** Moves the signature deadlines of all sessions into the past; the next look closes each session. */
 export async function letSigningTimePass({ platform }: WalletWorld): Promise<void> {
   await platform.dependencies.db
     .update(offRampSessions)
@@ -150,7 +150,8 @@ export function describeWalletCashOuts(inWorld: InWorld): void {
       await expect(ask({}, { subject: 'farmer-2', isOperator: false })).rejects.toMatchObject({
         code: 'NOT_FOUND',
       });
-      // Custody's own balance is another one: cashOut is not in the way of the holder's promises, nor they in its.
+      // Custody's own balance is separate: a cashOut does not limit the holder's promises, and they do not
+      // limit a cashOut.
       const [promised] = both.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
       await letSigningTimePass(inWorld());
       await inWorld().advanceClock(3600);
@@ -186,12 +187,13 @@ export function describeWalletCashOuts(inWorld: InWorld): void {
       const { platform } = inWorld();
       const before = await balance();
       const { session, act } = await prepare();
-      // Kept back by the wallet while the provider fails the payout and the session is closed.
+      // The wallet keeps the signed deposit back while the provider fails the payout and the session is
+      // closed.
       await providerSays(platform, session.providerSessionId ?? '', 'failed');
       await reaches(platform, session.id, 'CLOSED');
       await sendPastUs(inWorld(), holder, act);
       expect(await balance()).toBe(before - toBaseUnits(100n));
-      // Its own next look, a minute later.
+      // Simulates the session's next look, which would come a minute later.
       await makeDue(platform, session.id);
       const refunded = await reaches(platform, session.id, 'REFUNDED');
       expect(refunded.resolution).toBe('REFUND');

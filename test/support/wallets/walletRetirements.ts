@@ -1,5 +1,5 @@
 /**
- * Retirements by holders with a wallet of their own.
+ * Retirements by holders who have their own wallet.
  */
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -80,7 +80,7 @@ export function describeWalletRetirements(inWorld: InWorld): void {
       });
       await expect.poll(async () => (await record())?.txHash, EVENTUALLY).toBe(landed.submission?.txHash);
       expect(await readProjectBalances(db, [project.id])).toEqual(books);
-      // Giving the holder credits past the product is all that the reconciliation finds.
+      // The reconciliation finds only that the holder was given credits outside of the product.
       expect(await reconciliationFindings()).toEqual(findings);
     });
 

@@ -1,5 +1,6 @@
 /**
- * What holders with a wallet of their own are promised, on any network: run it with `describeWallets(name, make)`.
+ * The promises to holders who have their own wallet, on any network: run the suite with
+ * `describeWallets(name, make)`.
  */
 import { afterAll, beforeAll, describe } from 'vitest';
 import { describeWalletCashOuts } from './walletCashOuts.ts';
@@ -21,7 +22,8 @@ export function describeWallets(name: string, make: () => Promise<WalletWorld>):
     afterAll(() => made?.stop());
 
     describeWalletCashOuts(inWorld);
-    // Last: giving a holder credits past the product is what no reconciliation can explain.
+    // Last, because credits that a holder was given outside of the product are a finding of every later
+    // reconciliation.
     describeWalletRetirements(inWorld);
   });
 }

@@ -1,5 +1,5 @@
 /**
- * A platform on some network, with people who have wallets there.
+ * A platform on some network, with holders who have wallets there.
  */
 import { eq } from 'drizzle-orm';
 import { expect } from 'vitest';
@@ -14,21 +14,23 @@ export interface WalletWorld {
   platform: Platform;
   network: LedgerNetwork;
   createHolder(): Promise<Holder>;
-  /** Puts whole tonnes at the holder's address, past the product. */
+  /** Moves whole tonnes to the holder's address, outside of the product. */
   giveCredits(tokenAddress: string, holder: string, tonnes: bigint): Promise<void>;
   /** Lets the network's time pass. */
   advanceClock(seconds: number): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Gives the tests of a group the world that was made for the whole suite. */
+/** Returns the world of the whole suite to the tests of a group. */
 export type InWorld = () => WalletWorld;
 
 export const CALLER = 'acme';
-/** For what happens by itself: within a moment here, later on a busy machine. */
+/**
+ * Timeout for changes that come without a request: within a moment on an idle machine, later on a busy one.
+ */
 export const EVENTUALLY = { timeout: 30_000 };
 
-/** In no order. */
+/** Returns the attempts in no particular order. */
 export function attemptsOfSubmission(
   { dependencies: { db } }: Pick<Platform, 'dependencies'>,
   submissionId: string | undefined,
@@ -43,7 +45,7 @@ export async function stateOfAct({ dependencies }: Pick<Platform, 'dependencies'
   return (await findHolderAct(dependencies, actId))?.state;
 }
 
-/** Prepares, signs and gives back. */
+/** Signs the act and submits it. */
 export async function signAndSubmit(
   { platform }: { platform: Pick<Platform, 'dependencies'> },
   holder: Holder,
@@ -52,7 +54,7 @@ export async function signAndSubmit(
   return submitSigned(platform.dependencies, act, await holder.sign(act.unsigned));
 }
 
-/** As a wallet that sends what it has signed by itself. */
+/** Broadcasts a signed act without the platform, as a wallet that sends its own transactions does. */
 export async function sendPastUs(
   { network }: Pick<WalletWorld, 'network'>,
   holder: Holder,
