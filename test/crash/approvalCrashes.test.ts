@@ -1,5 +1,6 @@
 /**
- * Kills the instance of a second person at each point of an approval: what it lets run is done once, or not yet.
+ * Kills the instance of the approving person at each point of an approval: the approved operation is done
+ * once, or not yet.
  */
 import { expect, it } from 'vitest';
 import { findApprovalRequest } from '../../src/resolvers/approvals/approvalRequests.ts';

@@ -1,6 +1,6 @@
 /**
- * Kills an instance while it works on many retirements together, at every crash point: each of them is burned exactly
- * once, equal ones too.
+ * Kills an instance while it works on many retirements together, at every crash point: each retirement is
+ * burned exactly once, equal ones too.
  */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
@@ -30,7 +30,7 @@ async function prepareInputs() {
   }));
 }
 
-// Broadcasts and questions pass their points one by one: in the middle of the batch.
+// Broadcasts and outcomes pass these points one by one, so the kill is in the middle of the batch.
 const middle = { 'broadcast-sent': COUNT / 2, 'outcome-known': COUNT / 2 };
 
 it.each(CRASH_POINTS)('retires each of many exactly once after a crash at %s', async (killAt) => {
@@ -49,7 +49,7 @@ it.each(CRASH_POINTS)('retires each of many exactly once after a crash at %s', a
     totalRetirements: COUNT,
   });
   const { db } = database().handle;
-  // Together: nothing was signed a second time.
+  // Deploy, mint and retirements together: nothing was signed twice.
   const retirements = await db.select({ n: count() }).from(attempts);
   expect(retirements[0]?.n).toBe(COUNT + 2);
   await expect

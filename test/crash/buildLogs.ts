@@ -1,6 +1,7 @@
 /**
- * Builds the transparency logs of a database as a process that kills itself at the nth message to or from PostgreSQL: instead of sending
- * it, or before it is read. Run by logCrashes.test.ts; exits with 0 when all is built before that.
+ * Builds the transparency logs of a database in a process that kills itself at the nth message to or from
+ * PostgreSQL: instead of sending the message, or before reading it. logCrashes.test.ts runs it; it exits with
+ * 0 when everything is built before that.
  */
 import { Socket } from 'node:net';
 import { openDatabase } from '../../src/db/connection.ts';
@@ -27,7 +28,7 @@ Socket.prototype.push = function (this: Socket, chunk: unknown, ...args: []) {
 
 const handle = openDatabase({ url, poolSize: 2, applicationName: 'killed builder' });
 const seed = deriveKey(appSecret, 'transparency logs');
-// The logs have their names already.
+// The logs already have their names in the database.
 const origin = { first: '127.0.0.1/logs' };
 await createTransparencyLogs({ db: handle.db, seed, origin, networkId }).catchUp();
 process.exit(0);

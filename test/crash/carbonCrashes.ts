@@ -1,6 +1,6 @@
 /**
- * The crash points of a retirement and of an issuance, for any ledger: an instance is killed at each, the work goes on
- * as one instance and as two, and is proved to have been done exactly once.
+ * The crash points of a retirement and of an issuance, for any ledger: an instance is killed at each point,
+ * one or two instances finish the work, and the test proves that the work was done exactly once.
  */
 import { describe, expect, it } from 'vitest';
 import { toBaseUnits } from '../../src/ledger/units.ts';
@@ -12,7 +12,7 @@ import { itAgreesAfterwards, useSharedInstances } from './instances.ts';
 import { CRASH_POINTS } from '../../src/ledger/submission/submission.ts';
 import { holding, retirement } from '../support/holding.ts';
 
-/** @param counts as how many instances the work goes on */
+/** @param counts numbers of instances that go on with the work */
 export function describeRetireCrashes(ledger: () => TestLedger, counts: readonly number[]): void {
   const { instances } = useSharedInstances(ledger);
 

@@ -1,6 +1,6 @@
 /**
- * The crash points of a cash-out, of its payout and of its cancellation, for any ledger: the farmer's tokens go into custody once, and out
- * of it once, to where they belong.
+ * The crash points of a cash-out, of its payout and of its cancellation, for any ledger: the farmer's tokens
+ * go once into the settlement contract, and once out of it, to the right owner.
  */
 import { eq } from 'drizzle-orm';
 import { describe, expect, it } from 'vitest';
@@ -15,7 +15,7 @@ import type { TestDatabase } from '../support/database/database.ts';
 import { itAgreesAfterwards, useSharedInstances } from './instances.ts';
 import { CRASH_POINTS } from '../../src/ledger/submission/submission.ts';
 
-/** @param calls how many network calls a deposit takes: two where an allowance has to be set first */
+/** @param calls number of network calls of a deposit: two when an allowance must be set first */
 export function describeDepositCrashes(ledger: () => TestLedger, calls: 1 | 2): void {
   const { instances, database } = useSharedInstances(ledger);
 

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL is stopped in the middle of work, as `pg_ctl stop -m immediate` does it, and started again: the
- * instances that ran stay up, find it again, and finish everything exactly once.
+ * Stops PostgreSQL during work, as `pg_ctl stop -m immediate` does, and starts it again: the running
+ * instances stay up, reconnect, and finish everything exactly once.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -15,7 +15,7 @@ import { embeddedNetworkOn, platformOn } from '../support/platform.ts';
 import { startPrivatePostgres, type PrivatePostgres } from '../../devnet/privatePostgres.ts';
 
 const RETIREMENTS = 24;
-/** Longer than a restart and the reconnecting after it. */
+/** Enough tries for a restart and the reconnecting after it. */
 const MAX_TRIES = 60;
 const RETRY_MS = 500;
 
@@ -40,7 +40,7 @@ afterAll(async () => {
 
 const platformAt = (i: number) => platforms[i % platforms.length] as Platform;
 
-/** What a client does whose request failed: the same again, under the same key. */
+/** Retires as a client that repeats a failed request under the same key. */
 async function retireUntilAnswered(platform: Platform, input: RetireInput): Promise<string> {
   for (let tries = 1; ; tries++) {
     try {
@@ -72,7 +72,7 @@ it('loses nothing and does nothing twice', async () => {
     }),
   );
   const answered = Promise.all(works);
-  // In mid-work: some have landed, some have not.
+  // In the middle of the work: some retirements have landed, others have not.
   await Promise.race(works);
   await server.crash();
   await server.start();

@@ -1,6 +1,6 @@
 /**
- * What callers are told when the connection to the database is lost under their operation: never that it was a defect, and never
- * that nothing was done where something may have been.
+ * The errors for callers whose operation loses the connection to the database: they never say that there was
+ * a defect, and never say that nothing was done when something may have been done.
  */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
@@ -12,10 +12,10 @@ import { createTestDatabase, type TestDatabase } from '../support/database/datab
 import { buy, buyer, developer, mutate, newToken, payloadOf } from '../support/http/creditTrade.ts';
 import { startMarketplace, type Marketplace } from '../support/http/marketplace.ts';
 
-/** Of the pool here: what waits for a connection is given up 2 s later. */
+/** Answer timeout of the pool in this test; a query that waits for a connection is given up 2 s later. */
 const ANSWER_TIMEOUT_MS = 3_000;
 const PROJECTS = '{ projects(first: 1) { nodes { assetId } } }';
-/** What a caller must not see: addresses, statements, and names of what is inside. */
+/** Internals that a caller must not see: addresses, statements, and names. */
 const INTERNAL = /ECONN|127\.0\.0\.1|postgres|select |insert |socket/i;
 
 let database: TestDatabase;
@@ -29,7 +29,7 @@ interface Line {
   path?: string;
   err?: { message: string };
 }
-/** What was logged of operations that failed. */
+/** Returns the log lines about failed operations. */
 const failures = () =>
   lines.map((line) => JSON.parse(line) as Line).filter(({ msg }) => msg.startsWith('an operation failed'));
 
@@ -65,7 +65,7 @@ const purchase = (input: Record<string, unknown>) =>
 
 it('a mutation whose commit was not answered: its effect is not known, and the same again finds it', async () => {
   let lost = 0;
-  // Once more than the platform sends a posting by itself.
+  // Loses one more commit than the platform retries.
   proxy.loseCommitsWhen((sent) => sent.some((text) => text.includes('post_transfers')) && lost++ < 2);
   const input = { idempotencyKey: randomUUID() };
   const { data, errors } = await purchase(input);
@@ -96,7 +96,8 @@ it('a retirement that is held, and then finds no free connection: its effect is 
   let sleeping: Promise<unknown> | undefined;
   proxy.loseCommitsWhen((sent) => {
     const isHold = sent.some((text) => text.includes('post_transfers'));
-    // In front of what the mutation reads next: the ten connections are busy for longer than it waits.
+    // These queries queue before the next read of the mutation: they keep the ten connections busy for longer
+    // than the read waits.
     if (isHold)
       sleeping ??= Promise.allSettled(Array.from({ length: 60 }, () => handle.sql`SELECT pg_sleep(2)`));
     return false;

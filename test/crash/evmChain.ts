@@ -1,5 +1,5 @@
 /**
- * An EVM chain for the crash tests of one file.
+ * Starts an EVM chain for the crash tests of one file.
  */
 import { afterAll, beforeAll } from 'vitest';
 import type { TestLedger } from '../../devnet/ledgers.ts';

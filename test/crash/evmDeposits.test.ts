@@ -1,5 +1,6 @@
 /**
- * Kills an instance at every crash point of a cash-out, whose deposit takes an allowance, on a real EVM chain.
+ * Kills an instance at every crash point of a cash-out, whose deposit needs an allowance, on a real EVM
+ * chain.
  */
 import { describeDepositCrashes } from './cashOutCrashes.ts';
 import { useEvmChain } from './evmChain.ts';

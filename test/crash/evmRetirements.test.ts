@@ -4,5 +4,5 @@
 import { describeRetireCrashes } from './carbonCrashes.ts';
 import { useEvmChain } from './evmChain.ts';
 
-// How one instance goes on alone does not depend on the network: crashPoints.test.ts.
+// crashPoints.test.ts tests how one instance goes on alone, which does not depend on the network.
 describeRetireCrashes(useEvmChain(), [2]);

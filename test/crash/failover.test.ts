@@ -1,7 +1,7 @@
 /**
- * The primary is killed under load and its synchronous standby promoted, with the server that runs left alone: it finds the
- * new primary by itself, nothing that was confirmed is lost, and nothing is done twice. The old primary, started
- * again beside the new one, is not used any more.
+ * Kills the primary under load and promotes its synchronous standby, without a change to the running server:
+ * the server finds the new primary, loses nothing that was confirmed, and does nothing twice. When the old
+ * primary is started again beside the new one, the server does not use it any more.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -24,7 +24,7 @@ import {
 import { startMarketplace, type Marketplace } from '../support/http/marketplace.ts';
 
 const CLIENTS = 4;
-/** Confirmed before the primary is killed, and again after the failover. */
+/** Number of requests confirmed before the primary is killed, and again after the failover. */
 const CONFIRMED = 12;
 const RETRY_MS = 100;
 const UNSEEN = { accounts: ['custody'], maxOpenPerAccount: 1, landsUnseenForSeconds: 90 };
@@ -41,7 +41,7 @@ describe.skipIf(reason !== null)('failover', () => {
 
   beforeAll(async () => {
     servers = await startReplicatedPostgres();
-    // The standby first: what is named first is not what is used.
+    // The standby comes first in the URL: the order must not decide which server is used.
     const url = servers.url(servers.second, servers.first);
     handle = openDatabase({ url, poolSize: 12, applicationName: 'failover' });
     const database = { url, handle, drop: () => handle.close() };
@@ -90,7 +90,7 @@ describe.skipIf(reason !== null)('failover', () => {
       .poll(async () => (await standby`SELECT pg_get_wal_replay_pause_state() AS is`)[0])
       .toEqual({ is: 'paused' });
     const second = await openProject(market.app, 10n);
-    // An answer that is old by less than the setting is allowed; then it is the primary's turn.
+    // The replica may answer until its age reaches the setting; then the primary answers.
     await expect.poll(assetIds).toEqual([second.assetId, first.assetId]);
     await expect.poll(replicas).toMatch(/is not used: \d+ s behind/);
     const before = await served();
@@ -127,7 +127,8 @@ describe.skipIf(reason !== null)('failover', () => {
     await expect.poll(readyz).toBe(503);
     await servers.second.promote();
     await expect.poll(readyz).toBe(200);
-    // Of a network that does not show what waits: the old primary may have signed what this one does not know.
+    // This network does not show waiting transactions, so the old primary may have signed some that this one
+    // does not know.
     expect(await maySign()).toBe(false);
 
     const before = load.confirmed.length;
@@ -149,7 +150,7 @@ describe.skipIf(reason !== null)('failover', () => {
     await until(() => feed.indexes.length >= retired);
     feed.stop();
     expect(feed.indexes).toEqual(Array.from({ length: retired }, (_, index) => index));
-    // What runs by itself runs again.
+    // The background work runs again.
     await until(async () => (await dependencies.logs.findBehind()).length === 0);
     expect(await reconcileAll(dependencies)).toMatchObject({ findings: [], notProved: [] });
   }, 120_000);
@@ -164,7 +165,7 @@ describe.skipIf(reason !== null)('failover', () => {
         expect(row).toEqual({ port: servers.second.port });
       }
       await migrate(url, ['platform']);
-      // The new primary is away: waiting is right, going back to the old one is not.
+      // The new primary is down: waiting is right, and going back to the old one is wrong.
       await servers.second.kill();
       await expect(started.sql`SELECT 1`).rejects.toThrow(/takes writes/);
       await servers.second.start();
@@ -192,7 +193,7 @@ interface Confirmed {
   id: string;
 }
 
-/** Clients that repeat a request under its key until it is answered. */
+/** Runs clients that repeat a request under its key until it is answered. */
 function startLoad(market: Marketplace, tokenAddress: string) {
   const confirmed: Confirmed[] = [];
   let isOver = false;
@@ -242,7 +243,7 @@ async function existing(market: Marketplace, id: string): Promise<unknown> {
   return data?.node;
 }
 
-/** A client of the feed that begins again from its last cursor when its subscription ends. */
+/** Follows the feed as a client that subscribes again from its last cursor when its subscription ends. */
 function followFeed(market: Marketplace, tokenAddress: string) {
   const indexes: number[] = [];
   const socket = market.socket();
@@ -262,7 +263,7 @@ function followFeed(market: Marketplace, tokenAddress: string) {
           indexes.push(data.retirementFeed.record.index);
         }
       } catch {
-        // The next one begins where this one ended.
+        // The next subscription begins where this one ended.
       }
       await delay(RETRY_MS);
     }

@@ -1,6 +1,6 @@
 /**
- * One instance of the platform as a process that kills itself at a named point. Run by instances.ts, with its
- * order (order.ts) as the only argument.
+ * One instance of the platform as a process that kills itself at a named point. instances.ts runs it, with
+ * its order (order.ts) as the only argument.
  */
 import { composePlatform } from '../../src/startup/compose.ts';
 import { openDatabase } from '../../src/db/connection.ts';
@@ -94,5 +94,5 @@ switch (request.kind) {
   }
 }
 pass('request-committed');
-// The point was never passed: the test has to know.
+// Tells the test that the point was never passed.
 process.exit(3);

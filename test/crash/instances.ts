@@ -1,6 +1,6 @@
 /**
- * Instances for crash tests: one that runs as a process and kills itself at a named point, and those that take
- * its work over afterwards.
+ * Instances for crash tests: one that runs as a process and kills itself at a named point, and others that
+ * take over its work.
  */
 import { spawn } from 'node:child_process';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
@@ -14,9 +14,9 @@ import { platformOn } from '../support/platform.ts';
 import { encodeOrder, type InstanceOrder } from './order.ts';
 
 interface Instances {
-  /** Starts `count` more instances; gives the first of all. */
+  /** Starts `count` more instances. @returns the first of all */
   start(count: number): Promise<Platform>;
-  /** The first of those that run. */
+  /** Returns the first running instance. */
   running(): Platform | undefined;
   stop(): Promise<void>;
   /** Runs an instance as a process until it kills itself. */
@@ -37,7 +37,8 @@ export function instancesOn(
         handles.push(handle);
         platforms.push(await platformOn(handle, await connectLedger(ledger(), handle)));
       }
-      // Before they look for work: what is not due then is looked for when its lease ends.
+      // Before the instances look for work, because an instance looks for work that is not due then only when
+      // its lease ends.
       await expireClaims(database());
       await Promise.all(platforms.map((platform) => platform.start()));
       const [first] = platforms;
@@ -60,7 +61,7 @@ interface InstancesOfTest<I extends Instances = Instances> {
   database: () => TestDatabase;
 }
 
-/** A database for each test, and instances on it. */
+/** Makes a new database for each test, and instances on it. */
 export function useInstances(ledger?: () => TestLedger): InstancesOfTest {
   const { begin, end, ...used } = instancesAnew(ledger);
   beforeEach(begin);
@@ -69,13 +70,17 @@ export function useInstances(ledger?: () => TestLedger): InstancesOfTest {
 }
 
 interface SharedInstances extends Instances {
-  /** Does it on an instance that still runs from the last test, or on a new one; afterwards none runs. */
+  /**
+   * Does the work on an instance that still runs from the last test, or on a new one. No instance runs
+   * afterwards.
+   */
   prepare<T>(work: (platform: Platform) => Promise<T>): Promise<T>;
 }
 
 /**
- * One database for the tests of a group, and instances on it: a test goes on with those of the last one, because each start costs
- * as much as the rest of a test. After a failed test the next has a database of its own.
+ * Makes one database for the tests of a group, and instances on it. A test goes on with the instances of the
+ * last one, because each start costs as much as the rest of a test. After a failed test the next one has a
+ * new database.
  */
 export function useSharedInstances(ledger: () => TestLedger): InstancesOfTest<SharedInstances> {
   const { begin, end, instances, database } = instancesAnew(ledger);
@@ -94,7 +99,10 @@ export function useSharedInstances(ledger: () => TestLedger): InstancesOfTest<Sh
   return { instances: { ...instances, prepare }, database };
 }
 
-/** At the end of such a group: nothing mends a difference, so what any of its tests has left behind is found then. */
+/**
+ * Checks agreement at the end of a group. Nothing repairs a difference, so the check finds what any test of
+ * the group has left.
+ */
 export function itAgreesAfterwards(instances: SharedInstances): void {
   it('leaves books and network in agreement', async () => {
     const { dependencies } = instances.running() ?? (await instances.start(1));
@@ -130,11 +138,14 @@ async function crash(order: InstanceOrder): Promise<void> {
   const ended = await new Promise((resolve) => {
     child.once('close', (code, signal) => resolve({ code, signal }));
   });
-  // A point that was never passed exits with 3.
+  // The instance exits with 3 if it never passed the point.
   expect(ended).toEqual({ code: null, signal: 'SIGKILL' });
 }
 
-/** A dead instance's leases end within seconds (takeOver.test.ts); the other tests need not wait for that. */
+/**
+ * Makes the work of a dead instance due. Its leases end within seconds (takeOver.test.ts), and the other
+ * tests need not wait for that.
+ */
 async function expireClaims({ handle }: TestDatabase): Promise<void> {
   await handle.sql`UPDATE submissions SET due_at = now() WHERE state = 'PENDING'`;
   await handle.sql`UPDATE off_ramp_sessions SET due_at = now() WHERE due_at IS NOT NULL`;

@@ -1,6 +1,7 @@
 /**
- * A process that builds the transparency logs is killed between all of its messages to and from PostgreSQL: no two heads of one size
- * differ, every head is one that the finished log has grown from, no leaf is lost or there twice, and another instance goes on.
+ * Kills a process that builds the transparency logs at many of its messages to and from PostgreSQL: heads of
+ * one size never differ, the finished log extends every head, no leaf is lost or duplicated, and another
+ * instance goes on.
  */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -21,9 +22,12 @@ import { pathOf } from '../support/run/programs.ts';
 import { useInstances } from './instances.ts';
 
 const APP_SECRET = 'an application secret for tests alone';
-/** Odd, so that messages out and in both come; each round adds to all logs, so that each has something to build. */
+/**
+ * Odd, so that kills hit both sent and received messages. Each round adds to all logs, so that each has
+ * something to build.
+ */
 const STRIDE = 3;
-/** For hangs only: a build has about a hundred messages. */
+/** Only a hang needs as many: a build has about a hundred messages. */
 const MAX_MESSAGES = 1_000;
 
 const { instances, database } = useInstances();
@@ -31,7 +35,7 @@ const { instances, database } = useInstances();
 it('what builds the logs may be killed anywhere', { timeout: 600_000 }, async () => {
   const project = await openProject(await instances.start(1), 1_000n);
   await instances.stop();
-  // Not started: it builds when the test asks for it.
+  // The platform is not started, so it builds only when the test asks.
   const other = await platformOn(database().handle, await embeddedNetworkOn(database().handle), {
     appSecret: APP_SECRET,
   });
@@ -45,7 +49,7 @@ it('what builds the logs may be killed anywhere', { timeout: 600_000 }, async ()
     await keepHeads(heads);
     if (isBuilt) break;
     kills += 1;
-    // Every other one leaves to the next process what it has begun.
+    // After every second kill, the next process inherits the unfinished build.
     if (kills % 2 === 0) await logAll(other.dependencies.logs);
     await keepHeads(heads);
   }
@@ -57,7 +61,7 @@ it('what builds the logs may be killed anywhere', { timeout: 600_000 }, async ()
     .select({ log: transparencyHeads.log, size: transparencyHeads.size })
     .from(transparencyHeads);
   const rounds = kills + 1;
-  // The mint is a transfer; an audit entry is logged with its outcome.
+  // The transfers include the mint; an audit entry is logged once it has its outcome.
   expect(Object.fromEntries(sizes.map(({ log, size }) => [log, size]))).toEqual({
     retirements: rounds,
     transfers: rounds + 1,
@@ -77,14 +81,14 @@ it('what builds the logs may be killed anywhere', { timeout: 600_000 }, async ()
   await other.stop();
 });
 
-/** A purchase, a record and an audit entry. */
+/** Adds a purchase, a record and an audit entry. */
 async function addToEachLog({ dependencies }: Platform, project: TokenizedProject): Promise<void> {
   const { id: projectId, tokenAddress } = project;
   const { db } = dependencies;
   const input = { buyerId: 'acme', tokenAddress, amountCO2e: 1n, idempotencyKey: randomUUID() };
   await purchase(dependencies, 'acme', input);
   const count = await countStored(db, tokenAddress);
-  // The last stored one, and the next.
+  // The last stored record, and a new one.
   const records = [count - 1, count]
     .filter((index) => index >= 0)
     .map((index) => ({
@@ -101,7 +105,7 @@ async function addToEachLog({ dependencies }: Platform, project: TokenizedProjec
   await writeAuditEntries(db, [1]);
 }
 
-/** @returns false when it was killed */
+/** @returns false when the process was killed */
 async function build(networkId: string, killAt: number): Promise<boolean> {
   const program = pathOf('test/crash/buildLogs.ts');
   const child = spawn(process.execPath, [program, database().url, APP_SECRET, networkId, String(killAt)], {
@@ -114,7 +118,9 @@ async function build(networkId: string, killAt: number): Promise<boolean> {
   return ended.code === 0;
 }
 
-/** What anyone could have read by now: two of one size have one root. */
+/**
+ * Keeps the heads that anyone could have read by now, and checks that heads of one size have the same root.
+ */
 async function keepHeads(heads: Map<string, SignedNote>): Promise<void> {
   const rows = await database().handle.db.select().from(transparencyHeads);
   for (const { log, size, checkpoint } of rows) {

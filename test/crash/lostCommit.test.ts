@@ -1,6 +1,6 @@
 /**
  * Commits that took effect although their answers were lost, and connections that end between a transaction's
- * statements: everything is done once, and nothing of a dead transaction is done at all.
+ * statements: everything is done once, and nothing of a failed transaction is done.
  */
 import { randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
@@ -20,7 +20,10 @@ import { openProject, projectInput } from '../../devnet/platform.ts';
 import { embeddedNetworkOn, platformOn } from '../support/platform.ts';
 import { retirement } from '../support/holding.ts';
 
-/** postgres.js may leave what it was asked at a bad moment without an answer: given up then. The product waits 10 s. */
+/**
+ * postgres.js may leave a query at a bad moment without an answer; the pool gives up after this time. The
+ * product waits 10 s.
+ */
 const ANSWER_TIMEOUT_MS = 3_000;
 
 let database: TestDatabase;
@@ -47,7 +50,10 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** Loses the answers of the first transactions that did all of this; says how many there were. */
+/**
+ * Loses the answers of the first transactions that contain all of these parts. @returns a function that
+ * counts the lost ones
+ */
 function loseTimes(times: number, ...parts: string[]): () => number {
   let lost = 0;
   proxy.loseCommitsWhen((statements) => {
@@ -153,7 +159,7 @@ describe('a commit whose answer is lost', () => {
     const done = await Promise.all(inputs.map((input) => purchase(platform.dependencies, 'acme', input)));
     expect(wasLost()).toBe(true);
     expect(await bought(project)).toEqual(done.map(({ id }) => id).sort());
-    // As it was stored the first time.
+    // The repeated request returns the purchase as it was stored the first time.
     const again = await purchase(platform.dependencies, 'acme', inputs[7] ?? purchaseInput(project, ''));
     expect(again).toEqual(done[7]);
     expect((await reconcileAll(platform.dependencies)).findings).toEqual([]);
@@ -197,7 +203,7 @@ describe.each(['cut', 'reset'] as const)('a connection %s', (how) => {
   const mark = (key: string) => ({ key, points: 1, endsAt: sql`now()` });
   const marks = () => database.handle.db.select({ key: rateLimits.key }).from(rateLimits);
 
-  /** The server would notice at their end that their client is gone. */
+  /** Ends the sleeping statements, because the server notices the lost client only at their end. */
   const endSleepers = () =>
     database.handle.sql`
       SELECT pg_terminate_backend(pid) FROM pg_stat_activity

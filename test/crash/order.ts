@@ -1,5 +1,5 @@
 /**
- * What an instance of the crash tests does, and where it dies.
+ * The order for an instance of the crash tests: its work, and where it dies.
  */
 import type { CrashPoint as CrashPointOfSubmission } from '../../src/ledger/submission/submission.ts';
 import type { cashOut } from '../../src/resolvers/warehouse/offRamp/cashOut.ts';
@@ -12,24 +12,24 @@ export interface InstanceOrder {
   databaseUrl: string;
   ledger: TestLedger;
   killAt: CrashPoint;
-  /** At which passing of the point to die, from 1. */
+  /** The passing of the point at which the instance dies, from 1. */
   occurrence: number;
   request:
     | { kind: 'createProject'; input: Parameters<typeof createProject>[2] }
-    /** A second person approves what is asked for by this id. */
+    /** A second person approves the request with this id. */
     | { kind: 'grantApproval'; id: string }
     | { kind: 'retire'; input: Parameters<typeof retire>[2] }
-    /** All are held before the first is worked on. */
+    /** All retirements are held before the instance works on the first. */
     | { kind: 'retireMany'; inputs: Parameters<typeof retire>[2][] }
     | { kind: 'cashOut'; input: Parameters<typeof cashOut>[2] }
-    /** The provider says how the payout ended; the session is then waited for. */
+    /** The provider reports the end of the payout; then the instance waits for the session. */
     | {
         kind: 'payoutEnds';
         offRampSessionId: string;
         providerSessionId: string;
         status: 'settled' | 'failed';
       }
-    /** The session is cancelled, and waited for. */
+    /** The session is cancelled; then the instance waits for it. */
     | { kind: 'cancelCashOut'; offRampSessionId: string; idempotencyKey: string };
 }
 
@@ -37,14 +37,14 @@ export type CrashPoint =
   | CrashPointOfSubmission
   /** Before any worker has seen the request. */
   | 'request-committed'
-  /** A request for approval is ended, in the transaction of the effect that follows. */
+  /** The request for approval is decided, in the uncommitted transaction of its effect. */
   | 'approval-uncommitted'
-  /** The provider has opened its session, and we have not stored its id. */
+  /** The provider has opened its session, and the platform has not stored the session's id. */
   | 'ramp-session-opened'
-  /** The provider has closed its session, and we have not stored that. */
+  /** The provider has closed its session, and the platform has not stored that. */
   | 'ramp-session-closed';
 
-/** Who approves. */
+/** The caller who approves. */
 export const secondPerson = {
   subject: 'second',
   roles: ['operator'],

@@ -1,6 +1,6 @@
 /**
- * A server process that was paused, as by a container that is frozen: what was asked of it meanwhile waits in its sockets, and it reads that
- * before its timers run and before it hears what was notified.
+ * A paused server process, as in a frozen container. The requests of the pause wait in its sockets, and the
+ * process reads them before its timers run and before it receives notifications.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -18,7 +18,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database/database.ts';
 import { pathOf } from '../support/run/programs.ts';
 
-/** Longer than the list of revoked tokens is believed without a look at the table. */
+/** Longer than the server trusts its list of revoked tokens without reading the table. */
 const PAUSE_MS = 9_000;
 const SECRET = 'a bearer secret for tests, of more than 32 bytes';
 const QUERY = '{ viewer { subject } }';
@@ -42,13 +42,15 @@ beforeAll(async () => {
       AUTH_SECRET: SECRET,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // In a session of its own: of one with a stopped process, the system hangs up all when a parent of theirs ends.
+    // A session of its own, because in a session with a stopped process the system hangs up all processes
+    // when the parent of one ends.
     detached: true,
   });
   for (const stream of [server.stdout, server.stderr]) {
     stream?.setEncoding('utf8').on('data', (text: string) => (output += text));
   }
-  // Not until /readyz answers: a start that is paused in its last statements fails.
+  // Waits beyond the first answer of /readyz, because a start that is paused during its last statements
+  // fails.
   while (!output.includes('Next: open')) {
     if (server.exitCode !== null) throw new Error(output);
     await delay(100);
@@ -107,7 +109,7 @@ async function newApiKey(): Promise<string> {
   return /"key":"([^"]+)"/.exec(answer)?.[1] ?? answer;
 }
 
-/** By another instance, whose notification the paused one has not read. */
+/** Revokes as another instance, whose notification the paused process has not read. */
 const revoke = (jti: string) => database.handle
   .sql`INSERT INTO token_revocations (id, jti, revoked_by, revoked_at, ends_at)
     VALUES (gen_random_uuid(), ${jti}, 'another instance', now(), now() + interval '1 hour')`;

@@ -1,6 +1,6 @@
 /**
- * Single statements over connections that are ended or reset under them: the statement under way fails, and what
- * is asked next, even at once, is answered.
+ * Single statements over connections that are ended or reset during them: the statement under way fails, and
+ * the next statement is answered, even an immediate one.
  */
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * Connections that fall silent: a proxy stops forwarding the ones that are open, and lets new ones pass. What was asked on
- * them is given up in time, and what is asked next goes to new ones.
+ * Connections that fall silent: a proxy stops forwarding the open connections, and passes new ones. Queries
+ * on silent connections are given up in time, and the next queries use new connections.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,9 +22,9 @@ import { startMarketplace } from '../support/http/marketplace.ts';
 import { projectInput } from '../../devnet/platform.ts';
 import { pathOf } from '../support/run/programs.ts';
 
-/** Of the pools here; the product waits 10 s. */
+/** Answer timeout of the pools in this test; the product waits 10 s. */
 const ANSWER_TIMEOUT_MS = 3_000;
-/** What a loaded machine may add to a deadline. */
+/** Time that a loaded machine may add to a deadline. */
 const SLACK_MS = 20_000;
 
 let database: TestDatabase;
@@ -206,7 +206,7 @@ describe('a server whose connections fell silent', () => {
     expect(await create()).toBe(true);
     expect(await isReady()).toBe(true);
 
-    // Each answer is kept for a second.
+    // The server keeps each readiness answer for a second.
     await delay(1_100);
     proxy.strike('silent');
     const silentAt = performance.now();

@@ -1,6 +1,6 @@
 /**
- * What an instance has under way when it is killed is finished by another one within seconds; and what an instance still
- * works on is left to it, however long that takes.
+ * Another instance finishes the work of a killed instance within seconds. Work that an instance still does is
+ * left to it, however long it takes.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { eq, sql } from 'drizzle-orm';
@@ -15,9 +15,9 @@ import { holding, retirement } from '../support/holding.ts';
 import { platformOn } from '../support/platform.ts';
 import { instancesOn } from './instances.ts';
 
-/** What the product promises. */
+/** The time that the product promises. */
 const TAKE_OVER_MS = 3_000;
-/** What starting an instance and the step itself may take on a loaded machine. */
+/** Additional time for an instance's start and the step itself on a loaded machine. */
 const SLACK_MS = 9_000;
 
 let database: TestDatabase;
@@ -42,7 +42,7 @@ async function openInstance(crashPoint = async () => {}): Promise<Platform> {
   return platform;
 }
 
-/** What to retire, bought by an instance that has ended again. */
+/** Returns a retirement of credits that an instance, which has ended, bought. */
 async function retireInput() {
   const tokenAddress = await holding(await instances.start(1), 100n);
   await instances.stop();
@@ -94,16 +94,16 @@ it('what its owner still works on is not taken over', { retry: 2 }, async () => 
   });
   await owner.start();
   const retired = retire(owner.dependencies, 'acme', input);
-  // A run that is repeated ends before it.
+  // A repeated run ends before this promise does.
   retired.catch(() => {});
   while (passedByOwner === 0) await delay(20);
   await other.start();
-  // Three leases long.
+  // As long as three leases.
   for (let looks = 0; looks < 40; looks++) {
     expect(passedByOther).toBe(0);
     await delay(200);
   }
   goOn();
-  // Once broadcast, any instance may ask for the outcome.
+  // Once the transaction is broadcast, any instance may ask for its outcome.
   expect(await retired).toMatchObject({ state: 'RETIRED' });
 });
