@@ -1,5 +1,5 @@
 /**
- * The embedded network: the port's contract, and what only this network promises.
+ * The embedded network: the port's contract, and the promises that only this network makes.
  */
 import { randomBytes } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
@@ -35,7 +35,7 @@ describeLedgerNetwork('embedded', traits, async () => {
   const otherHandle = openDatabase({ url: database.url, poolSize: 5, applicationName: 'twin' });
   const secretKey = generateSecretKey(randomBytes);
   const common = { clock: systemClock, randomBytes };
-  // Both found the network at once, like two processes at a first start.
+  // Both create the network at the same time, like two processes at a first start.
   const [network, twin] = await Promise.all([
     createEmbeddedNetwork({ ...common, handle: database.handle, secretKey }),
     createEmbeddedNetwork({ ...common, handle: otherHandle, secretKey }),
@@ -255,7 +255,7 @@ describe('the embedded network', () => {
     expect(answers.map((answer) => answer.status)).toEqual(
       notes.map((note) => (note === 'poison' ? 'unknown' : 'accepted')),
     );
-    // The error says what went wrong, without the statement and its values.
+    // The error contains the cause, without the statement and its values.
     expect(answers[4]).toEqual({ status: 'unknown', reason: 'retirements is append-only: INSERT refused' });
     expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(9);
     await database.handle.sql.unsafe('DROP TRIGGER refuse_poison ON embedded_network.retirements');
@@ -272,7 +272,7 @@ describe('the embedded network', () => {
     await expect(network.outcome(prepared)).rejects.toThrow(NetworkUnavailable);
     await expect(network.status()).rejects.toThrow(NetworkUnavailable);
     await expect(prepare(network, deployCarbon())).rejects.toThrow(NetworkUnavailable);
-    // Another instance settles what this one could not.
+    // Another instance settles the transaction that this one could not.
     const other = await open();
     expect(await other.outcome(prepared)).toEqual({ status: 'pending' });
     expect(await other.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });

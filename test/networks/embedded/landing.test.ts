@@ -1,5 +1,6 @@
 /**
- * Landing under the ledger clock's lock: a batch executes on what the one before it has committed.
+ * Landing under the ledger clock's lock: a batch executes on the state that the batch before it has
+ * committed.
  */
 import { randomBytes } from 'node:crypto';
 import { eq } from 'drizzle-orm';
@@ -29,7 +30,7 @@ it('executes on what was committed while the lock was waited for', async () => {
   await handle.db.transaction(async (tx) => {
     await tx.select().from(ledgerClock).for('update');
     answer = network.broadcast(burn.signedBytes);
-    // Short of the time after which PostgreSQL ends the transaction that holds the lock.
+    // Shorter than the time after which PostgreSQL ends the transaction that holds the lock.
     await expect.poll(() => hasLockWait(handle), { timeout: 5_000 }).toBe(true);
     await tx.update(tokens).set({ paused: true }).where(eq(tokens.address, tokenAddress));
   });

@@ -1,5 +1,5 @@
 /**
- * Holders with a wallet of their own, on the embedded network.
+ * Holders who have their own wallet, on the embedded network.
  */
 import { startEmbeddedWallets } from '../../support/wallets/embeddedWallets.ts';
 import { describeWallets } from '../../support/wallets/walletSuite.ts';

@@ -1,6 +1,6 @@
 /**
- * Custody's cash-outs on a real EVM chain, where each deposit needs an allowance of its own: however many there are, and
- * whatever is decided while one is under way, each is deposited once or given back.
+ * Custody's cash-outs on a real EVM chain, where each deposit needs its own allowance: however many there
+ * are, and whatever is decided while one is under way, each is deposited once or given back.
  */
 import { and, eq } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -62,7 +62,7 @@ async function mining(isOn: boolean): Promise<void> {
   if (isOn) await world.node.rpc('evm_mine', []);
 }
 
-/** Doesn't wait for what it begins. */
+/** Begins a cash-out without waiting for it. */
 const begin = (receipt: TokenizedReceipt, tokenAmount = 10n) =>
   cashOut({ ...platform.dependencies, mutationWaitMs: 0 }, farmer, cashOutInput(receipt, { tokenAmount }));
 
@@ -85,7 +85,7 @@ async function isSent(session: OffRampSession, kind: 'setAllowance' | 'depositOf
   await expect.poll(known, EVENTUALLY).not.toBeNull();
 }
 
-/** A cash-out whose allowance has landed, and whose deposit is sent and waits for a block. */
+/** Begins a cash-out whose allowance has landed, and whose deposit is sent and waits for a block. */
 async function withDepositUnderWay(receipt: TokenizedReceipt): Promise<OffRampSession> {
   await mining(false);
   const session = await begin(receipt);
@@ -109,7 +109,9 @@ const happens = ({ id }: OffRampSession, event: OffRampEvent, details: EventDeta
 
 const reread = async ({ id }: OffRampSession) => findOffRampSession(platform.dependencies, id);
 
-/** Two cash-outs of one receipt: the allowance of the first one is sent, and the other waits for its turn. */
+/**
+ * Begins two cash-outs of one receipt: the allowance of the first is sent, and the second waits for its turn.
+ */
 async function withOneWaiting(receipt: TokenizedReceipt) {
   await mining(false);
   const first = await begin(receipt);
@@ -180,7 +182,7 @@ describe('deposits of one receipt', () => {
       await reaches(platform, first.id, 'AWAITING_PAYOUT');
     });
     expect(await submissionsOf(second, 'setAllowance')).toEqual([]);
-    // As the look that is due, only sooner.
+    // Triggers now the look that is due later.
     await receivePayoutHint(platform.dependencies, (await reread(second))?.providerSessionId ?? '');
     await reaches(platform, second.id, 'AWAITING_PAYOUT');
   });

@@ -1,7 +1,7 @@
 /**
  * Retirements on an EVM chain while chain and node misbehave at random: blocks are reorganised, transactions
  * dropped, fees rise and fall, answers are lost, receipts denied, and old blocks shown. A worker that relies
- * on outcomes alone burns each once. A failure names the seed that leads to it again.
+ * only on outcomes burns each retirement once. A failure prints the seed that reproduces it.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -18,7 +18,7 @@ const RETIREMENTS = 12;
 const MAX_OPEN = 4;
 const MAX_CALM_ROUNDS = 200;
 
-/** What befalls chain or node in one round. */
+/** What happens to chain or node in one round. */
 const misfortune = fc.oneof(
   { weight: 6, arbitrary: fc.constant({ kind: 'none' as const }) },
   {
@@ -37,7 +37,10 @@ const misfortune = fc.oneof(
 );
 type Misfortune = typeof misfortune extends fc.Arbitrary<infer T> ? T : never;
 
-/** One retirement, and what was signed for it; of one slot, each later attempt replaces the one before. */
+/**
+ * One retirement with its signed attempts. The attempts share one slot, and each later one replaces the one
+ * before.
+ */
 interface Intent {
   note: string;
   open: PreparedTransaction[];
@@ -64,7 +67,7 @@ async function landFinally(call: Parameters<typeof prepare>[1]): Promise<Outcome
   return network.outcome(prepared);
 }
 
-/** Unknown changes nothing: the next round looks again. */
+/** Ignores an unavailable network: the next round looks again. */
 async function unlessUnavailable(work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -104,7 +107,7 @@ async function settleOrSendAgain(intent: Intent): Promise<void> {
   if (toSend) await network.broadcast(toSend.signedBytes);
 }
 
-/** In the smallest number that is neither used on the chain nor given away: what the database does. */
+/** Signs with the smallest nonce that is neither used on the chain nor taken, as the database does. */
 async function sign(token: string, intent: Intent, intents: readonly Intent[]): Promise<void> {
   const live = intents.filter(({ open }) => open.length > 0);
   if (live.filter(({ landed }) => !landed).length >= MAX_OPEN) return;
@@ -122,7 +125,7 @@ async function strike(struck: Misfortune, intents: readonly Intent[]): Promise<v
     case 'none':
       return;
     case 'reorg':
-      // Never deeper than what the setting calls final.
+      // Never deeper than the blocks that the setting calls final.
       await testbed.anvil.rpc('anvil_reorg', [struck.depth, []]);
       return dropAll(intents);
     case 'drop':
@@ -140,7 +143,10 @@ async function strike(struck: Misfortune, intents: readonly Intent[]): Promise<v
   }
 }
 
-/** The node forgets all that is in no block: what was undone just now, too. */
+/**
+ * Makes the node forget all transactions that are in no block, including those that a reorganisation has just
+ * undone.
+ */
 async function dropAll(intents: readonly Intent[]): Promise<void> {
   for (const { hash } of intents.flatMap(({ open }) => open)) {
     await testbed.anvil.rpc('anvil_dropTransaction', [hash]);

@@ -1,6 +1,7 @@
 /**
- * A chain that goes back behind what was final, and a node that was restored from an older state: nothing is read or
- * signed by it, also not after a restart of the platform; and where it goes on as another chain, that is reported.
+ * A chain that goes back behind a final block, and a node that was restored from an older state: nothing is
+ * read or signed through it, even after a restart of the platform. If it goes on as another chain, that is
+ * reported.
  */
 import { randomUUID } from 'node:crypto';
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
@@ -33,13 +34,13 @@ import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
 
 const latestOf = async (node: Pick<Anvil, 'rpc'>) => BigInt((await node.rpc('eth_blockNumber')) as string);
 
-/** Blocks that are others than those which had these numbers. */
+/** Mines blocks that differ from the earlier blocks with these numbers. */
 async function mineOthers(node: Anvil, count: number): Promise<void> {
   await node.advanceTime(1000);
   await node.mine(count - 1);
 }
 
-/** One chain for all that adapters of their own see of it; what it was before is unknown to them. */
+/** One chain for all tests, whose adapters do not know its earlier history. */
 let testbed: EvmTestbed;
 beforeAll(async () => {
   testbed = await startEvmTestbed();
@@ -99,7 +100,7 @@ describe('what one of several instances has seen final', () => {
       seenLedgers: await openSeenLedgers({ db: database.handle.db, log: silentLog }),
     });
   const stored = async () => (await database.handle.db.select().from(finalLedger))[0]?.ledger;
-  // What it meets of others it compares when it is asked again.
+  // An adapter compares the ledgers that others have stored at its next status.
   const isStoredBy = async (network: LedgerNetwork) => {
     const { ledger } = await network.status();
     await expect.poll(async () => (await network.status()) && (await stored())).toBe(ledger);
@@ -117,7 +118,7 @@ describe('what one of several instances has seen final', () => {
 
     await testbed.anvil.rpc('anvil_rollback', [2]);
     await mineOthers(testbed.anvil, 10);
-    // What it saw itself is there still.
+    // The adapter still has the ledger that it saw itself.
     await other.status();
     await expect.poll(() => statusOf(other)).toBe('rewritten');
     expect(await statusOf(one)).toBe('rewritten');
@@ -154,10 +155,10 @@ describe('a node that is still syncing', () => {
     await expect(network.nextSequences()).rejects.toThrow(
       'The node is still syncing (at block 16 of 500): nothing is signed',
     );
-    // As some chains have it.
+    // Some chains answer like this.
     answers({ result: { messageOfLastBlock: 7 } });
     await expect(network.nextSequences()).rejects.toThrow('The node is still syncing: nothing');
-    // Trouble of the node says nothing of it.
+    // An error of the node says nothing about syncing.
     answers({ error: { code: -32000, message: 'header not found' } });
     await expect(network.nextSequences()).rejects.toThrow('header not found');
     answers({ error: { code: -32601, message: 'the method eth_syncing does not exist' } });
@@ -175,7 +176,7 @@ describe('a node that does not say what waits', () => {
     expect(await network.nextSequences('waiting')).toEqual(await network.nextSequences());
     answers({ code: -32005, message: 'rate limit exceeded' });
     await expect(network.nextSequences('waiting')).rejects.toThrow('rate limit exceeded');
-    // Of a node that has said it before, an internal error is trouble too.
+    // An internal error is trouble too when the node has answered this before.
     testbed.faulty.obey(() => undefined);
     await network.nextSequences('waiting');
     answers({ code: -32603, message: 'internal error' });
@@ -201,7 +202,7 @@ describe('a node that does not say what waits', () => {
     expect(await waiting(network)).toEqual([latest + 3n]);
     answers({ result: { pending: { [`0x${(latest + 4n).toString(16)}`]: {} }, queued: {} } });
     expect(await waiting(network)).toEqual([latest + 5n]);
-    // Another node behind the same address does not have it; one that has may only be in trouble.
+    // Another node behind the same address may lack the method; one that has it may only be in trouble.
     answers({ error: { code: -32601, message: 'Method not found' } });
     expect(await waiting(network)).toEqual([latest]);
     answers({ error: { code: -32603, message: 'internal error' } });
@@ -259,7 +260,7 @@ describe('a node that was restored from an older state', () => {
     const told = await latestOf(node);
     expect(told).toBe(seen - 25n);
 
-    // Another process: what it knows of the chain is in the database alone.
+    // The new adapter acts as another process: it knows the chain from the database only.
     const after: LedgerNetwork = await connectLedger(world.ledger, database.handle);
     const numbers = `final block is ${told}, but this platform has seen ${seen}`;
     await expect(after.status()).rejects.toThrow(numbers);
@@ -280,7 +281,8 @@ describe('a node that was restored from an older state', () => {
       found: expect.stringContaining(rewritten),
       remedy: expect.stringContaining('resumeSigning'),
     });
-    // It waits until the other block is believed, where it would otherwise have no answer and prove nothing.
+    // The command waits until it believes the other block. Otherwise it would get no answer and prove
+    // nothing.
     const { out } = await reconcileByCommand(settings());
     expect(out).toContain('0 projects and 0 receipts reconciled');
     expect(await describeNetwork(after)).toContain(rewritten);
@@ -290,7 +292,7 @@ describe('a node that was restored from an older state', () => {
 
     await acceptHistory(database.handle.db, after);
     expect(await describeNetwork(after)).toBe('ok');
-    // What one instance accepted, the others learn.
+    // Other instances learn which history one instance accepted.
     expect(await describeNetwork(another)).toBe('ok');
     expect(await history()).toMatchObject({ result: 'right' });
   });
@@ -352,7 +354,7 @@ describe('signing on a rewritten chain', () => {
       await world.node.rpc('evm_setAutomine', [false]);
       const { id } = await retire(dependencies, 'acme', retirement(tokenAddress, 30n));
       await expect.poll(() => world.node.rpc('txpool_status', [])).toMatchObject({ pending: '0x1' });
-      // On another branch, where it lands during a pause.
+      // The transaction lands on another branch during a pause.
       const code = await world.node.rpc('eth_getCode', [tokenAddress, 'latest']);
       await world.node.rpc('anvil_rollback', [5]);
       await world.node.rpc('anvil_setCode', [tokenAddress, PAUSED_CODE]);

@@ -49,12 +49,12 @@ function describeOn(name: string, chain: AnvilOptions, finality: FinalitySetting
   });
 }
 
-/** Closes as many blocks as the settings used here ask for before one is final. */
+/** Closes as many blocks as the settings of this file require before a block is final. */
 async function markDead(anvil: Anvil): Promise<void> {
   await anvil.mine(3);
 }
 
-/** By a transaction that the node signs itself; custody is the pauser of what it deployed. */
+/** Pauses in a transaction that the node signs; custody is the pauser of the contracts that it deployed. */
 async function setPaused(anvil: Anvil, from: Address, to: Address, paused: boolean): Promise<void> {
   const data = encodeFunctionData({ abi: pausableAbi, functionName: paused ? 'pause' : 'unpause' });
   await anvil.rpc('eth_sendTransaction', [{ from, to, data, gas: '0x30d40' }]);

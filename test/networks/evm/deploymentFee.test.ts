@@ -1,6 +1,6 @@
 /**
- * What a factory may ask for a deployment, and custody without the coin for it, through the whole of submission: over
- * the cap nothing is paid and nothing is lost, and without coin the error says what is missing.
+ * A factory's fee for a deployment, and custody without enough coin for it, through the whole of submission:
+ * over the cap nothing is paid and nothing is lost, and without coin the error says what is missing.
  */
 import { eq } from 'drizzle-orm';
 import { encodeFunctionData, parseAbi, parseEther, parseGwei, toHex } from 'viem';
@@ -100,7 +100,7 @@ describe('a deployment fee that changes before the deployment lands', () => {
     const project = await createProject(platform.dependencies, 'developer', projectInput());
     const waiting = async () => Number(((await rpc('txpool_status', [])) as { pending: string }).pending);
     await expect.poll(waiting).toBe(1);
-    // First in the block, by what it pays.
+    // Its fee puts this transaction first in the block.
     const tip = { maxPriorityFeePerGas: toHex(parseGwei('900')), maxFeePerGas: toHex(parseGwei('1000')) };
     await rpc('eth_sendTransaction', [{ ...feeChange(after), ...tip }]);
     await rpc('evm_setAutomine', [true]);

@@ -1,6 +1,6 @@
 /**
- * Many receipts that expire in one night, on a chain that takes a few transactions at a time: what clients wait for, such as a cash-out's
- * deposit, is not signed behind all of them.
+ * Many receipts that expire in one night, on a chain that takes a few transactions at a time: calls that
+ * clients wait for, such as a cash-out's deposit, are not signed after all of the expiries.
  */
 import { asc, eq, inArray } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';

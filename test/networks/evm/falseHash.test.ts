@@ -1,6 +1,6 @@
 /**
- * A stranger's retirement on a real EVM chain, reported by a correctly signed delivery with a false transaction: the feed
- * shows the transaction in which the token logged it.
+ * A stranger's retirement on a real EVM chain, reported by a correctly signed delivery with a false
+ * transaction: the feed shows the transaction in which the token logged the retirement.
  */
 import { createHmac, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -66,7 +66,7 @@ it('stores the hash of the chain, not of the delivery', async () => {
   await retireOnce();
   await deliver(tokenAddress, 0, `0x${'ab'.repeat(32)}`);
   await expect.poll(stored).toEqual(hashes);
-  // A true transaction of the same token, but of another record.
+  // A real transaction of the same token, but of another record.
   await retireOnce();
   await deliver(tokenAddress, 1, hashes[0] ?? '');
   await expect.poll(stored).toEqual(hashes);

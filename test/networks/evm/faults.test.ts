@@ -1,5 +1,6 @@
 /**
- * What chains do to transactions, through the whole of submission: whatever happens, each retirement is burned once.
+ * Faults of chains, through the whole of submission: whatever happens to transactions, each retirement is
+ * burned once.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -41,7 +42,10 @@ afterEach(async () => {
   runs = [];
 });
 
-/** A hundred tonnes in the hands of a buyer. Mutations don't wait: the test is what happens meanwhile. */
+/**
+ * Starts a platform whose buyer holds a hundred tonnes. Mutations don't wait, because the tests act before
+ * they are done.
+ */
 async function startRun(options: EvmWorldOptions = {}): Promise<Run> {
   const world = await startEvmWorld(options);
   const database = await createTestDatabase();
@@ -76,7 +80,7 @@ async function attemptsOf({ database }: Run, retirement: Retirement) {
     .orderBy(asc(attempts.number));
 }
 
-/** Waits until `look` gives something. */
+/** Waits until `look` returns a value. */
 async function until<T>(what: string, look: () => Promise<T | null | undefined | false>): Promise<T> {
   const giveUpMs = performance.now() + PATIENCE_MS;
   for (;;) {
@@ -90,14 +94,17 @@ async function until<T>(what: string, look: () => Promise<T | null | undefined |
 const isKnown = ({ world }: Run, hash: string) =>
   world.node.rpc('eth_getTransactionByHash', [hash]).then((found) => found !== null);
 
-/** Waits until it is sent, and sent again at higher fees because the base fee has risen. @returns its attempts */
+/**
+ * Waits until the transaction is sent, and sent again at a higher fee because the base fee has risen.
+ * @returns its attempts
+ */
 async function replaced(at: Run, begun: Retirement) {
   const { node } = at.world;
   await until('it is sent', async () => {
     const [one] = await attemptsOf(at, begun);
     return one !== undefined && isKnown(at, one.hash);
   });
-  // Ten times what it offers at most.
+  // A base fee ten times the highest fee that the transaction offers.
   for (let block = 0; block < 4; block++) {
     await node.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${(60n * 10n ** 9n).toString(16)}`]);
     await node.mine();
@@ -153,7 +160,7 @@ describe('on a real EVM chain', () => {
     });
     const first = sent.sort((a, b) => Number((a.sequence ?? 0n) - (b.sequence ?? 0n)))[0];
     await at.world.node.rpc('anvil_dropTransaction', [first?.hash]);
-    // This node drops with it what it held back behind it.
+    // This node also drops the transactions that it held back behind the dropped one.
     await until('all are sent again', async () =>
       (await Promise.all(sent.map(({ hash }) => isKnown(at, hash)))).every(Boolean),
     );
@@ -221,7 +228,7 @@ describe('on a real EVM chain', () => {
       const all = await reasons();
       return all.length === 6 && all.every(({ reason }) => reason?.includes('nsufficient funds'));
     });
-    // Looks without another sending leave it.
+    // Looks that send nothing keep the reason.
     await delay(1_500);
     expect((await reasons()).filter(({ reason }) => reason === null)).toEqual([]);
     await node.rpc('anvil_setBalance', [custodyAddress, `0x${(10n ** 19n).toString(16)}`]);
@@ -242,7 +249,7 @@ describe('on a real EVM chain', () => {
     const before = await until('it is in a block', receiptOf);
     expect(await findRetirement(at.platform.dependencies, begun.id)).toMatchObject({ state: 'PENDING' });
     const head = BigInt((await node.rpc('eth_blockNumber')) as string);
-    // Other blocks take the place of those since, and the burn is in none of them.
+    // Other blocks replace the blocks since then, and none of them contains the burn.
     await node.rpc('anvil_reorg', [Number(head - BigInt(before.blockNumber)) + 1, []]);
     expect((await receiptOf())?.blockHash).not.toBe(before.blockHash);
     await retired(at, begun);

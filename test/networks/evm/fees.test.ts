@@ -1,5 +1,5 @@
 /**
- * What writes may cost on an EVM chain: fees by the market under a cap, and higher ones for what is stuck.
+ * The cost of writes on an EVM chain: market fees under a cap, and higher fees for stuck transactions.
  */
 import { encodeFunctionData, parseAbi, parseTransaction } from 'viem';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -30,7 +30,7 @@ afterEach(async () => {
   await minedAt(GWEI, 1);
 });
 
-/** Closes blocks with this base fee: what offers less stays outside. */
+/** Closes blocks with this base fee, which leave out transactions that offer less. */
 async function minedAt(baseFee: bigint, blocks: number): Promise<void> {
   for (let left = blocks; left > 0; left--) {
     await testbed.anvil.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${baseFee.toString(16)}`]);
@@ -43,7 +43,7 @@ function feesOf({ signedBytes }: PreparedTransaction): { max: bigint; tip: bigin
   return { max: parsed.maxFeePerGas ?? 0n, tip: parsed.maxPriorityFeePerGas ?? 0n };
 }
 
-/** Sent while blocks were cheap, and passed by since. */
+/** Sends a transaction while blocks are cheap, then closes more expensive blocks without it. */
 async function stuck(baseFee: bigint): Promise<PreparedTransaction> {
   const prepared = await prepare(network, retire(token, TONNE));
   expect(await network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
@@ -127,7 +127,7 @@ describe('replacing', () => {
     expect(feesOf(second).max * 8n).toBeGreaterThanOrEqual(feesOf(first).max * 9n);
     expect(feesOf(second).tip * 8n).toBeGreaterThanOrEqual(feesOf(first).tip * 9n);
     expect(feesOf(second).max).toBeLessThanOrEqual(CAP);
-    // Not again at once.
+    // A second replacement does not follow at once.
     expect(await network.replace(second)).toBeNull();
 
     const { totalRetirements } = await network.carbonTotals(token);
@@ -141,7 +141,7 @@ describe('replacing', () => {
 
   it('goes up to the cap, and then waits', async () => {
     let latest = await stuck(200n * GWEI);
-    // Above the cap there is nothing to gain.
+    // Above the cap a replacement would gain nothing.
     expect(await network.replace(latest)).toBeNull();
     await minedAt(95n * GWEI, 1);
     const highest = await network.replace(latest);
@@ -151,7 +151,7 @@ describe('replacing', () => {
     expect(await network.broadcast(latest.signedBytes)).toEqual({ status: 'accepted' });
     await minedAt(CAP + GWEI, PATIENCE_BLOCKS);
     expect(await network.replace(latest)).toBeNull();
-    // The node forgot what it could not place; the same bytes are sent until they land.
+    // The node forgot the transaction that it could not include; the same bytes are sent until they land.
     await network.broadcast(latest.signedBytes);
     await minedAt(50n * GWEI, 1);
     expect(await network.outcome(latest)).toMatchObject({ status: 'succeeded' });
@@ -197,7 +197,7 @@ describe('replacing', () => {
     await holds(own);
     expect(await network.replace(first)).not.toBeNull();
     const status = async () => {
-      // The node may have forgotten it.
+      // The node may have forgotten the transaction.
       await network.broadcast(first.signedBytes);
       await minedAt(GWEI, 1);
       return (await network.outcome(first)).status;

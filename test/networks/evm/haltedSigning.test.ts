@@ -1,6 +1,6 @@
 /**
- * A database that is older than what its signing account has sent: signing stops, and goes on only when books and
- * network agree.
+ * A database that is older than the transactions of its signing account: signing stops, and goes on only when
+ * books and network agree.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { eq, isNotNull, lte, sql } from 'drizzle-orm';
@@ -17,7 +17,10 @@ import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
 import { holding, retirement } from '../../support/holding.ts';
 
 let world: EvmWorld;
-/** Five blocks a second, final when five others stand on them: what has landed is not in the reads for a while. */
+/**
+ * Five blocks a second, and a block is final after five others: reads do not show a landed transaction for a
+ * while.
+ */
 beforeAll(async () => {
   world = await startEvmWorld({
     mining: { everySeconds: 0.2 },
@@ -26,12 +29,18 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** Equal calls with equal fees in one slot are equal bytes, and land once in any case. */
+/**
+ * Other fees make other bytes: equal calls with equal fees in one slot are equal bytes, and land once in any
+ * case.
+ */
 const OTHER_FEES: Partial<EvmLedger> = { maxFeePerGasCap: 9n * 10n ** 8n };
 
 const onInstance = instancesOn(() => world);
 
-/** The one open attempt was given to the node; which may have a dearer one in the same slot. */
+/**
+ * Waits until the one open attempt was given to the node, which may have a more expensive transaction in the
+ * same slot.
+ */
 async function untilSent({ db }: DatabaseHandle): Promise<void> {
   await expect.poll(() => db.$count(attempts, eq(attempts.state, 'OPEN'))).toBe(1);
   await delay(500);
@@ -42,7 +51,7 @@ async function haltedBecause({ db }: DatabaseHandle): Promise<string | null> {
   return account?.haltedBecause ?? null;
 }
 
-/** The next look at why signing has stopped may be due in half a minute: makes it due within a second. */
+/** Makes the next look at the halt due within a second, because it may be due in half a minute. */
 async function makeLookDue({ db }: DatabaseHandle): Promise<void> {
   await db
     .update(signingAccounts)
@@ -50,14 +59,14 @@ async function makeLookDue({ db }: DatabaseHandle): Promise<void> {
     .where(isNotNull(signingAccounts.haltedBecause));
 }
 
-/** Resolves when one more look has begun, which makes the following one due later. */
+/** Resolves when one more look has begun, which moves the due time of the following one. */
 async function lookedAgain(handle: DatabaseHandle): Promise<void> {
   await makeLookDue(handle);
   const isSoon = lte(signingAccounts.reviewDueAt, sql`now() + interval '1 second'`);
   await expect.poll(() => handle.db.$count(signingAccounts, isSoon), { interval: 200 }).toBe(0);
 }
 
-/** What it waits for takes seconds. */
+/** For conditions that take seconds. */
 const SELDOM = { timeout: 40_000, interval: 500 };
 
 describe('a database restored from a copy', () => {
@@ -67,11 +76,11 @@ describe('a database restored from a copy', () => {
     await onInstance(original.url, async ({ dependencies }) => {
       expect(await retire(dependencies, 'acme', input)).toMatchObject({ state: 'RETIRED' });
     });
-    // The client never saw the answer, and asks the restored platform again.
+    // The client never saw the answer, and repeats the request on the restored platform.
     await onInstance(copy.url, async ({ dependencies, handle }) => {
       expect(await retire(dependencies, 'acme', input)).toMatchObject({ state: 'NEEDS_REVIEW' });
       expect(await haltedBecause(handle)).toMatch(/the database is an old copy/);
-      // Nor does it sign anything else.
+      // The platform signs nothing else either.
       expect(await retire(dependencies, 'acme', retirement(tokenAddress, 1n))).toMatchObject({
         state: 'NEEDS_REVIEW',
       });
@@ -88,7 +97,7 @@ describe('a slot that was taken by bytes unknown to this database', () => {
   it('stops signing, and does not burn a second time', async () => {
     const { original, copy, tokenAddress, drop } = await copyWhileHolding(onInstance, 100n);
     const input = retirement(tokenAddress, 30n);
-    // Signed and sent by the original, but in no block yet when the copy takes over.
+    // The original signs and sends it, but no block contains it when the copy takes over.
     await world.node.rpc('evm_setIntervalMining', [0]);
     const begin = (platform: Platform) => {
       platform.dependencies.mutationWaitMs = 0;
@@ -116,7 +125,8 @@ describe('a slot that was taken by bytes unknown to this database', () => {
       },
       {
         ledger: OTHER_FEES,
-        // A node that does not show what waits: it is noticed when it has landed.
+        // This node does not show waiting transactions, so the original's transaction is noticed when it has
+        // landed.
         adapt: (network) => ({
           ...network,
           nextSequences: (by) => network.nextSequences(by === 'waiting' ? 'latest' : by),

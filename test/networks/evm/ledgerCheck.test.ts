@@ -1,6 +1,6 @@
 /**
- * ledger:check on a real EVM node with the test contracts: what its adapter finds comes with what to do about it,
- * and a node that can't be believed is asked no further.
+ * ledger:check on a real EVM node with the test contracts: each problem that the adapter finds comes with a
+ * remedy, and a node that can't be believed gets no further requests.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';

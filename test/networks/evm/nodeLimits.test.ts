@@ -1,5 +1,6 @@
 /**
- * Nodes that ask for patience, and chains that this platform can't write to: what is done, and what is said.
+ * Nodes that limit requests, and chains that this platform can't write to: what the adapter does, and what it
+ * reports.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
 /**
- * Two nodes behind one address, of which one is behind: it delays nothing for long.
+ * Two nodes behind one address, one of which is behind: it delays nothing for long.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { EvmNetwork } from '../../../src/ledger/network/evm/network.ts';
@@ -10,7 +10,7 @@ import { startNodesInTurns } from '../../support/evm/nodesInTurns.ts';
 import { startEvmTestbed, type EvmTestbed } from '../../support/evm/testbed.ts';
 
 const LAG_BLOCKS = 20;
-/** What this node calls finalized is so many blocks old. */
+/** Age of the block that this node calls finalized, in blocks. */
 const FINALIZED_BLOCKS = 64;
 
 let testbed: EvmTestbed;
@@ -34,7 +34,7 @@ describe.each<{ finality: EvmNetworkOptions['finality']; blocks: number }>([
   let sent: PreparedTransaction;
   beforeAll(async () => {
     token = await mintedCarbon(await testbed.open(), 9n);
-    // Known to both nodes.
+    // Both nodes know these blocks.
     await testbed.anvil.mine(FINALIZED_BLOCKS + 2 * LAG_BLOCKS);
     nodes.lagBlocks = 0;
     network = await testbed.open({ rpcUrl: nodes.url, finality });
@@ -51,11 +51,11 @@ describe.each<{ finality: EvmNetworkOptions['finality']; blocks: number }>([
     await network.status();
     nodes.lagBlocks = LAG_BLOCKS;
   });
-  // A block that nothing was read of.
+  // Adds a block that nothing has read yet.
   beforeEach(() => testbed.anvil.mine(1));
 
   const next = () => (sent.sequence ?? 0n) + 2n;
-  /** Of more than custody held before. */
+  /** A deposit of more than custody held before the mint. */
   const deposit = () =>
     ({ kind: 'depositOffRamp', sessionId: 'a', tokenAddress: token, amount: 15n * TONNE }) as const;
   const nextBy = async (by: 'latest' | 'final') =>

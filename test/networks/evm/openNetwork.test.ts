@@ -1,5 +1,5 @@
 /**
- * Opening the configured network, on a real EVM node: which nodes and databases the server starts on.
+ * Opening the configured network, on a real EVM node: with which nodes and databases the server starts.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -53,7 +53,7 @@ async function firstStart(): Promise<void> {
   await claimInstallation(database.handle.db, network, systemClock);
 }
 
-/** What the terminal says instead of starting. */
+/** Returns the message that the terminal shows when the server does not start. */
 async function refusal(start: Promise<unknown>): Promise<string | null> {
   return start.then(
     () => null,
@@ -61,7 +61,7 @@ async function refusal(start: Promise<unknown>): Promise<string | null> {
   );
 }
 
-/** Nothing listens there. */
+/** Nothing listens at this address. */
 const AWAY = 'http://127.0.0.1:9/v3/hunter2';
 
 describe('the server', () => {
@@ -106,7 +106,7 @@ describe('the server', () => {
       const { network } = await throughIt();
       expect(network.networkId).toMatch(/^eip155:31337:0x[0-9a-f]{64}$/);
       await claimInstallation(database.handle.db, network, systemClock);
-      // It is known from then on.
+      // From here on the database knows the chain's identity.
       faulty.obey(isBusy);
       expect(await refusal(throughIt())).toBeNull();
     } finally {

@@ -1,6 +1,7 @@
 /**
- * What becomes of a sent transaction on an EVM chain, whatever the chain and the node do meanwhile: found again
- * after a reorganisation, proved dead only by what took its place, and never by a node that denies it.
+ * Outcomes of sent transactions on an EVM chain, whatever the chain and the node do meanwhile. A transaction
+ * is found again after a reorganisation. It is proved dead only by the one that took its place, and never by
+ * a node that denies it.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,7 +20,7 @@ import { GWEI, startEvmTestbed } from '../../support/evm/testbed.ts';
 import type { EvmTestbed } from '../../support/evm/testbed.ts';
 
 let testbed: EvmTestbed;
-/** Two further blocks make one final. */
+/** An adapter for which a block is final after two further blocks. */
 let network: EvmNetwork;
 let token: Address;
 
@@ -47,7 +48,7 @@ async function landed(call: NetworkCall): Promise<string | null> {
   return outcome.result.kind === 'deployed' ? outcome.result.contractAddress : null;
 }
 
-/** A transaction of custody's own key that the product did not sign. */
+/** Signs a transaction with custody's own key, without the product. */
 async function signByHand(fields: { nonce: bigint; gas: bigint; data: Hex }): Promise<PreparedTransaction> {
   const account = privateKeyToAccount(testbed.custody.secretKey);
   const signed = await account.signTransaction({
@@ -99,7 +100,7 @@ describe('finality', () => {
 
   it('refuses for good only what is refused finally', async () => {
     const { totalSupply } = await network.carbonTotals(token);
-    // All of it is gone at the latest block, but not finally: that may still be undone.
+    // The latest block has retired all of it, but not finally, so that may still be undone.
     await send(retire(token, totalSupply));
     await testbed.anvil.mine(1);
     await expect(network.draft(retire(token, TONNE))).rejects.toThrow(NetworkUnavailable);
@@ -174,7 +175,7 @@ describe('what the pool forgets', () => {
       method === 'eth_sendRawTransaction' ? { error: { code: -32_010, message } } : undefined,
     );
     expect(await network.broadcast(sent.signedBytes)).toEqual({ status: 'accepted' });
-    // In a block, which is not final yet.
+    // The transaction is in a block that is not final yet.
     await testbed.anvil.mine(1);
     expect(await network.outcome(sent)).toEqual({ status: 'pending' });
     expect(await network.broadcast(sent.signedBytes)).toEqual({ status: 'accepted' });
@@ -195,7 +196,7 @@ describe('what the pool forgets', () => {
     expect(await network.outcome(sent)).toEqual({ status: 'pending' });
     await testbed.anvil.mine(1);
     expect(await network.outcome(sent)).toMatchObject({ status: 'dead' });
-    // The node would have it no more; that is not for the broadcast to decide.
+    // The node refuses it, but a broadcast does not decide that a transaction is dead.
     expect(await network.broadcast(sent.signedBytes)).toMatchObject({ status: 'unknown' });
   });
 
@@ -272,7 +273,7 @@ describe('nodes that are not to be trusted', () => {
     const sent = await send(retire(token, TONNE));
     await testbed.anvil.mine(3);
     const receipt = (await testbed.anvil.rpc('eth_getTransactionReceipt', [sent.hash])) as object;
-    // As a node shows it that keeps what another branch had, or another chain.
+    // A node shows such a receipt when it keeps data of another branch or another chain.
     const result = { ...receipt, blockHash: `0x${'ab'.repeat(32)}` };
     testbed.faulty.obey(({ method }) => (method === 'eth_getTransactionReceipt' ? { result } : undefined));
     expect(await network.outcome(sent)).toEqual({ status: 'pending' });
@@ -299,7 +300,7 @@ describe('nodes that are not to be trusted', () => {
       isCountByNumber(question) || isFullBlock(question) ? gone : undefined,
     );
     expect(await network.outcome(sent)).toMatchObject({ status: 'undeterminable' });
-    // With the blocks at least, they are read one by one.
+    // When the node has at least the blocks, they are read one by one.
     testbed.faulty.obey((question) => (isCountByNumber(question) ? gone : undefined));
     expect(await network.outcome(sent)).toMatchObject({ status: 'dead' });
   });
@@ -323,7 +324,8 @@ describe('nodes that are not to be trusted', () => {
   it('does not take the missing blocks of a node that is behind for pruned ones', async () => {
     const sent = await send(retire(token, TONNE));
     await testbed.anvil.mine(3);
-    // Behind a load balancer: the full blocks come from such a node, what is asked before and after from another one.
+    // Behind a load balancer: the full blocks come from a node that is behind, the requests before and after
+    // go to another one.
     let isBehind = false;
     testbed.faulty.obey((question) => {
       const { method, params } = question;
@@ -341,7 +343,9 @@ describe('nodes that are not to be trusted', () => {
     expect(await network.outcome(sent)).toMatchObject({ status: 'succeeded' });
   });
 
-  /** Of two in one block: after the first, too little is left for it. */
+  /**
+   * Sends two retirements that land in one block. @returns the second, for which the first leaves too little
+   */
   async function refusedInItsBlock(): Promise<PreparedTransaction> {
     const { totalSupply } = await network.carbonTotals(token);
     const most = totalSupply - TONNE;
@@ -373,7 +377,8 @@ describe('nodes that are not to be trusted', () => {
       blockNumber: Hex;
     };
     const unseen = { error: { code: -32000, message: 'header not found' } };
-    // Behind a load balancer: what follows the transaction's block comes from such a node, the rest from another one.
+    // Behind a load balancer: the blocks after the transaction's block come from a node that is behind, the
+    // rest from another one.
     let isBehind = false;
     testbed.faulty.obey(({ method, params }) => {
       if (method === 'eth_call') return unseen;
@@ -387,7 +392,7 @@ describe('nodes that are not to be trusted', () => {
       return undefined;
     });
     await expect(network.outcome(sent)).rejects.toThrow(NetworkUnavailable);
-    // It has the state before, which accepts the call.
+    // This node has only the state before the block, which accepts the call.
     testbed.faulty.obey(({ method, params }) =>
       method === 'eth_call' && params[1] === blockNumber ? unseen : undefined,
     );
@@ -440,7 +445,7 @@ describe('nodes that are not to be trusted', () => {
       await expect(network.draft(retire(token, TONNE))).rejects.toThrow(NetworkUnavailable);
     }
     testbed.faulty.answerAll(null);
-    // The answer to a send is lost, but not what was sent.
+    // The answer to the send is lost, but the node got the transaction.
     testbed.faulty.obey(({ method, params }) => {
       if (method !== 'eth_sendRawTransaction') return undefined;
       void testbed.anvil.rpc('eth_sendRawTransaction', params);
@@ -463,7 +468,7 @@ describe('a node that dies and returns', () => {
       const custody = await own.open();
       const prepared = await prepare(custody, deployCarbon());
       await custody.broadcast(prepared.signedBytes);
-      // The node closes the block after it has answered.
+      // The node closes the block after its answer.
       await expect.poll(() => custody.outcome(prepared)).toMatchObject({ status: 'succeeded' });
       const before = await custody.outcome(prepared);
       const next = await prepare(custody, deployCarbon());

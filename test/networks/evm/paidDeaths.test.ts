@@ -1,6 +1,6 @@
 /**
- * Transactions that land without effect, each after its fee was raised: what is paid for counts once for each slot, by
- * the cause of the one that landed, however many were signed for that slot.
+ * Transactions that land without effect, each after its fee was raised. A paid failure counts once for each
+ * slot, with the cause of the transaction that landed, however many were signed for the slot.
  */
 import { randomBytes } from 'node:crypto';
 import { asc, eq } from 'drizzle-orm';
@@ -25,7 +25,10 @@ const CAUSE = 'out of gas';
 
 const randomHash = () => `0x${randomBytes(32).toString('hex')}`;
 
-/** Each transaction is replaced as often as given; the last one lands without effect, and takes the slot from the others. */
+/**
+ * Wraps a network so that each transaction is replaced `replacements` times; the last one lands without
+ * effect, and takes the slot from the others.
+ */
 function landingInVain(network: LedgerNetwork, replacements: number): LedgerNetwork {
   const replacedBy = new Map<string, string>();
   const rank = new Map<string, number>();
@@ -35,7 +38,7 @@ function landingInVain(network: LedgerNetwork, replacements: number): LedgerNetw
   };
   return {
     ...network,
-    // No transaction is really sent: the nonce stays unused, and is signed for again.
+    // No transaction is really sent, so the nonce stays unused and is signed for again.
     async draft(call) {
       const { sign } = await network.draft(call);
       return { sign: async (slot) => ({ ...(await sign(slot)), hash: randomHash() }) };
@@ -76,7 +79,7 @@ it.each([0, 1])('go to review after three slots of %i replacements', async (repl
         .orderBy(asc(attempts.number));
       expect(made.filter(({ replaces }) => replaces === null)).toHaveLength(3);
       expect(made).toHaveLength(3 * (replacements + 1));
-      // What landed is not said to have been replaced by itself.
+      // The landed transaction is not described as replaced by itself.
       expect(made.at(-1)?.evidence).toContain('landed without effect');
     },
     { adapt: (network) => landingInVain(network, replacements) },

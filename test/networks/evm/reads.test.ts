@@ -1,6 +1,6 @@
 /**
- * Reading contracts on an EVM chain: many at once at one final block, with and without a multicall contract, and
- * past contracts and nodes that would spoil it.
+ * Reading contracts on an EVM chain: many at once at one final block, with and without a multicall contract,
+ * and despite contracts and nodes that would break the read.
  */
 import { randomUUID } from 'node:crypto';
 import { encodeFunctionData, parseAbi } from 'viem';
@@ -35,17 +35,17 @@ let network: EvmNetwork;
 
 beforeAll(async () => {
   testbed = await startEvmTestbed();
-  // No more than fit into a block.
+  // No more transactions than fit into a block.
   network = await testbed.open({ maxOpenPerAccount: 20 });
 });
 afterAll(() => testbed.close());
 beforeEach(() => testbed.faulty.obey());
 
-/** Contracts that answer everything in one bad way, in the machine's own code. */
+/** Bytecode of contracts that answer every call in one bad way. */
 const BAD_CONTRACTS = {
-  /** Loops until the gas is gone. */
+  /** Loops until the gas is used up. */
   gasBurner: '0x5b600056',
-  /** Reverts without a word. */
+  /** Reverts without a reason. */
   silent: '0x60006000fd',
   /** Returns a single byte. */
   garbage: '0x600160005360016000f3',
@@ -71,14 +71,15 @@ async function pause(contract: string, paused: boolean): Promise<void> {
   await landTransaction(testbed.anvil, { from, to: contract, data });
 }
 
-/** One token for all that read it: each record is a transaction. */
+/** One token for all tests that read long records, because each record takes a transaction. */
 let longRecords: Promise<string> | null = null;
 const LONG_NOTE = 'ñ'.repeat(512);
 
 async function retireLong(): Promise<string> {
   const token = await mintedCarbon(network, 1000n);
   const calls = Array.from({ length: 203 }, () => retire(token, TONNE, LONG_NOTE));
-  // What comes while this node makes a block may stay out of the next one, until one is asked for.
+  // A transaction that arrives while this node makes a block may stay out of the next one until a block is
+  // requested.
   const mining = setInterval(() => void testbed.anvil.mine(1), 1_000);
   try {
     await landAll([network], calls);
@@ -125,7 +126,7 @@ function describeBulkReads(name: string): void {
         receipt,
         ...Array.from({ length: rest }, () => carbon),
       ]);
-      // What the node can't execute to its end may be anything; the others are no tokens.
+      // A contract that the node can't execute to its end may be anything; the others are no tokens.
       expect(counts[0]).toMatchObject({ tokenAddress: bad[0], error: { name: 'NetworkUnavailable' } });
       for (const answer of counts.slice(1, bad.length + 1)) {
         expect(answer).toMatchObject({ error: { reason: 'CONTRACT_NOT_FOUND' } });
@@ -199,7 +200,7 @@ describe('what was deployed', () => {
       return isWide ? { error: { code: -32005, message: 'block range is too wide' } } : undefined;
     });
     expect(await reader.findToken(call)).toBe(token);
-    // What was read is not read again.
+    // Blocks that were read are not read again.
     asked = 0;
     expect(await reader.findToken(call)).toBe(token);
     expect(asked).toBeLessThanOrEqual(2);
@@ -212,7 +213,7 @@ describe('what was deployed', () => {
     const theirs = await deploy(other, call);
     expect(await network.findToken(call)).toBeNull();
     expect(await other.findToken(call)).toBe(theirs);
-    // Another factory says the same of its tokens; it is not the one that is trusted.
+    // Another factory emits the same events for its own tokens, but is not the trusted one.
     const { deployer, custody } = testbed;
     const elsewhere = await deployContracts(testbed.anvil, { deployer, custodyAddress: custody.address });
     const foreign = await testbed.open({ factoryAddress: elsewhere.factoryAddress });

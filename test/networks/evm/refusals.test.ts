@@ -1,6 +1,6 @@
 /**
- * Why a contract said no, in the many ways in which nodes pass it on and contracts say it; and what is no refusal
- * at all, however much it looks like one.
+ * The reasons for a contract's refusal, in the many forms in which nodes pass them on and contracts express
+ * them; and errors that look like refusals and are none.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ interface RpcProblem {
   data?: unknown;
 }
 
-/** Every execution of a `mint` ends so. */
+/** Makes every execution of a `mint` end with this error. */
 function executionsEnd(error: RpcProblem): void {
   testbed.faulty.obey(({ method, params }) => {
     const { data } = (params[0] ?? {}) as { data?: string };

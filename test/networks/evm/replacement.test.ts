@@ -1,6 +1,6 @@
 /**
- * A wallet that raises its fee, as wallets on EVM chains do: the same act with the same nonce takes the place of the
- * first, another nonce does not, and one of them lands.
+ * A wallet that raises its fee, as wallets on EVM chains do: the same act with the same nonce replaces the
+ * first transaction, one with another nonce is refused, and one of the two lands.
  */
 import { eq, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -51,7 +51,7 @@ afterAll(async () => {
   await world.close();
 });
 
-/** As a wallet lets its user change what it was given. */
+/** Changes fees and nonce, as a wallet lets its user do. */
 function changed(unsigned: UnsignedTransaction, factor: bigint, nonces: number): UnsignedTransaction {
   const call = JSON.parse(unsigned.payload) as Record<string, string>;
   const times = (quantity: string | undefined) => `0x${(BigInt(quantity ?? 0) * factor).toString(16)}`;
@@ -80,7 +80,7 @@ it('replaces the first transaction, and lands once', async () => {
   await expect(submitSigned(impatient, await reread(act), another)).rejects.toMatchObject({
     code: 'CONFLICT',
   });
-  // As after half an hour of looks: the replacement is sent all the same.
+  // The next look is due later, as after half an hour of looks: the replacement is sent all the same.
   await database.handle.db
     .update(submissions)
     .set({ fruitlessSteps: 29, dueAt: sql`now() + interval '10 minutes'` })
@@ -90,7 +90,7 @@ it('replaces the first transaction, and lands once', async () => {
   const waiting = await readActTransactions(platform.dependencies, await reread(act));
   expect(waiting.map(({ state }) => state)).toEqual(['OPEN', 'OPEN']);
 
-  // Sent by the worker before anything is mined.
+  // The worker sends the replacement before anything is mined.
   const pending = async () => {
     const block = await world.node.rpc('eth_getBlockByNumber', ['pending', false]);
     return (block as { transactions: string[] }).transactions;
@@ -106,7 +106,10 @@ it('replaces the first transaction, and lands once', async () => {
   expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(1);
 });
 
-/** The wallet speeds it up by itself: the first one is dead, another one has landed, without a notification. */
+/**
+ * Lets the wallet speed up its transaction without the platform: the first one is dead, and another one has
+ * landed without a notification.
+ */
 async function replacedPastUs(nonces = 0, prepared?: HolderAct): Promise<{ act: HolderAct; landed: string }> {
   const impatient = { ...platform.dependencies, mutationWaitMs: 200 };
   const act =
@@ -123,7 +126,7 @@ async function replacedPastUs(nonces = 0, prepared?: HolderAct): Promise<{ act: 
   return { act: await reread(act), landed };
 }
 
-/** As a wallet cancels: a transfer of nothing takes the nonce. */
+/** Cancels as a wallet does: a transfer of nothing uses the nonce. */
 async function sendNothing(unsigned: UnsignedTransaction): Promise<void> {
   const call = JSON.parse(changed(unsigned, 3n, 0).payload) as Record<string, string>;
   const nothing = { ...call, to: holder.address, data: '0x', value: '0x0' };
@@ -148,7 +151,7 @@ it('is EXPIRED when the wallet replaced it past us, and LANDED when that comes b
   expect(transactions.map(({ state }) => state)).toEqual(['DEAD', 'LANDED']);
   expect(await retirementsOf()).toBe(2);
   const { findings } = await reconcileAll(platform.dependencies);
-  // What the holder has was moved out of custody past the product.
+  // The holder's credits were moved out of custody outside of the product.
   expect(findings.filter(({ invariant }) => invariant !== 'I2')).toEqual([]);
 });
 

@@ -1,6 +1,7 @@
 /**
- * A database restored from an old copy, on an EVM chain and with a provider that both know later cash-outs: what the platform sees
- * of them, what an operator does, and that books, network and provider agree in the end (docs/operations.md).
+ * A database restored from an old copy, while an EVM chain and a provider know later cash-outs: what the
+ * platform sees of these, what an operator does, and that books, network and provider agree in the end
+ * (docs/operations.md).
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eq, isNotNull, sql } from 'drizzle-orm';
@@ -62,7 +63,7 @@ async function paid(instance: Instance, session: Session): Promise<void> {
   await receivePayoutHint(instance.dependencies, session.providerSessionId);
 }
 
-/** With custody's key, as an operator does it with the tools of the network. */
+/** Sends with custody's key, as an operator does with the network's tools. */
 const call = (to: string | undefined, data: Hex) =>
   landTransaction(world.node, { from: world.node.accounts[1]?.address, to, data });
 
@@ -78,7 +79,10 @@ async function found({ dependencies }: Instance): Promise<string[]> {
   return findings.map(({ invariant, message }) => `${invariant} ${message}`).toSorted();
 }
 
-/** The original goes on: the session that the copy knows ends, and two of which the copy knows nothing are deposited. */
+/**
+ * Continues on the original: the session that the copy knows ends, and two sessions that the copy does not
+ * know are deposited.
+ */
 async function goOnWithoutCopy(instance: Instance, known: Session, receipt: Receipt) {
   await paid(instance, known);
   await reaches(instance, known.id, 'SETTLED');
@@ -104,7 +108,8 @@ it('is brought to agreement with the network and the provider, and pays nothing 
     const state = async (id: string) => (await findOffRampSession(dependencies, id))?.state;
     await expect.poll(() => state(known.id), EVENTUALLY).toBe('NEEDS_REVIEW');
 
-    // What is seen: the deposit of the lost session that waits, and the end of the known one; nothing of what has ended.
+    // The reconciliation sees the deposit of the lost waiting session and the end of the known one, and
+    // nothing of the ended one.
     const [sums, ...others] = await found(instance);
     expect(sums).toMatch(/^I9 .* holds 200\d{18} base units, open off-ramp sessions say 100\d{18}$/);
     expect(others).toEqual([]);
@@ -115,7 +120,7 @@ it('is brought to agreement with the network and the provider, and pays nothing 
     });
     expect(await receivePayoutHint(dependencies, lost.settled.providerSessionId)).toBe('unknown-session');
 
-    // The known session: what the network shows is taken.
+    // The known session: the operator accepts the state on the network.
     expect(await decideReview(instance, 'GIVE_UP')).toMatchObject({ state: 'REFUSED' });
     const accepted = {
       offRampSessionId: known.id,
@@ -126,13 +131,14 @@ it('is brought to agreement with the network and the provider, and pays nothing 
       state: 'SETTLED',
     });
 
-    // The lost one that waits: cancelled at the provider, then given back.
+    // The lost waiting session: it is cancelled at the provider, then refunded.
     const payout = provider.payouts.get(lost.waiting.providerSessionId);
     if (payout) payout.status = 'failed';
     await call(world.ledger.settlementAddress, refundOf(lost.waiting.providerSessionId));
     expect(await found(instance)).toEqual([]);
 
-    // The lost one that was paid: all that was paid out came back to custody, which is the treasury, and leaves it for an account apart.
+    // The lost paid session: all paid tokens came back to custody, which is the treasury, and the operator
+    // moves them to a separate account.
     const [apart = '0x'] = world.node.accounts.slice(2).map(({ address }) => address);
     const paidKg = encodeFunctionData({
       abi: commodityTokenAbi,
@@ -142,7 +148,8 @@ it('is brought to agreement with the network and the provider, and pays nothing 
     await call(receipt.tokenAddress, paidKg);
     expect(await found(instance)).toEqual([]);
 
-    // It is asked for again under its key: another session, which is given up before it deposits.
+    // The lost session is requested again under its key: a new session is made, and given up before it
+    // deposits.
     const request = cashOutInput(receipt, { tokenAmount: 300n, idempotencyKey: 'lost' });
     const again = await cashOut({ ...dependencies, mutationWaitMs: 0 }, farmer, request);
     expect(again.id).not.toBe(lost.settled.id);
@@ -153,7 +160,7 @@ it('is brought to agreement with the network and the provider, and pays nothing 
     expect(provider.payouts.get(providerSessionId ?? '')).toMatchObject({ status: 'failed' });
 
     await resumeSigning(dependencies, 'operator', { reason: 'books, network and provider agree' });
-    // Of 1000 kg those 400 were paid.
+    // Of the 1000 kg, those 400 were paid.
     const tooMuch = cashOut(dependencies, farmer, cashOutInput(receipt, { tokenAmount: 601n }));
     await expect(tooMuch).rejects.toMatchObject({ code: 'INSUFFICIENT_BALANCE' });
     await paid(instance, await depositedCashOut(instance, receipt, { tokenAmount: 600n }));
@@ -179,7 +186,7 @@ it('does not deposit again what was lost and is asked for again, although books 
     const again = await cashOut({ ...dependencies, mutationWaitMs: 0 }, farmer, request);
     const submission = async () =>
       (await handle.db.select().from(submissions).where(eq(submissions.targetId, again.id)))[0];
-    // Makes each look due; the last one, after the end of the halt, resumes what waited.
+    // Makes each look due; the last look, after the end of the halt, resumes the waiting submissions.
     const looksLeft = async () => {
       await handle.db
         .update(signingAccounts)

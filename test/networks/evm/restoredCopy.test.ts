@@ -1,6 +1,6 @@
 /**
- * A database restored from an old copy, on an EVM chain: what was burned since is never burned again, its credits never
- * come back, and an operator brings books and network to agreement, one submission at a time.
+ * A database restored from an old copy, on an EVM chain: burns since the copy are never burned again, their
+ * credits never come back, and an operator brings books and network to agreement, one submission at a time.
  */
 import { eq } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -43,7 +43,7 @@ const onInstance = instancesOn(() => world);
 const requestOn = (url: string, input: ReturnType<typeof retirement>, options?: { starts: boolean }) =>
   onInstance(url, ({ dependencies }) => retire(dependencies, 'acme', input), options);
 
-/** The copy is made when the buyer holds 100 of 100; the original burns all of them. */
+/** Makes the copy when the buyer holds 100 of 100 tonnes; then the original burns all of them. */
 async function burnAllAfterCopy(): Promise<ReturnType<typeof retirement>> {
   const tokenAddress = await onInstance(original.url, (platform) => holding(platform, 100n));
   copy = await createTestDatabase({ copyOf: original });
@@ -57,7 +57,7 @@ async function underReview({ handle }: Instance) {
   return handle.db.select().from(submissions).where(eq(submissions.state, 'NEEDS_REVIEW'));
 }
 
-/** Credits are still held, nothing was burned twice, and signing stands still. */
+/** Expects that credits are still held, nothing was burned twice, and signing is halted. */
 async function expectHeld(instance: Instance, tokenAddress: string, burned: bigint): Promise<void> {
   const { dependencies, handle } = instance;
   await expect.poll(() => readHalt(handle.db)).toMatch(/the database is an old copy/);
@@ -132,7 +132,7 @@ it('does not go on by itself while custody has a token of which it knows no proj
     const dependencies = { ...instance.dependencies, mutationWaitMs: 0 };
     await retire(dependencies, 'acme', retirement(tokenAddress, 1n));
     await expect.poll(() => readHalt(handle.db)).toMatch(/the database is an old copy/);
-    // Of all that it knows, books and network agree.
+    // Books and network agree on everything that the copy knows.
     expect((await reconcileAll(dependencies)).findings).toEqual([]);
     expect(await dependencies.submission.reconcile()).toEqual([
       expect.stringContaining(`the token ${lost.tokenAddress}`),
@@ -148,7 +148,7 @@ it('does not go on by itself while custody has a token of which it knows no proj
   });
 });
 
-/** Once it is under review, beside others. */
+/** Adopts a submission once it is under review, among others. */
 async function adopt(instance: Instance, kind: string): Promise<void> {
   const find = async () => (await underReview(instance)).find((submission) => submission.kind === kind);
   await expect.poll(find).toBeDefined();
@@ -171,7 +171,7 @@ describe('the way out of a halt', () => {
         { state: 'RETIRED', recordIndex: 0 },
       ]);
       expect(await reconcileAll({ ...dependencies, isStill: true })).toMatchObject({ findings: [] });
-      // The same request again is answered with what was adopted.
+      // The same request again returns the adopted outcome.
       expect(await retire(dependencies, 'acme', input)).toMatchObject({ state: 'RETIRED', recordIndex: 0 });
     });
   });
@@ -184,7 +184,7 @@ describe('the way out of a halt', () => {
       await expectHeld(instance, input.tokenAddress, 100n);
       await resumeSigning(dependencies, 'operator', { reason: 'the copy is all there is' });
       expect(await readHalt(handle.db)).toBeNull();
-      // Another project's business goes on at once.
+      // Another project's work goes on at once.
       const next = await holding(instance, 10n);
       expect(await retire(dependencies, 'acme', retirement(next, 4n))).toMatchObject({ state: 'RETIRED' });
       await expect(decideReview(instance, 'RESUME')).rejects.toMatchObject({ code: 'CONFLICT' });
@@ -200,17 +200,18 @@ describe('the way out of a halt', () => {
     const input = await burnAllAfterCopy();
     await onInstance(copy.url, async (instance) => {
       const { dependencies, handle } = instance;
-      // Something else makes it halt.
+      // Another project makes signing halt.
       const other = await openProject(instance, 10n).catch((error: unknown) => error);
       expect(other).toBeInstanceOf(Error);
-      // A worker halts before it puts what it holds under review, and an operator who comes between has nothing to decide.
+      // A worker halts signing before it puts its submissions under review. An operator who acts between the
+      // two has nothing to decide.
       await expect.poll(() => underReview(instance)).toMatchObject([{ reviewCause: 'SIGNING_HALTED' }]);
       await resumeSigning(dependencies, 'operator', { reason: 'all is examined' });
       await decideReview(instance, 'RESUME');
       await retire(dependencies, 'acme', input);
       await expect.poll(() => underReview(instance)).toMatchObject([{ reviewCause: 'FOUND_ON_NETWORK' }]);
       await decideReview(instance, 'ADOPT', 0);
-      // The other project's issue goes on since RESUME, and books and network are still only after it.
+      // The other project's issue goes on since RESUME, and books and network agree only after it.
       const states = async () => (await handle.db.select().from(projects)).map(({ state }) => state);
       await expect.poll(states).toEqual(['OPEN', 'OPEN']);
       expect(await reconcileAll({ ...dependencies, isStill: true })).toMatchObject({ findings: [] });
@@ -235,14 +236,14 @@ describe('the way out of a halt', () => {
     await requestOn(original.url, input);
     const lost = await onInstance(original.url, heads, { starts: false });
 
-    // As docs/operations.md says: the name first, then one instance.
+    // As docs/operations.md says: first the new name, then one instance.
     const transparencyLogOrigin = 'api.example/logs-2';
     await onInstance(
       copy.url,
       async (instance) => {
         await retire(instance.dependencies, 'acme', input);
         await expectHeld(instance, tokenAddress, 100n);
-        // What was published since the backup shows how much is missing.
+        // The checkpoints published since the backup show how much is missing.
         expect(await contradictions(instance, lost)).toContainEqual(
           expect.stringMatching(/transfers has 4 leaves, and the log 3/),
         );
@@ -251,7 +252,7 @@ describe('the way out of a halt', () => {
         expect(now.map(({ origin }) => origin).toSorted()).toEqual(
           ['audit', 'retirements', 'transfers'].map((log) => `${transparencyLogOrigin}/${log}`),
         );
-        // The past up to the backup is the same, under either name, and everything agrees.
+        // The history up to the backup is the same under either name, and everything agrees.
         expect(await contradictions(instance, [...before, ...now])).toEqual([]);
         expect((await reconcileAll({ ...instance.dependencies, isStill: true })).findings).toEqual([]);
       },

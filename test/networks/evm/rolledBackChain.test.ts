@@ -1,6 +1,6 @@
 /**
- * A chain that is rolled back below finality: what landed is undone. Signing stops, what had landed is sent again as the
- * same bytes, and signing goes on when books and network are proved to agree.
+ * A chain that is rolled back below finality, which undoes landed transactions. Signing stops, the same bytes
+ * are sent again, and signing goes on when books and network are proved to agree.
  */
 import { randomUUID } from 'node:crypto';
 import { isNotNull, sql } from 'drizzle-orm';
@@ -26,7 +26,7 @@ import { platformOn } from '../../support/platform.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
 import { landTransaction } from '../../../devnet/evm/landTransaction.ts';
 
-/** In place of five and ten seconds: here is one node, which is never wrong for a moment. */
+/** Instead of five and ten seconds, because this one node is never wrong for a moment. */
 const SOON = { ledger: { rewriteBelievedAfterMs: 1_000 }, continuityLookMs: 1_000 };
 
 let world: EvmWorld;
@@ -62,17 +62,20 @@ const retirement = (tokenAddress: string, amountCO2e: bigint) => ({
   idempotencyKey: randomUUID(),
 });
 
-/** For what takes seconds and is asked of database and node. */
+/** For conditions that take seconds, and whose polls ask database and node. */
 const PATIENT = { timeout: 50_000, interval: 500 };
 
-/** The chain goes on elsewhere and later, and is longer than it was. */
+/** Rolls the chain back and continues it with other, later blocks to a greater length. */
 async function rewrite({ node }: EvmWorld, undone = 1): Promise<void> {
   await node.rpc('anvil_rollback', [undone]);
   await node.rpc('evm_increaseTime', [600]);
   await node.rpc('anvil_mine', [toHex(8)]);
 }
 
-/** Notes why signing has stopped, and has it looked at every second: the next look may be due in half a minute. */
+/**
+ * Records why signing has stopped, and makes the next look due within a second, because it may be due in half
+ * a minute.
+ */
 async function noteHalt(): Promise<void> {
   const stopped = await database.handle.db
     .update(signingAccounts)
@@ -83,7 +86,7 @@ async function noteHalt(): Promise<void> {
 }
 
 async function notingHalts(work: () => Promise<void>): Promise<void> {
-  // A halt lasts for seconds.
+  // Polls, because a halt lasts only seconds.
   const watch = setInterval(() => void noteHalt(), 500);
   try {
     await work();
@@ -118,7 +121,7 @@ it(
         .poll(async () => (await retire(dependencies, 'acme', input)).state, PATIENT)
         .toBe('RETIRED');
     });
-    // Which is noticed first, the nonce or the block's hash, is a matter of moments.
+    // Timing decides whether the nonce or the block's hash is noticed first.
     expect(halts.join()).toMatch(/rolled back below finality|rewritten below what was final/);
     expect(await dependencies.network.carbonTotals(tokenAddress)).toMatchObject({
       totalRetirements: 3,
@@ -166,7 +169,7 @@ it('puts back also what a holder had signed: a cash-out would be paid whose toke
   await reaches(platform, id, 'SETTLED');
   expect((await reconcileAll(dependencies)).findings).toEqual([]);
 
-  // Also when the release by custody is undone with it, which is refused where the deposit is not there yet.
+  // Also when the rollback undoes custody's release: the release is refused while the deposit is missing.
   await rewrite(world, 2);
   await notingHalts(async () => {
     await wholeAgain(platform);
@@ -181,7 +184,7 @@ async function isBurnedOnce(tokenAddress: string): Promise<void> {
   expect(await reconcileAll(dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
 }
 
-/** Null when signing goes on by the word of an operator. */
+/** Returns the error of resuming signing as an operator; null when signing goes on. */
 const refusalToResume = () =>
   resumeSigning(platform.dependencies, 'operator', { reason: 'it is enough' }).then(
     () => null,
@@ -191,7 +194,7 @@ const refusalToResume = () =>
 it('says which nonce is to be filled by hand, where what is undone was not all its own', async () => {
   const { dependencies } = platform;
   const tokenAddress = await holding(platform, 100n);
-  // With custody's key, and not by the platform.
+  // Uses custody's key outside of the platform.
   await world.setPaused(tokenAddress, true);
   await world.setPaused(tokenAddress, false);
   const input = retirement(tokenAddress, 10n);
@@ -221,7 +224,8 @@ it('says which nonce is to be filled by hand also where nothing of its own is un
   const from = dependencies.network.custodyAddress;
   const missing = Number(await node.rpc('eth_getTransactionCount', [from, 'latest']));
   const filling = { from, to: from, nonce: toHex(missing) };
-  // With custody's key, and not by the platform: it is examined, and the burn gets the nonce behind it.
+  // Uses custody's key outside of the platform: the transaction is examined, and the burn gets the nonce
+  // after it.
   await landTransaction(node, filling);
   await node.rpc('evm_setAutomine', [false]);
   const burned = retire(dependencies, 'acme', retirement(tokenAddress, 10n));
@@ -250,7 +254,7 @@ it('does not send again what was refused: its credits are returned, and what ref
   const code = await node.rpc('eth_getCode', [tokenAddress, 'latest']);
   const from = dependencies.network.custodyAddress;
   const missing = Number(await node.rpc('eth_getTransactionCount', [from, 'latest']));
-  // Paused after the burn was signed, and before it lands.
+  // Pauses the token after the burn was signed, and before it lands.
   await node.rpc('evm_setAutomine', [false]);
   const refused = expect(retire(dependencies, 'acme', retirement(tokenAddress, 10n))).rejects.toThrow(
     'The retirement was refused, and the credits were returned',
@@ -264,9 +268,9 @@ it('does not send again what was refused: its credits are returned, and what ref
   await refused;
 
   await notingHalts(async () => {
-    // Whatever else has landed meanwhile.
+    // Undoes also the blocks that landed after the refusal.
     await rewrite(world, Number(await node.rpc('eth_blockNumber', [])) - refusedIn + 1);
-    // The node forgets it with the blocks.
+    // The rollback undoes the change of the code as well.
     await node.rpc('anvil_setCode', [tokenAddress, code]);
     await expect
       .poll(refusalToResume, PATIENT)
@@ -288,7 +292,7 @@ it('goes on where no account has signed yet, so that nothing can be undone', asy
   const idle = await platformOn(fresh.handle, await connectLedger(other.ledger, fresh.handle), {
     continuityLookMs: SOON.continuityLookMs,
   });
-  // What is undone is none of the contracts.
+  // The undone blocks contain none of the contracts.
   await other.node.mine(2);
   await idle.dependencies.network.status();
   await rewrite(other);

@@ -1,6 +1,6 @@
 /**
- * A chain that contradicts what was final, before that is accepted: perhaps one node's fork. It is read, and nothing of it is
- * taken over for good.
+ * A chain that contradicts a final block, before that history is accepted: it may be one node's fork. The
+ * platform reads it, and stores nothing of it permanently.
  */
 import { encodeFunctionData, hexToBytes, toHex, type Hex } from 'viem';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => testbed.close());
 
-/** Below what the network has seen, the chain has other blocks from now on. */
+/** Replaces blocks below the latest one that the network has seen. */
 async function rewrite(node: Anvil, network: LedgerNetwork): Promise<void> {
   await node.mine(10);
   await network.status();
@@ -46,7 +46,7 @@ async function send(network: LedgerNetwork, sent: SentTransaction & { signedByte
   return sent;
 }
 
-/** What custody's key lands, and the product did not sign. */
+/** Lands a transaction of custody's key that the product did not sign. */
 async function landByHand(fields: { to: string; data?: Hex; gas?: Hex }): Promise<SentTransaction> {
   const source = testbed.custody.address;
   const { rpc } = testbed.anvil;
@@ -84,7 +84,7 @@ it('shows its records as such, and neither their transactions nor what died ther
   await expect(network.retirementTransactions(token, [{ ...record, hints: [burned.hash] }])).rejects.toThrow(
     ChainRewritten,
   );
-  // Its nonce is used by another one there.
+  // Another transaction uses the nonce on this branch.
   await landByHand({ to: testbed.custody.address });
   await expect(network.outcome(unsent)).rejects.toThrow(ChainRewritten);
   const data = encodeFunctionData({
@@ -108,7 +108,7 @@ it('gets its records stored once it is accepted, which does not wait for them', 
     database.handle,
     {
       ...network,
-      // Asked for when the halt of signing may end, before its history is accepted.
+      // Called when the halt of signing may end, before the history is accepted.
       async presentHistory() {
         storedAtEnd.push(await countStored(db, tokenAddress));
         return network.presentHistory();
@@ -126,7 +126,7 @@ it('gets its records stored once it is accepted, which does not wait for them', 
     await world.node.rpc('evm_setAutomine', [false]);
     const { id } = await retire(dependencies, 'acme', retirement(tokenAddress, 30n));
     await expect.poll(() => world.node.rpc('txpool_status', [])).toMatchObject({ pending: '0x1' });
-    // It lands on another branch.
+    // The transaction lands on another branch.
     await world.node.rpc('anvil_rollback', [5]);
     await world.node.advanceTime(1000);
     await world.node.mine(9);

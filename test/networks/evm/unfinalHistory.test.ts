@@ -1,6 +1,6 @@
 /**
- * A database restored from an old copy, while what the original sent last is in the chain and not final: no read shows it
- * yet, so nothing is given up and signing does not go on.
+ * A database restored from an old copy, while the original's last transaction is in the chain and not final:
+ * no read shows it yet, so nothing is given up and signing does not go on.
  */
 import { toHex } from 'viem';
 import { eq } from 'drizzle-orm';
@@ -30,7 +30,7 @@ afterAll(async () => {
 
 let blocks: NodeJS.Timeout | undefined;
 
-/** Five blocks a second: of itself, the node makes at most one. */
+/** Makes five blocks a second; without this, the node makes at most one. */
 function letChainGoOn(): void {
   blocks ??= setInterval(() => void world.node.mine().catch(() => {}), 200);
 }
@@ -42,7 +42,7 @@ function letChainStand(): void {
 
 const onInstance = instancesOn(() => world);
 
-/** The copy was made when the buyer held 100; the original's burn of 30 is in the latest block. */
+/** Makes the copy when the buyer holds 100; the original's burn of 30 is in the latest block. */
 async function copyWithUnfinalBurn() {
   letChainGoOn();
   const { original, copy, tokenAddress, drop } = await copyWhileHolding(onInstance, 100n);

@@ -1,6 +1,6 @@
 /**
- * A database restored from an old copy, while what the original signed still waits at the node, in no block: a slot that
- * is given away again could be filled twice over with the same burn.
+ * A database restored from an old copy, while transactions of the original still wait at the node, in no
+ * block: a slot that is assigned again could be filled with the same burn a second time.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { eq } from 'drizzle-orm';
@@ -37,10 +37,11 @@ it('halts before anything is signed, and burns nothing twice', async () => {
       }
       await delay(1_000);
     },
-    // What the copy signs can replace what waits.
+    // With this lower cap the original's fees are low, so the copy's transactions can replace the waiting
+    // ones.
     { ledger: { maxFeePerGasCap: 9n * 10n ** 8n } },
   );
-  // The client asks the copy for the second one again, and gets the slot of the first.
+  // The client sends the second request to the copy again, and it gets the slot of the first.
   await onInstance(copy.url, async ({ dependencies, handle }) => {
     dependencies.mutationWaitMs = 0;
     await retire(dependencies, 'acme', second);
@@ -70,12 +71,12 @@ it('halts also for what waits behind a nonce that nothing has, and would land be
     return handle.db.select().from(attempts).where(isOpen).orderBy(attempts.sequence);
   });
   if (never?.sequence == null || sent?.sequence == null) throw new Error('nothing is open');
-  // The first of both has never reached the node.
+  // The first of the two transactions has never reached the node.
   await node.rpc('anvil_dropAllTransactions', []);
   await node.rpc('eth_sendRawTransaction', [toHex(sent.signedBytes ?? [])]);
   expect(await node.rpc('txpool_status', [])).toEqual({ pending: '0x0', queued: '0x1' });
 
-  // Anvil keeps it, and has no such method.
+  // Anvil keeps the queued transaction, but lacks this method.
   const queued = { [String(sent.sequence)]: { hash: sent.hash } };
   const own = await startFaultyNode(node.url);
   own.obey(({ method }) =>
@@ -89,7 +90,7 @@ it('halts also for what waits behind a nonce that nothing has, and would land be
       await retire(dependencies, 'acme', second);
       await expect.poll(() => readHalt(handle.db)).toMatch(/after what waits at the node/);
       await node.rpc('evm_setIntervalMining', [1]);
-      // By hand: it ends the gap, and what waited lands.
+      // A transaction by hand fills the gap, and the waiting one lands.
       const from = dependencies.network.custodyAddress;
       await node.rpc('eth_sendTransaction', [{ from, to: from, nonce: toHex(never.sequence ?? 0n) }]);
       const totals = () => dependencies.network.carbonTotals(tokenAddress);

@@ -1,5 +1,6 @@
 /**
- * Holders of EVM tokens with wallets of their own: what they are given to sign, and what is taken back.
+ * Holders of EVM tokens who have their own wallet: the transactions that they get to sign, and the signed
+ * ones that are accepted.
  */
 import { hexToBytes, keccak256, numberToHex, parseTransaction, serializeTransaction } from 'viem';
 import type { Hex } from 'viem';
@@ -38,7 +39,7 @@ afterAll(() => testbed.close());
 
 const wallet = () => privateKeyToAccount(testbed.stranger.secretKey);
 
-/** As a wallet reads what it is given. */
+/** Builds the transaction as a wallet reads the payload. */
 async function toSign(call: HolderCall) {
   const unsigned = await network.prepareForHolder(call, testbed.stranger.address);
   const payload = JSON.parse(unsigned.payload) as EvmCallPayload;
@@ -207,7 +208,7 @@ describe('what a wallet gives back', () => {
       .poll(() => testbed.anvil.rpc('eth_getTransactionReceipt', [keccak256(signed)]))
       .not.toBeNull();
     expect(await refused(signed)).toContain('was used before that was prepared');
-    // Of what was prepared then it is the one.
+    // The act that was prepared before still accepts it.
     expect(await network.openSigned(retirement, before.unsigned, signed)).toMatchObject({
       hash: keccak256(signed),
     });
@@ -243,7 +244,7 @@ describe('what a wallet gives back', () => {
       signed.slice(0, 100),
     ];
     for (const text of [...texts, `0x${'ff'.repeat(200_000)}`, '[]', '{}']) await refused(text);
-    // Every byte counts.
+    // Tests every third byte: a change of any byte is refused.
     const bytes = hexToBytes(signed);
     for (let at = 0; at < bytes.length; at += 3) {
       const changed = Uint8Array.from(bytes);

@@ -1,6 +1,6 @@
 /**
- * A new network is one folder and one line: with a further family in the list and nothing else changed, its settings
- * are read and checked, a server runs on it, and ledger:check looks at it.
+ * A new network is one folder and one line: with one more family in the list and no other change, its
+ * settings are read and checked, a server runs on it, and ledger:check checks it.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -21,7 +21,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database/da
 import { projectInput } from '../../support/http/creditTrade.ts';
 import { toy } from './toyFamily.ts';
 
-// The line of the new family. What looks one up in the list is the product's own.
+// Adds the line of the new family. The code that reads the list is the product's own.
 vi.mock(import('../../../src/ledger/network/families.ts'), async (original) => {
   const { FAMILIES } = await original();
   (FAMILIES as unknown as unknown[]).push((await import('./toyFamily.ts')).toy);

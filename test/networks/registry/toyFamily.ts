@@ -1,6 +1,6 @@
 /**
- * A further family of networks, as a new one would be written: a declaration with a name, settings and an adapter of
- * its own. Its contracts are the embedded network's, under another name.
+ * An additional family of networks, written as a new one would be: a declaration with a name, settings and an
+ * adapter. Its contracts are the embedded network's, under another name.
  */
 import { randomBytes } from 'node:crypto';
 import { systemClock } from '../../../src/lib/clock.ts';

@@ -1,5 +1,5 @@
 /**
- * Entries that the network has archived: records that are read all the same, and calls that need them.
+ * Entries that the network has archived: their records are read all the same, and calls that need them land.
  */
 import {
   Account,
@@ -56,7 +56,7 @@ describe('records', () => {
   it('are never read with a gap: what can’t be read is unknown', async () => {
     const tokenAddress = await open(28);
     for (const note of ['first', 'second']) await land(testbed.network, retire(tokenAddress, TONNE, note));
-    // An entry that is counted but lost can't be on a real network; a node may still not show it.
+    // A real network can't lose an entry that it counts, but a node may fail to show the entry.
     testbed.devnet.controls.remove(retirementKey(tokenAddress, 0));
     const read = testbed.network.retirementRecords(tokenAddress, 0, 200);
     await expect(read).rejects.toThrow(NetworkUnavailable);
@@ -144,7 +144,7 @@ describe('calls that restore the code of contracts, at the rents and the minimum
     expect(await network.offRampDeposit('a')).toMatchObject({ status: 'PENDING', amount: 60n });
     expect(await spendable(channel)).toBe(9n * XLM);
     expect(await spendable(custody)).toBeLessThan(30n * XLM);
-    // From here on the channel pays for itself.
+    // From here on the channel pays its own fees.
     const before = await spendable(custody);
     await land(network, { ...deposit, sessionId: 'b', amount: 1n });
     expect(await spendable(custody)).toBe(before);
@@ -155,7 +155,7 @@ describe('calls that restore the code of contracts, at the rents and the minimum
     testbed = await startStellarTestbed({ channels: 1, devnet: { minPersistentTtlLedgers: 2_073_600 } });
     const { network, options, devnet } = testbed;
     const tokenAddress = await mintedCarbon(network, 1n);
-    // Enough to pay for it.
+    // Enough lumens for the channel to pay the fee.
     devnet.fund(testbed.channels[0]?.publicKey() ?? '', 400n * XLM);
     await archiveWithCode([tokenAddress]);
     const retiring = await prepare(network, retire(tokenAddress, TONNE));
@@ -172,7 +172,9 @@ describe('calls that restore the code of contracts, at the rents and the minimum
   });
 });
 
-/** A node of before protocol 23, which has archived entries restored by a transaction of their own. */
+/**
+ * Starts a node older than protocol 23, which requires a separate transaction to restore archived entries.
+ */
 async function startAskingForRestoration(key: xdr.LedgerKey): Promise<RewritingProxy> {
   const { url, passphrase } = testbed.devnet;
   const source = testbed.custody.publicKey();

@@ -1,6 +1,6 @@
 /**
- * What custody signs on Stellar is looked at first, because a node says what to sign. And why it signs envelopes:
- * a signed entry is valid in any transaction.
+ * Custody checks everything before it signs on Stellar, because a node says what to sign. The tests also show
+ * why custody signs envelopes: a signed entry is valid in any transaction.
  */
 import {
   Account,
@@ -34,7 +34,7 @@ import type { StellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
 
 let testbed: StellarTestbed;
 let proxy: RewritingProxy;
-/** On the same network, through the proxy. */
+/** An adapter on the same network, through the proxy. */
 let behindProxy: LedgerNetwork;
 let tokenAddress: string;
 const warnings: unknown[] = [];
@@ -71,7 +71,7 @@ function invocationOf(
   });
 }
 
-/** The transfer of all of custody's tokens to another account. */
+/** A transfer of all of custody's tokens to another account. */
 function theft(): xdr.SorobanAuthorizedInvocation {
   const thief = Keypair.random().publicKey();
   return invocationOf(tokenAddress, 'transfer', [
@@ -81,7 +81,7 @@ function theft(): xdr.SorobanAuthorizedInvocation {
   ]);
 }
 
-/** Has the node's simulations ask for something else. */
+/** Makes the node's simulations ask for something else. */
 function tamper(change: (entry: xdr.SorobanAuthorizationEntry) => void): void {
   proxy.onAnswer = ({ method }, { result }) => {
     if (method !== 'simulateTransaction') return;
@@ -130,7 +130,7 @@ describe('a node that asks for more than the call', () => {
     await behindProxy.draft(deposit);
     tamper((entry) => entry.rootInvocation(transfer(100n)));
     await expect(behindProxy.draft(deposit)).rejects.toThrow(/nothing was signed/);
-    // The same transfer is no part of any other call.
+    // The same transfer is not part of any other call.
     tamper((entry) => entry.rootInvocation(transfer(10n)));
     await expect(draftIt()).rejects.toThrow(/nothing was signed/);
   });
@@ -160,7 +160,7 @@ describe('a node that asks for more than the call', () => {
 
 describe('a node that does not know the source of operations', () => {
   beforeEach(() => {
-    // So does a simple one: it looks at the transaction's source alone, and asks for an entry of custody's.
+    // A simple node does so: it reads only the transaction's source, and asks for an entry of custody's.
     proxy.onRequest = ({ method, params }) => {
       if (method !== 'simulateTransaction' || !params) return;
       const envelope = xdr.TransactionEnvelope.fromXDR(String(params['transaction']), 'base64');
@@ -192,7 +192,7 @@ describe('a node that does not know the source of operations', () => {
     await landElsewhere(prepared);
     expect((await testbed.network.carbonTotals(tokenAddress)).totalRetirements).toBe(1);
     expect(await behindProxy.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
-    // Signing the call again would burn a second time.
+    // A newly signed call would burn a second time.
     expect(await settled(behindProxy, prepared)).toMatchObject({ status: 'undeterminable' });
   });
 
@@ -299,7 +299,9 @@ describe('a node that asks for entries of the transaction’s own source as well
   });
 });
 
-/** What another account can do with a signed entry: land it in a transaction of its own, under another hash. */
+/**
+ * Does what another account can do with a signed entry: lands it in its own transaction, under another hash.
+ */
 async function landElsewhere(prepared: PreparedTransaction): Promise<void> {
   const { devnet } = testbed;
   const stranger = Keypair.random();

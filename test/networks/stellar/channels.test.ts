@@ -1,5 +1,5 @@
 /**
- * Making channels with custody's lumens, and what a look at the network finds.
+ * Making channels with custody's lumens, and the results of checking the network.
  */
 import { Keypair } from '@stellar/stellar-sdk';
 import { afterEach, describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * The Stellar adapter on the real Soroban host: the port's contract, on both protocols. What depends on the number of
- * channels is in parallel.test.ts.
+ * The Stellar adapter on the real Soroban host: the port's contract, on both protocols. parallel.test.ts
+ * tests what depends on the number of channels.
  */
 import { startStellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
 import { describeLedgerNetwork } from '../suite/network.ts';

@@ -1,5 +1,5 @@
 /**
- * What custody has deployed, where a node that is behind shows the events, or all there is.
+ * The deployments of custody, read from a node that is behind in its events or in everything.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';

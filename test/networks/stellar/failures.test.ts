@@ -1,6 +1,6 @@
 /**
- * Transactions that landed and failed on Stellar: the contract's word, the network's limits, and nodes that keep
- * no reasons.
+ * Transactions that landed and failed on Stellar: errors of the contract, limits of the network, and nodes
+ * that keep no reasons.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {

@@ -1,6 +1,7 @@
 /**
- * A Stellar node at its worst, through the whole of submission: answers that are lost, late, stale or untrue, outages
- * longer than transactions live, and fees that jump. Whatever happens, each retirement is burned once.
+ * A Stellar node with every fault, through the whole of submission: lost, late, stale or untrue answers,
+ * outages longer than transactions live, and fees that jump. Whatever happens, each retirement is burned
+ * once.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -20,7 +21,7 @@ import type { Faults } from '../../../devnet/soroban/faultProxy.ts';
 import { startStellarWorld, type StellarWorld } from '../../../devnet/stellar/stellarWorld.ts';
 
 const RETIREMENTS = 40;
-/** Longer than bytes live by the network's clock, which runs forty times as fast as ours. */
+/** Longer than signed bytes live by the network's clock, which runs forty times as fast as real time. */
 const FAULT_MS = 700;
 const USUAL_PRICE_STROOPS = 100;
 
@@ -40,7 +41,7 @@ afterAll(async () => {
   await world.close();
 });
 
-/** One bad time after the other; what counts down may outlast its own. */
+/** Faults that are set one after the other. Faults that count down may outlast their turn. */
 const badTimes: fc.Arbitrary<{ faults: Partial<Faults>; price: number }> = fc.record({
   faults: fc.oneof(
     fc.record({ tryAgainLater: fc.integer({ min: 1, max: 10 }) }),

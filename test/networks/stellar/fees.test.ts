@@ -1,6 +1,6 @@
 /**
- * What the Stellar adapter bids to be included, and how it bids more for what is stuck: the same transaction in the
- * same slot, of which one envelope lands.
+ * The Stellar adapter's bids for inclusion, and its higher bids for stuck transactions: the same transaction
+ * in the same slot, of which one envelope lands.
  */
 import {
   Address,
@@ -24,7 +24,7 @@ let tokenAddress: string;
 beforeEach(async () => {
   testbed = await startStellarTestbed({
     channels: 1,
-    // The node keeps what waits, so that only the fee decides.
+    // The node keeps waiting transactions, so that only the fee decides.
     devnet: { queueLedgers: 50 },
     network: { maxInclusionFeeStroops: CAP_STROOPS },
   });
@@ -46,7 +46,7 @@ function feeOf({ signedBytes }: PreparedTransaction): {
   return { bid: (Number(transaction.fee) - resourceFee) / (isBump ? 2 : 1), transaction };
 }
 
-/** Others land at a price that is too high for what waits. */
+/** Lands a transaction of another account at a price that is too high for the waiting ones. */
 async function othersPay(price: number): Promise<void> {
   const { devnet, custody } = testbed;
   const payer = Keypair.random();
@@ -60,7 +60,7 @@ async function othersPay(price: number): Promise<void> {
   await invoke(devnet, payer, devnet.nativeAsset, 'transfer', args, price);
 }
 
-/** A retirement that waits because the price went up after it was signed. */
+/** Sends a retirement that waits because the price rose after it was signed. */
 async function stuckAt(price: number): Promise<PreparedTransaction> {
   const prepared = await prepare(testbed.network, retire(tokenAddress, TONNE));
   await testbed.network.broadcast(prepared.signedBytes);
@@ -98,7 +98,7 @@ it('replaces what is stuck: the same transaction within, one landing, found unde
   const outcome = await network.outcome(second);
   expect(outcome).toMatchObject({ status: 'succeeded', result: { kind: 'retired', retirementIndex: 0 } });
   expect(await twin.outcome(first)).toEqual(outcome);
-  // What the retirement keeps, and what the token's events say for its record.
+  // The retirement stores the same hash as the token's events show for its record.
   expect((await outcomeOfSlot(network, [first, second])).attempt.hash).toBe(second.hash);
   const { records } = await network.retirementRecords(tokenAddress, 0, 1);
   const wanted = records.map((record) => ({ ...record, hints: [] }));
@@ -123,7 +123,7 @@ it('replaces its own bid when that is stuck as well', async () => {
   expect(await testbed.network.broadcast(third.signedBytes)).toEqual({ status: 'accepted' });
   testbed.devnet.controls.closeLedger();
   expect(await testbed.network.outcome(third)).toMatchObject({ status: 'succeeded' });
-  // The second envelope never landed, and can't any more: another one used its sequence.
+  // The second envelope never landed, and no longer can, because another one used its sequence.
   testbed.devnet.controls.passTime(400);
   testbed.devnet.controls.closeLedger();
   expect(await testbed.network.outcome(second)).toMatchObject({ status: 'dead' });
@@ -131,20 +131,20 @@ it('replaces its own bid when that is stuck as well', async () => {
 
 it('lets be what need not, or may not, cost more', async () => {
   const { network } = testbed;
-  // What nine of ten pay is usual.
+  // The price that nine of ten pay counts as usual.
   for (let at = 0; at < 10; at += 1) await othersPay(100);
   await othersPay(900);
   const fresh = await prepare(network, retire(tokenAddress, TONNE));
   expect(feeOf(fresh).bid).toBe(100);
   await network.broadcast(fresh.signedBytes);
-  // Others bid more, but it has not waited long enough to say that it is stuck.
+  // Others bid more, but the transaction has not waited long enough to count as stuck.
   expect(await network.replace(fresh)).toBeNull();
   for (let ledger = 0; ledger < 4; ledger += 1) testbed.devnet.controls.closeLedger();
   expect(await network.replace(fresh)).not.toBeNull();
-  // Ten times its bid would be over this adapter's cap.
+  // A bid ten times as high would be over this adapter's cap.
   const thrifty = await testbed.open({ maxInclusionFeeStroops: 999 });
   expect(await thrifty.replace(fresh)).toBeNull();
-  // Its fee is as good as any: something else keeps it.
+  // The fee is high enough, so something else keeps the transaction waiting.
   testbed.devnet.controls.setInclusionPrice(100);
   for (let ledger = 0; ledger < 60; ledger += 1) testbed.devnet.controls.closeLedger();
   expect(await network.replace(fresh)).toBeNull();

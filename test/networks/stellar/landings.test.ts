@@ -1,5 +1,6 @@
 /**
- * A retirement that lands later than others that were signed after it has places in its footprint for what lands before it.
+ * A retirement that lands later than others that were signed after it has places in its footprint for all
+ * that land before it.
  */
 import { afterEach, expect, it } from 'vitest';
 import * as calls from '../../../devnet/calls.ts';
@@ -10,7 +11,7 @@ afterEach(() => testbed.close());
 
 it.each([
   { channels: 20, inSecond: 19 },
-  // With more channels, what one ledger has room for is less than twice all others.
+  // With more channels, one ledger has room for less than twice all other channels.
   { channels: 22, inSecond: 13 },
 ])(
   'lands after two more ledgers, of all $channels channels and of $inSecond',
@@ -32,11 +33,12 @@ it.each([
     };
     await send(first);
     closeAll();
-    // Longer by a character, and two digits instead of one. The channel of the late one is the first, and is not free.
+    // The note is one character longer, and indexes have two digits instead of one. The late retirement uses
+    // the first channel, which is not free.
     const [, ...second] = await calls.prepareAll(network, round('second', inSecond + 1));
     await send(second);
     closeAll();
-    // In a ledger of its own, because the order within one is by chance.
+    // The late one lands in a separate ledger, because the order within a ledger is random.
     await send([late]);
     closeAll();
     for (const prepared of [...first, ...second, late]) {

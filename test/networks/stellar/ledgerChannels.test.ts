@@ -1,6 +1,6 @@
 /**
- * ledger:channels and ledger:check on a Stellar network: keys that are on disk before they have money and never on
- * the terminal, accounts made once, and a database that knows of the sequences that custody used for it.
+ * ledger:channels and ledger:check on a Stellar network: keys are on disk before they have money and never on
+ * the terminal, accounts are made once, and the database records the sequences that custody used for them.
  */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -92,7 +92,7 @@ describe('making channels', () => {
     const deps = { ledger: await ledgerOf(), dataDir: folder, db: database.handle.db, random };
     const request = { count: 3, fundsStroops: 10n * XLM };
     const both = await Promise.allSettled([ensureChannels(deps, request), ensureChannels(deps, request)]);
-    // One of them may find custody's sequence used by the other.
+    // One of the two may find custody's sequence used by the other.
     const done = both.flatMap((end) => (end.status === 'fulfilled' ? [end.value.keys.secretKeys] : []));
     expect(done.length).toBeGreaterThan(0);
     for (const keys of done) expect(keys.join()).toBe(await keysOnDisk());
@@ -115,7 +115,7 @@ describe('making channels', () => {
     const [rich, poor] = channels.map(({ address }) => address);
     const deps = { ledger: await ledgerOf(), dataDir: folder, db: database.handle.db, random: randomBytes };
     const more = { count: 1, fundsStroops: 20n * XLM };
-    // 10 of 20 XLM is half; one of them gets below it.
+    // The top-up limit is 10 XLM, half of 20; one channel gets below it.
     devnet.fund(poor ?? '', -1n);
     const topped = await ensureChannels(deps, more);
     expect(topped).toMatchObject({ made: [], toppedUp: [poor] });
@@ -183,7 +183,8 @@ describe('making channels', () => {
     await db.insert(signingAccounts).values({ address, nextSequence: 1n });
     devnet.fund(channels[0]?.address ?? '', -6n * XLM);
     expect((await ensure(1, configured)).toppedUp).toEqual([channels[0]?.address]);
-    // Without channels it signs again, and what it has sent meanwhile is examined then.
+    // Without channels custody signs again, and the transactions that it has sent meanwhile are examined
+    // then.
     expect(await db.select().from(signingAccounts)).toMatchObject([{ nextSequence: 1n }]);
   });
 });

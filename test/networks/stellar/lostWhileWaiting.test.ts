@@ -1,6 +1,6 @@
 /**
- * A restored database, while what the lost history signed still waits at the node: on Stellar that does not show, and another channel
- * could burn the same beside it.
+ * A restored database, while a transaction of the lost history still waits at the node: Stellar does not show
+ * such transactions, and another channel could burn the same retirement a second time.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { eq, sql } from 'drizzle-orm';
@@ -12,9 +12,9 @@ import { createTestDatabase } from '../../support/database/database.ts';
 import { holding, retirement } from '../../support/holding.ts';
 import { withInstance } from '../../support/stellar/instance.ts';
 
-/** So many that the copy hardly takes the same one. */
+/** So many channels that the copy is unlikely to take the same one. */
 const CHANNELS = 12;
-/** Longer than it takes to sign and send. */
+/** Longer than signing and sending take. */
 const SENT_MS = 2_000;
 
 let world: StellarWorld;
@@ -56,7 +56,7 @@ it.each([
       world.testbed.devnet.controls.release();
       const totals = () => network.carbonTotals(tokenAddress);
       await expect.poll(totals, { timeout: 20_000 }).toMatchObject({ totalRetirements: 1 });
-      // The time passes.
+      // Makes the waiting time pass.
       const isResumed = sql`resumed_at IS NOT NULL`;
       await expect
         .poll(async () => (await db.execute(sql`SELECT 1 FROM final_ledger WHERE ${isResumed}`)).length, {

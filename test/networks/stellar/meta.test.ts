@@ -1,5 +1,6 @@
 /**
- * What landed is read from whatever a node shows of it: return value and events, or the promised places alone.
+ * Outcomes are read from whatever a node shows of a landed transaction: the return value and events, or only
+ * the promised fields.
  */
 import { xdr } from '@stellar/stellar-sdk';
 import { afterEach, beforeEach, expect, it } from 'vitest';

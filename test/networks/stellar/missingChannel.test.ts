@@ -1,5 +1,6 @@
 /**
- * A channel that is configured and does not exist: the others sign, operators are warned, and it signs once it exists.
+ * A configured channel that does not exist: the other channels sign, operators are warned, and the channel
+ * signs once it exists.
  */
 import { randomUUID } from 'node:crypto';
 import { Keypair } from '@stellar/stellar-sdk';
@@ -19,7 +20,7 @@ let marketplace: Marketplace;
 let network: LedgerNetwork;
 const late = Keypair.random();
 const warnings: string[] = [];
-/** For hangs only: on a busy machine a retirement takes many seconds. */
+/** Only a hang takes this long; on a busy machine a retirement takes many seconds. */
 const PATIENCE_MS = 50_000;
 
 beforeAll(async () => {
@@ -51,7 +52,7 @@ async function retireTogether(tokenAddress: string, count: number): Promise<stri
   return done.map(({ state }) => state);
 }
 
-/** Submissions that are not settled, and accounts that signing is halted for. */
+/** Counts unsettled submissions and accounts for which signing is halted. */
 async function undecided(): Promise<number> {
   const { db } = marketplace.app.dependencies;
   const open = await db.$count(submissions, inArray(submissions.state, ['PENDING', 'NEEDS_REVIEW']));
@@ -81,7 +82,7 @@ it('is left out, logged once, and signs when it is there', { timeout: 3 * PATIEN
   // Signing halts for the account that is new to the database, until books and network are proved to agree.
   await retireTogether(tokenAddress, 2);
   await expect.poll(undecided, { timeout: PATIENCE_MS }).toBe(0);
-  // Nothing lands meanwhile, so two that are signed need both channels.
+  // Nothing lands while ledgers are held, so two signed transactions need both channels.
   devnet.controls.hold();
   const retired = retireTogether(tokenAddress, 2);
   await expect

@@ -1,6 +1,6 @@
 /**
- * A Stellar node that offers less: without fee statistics, lists of transactions or the network's settings, calls are
- * made and found all the same.
+ * A Stellar node with fewer methods: calls are made and found without fee statistics, lists of transactions
+ * or the network's settings.
  */
 import { Keypair, TransactionBuilder } from '@stellar/stellar-sdk';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -69,7 +69,7 @@ it('leaves to an operator what used an own sequence: only the platform can have'
   testbed.devnet.controls.closeLedger();
   expect(await modest.outcome(second)).toMatchObject({ status: 'undeterminable' });
   expect(await modest.outcome(first)).toMatchObject({ status: 'succeeded' });
-  // Nor is it believed once the channel's key is not configured any more.
+  // The node is not believed either when the channel's key is no longer configured.
   const without = await testbed.open({ rpcUrl: proxy.url, channelSecretKeys: [] });
   expect(await without.outcome(second)).toMatchObject({ status: 'undeterminable' });
 });

@@ -1,6 +1,6 @@
 /**
- * The Stellar adapter against a node that misbehaves: what it says is a hint, what it does not say is unknown, and
- * nothing is called dead that could have landed or still can.
+ * The Stellar adapter against a faulty node: its answers are hints, missing answers mean unknown, and no
+ * transaction is called dead that could have landed or still can.
  */
 import { Keypair, TransactionBuilder } from '@stellar/stellar-sdk';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -154,7 +154,7 @@ describe('a node behind the same address that lags', () => {
     testbed.devnet.controls.faults.lagLedgers = 1;
     await expect(all()).rejects.toThrow(NetworkUnavailable);
     testbed.devnet.controls.faults.lagLedgers = 0;
-    // What the refused call still reads of the old ledger is shared with the next one.
+    // The refused call still reads the old ledger, and the next call shares that read.
     await vi.waitFor(all);
   });
 
@@ -170,7 +170,8 @@ describe('a node behind the same address that lags', () => {
     expect(await next()).toBe((prepared.sequence ?? 0n) + 1n);
     controls.faults.lagLedgers = 1;
     await expect(next()).rejects.toThrow(NetworkUnavailable);
-    // A ledger that no answer has had for a minute: it may have been one false number. The machine's clock was set back.
+    // No answer has shown that ledger for a minute, so it may have been one false number. The machine's clock
+    // was set back.
     nowMs -= 3_600_000;
     elapsedMs += 60_000;
     expect(await next()).toBe(prepared.sequence);
@@ -225,7 +226,7 @@ describe('a node behind the same address that lags', () => {
       for (let times = 0; times < 4; times += 1) {
         const { validUntil } = await prepare(network, retire(tokenAddress, TONNE));
         expect(validUntil).toBe(BigInt(closedAt + VALIDITY_SECONDS));
-        // Which of the two answers first differs from time to time.
+        // Alternates which of the two nodes answers first.
         if (times % 2 === 0) await network.status();
       }
     } finally {
@@ -273,7 +274,7 @@ describe('a channel without money', () => {
     const { devnet, network } = testbed;
     const [keeping = ''] = testbed.channels.map((key) => key.publicKey());
     const { byAddress } = await readAccounts(createNode(testbed.options), [keeping]);
-    // Two reserves are every account's.
+    // Every account keeps two reserves.
     const reserves = (byAddress.get(keeping)?.balanceStroops ?? 0n) / 5_000_000n;
     devnet.controls.setSubEntries(keeping, Number(reserves) - 1);
     const unpaid = await prepare(network, retire(tokenAddress, TONNE));
@@ -301,7 +302,7 @@ describe('death', () => {
     await testbed.network.broadcast(prepared.signedBytes);
     testbed.devnet.controls.closeLedger();
     passBounds(prepared);
-    // The look-up, the second look, and the look at what the search found: all are denied.
+    // The look-up, the second look, and the look-up of the search's result are all denied.
     testbed.devnet.controls.faults.denyTransactions = 3;
     expect(await testbed.network.outcome(prepared)).toEqual({ status: 'pending' });
     for (const denied of [1, 2]) {
@@ -384,7 +385,7 @@ describe('death', () => {
     testbed.devnet.controls.release();
     const proxy = await startRewritingProxy(testbed.devnet.url);
     try {
-      // As many pages as a busy network's.
+      // As many pages as on a busy network.
       proxy.onRequest = ({ method, params }) => {
         if (method === 'getTransactions' && params) {
           params['pagination'] = { ...(params['pagination'] as object), limit: 1 };
@@ -409,7 +410,7 @@ describe('death', () => {
       const others = Array.from({ length: 60 }, (_, at) => ({ ...mint, amount: BigInt(at + 1) }));
       await landAll([testbed.network], others);
       await testbed.advanceClock(700);
-      // Both accounts went on, and twice: they no longer show where they used what.
+      // Both accounts went on twice, so they no longer show where they used these sequences.
       for (let times = 0; times < 2; times += 1) {
         await busy.broadcast((await byHolder()).signedBytes);
         await testbed.advanceClock(1);

@@ -1,6 +1,6 @@
 /**
- * A Stellar node that takes no transactions for a long time: an operator is told so while it lasts, and when what was signed again and
- * again ends under review.
+ * A Stellar node that accepts no transactions for a long time: an operator sees the reason while it lasts,
+ * and when a call that was signed many times ends under review.
  */
 import { eq } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -14,9 +14,11 @@ import { createTestDatabase, type TestDatabase } from '../../support/database/da
 import { holding, retirement } from '../../support/holding.ts';
 import { platformOn } from '../../support/platform.ts';
 
-/** Signed bytes live for some hundred milliseconds of this machine's time, so that twenty attempts die in seconds. */
+/**
+ * Signed bytes live for some hundred milliseconds of real time, so that twenty attempts die within seconds.
+ */
 const VALIDITY_SECONDS = 10;
-/** For hangs only. */
+/** Only a hang takes this long. */
 const PATIENCE_MS = 100_000;
 const NOT_TAKEN = 'The node does not take it: The node takes no further transactions at the moment';
 
@@ -55,7 +57,7 @@ it('is named while it lasts, and in the review that follows', { timeout: 3 * PAT
     reviewCause: 'ATTEMPTS_DIED',
     stateReason: `20 signed attempts died without landing. ${NOT_TAKEN}`,
   });
-  // Its buyer reads no more of the node than that.
+  // The buyer sees no more of the node's reasons than this.
   expect(await database.handle.db.select().from(retirements)).toMatchObject([
     { state: 'NEEDS_REVIEW', stateReason: '20 signed attempts died without landing' },
   ]);

@@ -1,6 +1,6 @@
 /**
- * A cloned database whose channels are not those that the original burned with: what was burned is not burned again,
- * although the sequence of every channel that the clone knows is its own.
+ * A cloned database with other channels than those that the original burned with: nothing is burned again,
+ * although the sequence of every channel that the clone knows is as the clone expects.
  */
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** The world's ledger with these channels alone. */
+/** The world's ledger with only these channels. */
 const withChannels = (channelSecretKeys: readonly string[]) => ({ ...world.ledger, channelSecretKeys });
 
 it.each([
@@ -35,11 +35,11 @@ it.each([
     holding(platform, 10n),
   );
   const clone = await createTestDatabase({ copyOf: original });
-  // As long ago that what the original has signed can land no more.
+  // The clone's record is so old that the transactions that the original signed can no longer land.
   await clone.handle.db.execute(sql`UPDATE final_ledger SET database_history = database_history()`);
   await clone.handle.close();
   const input = retirement(tokenAddress, 4n);
-  // Its new channels are looked at first; the same request waits for that.
+  // The original first checks its new channels; the same request waits for that.
   await withInstance(original.url, withChannels(all.slice(2)), ({ dependencies }) =>
     expect
       .poll(async () => (await retire(dependencies, 'acme', input)).state, { timeout: 60_000 })

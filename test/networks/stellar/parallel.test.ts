@@ -1,6 +1,6 @@
 /**
- * Many transactions of one custody signer in one ledger, through channels: each bound to its envelope, and each
- * retirement with room in its footprint for those that land before it.
+ * Many transactions of one custody signer in one ledger, through channels. Each is bound to its envelope, and
+ * the footprint of each retirement has room for the retirements that land before it.
  */
 import { randomUUID } from 'node:crypto';
 import { Keypair, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
@@ -25,9 +25,11 @@ import type { TestbedOptions, StellarTestbed } from '../../../devnet/stellar/ste
 let testbed: StellarTestbed;
 afterEach(() => testbed.close());
 
-/** Forty questions at once to a node in this process: none of them may fail for the machine's other work. */
+/**
+ * Forty simultaneous requests go to a node in this process: none may time out because the machine is busy.
+ */
 const REQUEST_TIMEOUT_MS = 60_000;
-/** For hangs only: forty channels call contracts two hundred times, and on a busy machine each takes its time. */
+/** Only a hang takes this long: forty channels call contracts two hundred times, slowly on a busy machine. */
 const TEST_TIMEOUT_MS = 300_000;
 
 async function open(options: TestbedOptions): Promise<string> {
@@ -52,7 +54,10 @@ function footprintOf(prepared: PreparedTransaction): string[] {
 
 const show = (outcome: Outcome) => (outcome.status === 'dead' ? `dead: ${outcome.proof}` : outcome.status);
 
-/** A connection that lay idle may be closed as it is used again: nothing is known then, and it is asked again. */
+/**
+ * Reads the outcome, and repeats the read once, because a node may close an idle connection at the moment of
+ * its next use.
+ */
 async function outcomeOf(prepared: PreparedTransaction): Promise<Outcome> {
   return testbed.network.outcome(prepared).catch((error: unknown) => {
     if (error instanceof NetworkUnavailable) return testbed.network.outcome(prepared);
@@ -60,7 +65,7 @@ async function outcomeOf(prepared: PreparedTransaction): Promise<Outcome> {
   });
 }
 
-/** More than forty retirements with the longest texts take. */
+/** More ledgers than forty retirements with the longest texts take. */
 const MAX_LEDGERS = 20;
 
 function ledgerOf(outcome: Outcome): bigint {
@@ -79,7 +84,7 @@ function deployedAt(outcome: Outcome): string {
   throw new Error(`Nothing was deployed: ${show(outcome)}`);
 }
 
-/** All sent before the next ledger closes, which may be too small for all of them. */
+/** Sends all before the next ledger closes, which may be too small for all of them. */
 async function landTogether(all: readonly PreparedTransaction[]): Promise<Outcome[]> {
   for (const prepared of all) {
     expect(await testbed.network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
@@ -89,7 +94,7 @@ async function landTogether(all: readonly PreparedTransaction[]): Promise<Outcom
   return Promise.all(all.map(outcomeOf));
 }
 
-/** In so many ledgers at the most, on a network with the limits of the public one. */
+/** Maximum number of ledgers by number of channels, on a network with the limits of the public one. */
 const RETIRING = [
   { channels: 1, ledgers: 1 },
   { channels: 5, ledgers: 1 },
@@ -168,7 +173,7 @@ it('makes room for larger records than its own once some have landed', async () 
     Array.from({ length: 20 }, (_, at) => long(at)),
   );
   for (const outcome of await landTogether(others)) expect(show(outcome)).toBe('succeeded');
-  // It had room for records like its own, which nothing larger on the ledger contradicted.
+  // The footprint had room for records of its own size, because no larger record existed when it was signed.
   const [dead] = await landTogether([short]);
   expect(dead).toMatchObject({ status: 'dead', cause: 'invokeHostFunctionResourceLimitExceeded' });
 
@@ -239,7 +244,7 @@ it('names the next indexes in the footprint, within the network’s limits', asy
   const many = await (
     await wide.draft(retire(tokenAddress, TONNE))
   ).sign({ source: source ?? '', sequence: 1n });
-  // Of the public network.
+  // The limit of the public network.
   expect(footprintOf(many).length).toBeLessThanOrEqual(200);
   expect(footprintOf(many).length).toBeGreaterThan(100);
 });

@@ -1,5 +1,5 @@
 /**
- * A Stellar node that is overrun says how long it wants to be left alone: it is not asked before.
+ * An overloaded Stellar node says how long to wait: it is not asked before that.
  */
 import { createServer } from 'node:http';
 import { Keypair, Networks } from '@stellar/stellar-sdk';

@@ -1,5 +1,5 @@
 /**
- * The wire: calls as contract invocations, values within their ranges, addresses, and the host's errors.
+ * The encoding: calls as contract invocations, values within their ranges, addresses, and the host's errors.
  */
 import { Address, Keypair, Networks, nativeToScVal, scValToNative, xdr } from '@stellar/stellar-sdk';
 import fc from 'fast-check';
@@ -35,7 +35,7 @@ const contracts = {
 };
 const token = contractOf('token');
 
-/** What reaches the contract, after the way over the wire. */
+/** Returns what the contract receives, after encoding and decoding. */
 function sent(call: NetworkCall): { contract: string; name: string; args: unknown[]; raw: xdr.ScVal[] } {
   const bytes = hostFunctionOf(invocationOf(contracts, call, custody)).toXDR();
   const { contractAddress, functionName, args } = readInvocation(xdr.HostFunction.fromXDR(bytes));

@@ -1,5 +1,6 @@
 /**
- * Holders with a wallet of their own on Stellar: an unsigned envelope for exactly one act, and nothing else back.
+ * Holders who have their own wallet on Stellar: they get an unsigned envelope for exactly one act, and
+ * nothing else is accepted back.
  */
 import { Keypair, Operation, TransactionBuilder } from '@stellar/stellar-sdk';
 import type { Transaction } from '@stellar/stellar-sdk';

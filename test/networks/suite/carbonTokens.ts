@@ -1,5 +1,5 @@
 /**
- * Carbon credit tokens: minting, retiring, and the records that stay.
+ * Carbon credit tokens: minting, retiring, and the permanent records.
  */
 import { describe, expect, it } from 'vitest';
 import {
@@ -75,7 +75,7 @@ export function describeCarbonTokens(underTest: UnderTest): void {
       expect(await told((index) => [neighbour(index)])).toEqual(truth);
       const nonsense = ['', 'not a hash', 'ab'.repeat(32), `0x${'ab'.repeat(32)}`];
       expect(await told(() => nonsense)).toEqual(truth);
-      // There is no such record, and another token has none of these.
+      // This record does not exist, and another token has none of the existing ones.
       const missing = { index: 7, timestamp: records[0]?.timestamp ?? 0n, hints: hashes };
       expect(await network.retirementTransactions(tokenAddress, [missing])).toEqual(new Map());
       const other = await mintedCarbon(network, 1n);
@@ -162,7 +162,7 @@ export function describeCarbonTokens(underTest: UnderTest): void {
   });
 }
 
-/** 50 burns at once through two instances, then their records in pages and in batches. */
+/** Burns 50 times at once through two instances, then reads the records in pages and in batches. */
 function describeCrowd(underTest: UnderTest): void {
   it('retires 50 times at once through two instances: every record once, in one order', async () => {
     const { network, twin } = underTest();

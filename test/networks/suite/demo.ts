@@ -79,7 +79,7 @@ export function describeDemo(name: string, startWorld: () => Promise<NetworkWorl
   });
 }
 
-/** Remembers the facts alone. */
+/** Records only the facts and the live events. */
 function silentNarrator(told: string[]): Narrator {
   return {
     chapter: () => {},

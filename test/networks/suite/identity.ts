@@ -1,5 +1,5 @@
 /**
- * Who and where: the network's identity, its addresses, its ledgers, and what a deploy leaves behind.
+ * The network's identity, its addresses, its ledgers, and the results of a deploy.
  */
 import { describe, expect, it } from 'vitest';
 import {

@@ -1,8 +1,8 @@
 /**
  * The contract that every network adapter keeps: run it with `describeLedgerNetwork(name, makeNetwork)`.
  *
- * The tests speak the port alone; what only a test needs (time that passes, a pause, another signer) comes
- * from `NetworkUnderTest`, which each adapter's test file provides for its own network.
+ * The tests use only the port. Operations that only a test needs (time that passes, a pause, another signer)
+ * come from `NetworkUnderTest`, which each adapter's test file provides for its own network.
  */
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { Address, LedgerNetwork } from '../../../src/ledger/network/port.ts';
@@ -28,17 +28,17 @@ interface NetworkUnderTest {
   close: () => Promise<void>;
 }
 
-/** Where networks differ by their nature, and the port says that they may. */
+/** Differences between networks that the port allows. */
 export interface NetworkTraits {
-  /** Signed bytes name a moment after which they can't land (`validUntil`). */
+  /** Signed bytes name a time after which they can't land (`validUntil`). */
   bytesExpire: boolean;
   /** A deploy's address follows from its salt. */
   addressesArePredicted: boolean;
-  /** How many transactions can be under way together, if fewer than 20; two at least. */
+  /** Maximum number of transactions under way together, if below 20; at least two. */
   fewSlots?: number;
 }
 
-/** Gives the tests of a group the network that was made for the whole suite. */
+/** Returns the network of the whole suite to the tests of a group. */
 export type UnderTest = () => NetworkUnderTest;
 
 export function describeLedgerNetwork(

@@ -1,5 +1,5 @@
 /**
- * Commodity receipts: a fresh one is a draft; after its expiry date, by the network's time, it expires.
+ * Commodity receipts: a new receipt is a draft; after its expiry date, by the network's time, it expires.
  */
 import { describe, expect, it } from 'vitest';
 import { MAX_TOKENS_PER_READ } from '../../../src/ledger/network/port.ts';

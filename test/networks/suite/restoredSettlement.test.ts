@@ -1,6 +1,6 @@
 /**
- * A copy of the database from before the settlement contract was deployed, on a real EVM chain and on Stellar's real host: it finds
- * that contract, and deploys no second one beside it.
+ * A copy of the database from before the deploy of the settlement contract, on a real EVM chain and on
+ * Stellar's real host: the copy finds that contract, and deploys no second one.
  */
 import { eq } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -18,15 +18,19 @@ import { decideReview, type Instance } from '../../support/evm/onInstance.ts';
 import { holding } from '../../support/holding.ts';
 import { platformOn } from '../../support/platform.ts';
 
-/** A copy halts, and goes on by itself within half a minute. */
+/** A copy halts, and goes on without an operator within half a minute. */
 const GOES_ON_WITHIN_MS = 60_000;
 
-/** In a spread: a family may have no such member, and TypeScript refuses one that is written out. */
+/**
+ * Spread into the settings, because a family may lack this member, and TypeScript refuses an unknown member
+ * that is written out.
+ */
 const UNCONFIGURED = { settlementAddress: undefined };
 
 describe.each([
   ['an EVM chain', async () => startEvmWorld()],
-  // By the usual clock of tests, 40 times as fast, an instance that starts again on a busy machine was away for minutes.
+  // With the tests' usual clock, 40 times as fast, an instance that restarts on a busy machine would have
+  // been away for minutes.
   ['Stellar', async () => startStellarWorld({ devnet: { closeEveryMs: 500 } })],
 ] as const)('a settlement contract that was deployed after the backup, on %s', (_name, startWorld) => {
   let world: NetworkWorld;
@@ -41,14 +45,15 @@ describe.each([
 
   async function createDatabase(copyOf?: TestDatabase): Promise<TestDatabase> {
     const database = await createTestDatabase(copyOf && { copyOf });
-    // On a slow machine the original has kept one by then, and its copy would sign nothing for three minutes.
+    // On a slow machine the original has already stored a final ledger, and its copy would sign nothing for
+    // three minutes.
     await database.handle.db.delete(finalLedger);
     await database.handle.close();
     databases.push(database);
     return database;
   }
 
-  /** An instance for which no settlement contract is configured. */
+  /** Runs an instance without a configured settlement contract. */
   async function on<T>(
     { url }: TestDatabase,
     work: (instance: Instance) => Promise<T>,
@@ -104,7 +109,7 @@ describe.each([
   });
 });
 
-/** @param showTruth until then it is shown with another treasury than was asked for */
+/** @param showTruth ends the fault that shows the contract with another treasury than the requested one */
 async function expectAdopted(
   instance: Instance,
   settlementAddress: string,

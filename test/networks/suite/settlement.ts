@@ -1,5 +1,5 @@
 /**
- * The settlement contract: a reference is used once; what it holds goes to the treasury or back, never both.
+ * The settlement contract: a reference is used once, and a deposit goes to the treasury or back, never both.
  */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
@@ -16,7 +16,9 @@ import {
 } from '../../../devnet/calls.ts';
 import type { UnderTest } from './network.ts';
 
-/** A receipt with 1000 base units in custody, and the settlement contract in use. */
+/**
+ * Deploys a receipt with 1000 base units in custody. @returns the receipt and the settlement contract in use
+ */
 async function openReceipt(
   network: LedgerNetwork,
 ): Promise<{ tokenAddress: Address; settlement: SettlementContract }> {

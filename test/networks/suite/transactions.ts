@@ -1,5 +1,5 @@
 /**
- * Writes in two phases: what was signed lands at most once, or can be proved never to land.
+ * Writes in two phases: a signed transaction lands at most once, or can be proved never to land.
  */
 import { describe, expect, it } from 'vitest';
 import type { PreparedTransaction } from '../../../src/ledger/network/port.ts';
@@ -29,7 +29,7 @@ export function describeTransactions(underTest: UnderTest, traits: NetworkTraits
       expect(prepared.preparedAtLedger).toBeGreaterThanOrEqual(before.ledger);
       expect(await network.outcome(prepared)).toEqual({ status: 'pending' });
       expect(await twin.outcome(prepared)).toEqual({ status: 'pending' });
-      // Sent and settled by another instance than the one that signed.
+      // Another instance than the one that signed sends and settles it.
       expect(await twin.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
       expect(await settled(network, prepared)).toMatchObject({ status: 'succeeded' });
     });
@@ -125,12 +125,12 @@ function describeDeath(underTest: UnderTest, traits: NetworkTraits): void {
       const outcome = await twin.outcome(prepared);
       expect(outcome.status).toBe('dead');
       expect(outcome).toHaveProperty('proof', expect.stringContaining(String(validUntilOf(prepared))));
-      // Late bytes never land, on any instance, and the outcome stays.
+      // Bytes past their time never land, on any instance, and the outcome stays.
       expect(await network.broadcast(prepared.signedBytes)).toMatchObject({ status: 'refused' });
       expect(await twin.broadcast(prepared.signedBytes)).toMatchObject({ status: 'refused' });
       expect((await network.outcome(prepared)).status).toBe('dead');
       expect((await network.carbonTotals(tokenAddress)).totalRetired).toBe(0n);
-      // A new attempt is safe, and works.
+      // A new attempt is safe, and lands.
       await land(network, retire(tokenAddress, TONNE));
     });
 

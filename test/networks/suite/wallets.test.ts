@@ -1,5 +1,5 @@
 /**
- * Holders with a wallet of their own, on a real EVM chain and on Stellar's real host.
+ * Holders who have their own wallet, on a real EVM chain and on Stellar's real host.
  */
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { createTestDatabase } from '../../support/database/database.ts';

@@ -1,5 +1,6 @@
 /**
- * The node that the EVM tests stand on does what it says: it goes on where it stopped, and never stays behind.
+ * The node of the EVM tests: after a stop it continues where it was, and it ends with the process that
+ * started it.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

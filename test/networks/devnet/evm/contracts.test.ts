@@ -1,6 +1,6 @@
 /**
- * How the test contracts behave: as the documented ones do, where that is known, and as the embedded network
- * does elsewhere.
+ * The behaviour of the test contracts: like the documented contracts where that is known, and like the
+ * embedded network elsewhere.
  */
 import { randomBytes } from 'node:crypto';
 import { bytesToHex, getAddress, parseEventLogs, zeroAddress } from 'viem';
@@ -288,7 +288,7 @@ describe('Multicall3', () => {
   });
 });
 
-/** A holder with some tokens, who has approved the settlement contract to pull them. */
+/** Makes a holder with some tokens, who has approved the settlement contract to take them. */
 async function depositor(tonnes: bigint) {
   const { holder, contracts, send } = actors;
   const token = await mintedCarbon(actors, tonnes, holder.address);

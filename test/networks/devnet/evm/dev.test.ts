@@ -1,6 +1,6 @@
 /**
- * `npm run dev:evm` as used at a terminal: one command to the whole product on a real chain, the
- * demo on it, and Ctrl-C.
+ * `npm run dev:evm` as at a terminal: one command starts the whole product on a real chain, then the demo
+ * runs on it, then Ctrl-C ends it.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ describe('dev:evm', () => {
       const reconciled = dev.run('src/cli/reconcile.ts', [], await dev.settings());
       expect(await reconciled.exitCode, reconciled.output()).toBe(0);
       expect(reconciled.output()).toContain('every invariant holds');
-      // A CI may make colours out of nothing.
+      // Some environments, such as a CI, force colours.
       const nowhere = { ...(await dev.settings()), LEDGER_RPC_URL: 'http://127.0.0.1:9', NO_COLOR: '1' };
       const alone = dev.run('src/cli/reconcile.ts', [], nowhere);
       expect(await alone.exitCode, alone.output()).toBe(2);

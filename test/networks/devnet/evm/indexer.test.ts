@@ -1,6 +1,6 @@
 /**
- * The indexer double on a real node: the documented interface, signed deliveries of the deployed shape, and a
- * reorganisation that it does not sleep through.
+ * The indexer double on a real node: the documented interface, signed deliveries in the deployed format, and
+ * a reorganisation that it notices.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createIndexerClient } from '../../../../src/indexer/client.ts';
@@ -75,7 +75,7 @@ describe('the indexer double', () => {
       expect(verifySignature({ rawBody, header, secrets: [secret] })).toBe(true);
       expect(verifySignature({ rawBody, header, secrets: ['another secret'] })).toBe(false);
     }
-    // What happened before the registration is not delivered.
+    // Events before the registration are not delivered.
     expect(
       receiver.delivered.map(eventOf).every(({ ledger }) => ledger === Number(receipt.blockNumber)),
     ).toBe(true);

@@ -1,6 +1,6 @@
 /**
- * Holds the test contracts to the documented interface, signature by signature: what the adapter is tested
- * against must be what is deployed elsewhere.
+ * Compares the test contracts with the documented interface, signature by signature, because the adapter must
+ * be tested against the contracts that are deployed elsewhere.
  */
 import { toEventSelector, toFunctionSelector } from 'viem';
 import type { Abi, AbiParameter } from 'viem';
@@ -32,7 +32,7 @@ describe('the interface', () => {
   });
 });
 
-/** What of an ABI item is on the wire. */
+/** Returns the parts of an ABI item that are encoded in transactions and logs. */
 function fingerprint(item: Abi[number]): string {
   switch (item.type) {
     case 'function':

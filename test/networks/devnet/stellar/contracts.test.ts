@@ -1,5 +1,5 @@
 /**
- * The contracts on the network, called as the SDK calls them: their addresses, what they say and what they publish.
+ * The contracts on the network, called through the SDK: their addresses, answers and events.
  */
 import { Asset, Contract, Keypair, scValToNative, xdr } from '@stellar/stellar-sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -140,7 +140,7 @@ describe('the contracts', () => {
       ]),
     );
     expect(await client.read(receipt, 'is_expired')).toBe(false);
-    // The deployed contract does not look at the date: its manager has to.
+    // The deployed contract does not check the date, so its manager must.
     await client.call(custody, receipt, 'mark_expired', []);
     expect(await client.read(receipt, 'status')).toEqual(['Expired']);
     expect(await client.read(receipt, 'is_expired')).toBe(false);

@@ -1,6 +1,6 @@
 /**
- * The settlement contract on the network: a deposit's tree of authorisations in both forms that are in
- * use, and what becomes of what it holds.
+ * The settlement contract on the network: a deposit's tree of authorisations in both forms in use, and the
+ * fate of its deposits.
  */
 import { rpc } from '@stellar/stellar-sdk';
 import type { xdr } from '@stellar/stellar-sdk';

@@ -1,5 +1,6 @@
 /**
- * `npm run dev:stellar` as used at a terminal: the whole product on the real Soroban host, with the demo beside it.
+ * `npm run dev:stellar` as at a terminal: the whole product on the real Soroban host, with the demo beside
+ * it.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../../../src/db/embedded/freePort.ts';

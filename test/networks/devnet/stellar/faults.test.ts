@@ -1,5 +1,5 @@
 /**
- * The node's faults: each does what it says, and no more.
+ * The node's faults: each does what its name says, and no more.
  */
 import { rpc } from '@stellar/stellar-sdk';
 import type { Transaction } from '@stellar/stellar-sdk';

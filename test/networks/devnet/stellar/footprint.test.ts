@@ -1,5 +1,6 @@
 /**
- * What a landed call may touch on the network, and what becomes of entries whose time is over.
+ * The entries that a landed call may touch on the network, and what happens to entries whose lifetime is
+ * over.
  */
 import { rpc, SorobanDataBuilder, TransactionBuilder } from '@stellar/stellar-sdk';
 import type { Keypair, Transaction, xdr } from '@stellar/stellar-sdk';
@@ -24,7 +25,7 @@ async function withHolders(count: number, options: StellarDevnetOptions = {}): P
   return holders;
 }
 
-/** As on the public test network. */
+/** The value of the public test network. */
 const LIFE_LEDGERS = 120_960;
 
 const retirementKey = (index: number) => contractDataKey(testbed.token, variant('Retirement', u32(index)));
@@ -32,7 +33,7 @@ const retirementKey = (index: number) => contractDataKey(testbed.token, variant(
 const prepareRetirement = (holder: Keypair) =>
   testbed.client.prepare(holder, testbed.token, 'retire', retireArguments(holder, 1n));
 
-/** The transaction with other resources, signed anew. */
+/** Returns the transaction with other resources, signed again. */
 function withData(
   original: Transaction,
   keys: Keypair,

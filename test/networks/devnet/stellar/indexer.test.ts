@@ -1,5 +1,5 @@
 /**
- * The indexer double on the network: signed deliveries of the deployed shape.
+ * The network's indexer double: signed deliveries in the deployed format.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createIndexerClient } from '../../../../src/indexer/client.ts';
@@ -70,9 +70,9 @@ it('delivers on after a long silence', async () => {
     });
   await retire(1n, 'first');
   await expect.poll(retired, EVENTUALLY).toEqual(['first']);
-  // Longer than the node remembers: what its cursor stood at is forgotten.
+  // Skips more ledgers than the node remembers, so the ledger of the indexer's cursor is forgotten.
   devnet.controls.skipLedgers(20_000);
   await retire(1n, 'second');
-  // A question that was under way when the node forgot is refused once.
+  // A request that was under way when the node forgot is refused once.
   await expect.poll(retired, EVENTUALLY).toEqual(['first', 'second']);
 });

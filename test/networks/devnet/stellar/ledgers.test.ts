@@ -1,5 +1,6 @@
 /**
- * What ledgers of the network take and leave, what they charge, and how long they are remembered.
+ * The ledgers of the network: which transactions they include, what they charge, and how long they are
+ * remembered.
  */
 import { rpc, TransactionBuilder } from '@stellar/stellar-sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -60,7 +61,7 @@ describe('a ledger', () => {
   it('lands a call that fails, at the price of fee and sequence number', async () => {
     const { client, token } = testbed;
     const first = await client.prepare(holder.keys, token, 'retire', retireArguments(holder.keys, 10n));
-    // In the meantime the tokens go elsewhere.
+    // Meanwhile the tokens go to another account.
     const other = testbed.account();
     const { custody } = testbed;
     await client.call(holder.keys, token, 'transfer', [

@@ -1,5 +1,5 @@
 /**
- * The node runs as devnet/soroban/README.md shows it, where nothing else of this repository is.
+ * The node runs as devnet/soroban/README.md shows, without the rest of this repository.
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
-/** What users of the module need none of. */
+/** Folders that users of the module do not need. */
 const RUST = ['node', 'contracts'].map((name) => join(ROOT, 'devnet/soroban', name));
 
 it('is a module of its own, whose example runs', async () => {

@@ -1,5 +1,5 @@
 /**
- * A network in a file: stopped and started again, it is where it was.
+ * A network in a file: after a stop and a start, it continues where it was.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -104,7 +104,7 @@ describe('says in a sentence with the name of the file', () => {
     ] as const) {
       await writeFile(stateFile, content);
       await expect(start()).rejects.toThrow(told(reason));
-      // What cannot be read is not replaced either.
+      // An unreadable file is not replaced either.
       expect(await readFile(stateFile, 'utf8')).toBe(content);
     }
   });
@@ -114,7 +114,7 @@ describe('says in a sentence with the name of the file', () => {
     await expect(start()).rejects.toThrow(
       `The network's file ${stateFile} is in use by another node. If there is none, remove ${stateFile}.lock and try again.`,
     );
-    // As if the lock had been removed by hand while its node ran.
+    // Simulates a lock that was removed by hand while its node ran.
     await writeFile(`${stateFile}.lock`, `${process.ppid} other`);
     await expect(start()).rejects.toThrow('in use by another node');
     await expect(first.save()).rejects.toThrow(

@@ -1,6 +1,6 @@
 /**
- * How the node takes transactions: signatures, sequence numbers, time bounds, fees and resources, held
- * to what stellar-core does.
+ * How the node accepts transactions: signatures, sequence numbers, time bounds, fees and resources, compared
+ * with stellar-core's behaviour.
  */
 import {
   Account,
