@@ -16,7 +16,7 @@ import { createSecrets, startProduct, type Product } from './product.ts';
 import { reconcileDatabase } from './reconcileDatabase.ts';
 import { postponeReconciliation } from './seed/seeding.ts';
 
-/** Number of transfers in the databases of the rows about growth. */
+/** Size of the history in the rows about growth. */
 export const SIZES = {
   short: { transfers: 100_000 },
   full: { transfers: 1_000_000 },
@@ -36,7 +36,7 @@ export interface Bench {
   baseline(program: BaselineProgram): Promise<ServerProcess>;
   /** Starts the product's HTTP server without a database in a new process, which the row stops. */
   productWithoutDatabase(): Promise<ServerProcess>;
-  /** Makes a database for code that the row runs in this process. @returns its URL */
+  /** Makes a database for a row's own code. @returns its URL */
   newDatabase(name: string): Promise<string>;
   sql(database: string): postgres.Sql;
   reconcile(database: string): Promise<Reconciled>;

@@ -1,5 +1,5 @@
 /**
- * The identity settings that the server without a database accepts, and a buyer's token for it.
+ * The identity settings of the server without a database, and a buyer's token for it.
  */
 import { signToken } from '../src/identity/tokens.ts';
 import { systemClock } from '../src/lib/clock.ts';

@@ -22,7 +22,7 @@ export interface ServerProcess {
 }
 
 interface ServerOptions {
-  /** Path of the compiled program, absolute or relative to the project's folder. */
+  /** Compiled program: relative to the project's folder, or absolute. */
   program: string;
   env: Readonly<Record<string, string>>;
   port: number;

@@ -34,7 +34,7 @@ export interface Product {
   stop(): Promise<void>;
 }
 
-/** The program that `npm start` runs. `npm run bench` builds it before it starts the benchmark. */
+/** The program of `npm start`, which `npm run bench` builds first. */
 export const BUILT_SERVER = 'build/main.js';
 
 const ISSUER = 'asset-token-marketplace';
@@ -62,7 +62,7 @@ export function productEnvironment({ secrets, databaseUrl, folder, database }: P
     MAX_CONNECTIONS_PER_ADDRESS: '20000',
     MAX_SOCKETS_PER_ADDRESS: '20000',
     MAX_SUBSCRIPTIONS_PER_ADDRESS: '20000',
-    // One address may use a fiftieth of the queries, and one caller half of the mutations.
+    // Maximum for an address: a fiftieth of the queries; for a caller: half of the mutations.
     MAX_QUERIES_IN_FLIGHT: '10000',
     MAX_MUTATIONS_IN_FLIGHT: '4000',
     MUTATION_WAIT_MS: '60000',

@@ -11,7 +11,7 @@ interface Target {
 
 export interface Outcome {
   ratio: number;
-  /** The measured value, in the row's unit, like `baseline`. */
+  /** Measured values, in the row's unit. */
   product: number;
   baseline: number;
   /** Other measured values for the report, by names that contain their units. */
@@ -21,7 +21,7 @@ export interface Outcome {
 export interface Row {
   /** The name for `npm run bench -- <name>`. */
   name: string;
-  /** The chart that shows the row. Rows of one group share a chart. */
+  /** Rows of a group share a chart. */
   group: string;
   title: string;
   /** The unit of `product` and `baseline`. */
@@ -61,7 +61,7 @@ interface Turns<T> {
   baseline: () => Promise<T>;
 }
 
-/** One turn of the product and one of the baseline, measured directly after each other. */
+/** One turn of each, directly after each other. */
 export interface Round<T> {
   product: T;
   baseline: T;

@@ -17,7 +17,7 @@ import { writeReport } from './report/report.ts';
 import { describeTarget, isReached, type Row, type RowResult } from './row.ts';
 import { ROWS } from './rows/index.ts';
 
-/** The abuse run is not a row, because it has no baseline. */
+/** The abuse run has no baseline, so it is not a row. */
 const ABUSE = 'abuse';
 
 interface Options {
@@ -62,7 +62,7 @@ async function run(names: string[], options: Options): Promise<void> {
   }
   const rows = (names.length === 0 ? ROWS : names.flatMap(rowsNamed)).filter(isMeasurable);
   const bench = await openBench({ ...options, say });
-  // Closing makes the work under way fail, and removes everything that the run made.
+  // Closing ends the work under way and removes everything.
   process.once('SIGINT', () => void bench.close({ reconcile: false }).finally(() => process.exit(1)));
   process.once('SIGTERM', () => void bench.close({ reconcile: false }).finally(() => process.exit(1)));
   const results: RowResult[] = [];
@@ -96,7 +96,7 @@ function isMeasurable({ name, skip }: Row): boolean {
   return why === null;
 }
 
-/** Measures a row. A row that fails does not end the others: the error is printed, and the result is null. */
+/** Prints the error of a failed row and returns null, so that the other rows still run. */
 async function measure(row: Row, work: () => ReturnType<Row['run']>): Promise<RowResult | null> {
   const startedMs = performance.now();
   try {

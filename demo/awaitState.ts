@@ -1,6 +1,6 @@
 /**
- * Polls the object that a mutation has changed until the object has the wanted state. The mutation itself
- * responds with the state at the end of its wait (MUTATION_WAIT_MS).
+ * Polls the subject of a mutation until it has the wanted state: the mutation itself responds with the state
+ * at the end of its wait (MUTATION_WAIT_MS).
  */
 import type { ApiClient } from './client.ts';
 import { pollUntil } from './pollUntil.ts';

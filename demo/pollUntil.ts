@@ -3,7 +3,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Webhooks arrive within moments; the server makes up for a missed one within a minute. */
+/** Webhooks take moments; the server makes up for a missed one within a minute. */
 const TIMEOUT_MS = 60_000;
 const FIRST_INTERVAL_MS = 50;
 const MAX_INTERVAL_MS = 2000;

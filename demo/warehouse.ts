@@ -50,10 +50,7 @@ interface Demo {
   api: ApiClient;
   tell: Narrator;
   tokenFor: TokenFor;
-  /**
-   * Moves the network's clock ahead half a year. The clock never goes back, so later retirements carry the
-   * later date.
-   */
+  /** Moves the network's clock ahead. It never goes back, so later retirements carry the later date. */
   withExpiry: boolean;
 }
 
@@ -144,7 +141,7 @@ async function cashOut(demo: Demo, receiptTokenAddress: string, tokenAmount: num
         token,
       );
       const subject = { type: 'OffRampSession', id: cashOut.offRampSession.id } as const;
-      // Waits for the final deposit, because a payout that is reported before it goes to review.
+      // A payout that is reported before the deposit is final goes to review.
       return awaitState<OpenSession>(api, subject, 'AWAITING_PAYOUT', 'id sessionId depositTxHash', token);
     },
   );

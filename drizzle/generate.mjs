@@ -1,9 +1,9 @@
 /**
- * Until the first release (`npm run db:release`) each database has two migrations: its tables, which are
- * generated from the Drizzle schema, and its rules, which are written by hand. `npm run db:generate` then
- * rewrites the first and keeps the second. After the first release installations exist, so the command
- * appends a migration with the changes to the database that the first argument names. The other arguments go
- * to drizzle-kit, which asks whether a column was renamed.
+ * Until the first release (`npm run db:release`) each database has two migrations: its tables, generated from
+ * the Drizzle schema, and its rules, written by hand. `npm run db:generate` rewrites the first and keeps the
+ * second. After the release, when installations exist, it appends a migration with the changes to the
+ * database that the first argument names. The other arguments go to drizzle-kit, which asks whether a column
+ * was renamed.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ const DATABASES = [
   { folder: 'drizzle/platform', config: 'drizzle.config.ts' },
   { folder: 'drizzle/embedded-network', config: 'drizzle.embedded-network.config.ts' },
 ];
-/** Fixed timestamps, so that a rewrite changes only the migrations whose content has changed. */
+/** Fixed, so that a rewrite changes only what differs. */
 const WRITTEN_AT = { '0000_tables': 1_795_000_000_000, '0001_rules': 1_795_000_000_001 };
 
 if (existsSync('migrations.released.json')) append(process.argv[2], process.argv.slice(3));

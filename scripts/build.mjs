@@ -20,9 +20,9 @@ import { bundled } from './bundle.mjs';
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const FOLDER = resolve(process.argv[2] ?? join(ROOT, 'build'));
 const PROGRAMS = ['main.js', 'reconcile.js'].map((name) => join(FOLDER, name));
-/** The inputs of the last build, with their times and sizes. */
+/** The inputs of the last build. */
 const RECORD = join(FOLDER, 'main.inputs.json');
-/** Inputs of every build. A change of a dependency changes package-lock.json. */
+/** Inputs of every build; the first changes with the dependencies. */
 const ALWAYS = ['package-lock.json', 'scripts/build.mjs', 'scripts/bundle.mjs'];
 
 /** Files that no build has written for this long are removed. */
@@ -54,8 +54,7 @@ async function make() {
     define: { ...options.define, 'process.env.BUILD_COMMIT': JSON.stringify(await commitOf()) },
   });
   const sources = Object.keys(metafile.inputs).filter((path) => !path.includes('node_modules'));
-  // The folders count as inputs because a folder changes when a file is added to it: no import names the
-  // files of the schema.
+  // A folder changes when a file is added to it: no import names the files of the schema.
   const folders = new Set(sources.map(dirname));
   const names = [...ALWAYS, ...sources, ...folders];
   const states = await Promise.all(names.map(stateOf));
@@ -71,10 +70,7 @@ async function make() {
   await exchange(RECORD, JSON.stringify(Object.fromEntries(names.map((name, i) => [name, states[i]]))));
 }
 
-/**
- * Returns the commit of the sources, marked "dirty" when there are uncommitted changes. Empty when the
- * sources came without their history.
- */
+/** Returns the commit, with a mark for uncommitted changes. Empty when the sources have no history. */
 async function commitOf() {
   try {
     const { stdout } = await promisify(execFile)(

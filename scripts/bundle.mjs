@@ -6,8 +6,8 @@ import { readFile } from 'node:fs/promises';
 import { relative } from 'node:path';
 
 /**
- * Packages that are not bundled: some read files beside their own, and Node would print a warning about
- * another outside of node_modules, because of a package that it uses.
+ * Not bundled: packages that read files beside their own, and one that Node would warn about outside of
+ * node_modules, because of a package that it uses.
  */
 const LEFT_IN_PLACE = ['pino', 'pdfkit', '@stellar/stellar-base'];
 
@@ -19,7 +19,7 @@ const LEFT_IN_PLACE = ['pino', 'pdfkit', '@stellar/stellar-base'];
 export function bundled(folder) {
   return {
     outdir: folder,
-    // All files go into one folder, because the places of source files (keepPlaces) are relative to it.
+    // One folder for all files, because keepPlaces makes paths relative to it.
     entryNames: '[name]',
     // Bundling drops the unused parts of a package that is imported as a namespace: three quarters of zod
     // (`import * as z from 'zod'`).

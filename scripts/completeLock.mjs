@@ -70,7 +70,7 @@ function missingOptionals({ packages }) {
   );
 }
 
-/** The path where npm puts a package that no other package needs in another version. */
+/** npm's path for a package that no other package needs in another version. */
 const besideOf = (parent, name) =>
   `${parent.slice(0, parent.lastIndexOf('node_modules/'))}node_modules/${name}`;
 

@@ -4,8 +4,7 @@
 import { constants, setPriority } from 'node:os';
 import { ATTACKS } from './attacks.ts';
 
-// A real attacker has its own machine. Here it has low priority, so it computes only when neither the server
-// nor the client does.
+// A real attacker has its own machine, so here it computes only when server and client do not.
 setPriority(constants.priority.PRIORITY_LOW);
 const [at, url] = process.argv.slice(2);
 const attack = ATTACKS[Number(at)];

@@ -11,9 +11,7 @@ interface Attack {
   run(url: string, signal: AbortSignal): Promise<void>;
 }
 
-/**
- * A refused client comes again after this pause. Without it, the attacker would only load its own process.
- */
+/** Pause of a refused client. Without it, the attacker would only load itself. */
 const AGAIN_AFTER_MS = 50;
 const SENDERS = 8;
 
@@ -122,10 +120,7 @@ function requestFlood(
   };
 }
 
-/**
- * Sends as fast as the socket accepts data, without waiting for responses, until the server closes the
- * socket.
- */
+/** Sends as fast as the socket accepts data, without waiting for responses, until the server closes it. */
 function pipeline({ hostname, port }: URL, signal: AbortSignal): Promise<void> {
   const request = 'GET /healthz HTTP/1.1\r\nhost: shop\r\n\r\n'.repeat(1_000);
   return new Promise((resolve) => {

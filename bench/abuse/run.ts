@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- abuse`: runs each attack for some seconds, in a separate process, on a server with its
- * default limits, while an innocent client at another address sends requests. Prints a table: attack, memory,
+ * `npm run bench -- abuse`: each attack runs for some seconds, in a separate process, against a server with
+ * its default limits, while an innocent client at another address sends requests. Prints attack, memory,
  * processor, the client's latencies, and the server's processor time while the client waited.
  */
 import { spawn } from 'node:child_process';
@@ -17,15 +17,12 @@ import { BUILT_SERVER, createSecrets, productEnvironment } from '../product.ts';
 import { median } from '../row.ts';
 import { ATTACKS } from './attacks.ts';
 
-/** Pause between two requests of the innocent client, so that the client is no load of its own. */
+/** Pause between two requests, which keeps the innocent client from being a load. */
 const ASK_EVERY_MS = 10;
 const SAMPLE_MS = 100;
 /** The request fails when the server does not answer within this time. */
 const PATIENCE_MS = 10_000;
-/**
- * Time for the attacker's process to start (BEGIN_MS), and for the budgets to refill after an attack
- * (REST_MS).
- */
+/** Time for the attacker to start, and for the budgets to refill after an attack. */
 const BEGIN_MS = 1_000;
 const REST_MS = 3_000;
 
@@ -39,10 +36,7 @@ interface Watched {
   p50Ms: number;
   p99Ms: number;
   maxMs: number;
-  /**
-   * Processor time of the server's main thread while a request waited. Other load on the machine does not
-   * change it.
-   */
+  /** Processor time of the server's main thread while a request waited, without other load. */
   computingP50Ms: number;
   computingP99Ms: number;
   failed: number;
@@ -74,7 +68,7 @@ export async function runAbuse({
       logFile: join(folder, 'product.log'),
     });
     try {
-      // Warms up: the first requests are slow because the server's code is compiled during them.
+      // Warms up: the server's code is compiled during the first requests.
       await watch(server, seconds);
       const rows: AbuseRow[] = [];
       const idleP99sMs: number[] = [];
@@ -88,8 +82,8 @@ export async function runAbuse({
         rows.push({ attack: name, ...attacked });
         await delay(REST_MS);
       }
-      // The median of all idle windows counts: the p99 of one window is a few requests that the machine
-      // delayed, and varies more than most attacks do.
+      // The median of the idle windows: a p99 is a few requests that the machine delayed, and varies by more
+      // than most attacks do.
       process.stdout.write(tableOf(rows, median(idleP99sMs)));
     } finally {
       await server.stop();
@@ -100,10 +94,7 @@ export async function runAbuse({
   }
 }
 
-/**
- * Returns the environment of the fast product without the settings that raise the limits, because the abuse
- * run measures the limits.
- */
+/** Removes the settings that raise the limits, because the abuse run measures the limits. */
 function defaultLimitsOf(env: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !/^(RATE_LIMIT|MAX)_/.test(name)));
 }

@@ -26,7 +26,7 @@ const rootValue = {
   retire: ({ input }: { input: { amountCO2e: number } }) => `${input.amountCO2e} tonnes`,
 };
 
-/** The cache has no limit, because the benchmark sends two documents only. */
+/** Unlimited, because the benchmark sends two documents. */
 const documents = new Map<string, DocumentNode>();
 
 function documentOf(source: string): DocumentNode {

@@ -13,7 +13,7 @@ const sql = postgres(process.env['PRODUCT_DATABASE_URL'] ?? '', { max: POOL_SIZE
 
 let kept = '';
 
-/** Each function returns the text of the response for its path. */
+/** Each returns the text of its response. */
 const answers: Readonly<Record<string, (body: never) => string | Promise<string>>> = {
   '/query': () => '{"data":{"__typename":"Query"}}',
   '/mutation': ({ variables: { input } }: { variables: { input: { amountCO2e: number } } }) =>

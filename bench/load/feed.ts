@@ -1,6 +1,5 @@
 /**
- * Runs thousands of websocket clients in one process, written by hand over plain sockets. Each client only
- * counts the events that it receives.
+ * Thousands of websocket clients in one process, by hand over plain sockets. Each only counts its events.
  */
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
@@ -13,9 +12,9 @@ const CLOSE = 8;
 const PING = 9;
 const PONG = 10;
 /**
- * Number of loopback addresses that the clients connect from. Each address has its own ports, and the port of
- * a connection that was closed within the last minute is still taken. With few addresses, the kernel would
- * search for a free port for milliseconds at each connection.
+ * Number of loopback addresses of the clients. Each has its own ports, and ports of connections that were
+ * closed within the last minute are taken. With few addresses, the kernel searches for milliseconds for each
+ * connection.
  */
 const LOCAL_ADDRESSES = 32;
 
@@ -27,10 +26,7 @@ interface FeedClients {
 
 export function createFeedClients(): FeedClients {
   const sockets = new Set<Socket>();
-  /**
-   * received: the number of events by socket. arrivals: for the nth event, its times and how many sockets
-   * have it.
-   */
+  /** How many events each socket has received, and when and at how many sockets each event arrived. */
   let received: number[] = [];
   let arrivals: (FeedArrival & { sockets: number })[] = [];
   let waiting: { events: number; done: () => void } | undefined;
@@ -128,10 +124,7 @@ function openSocket(job: FeedJob, number: number, onEvent: () => void): Promise<
   });
 }
 
-/**
- * Reads the whole frames of a buffer. Servers do not mask their frames, and each message fits one frame.
- * @returns the number of bytes that the frames took
- */
+/** @returns the bytes of the whole frames. Servers do not mask frames, and each message fits one frame. */
 function readFrames(buffer: Buffer, onFrame: (opcode: number, payload: Buffer) => void): number {
   let at = 0;
   while (buffer.length - at >= 2) {
@@ -151,7 +144,7 @@ function readFrames(buffer: Buffer, onFrame: (opcode: number, payload: Buffer) =
   return at;
 }
 
-/** Builds a client's frame. The mask is zero, which leaves the text as it is. */
+/** Masks with zeros, which leaves the text as it is. */
 function frame(opcode: number, text: string): Buffer {
   const payload = Buffer.from(text);
   const isShort = payload.length < 126;

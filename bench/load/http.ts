@@ -1,6 +1,6 @@
 /**
- * HTTP clients written by hand over plain sockets with keep-alive, each with one request under way. They are
- * cheap enough to leave the processors to the measured server.
+ * HTTP clients by hand over plain sockets with keep-alive, each with one request under way: cheap enough to
+ * leave the processors to the server.
  */
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';

@@ -5,15 +5,12 @@ export interface HttpJob {
   port: number;
   path: string;
   connections: number;
-  /**
-   * Duration in which requests are started. Requests under way at its end are awaited for at most
-   * `drainSeconds`.
-   */
+  /** Requests start for this long. Those under way at the end are awaited for `drainSeconds` at most. */
   seconds: number;
   drainSeconds: number;
   /** Maximum number of requests that are started. */
   maxRequests?: number;
-  /** Connection i sends the requests of client i, modulo the number of clients. */
+  /** Connection i sends the requests of client i, modulo their number. */
   clients: readonly HttpClient[];
   /** An answer without this text is a failure. */
   expect: string;
@@ -43,7 +40,7 @@ export interface FeedJob {
   subscription: { protocol: string; init: string; subscribe: string } | null;
 }
 
-/** When the first and the last socket received one event, in milliseconds since 1970. */
+/** Arrival of one event at all sockets, in milliseconds since 1970. */
 export interface FeedArrival {
   firstMs: number;
   lastMs: number;

@@ -11,7 +11,7 @@ import { chartOf } from './chart.ts';
 
 const PAGE = 'docs/performance.md';
 const CHARTS = 'docs/performance';
-/** The packages that decide the numbers; the report shows their versions. */
+/** Packages that decide the numbers. */
 const PACKAGES = ['graphql', 'graphql-yoga', 'graphql-ws', 'ws', 'drizzle-orm', 'postgres', 'pino', 'jose'];
 
 interface Run {
@@ -106,10 +106,7 @@ function machine(): string {
   ].join('\n');
 }
 
-/**
- * Reads the version from the lock of the installed packages, because not every package exports its
- * package.json.
- */
+/** Reads the lock of the installed packages, because not every package exports its package.json. */
 function versionOf(require: NodeJS.Require, name: string): string {
   const installed = require('../../node_modules/.package-lock.json') as {
     packages: Record<string, { version: string }>;

@@ -15,7 +15,7 @@ const RECEIPTS = 1_000_000;
 /** The parts are written concurrently, because one statement uses one processor. */
 const PARTS = 2;
 const DUE = 1_000;
-/** Number of the loop's reads that are measured; the other reads take as long each. */
+/** Number of measured reads of the loop; the others take as long each. */
 const SAMPLE = 500;
 const LOOK_INTERVAL_MS = 20;
 
@@ -53,7 +53,7 @@ export const expiryRows: readonly Row[] = [
   },
 ];
 
-/** Runs the loop over a sample. @returns the seconds of one read */
+/** @returns the seconds of one read */
 async function loopReadSeconds(bench: Bench): Promise<number> {
   const tokens = await bench.sql(DATABASE)<{ address: string }[]>`
     SELECT token_address AS address FROM receipts WHERE state = 'ACTIVE' LIMIT ${SAMPLE}`;
@@ -69,7 +69,7 @@ async function loopReadSeconds(bench: Bench): Promise<number> {
   }
 }
 
-/** Waits until all due receipts are expired. @param due total of all turns so far */
+/** @param due number of due receipts in all turns so far */
 async function allDecided(bench: Bench, due: number): Promise<void> {
   const sql = bench.sql(DATABASE);
   for (;;) {

@@ -9,18 +9,18 @@ import type { Product } from '../product.ts';
 import { median, middleOf, takeTurns, type Round, type Row } from '../row.ts';
 import { openProject, PURCHASE, RETIRE, uniqueKey, type OpenProject } from './market.ts';
 
-/** Minimum number of events in each measurement, because the processor time of one event varies by half. */
+/** Minimum for each measurement: the processor time of one event varies by half. */
 const MIN_EVENTS = 30;
 const MIN_SENT = 60_000;
 /**
- * Minimum number of sent messages when processor time is measured. It is higher so that garbage collection,
- * which takes as long as ten events to a thousand subscribers, happens in each measurement.
+ * Higher, so that each measurement contains a garbage collection, which takes as long as ten events to a
+ * thousand subscribers.
  */
 const MIN_SENT_IN_BURSTS = 120_000;
 /**
- * Number of events that are published at once while processor time is measured. One retirement alone takes as
- * much processor time as sending to a thousand subscribers, and varies by up to a third, so after its
- * subtraction the result would be mostly noise. In groups of eight each retirement takes a third of that.
+ * Events published at once while processor time is measured. A retirement alone costs as much as sending to a
+ * thousand subscribers, give or take a third: after its subtraction, the result would be its noise. In groups
+ * of eight, each retirement costs a third.
  */
 const BURST = 8;
 const BUYER = 'feed-buyer';
@@ -155,8 +155,7 @@ interface FeedServer {
 }
 
 /**
- * Measures the spread and the processor time. The processor time is the share of all subscribers but the
- * first, so it does not include the retirement itself.
+ * The processor time excludes the retirement itself: it is the part that all subscribers but the first add.
  */
 async function measure(
   { load }: Bench,

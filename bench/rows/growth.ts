@@ -56,15 +56,13 @@ export const growthRows: readonly Row[] = [
       bench.say('waiting for the transparency logs');
       for (const database of [GROWN, EMPTY]) await logsHaveAll(bench, database);
       bench.say('reconciling');
-      // In turns, because the difference is scaled up to a million transfers: one process that takes a second
-      // longer would count as ten seconds.
+      // In turns: a process that takes a second longer would count as ten seconds of a million transfers.
       const turns = await takeTurns(bench, {
         product: () => reconcileSeconds(bench, GROWN),
         baseline: () => reconcileSeconds(bench, EMPTY),
       });
       const { transfers } = bench.size;
-      // The cost of each transfer scales with their number; the fixed cost of a process and its connections
-      // counts once.
+      // Only the cost of each transfer grows; a process and its connections have a fixed cost.
       const ofMillion = ({ product, baseline }: (typeof turns)[number]) =>
         baseline + ((product - baseline) * FULL_TRANSFERS) / transfers;
       const rounds = turns.map((turn) => ({
@@ -89,10 +87,7 @@ async function reconcileSeconds(bench: Bench, database: string): Promise<number>
   return seconds;
 }
 
-/**
- * Waits until the transparency logs contain all committed rows, because they are built outside of the
- * measured path.
- */
+/** Waits for the transparency logs, which are built from committed rows outside of the measured path. */
 async function logsHaveAll(bench: Bench, database: string): Promise<void> {
   const sql = bench.sql(database);
   for (;;) {
@@ -105,7 +100,7 @@ async function logsHaveAll(bench: Bench, database: string): Promise<void> {
   }
 }
 
-/** Makes the history, once in each run. */
+/** Makes the history once in each run. */
 async function grow(bench: Bench): Promise<void> {
   const { transfers } = bench.size;
   const product = await bench.product(GROWN);

@@ -26,7 +26,7 @@ export interface OpenProject {
   tokenAddress: string;
 }
 
-/** Opens projects with more tonnes than any run sells. */
+/** Opens projects with plenty to sell. */
 export function openProjects(product: Product, count: number): Promise<OpenProject[]> {
   return Promise.all(Array.from({ length: count }, () => openProject(product)));
 }

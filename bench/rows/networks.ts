@@ -115,7 +115,7 @@ function row(name: BenchWorld, title: string): Row {
   };
 }
 
-/** Maximum number of transactions that can be open at a time. */
+/** Maximum number of open transactions. */
 function slotsOf({ signingOrder }: LedgerNetwork): number {
   return signingOrder === null ? Infinity : signingOrder.accounts.length * signingOrder.maxOpenPerAccount;
 }

@@ -77,7 +77,7 @@ type Visits = Record<(typeof PAGES)[number], Visit[]>;
 
 let visited: Promise<Visits> | undefined;
 
-/** Visits the pages once for all rows, because each visit has all measures. */
+/** Visits once for all rows, because each visit has all measures. */
 function visitAll(bench: Bench): Promise<Visits> {
   visited ??= visitPages(bench);
   return visited;
@@ -98,7 +98,7 @@ async function visitPages(bench: Bench): Promise<Visits> {
   const visits: Visits = { home: [], project: [], certificate: [] };
   const browser = await openBrowser();
   try {
-    // The first round does not count, because the server's code is compiled in it.
+    // The server's code is compiled in the first round.
     for (let round = 0; round <= bench.rounds; round++) {
       for (const page of PAGES) {
         bench.say(`round ${round} of ${bench.rounds}: ${paths[page]}`);

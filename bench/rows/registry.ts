@@ -14,10 +14,10 @@ const DATABASE = 'registry';
 /** Maximum number of records in one response. */
 const RECORDS = MAX_REGISTRY_RECORDS;
 const CONNECTIONS = 64;
-/** Number of reads of the specification's loop that are measured; the other reads take as long each. */
+/** Number of measured reads of the specification's loop; the others take as long each. */
 const SAMPLE = 200;
 const REPEATS = 40;
-/** Seconds of one turn of retirements; turns repeat until there are enough retirements. */
+/** Seconds of a turn of retirements, which repeats until there are enough. */
 const TURN_SECONDS = 10;
 const DRAIN_SECONDS = 120;
 
@@ -123,7 +123,7 @@ async function read(product: Product, { tokenAddress }: OpenProject): Promise<st
   return body;
 }
 
-/** Runs the specification's loop over a sample. @returns the milliseconds of one read */
+/** @returns the milliseconds of one read */
 async function loopReadMs(bench: Bench, { tokenAddress }: OpenProject): Promise<number> {
   const handle = openDatabase({
     url: await bench.newDatabase(DATABASE),
@@ -141,7 +141,7 @@ async function loopReadMs(bench: Bench, { tokenAddress }: OpenProject): Promise<
   }
 }
 
-/** Empties the feed, as if the platform had never seen the records. */
+/** Forgets all records that the platform has seen. */
 async function forgetFeed(bench: Bench): Promise<void> {
   await bench.sql(DATABASE).begin(async (tx) => {
     await tx`SET LOCAL session_replication_role = replica`;

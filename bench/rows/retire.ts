@@ -6,9 +6,7 @@ import { inTurns, type Row } from '../row.ts';
 import { endow, openProject, plainClients, retiringClients } from './market.ts';
 import { buy } from './purchase.ts';
 
-/**
- * Time for the retirements under way at the end of a turn, so that the next turn begins with none under way.
- */
+/** Time for retirements under way at the end of a turn, so that the next turn begins without any. */
 const DRAIN_SECONDS = 120;
 const TONNES_EACH = 1_000_000;
 

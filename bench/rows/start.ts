@@ -10,7 +10,7 @@ const MEMORY_LIMIT_MB = 150;
 const CPU_LIMIT_PERCENT = 0.5;
 /** Time after a start in which timers and the optimising compiler still work. */
 const CALM_DOWN_MS = 3_000;
-/** Time that covers the first reconciliation, which runs some ten seconds after a start. */
+/** The first reconciliation runs some ten seconds after a start. */
 const FIRST_WORK_MS = 20_000;
 /** Long enough for several rounds of the work that repeats every few seconds. */
 const IDLE_MS = 20_000;
@@ -26,7 +26,7 @@ export const startRows: readonly Row[] = [
     target: { atMost: 1 },
     async run(bench) {
       const startsMs: number[] = [];
-      // The first start does not count, because it makes the tables.
+      // The first start makes the tables.
       for (let round = 0; round <= bench.rounds; round++) {
         const product = await bench.anotherProduct(DATABASE);
         if (round > 0) startsMs.push(product.process.readyAfterMs);

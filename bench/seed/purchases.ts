@@ -9,8 +9,8 @@ import { seed } from './seeding.ts';
 const SEEDED = 'seeded';
 
 /**
- * Maximum purchases of one seeding transaction. The transparency logs follow the committed transactions and
- * read all rows of each, and no real transaction writes millions of rows.
+ * The transparency logs read all rows of each committed transaction, and no real transaction writes millions
+ * of rows.
  */
 const PER_TRANSACTION = 50_000;
 
@@ -24,11 +24,11 @@ export async function seedPurchases(sql: postgres.Sql, tokenAddress: string, cou
   );
 }
 
-/** Seeds the purchases of one transaction, with a buyer and an audit writer of their own. */
+/** Seeds one transaction's purchases, by a new buyer. */
 async function seedSome(tx: postgres.TransactionSql, tokenAddress: string, count: number): Promise<void> {
   const buyer = `${SEEDED}-${crypto.randomUUID()}`;
   const writer = crypto.randomUUID();
-  // The fields of the purchase's input, in the form that is hashed (resolvers/core/idempotency.ts).
+  // The input of each purchase, as idempotency.ts hashes it (resolvers/core/idempotency.ts).
   const asked = [
     ['amountCO2e', 'bigint', '1'],
     ['buyerId', 'string', buyer],

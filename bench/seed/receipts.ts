@@ -11,7 +11,7 @@ import { seed } from './seeding.ts';
 const PAGE = 10_000;
 const DAY_SECONDS = 86_400;
 
-/** @param due number of these receipts that have passed their expiry date */
+/** @param due how many have passed their expiry date */
 export async function seedReceipts(sql: postgres.Sql, count: number, due: number): Promise<void> {
   const warehouse = `seeded-${randomBytes(6).toString('hex')}`;
   await seed(sql, async (tx) => {

@@ -38,11 +38,10 @@ LANGUAGE sql IMMUTABLE RETURN CASE kind
   WHEN 'credit_transfer' THEN debit = 'buyer' AND credit = 'buyer'
   ELSE false END;
 --> statement-breakpoint
--- Moves the accounts of all transfers that a statement inserted. Refuses the transfers when one of them is
--- not between two accounts of its project, has accounts of the wrong kinds for its own kind, or does not
--- continue the history of both accounts. If another transaction moved an account meanwhile, the account no
--- longer has the version that its first transfer continues. The function runs as the owner of the tables:
--- this distinguishes it, for the trigger on accounts, from a trigger function that another role made.
+-- Moves the accounts of all transfers that a statement inserted. Refuses the transfers if one is not between
+-- two accounts of its project and of its kind's sides, or does not continue the history of both. An account
+-- that another transaction moved meanwhile no longer has the version that its first transfer continues. The
+-- function runs as the owner of the tables, which distinguishes it from a trigger function of another role.
 CREATE FUNCTION move_accounts() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
@@ -288,9 +287,9 @@ CREATE TRIGGER submissions_settled BEFORE UPDATE ON submissions FOR EACH ROW EXE
 --> statement-breakpoint
 CREATE TRIGGER submissions_no_delete BEFORE DELETE ON submissions FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
--- A record of the feed belongs to the token and never changes, with three exceptions. The transaction hash,
--- and a retirement that claims the record, may become known later. A chain that was rolled back, which halts
--- signing, gives a new date to a record that lands in it again.
+-- A record of the feed belongs to the token and never changes, except: its transaction hash, and a retirement
+-- that claims it, may become known later; and after a rollback of the chain, which halts signing, a record
+-- that lands again gets a new date.
 CREATE FUNCTION check_record_change() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   is_dated_anew boolean := NEW.timestamp <> OLD.timestamp
@@ -318,9 +317,8 @@ CREATE TRIGGER retirement_records_immutable BEFORE UPDATE ON retirement_records 
 --> statement-breakpoint
 CREATE TRIGGER retirement_records_no_delete BEFORE DELETE ON retirement_records FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
--- Sets how replication identifies the rows of tables without a primary key. Otherwise a publication of all
--- tables, which a move to another server creates, would refuse the updates below, and with them every new
--- record.
+-- Identifies the rows of tables without a primary key. Otherwise a publication of all tables, as for a move
+-- to another server, would refuse the updates below, and every new record with them.
 ALTER TABLE retirement_totals REPLICA IDENTITY FULL;
 --> statement-breakpoint
 ALTER TABLE off_ramp_provider_statuses REPLICA IDENTITY USING INDEX off_ramp_provider_statuses_number;
@@ -366,8 +364,7 @@ INSERT INTO reconciliation_schedule DEFAULT VALUES;
 --> statement-breakpoint
 -- State changes of projects, receipts, off-ramp sessions and expiry runs.
 
--- Reports which rule of its row a change breaks. The trigger calls the function only for a change that breaks
--- one (add_row_rules).
+-- Reports which rule of its row a change breaks. The trigger calls it only for such a change (add_row_rules).
 CREATE FUNCTION refuse_row_change() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   before jsonb := to_jsonb(OLD);
@@ -447,8 +444,8 @@ CREATE TRIGGER off_ramp_sessions_sealed BEFORE UPDATE ON off_ramp_sessions FOR E
   WHEN (OLD.sealed_payout_account IS DISTINCT FROM NEW.sealed_payout_account AND NEW.payout_account_erased_at IS NULL)
   EXECUTE FUNCTION check_resealed('sealed_payout_account');
 --> statement-breakpoint
--- A payout account may be erased when its session has ended, because the session asks the provider for no
--- further payout. Nothing else of the row may change with it.
+-- A payout account may be erased when its session has ended, because no further payout follows. Nothing else
+-- of the row may change with it.
 CREATE FUNCTION check_payout_account_erased() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   allowed off_ramp_sessions := OLD;
@@ -476,10 +473,10 @@ CREATE TRIGGER indexer_registrations_sealed BEFORE UPDATE ON indexer_registratio
 --> statement-breakpoint
 CREATE TRIGGER off_ramp_sessions_no_delete BEFORE DELETE ON off_ramp_sessions FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
--- No session begins while its receipt is pledged, and no pledge begins while a session of the receipt is
--- open. Both rules lock the receipt, so the second of two concurrent transactions sees the first. The rules
--- do not see what a session that ended before the pledge still does. Custody also can't begin to cash out
--- kilograms that are paid or promised, although it may hold them again as the treasury.
+-- No session begins while its receipt is pledged, and no pledge while a session of the receipt is open. Both
+-- rules lock the receipt: the second of two concurrent transactions sees the first. The rules do not see
+-- later acts of a session that ended before the pledge. Custody can't begin to cash out kilograms that are
+-- paid or promised, even if it holds them again as the treasury.
 CREATE FUNCTION check_receipt_is_free() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   remaining_kg numeric;
@@ -580,9 +577,9 @@ END $$;
 --> statement-breakpoint
 CREATE TRIGGER audit_entries_no_delete BEFORE DELETE ON audit_entries FOR EACH ROW EXECUTE FUNCTION check_audit_entry_removal();
 --> statement-breakpoint
--- Inserts entries, and numbers them in the order of the rows. `outcomes` holds the outcomes of the postings
--- that the entries belong to: an entry of a posting that was not posted is left out. Without `outcomes` all
--- entries are inserted, except those that exist already because an answer was lost.
+-- Inserts entries, and numbers them in their order. `outcomes` are the outcomes of the entries' postings: an
+-- entry of a posting that was not posted is left out. Without `outcomes` all entries are inserted, except
+-- those that exist already after a lost answer.
 CREATE FUNCTION insert_audit_entries(writer uuid, version text, rows json, outcomes text[] DEFAULT NULL) RETURNS void LANGUAGE plpgsql SET search_path = public, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
@@ -609,7 +606,7 @@ BEGIN
 END $$;
 --> statement-breakpoint
 -- Adds outcomes to entries that have none. The planner expects hardly any such entries, and would read all
--- entries to find them: with these settings only the ids are left to it.
+-- entries for them: these settings leave it only the ids.
 CREATE FUNCTION end_audit_entries(rows json) RETURNS void LANGUAGE sql SET search_path = public, pg_temp
 SET enable_seqscan = off SET enable_indexscan = off SET enable_nestloop = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
   WITH ended AS MATERIALIZED (
@@ -639,12 +636,11 @@ CREATE TRIGGER audit_writers_no_delete BEFORE DELETE ON audit_writers FOR EACH R
 CREATE TRIGGER audit_prunings_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_prunings FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 -- Removes the next entries of a writer, whose lines in the operator's file have this digest. A mutation
--- without an outcome belongs to a killed process: the export takes its entry once no mutation can be under
--- way any more.
+-- without an outcome belongs to a killed process: the export takes it once no mutation can be under way any
+-- more.
 --
 -- The function runs as the owner of the tables: the application's role can remove entries only through it,
--- and no entry younger than 30 days. So the traces of a defect or of injected SQL stay visible for at least
--- that time.
+-- and none younger than 30 days. So the traces of a defect or of injected SQL stay visible for as long.
 CREATE FUNCTION prune_audit_entries(writer uuid, first bigint, up_to bigint, digest bytea) RETURNS void LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -730,16 +726,15 @@ CREATE TRIGGER token_revocations_stay BEFORE UPDATE OR DELETE ON token_revocatio
 -- Counters of one minute: a crash of the database may reset them.
 ALTER TABLE rate_limits SET UNLOGGED;
 --> statement-breakpoint
--- These tables are queues at their end and archives before it: each step leaves dead row versions. The
--- default threshold, a share of all rows, would let the dead versions grow with the archive. When dead
--- versions are on fewer than a fiftieth of the pages, PostgreSQL does not vacuum the indexes. That does no
--- harm to the indexes of due and open rows: constant reads mark their dead entries and reuse the space.
+-- These tables are queues at their end and archives before: each step leaves dead rows. The default
+-- threshold, a share of all rows, would let these grow with the archive. While dead rows are on fewer than a
+-- fiftieth of the pages, PostgreSQL skips the indexes: those of due and open rows are read all the time,
+-- which marks dead entries and reuses their space.
 ALTER TABLE submissions SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
 --> statement-breakpoint
 ALTER TABLE off_ramp_sessions SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
 --> statement-breakpoint
--- The indexes of unsettled rows of these tables are read seldom, so a vacuum starts as soon as it would
--- process the indexes at all.
+-- The indexes of unsettled rows are read seldom, so a vacuum starts once it would process indexes at all.
 ALTER TABLE retirements SET (autovacuum_vacuum_scale_factor = 0.02);
 --> statement-breakpoint
 ALTER TABLE attempts SET (autovacuum_vacuum_scale_factor = 0.02);
@@ -765,8 +760,8 @@ END $$;
 CREATE TRIGGER attempts_replacement BEFORE INSERT ON attempts
   FOR EACH ROW WHEN (NEW.replaces IS NOT NULL) EXECUTE FUNCTION check_replacement();
 --> statement-breakpoint
--- If the network expects a sequence above the assigned ones, other software used some. Therefore an assigned
--- sequence is unassigned only if it is the last one, and its attempts are dead and never landed.
+-- A sequence above the assigned ones that the network expects was used elsewhere. So an assigned sequence is
+-- unassigned only if it is the last, and its attempts are dead and never landed.
 CREATE FUNCTION check_signing_account_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NEW.address <> OLD.address OR NEW.next_sequence < OLD.next_sequence - 1

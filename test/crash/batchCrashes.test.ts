@@ -49,7 +49,7 @@ it.each(CRASH_POINTS)('retires each of many exactly once after a crash at %s', a
     totalRetirements: COUNT,
   });
   const { db } = database().handle;
-  // Deploy, mint and retirements together: nothing was signed twice.
+  // With deploy and mint, nothing was signed twice.
   const retirements = await db.select({ n: count() }).from(attempts);
   expect(retirements[0]?.n).toBe(COUNT + 2);
   await expect

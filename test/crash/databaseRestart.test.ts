@@ -72,7 +72,7 @@ it('loses nothing and does nothing twice', async () => {
     }),
   );
   const answered = Promise.all(works);
-  // In the middle of the work: some retirements have landed, others have not.
+  // Some retirements have landed, some have not.
   await Promise.race(works);
   await server.crash();
   await server.start();

@@ -12,7 +12,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database/datab
 import { buy, buyer, developer, mutate, newToken, payloadOf } from '../support/http/creditTrade.ts';
 import { startMarketplace, type Marketplace } from '../support/http/marketplace.ts';
 
-/** Answer timeout of the pool in this test; a query that waits for a connection is given up 2 s later. */
+/** Timeout of this pool; a query that waits for a connection is given up 2 s later. */
 const ANSWER_TIMEOUT_MS = 3_000;
 const PROJECTS = '{ projects(first: 1) { nodes { assetId } } }';
 /** Internals that a caller must not see: addresses, statements, and names. */
@@ -96,8 +96,7 @@ it('a retirement that is held, and then finds no free connection: its effect is 
   let sleeping: Promise<unknown> | undefined;
   proxy.loseCommitsWhen((sent) => {
     const isHold = sent.some((text) => text.includes('post_transfers'));
-    // These queries queue before the next read of the mutation: they keep the ten connections busy for longer
-    // than the read waits.
+    // These queries keep the ten connections busy for longer than the mutation's next read waits.
     if (isHold)
       sleeping ??= Promise.allSettled(Array.from({ length: 60 }, () => handle.sql`SELECT pg_sleep(2)`));
     return false;

@@ -41,7 +41,7 @@ describe.skipIf(reason !== null)('failover', () => {
 
   beforeAll(async () => {
     servers = await startReplicatedPostgres();
-    // The standby comes first in the URL: the order must not decide which server is used.
+    // The standby comes first: the order must not decide which server is used.
     const url = servers.url(servers.second, servers.first);
     handle = openDatabase({ url, poolSize: 12, applicationName: 'failover' });
     const database = { url, handle, drop: () => handle.close() };

@@ -37,8 +37,7 @@ export function instancesOn(
         handles.push(handle);
         platforms.push(await platformOn(handle, await connectLedger(ledger(), handle)));
       }
-      // Before the instances look for work, because an instance looks for work that is not due then only when
-      // its lease ends.
+      // Before the instances start: an instance looks for work that is not due then only when its lease ends.
       await expireClaims(database());
       await Promise.all(platforms.map((platform) => platform.start()));
       const [first] = platforms;
@@ -142,10 +141,7 @@ async function crash(order: InstanceOrder): Promise<void> {
   expect(ended).toEqual({ code: null, signal: 'SIGKILL' });
 }
 
-/**
- * Makes the work of a dead instance due. Its leases end within seconds (takeOver.test.ts), and the other
- * tests need not wait for that.
- */
+/** Ends a dead instance's leases. They end within seconds anyway (takeOver.test.ts). */
 async function expireClaims({ handle }: TestDatabase): Promise<void> {
   await handle.sql`UPDATE submissions SET due_at = now() WHERE state = 'PENDING'`;
   await handle.sql`UPDATE off_ramp_sessions SET due_at = now() WHERE due_at IS NOT NULL`;

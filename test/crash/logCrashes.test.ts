@@ -118,9 +118,7 @@ async function build(networkId: string, killAt: number): Promise<boolean> {
   return ended.code === 0;
 }
 
-/**
- * Keeps the heads that anyone could have read by now, and checks that heads of one size have the same root.
- */
+/** Keeps the heads that were readable by now, and checks that heads of one size have one root. */
 async function keepHeads(heads: Map<string, SignedNote>): Promise<void> {
   const rows = await database().handle.db.select().from(transparencyHeads);
   for (const { log, size, checkpoint } of rows) {

@@ -50,10 +50,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-/**
- * Loses the answers of the first transactions that contain all of these parts. @returns a function that
- * counts the lost ones
- */
+/** Loses the answers of the first transactions that contain all parts. @returns how many were lost */
 function loseTimes(times: number, ...parts: string[]): () => number {
   let lost = 0;
   proxy.loseCommitsWhen((statements) => {
@@ -159,7 +156,7 @@ describe('a commit whose answer is lost', () => {
     const done = await Promise.all(inputs.map((input) => purchase(platform.dependencies, 'acme', input)));
     expect(wasLost()).toBe(true);
     expect(await bought(project)).toEqual(done.map(({ id }) => id).sort());
-    // The repeated request returns the purchase as it was stored the first time.
+    // The repeated request returns the stored purchase.
     const again = await purchase(platform.dependencies, 'acme', inputs[7] ?? purchaseInput(project, ''));
     expect(again).toEqual(done[7]);
     expect((await reconcileAll(platform.dependencies)).findings).toEqual([]);
@@ -203,7 +200,7 @@ describe.each(['cut', 'reset'] as const)('a connection %s', (how) => {
   const mark = (key: string) => ({ key, points: 1, endsAt: sql`now()` });
   const marks = () => database.handle.db.select({ key: rateLimits.key }).from(rateLimits);
 
-  /** Ends the sleeping statements, because the server notices the lost client only at their end. */
+  /** The server notices a lost client only when its statement ends. */
   const endSleepers = () =>
     database.handle.sql`
       SELECT pg_terminate_backend(pid) FROM pg_stat_activity

@@ -19,7 +19,7 @@ export interface InstanceOrder {
     /** A second person approves the request with this id. */
     | { kind: 'grantApproval'; id: string }
     | { kind: 'retire'; input: Parameters<typeof retire>[2] }
-    /** All retirements are held before the instance works on the first. */
+    /** All are held before the instance works on the first. */
     | { kind: 'retireMany'; inputs: Parameters<typeof retire>[2][] }
     | { kind: 'cashOut'; input: Parameters<typeof cashOut>[2] }
     /** The provider reports the end of the payout; then the instance waits for the session. */

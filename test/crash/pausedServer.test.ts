@@ -49,8 +49,7 @@ beforeAll(async () => {
   for (const stream of [server.stdout, server.stderr]) {
     stream?.setEncoding('utf8').on('data', (text: string) => (output += text));
   }
-  // Waits beyond the first answer of /readyz, because a start that is paused during its last statements
-  // fails.
+  // Waits longer than for /readyz, because a start that is paused in its last statements fails.
   while (!output.includes('Next: open')) {
     if (server.exitCode !== null) throw new Error(output);
     await delay(100);

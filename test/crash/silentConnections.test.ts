@@ -22,7 +22,7 @@ import { startMarketplace } from '../support/http/marketplace.ts';
 import { projectInput } from '../../devnet/platform.ts';
 import { pathOf } from '../support/run/programs.ts';
 
-/** Answer timeout of the pools in this test; the product waits 10 s. */
+/** Timeout of the pools here; the product waits 10 s. */
 const ANSWER_TIMEOUT_MS = 3_000;
 /** Time that a loaded machine may add to a deadline. */
 const SLACK_MS = 20_000;

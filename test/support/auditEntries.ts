@@ -7,7 +7,7 @@ import { createAuditLog } from '../../src/identity/auditLog.ts';
 import { createIdSource, systemClock, type Clock } from '../../src/lib/clock.ts';
 import { silentLog } from '../../devnet/platform.ts';
 
-/** Writes entries as several processes. @param processes the number of entries of each */
+/** @param processes number of entries of each process */
 export async function writeAuditEntries(
   db: Db,
   processes: readonly number[],

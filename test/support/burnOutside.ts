@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import type { LedgerNetwork, NetworkCall, PreparedTransaction } from '../../src/ledger/network/port.ts';
 import { toBaseUnits } from '../../src/ledger/units.ts';
 
-/** Burns credits. A retirement that looks the same goes to review. */
+/** Afterwards, an equal retirement goes to review. */
 export async function burnOutside(
   network: LedgerNetwork,
   { tokenAddress }: { tokenAddress: string },

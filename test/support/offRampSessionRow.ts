@@ -34,11 +34,11 @@ export function offRampSessionRow(values: Partial<Row> = {}): Row {
   };
 }
 
-/** Inserts a session without its receipt. @returns the session's id */
+/** Inserts no receipt. @returns the session's id */
 export async function insertSessionAlone(db: Db, values: Partial<Row>): Promise<string> {
   const row = offRampSessionRow(values);
   await db.transaction(async (tx) => {
-    // With the foreign keys off, the receipt need not exist.
+    // With foreign keys off, no receipt is needed.
     await tx.execute(sql`SET LOCAL session_replication_role = replica`);
     await tx.insert(offRampSessions).values(row);
   });

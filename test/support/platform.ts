@@ -23,8 +23,8 @@ const NOWHERE = 'http://127.0.0.1:9';
 const OF_LOGS = { publicUrl: NOWHERE, appSecret: 'an application secret for tests alone' };
 
 /**
- * Opens the transparency logs of `platformOn` again, for a test that restores the database: the platform's
- * own logs remember which heads they have signed.
+ * The transparency logs of `platformOn`, for a test that restores the database: the platform's own logs
+ * remember what they have signed.
  */
 export const logsAnewOn = (handle: DatabaseHandle, network: ComposeOptions['network']) =>
   openLogs({ handle, network, ...OF_LOGS });

@@ -19,7 +19,7 @@ export interface Restorable {
 
 export async function makeRestorable({ url }: Pick<TestDatabase, 'url'>): Promise<Restorable> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
-  // This also switches foreign keys off, because PostgreSQL implements them as triggers.
+  // Foreign keys are off too: PostgreSQL implements them as triggers.
   await sql`SET session_replication_role = replica`;
   const rows = await sql<
     { name: string }[]

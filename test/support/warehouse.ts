@@ -28,7 +28,7 @@ import { warehouseOptions } from '../../devnet/platform.ts';
 
 export const farmer = { subject: 'farmer-1', isOperator: false };
 
-/** A deposit whose receipt is minted to custody, from where off-ramp sessions deposit. */
+/** A deposit minted to custody, which off-ramp sessions deposit from. */
 export function depositInput(
   platform: Pick<Platform, 'dependencies'>,
   overrides: Partial<CreateDepositInput> = {},

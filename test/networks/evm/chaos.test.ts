@@ -143,10 +143,7 @@ async function strike(struck: Misfortune, intents: readonly Intent[]): Promise<v
   }
 }
 
-/**
- * Makes the node forget all transactions that are in no block, including those that a reorganisation has just
- * undone.
- */
+/** Makes the node forget all transactions in no block, including those just undone. */
 async function dropAll(intents: readonly Intent[]): Promise<void> {
   for (const { hash } of intents.flatMap(({ open }) => open)) {
     await testbed.anvil.rpc('anvil_dropTransaction', [hash]);

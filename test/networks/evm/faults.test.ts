@@ -42,10 +42,7 @@ afterEach(async () => {
   runs = [];
 });
 
-/**
- * Starts a platform whose buyer holds a hundred tonnes. Mutations don't wait, because the tests act before
- * they are done.
- */
+/** A buyer holds a hundred tonnes. Mutations don't wait, because the tests act before they are done. */
 async function startRun(options: EvmWorldOptions = {}): Promise<Run> {
   const world = await startEvmWorld(options);
   const database = await createTestDatabase();
@@ -104,7 +101,7 @@ async function replaced(at: Run, begun: Retirement) {
     const [one] = await attemptsOf(at, begun);
     return one !== undefined && isKnown(at, one.hash);
   });
-  // A base fee ten times the highest fee that the transaction offers.
+  // Ten times the transaction's highest fee.
   for (let block = 0; block < 4; block++) {
     await node.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${(60n * 10n ** 9n).toString(16)}`]);
     await node.mine();
@@ -160,7 +157,7 @@ describe('on a real EVM chain', () => {
     });
     const first = sent.sort((a, b) => Number((a.sequence ?? 0n) - (b.sequence ?? 0n)))[0];
     await at.world.node.rpc('anvil_dropTransaction', [first?.hash]);
-    // This node also drops the transactions that it held back behind the dropped one.
+    // This node also drops what it held back behind the transaction.
     await until('all are sent again', async () =>
       (await Promise.all(sent.map(({ hash }) => isKnown(at, hash)))).every(Boolean),
     );

@@ -43,7 +43,7 @@ function feesOf({ signedBytes }: PreparedTransaction): { max: bigint; tip: bigin
   return { max: parsed.maxFeePerGas ?? 0n, tip: parsed.maxPriorityFeePerGas ?? 0n };
 }
 
-/** Sends a transaction while blocks are cheap, then closes more expensive blocks without it. */
+/** Sends a transaction while blocks are cheap, then closes dearer blocks. */
 async function stuck(baseFee: bigint): Promise<PreparedTransaction> {
   const prepared = await prepare(network, retire(token, TONNE));
   expect(await network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });

@@ -29,18 +29,12 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/**
- * Other fees make other bytes: equal calls with equal fees in one slot are equal bytes, and land once in any
- * case.
- */
+/** With equal fees, equal calls in one slot are equal bytes, and land once in any case. */
 const OTHER_FEES: Partial<EvmLedger> = { maxFeePerGasCap: 9n * 10n ** 8n };
 
 const onInstance = instancesOn(() => world);
 
-/**
- * Waits until the one open attempt was given to the node, which may have a more expensive transaction in the
- * same slot.
- */
+/** Waits until the open attempt was given to the node, which may have a dearer one in the same slot. */
 async function untilSent({ db }: DatabaseHandle): Promise<void> {
   await expect.poll(() => db.$count(attempts, eq(attempts.state, 'OPEN'))).toBe(1);
   await delay(500);
@@ -125,8 +119,7 @@ describe('a slot that was taken by bytes unknown to this database', () => {
       },
       {
         ledger: OTHER_FEES,
-        // This node does not show waiting transactions, so the original's transaction is noticed when it has
-        // landed.
+        // The node does not show waiting transactions: the other one is noticed when it has landed.
         adapt: (network) => ({
           ...network,
           nextSequences: (by) => network.nextSequences(by === 'waiting' ? 'latest' : by),

@@ -53,7 +53,7 @@ async function firstStart(): Promise<void> {
   await claimInstallation(database.handle.db, network, systemClock);
 }
 
-/** Returns the message that the terminal shows when the server does not start. */
+/** Returns the terminal's message when the server does not start. */
 async function refusal(start: Promise<unknown>): Promise<string | null> {
   return start.then(
     () => null,
@@ -106,7 +106,7 @@ describe('the server', () => {
       const { network } = await throughIt();
       expect(network.networkId).toMatch(/^eip155:31337:0x[0-9a-f]{64}$/);
       await claimInstallation(database.handle.db, network, systemClock);
-      // From here on the database knows the chain's identity.
+      // The database knows the chain from here on.
       faulty.obey(isBusy);
       expect(await refusal(throughIt())).toBeNull();
     } finally {

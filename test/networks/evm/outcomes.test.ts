@@ -1,7 +1,7 @@
 /**
- * Outcomes of sent transactions on an EVM chain, whatever the chain and the node do meanwhile. A transaction
- * is found again after a reorganisation. It is proved dead only by the one that took its place, and never by
- * a node that denies it.
+ * Outcomes of transactions on an EVM chain, whatever chain and node do meanwhile: a transaction is found
+ * again after a reorganisation, and proved dead only by the one that took its place, never by a node that
+ * denies it.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ import { GWEI, startEvmTestbed } from '../../support/evm/testbed.ts';
 import type { EvmTestbed } from '../../support/evm/testbed.ts';
 
 let testbed: EvmTestbed;
-/** An adapter for which a block is final after two further blocks. */
+/** Two further blocks make a block final. */
 let network: EvmNetwork;
 let token: Address;
 
@@ -343,9 +343,7 @@ describe('nodes that are not to be trusted', () => {
     expect(await network.outcome(sent)).toMatchObject({ status: 'succeeded' });
   });
 
-  /**
-   * Sends two retirements that land in one block. @returns the second, for which the first leaves too little
-   */
+  /** Sends two retirements in one block. @returns the second, for which too little is left */
   async function refusedInItsBlock(): Promise<PreparedTransaction> {
     const { totalSupply } = await network.carbonTotals(token);
     const most = totalSupply - TONNE;
@@ -392,7 +390,7 @@ describe('nodes that are not to be trusted', () => {
       return undefined;
     });
     await expect(network.outcome(sent)).rejects.toThrow(NetworkUnavailable);
-    // This node has only the state before the block, which accepts the call.
+    // This node has only the state before, which accepts the call.
     testbed.faulty.obey(({ method, params }) =>
       method === 'eth_call' && params[1] === blockNumber ? unseen : undefined,
     );

@@ -26,8 +26,8 @@ const CAUSE = 'out of gas';
 const randomHash = () => `0x${randomBytes(32).toString('hex')}`;
 
 /**
- * Wraps a network so that each transaction is replaced `replacements` times; the last one lands without
- * effect, and takes the slot from the others.
+ * Replaces each transaction `replacements` times. The last one lands without effect, and takes the slot from
+ * the others.
  */
 function landingInVain(network: LedgerNetwork, replacements: number): LedgerNetwork {
   const replacedBy = new Map<string, string>();

@@ -71,7 +71,7 @@ async function pause(contract: string, paused: boolean): Promise<void> {
   await landTransaction(testbed.anvil, { from, to: contract, data });
 }
 
-/** One token for all tests that read long records, because each record takes a transaction. */
+/** One token for all its readers, because each record takes a transaction. */
 let longRecords: Promise<string> | null = null;
 const LONG_NOTE = 'ñ'.repeat(512);
 

@@ -80,7 +80,7 @@ it('replaces the first transaction, and lands once', async () => {
   await expect(submitSigned(impatient, await reread(act), another)).rejects.toMatchObject({
     code: 'CONFLICT',
   });
-  // The next look is due later, as after half an hour of looks: the replacement is sent all the same.
+  // State after half an hour of looks: the replacement is sent all the same.
   await database.handle.db
     .update(submissions)
     .set({ fruitlessSteps: 29, dueAt: sql`now() + interval '10 minutes'` })
@@ -107,8 +107,7 @@ it('replaces the first transaction, and lands once', async () => {
 });
 
 /**
- * Lets the wallet speed up its transaction without the platform: the first one is dead, and another one has
- * landed without a notification.
+ * Replaces the transaction in the wallet only: the first is dead, another has landed, without a notification.
  */
 async function replacedPastUs(nonces = 0, prepared?: HolderAct): Promise<{ act: HolderAct; landed: string }> {
   const impatient = { ...platform.dependencies, mutationWaitMs: 200 };

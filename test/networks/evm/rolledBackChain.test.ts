@@ -184,7 +184,7 @@ async function isBurnedOnce(tokenAddress: string): Promise<void> {
   expect(await reconcileAll(dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
 }
 
-/** Returns the error of resuming signing as an operator; null when signing goes on. */
+/** Resumes signing as an operator. @returns the error's message, or null */
 const refusalToResume = () =>
   resumeSigning(platform.dependencies, 'operator', { reason: 'it is enough' }).then(
     () => null,

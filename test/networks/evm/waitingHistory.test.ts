@@ -37,8 +37,7 @@ it('halts before anything is signed, and burns nothing twice', async () => {
       }
       await delay(1_000);
     },
-    // With this lower cap the original's fees are low, so the copy's transactions can replace the waiting
-    // ones.
+    // A low cap, so that the copy's transactions can replace the waiting ones.
     { ledger: { maxFeePerGasCap: 9n * 10n ** 8n } },
   );
   // The client sends the second request to the copy again, and it gets the slot of the first.

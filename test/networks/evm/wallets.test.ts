@@ -1,6 +1,5 @@
 /**
- * Holders of EVM tokens who have their own wallet: the transactions that they get to sign, and the signed
- * ones that are accepted.
+ * Holders of EVM tokens who have their own wallet: what they get to sign, and which answers are accepted.
  */
 import { hexToBytes, keccak256, numberToHex, parseTransaction, serializeTransaction } from 'viem';
 import type { Hex } from 'viem';
@@ -244,7 +243,7 @@ describe('what a wallet gives back', () => {
       signed.slice(0, 100),
     ];
     for (const text of [...texts, `0x${'ff'.repeat(200_000)}`, '[]', '{}']) await refused(text);
-    // Tests every third byte: a change of any byte is refused.
+    // A change of any byte is refused.
     const bytes = hexToBytes(signed);
     for (let at = 0; at < bytes.length; at += 3) {
       const changed = Uint8Array.from(bytes);

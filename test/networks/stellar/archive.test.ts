@@ -155,7 +155,7 @@ describe('calls that restore the code of contracts, at the rents and the minimum
     testbed = await startStellarTestbed({ channels: 1, devnet: { minPersistentTtlLedgers: 2_073_600 } });
     const { network, options, devnet } = testbed;
     const tokenAddress = await mintedCarbon(network, 1n);
-    // Enough lumens for the channel to pay the fee.
+    // Enough for the channel to pay.
     devnet.fund(testbed.channels[0]?.publicKey() ?? '', 400n * XLM);
     await archiveWithCode([tokenAddress]);
     const retiring = await prepare(network, retire(tokenAddress, TONNE));

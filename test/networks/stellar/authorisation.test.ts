@@ -1,6 +1,6 @@
 /**
- * Custody checks everything before it signs on Stellar, because a node says what to sign. The tests also show
- * why custody signs envelopes: a signed entry is valid in any transaction.
+ * Custody checks what a node gives it to sign on Stellar. The tests also show why custody signs envelopes: a
+ * signed entry is valid in any transaction.
  */
 import {
   Account,

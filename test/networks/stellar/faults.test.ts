@@ -41,7 +41,7 @@ afterAll(async () => {
   await world.close();
 });
 
-/** Faults that are set one after the other. Faults that count down may outlast their turn. */
+/** Faults, one after the other; those that count down may outlast their turn. */
 const badTimes: fc.Arbitrary<{ faults: Partial<Faults>; price: number }> = fc.record({
   faults: fc.oneof(
     fc.record({ tryAgainLater: fc.integer({ min: 1, max: 10 }) }),

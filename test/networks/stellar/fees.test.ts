@@ -46,7 +46,7 @@ function feeOf({ signedBytes }: PreparedTransaction): {
   return { bid: (Number(transaction.fee) - resourceFee) / (isBump ? 2 : 1), transaction };
 }
 
-/** Lands a transaction of another account at a price that is too high for the waiting ones. */
+/** Another account's transaction lands at a price too high for the waiting ones. */
 async function othersPay(price: number): Promise<void> {
   const { devnet, custody } = testbed;
   const payer = Keypair.random();
@@ -144,7 +144,7 @@ it('lets be what need not, or may not, cost more', async () => {
   // A bid ten times as high would be over this adapter's cap.
   const thrifty = await testbed.open({ maxInclusionFeeStroops: 999 });
   expect(await thrifty.replace(fresh)).toBeNull();
-  // The fee is high enough, so something else keeps the transaction waiting.
+  // The fee is high enough: something else delays it.
   testbed.devnet.controls.setInclusionPrice(100);
   for (let ledger = 0; ledger < 60; ledger += 1) testbed.devnet.controls.closeLedger();
   expect(await network.replace(fresh)).toBeNull();

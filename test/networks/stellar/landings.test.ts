@@ -33,8 +33,8 @@ it.each([
     };
     await send(first);
     closeAll();
-    // The note is one character longer, and indexes have two digits instead of one. The late retirement uses
-    // the first channel, which is not free.
+    // Notes are a character longer, and indexes have two digits. The first channel is not free: the late one
+    // has it.
     const [, ...second] = await calls.prepareAll(network, round('second', inSecond + 1));
     await send(second);
     closeAll();

@@ -183,8 +183,7 @@ describe('making channels', () => {
     await db.insert(signingAccounts).values({ address, nextSequence: 1n });
     devnet.fund(channels[0]?.address ?? '', -6n * XLM);
     expect((await ensure(1, configured)).toppedUp).toEqual([channels[0]?.address]);
-    // Without channels custody signs again, and the transactions that it has sent meanwhile are examined
-    // then.
+    // Without channels custody signs again, and its transactions since then are examined.
     expect(await db.select().from(signingAccounts)).toMatchObject([{ nextSequence: 1n }]);
   });
 });

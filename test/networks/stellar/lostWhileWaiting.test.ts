@@ -1,6 +1,6 @@
 /**
- * A restored database, while a transaction of the lost history still waits at the node: Stellar does not show
- * such transactions, and another channel could burn the same retirement a second time.
+ * A restored database, while a transaction of the lost history waits at the node: Stellar does not show it,
+ * and another channel could burn the same again.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { eq, sql } from 'drizzle-orm';

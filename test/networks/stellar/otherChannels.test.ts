@@ -35,7 +35,7 @@ it.each([
     holding(platform, 10n),
   );
   const clone = await createTestDatabase({ copyOf: original });
-  // The clone's record is so old that the transactions that the original signed can no longer land.
+  // So long ago that the original's transactions can no longer land.
   await clone.handle.db.execute(sql`UPDATE final_ledger SET database_history = database_history()`);
   await clone.handle.close();
   const input = retirement(tokenAddress, 4n);

@@ -1,6 +1,6 @@
 /**
- * Holders who have their own wallet on Stellar: they get an unsigned envelope for exactly one act, and
- * nothing else is accepted back.
+ * Holders who have their own wallet on Stellar: they get an unsigned envelope for one act, and only that is
+ * accepted back.
  */
 import { Keypair, Operation, TransactionBuilder } from '@stellar/stellar-sdk';
 import type { Transaction } from '@stellar/stellar-sdk';

@@ -22,8 +22,7 @@ import { platformOn } from '../../support/platform.ts';
 const GOES_ON_WITHIN_MS = 60_000;
 
 /**
- * Spread into the settings, because a family may lack this member, and TypeScript refuses an unknown member
- * that is written out.
+ * For a spread: a family may lack this member, and TypeScript refuses unknown members that are written out.
  */
 const UNCONFIGURED = { settlementAddress: undefined };
 
@@ -109,7 +108,7 @@ describe.each([
   });
 });
 
-/** @param showTruth ends the fault that shows the contract with another treasury than the requested one */
+/** @param showTruth until its call, the contract is shown with a treasury that was not requested */
 async function expectAdopted(
   instance: Instance,
   settlementAddress: string,

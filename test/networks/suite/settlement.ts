@@ -16,9 +16,7 @@ import {
 } from '../../../devnet/calls.ts';
 import type { UnderTest } from './network.ts';
 
-/**
- * Deploys a receipt with 1000 base units in custody. @returns the receipt and the settlement contract in use
- */
+/** @returns a receipt with 1000 base units in custody, and the settlement contract in use */
 async function openReceipt(
   network: LedgerNetwork,
 ): Promise<{ tokenAddress: Address; settlement: SettlementContract }> {

@@ -18,8 +18,8 @@ const CLONE_LOCK = 4711;
 const ADMINISTRATOR_IDLE_SECONDS = 5;
 
 /**
- * Enough connections for the concurrent work of a test. Each connection plans every statement separately. A
- * larger pool opens more connections at a busy moment and closes none, so the server's work would grow.
+ * Enough for the concurrent work of a test. Each connection plans every statement separately, so the server's
+ * work grows with a larger pool, which opens connections at busy moments and closes none.
  */
 const POOL_SIZE = 5;
 
@@ -64,7 +64,7 @@ export async function createTestDatabase(
 }
 
 /**
- * Opens the database with the application's role, which can't switch off rules. The caller closes the handle
+ * Opens the database as the application's role, without power over its rules. The caller closes the handle
  * before the database is dropped.
  */
 export function openAsApplication({ url }: Pick<TestDatabase, 'url'>, poolSize = POOL_SIZE): DatabaseHandle {
@@ -97,8 +97,8 @@ function administratorOf(serverUrl: string): postgres.Sql {
 }
 
 /**
- * Waits until the database has no connections. The server notices the end of a killed process within moments;
- * a pool that was left open stays.
+ * Waits for the end of all connections. The server notices a killed process within moments; an open pool
+ * stays.
  */
 async function awaitNoConnections(sql: postgres.Sql, name: string): Promise<void> {
   for (let looks = 0; looks < 50; looks++) {

@@ -21,7 +21,7 @@ import { memoryFolder } from '../../../devnet/memoryFolder.ts';
 declare module 'vitest' {
   interface ProvidedContext {
     postgresUrl: string;
-    /** The folder of the programs that compilePrograms made. */
+    /** Folder of the compiled programs. */
     programsFolder: string;
   }
 }
@@ -38,9 +38,7 @@ export const APPLICATION_ROLE = 'application';
  */
 const QUICK_PASSWORDS = { scram_iterations: '1' };
 
-/**
- * Settings of a server whose data need not survive a power cut, and whose test files bring their own pools.
- */
+/** The data need not survive a power cut, and every test file brings its own pools. */
 const POSTGRES_SETTINGS = {
   fsync: 'off',
   full_page_writes: 'off',
@@ -88,7 +86,7 @@ async function start(): Promise<Surroundings> {
   // A root user's PostgreSQL runs as another user, who must be able to reach the folder.
   await chmod(folder, 0o755);
   const programsFolder = programsFolderOf(basename(folder));
-  // In parallel: two of these wait for processes, and one computes in this process.
+  // In parallel: two wait for processes, and one computes here.
   const [server] = await Promise.all([
     startPostgres(folder),
     compilePrograms(programsFolder, PROGRAMS).then(() =>
@@ -163,14 +161,13 @@ function settingFlags(flag: string, settings: Record<string, string>): string[] 
   return Object.entries(settings).flatMap(([name, value]) => [flag, `${name}=${value}`]);
 }
 
-/** Starts the reaper, because the teardown above does not run when the test run is interrupted or killed. */
+/** The teardown above does not run when the run is interrupted or killed. */
 function startReaper(program: string, folders: string[]): void {
   const reaper = spawn(process.execPath, [program, ...folders], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
   reaper.unref();
-  // This process holds the pipe open for as long as it lives; unref keeps the pipe from keeping the process
-  // alive.
+  // The pipe stays open while this process lives, without keeping it alive.
   (reaper.stdin as Socket).unref();
 }

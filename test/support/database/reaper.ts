@@ -19,7 +19,7 @@ process.stdin.once('close', () => void clearUp());
 
 async function clearUp(): Promise<void> {
   const pid = await serverPid();
-  // SIGQUIT ends PostgreSQL without writing its data, which is thrown away.
+  // SIGQUIT saves the time for writing data that is thrown away.
   if (pid !== null) process.kill(pid, 'SIGQUIT');
   for (let looks = 0; looks < MAX_LOOKS && (await serverPid()) !== null; looks++) await delay(LOOK_EVERY_MS);
   for (const made of [folder, ...others]) await rm(made, { recursive: true, force: true });

@@ -5,10 +5,7 @@ import { sql } from 'drizzle-orm';
 import type { Db } from '../../../src/db/connection.ts';
 import { ZERO_HASH } from '../../../src/ledger/units.ts';
 
-/**
- * Inserts receipts that all expire in the same second, long ago. Their tokens are "same second 1" to "same
- * second <count>".
- */
+/** All expire in one second, long ago. Their tokens are "same second 1" to "same second <count>". */
 export async function insertDueReceipts(db: Pick<Db, 'execute'>, count: number): Promise<void> {
   await db.execute(sql`INSERT INTO receipts (id, state, warehouse_id, asset_millis, asset_id, commodity_type, quantity_kg,
       grade_classification, warehouse_location, harvest_season, inspection_report_hash, valuation_usd, country_code, token_name,

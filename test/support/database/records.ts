@@ -23,7 +23,7 @@ interface Seed {
 /** A statement takes at most 65,535 parameters. */
 const ROWS_PER_INSERT = 4_000;
 
-/** Seeds the projects and records into an empty feed. */
+/** Seeds an empty feed. */
 export async function seedRecords({ db }: DatabaseHandle, seed: Seed): Promise<SeededProject[]> {
   const made = seed.projects.map((facts) => {
     const id = randomUUID();

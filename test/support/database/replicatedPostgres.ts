@@ -17,7 +17,7 @@ import { isAlive } from '../../../devnet/privatePostgres.ts';
 
 const DATABASE = 'marketplace';
 const CREDENTIALS = 'postgres:test';
-/** A killed process disappears within moments, at most 10 seconds. */
+/** A killed process ends within moments. */
 const MAX_LOOKS = 200;
 const LOOK_EVERY_MS = 50;
 
@@ -28,7 +28,7 @@ interface PostgresServer {
   start(): Promise<void>;
   /** Sends SIGKILL to all its processes. */
   kill(): Promise<void>;
-  /** Shuts the server down in order: a primary waits until its standby has everything. */
+  /** Stops in order: a primary waits until its standby has everything. */
   stop(): Promise<void>;
   /** Makes a standby the primary; resolves when the server takes writes. */
   promote(): Promise<void>;

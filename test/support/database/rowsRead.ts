@@ -11,7 +11,7 @@ export async function rowsReadBy(
   work: (tx: Tx & Db) => Promise<unknown>,
 ): Promise<number> {
   return db.transaction(async (tx) => {
-    // The counters run since the session's last report, which may cover more than this transaction.
+    // Counted since the session's last report, which may be before this transaction.
     const readSoFar = async () => {
       const [read] = await tx.execute<{ rows: string }>(sql`
         SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)) AS rows

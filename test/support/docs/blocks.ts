@@ -15,7 +15,7 @@ export interface Block {
 
 export const ROOT = new URL('../../../', import.meta.url);
 
-/** Returns the blocks of all pages but the reference, which is printed from the contract and has none. */
+/** Leaves out the reference, which is printed from the contract and has no blocks. */
 export async function documentedBlocks(): Promise<Block[]> {
   const docs = (await readdir(new URL('docs', ROOT))).filter((name) => name.endsWith('.md'));
   const pages = ['README.md', 'CONTRIBUTING.md', ...docs.map((name) => `docs/${name}`)];

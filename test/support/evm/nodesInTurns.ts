@@ -23,7 +23,7 @@ interface NodesInTurns extends LocalServer {
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const TAGS = ['latest', 'pending', 'finalized'];
-/** How far the finalized block of the second node is behind its latest one. */
+/** Finality delay of the second node. */
 const BLOCKS_UNTIL_FINALIZED = 64;
 const NO_HEADER = { error: { code: -32_000, message: 'header for hash not found' } };
 

@@ -23,7 +23,7 @@ export interface Instance extends Platform {
 }
 
 interface InstanceOptions {
-  /** Whether the instance is started; one that is not started signs nothing. */
+  /** An instance that is not started signs nothing. */
   starts?: boolean;
   mutationWaitMs?: number;
   ledger?: Partial<EvmLedger>;

@@ -62,7 +62,7 @@ export async function startEvmTestbed(
         settlementAddress: contracts.settlementAddress,
         finality,
         ...EVM_LIMITS,
-        // A rewritten history is believed at once here; the delay has its own tests.
+        // The delay before a rewrite is believed has its own tests.
         rewriteBelievedAfterMs: 0,
         ...own,
       }),

@@ -37,7 +37,7 @@ export interface SimulatedPlatform {
   sign(submissionId: string, prepared: PreparedTransaction): Attempt[];
   endAttempts(hashes: readonly string[]): void;
   settle(submissionId: string, conclusion: Conclusion): boolean;
-  /** Records a status as recordStatus in offRampMoves.ts does. @returns whether the status is new */
+  /** Works like recordStatus in offRampMoves.ts. @returns whether the status is new */
   record(sessionId: string, status: RampStatus): boolean;
   apply(sessionId: string, event: OffRampEvent, isUnderWay?: boolean): void;
 }
@@ -71,7 +71,7 @@ export function createPlatform(): SimulatedPlatform {
     submissions.set(id, { submission, attempts: [] });
   }
 
-  /** Applies an event as applyEvent.ts does, in memory. */
+  /** Works like applyEvent.ts, in memory. */
   function apply(sessionId: string, event: OffRampEvent, isUnderWay = false): void {
     const session = found(sessions.get(sessionId), sessionId);
     const [row, another] = matchingTransitions('CUSTODY', session.state, event, factsOf(session, isUnderWay));

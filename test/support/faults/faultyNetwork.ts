@@ -72,10 +72,7 @@ export function withFaults<N extends LedgerNetwork>(network: N, plan: FaultPlan)
   return faulty;
 }
 
-/**
- * Fails a call. Broadcasting never throws: it returns the status "unknown". Every other method throws
- * NetworkUnavailable.
- */
+/** A broadcast never throws, but returns "unknown". Other methods throw NetworkUnavailable. */
 function lost(method: FaultyMethod, reason: string): unknown {
   if (method === 'broadcast') return { status: 'unknown', reason };
   throw new NetworkUnavailable(`${method}: ${reason}`);

@@ -15,7 +15,7 @@ type RampFault =
 
 type RampMethod = 'quote' | 'openSession' | 'findSessionByReference' | 'getStatus' | 'closeSession';
 
-/** Called before each call to the provider; null lets the call through. */
+/** Called before each call; null lets it through. */
 export type RampFaultPlan = (method: RampMethod, callNumber: number) => RampFault | null;
 
 export interface FaultyRamp extends RampProvider {

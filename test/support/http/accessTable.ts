@@ -1,6 +1,6 @@
 /**
- * Every field of Query, Mutation and Subscription: an operation that asks for it, and the roles that may ask.
- * The tests of access and of abuse read this table; a field that is missing here fails them.
+ * Every field of Query, Mutation and Subscription, with an operation for it and the roles that may ask. The
+ * tests of access and of abuse read this table; a missing field fails them.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { addressOfSecretKey, generateSecretKey } from '../../../src/lib/strkey.ts';

@@ -13,10 +13,7 @@ export interface Question {
   operationName?: string;
   /** A token or an API key. */
   bearer?: string | null;
-  /**
-   * Milliseconds to wait for a request that may never be answered. The reply contains what arrived within
-   * this time.
-   */
+  /** For requests that may never be answered: the reply is what arrived within this time. */
   patienceMs?: number;
 }
 

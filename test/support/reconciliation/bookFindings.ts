@@ -1,4 +1,4 @@
-/** Finds contradictions in the books' own arithmetic, without the purposes of the postings. */
+/** Checks the books' own arithmetic, not the purposes of the postings. */
 import type { Db } from '../../../src/db/connection.ts';
 import { BOOKS_CONTRADICTIONS } from '../../../src/reconciliation/contradictions/books.ts';
 import { findContradictions } from '../../../src/reconciliation/findContradictions.ts';

@@ -17,7 +17,7 @@ export interface GeneratedCorruption {
   row: string;
   /** False when no row with this key is left afterwards, which an incremental run does not notice. */
   leavesChangedRow: boolean;
-  /** The changed column; absent for a deletion or a forged row. */
+  /** Set for a change only. */
   set?: { column: string; to: string };
   sql: string;
 }
@@ -146,7 +146,7 @@ function changed(table: TableConfig, column: PgColumn): string {
   if (type === 'uuid') return `coalesce((${otherId(table, column)}), gen_random_uuid())`;
   if (type.endsWith('[]'))
     return type === 'uuid[]' ? `${name} || gen_random_uuid()` : `${name} || 'forged'::text`;
-  // Keeps the form of a code, because otherwise the table's check alone would refuse each change.
+  // Keeps the form of a code: otherwise the table's own rule would find each change.
   if (/country_code$|currency$/.test(name)) return `reverse(${name})`;
   if (type === 'text') return `${name} || 'x'`;
   if (type === 'bytea') return `set_byte(${name}, 0, 255 - get_byte(${name}, 0))`;

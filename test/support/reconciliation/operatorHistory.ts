@@ -86,9 +86,7 @@ export async function expireReceipts(platform: Platform, network: EmbeddedNetwor
   await depositedCashOut(platform);
 }
 
-/**
- * Exports and removes all entries of a process that wrote long ago, because younger entries are not removed.
- */
+/** Exports and removes a process's entries of long ago; younger ones can't be removed. */
 export async function pruneAuditLog({ dependencies }: Platform): Promise<void> {
   const { db, logs } = dependencies;
   const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);

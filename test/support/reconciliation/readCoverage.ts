@@ -11,10 +11,7 @@ interface Coverage {
   because?: string;
 }
 
-/**
- * Returns the coverage by `table.column`, `table.DELETED` and `table.FORGED`. @throws Error when a place
- * occurs twice
- */
+/** Keys are `table.column`, `table.DELETED` and `table.FORGED`. @throws Error when a place occurs twice */
 export function coverageByName(
   columnsOf: ReadonlyMap<string, readonly string[]>,
 ): ReadonlyMap<string, Coverage> {

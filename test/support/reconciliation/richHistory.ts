@@ -46,7 +46,7 @@ import {
 
 const IMPATIENT_MS = 300;
 
-/** Makes the history. The caller drops the database, which has no connections. */
+/** The caller drops the database, which has no connections. */
 export async function createRichHistory(): Promise<TestDatabase> {
   const database = await createTestDatabase();
   const network = await embeddedNetworkOn(database.handle);
@@ -148,8 +148,8 @@ async function retireUntil(platform: Platform, project: TokenizedProject, note: 
 }
 
 /**
- * Makes cash-outs: SETTLED, REFUNDED, two CLOSED (by the network, and by expiry before the provider was
- * reached), and one that waits.
+ * Ends: SETTLED, REFUNDED, two CLOSED (by the network, and expired before the provider was reached), and one
+ * that waits.
  */
 async function createCashOuts(
   platform: Platform,

@@ -39,7 +39,7 @@ interface Answer {
 
 export interface Walk {
   corruptions: readonly GeneratedCorruption[];
-  /** Whether one of these invariants finds the corruption. */
+  /** Whether one of the invariants finds it. */
   isFound(corruption: GeneratedCorruption, by: readonly Invariant[]): Promise<boolean>;
   /**
    * Counts the queries that found a change, and lists those that find none of the same changes in an
@@ -104,9 +104,7 @@ export async function openWalk(history: TestDatabase): Promise<Walk> {
   const untouched = await reconcileAll(platform.dependencies);
   const known = new Set(untouched.findings.map(({ message }) => message));
   const obstacles = new Set(untouched.notProved.map(obstacleOf));
-  /**
-   * Compares obstacles by invariant and kind, because their messages contain the number of calls under way.
-   */
+  /** Obstacles compare by invariant and kind: their messages count the calls under way. */
   const whatIsNew = ({ findings, notProved }: Comparison) => [
     ...findings.filter(({ message }) => !known.has(message)),
     ...notProved.filter((one) => !obstacles.has(obstacleOf(one))),
@@ -155,8 +153,7 @@ export async function openWalk(history: TestDatabase): Promise<Walk> {
         blind.add(number);
         for (const one of corruptions) unseen.set(one, [...(unseen.get(one) ?? []), number]);
       }
-      // Begins with the changes that most queries found, because collecting a change costs more than the
-      // queries.
+      // Changes that many queries found come first: collecting a change costs more than the queries.
       for (const [{ sql: statement }, numbers] of [...unseen].sort(([, a], [, b]) => b.length - a.length)) {
         const toAsk = numbers.filter((number) => blind.has(number));
         if (toAsk.length === 0) continue;
@@ -186,7 +183,7 @@ function contradictionOf(number: number): Contradiction {
   return contradiction;
 }
 
-/** Returns the contradiction with its number before each of its messages. */
+/** Puts the number before each finding. */
 function numberedContradiction(number: number): Contradiction {
   const contradiction = contradictionOf(number);
   const numbered = (query: string) => `SELECT '${number} ' || message AS message FROM (${query}) AS found`;

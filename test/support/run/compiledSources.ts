@@ -1,12 +1,11 @@
 /**
- * Lets test files import compiled sources instead of Vite's output. Vite transforms each module in one
+ * Lets test files import compiled sources instead of Vite's output. Vite transforms each module in the one
  * process that all workers wait for, and every worker evaluates the text again. With compiled sources, a run
- * of a single file starts in less than half of the time.
+ * of one file starts in less than half of the time.
  *
  *   the test file ─by Vite─▶ src, demo, devnet, and shared test code ─by Node─▶ packages
  *
- * Runs that watch do not use them, because they must see changes, and neither do runs with coverage, which
- * measure the sources.
+ * Not used by runs that watch, which must see changes, nor with coverage, which measures the sources.
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
@@ -22,7 +21,7 @@ const FOLDERS = ['src', 'demo', 'devnet', 'test'].map((name) => join(ROOT, name)
 const CACHE = join(ROOT, 'node_modules/.cache');
 const TYPESCRIPT = /\.tsx?$/;
 const PREFIX = 'sources-';
-/** Measured from the start of the last run that used them: a run that takes longer would lose its folder. */
+/** Counts from a run's start: a run that takes longer would lose its folder. */
 const KEPT_MS = 24 * 3600 * 1000;
 
 /** Imports of files whose names are computed at run time; esbuild would bundle every file that may match. */
@@ -93,7 +92,7 @@ async function sourcesIn(folder: string): Promise<string[]> {
   return names.map((name) => join(folder, name)).filter(isCompiled);
 }
 
-/** Says whether the folder exists. The new time also keeps removeOld from removing the folder. */
+/** Whether the folder exists. The new time keeps removeOld from removing it. */
 function isMade(folder: string): Promise<boolean> {
   const now = new Date();
   return utimes(folder, now, now).then(
@@ -113,7 +112,7 @@ async function removeOld(): Promise<void> {
   }
 }
 
-/** Compiles each file separately. Files that a source finds by its own URL are found where the source is. */
+/** Compiles each file separately. It finds the files beside its source. */
 function inPlace(folder: string, texts: ReadonlyMap<string, string>): BuildPlugin {
   return {
     name: 'in place',
@@ -136,7 +135,7 @@ function inPlace(folder: string, texts: ReadonlyMap<string, string>): BuildPlugi
   };
 }
 
-/** Whether a file is compiled: every file that is not a test. */
+/** Every file that is not a test is compiled. */
 function isCompiled(path: string): boolean {
   return (
     TYPESCRIPT.test(path) &&

@@ -29,7 +29,7 @@ export interface RunningDev extends Run {
   folder: string;
   /** Runs a program of the project with this machine's settings and additional ones. */
   run(program: Program, options?: string[], extra?: NodeJS.Dict<string>): Run;
-  /** Returns the settings for commands on this network. */
+  /** Settings of commands on this network. */
   settings(): Promise<Record<string, string>>;
   end(): Promise<void>;
 }

@@ -1,8 +1,8 @@
 /**
- * The order of the test files. Some files mostly wait, for a chain's blocks or for deadlines. One of these
- * runs at a time beside the files that compute, because several at once leave the processors idle. Otherwise
- * the slowest files come first, so that no worker begins a long file when the others have finished. They are
- * sorted folder by folder, because the files of a folder load mostly the same modules.
+ * The order of the test files. Some mostly wait, for a chain's blocks or for deadlines: one of them runs at a
+ * time beside files that compute, because several at once leave the processors idle. Otherwise the slowest
+ * come first, so that no worker begins a long file when the others have finished, and folder by folder,
+ * because a folder's files load much the same modules.
  */
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -115,7 +115,7 @@ export class FileOrder extends BaseSequencer {
       .map(({ file }) => file);
   }
 
-  /** Adds the file's last duration on this machine, or else the listed one. */
+  /** Adds the file's last duration on this machine. */
   #timed(file: TestSpecification): Timed {
     const path = relative(this.ctx.config.root, file.moduleId);
     const last = this.ctx.cache.getFileTestResults(`${file.project.name}:${path}`);
@@ -124,7 +124,7 @@ export class FileOrder extends BaseSequencer {
   }
 }
 
-/** Simulates the workers, and gives the next file to the worker that becomes free first. */
+/** Gives the next file to the worker that should be free first. */
 function fewWaitingAtATime(waiting: readonly Timed[], computing: readonly Timed[], workers: number): Timed[] {
   const queues = { waiting: [...waiting], computing: [...computing] };
   const freeAt = Array.from({ length: workers }, () => 0);
@@ -144,8 +144,8 @@ function fewWaitingAtATime(waiting: readonly Timed[], computing: readonly Timed[
 }
 
 /**
- * Isolated vitest projects come first: a file of another project ends a worker and starts a new one, and at
- * the beginning no worker has loaded the product yet.
+ * Isolated projects come first. A file of another project replaces the worker, and at first no worker has
+ * loaded the product.
  */
 const rankOf = ({ file }: Timed) => (file.project.config.isolate ? 0 : 1);
 

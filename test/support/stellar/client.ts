@@ -23,10 +23,7 @@ export interface TestClient {
   /** A transaction with one contract call, not simulated yet. */
   build(source: Account, contract: string, name: string, args: xdr.ScVal[]): Transaction;
   simulate(transaction: Transaction): Promise<Success>;
-  /**
-   * Returns a transaction that is simulated, assembled and signed by `keys`, with the entries of other
-   * accounts signed too.
-   */
+  /** Simulates, assembles and signs with `keys`; `others` sign their own entries. */
   prepare(
     keys: Keypair,
     contract: string,
@@ -34,9 +31,9 @@ export interface TestClient {
     args: xdr.ScVal[],
     others?: Keypair[],
   ): Promise<Transaction>;
-  /** Sends the transaction and waits until it has landed; closes a ledger if ledgers close by hand. */
+  /** Sends and lands; closes a ledger by hand if none closes alone. */
   land(transaction: Transaction): Promise<rpc.Api.GetTransactionResponse>;
-  /** Prepares and lands a call, which must succeed. */
+  /** Prepares, lands, and expects success. */
   call(keys: Keypair, contract: string, name: string, args: xdr.ScVal[]): Promise<unknown>;
   /** Returns the result of a simulation, as a plain value. */
   read(contract: string, name: string, args?: xdr.ScVal[]): Promise<unknown>;

@@ -193,7 +193,7 @@ export function describeWalletCashOuts(inWorld: InWorld): void {
       await reaches(platform, session.id, 'CLOSED');
       await sendPastUs(inWorld(), holder, act);
       expect(await balance()).toBe(before - toBaseUnits(100n));
-      // Simulates the session's next look, which would come a minute later.
+      // The session's next look would come a minute later.
       await makeDue(platform, session.id);
       const refunded = await reaches(platform, session.id, 'REFUNDED');
       expect(refunded.resolution).toBe('REFUND');

@@ -22,8 +22,7 @@ export function describeWallets(name: string, make: () => Promise<WalletWorld>):
     afterAll(() => made?.stop());
 
     describeWalletCashOuts(inWorld);
-    // Last, because credits that a holder was given outside of the product are a finding of every later
-    // reconciliation.
+    // Last: credits that a holder was given outside of the product stay a finding of every reconciliation.
     describeWalletRetirements(inWorld);
   });
 }

@@ -25,9 +25,7 @@ export interface WalletWorld {
 export type InWorld = () => WalletWorld;
 
 export const CALLER = 'acme';
-/**
- * Timeout for changes that come without a request: within a moment on an idle machine, later on a busy one.
- */
+/** For changes without a request: within a moment here, later on a busy machine. */
 export const EVENTUALLY = { timeout: 30_000 };
 
 /** Returns the attempts in no particular order. */
@@ -54,7 +52,7 @@ export async function signAndSubmit(
   return submitSigned(platform.dependencies, act, await holder.sign(act.unsigned));
 }
 
-/** Broadcasts a signed act without the platform, as a wallet that sends its own transactions does. */
+/** Broadcasts without the platform, as some wallets do with what they have signed. */
 export async function sendPastUs(
   { network }: Pick<WalletWorld, 'network'>,
   holder: Holder,

@@ -1,6 +1,6 @@
 /**
- * Compares the test contracts with the documented interface, signature by signature, because the adapter must
- * be tested against the contracts that are deployed elsewhere.
+ * Compares the test contracts with the documented interface, signature by signature: the adapter's tests must
+ * use what is deployed elsewhere.
  */
 import { toEventSelector, toFunctionSelector } from 'viem';
 import type { Abi, AbiParameter } from 'viem';
@@ -32,7 +32,7 @@ describe('the interface', () => {
   });
 });
 
-/** Returns the parts of an ABI item that are encoded in transactions and logs. */
+/** Returns the encoded parts of an ABI item. */
 function fingerprint(item: Abi[number]): string {
   switch (item.type) {
     case 'function':

@@ -70,7 +70,7 @@ it('delivers on after a long silence', async () => {
     });
   await retire(1n, 'first');
   await expect.poll(retired, EVENTUALLY).toEqual(['first']);
-  // Skips more ledgers than the node remembers, so the ledger of the indexer's cursor is forgotten.
+  // More ledgers than the node remembers, so it forgets the ledger of the cursor.
   devnet.controls.skipLedgers(20_000);
   await retire(1n, 'second');
   // A request that was under way when the node forgot is refused once.
