@@ -47,7 +47,7 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SE
 DECLARE
   broken text;
 BEGIN
-  -- Every role may make it a trigger of a temporary table.
+  -- Every role may use this function as a trigger of a temporary table.
   IF TG_RELID <> 'transfers'::regclass THEN
     RAISE EXCEPTION '% moves no accounts', TG_TABLE_NAME USING ERRCODE = 'integrity_constraint_violation';
   END IF;
@@ -71,16 +71,16 @@ BEGIN
   )
   SELECT format('transfers of account %s do not continue its history from version %s on', m.account_id, m.first_version) INTO broken
     FROM moves m WHERE m.account_id NOT IN (SELECT id FROM moved)
-  -- A project's credits are issued once (transfers_once), as many as were verified. What leaves retiring, which has all retirements' holds
-  -- together, is what was held for its own retirement; what returns goes to whom it was taken from.
+  -- A project's credits are issued once (transfers_once), and as many as were verified. The account "retiring" contains the holds of all
+  -- retirements: a transfer from it must be the hold of its own retirement, and a return goes to the buyer of that hold.
   UNION ALL SELECT CASE WHEN NOT t.is_between THEN format('transfer %s is not between two accounts of its project and kind', t.id)
       WHEN t.kind = 'issue' THEN format('transfer %s does not issue the tonnes of project %s', t.id, t.project_id)
       ELSE format('transfer %s is not what was held for retirement %s', t.id, t.cause_id) END
     FROM (SELECT t.id, t.kind, t.project_id, t.cause_id,
         (d.project_id = t.project_id AND c.project_id = t.project_id AND are_sides_of(t.kind, d.kind, c.kind)) IS TRUE AS is_between,
         CASE WHEN t.kind = 'issue' THEN (SELECT (t.cause_id, t.amount) = (p.id, p.quantity_tonnes) FROM projects p WHERE p.id = t.project_id)
-          -- By all of transfers_once, and by no condition of another index: a plan reads every hold for each settlement where the statistics
-          -- are of a time without any.
+          -- The condition matches the whole index transfers_once and no other index. Otherwise a plan would read every hold for each
+          -- settlement when the statistics are from a time without holds.
           WHEN t.kind IN ('retirement_settle', 'retirement_return') THEN (SELECT (t.debit_account_id, t.amount) = (h.credit_account_id, h.amount)
               AND (t.kind = 'retirement_settle' OR t.credit_account_id = h.debit_account_id)
             FROM transfers h WHERE h.cause_id = t.cause_id AND h.kind <> 'purchase'
@@ -91,7 +91,7 @@ BEGIN
   LIMIT 1;
   IF broken IS NOT NULL THEN RAISE EXCEPTION '%', broken USING ERRCODE = 'integrity_constraint_violation'; END IF;
 
-  -- A purchase is at the price in force. Who sets a price locks the inventory first, which is locked here by now.
+  -- A purchase is at the price in force. A transaction that sets a price locks the inventory first, and here the inventory is locked.
   SELECT format('a purchase of project %s is not at the price in force: %s %s', s.project_id, p.price_per_tonne, p.price_currency)
     INTO broken
     FROM (SELECT DISTINCT project_id, price_per_tonne, price_currency FROM posted WHERE kind = 'purchase') s
@@ -162,9 +162,9 @@ BEGIN
     FROM json_to_recordset($2) AS p (id uuid, kind transfer_kind, cause uuid, debit int, credit int,
       amount bigint, price numeric, currency text, caller text, operation text, key text, hash text);
 
-  -- Once, unless another transaction opens an account that is opened here.
+  -- Runs once, unless another transaction opens one of the same accounts.
   LOOP
-    -- Of full length from the start: an array begins where its first element is put.
+    -- Filled to full length, because an empty array would begin at the place of its first element.
     outcomes := array_fill(NULL::text, ARRAY[cardinality(transfer_ids)]);
     held := array_fill(NULL::bigint, ARRAY[cardinality(transfer_ids)]);
     debit_versions := held; debit_balances := held; credit_versions := held; credit_balances := held;
@@ -173,14 +173,14 @@ BEGIN
       SELECT a.id FROM unnest(projects_of, kinds, owners) AS s (project, kind, owner)
         JOIN accounts a ON a.project_id = s.project AND a.kind = s.kind AND a.owner_id = s.owner
         ORDER BY a.id FOR NO KEY UPDATE OF a) l;
-    -- With what a tonne costs, at the places of the inventories that it is sold from.
+    -- Includes the price of a tonne, at the places of the inventories that sell it.
     SELECT array_agg(a.id ORDER BY place), array_agg(coalesce(a.version, 0) ORDER BY place),
         array_agg(coalesce(a.balance, 0) ORDER BY place), array_agg(p.price_per_tonne ORDER BY place),
         array_agg(p.price_currency ORDER BY place)
       INTO ids, versions, balances, prices, currencies
       FROM unnest(projects_of, kinds, owners) WITH ORDINALITY AS s (project, kind, owner, place)
       LEFT JOIN accounts a ON a.project_id = s.project AND a.kind = s.kind AND a.owner_id = s.owner
-        -- Not as a condition of an index: each would be compared with all.
+        -- IS TRUE keeps this condition out of the index, which would compare each account with all locked ones.
         AND (a.id = ANY (locked)) IS TRUE
       LEFT JOIN LATERAL (SELECT p.price_per_tonne, p.price_currency FROM project_prices p
         WHERE p.project_id = s.project ORDER BY p.number DESC LIMIT 1) p ON s.kind = 'inventory';
@@ -298,7 +298,7 @@ DECLARE
   allowed retirement_records := OLD;
 BEGIN
   IF is_dated_anew THEN
-    -- The transparency log has the first date.
+    -- The transparency log contains the first date.
     NEW.first_timestamp := coalesce(OLD.first_timestamp, OLD.timestamp);
     allowed.timestamp := NEW.timestamp;
     allowed.first_timestamp := NEW.first_timestamp;
@@ -589,7 +589,7 @@ BEGIN
         ended_at timestamptz, target_ids text[])) WITH ORDINALITY
       AS e (posting, id, kind, started_at, request_id, caller_subject, caller_roles, api_key_id, remote_address, field,
         outcome, ended_at, target_ids, place)
-    -- The one row, because a plan for NOT EXISTS may read the whole table.
+    -- Reads one row by its id, because a plan for NOT EXISTS may read the whole table.
     WHERE CASE WHEN outcomes IS NULL THEN (SELECT a.id FROM audit_entries a WHERE a.id = e.id) IS NULL
       ELSE outcomes[e.posting] = 'POSTED' END
   ), counted AS (SELECT count(*) AS entries FROM listed), w AS (
@@ -648,24 +648,24 @@ DECLARE
   here bigint;
 BEGIN
   SELECT pruned INTO STRICT pruned_before FROM audit_writers WHERE id = writer FOR UPDATE;
-  -- The digest is that of all lines from the first one on.
+  -- The digest covers all lines from the first entry that is not pruned.
   IF first <> pruned_before + 1 THEN
     RAISE EXCEPTION 'entries of audit writer % are removed up to %, by another export', writer, pruned_before
       USING ERRCODE = 'integrity_constraint_violation';
   END IF;
-  -- As few as the export lets an operator keep (cli/auditExport.ts).
+  -- The minimum that the export lets an operator keep (cli/auditExport.ts).
   IF EXISTS (SELECT FROM audit_entries
       WHERE writer_id = writer AND number <= up_to AND started_at > clock_timestamp() - interval '30 days') THEN
     RAISE EXCEPTION 'entries of audit writer % up to % are younger than 30 days', writer, up_to
       USING ERRCODE = 'integrity_constraint_violation';
   END IF;
-  -- The transparency log keeps their hashes. An entry whose outcome it lacks can't be deleted: transparency_open_entries names it.
-  -- Of one without an outcome it has all there is.
+  -- The transparency log keeps the entries' hashes. An entry whose outcome the log lacks can't be deleted, because
+  -- transparency_open_entries references it. Of an entry without an outcome the log has everything.
   IF up_to > coalesce((SELECT number FROM transparency_audit_writers WHERE writer_id = writer), 0) THEN
     RAISE EXCEPTION 'entries of audit writer % up to % are not in the transparency log yet', writer, up_to
       USING ERRCODE = 'integrity_constraint_violation';
   END IF;
-  -- What is pruned is proved by its numbers alone from then on.
+  -- After the pruning, only their numbers prove the entries.
   SELECT count(*) INTO here FROM audit_entries WHERE writer_id = writer AND number <= up_to;
   IF here <> up_to - pruned_before THEN
     RAISE EXCEPTION 'of the entries of audit writer % from % to %, only % are there', writer, first, up_to, here

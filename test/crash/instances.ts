@@ -37,7 +37,7 @@ export function instancesOn(
         handles.push(handle);
         platforms.push(await platformOn(handle, await connectLedger(ledger(), handle)));
       }
-      // Before the instances start: an instance looks for work that is not due then only when its lease ends.
+      // Before the start: instances look for work that is not due at their start only when its lease ends.
       await expireClaims(database());
       await Promise.all(platforms.map((platform) => platform.start()));
       const [first] = platforms;
