@@ -1,5 +1,5 @@
 /**
- * Which changes of the contract are refused once it is released.
+ * Changes of the contract that are refused once the contract is released.
  */
 import { buildSchema } from 'graphql';
 import { describe, expect, it } from 'vitest';

@@ -1,5 +1,6 @@
 /**
- * The settings of the ledger network: what each family gets of them, and every contradiction among them.
+ * The settings of the ledger network: what each family reads from them, and every contradiction between
+ * settings.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * Settings: all that is wrong is reported at once, secrets are never repeated, and the documents agree with
- * the table in src/config/settings.ts.
+ * Settings: all mistakes are reported at once, secrets are never repeated, and the documents agree with the
+ * table in src/config/settings.ts.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';

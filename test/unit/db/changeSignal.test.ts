@@ -5,7 +5,7 @@ import type { DatabaseHandle } from '../../../src/db/connection.ts';
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-/** A database whose notifications take until they are let through. */
+/** A database whose notifications wait until the test lets them through. */
 async function openOnSlowDatabase() {
   const sent: string[] = [];
   let letThrough = () => {};

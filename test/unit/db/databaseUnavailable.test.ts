@@ -1,5 +1,5 @@
 /**
- * Which failures are the database's absence, and which are defects or another server's.
+ * Tells failures that mean an absent database from defects and from failures of another server.
  */
 import { DrizzleQueryError } from 'drizzle-orm';
 import postgres from 'postgres';
@@ -9,10 +9,15 @@ import { databaseUnavailable } from '../../../src/db/databaseUnavailable.ts';
 import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 
 const failure = (code: string) => Object.assign(new Error(`failed with ${code}`), { code });
-/** The driver's type says that it takes a message; it takes the fields of PostgreSQL's answer. */
+/**
+ * The driver's types declare a message as the argument; the driver passes the fields of PostgreSQL's answer.
+ */
 const refusal = (code: string, severity = 'ERROR') =>
   Object.assign(new postgres.PostgresError('refused'), { code, severity });
-/** PgBouncer passes on the code of a refused login, and leaves out the severity that is the same in each language. */
+/**
+ * A refused login as PgBouncer reports it: with the code, without the severity that is the same in each
+ * language.
+ */
 const pooled = (code: string) =>
   Object.assign(new postgres.PostgresError('refused'), { code, severity_local: 'FATAL' });
 

@@ -1,5 +1,5 @@
 /**
- * What the loop of a due worker asks for while nothing happens, and when it claims.
+ * What the loop of a due worker asks for while nothing happens, and when the loop claims rows.
  */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createDueWorker, type DueWorker } from '../../../src/db/dueWorker.ts';
@@ -7,7 +7,7 @@ import type { Leased, Leases } from '../../../src/db/leases.ts';
 
 const KEY = 'work';
 
-/** A table of due times, and what is asked of it. */
+/** A table of due times, and the worker's questions to it. */
 function createTable() {
   const asked: ('first due' | 'claim')[] = [];
   let due: { id: string; atMs: number }[] = [];
@@ -104,7 +104,7 @@ it('finds what was added without a notification, and much sooner what was added 
   await vi.advanceTimersByTimeAsync(1_000);
   table.add('told', 0);
   table.changeSignal.notify();
-  // Within a second, of which the pause between two claims takes 20 ms.
+  // Within a second, 20 ms of which is the pause between two claims.
   await vi.waitFor(() => expect(processed).toEqual(['silent', 'told']));
 });
 

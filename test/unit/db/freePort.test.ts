@@ -1,6 +1,6 @@
 /**
- * Ports for servers that take one as an option: outgoing connections, which the system gives the ports from 32768 on, must
- * not take them before they are listened on.
+ * Ports for servers that take their port as an option. The system gives ports from 32768 on to outgoing
+ * connections, which must not take a free port before the server listens on it.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:net';

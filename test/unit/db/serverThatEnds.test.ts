@@ -1,5 +1,6 @@
 /**
- * A server that ends with the first question, as one that is being stopped does: who asks is told, and the process goes on.
+ * A server that closes each connection at the first question, as a stopping server does: the caller gets an
+ * error, and the process goes on.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
@@ -12,13 +13,13 @@ import { migrate } from '../../../src/db/migrate.ts';
 
 /** AuthenticationOk, and ReadyForQuery outside a transaction. */
 const WELCOME = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49]);
-/** CommandComplete, and the same. */
+/** CommandComplete, and ReadyForQuery outside a transaction. */
 const DONE = Buffer.concat([
   Buffer.from([0x43, 0, 0, 0, 11]),
   Buffer.from('COMMIT\0'),
   Buffer.from([0x5a, 0, 0, 0, 5, 0x49]),
 ]);
-/** Longer than what the driver gathers before it writes. */
+/** Longer than the buffer that the driver fills before it writes. */
 const LONG = `SELECT '${'x'.repeat(2_000)}'`;
 
 let server: Server;
@@ -78,7 +79,7 @@ it('tells a statement that it meets a connection which is ending, and is not clo
   try {
     await ask('COMMIT');
     const failed = new Promise((resolve) => {
-      // Node ends its side in the tick after this event. A long statement is written at once.
+      // Node ends its side in the tick after this event. The driver writes a long statement at once.
       own?.once('end', () => process.nextTick(() => process.nextTick(() => ask(LONG).catch(resolve))));
     });
     expect(await failed).toBeInstanceOf(ConnectionLost);

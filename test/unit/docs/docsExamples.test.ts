@@ -1,5 +1,5 @@
 /**
- * What README and docs show of the API works as it stands there: whole operations, single fields, values of enums.
+ * The API examples in README and docs work as printed: whole operations, single fields, values of enums.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import {
@@ -28,7 +28,7 @@ const PLACEHOLDER = '"…"';
 const files = async () => [
   'README.md',
   ...(await readdir(new URL('docs', ROOT)))
-    // The reference is printed from the contract.
+    // The reference is printed from the contract, so it is left out.
     .filter((name) => name.endsWith('.md') && name !== 'reference.md')
     .map((name) => `docs/${name}`),
 ];
@@ -56,7 +56,7 @@ const rootFields = new Map(
   ),
 );
 
-/** What is wrong with a document: the schema's rules, and the page size that lists ask for when they run. */
+/** Violations of the schema's rules, and lists without the page size that they need to run. */
 function problemsOf(document: string): string[] {
   const parsed = parse(document);
   const errors = validate(schema, parsed).map(({ message }) => message);
@@ -108,7 +108,7 @@ describe('README and docs', () => {
       Object.values(schema.getTypeMap())
         .filter((type) => isEnumType(type))
         .flatMap((type) => type.getValues().map(({ name }) => name))
-        // Single words are words of their own as well ("settled", at the provider).
+        // Single words are also ordinary words ("settled", at the provider).
         .filter((name) => name.includes('_'))
         .flatMap((name) =>
           [name.toLowerCase(), name.toLowerCase().replaceAll('_', '-')].map((other) => [other, name]),

@@ -1,5 +1,6 @@
 /**
- * What README, docs and the other pages refer to is there: pages, headings, files and npm scripts.
+ * The targets of references in README, docs and the other pages exist: pages, headings, files and npm
+ * scripts.
  */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
@@ -13,7 +14,7 @@ interface Reference {
 const ROOT = new URL('../../../', import.meta.url);
 const FOLDERS = ['src', 'devnet', 'test', 'drizzle', 'bench', 'demo', 'scripts', 'docs', 'examples'];
 
-/** By page: without what stands in fenced blocks, where new files may be shown. */
+/** The prose of each page, without its fenced blocks, which may show new files. */
 const prose = new Map<string, string>();
 const headings = new Map<string, Set<string>>();
 let files: Set<string>;
@@ -42,7 +43,7 @@ beforeAll(async () => {
   ).scripts;
 });
 
-/** As GitHub makes them: the second heading of one text gets "-1". */
+/** Anchors as GitHub makes them: the second heading with the same text gets "-1". */
 function anchorsOf(text: string): Set<string> {
   const anchors = new Set<string>();
   for (const [, heading = ''] of text.matchAll(/^#{1,6} (.+)$/gm)) {

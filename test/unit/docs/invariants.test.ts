@@ -1,5 +1,5 @@
 /**
- * docs/invariants.md has a row for each invariant that a reconciliation proves, and for no other.
+ * docs/invariants.md has a row for each invariant that a reconciliation proves, and no other row.
  */
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';

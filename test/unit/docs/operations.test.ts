@@ -1,5 +1,5 @@
 /**
- * docs/operations.md shows how the id of a row is made that the log names by its UUID.
+ * docs/operations.md shows how to make the global id of a row from the UUID in the log.
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';

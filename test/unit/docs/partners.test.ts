@@ -1,5 +1,6 @@
 /**
- * docs/partners.md shows what the platform sends to a ramp provider and an indexer, and what it understands of theirs.
+ * docs/partners.md shows the requests that the platform sends to a ramp provider and an indexer, and the
+ * answers that it understands.
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -27,7 +28,7 @@ beforeAll(async () => {
   text = { json: of('json'), sh: of('sh') };
 });
 
-/** Answers each request with the next text, and keeps what was sent. */
+/** Answers each request with the next text, and keeps the requests. */
 function partner(...answers: (string | undefined)[]) {
   const sent: Sent[] = [];
   const left = [...answers];
@@ -88,7 +89,7 @@ describe('the ramp provider', () => {
   });
 
   it('signs its callback as the page shows', async () => {
-    // The shell's own function in place of curl prints what curl is given, a line each.
+    // A shell function replaces curl and prints each argument of curl on its own line.
     const script = `curl() { printf '%s\\n' "$@"; }\n${text.sh[0]}`;
     const { stdout } = await promisify(execFile)('bash', ['-ec', script]);
     const given = stdout.trimEnd().split('\n');

@@ -1,5 +1,5 @@
 /**
- * Who waits for the feed to grow.
+ * The subscribers that wait for the feed to grow.
  */
 import { expect, it } from 'vitest';
 import { createWaiting } from '../../../src/feed/feedTail.ts';
@@ -11,7 +11,7 @@ it('wakes each subscriber once, also one that waits again at once because nothin
   let woken = 0;
   const subscriber = waiter(() => {
     woken += 1;
-    // Without an end of its own, a loop here would never fail.
+    // Ends a possible endless loop, which would hang the test.
     if (woken < 100) waiting.onceGrown(subscriber);
   });
   waiting.onceGrown(subscriber);
@@ -28,7 +28,7 @@ it('wakes once, and in the same round, one that another stops while both are wok
   const second = waiter(() => woken.push('second'));
   const first = waiter(() => {
     woken.push('first');
-    // It does not wait any more, and its turn comes: it sees then that it has ended.
+    // The second subscriber no longer waits: it sees in its own turn that it has ended.
     expect(waiting.stopWaiting(second)).toBe(false);
   });
   waiting.onceGrown(first);

@@ -1,6 +1,6 @@
 /**
- * What plainLists.ts executes is answered exactly as by graphql-js: generated documents over a schema with every kind of field
- * go both ways, and the texts, measures and errors are compared.
+ * The executor in plainLists.ts answers exactly as graphql-js: generated documents over a schema with every
+ * kind of field run through both, and the tests compare texts, measures and errors.
  */
 import fc from 'fast-check';
 import { buildSchema, execute, parse, validate, type ExecutionResult, type GraphQLSchema } from 'graphql';
@@ -52,7 +52,7 @@ const SDL = /* GraphQL */ `
 
 interface World {
   items: readonly Record<string, unknown>[];
-  /** How lists are given. */
+  /** How the resolver returns lists. */
   list: 'at once' | 'later' | 'null' | 'an error' | 'a promise inside' | 'a set';
 }
 
@@ -129,7 +129,7 @@ const world: fc.Arbitrary<World> = fc.record({
   ),
 });
 
-/** Most lists ask for nothing but values. */
+/** Fields of plain values. Most lists ask for nothing else. */
 const VALUES = [
   'id',
   'name',
@@ -192,7 +192,7 @@ const query = fc
       `query Q($first: Int, $yes: Boolean = true) { ${first} ${other} } fragment All on Item { id name }`,
   );
 
-/** What is not used makes a document invalid, and fragments make it one that is not plain. */
+/** Removes unused definitions, which are invalid, and fragments, which make a document not plain. */
 function trimmed(source: string): string {
   const used = source.includes('...All') ? source : source.replace(/ fragment All .*/, '');
   const body = used.slice(used.indexOf('{'));
@@ -218,7 +218,10 @@ const WITHOUT_MUST = {
   must: null,
 } as const;
 
-/** Whether lists were written at once in some of the answers: the comparison would say nothing otherwise. */
+/**
+ * How many answers contained lists that were written as text. Without such answers the comparison proves
+ * nothing.
+ */
 let written = 0;
 
 function holdsReadyJson(value: unknown): boolean {
@@ -226,7 +229,7 @@ function holdsReadyJson(value: unknown): boolean {
   return value instanceof ReadyJson || Object.values(value).some(holdsReadyJson);
 }
 
-/** As it leaves the process, with what the limit on answers counts. */
+/** The answer as sent, with the bytes that the limit on answers counts. */
 function sent(result: ExecutionResult) {
   if (holdsReadyJson(result.data)) written += 1;
   return { text: stringify(result), slowly: JSON.stringify(result), bytes: measureAnswer(result.data) };
@@ -246,12 +249,12 @@ describe('plain lists', () => {
           const plainly = createPlainLists(schema);
           const expected = sent(await execute(args));
           expect(expected.text).toBe(expected.slowly);
-          // The second time it may be known that it is not plain.
+          // The second run may already know that the document is not plain.
           expect(sent(await plainly(args))).toEqual(expected);
           expect(sent(await plainly(args))).toEqual(expected);
         },
       ),
-      // Of two lists that fail, the one that is not plain fails first where the other one is asked for as text.
+      // Two lists fail: when the other list is asked for as text, the list that is not plain fails first.
       { numRuns: 500, examples: [[TWO_FAILURES, { items: [WITHOUT_MUST], list: 'later' }, undefined]] },
     );
     expect(written).toBeGreaterThan(100);

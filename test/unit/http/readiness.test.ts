@@ -1,5 +1,6 @@
 /**
- * Readiness answers within its limit, also when everything hangs one after the other, and asks each thing once at a time.
+ * Readiness answers within its limit, even when all checks hang one after the other, and runs each check once
+ * at a time.
  */
 import { expect, it } from 'vitest';
 import { createReadiness } from '../../../src/http/server/readiness.ts';

@@ -26,7 +26,7 @@ it('is within a minute where the clock was set, or the machine slept, meanwhile'
   endsByExpiry(clock).watch(caller, (reason) => ended.push(reason));
   vi.advanceTimersByTime(120_000);
   expect(ended).toEqual([]);
-  // Timers did not run on meanwhile.
+  // Timers did not run during the sleep.
   nowSeconds += HOUR_SECONDS;
   vi.advanceTimersByTime(60_000);
   expect(ended).toEqual(['The token has expired.']);

@@ -1,5 +1,6 @@
 /**
- * What a withdrawn key and an outage of the identity provider do to the tokens that it has signed.
+ * The effect of a withdrawn key, and of an outage of the identity provider, on the tokens that the key has
+ * signed.
  */
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -10,7 +11,7 @@ const MINUTE_MS = 60_000;
 const pairs = { first: generateKeyPair('ES256'), second: generateKeyPair('ES256') };
 type Kid = keyof typeof pairs;
 
-/** What the provider answers. */
+/** The answer of the identity provider. */
 let answer: () => Promise<Response>;
 let asked: number;
 
@@ -48,7 +49,7 @@ function newVerifier(warn = vi.fn<() => void>()) {
   return async (kid: Kid) => verify(await tokenBy(kid));
 }
 
-/** Another each time: a remembered one is not verified. */
+/** A new token each time: a remembered token is not verified. */
 async function tokenBy(kid: Kid) {
   return new SignJWT({ roles: ['buyer'], jti: crypto.randomUUID() })
     .setProtectedHeader({ alg: 'ES256', kid })

@@ -1,5 +1,5 @@
 /**
- * A remembered token is worth what a verified one is: no longer, and to its own caller alone.
+ * A remembered token is valid no longer than a verified token, and for its own caller alone.
  */
 import { expect, it } from 'vitest';
 import { rememberTokens } from '../../../src/identity/rememberedTokens.ts';

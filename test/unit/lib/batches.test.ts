@@ -1,4 +1,4 @@
-/** Batches: what waits shares the next one, and one bad item fails alone. */
+/** Batches: waiting items share the next batch, and one bad item fails alone. */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { createBatcher } from '../../../src/lib/batches.ts';
 

@@ -1,5 +1,5 @@
 /**
- * A flood of refusals is a line a second that counts them.
+ * A flood of refusals becomes one counting log line a second.
  */
 import { afterEach, expect, it, vi } from 'vitest';
 import { createCountedLog } from '../../../src/lib/countedLog.ts';

@@ -1,5 +1,5 @@
 /**
- * docs/errors.md explains every code with the same text as the table in the program, and lists every detail.
+ * docs/errors.md explains every code with the text of the program's table, and lists every detail.
  */
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';

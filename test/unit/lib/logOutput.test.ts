@@ -1,5 +1,6 @@
 /**
- * The log's output that takes nothing: a full disk, a reader that has stopped or is gone. The process goes on, in bounded memory.
+ * Log output that accepts nothing: a full disk, a reader that has stopped or ended. The process goes on with
+ * bounded memory.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { open } from 'node:fs/promises';
@@ -9,7 +10,10 @@ import { createLogOutput } from '../../../src/lib/logOutput.ts';
 
 type Outcome = number | 'ENOSPC' | 'EAGAIN' | 'EPIPE';
 
-/** A file whose next writes end as `outcomes` say: bytes taken, or an error; later ones are taken whole. */
+/**
+ * A file whose next writes end as `outcomes` say: a number of bytes taken, or an error. Later writes are
+ * taken whole.
+ */
 function openOn(outcomes: Outcome[], maxWaitingBytes?: number) {
   const written: string[] = [];
   const onLost = vi.fn<(lines: number) => void>();
@@ -58,7 +62,7 @@ describe('an output of the log', () => {
   });
 });
 
-/** A process that logs `lines` lines of a kilobyte, says on stderr how much memory it has, and exits. */
+/** A process that logs `lines` lines of a kilobyte, prints its memory use to stderr, and exits. */
 const program = (lines: number) => `
   const { createLogger } = await import(${JSON.stringify(new URL('../../../src/lib/logger.ts', import.meta.url).href)});
   const log = createLogger({ level: 'info', pretty: false });

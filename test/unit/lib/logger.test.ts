@@ -1,5 +1,5 @@
 /**
- * Logs never hold what is confidential: not by name, and not in the errors of a database.
+ * Logs never hold confidential data: neither in fields, by their name, nor in the errors of a database.
  */
 import { DrizzleQueryError } from 'drizzle-orm/errors';
 import { expect, it } from 'vitest';

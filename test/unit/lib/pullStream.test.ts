@@ -1,10 +1,10 @@
 /**
- * Streams that are read by callbacks: read as they are, mapped, and ended in the middle.
+ * Streams that are read by callbacks: read directly, mapped, and ended midway.
  */
 import { expect, it } from 'vitest';
 import { MappedStream, pullStreamOf, StreamBase, type StepReader } from '../../../src/lib/pullStream.ts';
 
-/** What it gives, and whether it was ended. */
+/** A stream of the test's values, which counts its ends. */
 class Source extends StreamBase<number> {
   readers: StepReader<number>[] = [];
   ends = 0;

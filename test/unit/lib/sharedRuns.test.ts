@@ -1,8 +1,8 @@
-/** One run for many who ask at the same time. */
+/** One run for many callers that ask at the same time. */
 import { expect, it } from 'vitest';
 import { shareFreshRuns, shareRun, shareRunsByKey } from '../../../src/lib/sharedRuns.ts';
 
-/** Runs that end when the test ends them, with their number. */
+/** Numbered runs that end when the test ends them. */
 function controlledRuns() {
   const ends: ((error?: Error) => void)[] = [];
   const run = () =>

@@ -5,7 +5,7 @@ import { assert, nat, property, string, uint8Array } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { signBody, verifySignature } from '../../../src/lib/signature.ts';
 
-// The example of GitHub's documentation on validating webhook deliveries.
+// The example in GitHub's documentation on validating webhook deliveries.
 const secret = "It's a Secret to Everybody";
 const rawBody = Buffer.from('Hello, World!');
 const header = 'sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17';

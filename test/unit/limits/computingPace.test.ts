@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createComputingPace } from '../../../src/limits/computingPace.ts';
 
-/** Time passes in `wait` alone. */
+/** A pace with a clock that only `wait` advances. */
 function paced(restShare = 2, stepMs = 1) {
   const time = { nowMs: 0 };
   const wait = async (ms: number) => {
@@ -37,7 +37,7 @@ describe('an address that computes', () => {
       pace.charge('a', ms);
     };
     await Promise.all([ask(10), ask(1), ask(0)]);
-    // The charge of one that was let in comes on top of the millisecond after it.
+    // A request that was let in adds its charge to the millisecond that follows it.
     expect(begunMs).toEqual([10, 31, 34]);
   });
 

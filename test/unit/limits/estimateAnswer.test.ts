@@ -1,5 +1,5 @@
 /**
- * An answer is refused before it is made when it could become larger than the server sends.
+ * An answer that could become larger than the server sends is refused before it is made.
  */
 import { getOperationAST, parse } from 'graphql';
 import { expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * Introspection costs what it makes: the query that tools send passes, and what asks for everything again and again
- * does not.
+ * Introspection costs as much as the answer that it makes: the query that tools send passes, and a query that
+ * repeats everything does not.
  */
 import { getIntrospectionQuery, getOperationAST, parse } from 'graphql';
 import { expect, it } from 'vitest';

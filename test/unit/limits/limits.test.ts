@@ -1,5 +1,5 @@
 /**
- * The small parts that limits are made of.
+ * The small parts of the limits.
  */
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'graphql';
@@ -67,7 +67,7 @@ describe('slots', () => {
     });
     await expect(slots.take()).rejects.toMatchObject({ code: 'OVERLOADED' });
     giveBack();
-    // Giving back what was given back makes no second slot.
+    // Giving back the same slot twice frees no second slot.
     giveBack();
     await Promise.all(waiting);
     expect(order).toEqual(['a', 'b']);
@@ -145,7 +145,7 @@ describe('slots', () => {
     take('greedy', 'greedy 3');
     await vi.advanceTimersByTimeAsync(60);
     take('modest', 'modest 1');
-    // Now it is the turn of the one that arrived last.
+    // The slot goes to the caller that arrived last.
     giveBack();
     await vi.advanceTimersByTimeAsync(500);
     expect(ends).toEqual([
@@ -155,7 +155,7 @@ describe('slots', () => {
       ['modest 1', 'refused', 180],
     ]);
     expect(slots.load()).toEqual({ waiting: 0, waited: 4, refused: 3 });
-    // Long after the last look: one more begins.
+    // Another caller waits long after the last look.
     take('modest', 'modest 2');
     await vi.advanceTimersByTimeAsync(100);
     expect(ends.at(-1)).toEqual(['modest 2', 'refused', 680]);

@@ -20,7 +20,7 @@ it('shows the lag of a replica while it is known, and no old one afterwards', as
       .split('\n')
       .filter((line) => !line.startsWith('#'));
   expect(await lags()).toEqual(['marketplace_replica_lag_seconds{replica="db-2:5432"} 0.5']);
-  // Another primary was promoted: what the replica shows may be of any age.
+  // After the promotion of another primary, the data on the replica may be of any age.
   lagMs = null;
   expect(await lags()).toEqual([]);
 });

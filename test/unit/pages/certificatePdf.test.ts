@@ -1,5 +1,5 @@
 /**
- * What a certificate says on paper.
+ * The text of a certificate in print.
  */
 import { inflateSync } from 'node:zlib';
 import { expect, it } from 'vitest';
@@ -19,7 +19,7 @@ it('prints text that is written from right to left in its order, with what is wr
   expect(lines(`${a} 1,200.5 ${b}`)).toEqual([`${b} 1,200.5 ${a}`]);
   expect(lines(`${a} (${b}) 12${c}-Acme`)).toEqual([`Acme-${c}12 (${b}) ${a}`]);
   expect(lines('Acme 12 (Ltd)')).toEqual(['Acme 12 (Ltd)']);
-  // The first words stand on the first line.
+  // The first words, in reading order, are on the first line.
   expect(lines(`${a} ${b} ${c}`, 5)).toEqual([`${b} ${a}`, c]);
   expect(lines(`${a.repeat(2)} ${b}`, 3)).toEqual(['\u{627}\u{628}\u{627}', '\u{628}', b]);
 });
@@ -67,17 +67,17 @@ it('says that the network contradicts it, as the page does, and nothing of a net
   expect(other).toMatch(/The network’s record differs.*Don’t rely on this certificate/);
 });
 
-/** What stands on the page, as eyes see it: glyphs from left to right, lines from the top. */
+/** The printed text in the order of a reader: glyphs from left to right, lines from top to bottom. */
 function printedLines(pdf: Buffer): string[] {
   const streams = Array.from(
     pdf.toString('latin1').matchAll(/FlateDecode\n>>\nstream\n(.*?)\nendstream/gs),
     ([, text = '']) => inflateSync(Buffer.from(text, 'latin1')).toString('latin1'),
   );
   const fonts = streams.filter((text) => text.includes('beginbfrange'));
-  // The bold one has the letters of the amount alone.
+  // The bold font has only the characters of the amount.
   const [regular] = fonts.toSorted((one, other) => other.length - one.length);
   const named = regular?.match(/(?<=\[).*?(?=\])/gs) ?? [];
-  // A glyph of several letters has them after each other.
+  // A glyph of several letters lists their codes one after the other.
   const letters = Array.from(named.join(' ').matchAll(/<([0-9a-f ]+)>/g), ([, codes = '']) =>
     codes
       .split(' ')

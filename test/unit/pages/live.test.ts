@@ -1,10 +1,11 @@
 /**
- * The script of the live list, in a page of which it sees what it asks for: an element for each id, and a socket that is told what to say.
+ * The script of the live list, in a fake page with only the parts that it uses: an element for each id, and a
+ * socket that the test drives.
  */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 const SCRIPT = new URL('../../../src/pages/assets/scripts/live.js', import.meta.url).href;
-/** Longer than its first wait before it connects again. */
+/** Longer than the script's first wait before it connects again. */
 const WAIT_MS = 2_000;
 
 type Listener = (event: object) => void;
@@ -49,7 +50,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** The newest socket's subscription ends with this error. */
+/** Ends the newest socket's subscription with this error. */
 function endWith(code: string): void {
   const socket = sockets.at(-1);
   socket?.say({ type: 'connection_ack' });

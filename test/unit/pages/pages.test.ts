@@ -1,5 +1,5 @@
 /**
- * What pages make of strangers' texts, of a network that does not answer, and of the network's kind.
+ * How pages handle strangers' texts, a network that does not answer, and the kind of network.
  */
 import { GraphQLError, parse, validate } from 'graphql';
 import { describe, expect, it, vi } from 'vitest';
@@ -119,7 +119,7 @@ it('names a country once', () => {
   const place = (projectLocation: string, countryCode = 'KE') =>
     placeOf({ projectLocation, countryCode }).country;
   expect([place('Kasigau, Kenya'), place('KENYA'), place('Kasigau')]).toEqual([null, null, 'Kenya']);
-  // A part of another word is no name.
+  // A part of another word does not count as a name.
   expect([place('Nigeria', 'NE'), place('Guinea-Bissau', 'GW')]).toEqual(['Niger', null]);
 });
 
@@ -166,7 +166,7 @@ describe('the network’s word', () => {
     });
     expect(await check(answer(null))).toMatchObject({ outcome: 'MISSING' });
     expect(await check(failure('LEDGER_UNAVAILABLE'))).toMatchObject({ outcome: 'NO_ANSWER' });
-    // All places for reading the network are taken; the page itself has one.
+    // All places for reading the network are taken. The page itself still has its place.
     expect(await check(failure('OVERLOADED'))).toMatchObject({ outcome: 'NO_ANSWER' });
   });
 
@@ -242,7 +242,7 @@ describe('the check of a certificate', () => {
     amount: '5000000000000000000',
     timestamp: 2_000,
   };
-  /** In the log with its first date: its chain was rolled back, and it landed again later. */
+  /** The log has the record's first date: its chain was rolled back, and the burn landed again later. */
   const inclusionProof = {
     leafIndex: 0,
     entry: JSON.stringify({

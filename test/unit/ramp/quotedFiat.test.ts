@@ -1,5 +1,6 @@
 /**
- * Whether a provider pays what it has quoted: the same amount, in whatever form, of the same currency.
+ * Compares a payout with the quote: it agrees when the amount is the same, in whatever form, in the same
+ * currency.
  */
 import { expect, it } from 'vitest';
 import { describeOtherFiat } from '../../../src/ramp/quotedFiat.ts';

@@ -1,5 +1,5 @@
 /**
- * The sums of what a reconciliation found.
+ * Sums of the comparisons of a reconciliation.
  */
 import { expect, it } from 'vitest';
 import { add, nothingCompared, type Comparison } from '../../../src/reconciliation/verdicts.ts';

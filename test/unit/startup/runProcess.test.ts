@@ -1,5 +1,6 @@
 /**
- * What a process has opened is closed once and in order, also when a signal comes during a start that then fails.
+ * The resources that a process has opened are closed once and in order, also when a signal arrives during a
+ * start that then fails.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLogger } from '../../../src/lib/logger.ts';
@@ -23,7 +24,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** A run that has opened a database and a server, and is still starting. */
+/** A run with an open database and server that is still starting. */
 function startingRun() {
   const closed: string[] = [];
   let drained = () => {};
@@ -44,7 +45,7 @@ function startingRun() {
   return { closed, run, end: (error: Error | null) => end(error), drained: () => drained() };
 }
 
-/** Continuations of promises that are settled already have run by then. */
+/** Waits until the continuations of settled promises have run. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('a signal', () => {

@@ -1,5 +1,5 @@
 /**
- * What the terminal says next works when it is typed as it stands.
+ * The commands that the terminal suggests work exactly as printed.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,6 @@
 /**
- * docs/transparency.md names each member of the log of transfers, for those who verify an entry without this program.
+ * docs/transparency.md names each member of an entry in the log of transfers, for readers who verify an entry
+ * without this program.
  */
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';

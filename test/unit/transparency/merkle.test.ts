@@ -1,5 +1,6 @@
 /**
- * Merkle trees in tiles, against the test tree of RFC 6962's reference implementation, and against the definition itself.
+ * Merkle trees in tiles, compared with the test tree of RFC 6962's reference implementation and with the
+ * definition.
  */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
@@ -44,7 +45,7 @@ const D = 'bc1a0643b12e4d2d7c77918f44e0f4f79a838b6cf9ec5b5c283e1f4d88599e6b';
 const E = 'ca854ea128ed050b41b35ffc1b87b8eb2bde461e9e3b5596ece6b9d5975a0ae0';
 const F = '0ebc5d3437fbe2db158b9f126a1d118e308181031d0a949f8dededebc558ef6a';
 
-/** As the builder does: some leaves at a time. */
+/** Adds a few leaves at a time, as the builder does. */
 function treeOf(leaves: readonly Buffer[], atATime: number): Tile[] {
   const tiles = new Map<string, Tile>();
   for (let size = 0; size < leaves.length; size += atATime) {
@@ -55,7 +56,7 @@ function treeOf(leaves: readonly Buffer[], atATime: number): Tile[] {
   return [...tiles.values()];
 }
 
-/** RFC 9162, section 2.1.1, word for word. */
+/** The root as RFC 9162, section 2.1.1, defines it. */
 function definedRoot(leaves: readonly Buffer[]): Buffer {
   if (leaves.length === 0) return createHash('sha256').digest();
   const [only] = leaves;

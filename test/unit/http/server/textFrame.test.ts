@@ -1,17 +1,17 @@
 /**
- * The frames that events are sent in, read by the websocket library of clients.
+ * The websocket library of clients reads the frames that events are sent in.
  */
 import type { Writable } from 'node:stream';
 import { expect, it } from 'vitest';
 import * as library from 'ws';
 import { textFrame } from '../../../../src/http/server/socketIo.ts';
 
-/** Its types leave it out. */
+/** The types of ws leave out Receiver. */
 const { Receiver } = library as unknown as {
   Receiver: new (options: { isServer: boolean; allowSynchronousEvents: boolean }) => Writable;
 };
 
-/** The texts of the messages that a client reads from these bytes. */
+/** Returns the texts of the messages that a client reads from these bytes. */
 function read(bytes: Buffer): Promise<string[]> {
   const texts: string[] = [];
   const receiver = new Receiver({ isServer: false, allowSynchronousEvents: true });

@@ -1,5 +1,5 @@
 /**
- * What messages cost the budget of their socket and their address.
+ * The cost of messages to the budgets of their socket and their address.
  */
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
@@ -11,7 +11,7 @@ const KB = 1024;
 const SOCKET_CAPACITY = 1_000;
 const ADDRESS_CAPACITY = 10_000;
 
-/** Sockets of one address, at a time that stands still. */
+/** Sockets of one address, with a clock that stands still. */
 function createSockets() {
   const limitMessages = createMessageLimit({ operationsPerMinute: 30_000, sockets: 200 }, () => 0);
   return () => {
@@ -34,7 +34,7 @@ function createSockets() {
   };
 }
 
-/** @returns how many were admitted before the first that was not */
+/** @returns how many messages were admitted before the first refused one */
 function sendMany(admit: (bytes: number) => boolean, bytes: number): number {
   let admitted = 0;
   while (admitted < ADDRESS_CAPACITY && admit(bytes)) admitted += 1;

@@ -1,5 +1,5 @@
 /**
- * Events on their way to a socket: one after the other, each when the one before has been sent.
+ * Events on their way to a socket: the next event is pulled after the previous one has been sent.
  */
 import type { ExecutionResult } from 'graphql';
 import { expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import { StreamBase, type StepReader } from '../../../../src/lib/pullStream.ts';
 import { SentEvents } from '../../../../src/http/websocket/sentEvents.ts';
 import type { EventSender } from '../../../../src/http/server/socketIo.ts';
 
-/** Gives as many events, at once. */
+/** Gives that many events without waiting. */
 class Replay extends StreamBase<ExecutionResult> {
   pulls = 0;
   private readonly events: number;

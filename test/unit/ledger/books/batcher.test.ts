@@ -1,12 +1,12 @@
 /**
- * Batches across requests: who shares one, and what becomes of a batch that fails.
+ * Batches across requests: which postings share a batch, and what happens when a batch fails.
  */
 import postgres from 'postgres';
 import { describe, expect, it } from 'vitest';
 import { NoFreeConnection } from '../../../../src/db/connectionLost.ts';
 import { createPostingBatcher, MAX_POSTINGS_PER_BATCH } from '../../../../src/ledger/books/batcher.ts';
 
-/** Commits what `fail` does not refuse; the batches that were tried are in `tried`. */
+/** Commits the postings that `fail` does not refuse; `tried` holds the attempted batches. */
 function batcherWith(fail: (items: readonly string[], attempt: number) => Error | null = () => null) {
   const tried: string[][] = [];
   const committed: string[] = [];
@@ -116,7 +116,7 @@ describe('a batch that fails', () => {
       Array(3).fill('rejected'),
     );
     expect(tried).toHaveLength(attempts);
-    // And does not stop what comes next.
+    // The failure does not stop the next posting.
     expect(await outcomes([batcher.submit('d')])).toEqual(['rejected']);
     expect(tried.at(-1)).toEqual(['d']);
   });

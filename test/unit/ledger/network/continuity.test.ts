@@ -1,5 +1,5 @@
 /**
- * A node's word about its ledgers: what is behind is refused, and one false number is not kept.
+ * A node's ledger numbers: a node that is behind is refused, and a single false number is not kept.
  */
 import { beforeEach, expect, it } from 'vitest';
 import { guardLedgerNumbers, WHOLE_HISTORY } from '../../../../src/ledger/network/continuity.ts';

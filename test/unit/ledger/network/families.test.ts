@@ -1,5 +1,5 @@
 /**
- * What keeps a new network to one folder and one line: nothing outside of src/ledger/network knows a family by its
+ * A new network needs one folder and one line: nothing outside of src/ledger/network knows a family by its
  * name, and declarations load no library of a network.
  */
 import { readdir, readFile } from 'node:fs/promises';
@@ -11,11 +11,14 @@ import { FAMILIES, familyNamed, familyOf } from '../../../../src/ledger/network/
 const SRC = fileURLToPath(new URL('../../../../src', import.meta.url));
 const NETWORK = join(SRC, 'ledger', 'network');
 
-/** Tools and parts of one family that stand outside of its folder: they branch on nothing, and are its own. */
+/**
+ * Files of one family outside of its folder: tools and parts that serve this family alone and branch on no
+ * family.
+ */
 const OF_ONE_FAMILY = new Set([
-  // Stellar's channel accounts are the only ones, and their funds are shown in XLM.
+  // Only Stellar has channel accounts, and the command shows their funds in XLM.
   'cli/ledgerChannels.ts',
-  // Signs for the embedded network, which no other wallet knows, and for a Stellar network of this machine's own.
+  // Signs for the embedded network, which no other wallet knows, and for a local Stellar network.
   'cli/wallet.ts',
   // Reads the events that the embedded network writes.
   'indexer/embedded/eventLog.ts',
@@ -60,7 +63,7 @@ describe('declarations', () => {
   it('load no adapter and no library of a network', async () => {
     const reached = await reachedFrom(join(NETWORK, 'families.ts'));
     const packages = [...reached].filter((name) => !name.startsWith(SRC) && !name.startsWith('node:'));
-    // Of the Stellar libraries the codec of addresses alone, which is one small file.
+    // The codec of addresses is the only part of the Stellar libraries, and it is one small file.
     expect(packages.toSorted()).toEqual(['@stellar/stellar-base/lib/strkey.js', 'uuid', 'zod']);
     expect([...reached].filter((name) => name.startsWith(join(SRC, 'db')))).toEqual([]);
     for (const { id } of FAMILIES) {
@@ -85,7 +88,7 @@ describe('declarations', () => {
   });
 });
 
-/** Modules that are loaded with this one: static imports of values. Paths of ours are absolute. */
+/** Modules loaded together with this one by static imports of values. Paths of the project are absolute. */
 async function reachedFrom(file: string, seen = new Set<string>()): Promise<Set<string>> {
   if (seen.has(file)) return seen;
   seen.add(file);

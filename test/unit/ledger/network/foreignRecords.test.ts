@@ -1,5 +1,5 @@
 /**
- * What strangers may write into a token's retirement list, in the forms that it is stored and shown in.
+ * Texts that strangers may write into a token's retirement list, in their stored and their displayed form.
  */
 import { describe, expect, it } from 'vitest';
 import { storableText } from '../../../../src/ledger/network/foreignText.ts';

@@ -1,4 +1,4 @@
-/** What is held for every question to a network, whatever adapter answers. */
+/** Rules that hold for every question to a network, whatever adapter answers. */
 import { describe, expect, it } from 'vitest';
 import {
   NetworkBehind,
@@ -8,7 +8,7 @@ import {
 } from '../../../../src/ledger/network/port.ts';
 import { explainFailures, wrapQuestions } from '../../../../src/ledger/network/wrapNetwork.ts';
 
-/** Of the port only what these tests use. */
+/** The part of the port that these tests use. */
 function networkThat(fails: () => never): LedgerNetwork {
   const network: Partial<LedgerNetwork> = {
     name: 'test',

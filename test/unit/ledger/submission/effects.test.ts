@@ -1,4 +1,4 @@
-/** Which effects the network's word about a submission has. */
+/** The effects of the network's outcome of a submission. */
 import { describe, expect, it } from 'vitest';
 import { effectsFor, type Effects } from '../../../../src/ledger/submission/effects.ts';
 import type { NetworkCall } from '../../../../src/ledger/network/port.ts';

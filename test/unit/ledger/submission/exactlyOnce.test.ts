@@ -1,7 +1,7 @@
 /**
- * The exactly-once core as a model: two instances that crash, lose calls and answers, and come between each other at every
- * read, write and call. The steps, rules and states are the product's own (test/support/exactlyOnce/); database, network
- * and provider are in memory, so thousands of schedules run in a minute.
+ * The exactly-once core as a model: two instances crash, lose calls and answers, and interleave at every
+ * read, write and call. The steps, rules and states are the product's own (test/support/exactlyOnce/);
+ * database, network and provider are in memory, so thousands of schedules run in a minute.
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -19,10 +19,10 @@ import {
 } from '../../../support/exactlyOnce/outside.ts';
 import { createPlatform } from '../../../support/exactlyOnce/platform.ts';
 
-/** A second or two; more by hand: EXACTLY_ONCE_SCHEDULES=10000 */
+/** These take a second or two. To run more: EXACTLY_ONCE_SCHEDULES=10000 */
 const SCHEDULES = Number(process.env['EXACTLY_ONCE_SCHEDULES'] ?? 150);
 const MAX_COMMANDS = 120;
-/** Rounds of undisturbed work: far more than all steps of all that a schedule can begin. */
+/** Maximum rounds of undisturbed work: far more than all steps that one schedule can cause. */
 const MAX_ROUNDS = 10_000;
 
 interface System {
@@ -118,12 +118,12 @@ function createSystem(): System {
   return { world, instances: [createInstance(world), createInstance(world)] };
 }
 
-/** In place of `expect`, whose hundred thousand calls would take longer than the schedules. */
+/** Replaces `expect`: a hundred thousand calls of `expect` would take longer than the schedules. */
 function requireThat(isSo: boolean, whatIsWrong: () => string): void {
   if (!isSo) throw new Error(whatIsWrong());
 }
 
-/** Holds at every moment. */
+/** Requires what must hold at every moment. */
 function neverTwice(world: World): void {
   const { platform, network, provider } = world;
   for (const [retirement, credits] of platform.credits) {
@@ -143,7 +143,10 @@ function neverTwice(world: World): void {
   }
 }
 
-/** What was promised for it is free again, and may be promised to another: no burn or deposit of it is under way, or can land. */
+/**
+ * Requires that no burn or deposit of the target is under way or can still land, because its reserved credits
+ * or tokens may be promised again.
+ */
 function expectNothingToCome({ platform, network }: World, targetId: string): void {
   for (const { submission, attempts } of platform.submissions.values()) {
     if (submission.targetId !== targetId) continue;
@@ -158,7 +161,10 @@ function expectNothingToCome({ platform, network }: World, targetId: string): vo
   }
 }
 
-/** The faults stop, the network includes what it gets, and the provider ends what it began. */
+/**
+ * Runs without faults until the network has included every transaction, and the provider has ended each
+ * payout.
+ */
 async function comesToRest({ world, instances }: System): Promise<void> {
   const { platform, network, provider } = world;
   network.isPaused = false;
@@ -184,7 +190,7 @@ async function comesToRest({ world, instances }: System): Promise<void> {
   }
 }
 
-/** The same choices in each run, in step with nothing (Lehmer's generator). */
+/** Returns the same numbers in each run (Lehmer's generator). */
 function choices(): () => number {
   let last = 1;
   return () => (last = (last * 48_271) % 2_147_483_647);

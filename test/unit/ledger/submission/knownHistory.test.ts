@@ -1,6 +1,6 @@
 /**
- * The accounts' sequences by the network, and one that landed and that a node calls unused: what proves that it is gone, and not that the
- * node is behind.
+ * The accounts' sequences as the network reports them, and a node that calls a landed sequence unused: what
+ * proves that the sequence is lost and that the node is not merely behind.
  */
 import { expect, it, vi } from 'vitest';
 import { NetworkUnavailable, type LedgerNetwork } from '../../../../src/ledger/network/port.ts';

@@ -1,5 +1,6 @@
 /**
- * When a refusal ends a call: what the call reserved is returned then, so nothing unknown may have done it already.
+ * When a refusal ends a call. The reserved credits are then returned, so no unknown transaction may have
+ * executed the call already.
  */
 import { expect, it } from 'vitest';
 import { NetworkRefusal, type Outcome } from '../../../../src/ledger/network/port.ts';
@@ -24,17 +25,20 @@ const SUBMISSION = {
 
 interface Situation {
   open?: Pick<Attempt, 'hash'>[];
-  /** Of what was signed. */
+  /** The outcome of the signed attempt. */
   outcome?: Outcome;
-  /** Whether the database knows all sequences, at one reading after the other. */
+  /** Whether the database knows all sequences, one value for each reading. */
   known?: boolean[];
-  /** Whether what is unknown may land without having shown, at one reading after the other. */
+  /** Whether an unknown transaction may land without having shown, one value for each reading. */
   unseen?: boolean[];
-  /** What the network shows of the call, at one look after the other. */
+  /** What the network shows of the call, one value for each look. */
   shown?: (FoundOnNetwork | null)[];
 }
 
-/** One step of a burn that every simulation refuses. @returns how it ended, and what was concluded */
+/**
+ * Runs one step of a burn that every simulation refuses.
+ * @returns how the step ended, and the conclusions
+ */
 async function stepIn({ open = [], outcome, known = [], unseen = [], shown = [] }: Situation) {
   const [readings, looks, waits] = [[...known], [...shown], [...unseen]];
   const concluded: Conclusion[] = [];

@@ -1,5 +1,6 @@
 /**
- * What is decided under a submission's lock: which conclusions still hold in each state, and with which bytes open.
+ * Decisions under a submission's lock: which conclusions still hold in each state, depending on the open
+ * attempts.
  */
 import { describe, expect, it } from 'vitest';
 import { isOutdated, maySign } from '../../../../src/ledger/submission/rules.ts';
@@ -17,12 +18,12 @@ const byOperator = (dead: readonly string[]): Conclusion[] => [
   { kind: 'givenUp', dead, refusal },
   { kind: 'adopted', dead, evidence: 'a record', result: landed.result, txHash: null },
 ];
-/** Of bytes that the network includes. */
+/** Conclusions from bytes that the network has included. */
 const OF_THE_NETWORK: Conclusion[] = [
   { kind: 'succeeded', attemptHash: 'a', landed },
   { kind: 'refused', attemptHash: 'a', refusal },
 ];
-/** Found while nothing that was signed could land. */
+/** Conclusions made while no signed attempt could land. */
 const FOUND_UNSIGNED: Conclusion[] = [{ kind: 'refused', attemptHash: null, refusal }, reviewOf(null)];
 const EVERY = [...OF_THE_NETWORK, ...FOUND_UNSIGNED, reviewOf('a'), ...byOperator(['a'])];
 

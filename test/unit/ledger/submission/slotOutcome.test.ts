@@ -1,5 +1,5 @@
 /**
- * Several attempts in one slot: which of the network's answers decides, and about which of them.
+ * Several attempts in one slot: which of the network's answers decides, and for which attempt.
  */
 import { expect, it } from 'vitest';
 import {
@@ -20,7 +20,7 @@ const undeterminable: Outcome = { status: 'undeterminable', reason: 'history is 
 const dead: Outcome = { status: 'dead', proof: 'its sequence was used' };
 const diedInVain: Outcome = { status: 'dead', proof: 'it landed without effect', cause: 'outOfGas' };
 
-/** By the number of the attempt, oldest first. */
+/** Decides from outcomes by number of the attempt, oldest first. */
 function decide(outcomes: readonly (Outcome | Error)[]) {
   const open = outcomes.map((_, i): SentTransaction => ({
     hash: String(i),

@@ -59,7 +59,7 @@ function follow(first = read(), signal = new AbortController().signal) {
   return { stream, next: async () => (await stream.next()).value?.state };
 }
 
-/** Until nothing more happens without a new notification or the passing of time. */
+/** Waits until nothing more happens without a new notification or the passing of time. */
 const quiet = () => vi.advanceTimersByTimeAsync(0);
 
 describe('following a row', () => {

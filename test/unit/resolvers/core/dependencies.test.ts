@@ -1,6 +1,6 @@
 /**
- * Use cases, and the hooks that call them, take the few dependencies that they name, never all of them. The types count
- * the members (`Needs`); here the sources are read for signatures that go around the count.
+ * Use cases, and the hooks that call them, name the few dependencies that they take, never all of them. The
+ * types count the members (`Needs`); this test reads the sources for signatures that avoid the count.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
@@ -18,7 +18,7 @@ async function sources(): Promise<string[]> {
   return folders.flat().filter((path) => path.endsWith('.ts') && path !== DEFINITION);
 }
 
-/** Whole `Dependencies`, and sums of sets whose members are not counted together. */
+/** The whole `Dependencies`, and sums of sets whose members are not counted together. */
 const WIDE = [
   /\bimport\b[^;]*\bDependencies\b[^;]*\/core\/dependencies\.ts/,
   /\bNeeds<[^;=]*?>\s*&\s*\w*Needs\b/,
@@ -30,7 +30,7 @@ describe('what a use case takes', () => {
   it('is at most seven members of Dependencies', () => {
     type Seven = 'db' | 'network' | 'clock' | 'ids' | 'saltKey' | 'stateSignal' | 'mutationWaitMs';
     type IsRefused<Set> = Set extends TooManyNeeds ? true : false;
-    // The compiler decides: with another count these values do not have their types.
+    // The compiler checks this: with another count these values do not have their types.
     const refused: [IsRefused<Needs<Seven>>, IsRefused<Needs<Seven | 'ramp'>>] = [false, true];
     expect(refused).toEqual([false, true]);
   });

@@ -1,5 +1,5 @@
 /**
- * When a deposit in the settlement contract is the one that was agreed, and when it is given back instead.
+ * When a deposit in the settlement contract is the agreed deposit, and when it is given back instead.
  */
 import { expect, it } from 'vitest';
 import type { OffRampDeposit } from '../../../../src/ledger/network/port.ts';
@@ -35,6 +35,6 @@ it('is given back to any depositor and in any amount, as long as it is there, in
   expect(isToBeGivenBack(session, { ...deposit, tokenAddress: 'T2' })).toBe(false);
   expect(isToBeGivenBack(session, { ...deposit, status: 'SETTLED' })).toBe(false);
   expect(isToBeGivenBack(session, null)).toBe(false);
-  // Custody's are never under way once its session is closed.
+  // Deposits of custody are never under way once their session is closed.
   expect(isToBeGivenBack({ ...session, depositor: 'CUSTODY' }, deposit)).toBe(false);
 });

@@ -1,5 +1,5 @@
 /**
- * The table of an off-ramp session's states, by itself: it is complete, and each event has one meaning.
+ * The table of an off-ramp session's states, tested alone: it is complete, and each event has one meaning.
  */
 import { describe, expect, it } from 'vitest';
 import { offRampState } from '../../../../src/db/tables/index.ts';
@@ -21,7 +21,7 @@ const ALL_EVENTS = Object.keys(EVENTS) as OffRampEvent[];
 const inState = (depositor: Depositor, state: OffRampState) =>
   TRANSITIONS.filter((row) => row.from === state && (row.depositor === 'ANY' || row.depositor === depositor));
 
-/** Facts under which an event that the state knows has no row, and why none is needed. */
+/** Returns why an event that the state knows needs no row under these facts; null when a row is needed. */
 function reasonForNoRow(
   depositor: Depositor,
   state: OffRampState,
@@ -58,7 +58,7 @@ describe.each(DEPOSITORS)('a session whose depositor is %s', (depositor) => {
   it('can come to each end from everywhere it can be', () => {
     const reach = (from: OffRampState) => {
       const reached = new Set([from]);
-      // A set grows while it is walked through: at most the number of states.
+      // The loop also visits the states that it adds, at most all states.
       for (const state of reached) for (const { next } of inState(depositor, state)) reached.add(next);
       return reached;
     };

@@ -1,5 +1,5 @@
 /**
- * Payout accounts are told apart by a fingerprint, which idempotency keys remember for good.
+ * A fingerprint tells payout accounts apart. Idempotency keys keep the fingerprint forever.
  */
 import { expect, it } from 'vitest';
 import { createPayoutAccounts } from '../../../../src/resolvers/warehouse/offRamp/payoutAccount.ts';

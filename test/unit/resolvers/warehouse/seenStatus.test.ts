@@ -1,5 +1,5 @@
 /**
- * A decision on an off-ramp session is made on the status that its operator saw.
+ * A decision on an off-ramp session applies to the status that the operator saw.
  */
 import { expect, it } from 'vitest';
 import type { OffRampSession } from '../../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';

@@ -1,4 +1,4 @@
-/** What a list's fields ask for in one moment is read in one statement. */
+/** All reads that the fields of a list request in one moment become one statement. */
 import { expect, it } from 'vitest';
 import { createBatch } from '../../../../src/schema/core/batch.ts';
 

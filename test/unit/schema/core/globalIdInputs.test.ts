@@ -1,4 +1,4 @@
-/** A wrong global id is reported with the path at which it stood, as every other wrong input is. */
+/** A wrong global id is reported with its path, as every other wrong input is. */
 import {
   graphql,
   isInputObjectType,
@@ -56,7 +56,8 @@ describe('a wrong global id', () => {
   });
 
   it('of a subscription and in the input of a mutation', async () => {
-    // The field's own resolver, since graphql-js runs no subscription here; and of a schema that no server has wrapped.
+    // The test calls the field's own resolver, because graphql-js runs no subscription here. The schema is
+    // one that no server has wrapped.
     const unwrapped = builder.toSchema();
     const { subscribe } = unwrapped.getSubscriptionType()?.getFields()['projectUpdated'] ?? {};
     const { resolve } = unwrapped.getMutationType()?.getFields()['revokeApiKey'] ?? {};
@@ -72,7 +73,10 @@ describe('a wrong global id', () => {
   });
 });
 
-/** Every argument and member of an input that is an ID is checked: none is a plain text under another name. */
+/**
+ * Every ID in an argument or input member is a checked global id; no ID is an unchecked text under another
+ * name.
+ */
 it('each ID of the contract is a global id', () => {
   const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
   const unmarked: string[] = [];

@@ -8,7 +8,7 @@ import { cursorValues, pageOf, valueCursors } from '../../../../src/schema/core/
 
 const cursors = valueCursors('numbers', z.string().transform(Number));
 
-/** The numbers 0 to 49, and what was asked of them. */
+/** The numbers 0 to 49, with the pages that were asked for. */
 function numbers() {
   const asked: KeysetPage<number>[] = [];
   let counts = 0;
@@ -39,7 +39,7 @@ describe('a page', () => {
     const { source, asked } = numbers();
     const { edges } = await pageOf(args, cursors, source);
     expect(edges).toHaveLength(size);
-    // One more than shown: whether there is another page.
+    // The extra item shows whether there is another page.
     expect(asked).toMatchObject([{ limit: size + 1 }]);
   });
 

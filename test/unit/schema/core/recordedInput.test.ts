@@ -1,4 +1,7 @@
-/** Each mutation says what of its input goes to the audit log and to the log; none can be built without. */
+/**
+ * Each mutation declares which input goes to the audit log and to the log; none can be built without the
+ * declaration.
+ */
 import { OperationTypeNode } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { describeVariables, shownNames } from '../../../../src/http/graphql/describeOperation.ts';

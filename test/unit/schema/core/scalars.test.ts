@@ -108,7 +108,7 @@ describe('Tonnes', () => {
   it('prints decimal strings, zero included, and nothing else', () => {
     expect(Tonnes.serialize(0n)).toBe('0');
     expect(Tonnes.serialize(MAX_WHOLE_UNITS)).toBe('9223372036854775807');
-    // A sum.
+    // A sum may be larger than one quantity.
     expect(Tonnes.serialize(MAX_WHOLE_UNITS + 1n)).toBe('9223372036854775808');
     for (const value of [-1n, 2n ** 127n, 1, '1', null]) {
       expect(() => Tonnes.serialize(value)).toThrow("can't print");

@@ -17,7 +17,7 @@ const cases = (['MOBILE_MONEY', 'BANK'] as const).flatMap((type) =>
   ),
 );
 
-/** The first field that is wrong, by the rules as the schema describes them. */
+/** The first wrong field, by the rules in the schema's descriptions. */
 function wrongFieldOf({ type, provider, bankCode, accountName }: (typeof cases)[number]): string | null {
   const has = {
     provider: provider === 'given',

@@ -1,5 +1,5 @@
 /**
- * Reads of many contracts of which a node can't answer about one.
+ * Reads of many contracts when a node can't answer about one of them.
  */
 import { encodeFunctionResult, type Hex } from 'viem';
 import { expect, it } from 'vitest';
@@ -15,7 +15,7 @@ const reads = ['0', '1', '2'].map((digit): ContractRead => ({
   data: '0x01',
 }));
 
-/** A chain whose multicall answers as `results` say; what is asked alone fails. */
+/** A chain whose multicall succeeds as `results` say, and whose single calls fail. */
 function readAllOf(results: readonly boolean[]) {
   const result = results.map((success) => ({ success, returnData: success ? WORD : '0x' }));
   const aggregated = encodeFunctionResult({ abi: multicallAbi, functionName: 'aggregate3', result });

@@ -1,5 +1,6 @@
 /**
- * What the factories' events say: custody's own tokens, and, where the settlement contract does not show its treasury, that.
+ * The events of the factories: they show custody's own tokens, and the treasury when the settlement contract
+ * does not show it.
  */
 import { encodeAbiParameters, encodeEventTopics, getAddress } from 'viem';
 import type { Hex } from 'viem';
@@ -98,7 +99,7 @@ it('forgets no token of custody while another call doubts what was read, and fai
   const deployments = deploymentsAt({
     ask: async (one: Question<unknown>) => {
       if (one.method === 'eth_getLogs') throw new NetworkUnavailable('away');
-      // The reading before the doubt was answered; the one after it is not.
+      // The node answers the reading before the doubt, and fails the reading after it.
       isFailing = ofBlock100 === ANOTHER_BLOCK;
       return blockOf(one);
     },

@@ -1,5 +1,6 @@
 /**
- * How a final block is referred to: by its hash, unless the node does not support that. And which one the end of a halt accepts.
+ * References to a final block: by hash, unless the node does not support hashes. And the block that the end
+ * of a halt accepts.
  */
 import { beforeEach, expect, it } from 'vitest';
 import { createFinality } from '../../../../../src/ledger/network/evm/finality.ts';
@@ -12,7 +13,7 @@ const BLOCK = { number: '0x7', hash: `0x${'7'.repeat(64)}`, timestamp: '0x1', ga
 const UNSUPPORTED = { code: -32602, message: 'invalid argument 1: hex string expected' };
 const BY_HASH = { blockHash: BLOCK.hash, requireCanonical: true };
 
-/** What the node says to a block given by its hash; null when it answers. */
+/** The node's error when a block is given by its hash; null when the node answers. */
 let problem: { code: number; message: string } | null;
 let questionsByHash: number;
 let finality: Finality;
@@ -56,7 +57,7 @@ it('is by hash again after a while in which each answer came from a node of anot
   expect(await stateAfter(1_000)).toEqual(BY_HASH);
 });
 
-/** A chain of blocks up to the head, and what is answered once in place of its head. */
+/** A chain of blocks up to the head; `chain.false` is a block number shown in place of the head. */
 function chainOf(head: number, confirmations = 0) {
   const blockAt = (number: number, digit = String(number % 10)) => ({
     ...BLOCK,
@@ -91,7 +92,7 @@ it('is no lower than what was final before, where one node of several behind an 
 it('is not far beyond what was final before by one answer alone, which no true node would reach', async () => {
   const { chain, finality: ofSeveral } = chainOf(7);
   await ofSeveral.pin();
-  // One question of a batch is answered from another chain, the others are not.
+  // Another chain answers one question of a batch; the true chain answers the others.
   chain.false = 5_000;
   await expect(ofSeveral.pin()).rejects.toThrow('as block 5000, and nothing when it is asked again');
   chain.false = null;

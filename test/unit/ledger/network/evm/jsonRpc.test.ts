@@ -1,5 +1,6 @@
 /**
- * When a node is taken to refuse batches: not while it only asks for patience. And which answers are not to the question.
+ * When a node counts as one that refuses batches: not while it only asks for patience. And which answers do
+ * not belong to the question.
  */
 import { createServer, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -17,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => node.close());
 
-/** A node that answered a batch so once. */
+/** Two questions to a node that once answered a batch with this error. */
 async function afterAnswer(code: number, message: string) {
   const rpc = createJsonRpc({ url: node.url, timeoutMs: 5_000 });
   const askTwo = () => rpc.askTogether([ask.chainId(), ask.chainId()]);
@@ -60,7 +61,10 @@ describe('what lies between and mixes up answers', () => {
     id: number;
   }
 
-  /** The node answers each question with how many came before it, and `mixUp` decides what arrives. */
+  /**
+   * The node answers each question with the number of earlier questions, and `mixUp` decides which answers
+   * arrive.
+   */
   async function asking<T>(
     mixUp: (told: { id: number; result: string }[]) => unknown,
     work: (rpc: ReturnType<typeof createJsonRpc>) => Promise<T>,

@@ -1,5 +1,6 @@
 /**
- * How many blocks a node is asked about at a time: what it can answer, also after it was in trouble for a while.
+ * The number of blocks in one question: as many as the node can answer, also after temporary failures of the
+ * node.
  */
 import { expect, it } from 'vitest';
 import { NetworkUnavailable } from '../../../../../src/ledger/network/port.ts';
@@ -9,7 +10,7 @@ import { createLogSearch } from '../../../../../src/ledger/network/evm/logSearch
 
 const FILTER = { address: `0x${'f'.repeat(40)}`, topics: [] } as const;
 
-/** A node that answers for so many blocks at a time, and has seen the blocks up to `head`. */
+/** A node that answers for at most `maxBlocks` blocks at a time, and has the blocks up to `head`. */
 function startNode(maxBlocks: number) {
   const node = { maxBlocks, head: 1_000_000n, refusesBatches: false, widths: [] as number[] };
   function answer({ method, params, read }: Question<unknown>): Answer<unknown> {

@@ -1,5 +1,5 @@
 /**
- * Hints where a record's transaction is: a hint that the node could not look at is not one that was examined.
+ * Hints about a record's transaction: a hint that the node failed to look up does not count as examined.
  */
 import { expect, it } from 'vitest';
 import { RpcError } from '../../../../../src/ledger/network/evm/jsonRpc.ts';
@@ -23,7 +23,7 @@ const RECEIPT = {
 };
 const RESULTS: Record<string, unknown> = { eth_getTransactionReceipt: RECEIPT, eth_getBlockByNumber: BLOCK };
 
-/** Asks for a record that the search by time does not find either, from a node that ends `failing` so. */
+/** Asks for a record that the search by time does not find. The node fails each `failing` question. */
 function find(failing: string, problem: { code: number; message: string }) {
   const askEach = async (questions: readonly Question<unknown>[]) =>
     questions.map(({ method, read }) =>

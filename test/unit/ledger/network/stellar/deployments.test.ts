@@ -1,5 +1,5 @@
 /**
- * What custody has deployed, by the events of a Stellar node that shows a part of them.
+ * The tokens that custody has deployed, by a Stellar node that shows only a part of its events.
  */
 import { Address, Keypair, xdr } from '@stellar/stellar-sdk';
 import { expect, it } from 'vitest';
@@ -18,7 +18,7 @@ const deployed: EventPage['events'][number] = {
   txHash: null,
 };
 
-/** The node is at ledger 100, and answers these pages in turn, the last one again and again. */
+/** A node at ledger 100 that answers with these pages in turn, and repeats the last one. */
 function since(ledger: bigint, ...pages: EventPage[]): Promise<string[]> {
   const node: Pick<StellarNode, 'ledgerState' | 'events'> = {
     ledgerState: async () => ({ oldestLedger: 1n, latestLedger: 100n, closedAt: 0n }),

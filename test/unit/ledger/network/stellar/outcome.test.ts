@@ -1,6 +1,6 @@
 /**
- * What is concluded of a transaction whose time is over and that the node does not find, while its account's sequence is used up; and
- * when the node is asked about one that is pending.
+ * The outcome of an expired transaction that the node does not find although its account's sequence is used;
+ * and when the node is asked about a pending transaction.
  */
 import { Keypair, xdr } from '@stellar/stellar-sdk';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -12,7 +12,7 @@ const custody = Keypair.random();
 const holder = Keypair.random();
 const SENT = { hash: 'a'.repeat(64), sequence: 7n, validUntil: 500n, preparedAtLedger: 50n };
 
-/** @param usedInLedger in which the account's sequence was used, where the account records it */
+/** @param usedInLedger the ledger that used the account's sequence, if the account records it */
 function accountAt(key: Keypair, sequence: bigint, usedInLedger: number | null): xdr.LedgerEntryData {
   const zero = xdr.Int64.fromString('0');
   const third = new xdr.AccountEntryExtensionV3({
@@ -46,7 +46,10 @@ function accountAt(key: Keypair, sequence: bigint, usedInLedger: number | null):
   );
 }
 
-/** Of a node that lists no transactions, and denies this one as of these ledgers, one look after the other. */
+/**
+ * The outcome by a node that lists no transactions and lacks this one; `lookedAt` has its ledger at each
+ * look.
+ */
 function concluded(
   key: Keypair,
   { lookedAt, usedInLedger }: { lookedAt: bigint[]; usedInLedger: number | null },
@@ -75,7 +78,7 @@ it('is nothing by the word of a node that is behind the one which said that the 
   const used = { usedInLedger: null };
   expect(await concluded(holder, { ...used, lookedAt: [100n, 99n] })).toEqual({ status: 'pending' });
   expect(await concluded(holder, { ...used, lookedAt: [100n, 101n] })).toMatchObject({ status: 'dead' });
-  // What custody's own sequence was used for, nothing else can have done.
+  // Nobody else can use custody's own sequence.
   expect(await concluded(custody, { ...used, lookedAt: [100n, 101n] })).toMatchObject({
     status: 'undeterminable',
   });

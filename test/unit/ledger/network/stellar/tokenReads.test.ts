@@ -1,5 +1,5 @@
 /**
- * Reads of many tokens at a node that is silent, or says strange things of some.
+ * Reads of many tokens from a node that is silent, or that answers strangely for some tokens.
  */
 import { nativeToScVal, StrKey } from '@stellar/stellar-sdk';
 import { expect, it } from 'vitest';
@@ -12,7 +12,7 @@ import { createTokenReads } from '../../../../../src/ledger/network/stellar/toke
 
 const tokens = Array.from({ length: 200 }, (_, at) => StrKey.encodeContract(Buffer.alloc(32, at)));
 
-/** Of a node that answers each question as `answer` does. */
+/** Reads from a node that answers each question as `answer` does. */
 function readsOf(answer: (question: number) => Error | bigint) {
   let asked = 0;
   const ask: ContractReads['ask'] = async () => {
