@@ -1,6 +1,6 @@
 /**
- * Who may do what: every field of the contract with every role, with credentials of every bad kind, and with
- * ids of other subjects.
+ * Access rights: every field of the contract with every role, with every kind of bad credential, and with ids
+ * of other subjects.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -24,7 +24,7 @@ import { askOver, codesOf, TRANSPORTS, type Transport } from '../../support/http
 import { startMarketplace, tokenOf, type Marketplace } from '../../support/http/marketplace.ts';
 
 const limits = testLimits();
-// Every field is tried with every bad credential.
+// The limit is raised because every field is tried with every bad credential.
 const patient = { ...limits, rates: { ...limits.rates, refusedCredentialsPerMinute: 100_000 } };
 
 const RULES: [string, AccessRule, Transport[]][] = [
@@ -33,7 +33,7 @@ const RULES: [string, AccessRule, Transport[]][] = [
     rule,
     [...TRANSPORTS],
   ]),
-  // Plain HTTP has no way of answering more than once.
+  // Plain HTTP can't answer more than once.
   ...Object.entries(SUBSCRIPTIONS).map(([name, rule]): [string, AccessRule, Transport[]] => [
     name,
     rule,
@@ -42,7 +42,7 @@ const RULES: [string, AccessRule, Transport[]][] = [
 ];
 
 const rsa = generateKeyPair('RS256', { extractable: true });
-/** Of a signer that is not the identity provider. Made once: a pair of RSA keys takes 100 ms of computing. */
+/** Keys of a foreign signer, made once because a pair of RSA keys takes 100 ms of computing. */
 const foreignRsa = generateKeyPair('RS256');
 const identityProvider = createServer((_request, response) => {
   void (async () => {
@@ -51,14 +51,17 @@ const identityProvider = createServer((_request, response) => {
   })();
 });
 
-/** The answers to callers with the right when the table asks for what is not there, or not any more. */
+/**
+ * Error codes that callers with the right get when the table asks for a row that does not exist, or no longer
+ * exists.
+ */
 const ANSWERS = ['NOT_FOUND', 'CONFLICT', 'INSUFFICIENT_BALANCE', 'INDEXER_UNAVAILABLE'];
 
 let market: Marketplace;
-/** The same platform, with tokens of an identity provider. */
+/** The same platform with tokens of an identity provider. */
 let federated: Marketplace;
 let own: Belongings;
-/** Signed once: a signature with RSA takes a millisecond, and every field is asked for with each of them. */
+/** Signed once: an RSA signature takes a millisecond, and the tests ask every field with each credential. */
 let credentials: Credentials;
 
 beforeAll(async () => {
@@ -100,9 +103,9 @@ function signedBySecret(secret: string, overrides: Record<string, unknown> = {})
 }
 
 interface Credentials {
-  /** Of the identity provider. */
+  /** A token of the identity provider. */
   good: string;
-  /** How each is bad, and where it is sent. */
+  /** How each token is bad, and where it is sent. */
   bad: [how: string, url: string, bearer: string][];
 }
 
@@ -176,7 +179,7 @@ describe.each(RULES.map(([name, rule, transports], place) => ({ name, rule, tran
     });
 
     it('takes no bad credential for better than none', async () => {
-      // Each credential meets each field, and each transport at every second one.
+      // Each credential meets each field; the transports alternate.
       const requests = transports.filter((transport) => transport !== 'websocket');
       for (const [i, [how, url, bearer]] of credentials.bad.entries()) {
         const over = requests[(place + i) % requests.length] ?? 'sse';
@@ -213,7 +216,7 @@ describe('a malformed global id', () => {
         'Subscription.projectUpdated id',
       ]),
     );
-    // Only arguments of root fields are tried below.
+    // The tests below try only arguments of root fields.
     expect(inputs.filter(({ place }) => !/^(Query|Mutation|Subscription)\./.test(place))).toEqual([]);
   });
 
@@ -243,7 +246,7 @@ interface IdInput {
   place: string;
   root: string;
   field: GraphQLField<unknown, unknown>;
-  /** As in `extensions.field`; the first item of a list. */
+  /** The path as in `extensions.field`; for a list, its first item. */
   path: string;
 }
 
@@ -267,7 +270,7 @@ function globalIdInputs(): IdInput[] {
     );
 }
 
-/** Arguments without which the field can't be asked for, where they are not an id. */
+/** Required arguments of the field that are not ids. */
 function neededBy(field: GraphQLField<unknown, unknown>): Record<string, unknown> {
   const enums = field.args
     .filter(isRequiredArgument)
@@ -277,7 +280,7 @@ function neededBy(field: GraphQLField<unknown, unknown>): Record<string, unknown
   );
 }
 
-/** A copy with the value at the path, whose objects and lists are made where they lack. */
+/** Returns a copy with the value at the path. Missing objects and lists on the path are created. */
 function withValueAt(target: Record<string, unknown>, path: string, value: unknown): Record<string, unknown> {
   const [name = '', ...rest] = path.split('.');
   if (rest.length === 0) return { ...target, [name]: value };
@@ -316,7 +319,7 @@ describe("another subject's", () => {
       null,
     ],
     ['act to sign', 'farmer', () => ({ query: node, variables: { id: own.holderActId } }), null],
-    // Its farmer by name, but not by role.
+    // A caller with neither the farmer's name nor the role.
     ['act to sign', 'buyer', () => ({ query: node, variables: { id: own.holderActId } }), null],
     ...(['farmer', 'buyer'] as const).map((role): (typeof cases)[number] => [
       'act, to submit',
@@ -338,7 +341,7 @@ describe("another subject's", () => {
     ['receipt, by its node', 'lender', () => ({ query: node, variables: { id: own.receiptId } }), null],
     ['receipt, by its node', 'warehouse', () => ({ query: node, variables: { id: own.receiptId } }), null],
     ['warehouse, to deposit in', 'warehouse', () => tableQuestion('createDeposit'), 'FORBIDDEN'],
-    // The right name with the wrong role is another caller.
+    // A caller with neither the farmer's name nor the role.
     ['session', 'warehouse', () => tableQuestion('offRampSession'), 'FORBIDDEN'],
   ];
 

@@ -1,6 +1,6 @@
 /**
- * A request that is sent again under its key is the same one in every spelling of its addresses. Keys are kept for good, and with
- * them the hash of what was asked for.
+ * A request that is sent again under its key counts as the same request in every spelling of its addresses.
+ * Idempotency keys are kept forever, with the hash of their input.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -29,7 +29,7 @@ let tokenAddress: string;
 beforeAll(async () => {
   database = await createTestDatabase();
   network = await embeddedNetworkOn(database.handle);
-  // As on EVM chains, where small letters are the same address.
+  // EVM chains accept addresses in small letters as the same addresses.
   const normalizeAddress = (text: string) => network.normalizeAddress(text.toUpperCase());
   platform = await platformOn(database.handle, { ...network, normalizeAddress });
   await platform.start();
@@ -45,7 +45,7 @@ afterAll(async () => {
 
 type Spelling = (address: string) => string;
 
-/** The ids of both answers. */
+/** Returns the ids of both answers. */
 async function twice(send: (as: Spelling) => Promise<{ id: string }>): Promise<[string, string]> {
   const first = await send((address) => address);
   const again = await send((address) => address.toLowerCase());

@@ -1,5 +1,5 @@
 /**
- * API keys, from being made to being revoked: what they open, and what closes with them, on two instances.
+ * API keys from creation to revocation on two instances: which rights a key gives, and what ends with it.
  */
 import { randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';

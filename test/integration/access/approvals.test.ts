@@ -1,6 +1,6 @@
 /**
- * A second person: large mints, final statuses of manual payouts and decisions of reviews wait for another person's
- * approval, and are done once, however many people decide at the same time.
+ * Approvals by a second person: large mints, final statuses of manual payouts and decisions of reviews wait
+ * for another person's approval. Each takes effect once, however many people decide at the same time.
  */
 import { randomUUID } from 'node:crypto';
 import { and, eq, isNotNull, sql } from 'drizzle-orm';
@@ -208,7 +208,8 @@ describe('a large mint', () => {
   });
 
   it('is not made without approval when the project whose asset id was taken is refused meanwhile', async () => {
-    // Found taken, it needs no approval; it is free again by the time that the project is recorded.
+    // The project needs no approval while its asset id is taken; the id is free again when the project is
+    // recorded.
     const input = smallProject({ quantityCO2e: 1_001n });
     await expect(createProject(market.app.dependencies, dev.subject, input)).rejects.toMatchObject({
       code: 'CONFLICT',
@@ -411,7 +412,7 @@ describe('a payout', () => {
       status: 'PROCESSING',
       approval: { target: { __typename: 'OffRampSession' } },
     });
-    // Who has paid already, or is about to.
+    // A person says so who has paid or is about to pay.
     expect(await errorsOf(report(providerSessionId, 'PROCESSING', third))).toEqual(['CONFLICT']);
     await report(providerSessionId, 'PROCESSING', second);
     expect(await errorsOf(grant(overtaken.approval, second))).toEqual(['CONFLICT']);
@@ -459,11 +460,11 @@ describe('a payout', () => {
     const { dependencies } = market.app;
     const cancellation = { offRampSessionId: id, idempotencyKey: randomUUID() };
     await cancelCashOut({ ...dependencies, mutationWaitMs: 0 }, farmer, cancellation);
-    // What the cancellation asks of the provider.
+    // The call that a cancellation makes to the provider.
     expect(await dependencies.ramp.closeSession(providerSessionId)).toMatchObject({ status: 'processing' });
     expect(await errorsOf(grant(approval, second))).toEqual([]);
     await reaches(market.app, id, 'SETTLED');
-    // The first person's report is why it was held.
+    // The first person's report held the session.
     expect(await statusesOf(providerSessionId)).toEqual([
       ['processing', first.subject, null],
       ['settled', first.subject, localId(approval)],
@@ -555,7 +556,7 @@ describe('a payout', () => {
 
 it('ends a halt of signing by two people, and another halt not by the approval of the first', async () => {
   const { db } = market.app.dependencies;
-  // The embedded network has no order of signing to keep.
+  // The embedded network has no signing order.
   await db.insert(signingAccounts).values([
     { address: 'another', nextSequence: 0n },
     { address: 'custody', nextSequence: 0n },
@@ -575,7 +576,7 @@ it('ends a halt of signing by two people, and another halt not by the approval o
   await halt('something else');
   expect(await errorsOf(grant(approval, second))).toEqual(['CONFLICT']);
   await halt('a test');
-  // What is granted ends the halts of all accounts.
+  // An approval would end the halts of all accounts.
   await halt('that was not shown', 'another');
   expect(await errorsOf(grant(approval, second))).toEqual(['CONFLICT']);
   await db.update(signingAccounts).set({ haltedBecause: null }).where(eq(signingAccounts.address, 'another'));

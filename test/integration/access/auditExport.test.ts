@@ -1,5 +1,5 @@
 /**
- * Old entries of the audit log go to a file and out of the table; what is left still proves that it is complete.
+ * Old entries of the audit log move to a file; the remaining entries still prove that the log is complete.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdtemp, open, readFile, rm, type FileHandle } from 'node:fs/promises';
@@ -96,7 +96,7 @@ it('exports the first entries of each process, those without an outcome and of r
     [1, 2, 3],
   ]);
 
-  // Their hashes have to be in the transparency log.
+  // The export needs their hashes in the transparency log.
   const early = { db, before, path: join(folder, 'early.jsonl'), prune: true };
   await expect(exportAuditLog(early)).rejects.toMatchObject({
     cause: { message: expect.stringContaining('are not in the transparency log yet') },
@@ -118,7 +118,7 @@ it('exports the first entries of each process, those without an outcome and of r
     .digest();
   expect(Buffer.from(pruning?.['sha256'] as Uint8Array)).toEqual(digest);
 
-  // Again: nothing is left to do, and a file that is there is not overwritten.
+  // A second export finds nothing to do, and does not overwrite an existing file.
   expect(await exportAuditLog({ db, before, path: join(folder, 'none.jsonl'), prune: true })).toBe(0);
   await expect(exportAuditLog({ db, before, path, prune: true })).rejects.toThrow(
     `${path} exists. An earlier export with --prune may have removed`,
@@ -132,7 +132,7 @@ it('exports the first entries of each process, those without an outcome and of r
 
   await expect(ask`DELETE FROM audit_entries WHERE writer_id = ${ended}`).rejects.toThrow(/append/);
   await expect(ask`UPDATE audit_writers SET pruned = 3 WHERE id = ${ended}`).rejects.toThrow(/only grow/);
-  // Lines that another export has removed meanwhile are not in the digest of what is removed next.
+  // The digest of the next removal does not cover lines that another export has removed meanwhile.
   const repeated = ask`SELECT prune_audit_entries(${ended}, 1, 3, 'digest')`;
   await expect(repeated).rejects.toThrow(/are removed up to \d+, by another export/);
   await expect(ask`DELETE FROM audit_prunings`).rejects.toThrow(/append/);

@@ -1,5 +1,5 @@
 /**
- * The audit log: an entry for every mutation, whatever becomes of it, and none that can be changed.
+ * The audit log: every mutation has an entry, whatever its outcome, and no entry can be changed.
  */
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -50,7 +50,10 @@ async function entries(filter: Record<string, unknown>): Promise<Entry[]> {
   return answer.data?.auditEntries.edges.map(({ node }) => node) ?? [];
 }
 
-/** The finished entries about a target: outcomes are added a moment after the answer. */
+/**
+ * The finished entries about a target. The poll is needed because outcomes are added a moment after the
+ * answer.
+ */
 async function finished(filter: Record<string, unknown>, count = 1): Promise<Entry[]> {
   await expect.poll(async () => (await entries(filter)).filter((entry) => entry.outcome).length).toBe(count);
   return entries(filter);

@@ -1,5 +1,6 @@
 /**
- * What operators read of others: in the audit log before it is answered, and nothing of what owners read of themselves.
+ * Reads by operators of other people's data: the audit log has an entry before the answer. Owners' reads of
+ * their own data leave none.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { randomUUID } from 'node:crypto';
@@ -71,7 +72,7 @@ async function readsBy(callerSubject: string): Promise<Entry[]> {
   return answer.data?.auditEntries.nodes ?? [];
 }
 
-/** Another operator for each case. */
+/** A new operator, so that each case reads only its own entries. */
 const someOperator = (): TestCaller => ({ role: 'operator', subject: `ops-${randomUUID()}` });
 const localId = (id: string) => Buffer.from(id, 'base64url').toString().split(':')[1] ?? '';
 
@@ -219,7 +220,7 @@ it('is one leaf of the transparency log, with whose data it is', async () => {
   await readAs(BY_TOKEN, { token: receipt.tokenAddress }, caller);
   const { sql: run } = market.database.handle;
   await logAll(market.app.dependencies.logs);
-  // Nothing is to be added to it.
+  // The log has nothing to add to the entry.
   expect(
     await run`SELECT 1 FROM transparency_open_entries o JOIN audit_entries e ON e.id = o.entry_id
       WHERE e.caller_subject = ${caller.subject}`,

@@ -1,5 +1,5 @@
 /**
- * The filters of every list: each member lets through what it names, and keeps out the rest.
+ * The filters of every list: each member lets matching rows through and keeps out the others.
  */
 import { getNamedType, isEnumType, isInputObjectType } from 'graphql';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -30,7 +30,7 @@ afterAll(() => market.stop());
 
 const elsewhere = () => market.network.custodyAddress;
 
-/** Of each member: a value that lets some of the list through, and one that lets nothing through. */
+/** For each member: a value that lets some rows through, and a value that lets none through. */
 type Members = Record<string, () => [some: unknown, none: unknown]>;
 const TIMES: Members = {
   from: () => [YESTERDAY.from, YESTERDAY.until],
@@ -115,7 +115,7 @@ const LISTS: Record<string, [input: string, Members]> = {
       outcomes: () => [['OK', 'FAILED'], ['DRY_RUN']],
       errorCodes: () => [null, ['FORBIDDEN', 'CONFLICT']],
       unfinished: () => [null, null],
-      // Not 'nil': what operators ask about is in the log, too, and the other lists here are asked about that.
+      // Not 'nil': the log also has operators' questions, and the other lists are asked about 'nil'.
       targetIds: () => [['nil', own.tokenAddress], ['unasked']],
       requestIds: () => [null, ['nil', 'none']],
       ...TIMES,
@@ -166,7 +166,7 @@ it.each(CASES)('$list by $member', async ({ list, input, member, values }) => {
     { filter: tooMany },
     admin,
   );
-  // An enum has fewer values than that: repeating one asks for nothing else.
+  // An enum has fewer values than the limit, and repeated values ask for nothing more.
   if (isEnumType(getNamedType(membersOf(input)[member]?.type))) expect(errors).toEqual([]);
   else expect(errors[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: `filter.${member}` });
 });

@@ -1,5 +1,5 @@
 /**
- * What has an identity: found again by its global id, by its natural key, and from what belongs to it.
+ * Objects with an identity: found by global id, by natural key, and from the objects that belong to them.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { callers, startCarbonExample, type CarbonExample } from '../../support/http/carbonExample.ts';
@@ -80,7 +80,7 @@ it("without a buyerId a buyer trades and retires on the buyer's own account, and
     ] as const) {
       const refused = await market.send(mutation, { input }, caller);
       expect(refused.errors[0]?.extensions.code).toBe(code);
-      // It says what an operator has to add, and no subject that nothing asks for.
+      // The message says what an operator has to add, and names no other subject.
       expect(refused.errors[0]?.message).toMatch(
         `${name} needs a token with role buyer (an operator has to give ${Object.keys(buyer)[0]}); `,
       );

@@ -32,12 +32,12 @@ async function ask(query: string, authorization?: string) {
   return { status: response.status, headers: response.headers, ...body };
 }
 
-/** Retires 5 tonnes of a buyer's. */
+/** Retires 5 tonnes of the buyer. */
 function retire(buyerId: string): string {
   return `mutation { retire(input: { buyerId: "${buyerId}", amountCO2e: 5, buyerName: "Acme" }) }`;
 }
 
-/** A JWT of any header and claims, with an invalid signature. */
+/** A JWT with the given header and claims, and an invalid signature. */
 function unsigned(header: object, claims: object, signature = ''): string {
   return `${base64url(header)}.${base64url(claims)}.${signature}`;
 }
@@ -87,7 +87,7 @@ describe('a caller', () => {
     const { errors } = await ask('{ operators }', `Bearer ${await token(['farmer', 'buyer'])}`);
     expect(errors?.[0]).toMatchObject({
       message: 'operators needs a token with role operator; this one has farmer, buyer.',
-      // Spelled as the contract spells them, as in `viewer { roles }`.
+      // Spelled as in the contract and in `viewer { roles }`.
       extensions: { code: 'FORBIDDEN', roles: ['FARMER', 'BUYER'] },
     });
   });

@@ -1,5 +1,5 @@
 /**
- * What fails in a request takes nothing of its neighbours along.
+ * A failed field of a request does not affect its neighbours.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
 /**
- * Reading as clients do: what is whose, what is public, and what operators see.
+ * Reads as clients make them: ownership, public data, and the view of operators.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -235,7 +235,7 @@ describe('for every caller', () => {
       data: { retirementFeed: { record: { project: { vintageYear: 2020 } } } },
     });
     await stream.return?.();
-    // Had the server's side gone on waiting, its socket could not be used up to the limit again and again.
+    // If the server went on waiting, its socket could not be used up to the limit again and again.
     for (let round = 0; round < 3; round += 1) {
       const streams = Array.from({ length: 100 }, () =>
         socket.iterate({ query: 'subscription { retirementFeed(after: "0") { cursor } }' }),

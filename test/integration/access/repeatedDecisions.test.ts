@@ -1,5 +1,5 @@
 /**
- * Requests for approval and decisions that are sent twice, of which the first one commits while the second one is checked.
+ * Requests for approval and decisions sent twice: the first one commits while the second one is checked.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { projectInput } from '../../../devnet/platform.ts';

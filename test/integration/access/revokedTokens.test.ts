@@ -1,5 +1,5 @@
 /**
- * Bearer tokens that are revoked before their expiry: by their name, and by their subject and age, on two instances.
+ * Bearer tokens revoked before their expiry, by token id or by subject and time of issue, on two instances.
  */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
@@ -78,7 +78,7 @@ describe('a token that was revoked by its jti', () => {
     const node = 'query ($id: ID!) { node(id: $id) { id ... on TokenRevocation { jti } } }';
     expect((await market.send(node, { id: first.id }, admin)).data).toEqual({ node: { id: first.id, jti } });
     expect((await market.send(node, { id: first.id }, buyer('acme'))).data).toEqual({ node: null });
-    // The next one removes it, once its time is over.
+    // The next revocation removes it after its end.
     const { handle } = market.database;
     await changePastRules({ handle }, sql`UPDATE token_revocations SET ends_at = now() WHERE jti = ${jti}`);
     expect((await market.send(LIST, { filter: { jtis: [jti] } }, admin)).data).toMatchObject({
@@ -107,7 +107,7 @@ describe('the tokens of a subject', () => {
     const subject = `client-${randomUUID()}`;
     const [old, fromAhead, recent, others] = await Promise.all([
       tokenOf(buyer(subject), secondsAgo(600)),
-      // Its date of issue is no date: it would outlive the revocations of an hour.
+      // A date of issue in the future counts as no date: the token would outlive the revocations of an hour.
       tokenOf(buyer(subject), secondsAgo(-3600)),
       tokenOf(buyer(subject), secondsAgo(60)),
       tokenOf(buyer(`${subject}-2`), secondsAgo(600)),
@@ -120,7 +120,7 @@ describe('the tokens of a subject', () => {
       'accepted',
       'accepted',
     ]);
-    // A later time reaches further, an earlier one takes nothing back.
+    // A later time extends the revocation; an earlier time shortens nothing.
     const later = await revoke({ subject });
     expect(await ask(recent)).toBe(REVOKED);
     expect(await revoke({ subject, issuedUntil: nowSeconds() - 1000 })).toEqual(later);
@@ -148,7 +148,7 @@ describe('the tokens of a subject', () => {
   it('that come after the revocation are good', async () => {
     const subject = `client-${randomUUID()}`;
     await revoke({ subject });
-    // As if ten seconds had passed, as many as an honest clock may be ahead.
+    // As if ten seconds had passed, the most that an honest clock may be ahead.
     const newToken = () => tokenOf(buyer(subject), secondsAgo(-10));
     await expect.poll(async () => ask(await newToken()), { timeout: 5_000 }).toBe('accepted');
   });

@@ -30,7 +30,7 @@ const BUYERS = ['ann', 'ben', 'cem'];
 let database: TestDatabase;
 let network: EmbeddedNetwork;
 let platform: Platform;
-/** Consumed call by call: what befalls the network's methods in this run. */
+/** Faults of the network's methods in this run, consumed call by call. */
 let misfortunes: (Fault | null)[] = [];
 
 beforeAll(async () => {
@@ -51,7 +51,7 @@ afterAll(async () => {
 
 const amount = fc.bigInt({ min: 1n, max: 60n });
 const buyerId = fc.constantFrom(...BUYERS);
-/** Few keys, so that commands repeat each other's. */
+/** Few keys, so that commands repeat the keys of others. */
 const key = fc.integer({ min: 0, max: 9 });
 const command = fc.oneof(
   fc.record({ kind: fc.constant('purchase' as const), buyerId, amount, key }),
@@ -95,7 +95,7 @@ it('keeps every invariant through random interleavings', { timeout: 300_000 }, a
 
 type Outcome = { kind: 'purchase' | 'retire'; id: string; amount: bigint } | null;
 
-/** What the answers said must be what the books say, and the network. */
+/** Requires that the answers, the books and the network agree. */
 async function compareWithModel(project: TokenizedProject, outcomes: readonly Outcome[]): Promise<void> {
   const done = new Map(outcomes.flatMap((o) => (o === null ? [] : [[o.id, o] as const])));
   const sum = (kind: string) =>
@@ -115,7 +115,7 @@ function executeAll(commands: readonly Command[], project: TokenizedProject | un
 
 type Command = { kind: 'purchase' | 'retire'; buyerId: string; amount: bigint; key: number };
 
-/** @returns what was done, by the id of the row that stands for it; null when it was refused. */
+/** @returns what was done, with the id of its row; null when it was refused */
 async function execute(c: Command, tokenAddress: string, run: string): Promise<Outcome> {
   const base = {
     buyerId: c.buyerId,

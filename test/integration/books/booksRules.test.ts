@@ -105,7 +105,7 @@ describe('postTransfers', () => {
 });
 
 describe('the books, whichever program posts, refuse', () => {
-  /** Of a project of 100 t, with credits of two buyers, and one retirement's hold of 10 t. */
+  /** A project of 100 t with credits of two buyers and a hold of 10 t for one retirement. */
   async function projectWithHold() {
     const id = await insertProject(database.handle.db, { quantityTonnes: 100n });
     const of = (amount: bigint) => ({ id: randomUUID(), projectId: id, amount });
@@ -185,11 +185,11 @@ describe('the database refuses', () => {
   it('negative balances of any account but issuance', async () => {
     await refused(`UPDATE accounts SET balance = -1 WHERE kind = 'inventory'`);
     await refused(`UPDATE accounts SET balance = 1 WHERE kind = 'issuance'`);
-    // With the sides that follow from it.
+    // The balances of this purchase follow from its amount.
     await refused(purchasePast({ amount: 1000 }));
   });
 
-  /** Inserts a purchase past the program, right but for `wrong`. */
+  /** The SQL of a purchase past the program, valid except for `wrong`. */
   function purchasePast(wrong: Record<string, string | number> = {}): string {
     const values: Record<string, string | number> = {
       id: `'${randomUUID()}'`,

@@ -1,5 +1,6 @@
 /**
- * Plans that a connection makes while the tables are young, and keeps until they are analysed: none may read a whole history.
+ * Plans that a connection makes for young tables and keeps until the tables are analysed: none may read a
+ * whole history.
  */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
@@ -25,7 +26,7 @@ import { insertProject } from '../../support/database/projects.ts';
 const TONNES = 10_000n;
 const HOLDS_IN_BATCH = 250;
 const SETTLED = 100;
-/** More than after which PostgreSQL may keep a plan for all parameters. */
+/** More runs than PostgreSQL needs before it may keep one plan for all parameters. */
 const YOUNG_RUNS = 12;
 const GROWN = 5_000;
 const buyerId = 'acme';
@@ -62,7 +63,7 @@ async function holdMany(db: Db): Promise<string[]> {
   return retirementIds;
 }
 
-/** Entries of indexes of the table that were read. */
+/** Index entries of the table that were read. */
 async function readEntries(db: Db, table: string): Promise<number> {
   await db.execute(sql`SELECT pg_stat_force_next_flush()`);
   const [row] = await db.execute<{ entries: number }>(
@@ -80,7 +81,10 @@ async function readRows(db: Db, table: string): Promise<number> {
   return row?.rows ?? Number.NaN;
 }
 
-/** On one connection, which keeps its plans: the statement runs while the table is young, then once after `grow`. */
+/**
+ * Runs the statement on one connection, which keeps its plans: several times on a young table, once after
+ * `grow`.
+ */
 async function afterGrowth<T>(
   run: (db: Db) => Promise<T>,
   grow: (db: Db) => Promise<unknown>,
@@ -101,7 +105,7 @@ it('a settlement finds its hold without reading all, whenever it was planned', a
   const read: number[] = [];
   for (let batches = 1; batches <= 8; batches++) {
     const [first = '', ...others] = await holdMany(database.handle.db);
-    // Of one connection, which plans now.
+    // The connection is new, so it plans now.
     const handle = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' });
     await settle(handle.db, [first]);
     const before = await readEntries(handle.db, 'transfers');
@@ -109,7 +113,7 @@ it('a settlement finds its hold without reading all, whenever it was planned', a
     read.push((await readEntries(handle.db, 'transfers')) - before);
     await handle.close();
   }
-  // Its own, and what the unique indexes look at.
+  // The settled holds, and the entries that the unique indexes look at.
   expect(Math.max(...read)).toBeLessThan(3 * SETTLED);
 });
 
@@ -132,7 +136,7 @@ it('new records of the feed find their retirements without reading those of the 
   }));
   const token = { projectId, tokenAddress: `C${'A'.repeat(55)}` };
   const of = { token, records, verified: new Map<number, string>() };
-  // Rolled back, so that the records stay new.
+  // The transaction is rolled back, so the records stay new.
   const append = async (db: Db) => {
     await db
       .transaction(async (tx) => {
@@ -168,7 +172,7 @@ it('the search for equal burns under way reads none that are retired', async () 
   const tokenAddress = `C${'B'.repeat(55)}`;
   const id = await insertProject(other.handle.db, { quantityTonnes: TONNES, state: 'OPEN', tokenAddress });
   const burn = { amount: 1n, beneficiary: 'Acme Ltd', note: '' };
-  // A record that no retirement claims, so that it may be of one that is under way.
+  // No retirement claims this record, so it may belong to a burn under way.
   const records = [{ ...burn, index: 0, retiredBy: 'custody', timestamp: 1_700_000_000n }];
   const network = {
     custodyAddress: 'custody',
@@ -190,14 +194,14 @@ it('the search for equal burns under way reads none that are retired', async () 
   expect(read).toBeLessThan(10);
 });
 
-/** By as many that are settled. */
+/** Adds `by` settled submissions. */
 const growSubmissions = (db: Db, by: number) =>
   db.execute(sql`
     INSERT INTO submissions (id, kind, target_type, target_id, call, state, due_at, created_at, settled_at)
     SELECT gen_random_uuid(), 'retire', 'RETIREMENT', gen_random_uuid(), '{}', 'REFUSED', now(), now(), now()
     FROM generate_series(1, ${by}::integer)`);
 
-/** By as many of the project, each with a record. */
+/** Adds `by` retirements of the project, each with a record. */
 const growRetirements = (db: Db, by: number, of = projectId) =>
   db.execute(sql`
     INSERT INTO retirements (id, project_id, buyer_id, beneficiary, note, amount_tonnes, state, tx_hash, record_index, created_at, settled_at)

@@ -1,5 +1,5 @@
 /**
- * The carbon marketplace as clients meet it: over HTTP and websockets, from submission to the live feed.
+ * The carbon marketplace for its clients: over HTTP and websockets, from the submission to the live feed.
  */
 import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';

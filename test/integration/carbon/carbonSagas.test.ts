@@ -1,6 +1,6 @@
 /**
- * The carbon sagas on the embedded network: what ends how, when the network refuses, loses answers, or the
- * same request comes again.
+ * The carbon sagas on the embedded network: how they end when the network refuses, loses answers, or the same
+ * request comes again.
  */
 import { randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
@@ -67,7 +67,7 @@ const retireInput = (
   idempotencyKey,
 });
 
-/** As Chinese and Japanese keyboards write letters, digits and hyphens. */
+/** Letters, digits and hyphens as Chinese and Japanese keyboards write them. */
 const inFullWidth = (text: string) =>
   text.replaceAll(/[!-~]/g, (character) => String.fromCodePoint((character.codePointAt(0) ?? 0) + 0xfee0));
 
@@ -236,7 +236,7 @@ describe('retire', () => {
     faults = (method) => (method === 'broadcast' && dropped++ === 0 ? 'unreachable' : null);
     const crashPoint = platform.dependencies.submission.crashPoint;
     platform.dependencies.submission.crashPoint = async (point) => {
-      // The bytes were never seen by the network, and its clock passes their end.
+      // The network never saw the bytes, and its clock passes their end of validity.
       if (point === 'broadcast-sent' && dropped === 1) await network.advanceClock(120);
     };
     const retirement = await retire(platform.dependencies, buyerId, retireInput(project, 4n));
@@ -272,7 +272,7 @@ describe('review', () => {
     return rows.find((row) => row.kind === kind)?.id ?? '';
   }
 
-  /** A retirement whose burn was not sent, and of which the network seems to know nothing any more. */
+  /** A retirement whose burn the network seems not to know. `sent` says whether the burn was sent. */
   async function undecided(project: TokenizedProject, sent: boolean) {
     faults = (method) => {
       if (method === 'outcome') return 'history-gone';
@@ -299,7 +299,7 @@ describe('review', () => {
     await expect(review(submissionId, 'GIVE_UP')).rejects.toMatchObject({ code: 'CONFLICT' });
     await network.advanceClock(120);
     expect(await review(submissionId, 'GIVE_UP')).toMatchObject({ state: 'REFUSED' });
-    // Who decided, and why, is not the buyer's to read.
+    // The buyer may not read who decided and why.
     const { stateReason } = (await findRetirement(platform.dependencies, retirementId)) ?? {};
     expect(stateReason).toBe('an operator ended it after a review');
     const [decision] = (await readDecisions(platform.dependencies, [submissionId])).get(submissionId) ?? [];

@@ -1,6 +1,6 @@
 /**
- * Text from outside that PostgreSQL can't store or compare, wherever text comes in: it is bad input, or nothing of ours,
- * and never a statement that fails.
+ * Foreign text that PostgreSQL can't store or compare: every entry point treats it as bad input or as
+ * unknown, and no statement fails.
  */
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
@@ -15,7 +15,7 @@ import { startMarketplace, tokenOf, type Marketplace } from '../../support/http/
 import { startRampServer, type RampServer } from '../../../devnet/rampServer.ts';
 
 const SECRET = 'what the provider signs its callbacks with';
-/** A NUL, halves of surrogate pairs, noncharacters, and what would be too long for an index. */
+/** A NUL, halves of surrogate pairs, noncharacters, and a text too long for an index. */
 const TEXTS = ['a\u0000b', '\u0000', '\ud800', 'x\udc00y', '\uffff', '\u0007', '\u202e', 'é'.repeat(3000)];
 
 const lines: { level: number; msg: string }[] = [];
@@ -25,7 +25,7 @@ const log = createLogger(
 );
 let provider: RampServer;
 let market: Marketplace;
-/** The same database, where a provider pays out that signs its callbacks. */
+/** The same database with a provider that signs its callbacks. */
 let withProvider: Marketplace;
 let own: Belongings;
 
@@ -137,12 +137,12 @@ describe.each(TEXTS.map((text) => [JSON.stringify(text).slice(0, 20), text]))('%
         expect(failures(), shown).toEqual([]);
       }
     }
-    // Or the table has lost its variables.
+    // A lower count means that the table has lost its variables.
     expect(asked).toBeGreaterThan(60);
   });
 });
 
-/** Leaves the network's time alone, and does not wait. */
+/** All operations except the one that moves the network's clock and waits. */
 const OPERATIONS = [...Object.entries(QUERIES), ...Object.entries(MUTATIONS)]
   .filter(([name]) => name !== 'advanceNetworkClock')
   .map(([, rule]) => rule);
@@ -183,7 +183,7 @@ const FILTERED = [
   })),
 ];
 
-/** The value once for each text in it, with another in its place. */
+/** Copies of the value, each with one of its texts replaced. */
 function withEachText(value: unknown, text: string): unknown[] {
   if (typeof value === 'string') return [text];
   if (Array.isArray(value)) {

@@ -1,5 +1,5 @@
 /**
- * Prices: who sets them, that each purchase keeps its own, and that no buyer books at one that it did not expect.
+ * Prices: who may set them, that each purchase keeps its own, and that no buyer books at an unexpected price.
  */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
@@ -202,7 +202,7 @@ describe('a purchase', () => {
     const { handle } = market.database;
     let setting: ReturnType<typeof setPrice> | undefined;
     await handle.db.transaction(async (tx) => {
-      // As a purchase does.
+      // A purchase takes the same lock.
       await tx.execute(sql`SELECT FROM accounts WHERE kind = 'inventory' FOR NO KEY UPDATE`);
       setting = setPrice(eur('12'));
       await expect.poll(() => hasLockWait(handle), { timeout: 5_000 }).toBe(true);

@@ -1,5 +1,5 @@
 /**
- * The database holds what a project is and how its state moves: writes past the program are refused too.
+ * The database enforces a project's form and the moves of its state: writes past the program are refused too.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DatabaseHandle } from '../../../src/db/connection.ts';

@@ -1,5 +1,5 @@
 /**
- * Looking for credits as clients do: filters, orders and pages.
+ * Searches for credits by clients: filters, orders and pages.
  */
 import { randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';

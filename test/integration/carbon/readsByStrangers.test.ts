@@ -1,5 +1,6 @@
 /**
- * What strangers read from the network's node: many at a time take few of its requests, and take turns by address.
+ * Reads of the network's node by strangers: many concurrent reads take few requests, and addresses take
+ * turns.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
@@ -19,7 +20,7 @@ interface Asked {
 
 let database: TestDatabase;
 let platform: Platform;
-/** Requests to the node that it has not answered. */
+/** Requests that the node has not answered yet. */
 const unanswered: Asked[] = [];
 let askedCount = 0;
 
@@ -52,7 +53,7 @@ async function newToken(): Promise<string> {
 const readOf = (tokenAddress: string, addressKey: string) =>
   readRegistry(platform.dependencies, tokenAddress, addressKey);
 
-/** Answers what is asked until all are read. */
+/** Answers requests until all readings are done. */
 async function answerUntilRead(readings: readonly Promise<unknown>[]): Promise<void> {
   let isRead = false;
   const read = Promise.all(readings).finally(() => (isRead = true));

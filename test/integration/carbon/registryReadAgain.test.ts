@@ -1,5 +1,5 @@
 /**
- * A registry that is read whole, again and again: what is kept of it never hides what has changed.
+ * A registry that is read whole several times: the kept copy never hides a change.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { retirementRecords } from '../../../src/db/tables/index.ts';
@@ -9,7 +9,7 @@ import { buy, buyer, mutate, newToken, payloadOf } from '../../support/http/cred
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
 import { makeRestorable, type Restorable } from '../../support/restorable.ts';
 
-/** More than are read without being kept. */
+/** More records than are read without being kept. */
 const RECORDS = 120;
 
 const acme = buyer('acme');
@@ -65,7 +65,7 @@ const changeRecord = (index: number, change: string) =>
 it('is answered from what was kept', async () => {
   const first = await recordsOf();
   expect(first.map(({ index }) => index)).toEqual(Array.from({ length: RECORDS }, (_, index) => index));
-  // What no record can become: it shows that the records were not read again.
+  // No record can change so; the unchanged answer shows that the records were not read again.
   await changeRecord(3, `note = 'changed'`);
   for (let time = 0; time < 3; time++) expect(await recordsOf()).toEqual(first);
   await changeRecord(3, `note = ''`);

@@ -1,5 +1,6 @@
 /**
- * Retirements for others: what they are for is public beside the token's record, and fixed; serial numbers; dry runs.
+ * Retirements for others: their purpose is fixed and public beside the token's record. Serial numbers, dry
+ * runs.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -7,14 +7,14 @@ import { startMarketplace, type Answer, type Marketplace } from '../../support/h
 import { seedRecords, type SeededProject } from '../../support/database/records.ts';
 
 const DAY = 86_400;
-/** A Monday, at midnight in UTC. */
+/** A Monday at midnight UTC. */
 const START = 1_700_438_400;
 
-/** As the platform stores the name, and as a program of others wrote it. */
+/** The name as the platform stores it, and as another program wrote it. */
 const SPELLINGS: Record<number, string> = { 11: 'Caf\u00e9', 13: 'Cafe\u0301' };
 
 let market: Marketplace;
-/** 2020 in BR, 2021 in KE, 2022 in KE. */
+/** BR in 2020, KE in 2021, KE in 2022. */
 let projects: SeededProject[];
 
 beforeAll(async () => {
@@ -25,7 +25,7 @@ beforeAll(async () => {
       { countryCode: 'KE', vintageYear: 2021 },
       { countryCode: 'KE', vintageYear: 2022 },
     ],
-    // Of each project in turn, three a day.
+    // Three records a day, one of each project in turn.
     records: Array.from({ length: 30 }, (_, i) => ({
       project: i % 3,
       timestamp: START + Math.floor(i / 3) * DAY + (i % 3) * 3600,
@@ -42,7 +42,7 @@ interface RecordPage {
   pageInfo: { endCursor: string; startCursor: string; hasNextPage: boolean; hasPreviousPage: boolean };
 }
 
-/** All pages, forwards or backwards; the numbers of the records, as their notes have them. */
+/** The records' numbers, taken from their notes, over all pages forwards or backwards. */
 async function numbersOf(filter: object, { size = 4, backwards = false } = {}) {
   const [count, cursor] = backwards ? ['last', 'before'] : ['first', 'after'];
   const numbers: number[] = [];
@@ -175,7 +175,7 @@ interface TotalPage {
   pageInfo: { endCursor: string; hasNextPage: boolean };
 }
 
-/** The groups' names with tonnes and retirements, through pages of two. */
+/** The groups' names with tonnes and retirements, read in pages of two. */
 async function totalsOf(groupBy: string, filter: object = {}) {
   const totals: [unknown, number, number][] = [];
   for (let after: string | null = null; ;) {
@@ -202,7 +202,7 @@ async function totalsOf(groupBy: string, filter: object = {}) {
   }
 }
 
-/** The same, added up here. */
+/** The expected totals, added up by the test. */
 function addUp(keyOf: (i: number) => unknown, keep: (i: number) => boolean = () => true) {
   const sums = new Map<unknown, [number, number]>();
   for (let i = 0; i < 30; i++) {
@@ -265,7 +265,7 @@ describe('retirementTotals', () => {
 
   it('counts a record that is dated anew on its new day', async () => {
     const { db } = market.database.handle;
-    // Only while signing is halted may a record change.
+    // A record may change only while signing is halted.
     await db.execute(
       sql`INSERT INTO signing_accounts (address, next_sequence, halted_because) VALUES ('a', 1, 'rolled back')`,
     );
@@ -307,7 +307,7 @@ describe('of a beneficiary with more retirements than are added up', () => {
       INSERT INTO retirement_records
       SELECT (jsonb_populate_record(r, jsonb_build_object('position', 100 + i, 'index', 100 + i, 'beneficiary', 'Many'))).*
       FROM retirement_records r, generate_series(0, 50000) AS i WHERE r.note = '29'`;
-    // On a busy machine it takes longer than the server's own statements may.
+    // On a busy machine it takes longer than the server's own statements are allowed to.
     await market.database.handle.db.transaction((tx) => tx.execute(insertion), {
       statementTimeoutMs: 60_000,
     });

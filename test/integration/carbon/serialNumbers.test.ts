@@ -1,6 +1,6 @@
 /**
- * Serial numbers under random retirements, refusals and lost answers: every retired tonne has one, no two tonnes have the
- * same, and refused retirements leave no gap.
+ * Serial numbers under random retirements, refusals and lost answers: every retired tonne has one, all
+ * differ, and refused retirements leave no gap.
  */
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
@@ -26,7 +26,7 @@ const QUANTITY = 400n;
 
 let database: TestDatabase;
 let platform: Platform;
-/** Consumed call by call. */
+/** Faults of the network's methods, consumed call by call. */
 let misfortunes: (Fault | null)[] = [];
 
 beforeAll(async () => {

@@ -10,7 +10,7 @@ import { startMarketplace, type Marketplace } from '../../support/http/marketpla
 
 let market: Marketplace;
 let tokens: string[];
-/** Of the purchases of `ann` in the API, oldest first. */
+/** Ids of the purchases that `ann` made through the API, oldest first. */
 const bought: string[] = [];
 const START = Date.UTC(2020, 0, 1) / 1000;
 const NAMES = ['statement', 'purchases'] as const;
@@ -43,7 +43,10 @@ beforeAll(async () => {
 });
 afterAll(() => market.stop());
 
-/** Batches of one moment each, with several purchases of the same account: as instances with skewed clocks write them. */
+/**
+ * Books batches of one moment each, several purchases per account, as instances with skewed clocks write
+ * them.
+ */
 async function bookOld(): Promise<void> {
   const { db, ids } = market.app.dependencies;
   for (const at of [START + 20, START + 10, START + 30]) {
@@ -56,7 +59,7 @@ async function bookOld(): Promise<void> {
     await db.transaction(async (tx) => {
       const moment = new Date(at * 1000);
       expect(await postTransfers(tx, postings, moment)).toEqual(postings.map(() => ({ ok: true })));
-      // What the product writes with a purchase.
+      // The product writes these rows with a purchase.
       for (const { causeId } of postings) {
         await tx.execute(`INSERT INTO idempotency_keys (caller_subject, operation, key, input_hash, target_id, created_at)
           VALUES ('ann', 'purchase', '${causeId}', '', '${causeId}', now())`);
@@ -95,7 +98,7 @@ async function pageOf(
   return page;
 }
 
-/** All pages of three, forwards or backwards. */
+/** All entries in pages of three, forwards or backwards. */
 async function all(name: (typeof NAMES)[number], filter: object = {}, isForwards = true): Promise<Entry[]> {
   const entries: Entry[] = [];
   for (let args = isForwards ? 'first: 3' : 'last: 3'; ;) {
@@ -134,7 +137,7 @@ describe("a buyer's statement", () => {
       const versions = entries
         .filter(({ tokenAddress }) => tokenAddress === token)
         .map(({ version }) => version);
-      // The second batch is of an earlier moment: it comes first, whatever its place in the account.
+      // The second batch has an earlier moment, so it comes first, whatever its version in the account.
       expect(versions.slice(0, 6)).toEqual(token === c ? ['1'] : ['3', '4', '1', '2', '5', '6']);
     }
     expect(await all('statement', {}, false)).toEqual(entries);

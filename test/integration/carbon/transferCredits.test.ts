@@ -1,5 +1,5 @@
 /**
- * Transfers of credits between buyers: both statements, who may, what is refused, dry runs, and the database's rules.
+ * Transfers of credits between buyers: both statements, rights, refusals, dry runs, and the database's rules.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -227,7 +227,7 @@ describe('the database refuses', () => {
     await expect(book(null)).rejects.toThrow('is not booked as it says');
     await expect(book({ amountTonnes: 2n })).rejects.toThrow('is not booked as it says');
     await book({ amountTonnes: 1n });
-    // What the product itself would have written with it.
+    // The product would have written this row with the transfer.
     await market.database.handle
       .sql`INSERT INTO idempotency_keys (caller_subject, operation, key, input_hash, target_id, created_at)
       SELECT 'ann', 'transferCredits', id::text, '', id, now() FROM credit_transfers

@@ -1,5 +1,5 @@
 /**
- * Whether a burn has landed that this database does not know of: asked before each is signed.
+ * Before each burn is signed, the platform looks for a landed burn that this database does not know.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
 /**
- * The application's role does all that the platform does, and can't switch off a rule of the database.
+ * The application's role can do all that the platform does, and can't switch off a rule of the database.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -22,7 +22,7 @@ import { memoryFolder } from '../../../devnet/memoryFolder.ts';
 
 const id = randomUUID().replaceAll('-', '');
 const name = `test_${id}`;
-/** Like an operator's: the owner of the database, and a role that may only connect. */
+/** Roles as an operator has them: the owner of the database, and a role that may only connect. */
 const owner = { name: `owner_${id}`, password: 'kH2vXq9TzL4mWc7RbN1s' };
 const application = { name: `application_${id}`, password: 'Yd8GfJ3uPe6AoQ5wBt0x' };
 
@@ -43,7 +43,7 @@ beforeAll(async () => {
     await server.unsafe(`CREATE ROLE ${role.name} LOGIN PASSWORD '${role.password}'`);
   }
   await server.unsafe(`CREATE DATABASE ${name} OWNER ${owner.name}`);
-  // The tests' server has it off.
+  // The tests' server switches it off.
   await server.unsafe(`ALTER DATABASE ${name} SET synchronous_commit = on`);
   dataDir = await mkdtemp(join(await memoryFolder(), 'roles-'));
 });
@@ -56,7 +56,7 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-/** In production, where a role over the rules is refused. */
+/** Opens the database as in production, where a role that may change the rules is refused. */
 const opened = async (
   settings: Record<string, string>,
   options?: Parameters<typeof openConfiguredDatabase>[1],
@@ -111,7 +111,7 @@ describe('a start', () => {
   });
 
   it('with both migrates and grants, and from then on needs the application’s role alone', async () => {
-    // As administrators do who let each role see its own schemas alone.
+    // Some administrators let each role see only its own schemas.
     await execute(ownerUrl, 'REVOKE ALL ON SCHEMA public FROM PUBLIC');
     await expect(started({ DATABASE_URL: url, DATABASE_MIGRATION_URL: ownerUrl })).resolves.toEqual([]);
     await expect(started({ DATABASE_URL: url })).resolves.toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * The administrator of a database, or of its role, may have set for other programs how values are written, how transactions are isolated
- * and where tables are looked for.
+ * The administrator of a database or a role may have set, for other programs, how values are written, how
+ * transactions are isolated and where tables are searched.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -53,7 +53,7 @@ it('sees after a lock what its last holder committed', async () => {
   expect(rows[0]).toEqual({ transaction_isolation: 'read committed' });
 });
 
-/** As a server's start does it. */
+/** Opens the database as a server's start does. */
 async function openConfigured(env: Record<string, string>): Promise<ConfiguredDatabase> {
   const dataDir = await mkdtemp(join(await memoryFolder(), 'settings-'));
   try {
@@ -66,7 +66,7 @@ async function openConfigured(env: Record<string, string>): Promise<ConfiguredDa
 }
 
 it('does not start where a pooler leaves them as they are', async () => {
-  // Another spelling of the address: the program then takes the first one for a pooler's.
+  // Another spelling of the address makes the program take the first one for a pooler's.
   const behindPooler = {
     DATABASE_URL: database.url,
     DATABASE_DIRECT_URL: `${database.url}?application_name=direct`,

@@ -1,5 +1,5 @@
 /**
- * What instances hear of each other's changes, and of their own.
+ * Notifications that instances get of each other's changes, and of their own.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -30,7 +30,7 @@ it('notifies each instance once, the one that notifies included', async () => {
   expect(heard).toEqual({ one: ['a', 'b'], other: [] });
   await vi.waitFor(() => expect(heard.other).toEqual(['a', 'b']), 10_000);
   other?.notify('c');
-  // The notifications of one channel arrive in their order: what `one` has sent would have come before.
+  // One channel keeps its order, so earlier notifications of `one` would have come before.
   await vi.waitFor(() => expect(heard.one).toContain('c'), 10_000);
   await delay(0);
   expect(heard).toEqual({ one: ['a', 'b', 'c'], other: ['a', 'b', 'c'] });

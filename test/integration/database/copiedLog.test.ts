@@ -1,6 +1,6 @@
 /**
- * The log of transfers in a copy of the database, whose rows were written by other transactions: what it lacks is found by comparing ids,
- * once, however much is posted meanwhile.
+ * The log of transfers in a copy of the database, whose rows were written by other transactions: missing rows
+ * are found once, by comparing ids, however much is posted meanwhile.
  */
 import { sql, type SQL } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -9,9 +9,9 @@ import { logAll } from '../../support/reconciliation/logAll.ts';
 import { logsOn } from '../../support/reconciliation/logsOn.ts';
 
 const LOGGED = 3;
-/** For hangs only. */
+/** A limit for hangs only. */
 const PATIENCE_MS = 20_000;
-/** Of another cluster, and not that of a transaction of this one. */
+/** A transaction id of another cluster, which no transaction of this one has. */
 const FOREIGN = -7;
 
 let database: TestDatabase;
@@ -20,7 +20,10 @@ const logs = () => logsOn(database.handle.db);
 
 let versions = 0;
 
-/** A transfer; @param writtenIn else the transaction that writes it */
+/**
+ * Inserts a transfer.
+ * @param writtenIn by default, the transaction that writes it
+ */
 function transfer(writtenIn?: number): SQL {
   versions += 1;
   return sql`
@@ -43,7 +46,7 @@ beforeEach(async () => {
   database = await createTestDatabase();
   for (let made = 0; made < LOGGED; made++) await write();
   await logAll(logs());
-  // Of before the copy: committed, and not yet logged.
+  // A row from before the copy, committed and not yet logged.
   await write(FOREIGN);
   await changePastRules(
     database,
@@ -57,7 +60,7 @@ it(
   { timeout: 2 * PATIENCE_MS },
   async () => {
     const { db } = database.handle;
-    // A transaction of another test's database is older, and has the lacking row wait.
+    // An older transaction in another test's database delays the lacking row.
     await db.transaction(async (tx) => {
       await tx.execute(sql`SET LOCAL session_replication_role = replica`);
       await tx.execute(transfer());

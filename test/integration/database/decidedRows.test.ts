@@ -1,5 +1,6 @@
 /**
- * What was decided says when, and what is open does not: the database refuses a state without its time, whichever program writes it.
+ * A decided row says when it was decided, and an open row does not: the database refuses a state without its
+ * time, whichever program writes it.
  */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
@@ -30,7 +31,7 @@ const TABLES = {
     VALUES (gen_random_uuid(), 'a', 'a', 'VCU', 'a', 2024, 1, 'here', 'forest', 'KE', 'a', 'A', 'salt', 'token', 'dev', now(), `,
 };
 
-/** Without the rows that it is of, in a transaction that is undone. */
+/** Inserts the row without the rows that it refers to, in a transaction that is undone. */
 const insert = async (table: keyof typeof TABLES, values: string) => {
   const undo = new Error('undone');
   await database.handle.db

@@ -1,6 +1,6 @@
 /**
- * The embedded PostgreSQL's life: kept data, take-over after kill -9, several processes on one folder, and
- * what can't work said in a sentence.
+ * The life of the embedded PostgreSQL: kept data, take-over after kill -9, several processes on one folder,
+ * and failures explained in one sentence.
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -36,7 +36,7 @@ const HOLDER = pathOf('test/support/database/embeddedPostgresHolder.ts');
 let folder: string;
 let dataDir: string;
 const opened: EmbeddedPostgres[] = [];
-/** A stopped server's: what most tests begin with is a copy, which takes a fraction of what initdb does. */
+/** The folder of a stopped server. Most tests begin with a copy, which takes a fraction of initdb's time. */
 let made: string;
 
 beforeAll(async () => {
@@ -57,7 +57,7 @@ afterEach(async () => {
 
 async function makeFolder(): Promise<string> {
   const path = await mkdtemp(join(await memoryFolder(), 'marketplace-postgres-'));
-  // As root, PostgreSQL runs as a user of its own, who must be able to reach the folder.
+  // As root, PostgreSQL runs as another user, who must be able to reach the folder.
   await chmod(path, 0o755);
   return path;
 }
@@ -133,7 +133,7 @@ describe('one process', () => {
   it('starts in spite of a postmaster.pid whose number another process has now', async () => {
     await stop(await open());
     const { uid, gid } = await stat(join(dataDir, 'postgres'));
-    // PostgreSQL takes only processes of its own user for another PostgreSQL.
+    // PostgreSQL takes only a process of its own user for another PostgreSQL.
     const bystander = spawn('sleep', ['60'], { uid, gid, cwd: '/', stdio: 'ignore' });
     await once(bystander, 'spawn');
     try {
@@ -183,7 +183,7 @@ describe('several processes on one folder', () => {
   it('never takes the database from one that comes while another leaves', async () => {
     let staying = await open();
     for (let round = 0; round < 12; round++) {
-      // Coming at any moment of the other's leaving, over the time that a stop takes.
+      // The delays spread over the time that a stop takes.
       const [coming] = await Promise.all([delay(round * 15).then(open), stop(staying)]);
       expect(await query(coming.url, `SELECT ${round} AS round`)).toEqual([{ round }]);
       staying = coming;
@@ -191,7 +191,7 @@ describe('several processes on one folder', () => {
   });
 });
 
-// Another user runs its own PostgreSQL, and can enter its own folder.
+// Only as root: another user runs its own PostgreSQL, and can enter its own folder.
 describe.runIf(process.getuid?.() === 0)("a data folder that PostgreSQL's user can't enter", () => {
   const clusters: string[] = [];
   afterEach(async () => {
@@ -229,7 +229,7 @@ describe.runIf(process.getuid?.() === 0)("a data folder that PostgreSQL's user c
     await stop(await openSaying(dataDir));
     expect(said).toContain(whereItIs);
 
-    // What the sentence tells an operator who has moved the folder.
+    // The message tells an operator who has moved the folder to do this.
     const moved = join(folder, 'moved');
     await rename(dataDir, moved);
     await expect(openSaying(moved)).rejects.toThrow(`write its new path into ${cluster}.data-dir`);
@@ -241,7 +241,7 @@ describe.runIf(process.getuid?.() === 0)("a data folder that PostgreSQL's user c
 describe.runIf(process.platform === 'linux')('a process in another container', () => {
   it('keeps this one away from its data for as long as it lives', async () => {
     await stop(await open());
-    // Its socket, as another PID namespace would have named it.
+    // The other process's socket, named as in another PID namespace.
     const socket = join(dataDir, 'postgres.in-use', '1-another');
     const program = `require('net').createServer().listen(${JSON.stringify(socket)}, () => console.log())`;
     const other = spawn(process.execPath, ['-e', program]);
@@ -256,7 +256,7 @@ describe.runIf(process.platform === 'linux')('a process in another container', (
 
   it('keeps this one away from a server that it has left behind', async () => {
     const server = await open();
-    // Its process has no such number in another PID namespace.
+    // In another PID namespace no process has that number.
     const pid = await readFile(pidFile(), 'utf8');
     await writeFile(pidFile(), pid.replace(/^\d+/, '4194304'));
     await expect(open()).rejects.toThrow(`${dataDir}/postgres is used by a process in another container`);

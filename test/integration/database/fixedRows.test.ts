@@ -1,5 +1,6 @@
 /**
- * What is written stays as it is: which columns may change, and which changes are refused, whichever program writes.
+ * Written rows stay as they are: which columns may change, and which changes are refused, whichever program
+ * writes.
  */
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -38,14 +39,17 @@ const ROWS = [
 beforeAll(async () => {
   database = await createTestDatabase();
   await database.handle.db.transaction(async (tx) => {
-    // Without the rows that they are of.
+    // The rows that they refer to are missing.
     await tx.execute(sql`SET LOCAL session_replication_role = replica`);
     for (const row of ROWS) await tx.execute(sql.raw(row));
   });
 });
 afterAll(() => database.drop());
 
-/** In a transaction that is undone. @returns what the database says against the last one; null when it takes it */
+/**
+ * Tries statements in a transaction that is undone.
+ * @returns the database's error for the last one; null when it is accepted
+ */
 async function tryOut(statements: readonly string[]): Promise<unknown> {
   const undo = new Error('undone');
   return database.handle.db
@@ -57,7 +61,7 @@ async function tryOut(statements: readonly string[]): Promise<unknown> {
     .catch((error: unknown) => (error === undo ? null : error));
 }
 
-/** By a trigger: the constraints of columns have other codes. */
+/** Refused by a trigger: constraints of columns have other error codes. */
 async function refused(...statements: string[]): Promise<void> {
   expect(await tryOut(statements), statements.at(-1)).toMatchObject({ cause: { code: '23000' } });
 }
@@ -66,7 +70,7 @@ async function takes(...statements: string[]): Promise<void> {
   expect(await tryOut(statements), statements.at(-1)).toBeNull();
 }
 
-/** What a column may become that has this type. */
+/** An SQL value that a column of this type may change to. */
 function otherValue(column: string, type: string): string {
   const values: Record<string, string> = {
     uuid: 'gen_random_uuid()',
@@ -85,7 +89,7 @@ function otherValue(column: string, type: string): string {
   );
 }
 
-/** What of rows that are not decided may change. */
+/** The columns of undecided rows that may change. */
 const CHANGING = [
   { table: 'attempts', rows: `state = 'OPEN'`, changing: 'state evidence ledger cause decided_at' },
   {
@@ -196,11 +200,11 @@ it('a transfer of each kind is between two kinds of accounts', async () => {
   ]);
 });
 
-/** Where a table has rules by column (add_row_rules): those that may change again and again. */
+/** The columns that may change repeatedly, in tables with rules by column (add_row_rules). */
 const CHANGEABLE = {
   expiry_items: ['message', 'state'],
   expiry_runs: ['due_at', 'fruitless_steps', 'problem'],
-  // Set anew when what was signed is dead (above).
+  // Set anew when the signed attempt is dead (above).
   holder_acts: ['submission_id'],
   manual_ramp_sessions: ['changed_at', 'status'],
   off_ramp_sessions: [
@@ -208,7 +212,7 @@ const CHANGEABLE = {
     'ended_at',
     'fruitless_steps',
     'hints',
-    // The account has rules of its own: it is sealed anew, or erased.
+    // The account has its own rules: it may be sealed anew or erased.
     'masked_account_number',
     'payout_account_erased_at',
     'provider_status',

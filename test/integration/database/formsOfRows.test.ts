@@ -1,6 +1,6 @@
 /**
- * Codes, hashes, kinds and what belongs together have the form that the program writes: the database refuses another one, whichever
- * program writes it. Once tables are long, such a rule can be added only after all rows were looked through.
+ * Codes, hashes, kinds and related columns have the form that the program writes: the database refuses any
+ * other form, whichever program writes it. Once tables are long, adding such a rule needs a scan of all rows.
  */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
@@ -30,14 +30,14 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** So that the rule alone decides about a row, and rows that it is of may be missing. */
+/** Without triggers the rule alone decides about a row, and rows that it refers to may be missing. */
 const withoutTriggers = <Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> =>
   database.handle.db.transaction(async (tx) => {
     await tx.execute(sql`SET LOCAL session_replication_role = replica`);
     return work(tx);
   });
 
-/** Of the table's one row. */
+/** Updates the table's one row. */
 const update = (table: string, change: string) =>
   withoutTriggers(async (tx) => (await tx.execute(sql.raw(`UPDATE ${table} SET ${change}`))).count);
 

@@ -1,5 +1,5 @@
 /**
- * The harness itself: test databases are clones of the migrated template and don't see each other.
+ * The harness: test databases are clones of the migrated template and don't see each other.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';

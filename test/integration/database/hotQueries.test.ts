@@ -1,5 +1,6 @@
 /**
- * Queries whose text is made once: their rows are those of Drizzle's own, on a connection and in a transaction.
+ * Queries whose text is made once return the same rows as Drizzle's own, on a connection and in a
+ * transaction.
  */
 import { and, eq, inArray, ne, sql } from 'drizzle-orm';
 import { integer, PgDialect, pgTable, QueryBuilder } from 'drizzle-orm/pg-core';
@@ -35,7 +36,7 @@ const ofHash = hotSelect(
   new QueryBuilder()
     .select()
     .from(transactions)
-    // A constant, a value of a column's type, and one of none.
+    // A constant, a value with a column's type, and a value without a type.
     .where(
       and(
         ne(transactions.hash, 'left out'),

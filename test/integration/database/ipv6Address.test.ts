@@ -1,5 +1,5 @@
 /**
- * A database whose address has an IPv6 address for its host.
+ * A database URL with an IPv6 address as its host.
  */
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -21,7 +21,7 @@ afterAll(() => database.drop());
 it.runIf(hasIpv6)(
   `is migrated and asked${hasIpv6 ? '' : ' (SKIPPED: no IPv6 on this machine)'}`,
   async () => {
-    // The server of the tests listens on IPv4.
+    // The tests' server listens on IPv4.
     const target = { port: Number(new URL(database.url).port), host: '127.0.0.1' };
     const proxy = await startTcpProxy(target, { listensOn: '::1' });
     const url = Object.assign(new URL(database.url), { host: `[::1]:${proxy.port}` }).href;

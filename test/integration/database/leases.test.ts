@@ -1,6 +1,6 @@
 /**
- * Leases on due rows: who has one keeps it, who stops renewing loses it, and a renewal touches nothing that was decided
- * meanwhile.
+ * Leases on due rows: a holder keeps its lease, loses it when it stops renewing, and a renewal does not touch
+ * rows decided meanwhile.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -90,7 +90,7 @@ it('is claimed by one of several, and not twice by its holder', async () => {
   const mine = leases();
   const id = await addDue();
   expect(await mine.claim(1)).toMatchObject([{ id }]);
-  // As after a pause of this process that was longer than the lease.
+  // As after a pause of this process longer than the lease.
   await database.handle.db
     .update(expiryRuns)
     .set({ dueAt: sql`now()` })
@@ -126,7 +126,7 @@ it('is so when it is released during its renewal', async () => {
   expect(await mine.claim(1)).toHaveLength(1);
   await reschedule(database.handle.db, expiryRuns, { id }, { delayMs: 0 });
   expect(await mine.claim(1)).toEqual([]);
-  // The renewal takes effect long before its answer is there.
+  // The renewal takes effect long before its answer arrives.
   proxy.suffer('slow');
   await expect.poll(() => dueInMs(id), { interval: 5 }).toBeLessThan(LEASE_MS - 200);
   await expect.poll(() => dueInMs(id), { interval: 5 }).toBeGreaterThan(LEASE_MS - 200);
@@ -144,7 +144,7 @@ it('wakes an idle worker when the next row is due', async () => {
   expect(await mine.firstDueInMs()).toBeLessThanOrEqual(0);
   await reschedule(database.handle.db, expiryRuns, { id: later }, { delayMs: 60_000 });
   await mine.claim(5);
-  // Of an instance that dies now: the others look when its lease ends.
+  // If the holder dies now, the others look when its lease ends.
   expect(await others.firstDueInMs()).toBeLessThanOrEqual(LEASE_MS);
   await mine.release(id);
   await reschedule(database.handle.db, expiryRuns, { id }, { delayMs: 120_000 });

@@ -1,5 +1,5 @@
 /**
- * Lists read the rows of a page from an index in their order: what sorts its table is slow once the table is long.
+ * Lists read the rows of a page from an index in their order: sorting the table is slow once it is long.
  */
 import { drizzle } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
@@ -26,7 +26,7 @@ let asked: { query: string; params: unknown[] }[] = [];
 beforeAll(async () => {
   database = await createTestDatabase();
   client = postgres(database.url, { max: 1 });
-  // The planner's taste on empty tables is left out: it sorts only where no index has the order.
+  // With these settings the planner sorts only if no index has the order, even on empty tables.
   await client`SET enable_seqscan = off`;
   await client`SET enable_bitmapscan = off`;
 });

@@ -1,6 +1,7 @@
 /**
- * A transparency log that is far behind, after a transaction that stayed open for minutes: a step reads what it takes, not all that the
- * log lacks, or the log would fall back further while purchases go on.
+ * A transparency log that is far behind, after a transaction that stayed open for minutes: a step reads only
+ * the leaves that it takes. If it read all missing rows, the log would fall back further while purchases go
+ * on.
  */
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -11,7 +12,7 @@ import { logsOn } from '../../support/reconciliation/logsOn.ts';
 
 const TRANSACTIONS = 400;
 const TRANSFERS_EACH = 100;
-/** Of 64 transactions, and the rest of the pages that they begin and end in. */
+/** The rows of 64 transactions, and the rest of their first and last pages. */
 const FEW = 15_000;
 
 let database: TestDatabase;
@@ -45,7 +46,7 @@ const sizeOf = async (db: Pick<Db, 'execute'>) => {
 
 it('takes its next leaves without all that it lacks, and then all of them, each once', async () => {
   const { db } = database.handle;
-  // A transaction of another test's database holds the log back, too.
+  // A transaction in another test's database also holds the log back.
   const isBehindAll = async () => {
     const [row] = await db.execute<{ isBehindAll: boolean }>(
       sql`SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint > max(written_in) AS "isBehindAll" FROM transfers`,

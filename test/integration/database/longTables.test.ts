@@ -1,5 +1,5 @@
 /**
- * What is asked again and again reads what its answer needs, however long the tables have become.
+ * Frequent questions read only the rows that their answer needs, however long the tables have become.
  */
 import { randomUUID } from 'node:crypto';
 import { sql, type SQL } from 'drizzle-orm';
@@ -74,7 +74,7 @@ afterAll(() => database.drop());
 
 const readBy = (table: string, work: (tx: Tx & Db) => Promise<unknown>) =>
   rowsReadBy(database.handle, [table], async (tx) => {
-    // As it is by default; the tests' server plans without the values.
+    // The default of PostgreSQL; the tests' server plans without the values.
     await tx.execute(sql`SET LOCAL plan_cache_mode = auto`);
     await work(tx);
   });
@@ -142,7 +142,7 @@ it('finds where a transfer is in its log without all tiles, and with all where i
   const { db } = database.handle;
   await db.transaction(async (tx) => {
     await tx.execute(sql`SET LOCAL session_replication_role = replica`);
-    // The first of each tile alone.
+    // Only the first transfer of each tile.
     await tx.execute(transfers(sql`SELECT gen_random_uuid(), -n FROM generate_series(1, ${ROWS}::int) n`));
     await tx.execute(sql`INSERT INTO transparency_tiles (log, level, index, hashes, row_ids)
       SELECT 'transfers', 0, written_in + ${ROWS}, sha256(''), ARRAY[id] FROM transfers WHERE kind = 'purchase'`);

@@ -1,4 +1,4 @@
-/** Statements about many rows: what is written is what Drizzle would write, in one text for any number of rows. */
+/** Statements about many rows write what Drizzle would write, with one text for any number of rows. */
 import { eq, inArray, sql, type SQL } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';

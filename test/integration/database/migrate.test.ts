@@ -1,5 +1,5 @@
 /**
- * Migrations: two instances that start at once leave one schema, and a second run changes nothing.
+ * Migrations: two instances that start together leave one schema, and a second run changes nothing.
  */
 import { randomUUID } from 'node:crypto';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -56,7 +56,10 @@ it('changes nothing the second time', async () => {
   expect(await history()).toEqual(before);
 });
 
-/** The platform's migrations up to the given number of them, by the migrator itself, on a new database; one step after the other. */
+/**
+ * Runs the platform's migrations in steps on a new database, by the migrator itself; each step ends at the
+ * given number of migrations.
+ */
 async function migrateInSteps(database: string, stepsOf: (tags: readonly string[]) => readonly number[]) {
   const folder = await mkdtemp(join(tmpdir(), 'migrations-'));
   await server.unsafe(`CREATE DATABASE ${database}`);

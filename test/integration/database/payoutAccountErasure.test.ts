@@ -1,5 +1,6 @@
 /**
- * Payout accounts of cash-outs that have ended can be erased, and no others: by the command, and by the database's rules.
+ * Payout accounts of ended cash-outs can be erased, and no others: by the command, and by the database's
+ * rules.
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * The platform behind PgBouncer in transaction mode, the real one: apt-get install pgbouncer, or PGBOUNCER=<its path>.
- * Where there is none, these tests are skipped, and their title says so.
+ * The platform behind a real PgBouncer in transaction mode: apt-get install pgbouncer, or PGBOUNCER=<its
+ * path>. Without PgBouncer these tests are skipped, and their title says so.
  */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -31,7 +31,7 @@ const isInstalled = spawnSync(PGBOUNCER, ['--version']).status === 0;
 const SKIPPED = isInstalled ? '' : ' (SKIPPED: no pgbouncer on this machine; apt-get install pgbouncer)';
 /** PgBouncer does not run as root. */
 const UNPRIVILEGED = 65_534;
-/** What the program sets of its sessions. */
+/** The settings that the program sets for its sessions. */
 const IGNORED =
   'ignore_startup_parameters = statement_timeout, idle_in_transaction_session_timeout, bytea_output, ' +
   'default_transaction_isolation, random_page_cost, search_path';
@@ -123,7 +123,7 @@ describe.skipIf(!isInstalled)(`behind PgBouncer in transaction mode${SKIPPED}`, 
     const lenient = await startPgBouncer(database.url, [IGNORED, 'default_pool_size = 1']);
     try {
       await expect(configured({ DATABASE_URL: lenient.url })).rejects.toThrow(/Set DATABASE_DIRECT_URL/);
-      // The next client has the same connection.
+      // The next client gets the same connection.
       const next = openDatabase({
         url: lenient.url,
         directUrl: database.url,

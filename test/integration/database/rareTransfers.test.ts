@@ -1,6 +1,7 @@
 /**
- * A transfer is found by its cause without the others of its kind, where the statistics are of a time when there were only purchases:
- * an index of one kind then looks empty, and reading all of it cheaper than searching another one.
+ * A transfer is found by its cause without reading others of its kind, even if the statistics are from a time
+ * with purchases only: the index of one kind then looks empty, and reading it whole looks cheaper than
+ * searching another.
  */
 import { randomUUID } from 'node:crypto';
 import { sql, type SQL } from 'drizzle-orm';
@@ -25,7 +26,7 @@ const at = new Date();
 
 type Side = 'inventory' | 'retiring' | 'retired' | 'giver' | 'taker';
 
-/** Of one tonne each, from version 1 of both accounts on; the last one has the cause. */
+/** Transfers of one tonne each, with the next versions of both accounts; the last one has the cause. */
 const transfers = (kind: string, [debit, credit]: [Side, Side], rows: number, causeId = randomUUID()) => sql`
   INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version, debit_balance, credit_account_id,
     credit_version, credit_balance, amount, created_at)

@@ -1,6 +1,6 @@
 /**
- * Stored secrets that are sealed anew under another key: killed in the middle, resumed, two at once, and beside what does
- * not open.
+ * Stored secrets are sealed anew under another key: killed midway, resumed, run twice at once, and with
+ * secrets that do not open.
  */
 import { spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -31,7 +31,7 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-/** Registrations, whose secrets are their numbers. */
+/** Inserts registrations whose secrets are their numbers. */
 async function insertRegistrations(count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, () => randomUUID()).toSorted();
   await database.handle.db.insert(indexerRegistrations).values(
@@ -101,7 +101,7 @@ it(
 it('goes on where it was killed, and then needs the old key no more', { timeout: 120_000 }, async () => {
   const ids = await insertRegistrations(1000);
   const session = await insertSession((id) => before.seal('an account', sealedPlace('payoutAccount', id)));
-  // In the second of five pages the command has to wait for a row that another transaction has locked.
+  // In the second of five pages the command waits for a row that another transaction has locked.
   const locker = postgres(database.url, { max: 1 });
   await locker.begin(async (tx) => {
     await tx`SELECT 1 FROM indexer_registrations WHERE id = ${ids[300] ?? ''} FOR UPDATE`;
@@ -113,12 +113,12 @@ it('goes on where it was killed, and then needs the old key no more', { timeout:
   await locker.end();
   const half = await registrations();
   expect(half.filter(({ sealedSecret }) => isNew(sealedSecret))).toHaveLength(200);
-  // Whatever is stored opens in between.
+  // Between the runs every stored secret opens.
   for (const [number, { id, sealedSecret }] of half.entries()) {
     const opened = during.unseal(sealedSecret ?? '', sealedPlace('registrationSecret', id));
     if (opened !== `secret ${number}`) throw new Error(`${id} opens as ${opened}`);
   }
-  // Two at once share what is left.
+  // Two runs at once share the rest.
   const resumed = startCommand();
   const beside = await resealAll({ db: database.handle.db, sealer: during, rowsPerPage: 7 });
   expect(await resumed.ended).toBe(0);
@@ -136,7 +136,7 @@ it('goes on where it was killed, and then needs the old key no more', { timeout:
 it('leaves what does not open, and says which', async () => {
   const [first = '', moved = '', last = ''] = await insertRegistrations(3);
   const rows = await registrations();
-  // Copied from another row, past the rules of the database.
+  // Copies a secret from another row, past the database's rules.
   await database.handle.db.transaction(async (tx) => {
     await tx.execute(sql`SET LOCAL session_replication_role = replica`);
     await tx.execute(

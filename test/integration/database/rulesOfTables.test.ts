@@ -1,10 +1,10 @@
 /**
- * Which rules every table and function of the database has, so that a migration that forgets one fails here.
+ * Rules that every table and function of the database needs, so that a migration that forgets one fails here.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 
-/** Rows that end, that follow from others, or that say where a job goes on. */
+/** Tables whose rows end, follow from others, or store where a job goes on. */
 const REMOVABLE = [
   'feed_head',
   'final_ledger',
@@ -66,7 +66,7 @@ it('tables that are queues, and keep all rows, are vacuumed as often however lon
 });
 
 it('a function looks at the tables of its own schema, whatever temporary ones hide them', async () => {
-  // A body that isn't text was bound to its tables when it was made.
+  // A body that is not text was bound to its tables at creation.
   const forgotten = await database.handle.sql<{ name: string }[]>`
     SELECT p.oid::regprocedure::text AS name FROM pg_proc p JOIN pg_namespace n ON n.oid = pronamespace
     WHERE nspname IN ('public', 'embedded_network') AND prosqlbody IS NULL

@@ -1,5 +1,5 @@
 /**
- * What the terminal says when the database fails while the server starts: one sentence, and what to do.
+ * The terminal's message when the database fails during the start: one sentence, with what to do.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ afterEach(() => database.drop());
 
 const network = { name: 'embedded', networkId: 'embedded-1', custodyAddress: 'G…' };
 
-/** The first statement that a start writes. */
+/** Runs the first statement that a start writes. */
 async function failureOf(handle: DatabaseHandle): Promise<unknown> {
   try {
     return await claimInstallation(handle.db, network, systemClock).catch((error: unknown) => error);

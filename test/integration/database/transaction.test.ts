@@ -1,5 +1,6 @@
 /**
- * Transactions whose statements fail: which failure is reported, and that nothing is sent behind the end. How long one may last.
+ * Transactions whose statements fail: the reported failure is the first, and nothing is sent after the end.
+ * The limit on their duration.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';

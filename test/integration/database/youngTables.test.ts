@@ -1,5 +1,6 @@
 /**
- * What is looked up by its ids reads no whole table, however young it is: a plan that is made then is kept until the table is analysed.
+ * A lookup by ids reads no whole table, however young the table is: a plan made then is kept until the table
+ * is analysed.
  */
 import { sql, type SQL } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -8,7 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database/da
 import { rowsReadBy } from '../../support/database/rowsRead.ts';
 
 const ENTRIES = 2_000;
-/** Rows of an index that one entry's lookup meets: itself, and its version before. */
+/** Index rows that the lookup of one entry meets: the entry and its previous version. */
 const FEW = 4;
 
 let database: TestDatabase;
@@ -16,7 +17,8 @@ let last: string;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  // Never analysed: the tests' server does so by itself no more than a new installation in its first minute.
+  // The table is not analysed: the tests' server analyses on its own no earlier than a new installation does
+  // in its first minute.
   await database.handle.db.execute(sql`
     SELECT insert_audit_entries(gen_random_uuid(), 'test', (SELECT json_agg(json_build_object('id', gen_random_uuid(), 'kind', 'MUTATION',
       'started_at', now(), 'request_id', n, 'caller_roles', ARRAY[]::text[], 'remote_address', '127.0.0.1', 'field', 'purchase',
@@ -28,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** Of the audit log. */
+/** Counts the rows read from the audit log. */
 const readBy = (statement: SQL) =>
   rowsReadBy(database.handle, ['audit_entries'], (tx) => tx.execute(statement));
 

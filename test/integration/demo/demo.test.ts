@@ -1,5 +1,5 @@
 /**
- * The demo where every mutation's wait is over long before the network is done, as on a chain of slow finality.
+ * The demo when every mutation's wait ends long before the network is done, as on a chain with slow finality.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runCarbonDemo } from '../../../demo/carbon.ts';
@@ -51,7 +51,7 @@ it('runs the warehouse demo to its end, and measures no negative delay afterward
   await runWarehouseDemo({ api, tell, tokenFor, withExpiry: true });
   expect(facts.get('at provider')).toContain('FAILED');
   expect(facts.get('receipt')).toMatch(/^EXPIRED, marked by \w{20,}$/);
-  // Its retirement is dated half a year ahead of the database.
+  // The retirement is dated half a year ahead of the database.
   await runCarbonDemo(api, tell, tokenFor);
   const { feedDelaySeconds } = await readOpenWork(marketplace.app.dependencies.db);
   expect(feedDelaySeconds).toBe(0);

@@ -1,6 +1,6 @@
 /**
- * Every code block of README.md, CONTRIBUTING.md and docs/ does what it shows: it is run, or checked as far as its language
- * allows. What can't be run says so in its fence. docs/tour.md has a test of its own.
+ * Every code block of README.md, CONTRIBUTING.md and docs/ works: it is run, or checked as far as its
+ * language allows. A block that can't be run says so in its fence. docs/tour.md has its own test.
  */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -26,7 +26,7 @@ import { auth, startMarketplace, type Marketplace, type TestCaller } from '../..
 import { depositedCashOut } from '../../support/warehouse.ts';
 import { createEmbeddedHolder } from '../../support/wallets/embeddedWallets.ts';
 
-/** Why a block is not run: no reason more than these, and none that has lost its block. */
+/** Reasons for not running a block. The test refuses other reasons, and reasons that no block has. */
 const REASONS = [
   'it comes after the changes above',
   'it installs',
@@ -36,19 +36,19 @@ const REASONS = [
   'it needs npm run dev:stellar',
   'it takes minutes',
 ];
-/** The commands load the whole program each, and the compiler a good part of it: a busy machine gets its time. */
+/** Each command loads the whole program, and the compiler much of it, so a busy machine needs time. */
 const TIMEOUT_MS = 180_000;
-/** Of languages that are not code. */
+/** Languages that are not code. */
 const PICTURES = ['mermaid', 'text'];
 
-/** Who sends an operation, by its name; an operator sends the others. */
+/** The sender of an operation, by operation name; an operator sends the others. */
 const CALLERS: Readonly<Record<string, TestCaller | null>> = {
   CreatedProject: null,
   Whose: null,
   Give: { role: 'buyer', subject: 'acme' },
   Buy: { role: 'buyer', subject: 'acme' },
   PurchaseProof: { role: 'buyer', subject: 'acme' },
-  // Administrators end tokens that were issued until now: other subjects than the test's own.
+  // The administrator ends all tokens issued so far, so the subject differs from the test's own.
   EndTokens: { role: 'admin', subject: 'ada' },
 };
 const OPERATOR: TestCaller = { role: 'operator', subject: 'ops' };
@@ -56,7 +56,7 @@ const OPERATOR: TestCaller = { role: 'operator', subject: 'ops' };
 let blocks: Block[];
 let marketplace: Marketplace;
 let folder: string;
-/** What the blocks' variables stand for. */
+/** Values of the variables in the blocks. */
 let variables: Record<string, string>;
 
 beforeAll(async () => {
@@ -71,7 +71,10 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** A project of a serial number that the docs name, with tonnes of it bought, retired and in a wallet, and a payout to make. */
+/**
+ * Makes a project with a serial number that the docs name, tonnes of it bought, retired and in a wallet, and
+ * a payout to make.
+ */
 async function makeSomethingToRead() {
   const { network } = marketplace;
   const created = await mutate<{ tokenAddress: string; project: { id: string } }>(
@@ -102,7 +105,7 @@ async function makeSomethingToRead() {
   return { id: project.id, purchaseId, tokenAddress, holderAddress: holder.address, sessionId };
 }
 
-/** A folder that looks like the project's, with data of its own. */
+/** A folder that looks like the project's, with its own data. */
 async function folderOfProject(): Promise<string> {
   const made = await mkdtemp(join(tmpdir(), 'blocks-'));
   for (const name of [
@@ -129,7 +132,7 @@ it('is run, or says why not', () => {
   const notes = blocks.filter(({ note }) => note !== '');
   const reasons = notes.map(({ note }) => note.replace(/^not-run: /, ''));
   expect([...new Set(reasons)].sort()).toEqual(REASONS);
-  // Most of them are the recipes' commands, one after each recipe.
+  // Most of them are the recipes' commands, one for each recipe.
   expect(reasons.length).toBeLessThanOrEqual(16);
 });
 
@@ -159,12 +162,12 @@ describe('GraphQL', () => {
 
 describe('JSON', () => {
   it('is an entry of the log, with the fields that the server sends', async () => {
-    // Those of partners have a test of their own, test/unit/docs/partners.test.ts.
+    // The blocks of partners have their own test, test/unit/docs/partners.test.ts.
     const [entry, ...others] = of('json').filter(({ page }) => page !== 'docs/partners.md');
     expect(others).toEqual([]);
     const address = marketplace.url.replace(/graphql$/, 'logs/retirements/tile/entries/000.p/1');
     await expect.poll(async () => (await fetch(address)).status).toBe(200);
-    // Two bytes before it are its length.
+    // The first two bytes are the entry's length.
     const sent = Buffer.from(await (await fetch(address)).arrayBuffer()).subarray(2);
     const fieldsOf = (text: string) => Object.keys(JSON.parse(text) as object);
     expect(fieldsOf(entry?.text ?? '')).toEqual(fieldsOf(sent.toString()));
@@ -172,7 +175,10 @@ describe('JSON', () => {
 });
 
 describe('shell', () => {
-  /** @returns what it printed */
+  /**
+   * Runs the text in a shell.
+   * @returns the output
+   */
   async function run(text: string, input: string): Promise<string> {
     const { host, hostname, port } = new URL(marketplace.url);
     const shell = spawn('bash', ['-c', `set -eo pipefail\n${text.replaceAll('localhost:4000', host)}`], {
@@ -218,7 +224,7 @@ describe('shell', () => {
       },
       OPERATOR,
     );
-    // What a block reads from the terminal: the payload that a wallet signs.
+    // A block reads from the terminal the payload that a wallet signs.
     const payload = prepared.data?.prepareRetirement.holderAct.unsigned.payload ?? '';
     const scripts = of('sh').filter(({ page }) => page !== 'docs/tour.md');
     expect(scripts.length).toBeGreaterThan(3);
@@ -236,7 +242,7 @@ describe('SQL', () => {
     expect(statements.length).toBeGreaterThan(5);
     try {
       await server.unsafe(own('CREATE ROLE app'));
-      // Reloaded, the server of all tests would wait for standbys that it does not have.
+      // A reload would make the server of all tests wait for missing standbys.
       const reloads = (statement: string) => statement.includes('pg_reload_conf');
       for (const statement of statements) if (!reloads(statement)) await server.unsafe(own(statement));
     } finally {
@@ -286,7 +292,7 @@ describe('TypeScript', () => {
     const files = of('ts').filter(isWhole);
     expect(files.length).toBeGreaterThan(3);
     const paths = new Set(files.map(({ text }) => pathIn(text)));
-    // Below the project, so that packages are found.
+    // A folder below the project finds the packages.
     const made = fileURLToPath(new URL(`node_modules/.cache/docs-${randomUUID()}/`, ROOT));
     try {
       for (const { text } of files) {

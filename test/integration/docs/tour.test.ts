@@ -1,5 +1,5 @@
 /**
- * docs/tour.md as it stands, block by block in one shell, the kill included. Only the port is another.
+ * docs/tour.md as printed, block by block in one shell, the kill included. Only the port differs.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,16 +11,16 @@ import { freePort } from '../../../src/db/embedded/freePort.ts';
 import { blocksOf, ROOT } from '../../support/docs/blocks.ts';
 import { memoryFolder } from '../../../devnet/memoryFolder.ts';
 
-/** Two starts and a first cluster, on a busy machine. */
+/** For two starts and a first cluster on a busy machine. */
 const TIMEOUT_MS = 180_000;
-/** Ends what a block that has failed has left in the background. */
+/** Ends the background processes of a failed block. */
 const CLEAN_UP = `trap 'kill $FOLLOWER $SERVER 2> /dev/null || true' EXIT`;
 
 it('runs the tour to the letter', { timeout: TIMEOUT_MS }, async () => {
   const blocks = (await blocksOf('docs/tour.md')).filter(({ language }) => language === 'sh');
   expect(blocks.length).toBeGreaterThan(10);
   const folder = await mkdtemp(join(await memoryFolder(), 'tour-'));
-  // As root, PostgreSQL runs as a user of its own, who must be able to reach the folder.
+  // As root, PostgreSQL runs as another user, who must be able to reach the folder.
   await chmod(folder, 0o755);
   const port = await freePort();
   const marked = blocks.map(({ text, where }) => `echo '=== ${where}'\n${text}`);

@@ -1,5 +1,5 @@
 /**
- * The programs in examples/ run as they are, against a server process that trusts their documents alone.
+ * The programs in examples/ run unchanged against a server process that trusts only their documents.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -50,7 +50,10 @@ beforeAll(async () => {
 }, TIMEOUT_MS);
 afterAll(() => server.remove());
 
-/** Runs a program to its end. @returns its lines of JSON */
+/**
+ * Runs a program to its end.
+ * @returns its lines of JSON
+ */
 async function run(command: string, args: string[], env: NodeJS.Dict<string>): Promise<unknown[]> {
   const child = spawn(command, args, {
     cwd: ROOT,
@@ -155,7 +158,7 @@ describe('the example', { timeout: TIMEOUT_MS }, () => {
     const sees = (name: string) =>
       expect.poll(() => seenOf(name).length, { timeout: TIMEOUT_MS }).toBeGreaterThan(0);
 
-    // Of a history that the server never had: it begins again.
+    // A cursor of a history that the server never had: the follower begins again.
     await writeFile(env.CURSOR_FILE, '7.0badcafe');
     let follower = follow();
     try {
@@ -165,7 +168,7 @@ describe('the example', { timeout: TIMEOUT_MS }, () => {
       await server.start();
       await retire('follower', 'after the server', 1);
       await sees('after the server');
-      // Killed before it has kept its cursor, it may print the last record again.
+      // If it is killed before it keeps its cursor, it may print the last record again.
       const { cursor } = seenOf('after the server')[0] ?? {};
       await expect.poll(() => readFile(env.CURSOR_FILE, 'utf8'), { timeout: TIMEOUT_MS }).toBe(cursor);
       follower.kill('SIGKILL');

@@ -1,5 +1,6 @@
 /**
- * The server as a process of its own, as the examples find it: production's rule for documents, and nothing else changed.
+ * The server as a separate process for the examples: production's rule for documents, and nothing else
+ * changed.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,14 +18,14 @@ import { pathOf } from '../../support/run/programs.ts';
 export const EXAMPLES = fileURLToPath(new URL('../../../examples/', import.meta.url));
 const AUTH_SECRET = 'the bearer secret of these tests, which is long enough';
 
-/** Of the test itself: what makes something for the examples to read. */
+/** Operations of the test itself, which make data for the examples to read. */
 const SETUP = `
 mutation CreateProject($input: CreateProjectInput!) { createProject(input: $input) { project { id } } }
 query ProjectState($id: ID!) { node(id: $id) { ... on Project { state tokenAddress } } }
 mutation BuyFor($input: PurchaseInput!) { purchase(input: $input) { purchase { id } } }
 mutation RetireFor($input: RetireInput!) { retire(input: $input) { retirement { id state } } }
 `;
-/** Where each example's operations are, that the server trusts. */
+/** The files with each example's operations, which the server trusts. */
 const TRUSTED = [
   'web/src/graphql/persisted-documents.json',
   'relay/src/__generated__/queries.json',
@@ -37,10 +38,10 @@ export interface ServerProcess {
   url: string;
   folder: string;
   start(): Promise<void>;
-  /** Ends it at once, as a crash does. */
+  /** Ends the server at once, as a crash does. */
   kill(): Promise<void>;
   tokenFor(role: Role, subject: string): Promise<string>;
-  /** One of the operations of SETUP. */
+  /** Sends one of the operations of SETUP. */
   send<T>(operationName: string, variables: object, token: string): Promise<T>;
   remove(): Promise<void>;
 }

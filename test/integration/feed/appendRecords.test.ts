@@ -1,5 +1,6 @@
 /**
- * Two instances that append the same records at once: the second reads, under the lock, what the first has appended.
+ * Two instances append the same records at once: under the lock, the second one reads what the first has
+ * appended.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Tx } from '../../../src/db/connection.ts';
@@ -37,7 +38,7 @@ it('appends each record once', async () => {
   await db.transaction(async (tx) => {
     await append(tx, [record(0), record(1)]);
     second = db.transaction((other) => append(other, [record(0), record(1), record(2)]));
-    // Short of the time after which PostgreSQL ends the transaction that holds the lock.
+    // Shorter than the time after which PostgreSQL ends the lock holder's transaction.
     await expect.poll(() => hasLockWait(database.handle), { timeout: 5_000 }).toBe(true);
   });
   expect(await second).toMatchObject({ appended: 1, before: new Map([[tokenAddress, 2]]) });

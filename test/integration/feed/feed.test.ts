@@ -1,5 +1,5 @@
 /**
- * The feed across instances: no gap, no repeat, from any cursor, in commit order.
+ * The feed across instances: no gap and no repeat, from any cursor, in commit order.
  */
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -50,7 +50,7 @@ const tokenOf = (project: TokenizedProject) => ({
   tokenAddress: project.tokenAddress,
 });
 
-/** Burns by custody outside the books, `count` times: what matters here is the token's own list. */
+/** Makes custody burn `count` times outside the books: the test needs only the token's own list. */
 async function burn(project: TokenizedProject, count: number, beneficiary = 'b'): Promise<void> {
   for (let i = 0; i < count; i++) {
     const prepared = await prepare(network, {

@@ -1,5 +1,5 @@
 /**
- * The feed filler under tokens that misbehave: none keeps another's retirements out of the feed.
+ * The feed filler with misbehaving tokens: no token keeps another's retirements out of the feed.
  */
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
