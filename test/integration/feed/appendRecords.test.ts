@@ -1,6 +1,5 @@
 /**
- * Two instances append the same records at once: under the lock, the second one reads what the first has
- * appended.
+ * Two instances append the same records at once: under the lock, the second reads the first one's.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Tx } from '../../../src/db/connection.ts';

@@ -1,5 +1,5 @@
 /**
- * A long history that is read for the first time: many pages a transaction, and no gap when one of them is missing.
+ * A long history at its first reading: one transaction stores many pages, and a missing page leaves no gap.
  */
 import { eq, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -24,7 +24,7 @@ let platform: Platform;
 let token: { projectId: string; tokenAddress: string };
 let reads: number[];
 let missing: number | null;
-/** What becomes of the page from 600 on. */
+/** Changes the page that begins at record 600. */
 let spoil: (page: RetirementPage) => RetirementPage = (page) => page;
 
 beforeAll(async () => {
@@ -72,7 +72,7 @@ it('stores what comes before a page without an answer, and goes on from there', 
   missing = null;
   expect(await fillToken(deps, token)).toMatchObject({ totalRetirements: RECORDS });
   expect(await countStored(dependencies.db, token.tokenAddress)).toBe(RECORDS);
-  // Each page once, ten of them a transaction, and the last stored record, which has to be the token's still.
+  // Each page once, ten pages in a transaction; and the last stored record, which must still be the token's.
   expect(reads.toSorted((a, b) => a - b)).toEqual([
     599, 600, 800, 1000, 1200, 1400, 1600, 1800, 2000, 2200, 2400,
   ]);

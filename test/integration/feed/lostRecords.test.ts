@@ -1,6 +1,6 @@
 /**
- * The feed of a database that can't be read at first, and of one that has lost records, in a failover or a restore: its end lies
- * before what was shown, or what was lost was read again in another order.
+ * The feed of a database that can't be read at first, and of one that lost records in a failover or a
+ * restore: the feed ends before shown records, or the lost records were read again in another order.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
@@ -57,7 +57,7 @@ const tailOf = (db: { current: TestDatabase['handle']['db'] }) =>
     log: silentLog,
   });
 
-/** What was lost, appended again behind a record that is new: the record at LOST_FROM + 2 stays where it was. */
+/** Appends the lost records again behind a new record. The record at LOST_FROM + 2 keeps its position. */
 async function readAgain(): Promise<void> {
   const [fresh, same, other] = [LOST_FROM + 1, LOST_FROM + 2, LOST_FROM + 3];
   await changePastRules(
@@ -97,7 +97,7 @@ it('is not read again and again by who follows from its end, and goes on from th
   await delay(300);
   expect(reads).toBeLessThan(3);
   await endAt(LOST_FROM + 1);
-  // Ended, so that its cursor is checked again.
+  // The stream ends, so that the follower's cursor is checked again.
   expect(await next).toEqual({ done: true, value: undefined });
   const resumed = follower.follow({ filter: {}, after: BigInt(LOST_FROM) });
   expect((await resumed.next()).value?.position).toBe(BigInt(LOST_FROM + 1));

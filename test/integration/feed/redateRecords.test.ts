@@ -19,7 +19,7 @@ const FIRST_DATE = 1_700_000_000;
 const NEW_DATE = BigInt(FIRST_DATE + 600);
 
 let database: TestDatabase;
-/** By token. Without records, a token is not there. */
+/** The records of each token. A token without records is unknown to the chain. */
 let chain: Map<string, RetirementRecord[]>;
 let reads: [tokenAddress: string, from: number, limit: number][];
 
@@ -33,7 +33,10 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-/** Stored, and on the chain. @returns the tokens */
+/**
+ * Stores records, and puts them on the chain.
+ * @returns the tokens
+ */
 async function open(...records: readonly number[]): Promise<string[]> {
   const opened = await seedRecords(database.handle, {
     projects: records.map(() => ({ countryCode: 'KE', vintageYear: 2024 })),
@@ -61,7 +64,7 @@ async function open(...records: readonly number[]): Promise<string[]> {
   return opened.map(({ tokenAddress }) => tokenAddress);
 }
 
-/** These records, and those after them, land again later, each as `change` has it. */
+/** The records from `from` on land again later, each with `change`. */
 function landAgain(tokenAddress: string, from: number, change: Partial<RetirementRecord> = {}): void {
   const records = chain.get(tokenAddress) ?? [];
   const landed = records.map((record) =>
@@ -82,7 +85,7 @@ async function retirementRecords(...asked: [string, number, number]) {
 const redate = (read: LedgerNetwork['retirementRecords'] = retirementRecords) =>
   redateRecords({ db: database.handle.db, network: { retirementRecords: read } });
 
-/** The indexes of those that have their new date, and keep the first one beside it. */
+/** The indexes of records that have the new date and keep the first one. */
 async function redated(tokenAddress: string): Promise<number[]> {
   const rows = await database.handle.db.execute<{ index: number }>(sql`
     SELECT index FROM retirement_records

@@ -1,6 +1,6 @@
 /**
- * Replays of the feed share the database: a filter that matches nothing reads a long history to its end, and one address may have
- * thousands of such subscriptions.
+ * Replays of the feed share the database: a filter without matches reads a long history to its end, and one
+ * address may have thousands of such subscriptions.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openChangeSignal, type ChangeSignal } from '../../../src/db/changeSignal.ts';
@@ -15,10 +15,10 @@ const RECORDS = 30;
 let database: TestDatabase;
 let signal: ChangeSignal;
 let follower: FeedFollower;
-/** Pages that are being read, and the most at once. */
+/** The number of pages being read, and its maximum. */
 let reading = 0;
 let most = 0;
-/** What lets the next one go on. */
+/** Callbacks that let the waiting reads go on. */
 let waiting: (() => void)[] = [];
 let isHeld = false;
 
@@ -59,7 +59,7 @@ afterAll(async () => {
 
 const replay = (reader: string) => follower.follow({ filter: {}, after: 0n, reader });
 
-/** Lets what is read now, and what is read next, go on. */
+/** Lets the present and the following reads go on. */
 function goOn(): void {
   isHeld = false;
   for (const resolve of waiting.splice(0)) resolve();
@@ -72,7 +72,7 @@ it('are read a few at a time for one address, and hold up no other', async () =>
   await expect.poll(() => reading).toBe(4);
   const other = replay('other').next();
   await expect.poll(() => reading).toBe(5);
-  // Who leaves while it waits takes no place.
+  // A subscriber that leaves while it waits takes no place.
   await Promise.all(ofOne.slice(40).map((stream) => stream.return()));
   goOn();
   expect((await other).value?.position).toBe(1n);

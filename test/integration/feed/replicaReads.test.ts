@@ -1,6 +1,6 @@
 /**
- * The feed, replayed from a replica that has less than the primary, and from one that shows what the primary has not confirmed: no
- * subscriber misses a record, gets one twice, or gets one that may be lost.
+ * The feed, replayed from a replica behind the primary, and from one that shows records unconfirmed by the
+ * primary: no subscriber misses a record, gets one twice, or gets one that may be lost.
  */
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -38,7 +38,7 @@ beforeAll(async () => {
   await ahead.handle.close();
   [primary, behind] = [await copyUntil(CONFIRMED), await copyUntil(BEHIND)];
   signal = await openChangeSignal(primary.handle, 'feed', { senderId: 'primary', onError: () => {} });
-  // Copied, so its pool was closed.
+  // The copying closed its pool, so it is copied again.
   ahead = await copyUntil(AHEAD);
 });
 afterAll(async () => {
@@ -57,7 +57,7 @@ async function copyUntil(position: number): Promise<TestDatabase> {
   return copy;
 }
 
-/** A follower that reads from this replica, always. */
+/** A follower that always reads from this replica. */
 async function followerOn(replica: TestDatabase, maxAgeMs = 0) {
   const served = { replica: 0 };
   const publicReads: PublicReads = {
@@ -86,7 +86,7 @@ async function take(follower: FeedFollower, filter: FeedFilter, count: number) {
     const { value } = await records.next();
     if (value) positions.push(Number(value.position));
   }
-  // A further one would be there by now.
+  // By the end of this query a further record would be there.
   const further = records.next();
   await primary.handle.sql`SELECT 1`;
   await records.return();

@@ -57,7 +57,7 @@ const records = (tokenAddress: string) =>
     .where(eq(retirementRecords.tokenAddress, tokenAddress))
     .orderBy(retirementRecords.index);
 
-/** A token of which a wallet outside the platform holds some: its burns reach us through the network alone. */
+/** A token that an outside wallet also holds: the platform learns of its burns only from the network. */
 async function tokenWithStranger() {
   const project = await createProject(market.app.dependencies, 'developer', projectInput());
   const tokenAddress = project.tokenAddress ?? '';
@@ -107,7 +107,7 @@ describe('deliveries', () => {
       await deliver(body, { 'content-type': 'text/plain', 'x-service-signature': sign(body) }),
     ];
     expect(rubbish).toEqual(rubbish.map(() => NOTHING));
-    // Even a signed delivery can't put into the feed what the token does not have.
+    // Even a signed delivery can't put a record into the feed that the token lacks.
     expect(await records(tokenAddress)).toEqual([]);
   });
 
@@ -165,7 +165,7 @@ describe('deliveries', () => {
       indexer: {
         ...dependencies.indexer,
         async registerWebhook(url: string) {
-          // No indexer delivers it with a secret that is stored.
+          // A deleted registration prevents a delivery signed with a stored secret.
           for (const { id } of await dependencies.indexer.listWebhooks())
             await dependencies.indexer.deleteWebhook(id);
           await retire('Early Ltd');
@@ -202,7 +202,7 @@ async function besideStranger(
     stranger: ReturnType<Marketplace['network']['createSigner']>;
     /** The stranger burns one tonne. */
     retire(beneficiary: string): Promise<string>;
-    /** To the hook, signed with OWN_SECRET. */
+    /** Posts to the hook, signed with OWN_SECRET. */
     post(content: object, header?: string): Promise<void>;
   }) => Promise<void>,
 ): Promise<void> {
@@ -274,20 +274,20 @@ describe('without an indexer', () => {
         const rows = await db.select().from(retirementRecords).orderBy(retirementRecords.index);
         return rows.map(({ txHash }) => txHash);
       };
-      // Delivered before the record is stored, with another transaction that the network knows.
+      // This delivery comes before the record is stored, with another known transaction's hash.
       const other = await own.network.transfer(tokenAddress, stranger.address, toBaseUnits(1n));
       const first = await retire('Stranger');
       await deliverHash(0, typeof other === 'string' ? other : 'ab'.repeat(32));
       await expect.poll(hashes).toEqual([first]);
 
-      // Delivered after it was stored by the feed filler, which knows no hash at first.
+      // This delivery comes after the feed filler has stored the record, at first without a hash.
       const second = await retire('Stranger');
       await fillToken(dependencies.feed, { projectId, tokenAddress });
       expect(await hashes()).toEqual([first, null]);
       await deliverHash(1, 'cd'.repeat(32));
       await expect.poll(hashes).toEqual([first, second]);
 
-      // Not delivered: a round finds it.
+      // No delivery comes: a round of the feed filler finds the hash.
       const third = await retire('Stranger');
       await dependencies.feedFiller.round();
       await dependencies.feedFiller.round();

@@ -1,5 +1,5 @@
 /**
- * A token whose history was rewritten below finality: what is stored of it can't be taken back.
+ * A token whose history was rewritten below finality: its stored records can't be taken back.
  */
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -84,7 +84,7 @@ async function storedNotes({ tokenAddress }: FeedToken): Promise<string[]> {
 
 describe('a history of which a stored record is another one now', () => {
   const before = () => [burn('first'), burn('second'), burn('third')];
-  /** Another holder's burn took the place of the third, which landed again behind it. */
+  /** Another holder's burn took the third place; the third burn landed again behind it. */
   const after = () => [
     burn('first'),
     burn('second'),
@@ -110,7 +110,7 @@ describe('a history of which a stored record is another one now', () => {
     });
     expect(await storedNotes(token)).toEqual(['first', 'second', 'third']);
 
-    // Nothing of it has changed in the database, so an incremental run would compare none of its records.
+    // The database has no change of the token, so an incremental run would compare none of its records.
     for (const fromRecord of [0, Number.POSITIVE_INFINITY]) {
       const deps = { ...platform.dependencies, network: feed.network, feed, fromRecord };
       const { findings } = await reconcileProject(deps, project);
@@ -186,7 +186,7 @@ describe('a history that contradicts what was final, and is not accepted', () =>
       return findings.filter(({ invariant }) => invariant === 'I10');
     };
     expect(await findingsOf(feed)).toEqual([]);
-    // What is stored is another one there: that is found, and keeps signing halted.
+    // A stored record that differs on the network is found, and keeps signing halted.
     expect(await findingsOf(unaccepted([burn('other'), burn('first')]))).toMatchObject([
       { message: expect.stringContaining('record 0 of the token is stored with another note') },
     ]);

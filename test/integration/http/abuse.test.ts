@@ -1,5 +1,5 @@
 /**
- * Every row of what strangers try, over every transport: what it gets, and that the server still serves others.
+ * Every abuse by strangers, over every transport: the answer, and that the server still serves others.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ import { startMarketplace, tokenOf, type Marketplace } from '../../support/http/
 
 const limits = testLimits();
 let market: Marketplace;
-/** As it is in production: introspection is off, and queries more than four fields deep are refused. */
+/** A server as in production: introspection is off, and queries deeper than four fields are refused. */
 let closed: Marketplace;
 
 beforeAll(async () => {

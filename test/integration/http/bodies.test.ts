@@ -1,5 +1,6 @@
 /**
- * Bodies as they come over a connection: with their headers or after them, in one packet or in several, and many requests at once.
+ * Bodies in the ways a connection delivers them: with their headers or after them, in one packet or several,
+ * and many requests at once.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -15,7 +16,7 @@ function sized(body: string, headers = JSON_TYPE, version = '1.1'): string {
   return `POST /graphql HTTP/${version}\r\n${headers}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
-/** @param parts each not empty */
+/** @param parts must not be empty */
 function chunked(...parts: string[]): string {
   const chunks = parts.map((part) => `${Buffer.byteLength(part).toString(16)}\r\n${part}\r\n`);
   return `POST /graphql HTTP/1.1\r\n${JSON_TYPE}transfer-encoding: chunked\r\n\r\n${chunks.join('')}0\r\n\r\n`;
@@ -54,11 +55,11 @@ it('that come sixteen at once are each answered to its own request, in their ord
     (body) => chunked(body),
     (body) => chunked(body.slice(0, 10), body.slice(10)),
     (body) => sized(body + ' '.repeat(30_000)),
-    // As yoga reads it.
+    // This form goes to yoga.
     (body) => sized(body, `${JSON_TYPE}origin: http://server\r\n`),
   ];
   const expected: number[] = [];
-  // The first of a document comes another way than the next ones; each time the connection goes on.
+  // The first request of a document takes another way than the next ones; the connection goes on each time.
   for (let turn = 0; turn < 3; turn++) {
     const amounts = Array.from({ length: 16 }, (_, i) => 100 * turn + i + 1);
     socket.write(amounts.map((amount, i) => forms[i % forms.length]?.(askFor(amount)) ?? '').join(''));
@@ -108,7 +109,10 @@ it('of HTTP/1.0 are read, and the connection ends with the answer', async () => 
   expect(amountsIn(text())).toEqual([7]);
 });
 
-/** Reads when a body has come, and answers with it. @param prepare before it is read */
+/**
+ * Answers with a body that is read only after it has arrived.
+ * @param prepare runs before the body is read
+ */
 async function readLate(prepare: (request: IncomingMessage) => void): Promise<number> {
   const server = createServer((request, response) => {
     void until(() => request.complete)

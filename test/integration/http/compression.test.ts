@@ -96,7 +96,7 @@ describe('what is sent plain', () => {
       JSON.stringify({ query: 'subscription { ticks(count: 1, bytes: 5000, wait: true) }' }),
     );
     let text = '';
-    // The stream stays open: what is read has come at once.
+    // The stream stays open, so the event has come at once.
     for await (const chunk of response as AsyncIterable<Buffer>) {
       text += chunk.toString();
       if (text.includes('event: next')) break;
@@ -115,7 +115,7 @@ describe('what is sent plain', () => {
         response.write(body.slice(0, 10));
         response.end(body.slice(10));
       });
-      // All are answered in one turn, so none of them is done before the last one begins.
+      // All are answered in one turn, so none is done before the last one begins.
       if (waiting.length < 5) return;
       for (const answer of waiting) answer();
       waiting = [];

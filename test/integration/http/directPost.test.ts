@@ -1,6 +1,6 @@
 /**
- * A POST that comes the short way (directPost.ts) is answered exactly as by yoga: the same requests go to two servers, and
- * to the second with an address that only yoga takes.
+ * A POST on the short way (directPost.ts) is answered exactly as by yoga: the same requests go to two
+ * servers, and to the second with an address that only yoga takes.
  */
 import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -38,7 +38,7 @@ const json = (params: unknown): string => JSON.stringify(params);
 const RETIRE = 'mutation Retire($input: RetireInput!) { retire(input: $input) }';
 const retirement = { buyerId: 'acme', buyerName: 'Acme "Airlines" ✈', amountCO2e: 250 };
 
-/** Of a document each: what has run before comes the short way. */
+/** Each body has its own document; a document that has run before takes the short way. */
 const BODIES: Record<string, string> = {
   'a query': json({ query: '{ hello }' }),
   __typename: json({ query: '{ __typename }' }),
@@ -137,7 +137,7 @@ afterAll(async () => {
   await Promise.all([direct.close(0), throughYoga.close(0)]);
 });
 
-/** Twice to each server: the second time its document is known. */
+/** Asks each server twice: the second time the server knows the document. */
 async function askBoth(sent: Sent, servers = { direct, throughYoga }): Promise<[Got, Got]> {
   const ask = async (server: TestServer, path: string) => {
     await post(server, path, sent);
@@ -180,7 +180,10 @@ function send(url: string, path: string, { headers, body }: Sent): Promise<Got> 
   });
 }
 
-/** What may differ: the date, the request's id, how the length is given, and the state of a window that began at another moment. */
+/**
+ * Removes the allowed differences: the date, the request's id, the way the length is given, and the state of
+ * a window that began at another moment.
+ */
 function comparable({ status, headers, body }: Got): Got {
   const {
     date: _date,
@@ -248,7 +251,7 @@ describe('the same answer both ways', () => {
 
   it.each([
     ['a query', ['data', 'extensions']],
-    // A client that reads a large answer as it comes sees first that something has failed.
+    // A client that reads a large answer progressively sees the failure first.
     ['a defect', ['errors', 'data', 'extensions']],
     ['variables that are wrong', ['errors']],
   ])('whose members to %s are in the order that the specification advises', async (name, members) => {
@@ -354,7 +357,7 @@ describe('the short way', () => {
       'one of two operations',
       'the other of two operations',
       'an introspection',
-      // What is not valid is never known.
+      // An invalid document is never known.
       'an unknown field',
       'a text with every kind of character',
     ]);

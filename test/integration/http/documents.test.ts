@@ -57,10 +57,10 @@ async function sse(server: TestServer, body: Params): Promise<Reply> {
   return { status: response.status, body: JSON.parse(event) as Body };
 }
 
-/** Six hundred levels deep: under the limits on tokens, and on fields of the same name. */
+/** Six hundred levels deep, but below the limits on tokens and on fields of the same name. */
 const DEEP = `${Array.from({ length: 600 }, (_, at) => `{ n${at % 20}`).join(' ')}${' }'.repeat(600)}`;
 
-/** What a websocket says first about an operation. */
+/** The first message of a websocket about an operation. */
 function socket(server: TestServer, payload: Params): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const client = new WebSocket(server.wsUrl, 'graphql-transport-ws');
@@ -79,7 +79,7 @@ function socket(server: TestServer, payload: Params): Promise<Reply> {
   });
 }
 
-/** Of this process, in the shortest of some runs: what comes between is in none of them. */
+/** CPU time of this process in the shortest of some runs, to leave out interruptions. */
 function leastCpuMs(work: () => void): number {
   const runs = Array.from({ length: 5 }, () => {
     const before = process.cpuUsage();
@@ -138,7 +138,7 @@ describe('an automatic persisted query', () => {
     const query = '{ hello }';
     const wrong = await post(server, { query, ...persisted(sha256('{ whoami }')) });
     expect([wrong.status, codeOf(wrong)]).toEqual([400, 'BAD_REQUEST']);
-    // Which hash it would have to be, for clients that send another text than was hashed when they were built.
+    // The answer names the right hash, for clients whose text differs from the one hashed at their build.
     expect(JSON.stringify(wrong)).toContain(sha256(query));
     expect(codeOf(await post(server, persisted(sha256('{ whoami }'))))).toBe('PERSISTED_QUERY_NOT_FOUND');
   });
@@ -183,7 +183,7 @@ describe('an automatic persisted query', () => {
     const query = 'query First { hello }';
     const hash = persisted(sha256(query));
     await post(server, { query, ...hash });
-    // Eight of 80 kB for each of 8 MB, and more: comments count as text.
+    // 110 texts of 80 kB exceed the 8 MB that are kept; comments count as text.
     for (let at = 0; at < 110; at += 1) {
       const filler = `query Filler { hello } # ${String(at).padEnd(80_000, 'x')}`;
       expect((await post(server, { query: filler, ...persisted(sha256(filler)) })).status).toBe(200);

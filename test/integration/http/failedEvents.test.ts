@@ -1,5 +1,5 @@
 /**
- * A subscription ends with what fails: nothing is left out between two events, and nothing fails again and again.
+ * A subscription ends when something fails: no event is left out, and no failure repeats.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createClient } from 'graphql-ws';
@@ -9,7 +9,7 @@ import { createBuilder } from '../../../src/schema/core/createBuilder.ts';
 import { startServer, type TestServer } from '../../support/http/httpServer.ts';
 
 let server: TestServer;
-/** How often the source of `broken` was asked. */
+/** The number of pulls from the source of `broken`. */
 let pulls = 0;
 
 beforeAll(async () => {
@@ -21,7 +21,7 @@ afterAll(() => server.close(0));
 const SSE = 'text/event-stream';
 const MULTIPART = 'multipart/mixed;subscriptionSpec=1.0';
 
-/** What is sent until the stream ends. */
+/** The whole text of a stream. */
 async function readAll(query: string, accept: string): Promise<string> {
   const response = await server.post({ query }, { accept });
   return response.text();
@@ -100,11 +100,11 @@ async function* numbers() {
   for (const id of [1, 2, 3]) yield { id };
 }
 
-/** As one that reads the next event from a database that is away: asked again, it fails again. */
+/** A source that reads its events from an absent database: each pull fails again. */
 class Broken extends StreamBase<{ id: number }> {
   pull(reader: StepReader<{ id: number }>): void {
     pulls += 1;
-    // Or the test would never end.
+    // Without this limit the test would never end.
     if (pulls > 20) reader.onEnd();
     else setImmediate(() => reader.onError(new Error('away')));
   }

@@ -1,6 +1,6 @@
 /**
- * Thousands of operations made at random, over every transport, by every kind of caller: no defect, no crash, and
- * nothing of the inside in any answer. FUZZ_SEED repeats a run, FUZZ_RUNS makes it longer.
+ * Thousands of random operations, over every transport, by every kind of caller: no defect, no crash, and no
+ * internal detail in any answer. FUZZ_SEED repeats a run, FUZZ_RUNS makes it longer.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -16,11 +16,11 @@ import { randomOperation } from '../../support/http/randomOperations.ts';
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 600);
 const SEED = Number(process.env['FUZZ_SEED'] ?? Date.now() % 2 ** 31);
 
-/** Paths, stacks, statements and addresses: none of a client's business. */
+/** Internal details: paths, stacks, statements and addresses. */
 const INSIDE =
   /node_modules|\n\s+at |\/src\/|\.ts:\d|postgres|drizzle|Failed query|SELECT .* FROM|INSERT INTO|ECONNREFUSED|127\.0\.0\.1:\d/i;
 
-/** A feed without events never answers. */
+/** The limit for a feed without events, which never answers. */
 const PATIENCE_MS = 300;
 
 const limits = defaultLimits();
@@ -49,7 +49,7 @@ it(
   async () => {
     const own = await makeBelongings(market);
     const known = [...Object.values(own), OWNER, 'KE', 'KES', '0', market.network.custodyAddress, 'key-1'];
-    // The checkpoints of the logs are signed in the name of the public address.
+    // The public address is allowed, because it is the name in the logs' signed checkpoints.
     const ownHost = new URL(market.url).host;
     const seen = new Map<string, number>();
     const callers = [null, ...ROLES];
@@ -77,7 +77,7 @@ it(
       ),
       { numRuns: RUNS, seed: SEED },
     );
-    // Or nothing behind the first checks was tried.
+    // Otherwise nothing behind the first checks was tried.
     expect([...seen.keys()]).toEqual(
       expect.arrayContaining(['OK', 'NOT_FOUND', 'BAD_USER_INPUT', 'FORBIDDEN']),
     );

@@ -1,5 +1,5 @@
 /**
- * A newcomer's way through GraphiQL, in a browser: every tab from the left, as it stands, with nothing pasted.
+ * A newcomer's way through GraphiQL in a browser: every tab from the left, unchanged.
  */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ import { DEVELOPMENT_SUBJECTS } from '../../../src/startup/developmentTokens.ts'
 import { chromiumPath, openBrowser } from '../../support/http/browser.ts';
 import { startMarketplace, tokenOf, type Marketplace } from '../../support/http/marketplace.ts';
 
-/** What each tab's answer has; a subscription's tab is left once it has it. */
+/** The expected text in each tab's answer; a subscription's tab is left once the text is there. */
 const ANSWERS: Readonly<Record<string, RegExp>> = {
   ProjectUpdated: /"state": "OPEN"/,
   PurchaseForAnother: /"code": "FORBIDDEN"/,
@@ -72,18 +72,18 @@ describe.skipIf(chromiumPath === undefined)('GraphiQL in a browser', () => {
     await expect.poll(() => textOf('variables.json')).not.toContain('run the tab');
   }
 
-  /** Runs the open tab, and waits until its answer has what is expected. */
+  /** Runs the open tab, and waits for the expected answer. */
   async function run(name: string, expected: RegExp): Promise<void> {
     const execute = page.getByRole('button', { name: /^Execute query/ });
     await execute.dispatchEvent('click');
     const answer = async () => {
       const text = await textOf('response.json');
-      // GraphiQL notices some moments after a change of tabs which operation is in the new one.
+      // After a change of tabs, GraphiQL takes some moments to notice the operation in the new tab.
       if (text.includes('Cannot infer operation')) await execute.dispatchEvent('click');
       return text;
     };
     await expect.poll(answer, { message: name }).toMatch(expected);
-    // Once it has ended by itself, there is nothing to stop.
+    // An operation that has already ended can't be stopped.
     const stop = page.getByRole('button', { name: /^Stop query/ });
     if (await stop.isVisible())
       await stop.dispatchEvent('click', {}, { timeout: 1_000 }).catch(() => undefined);

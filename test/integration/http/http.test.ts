@@ -122,7 +122,7 @@ describe('GraphQL over HTTP', () => {
   });
 });
 
-/** Sends `byteLength` bytes and takes the answer whenever it comes, also before the end. */
+/** Sends `byteLength` bytes, and accepts the answer even before the end of the body. */
 function postSlowly(byteLength: number, headers: Record<string, string>, text = 'x'.repeat(byteLength)) {
   return new Promise<{ status: number; body: string }>((resolve, reject) => {
     const declared = 'transfer-encoding' in headers ? {} : { 'content-length': text.length };

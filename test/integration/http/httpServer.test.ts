@@ -84,7 +84,7 @@ describe('the server', () => {
       const response = await fetch(`${server.url}${path}`, { method: 'POST', headers, body });
       return [response.status, await response.text()];
     };
-    // The second time it comes the short way.
+    // The second request takes the short way.
     for (let i = 0; i < 2; i++) expect(await send('utf8')).toEqual([200, expect.stringContaining('Müller')]);
     expect(await send('latin1')).toEqual([400, expect.stringMatching(/UTF-8.*BAD_REQUEST/)]);
   });
@@ -114,7 +114,7 @@ describe('the server', () => {
       return answer.headers.get('access-control-allow-origin');
     };
     expect(await Promise.all(allowedOrigins.map(shownTo))).toEqual(allowedOrigins);
-    // The origin of a page in a sandboxed frame is the word null, whichever site it is of.
+    // Pages in sandboxed frames have the origin "null", whatever their site.
     expect(await Promise.all(['https://evil.test', 'null'].map(shownTo))).toEqual([null, null]);
     await several.close(0);
   });

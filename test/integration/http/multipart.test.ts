@@ -78,7 +78,7 @@ describe('a subscription over multipart', () => {
   });
 
   it('ends at the moment its token expires', async () => {
-    // The server's clock is 297 seconds ahead of the one that signed a token for 300.
+    // The server's clock is 297 s ahead of the signer's, whose token lasts 300 s.
     const ahead = await startServer({ clock: { now: () => new Date(Date.now() + 297_000) } });
     const authorization = `Bearer ${await token(['buyer'])}`;
     const response = await ask(ahead.url, 'subscription { ticks(count: 1, wait: true) }', { authorization });

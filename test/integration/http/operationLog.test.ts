@@ -1,5 +1,6 @@
 /**
- * The log's line about each operation: one each, with caller, operation, duration and outcome, and without confidential values.
+ * The log's line for each operation: exactly one, with caller, operation, duration and outcome, and without
+ * confidential values.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { askOver, TRANSPORTS } from '../../support/http/askOver.ts';
@@ -17,11 +18,11 @@ beforeAll(async () => {
 });
 afterAll(() => server.close(0));
 
-/** The lines that an operation left, found by a name that only it has. */
+/** The lines of an operation, found by its unique name. */
 async function linesOf(name: string): Promise<LoggedLine[]> {
   const found = () => server.operations.filter(({ fields }) => fields['operation'] === name);
   await until(() => found().length > 0);
-  // A second line would come at once.
+  // By the end of this request a second line would be there.
   await askOver('http', `${server.url}/graphql`, { query: '{ hello }' });
   return found();
 }
@@ -114,7 +115,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
 });
 
 describe('a bad credential', () => {
-  // A websocket is closed before there is an operation.
+  // A websocket is closed before it has an operation.
   it.each(['http', 'sse'] as const)('over %s leaves a line without it', async (transport) => {
     const before = server.operations.length;
     await askOver(transport, `${server.url}/graphql`, { query: '{ hello }', bearer: 'a-bad-credential' });

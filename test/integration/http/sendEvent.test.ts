@@ -1,5 +1,5 @@
 /**
- * What a sender of events is told by a real socket whose client reads, does not read, and has gone.
+ * Reports to a sender of events from a real socket whose client reads, does not read, and has left.
  */
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { createSender, type SendEvent } from '../../../src/http/server/socketIo.ts';
 
-/** More than a socket's buffers take. */
+/** Each event is more than a socket's buffers take. */
 const TAIL = 'x'.repeat(64 * 1024);
 const MOST = 1_000;
 
@@ -36,7 +36,10 @@ afterEach(() => {
   server.close();
 });
 
-/** Sends until the process keeps bytes. @returns how many were sent at once, and how often the sender was told */
+/**
+ * Sends until the process has to buffer bytes.
+ * @returns how many events were sent at once, and how often the sender was told
+ */
 function fill() {
   const told = { count: 0 };
   const sender = { onSent: () => (told.count += 1) };

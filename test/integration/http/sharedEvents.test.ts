@@ -1,5 +1,5 @@
 /**
- * An event is executed and serialised once for all subscribers that ask the same of it, and for no others.
+ * An event is executed and serialised once for all subscribers with the same question, and for no others.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { parse, type GraphQLObjectType } from 'graphql';
@@ -19,7 +19,7 @@ interface Message {
   payload?: { data?: Record<string, unknown>; errors?: { extensions: Record<string, unknown> }[] };
 }
 
-/** What the sources of all subscriptions yield; each event is one object. */
+/** Publishes to the sources of all subscriptions; each event is one object. */
 let publish: (event: Event | null) => void;
 let listening: () => number;
 let executions: string[];
@@ -108,7 +108,7 @@ it('runs for each when it fails, so that each error is about its own request', a
 
 const NO_LIMITS = { requireCpu: () => undefined, chargeCpu: () => undefined };
 
-/** Of one subscription with one event, whose text has as many bytes. */
+/** Runs one subscription with one event, whose text has `bytes` bytes. */
 async function runOnce(
   bytes: number,
   limits: EventLimits,
@@ -176,7 +176,7 @@ it('is executed for a few subscriptions of an address at a time, and holds up no
   let goOn = () => {};
   const held = new Promise<void>((resolve) => (goOn = resolve));
   Object.assign(schema.getSubscriptionType()?.getFields()['events'] ?? {}, {
-    // An object of its own for each, as in replays: none is shared.
+    // Each subscription has its own event object, as in replays, so none is shared.
     subscribe: async function* one() {
       yield { number: 1 };
     },
@@ -231,7 +231,7 @@ it('is remembered for the newest events alone', async () => {
     for await (const _ of result as AsyncIterable<unknown>);
   };
   await readAll();
-  // The newest again is the same result; the first of 66 was forgotten.
+  // Event 65 again has a kept result; the first of the 66 was forgotten.
   expect(runs).toBe(67);
 });
 
@@ -312,7 +312,7 @@ function schemaOf(listeners: Set<(event: Event | null) => void>) {
   return builder.toSchema();
 }
 
-/** Queues what is published from its beginning on. */
+/** A source that queues the events published since its start. */
 function source(listeners: Set<(event: Event | null) => void>): AsyncIterableIterator<Event> {
   const queue: (Event | null)[] = [];
   let wake = () => {};

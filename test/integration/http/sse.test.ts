@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 afterAll(() => server.close(0));
 
-/** Opens a stream by POST; what it says is not read yet. */
+/** Opens a stream by POST, without reading it. */
 function open(
   url: string,
   query: string,
@@ -80,7 +80,7 @@ describe('a subscription over SSE', () => {
   });
 
   it('ends at the moment its token expires', async () => {
-    // The server's clock is 299 seconds ahead of the one that signed a token for 300.
+    // The server's clock is 299 s ahead of the signer's, whose token lasts 300 s.
     const ahead = await startServer({ clock: { now: () => new Date(Date.now() + 299_000) } });
     const authorization = `Bearer ${await token(['buyer'])}`;
     const { response } = await open(ahead.url, 'subscription { ticks(count: 1, wait: true) }', {
@@ -142,7 +142,7 @@ describe('a client of SSE that does not read', () => {
     const [source] = impatient.sources;
     await source?.returned;
     expect(source?.pulls).toBeGreaterThan(0);
-    // Far above what the kernel's buffers and one event hold, far below what an eager server would send.
+    // Far above the kernel's buffers and one event, far below the output of an eager server.
     expect(source?.pulls).toBeLessThan(500);
     await impatient.close(0);
   });

@@ -1,5 +1,5 @@
 /**
- * The stop of the HTTP server: what is under way is answered, also what comes meanwhile.
+ * The stop of the HTTP server: requests under way are answered, and so are requests that arrive meanwhile.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -9,7 +9,7 @@ import { startServer, until } from '../../support/http/httpServer.ts';
 
 const GRACE_MS = 60_000;
 
-/** A server whose deliveries are answered when the test says so. */
+/** A server that answers a delivery when the test says so. */
 async function startSlowServer() {
   const running = new Map<string, () => void>();
   const retirements = ({ body }: HookDelivery) =>
@@ -33,7 +33,7 @@ async function open(port: number) {
         `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
       ),
     deliver: (name: string) => client.send('/api/hooks/retirements', name),
-    /** What each answer says of its connection. */
+    /** The connection header of each answer. */
     connections: () =>
       [...client.text.matchAll(/^HTTP\/1.1 200 OK\r\n(?:.+\r\n)*?connection: (\S+)\r\n/gim)].map(
         ([, says]) => says,
@@ -59,7 +59,7 @@ it('says in the answers that began before it that their connections end', async 
 it('awaits the answers to what comes while it waits for others', async () => {
   const { port, answer, hasBegun, close, post } = await startSlowServer();
   await post({ query: '{ hello }' });
-  // Connections that have sent nothing yet are not idle ones.
+  // Connections that have sent nothing yet do not count as idle.
   const second = await open(port);
   const third = await open(port);
   const first = await open(port);

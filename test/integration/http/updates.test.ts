@@ -1,6 +1,6 @@
 /**
- * What clients would otherwise poll: rows as they change, over both transports, on another instance than the one
- * that was asked to change them.
+ * Live updates instead of polling: rows as they change, over both transports, on another instance than the
+ * one that was asked to change them.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -22,7 +22,7 @@ const farmer = { role: 'farmer', subject: 'acme' } as const;
 const globex = { role: 'buyer', subject: 'globex' } as const;
 const admin = { role: 'admin', subject: 'root' } as const;
 
-/** While it is set, nothing is signed: what is asked for stays as it was asked for. */
+/** While true, nothing is signed, so requested work keeps its first state. */
 let isHeld = false;
 const wrapNetwork: MarketplaceOptions['wrapNetwork'] = (network) =>
   withFaults(network, (method) => (isHeld && method === 'draft' ? 'unreachable' : null));
@@ -78,7 +78,7 @@ async function* overSse(market: Marketplace, query: string, id: string, bearer: 
   }
 }
 
-/** The states sent until the stream ends; `onFirst` runs after the first. */
+/** The states until the stream ends; `onFirst` runs after the first one. */
 async function statesOf(stream: AsyncIterable<Result>, onFirst = () => {}): Promise<(string | undefined)[]> {
   const states: (string | undefined)[] = [];
   for await (const { data, errors } of stream) {
@@ -95,7 +95,7 @@ const SESSION = 'subscription ($id: ID!) { offRampSessionUpdated(id: $id) { stat
 
 const HALF_A_YEAR_SECONDS = 183 * 86_400;
 
-/** Makes a retirement that stays PENDING while it is held. */
+/** Makes a retirement that stays PENDING while `isHeld` is true. */
 async function retire(): Promise<string> {
   isHeld = true;
   const input = {

@@ -24,14 +24,14 @@ async function withAuthorization(roles: Parameters<typeof token>[0]): Promise<Cl
   return client({ connectionParams: { authorization: `Bearer ${await token(roles)}` } });
 }
 
-/** Everything that an operation answers. */
+/** All answers of an operation. */
 async function all(source: Client, query: string, variables?: Record<string, unknown>): Promise<unknown[]> {
   const results: unknown[] = [];
   for await (const result of source.iterate({ query, variables })) results.push(result);
   return results;
 }
 
-/** The code and reason that the server closes a socket with. */
+/** The code and the reason with which the server closes a socket. */
 function closeOf(socket: WebSocket): Promise<{ code: number; reason: string }> {
   return new Promise((resolve) => {
     socket.once('close', (code, reason) => resolve({ code, reason: String(reason) }));
@@ -39,7 +39,7 @@ function closeOf(socket: WebSocket): Promise<{ code: number; reason: string }> {
   });
 }
 
-/** A bare socket that has said nothing yet. */
+/** A bare socket that has sent nothing yet. */
 async function openSocket(url = server.wsUrl): Promise<WebSocket> {
   const socket = new WebSocket(url, 'graphql-transport-ws');
   await new Promise((resolve, reject) => {
@@ -49,7 +49,7 @@ async function openSocket(url = server.wsUrl): Promise<WebSocket> {
   return socket;
 }
 
-/** The HTTP status that an attempt to open a websocket is answered with. */
+/** The HTTP status of an attempt to open a websocket. */
 function attempt(url: string, origin?: string) {
   return new Promise<number | undefined>((resolve) => {
     const socket = new WebSocket(url, 'graphql-transport-ws', { origin });
@@ -188,12 +188,15 @@ describe('operations over a websocket', () => {
   });
 });
 
-/** graphql-ws ends an operation with `finally { delete ctx.subscriptions[id] }`, which also ended the next one with its id. */
+/**
+ * graphql-ws ends an operation with `finally { delete ctx.subscriptions[id] }`, which also ended the next
+ * operation with the same id.
+ */
 describe("an id that is used again at once, in spite of graphql-ws's `finally { delete … }`", () => {
   const live = (id: string) => subscribe(id, 'subscription { ticks(count: 1, wait: true) }');
   const complete = (id: string) => ({ type: 'complete', id });
 
-  /** A socket, and what it received since it was acknowledged. */
+  /** A socket, and its messages after the acknowledgement. */
   async function acknowledged(url?: string) {
     const socket = await openSocket(url);
     const told: { type: string; id?: string; payload?: { data: unknown } }[] = [];
@@ -300,7 +303,7 @@ describe('a websocket is closed', () => {
   });
 
   it('4403 at the moment its token expires, and its subscriptions with it', async () => {
-    // The server's clock is 299 seconds ahead of the one that signed a token for 300.
+    // The server's clock is 299 s ahead of the signer's, whose token lasts 300 s.
     const ahead = await startServer({ clock: { now: () => new Date(Date.now() + 299_000) } });
     const socket = await openSocket(ahead.wsUrl);
     const closed = closeOf(socket);
@@ -384,7 +387,7 @@ describe('a websocket is closed', () => {
       },
     };
     const stopping = await startServer({ rateLimits });
-    // Without an answer to its close frame, the server waits for it.
+    // The socket never answers the close frame, so the server waits for it.
     (await openSocket(stopping.wsUrl)).pause();
     const late = attempt(stopping.wsUrl);
     await until(() => asked === 2);
@@ -426,7 +429,7 @@ describe('a websocket is limited', () => {
 
 describe('a client that does not read', () => {
   const stallMs = 400;
-  /** Far above what the kernel's buffers and one event hold, far below what an eager server would send. */
+  /** Far above the kernel's buffers and one event, far below the output of an eager server. */
   const maxPulls = 500;
   let impatient: TestServer;
 
@@ -466,7 +469,7 @@ describe('a client that does not read', () => {
     const ping = JSON.stringify({ type: 'ping', payload: { filler: 'x'.repeat(60_000) } });
     const count = 1000;
     let taken = 0;
-    // Sends wait for a server that reads; when it has cut the socket off, they fail.
+    // Sends wait for the server to read, and fail once it has cut the socket off.
     await Promise.all(
       Array.from(
         { length: count },

@@ -1,5 +1,5 @@
 /**
- * The embedded indexer over real HTTP: registrations, and signed deliveries sent once.
+ * The embedded indexer over real HTTP: registrations, and signed deliveries, each sent once.
  */
 import { randomBytes } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
@@ -74,10 +74,10 @@ function eventOf(delivery: Delivered): IndexedEvent {
 
 const EVENTUALLY = { interval: 20 };
 const LONGEST_TRANSACTION = 16 * 1024;
-/** The server takes no longer body. */
+/** The largest body that the server takes. */
 const HOOK_BYTES = 256 * 1024;
 
-/** What nothing refers to is gone then, a timer that was to end a delivery, too. */
+/** Collects unreferenced objects, including a timer meant to end a delivery. */
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();
@@ -199,7 +199,7 @@ describe('deliveries', () => {
     const tokenAddress = await mintedCarbon(network, 40n);
     await Promise.all(Array.from({ length: 40 }, () => land(network, retire(tokenAddress, TONNE))));
     await expect.poll(() => [all.delivered.length, burns.delivered.length], EVENTUALLY).toEqual([42, 40]);
-    // Stopping waits for what is under way: nothing may come twice.
+    // Stopping waits for deliveries under way: none may come twice.
     for (const indexer of indexers) await indexer.stop();
     expect(new Set(all.delivered.map((delivery) => eventOf(delivery).id)).size).toBe(42);
     expect(all.begun()).toBe(42);

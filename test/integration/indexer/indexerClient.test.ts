@@ -1,5 +1,5 @@
 /**
- * The indexer client against indexers that misbehave: every failure is INDEXER_UNAVAILABLE, soon and bounded.
+ * The indexer client with misbehaving indexers: every failure becomes INDEXER_UNAVAILABLE, soon and bounded.
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -15,7 +15,7 @@ afterEach(async () => {
   for (const close of toClose.splice(0)) await close();
 });
 
-/** Long enough for an answer on a busy machine; two tests wait it out. */
+/** Enough for an answer on a busy machine; two tests wait for its end. */
 const TIMEOUT_MS = 2_000;
 
 async function clientOf(handler: Handler, path = ''): Promise<IndexerClient> {

@@ -1,6 +1,6 @@
 /**
- * What one client can make the server hold: nine hundred subscriptions on a socket, a thousand idle sockets, a
- * subscriber that never reads. Each is bounded by counters, and the server goes on serving others.
+ * The memory that one client can occupy: nine hundred subscriptions on a socket, a thousand idle sockets, a
+ * subscriber that never reads. Counters bound each of them, and the server goes on serving others.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
@@ -38,14 +38,14 @@ function openSocket(url: string): Promise<WebSocket> {
   });
 }
 
-/** Asks to be acknowledged at once: a busy machine may take longer than that may wait to open the others. */
+/** Sends connection_init at once: on a busy machine the server would not wait for the other sockets. */
 async function openAcknowledged(url: string): Promise<WebSocket> {
   const socket = await openSocket(url);
   socket.send('{"type":"connection_init"}');
   return socket;
 }
 
-/** Opened in groups, as fast as one machine can be both sides. */
+/** Opens sockets in groups, because one machine is both sides. */
 async function openMany(url: string, count: number, open = openSocket): Promise<WebSocket[]> {
   const sockets: WebSocket[] = [];
   while (sockets.length < count) {
@@ -55,7 +55,7 @@ async function openMany(url: string, count: number, open = openSocket): Promise<
   return sockets;
 }
 
-// With more, the socket is closed: socketFloods.test.ts.
+// More subscriptions would close the socket: socketFloods.test.ts.
 describe('nine hundred subscriptions on one socket', () => {
   it('are a hundred, and eight hundred refusals', async () => {
     const server = await serve();
@@ -99,7 +99,7 @@ describe('a thousand idle sockets', () => {
     expect(await isServing(server)).toBe(true);
     await until(() => sockets.every((socket) => socket.readyState === socket.CLOSED));
     await until(() => server.load().sockets === 0);
-    // Those that were closed while others were still being opened had no listener for it yet.
+    // Sockets closed during the opening of others had no listener for it yet.
     expect([...closes.keys()]).toEqual([4408]);
   });
 
@@ -143,7 +143,7 @@ describe('a subscriber that never reads', () => {
     await untilStill(pulls);
     const pulledBytes = pulls() * 10_000;
     expect(await isServing(server)).toBe(true);
-    // The kernel's buffers on both sides hold some megabytes; nothing beyond that may be waiting.
+    // The kernel's buffers on both sides hold some megabytes; no more may wait.
     expect(pulledBytes).toBeLessThan(30_000_000);
     socket.terminate();
     await Promise.all(server.sources.map((source) => source.returned));

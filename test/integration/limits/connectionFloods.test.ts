@@ -1,6 +1,6 @@
 /**
- * Too many connections, sockets and subscriptions: each is refused with a way back, and clients at other addresses
- * notice nothing.
+ * Too many connections, sockets and subscriptions: each is refused with a way to retry, and clients at other
+ * addresses are not affected.
  */
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
@@ -67,7 +67,7 @@ describe('connections', () => {
       socket.write('POST /verify HTTP/1.1\r\nhost: x\r\ncontent-length: 99\r\n\r\na');
     await until(() => load().unfinishedRequests === forms.length);
     expect(await statusFrom('127.0.0.1', `${url}/verify`)).toBe(200);
-    // None of the forms was given up meanwhile.
+    // None of the forms was abandoned meanwhile.
     expect(forms.map(({ socket }) => socket.bytesRead)).toEqual([0, 0, 0]);
     for (const { socket } of forms) socket.destroy();
   });
@@ -131,7 +131,7 @@ describe('connections', () => {
     let text = '';
     socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
     socket.write(ONE.replace(/\/graphql\S*/, '/').repeat(17));
-    // Another connection, begun later, is told by then that its request took too long.
+    // By then the server has ended a later connection, because its request took too long.
     const late = await open(port);
     late.socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n');
     await late.closed;
@@ -246,7 +246,7 @@ describe('connections', () => {
       socket.on('error', () => undefined).write(ONE.repeat(100));
       await closed;
     }
-    // A second of the address's patience returns meanwhile, or two.
+    // Meanwhile the address's budget regains one or two seconds' worth.
     expect(requests).toBeLessThan(25 * 16);
     expect(await statusFrom('127.0.0.2', api)).toBe(200);
     await expect.poll(() => statusFrom('127.0.0.1', api).catch(() => 0)).toBe(200);

@@ -1,6 +1,6 @@
 /**
- * Too many requests, mutations and bad credentials, and too much work: each is refused with a way back, and other
- * clients notice nothing.
+ * Too many requests, mutations and bad credentials, and too much work: each is refused with a way to retry,
+ * and other clients are not affected.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -79,12 +79,12 @@ describe('refused deliveries', () => {
       const response = await fetch(server.url + path, { method: 'POST', body: '{}' });
       expect([response.status, await response.text()]).toEqual([200, '']);
     };
-    // What is believed counts for nothing.
+    // Accepted deliveries cost the address nothing.
     for (let i = 0; i < 10; i++) await deliver('/api/webhooks/payout-settled');
     for (let i = 0; i < 130; i++) await deliver('/api/hooks/retirements');
     await deliver('/api/webhooks/payout-settled');
     expect(handled).toBe(130);
-    // Its requests are another matter.
+    // The address's requests are not affected.
     expect((await askOver('http', server.api, HELLO)).errors).toEqual([]);
   });
 
@@ -105,7 +105,7 @@ describe('refused deliveries', () => {
       return socket;
     };
     const sockets = await Promise.all(Array.from({ length: 201 }, () => deliver('127.0.0.1')));
-    // As many are under way as may be, as many wait, and one is refused.
+    // The allowed number is under way, as many wait, and one delivery is refused.
     await until(() => log.length > 0);
     sockets.push(await deliver('127.0.0.2'));
     await expect.poll(() => log.length).toBeGreaterThan(1);
@@ -149,12 +149,12 @@ describe('pages', () => {
         failure: () => ({ ...page, status: 404 }),
       };
       const server = await serve(rates({ cpuPercentPerAddress: 1 }), { pages });
-      // What is only sent costs nothing.
+      // Sending a finished file costs nothing.
       for (let i = 0; i < 20; i++) expect((await fetch(`${server.url}/asset`)).status).toBe(200);
       const ask = () => fetch(server.url + path, { headers: { accept: 'text/html' } });
       let answer = await ask();
       let madeBefore = made;
-      // The slower the machine, the more of the budget comes back meanwhile.
+      // The slower the machine, the more budget returns during the loop.
       for (let i = 0; answer.status !== 429 && i < 100; i++) {
         madeBefore = made;
         answer = await ask();
@@ -207,7 +207,7 @@ describe('requests', () => {
   it.each(TRANSPORTS)(
     'over %s beyond the budget of an address are RATE_LIMITED, others are served',
     async (over) => {
-      // A websocket takes one point, and each operation on it another.
+      // A websocket takes one point, and each of its operations another.
       const { api } = await serve(rates({ addressPerMinute: 6 }));
       const replies = [];
       for (let i = 0; i < 6; i++) replies.push(await askOver(over, api, HELLO).catch(() => null));
@@ -269,10 +269,10 @@ describe('requests', () => {
     const delivery = 'POST /api/hooks/retirements HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}';
     const busy = await Promise.all(Array.from({ length: 10 }, () => open('127.0.0.1')));
     const other = await open('127.0.0.2');
-    // The server has taken all connections.
+    // The answer shows that the server has accepted all connections.
     other.write(delivery);
     await expect.poll(() => begun.splice(0)).toEqual(['127.0.0.2']);
-    // All are sent before the server, which runs in this process, can read anything.
+    // All are sent before the server, in this same process, can read.
     for (const socket of busy) socket.write(delivery.repeat(10));
     other.write(delivery);
     await expect.poll(() => begun.length).toBe(101);
@@ -291,7 +291,7 @@ describe('requests', () => {
         longest = Math.max(longest, found.length);
         return found;
       };
-      // Not known, so it does not come the short way.
+      // The server does not know this document, so it does not take the short way.
       const query = `{ hello } # ${'x'.repeat(90_000)}`;
       const body = JSON.stringify({ query });
       const { status, text } = await post(api, body, {
@@ -359,7 +359,7 @@ describe('documents that the server does not know', () => {
       requireCpu(address) {
         if (spent.has(address)) throw new DomainError('RATE_LIMITED', 'too much');
       },
-      // Beside what a busy machine took for looking at the text.
+      // Leaves out the time that a busy machine took to look at the text.
       chargeCpu: (address, ms) => void (ms === 2 && charged.push(address)),
     });
     const ask = async (query: string, address: string) => {
@@ -372,7 +372,7 @@ describe('documents that the server does not know', () => {
       .map((asked) => expect(asked).rejects.toMatchObject({ code: 'RATE_LIMITED' }));
     const modest = ask('modest', '192.0.2.2').then(() => spent.add('192.0.2.1'));
     await ask('known', '192.0.2.3');
-    // After all that waits for no turn of the event loop.
+    // Runs after all work that waits for no turn of the event loop.
     await new Promise(process.nextTick);
     // The others wait for turns of the event loop.
     expect(order).toEqual(['known']);
@@ -503,7 +503,7 @@ describe('queries', () => {
       charge: (...charge: [string, number]) => void charged.push(charge),
       awaitTurn: () => null,
     };
-    // What was computed, on a busy machine, is charged in fractions.
+    // Computing time on a busy machine is charged in fractions.
     const delays = () => charged.filter(([, ms]) => Number.isInteger(ms));
     const { rates: settings } = testLimits();
     const running: (() => void)[] = [];
@@ -548,7 +548,7 @@ describe('bad credentials', () => {
     const socket = await askOver('websocket', wsUrl.replace('ws', 'http'), { ...HELLO, bearer: good });
     expect(socket.closeCode).toBe(4429);
     expect(socket.closeReason).toContain('refused-credentials');
-    // Who sends none, and who is elsewhere, has done nothing wrong.
+    // Requests without a credential, and from another address, are not affected.
     expect((await askOver('http', api, HELLO)).errors).toEqual([]);
     expect(await statusFrom('127.0.0.2', api, `Bearer ${good}`)).toBe(200);
   });
@@ -563,7 +563,7 @@ describe('budgets', () => {
     const bearer = await token(['buyer']);
     const ask = (i: number) => askOver('http', servers[i]?.api ?? '', { ...HELLO, bearer });
     for (let n = 0; n < 60; n++) expect((await ask(0)).errors).toEqual([]);
-    // The second instance learns within a second or so what the first let through.
+    // Within about a second the second instance learns how much the first has let through.
     let let2 = 0;
     await expect
       .poll(
@@ -610,7 +610,7 @@ describe('budgets', () => {
     expect(await usage()).toBe(70);
     await spendOnAnother(-5, 20);
     expect(await usage()).toBe(40);
-    // Then the clock of the database is set back.
+    // Simulates a database clock that is set back.
     await handle.db.update(rateLimits).set({ endsAt: sql`now() + interval '5 hours'` });
     expect(await usage()).toBe(90);
   });
@@ -673,7 +673,7 @@ describe('work', () => {
         { maxQueriesInFlight: 2, maxMutationsInFlight: 1 },
         { schema: builder.toSchema() },
       );
-      // Two run, two wait, in whichever order they arrive.
+      // Two run and two wait, in any order of arrival.
       const refusals: Awaited<ReturnType<typeof askOver>>[] = [];
       const asked = Array.from({ length: 6 }, async () => {
         const reply = await askOver(over, api, { query: '{ slow }' });
@@ -685,7 +685,7 @@ describe('work', () => {
         expect(errors[0]?.extensions).toEqual({ code: 'OVERLOADED', retryAfterSeconds: 1 });
         if (over !== 'websocket') expect(status).toBe(503);
       }
-      // Mutations have places of their own.
+      // Mutations have separate places.
       const mutation = askOver(over, api, { query: 'mutation { slow }' });
       await until(() => running === 3);
       release();
@@ -719,10 +719,10 @@ describe('work', () => {
     const { api } = await serve({}, { schema: builder.toSchema() });
     expect((await askOver('http', api, HELLO)).errors).toEqual([]);
     const asked = ['a', 'b', 'c'].map((name) => askOver('http', api, { query: `{ ${name}: slow }` }));
-    // What is known, and what is new at another address, waits for none of them.
+    // A known document, and a new one at another address, wait for none of them.
     expect((await askOver('http', api, HELLO)).errors).toEqual([]);
     expect(await statusFrom('127.0.0.2', api)).toBe(200);
-    // One that waits for something else holds up the next for a moment only.
+    // An operation that waits for something else delays the next one only for a moment.
     await until(() => begun.length === 3);
     const [first = 0, second = 0, third = 0] = begun;
     expect(Math.min(second - first, third - second)).toBeGreaterThan(200);

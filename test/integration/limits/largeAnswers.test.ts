@@ -1,5 +1,5 @@
 /**
- * Answers that are too large, and large answers that are never read: neither takes the memory that others need.
+ * Answers that are too large, and large answers that are never read: neither takes memory that others need.
  */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -13,7 +13,7 @@ import { HELLO, rates, serveWith as serve } from '../../support/http/flooded.ts'
 
 const MEGABYTE = 1024 * 1024;
 
-/** Its estimate is small: nothing in the types shows how long the text is. */
+/** A schema with a small estimate: the types do not show the length of the text. */
 function schemaOfLongText() {
   const builder = createBuilder<object>();
   builder.queryType({
@@ -57,7 +57,7 @@ it.each(TRANSPORTS)('over %s a small answer costs its address computing time by 
   const { api } = await serve({}, { rateLimits, schema: schemaOfLongText() });
   const query = '{ long(kilobytes: 7) }';
   await askOver(over, api, { query });
-  // Its document was new.
+  // Discards the charge for the new document.
   chargedMs.length = 0;
   await askOver(over, api, { query });
   expect(chargedMs).toContainEqual(expect.closeTo(7 / 20, 2));
@@ -84,7 +84,7 @@ it('answers of 200 kB count while they wait behind one that is not read', async 
   const query = '{ long(kilobytes: 200) }';
   const isFull = async () => codesOf(await askOver('http', api, { query })).includes('OVERLOADED');
   const held = [await unread(api, '{ long(megabytes: 20) }'), await unread(api, '{ long(megabytes: 20) }')];
-  // With the large ones these are 65 of the 64 MB that an address may hold.
+  // All together these are 65 MB; an address may hold 64 MB.
   const waiting = pipelined(api, ['{ long(megabytes: 22) }', ...Array<string>(15).fill(query)]);
   await expect.poll(isFull).toBe(true);
   expect((await askOver('http', api, HELLO)).data).toEqual({ hello: 'world' });
@@ -110,7 +110,7 @@ it('answers that are made when their clients have gone hold nothing', async () =
 
 it.each(['http', 'websocket'] as const)('over %s an answer that was read holds nothing', async (over) => {
   const { api } = await start();
-  // Three of them are what an address may hold.
+  // An address may hold three of them.
   for (let i = 0; i < 4; i++) {
     expect(codesOf(await askOver(over, api, { query: '{ long(megabytes: 20) }' }))).toEqual([]);
   }
@@ -125,7 +125,7 @@ function unread(url: string, query: string, localAddress = '127.0.0.1'): Promise
   });
 }
 
-/** Queries in one packet, whose answers are not read. */
+/** Sends queries in one packet, and does not read their answers. */
 function pipelined(url: string, queries: readonly string[]): Socket {
   const { host, hostname, port, pathname } = new URL(url);
   const socket = connect(Number(port), hostname).pause();

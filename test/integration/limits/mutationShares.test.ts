@@ -1,5 +1,5 @@
 /**
- * Mutations that wait for the network hold their places: one caller's leave some for everyone else.
+ * Mutations that wait for the network occupy their places: one caller leaves some to everyone else.
  */
 import { expect, it } from 'vitest';
 import { createBuilder } from '../../../src/schema/core/createBuilder.ts';

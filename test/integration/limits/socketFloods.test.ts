@@ -1,6 +1,6 @@
 /**
- * One websocket that sends without end: it is closed with a reason, its neighbours take turns with it until then, and
- * clients at other addresses notice nothing.
+ * A websocket that sends endlessly: it is closed with a reason, takes turns with its neighbours until then,
+ * and clients at other addresses are not affected.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
@@ -41,7 +41,7 @@ const subscribe = (id: string, query = '{ hello }') =>
 it.each<[string, number, (socket: WebSocket, i: number) => void]>([
   ['pings', 1_500, (socket) => socket.ping()],
   ['pongs', 1_500, (socket) => socket.pong()],
-  // More than a slow machine refills the budget by while it reads them.
+  // More than the budget that returns while a slow machine reads them.
   ["the protocol's own pings", 6_000, (socket) => socket.send('{"type":"ping"}')],
   ['subscribe messages', 6_000, (socket, i) => socket.send(subscribe(String(i)))],
 ])('that sends too many %s is closed 4429 with the reason, others are served', async (_what, count, send) => {
@@ -57,7 +57,7 @@ it.each<[string, number, (socket: WebSocket, i: number) => void]>([
   other.socket.close();
 });
 
-/** A message that goes on: reading the pieces costs time, and none of them is a message that is counted. */
+/** An unfinished message: reading its pieces costs time, and no piece counts as a message. */
 it('that sends a message in more pieces than clients make of it is closed 1008', async () => {
   const { wsUrl } = await serve({});
   const { socket, closed, answered } = await openSocket(wsUrl);
@@ -81,7 +81,7 @@ it('takes turns with others on the same address, one message each', async () => 
   const turns: string[] = [];
   busy.socket.on('message', () => turns.push('busy'));
   other.socket.on('message', () => turns.push('other'));
-  // Both are sent before the server, which runs in this process, can read anything.
+  // Both are sent before the server, in this same process, can read.
   for (let i = 0; i < 80; i++) busy.socket.send(subscribe(String(i)));
   other.socket.send(subscribe('only'));
   await expect.poll(() => other.answered.length + busy.answered.length).toBe(81);
@@ -98,7 +98,7 @@ it('of an address with many takes turns with those of other addresses', async ()
   const answered: string[] = [];
   for (const { socket } of busy) socket.once('message', () => answered.push('busy'));
   other.socket.once('message', () => answered.push('other'));
-  // Known to the server, so that it waits for no turn of its document.
+  // The server knows this document, so its operations wait for no turn.
   const query = '{ hello }';
   busy[0]?.socket.send(subscribe('first', query));
   await expect.poll(() => answered).toEqual(['busy']);

@@ -1,6 +1,6 @@
 /**
- * Faults of the surroundings that raise no error: clocks that differ, token lists with holes, deliveries
- * that can't be handled, two workers on one submission.
+ * Faults that raise no error: differing clocks, token lists with holes, deliveries that can't be handled, two
+ * workers on one submission.
  */
 import { randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';

@@ -1,5 +1,5 @@
 /**
- * A database belongs to one network and one custody signer, from the first start on.
+ * From its first start on, a database belongs to one network and one custody signer.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';

@@ -1,5 +1,5 @@
 /**
- * A registration that vanished at the indexer: noticed, logged and made again, once, and only where there was one.
+ * A registration that vanished at the indexer is noticed, logged and made again, once, if there was one.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { eq } from 'drizzle-orm';
@@ -74,7 +74,7 @@ describe('a registration at the indexer', () => {
     expect(await live()).toEqual(after);
     expect(warnings).toContain('the registration has vanished at the indexer: registering again');
 
-    // Deliveries come again, signed with the new secret.
+    // Deliveries arrive again, signed with the new secret.
     const { dependencies } = market.app;
     const project = await createProject(dependencies, 'developer', projectInput());
     const tokenAddress = project.tokenAddress ?? '';
@@ -88,7 +88,7 @@ describe('a registration at the indexer', () => {
   });
 
   it('is made again when its secret does not open, which keeps no other secret from verifying', async () => {
-    // A restored backup, whose secrets were sealed under a key that is gone.
+    // A restored backup whose secrets were sealed under a lost key.
     const sealer = createSealer(['another sealing secret for tests alone']);
     const restored = { ...market.app.dependencies, sealer };
     await watchRetirements(market.app.dependencies);

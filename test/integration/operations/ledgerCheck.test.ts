@@ -1,6 +1,6 @@
 /**
- * ledger:check on the embedded network: what it says of the database, the treasury and the indexer, and that it
- * goes on after what is wrong. The families' own looks are tested beside their networks.
+ * ledger:check on the embedded network: its report on the database, the treasury and the indexer, and that it
+ * continues after a problem. The families' own checks are tested with their networks.
  */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

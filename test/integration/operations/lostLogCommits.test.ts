@@ -1,6 +1,6 @@
 /**
- * A failover to a standby that had not received the newest commits: heads of the transparency logs that were signed, or shown, are gone,
- * and no other root is signed in their name.
+ * A failover to a standby without the newest commits: heads of the transparency logs that were signed or
+ * shown are lost, and no other root is signed in their name.
  */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
@@ -29,7 +29,7 @@ beforeEach(async () => {
   platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
   await platform.start();
   project = await openProject(platform, 100n);
-  // From here on, its logs are built by the test alone.
+  // From here on only the test builds the logs.
   await platform.stop();
   const { db } = database.handle;
   for (const table of TABLES) await changePastRules(database, sql.raw(`DELETE FROM ${table}`));
@@ -46,7 +46,7 @@ async function buy(): Promise<void> {
   await purchase(platform.dependencies, 'acme', { ...input, idempotencyKey: randomUUID() });
 }
 
-/** The new primary has the logs of before the purchase. */
+/** Gives the new primary the logs from before the purchase. */
 async function failOver(): Promise<void> {
   for (const table of TABLES) {
     await changePastRules(database, sql.raw(`DELETE FROM ${table}`));
@@ -65,7 +65,7 @@ it('lets none grow that has signed, seen or shown a longer one', async () => {
   await failOver();
   for (const logs of [signer, seer, shower]) {
     await expect(logs.build('transfers')).rejects.toThrow(LogDamaged);
-    // It is still an earlier head of the same log.
+    // The shown head is still an earlier head of the same log.
     await shownBy(logs);
     await expect(logs.build('transfers')).rejects.toThrow(/TRANSPARENCY_LOG_ORIGIN/);
   }
@@ -81,7 +81,7 @@ it('lets none grow whose head of that size has another root', async () => {
   const signer = instance();
   await logAll(signer);
   await failOver();
-  // Another process, which does not know of it, logs another transfer in that place.
+  // Another process, without the lost head, logs another transfer in its place.
   await changePastRules(
     database,
     sql`UPDATE transfers SET created_at = created_at + interval '1 s' WHERE written_in = (SELECT max(written_in) FROM transfers)`,

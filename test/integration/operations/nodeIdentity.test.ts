@@ -1,6 +1,6 @@
 /**
- * Nothing is asked of a node that belongs to another network: not at the start, and not when the address leads
- * somewhere else later. The nodes here answer the one question that decides, in both families' wire form.
+ * A node of another network is asked nothing: neither at the start, nor when its address leads elsewhere
+ * later. The nodes here answer only the deciding question, in both families' wire form.
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -17,7 +17,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database/da
 const TIMEOUT_MS = 5_000;
 const FACTORY = `0x${'f'.repeat(40)}`;
 
-/** Searches begin with block 0, which no factory is older than. */
+/** Searches begin at block 0, so that every factory is found. */
 const evmIdentityOf = (node: { rpcUrl: string }, chainId: number) =>
   evmIdentityCheck({
     rpcUrl: node.rpcUrl,
@@ -32,7 +32,7 @@ afterEach(async () => {
   for (const close of toClose.splice(0)) await close();
 });
 
-/** A node that gives `answer` (a JSON-RPC result) to every question, until a test changes it; while busy, it asks for a pause. */
+/** A node that gives `answer` (a JSON-RPC result) to every question, and asks for a pause while busy. */
 async function startNode(answer: unknown) {
   const node = { answer, questions: [] as string[], rpcUrl: '', isBusy: false };
   async function reply(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * What operators see of work that does not go on, and of the invariants: in GraphQL, readiness, metrics and the log.
+ * The operators' view of stuck work and of the invariants: in GraphQL, readiness, metrics and the log.
  */
 import { randomUUID } from 'node:crypto';
 import { isNull, sql } from 'drizzle-orm';
@@ -20,9 +20,9 @@ let market: Marketplace;
 /** Makes the network fail before anything is signed. */
 let isDown = false;
 const operator = { role: 'operator', subject: 'root' } as const;
-/** What is kept for some seconds is read anew. */
+/** Advances the clock, so that kept readings are read again. */
 let aheadMs = 0;
-/** Before any reconciliation. */
+/** The state before any reconciliation. */
 let before: readonly Status[];
 
 beforeAll(async () => {
@@ -109,7 +109,7 @@ describe('a stuck submission', () => {
       .toEqual([
         expect.objectContaining({ stateReason: 'the node restarts', dueAt: expect.anything() as unknown }),
       ]);
-    // Young: the node may be back in a moment.
+    // The submission is young: the node may be back in a moment.
     expect(await listed('stuck: true')).toEqual([]);
     await changePastRules(
       market.database,
@@ -152,7 +152,7 @@ describe('a stuck submission', () => {
   });
 });
 
-/** What `work` reads of states that are not stored, so that no worker acts on them. */
+/** Runs `work` on states that are rolled back, so that no worker acts on them. */
 async function undone(work: (tx: Tx) => Promise<number>): Promise<number> {
   const undo = new Error('undone');
   let count = -1;
@@ -213,7 +213,7 @@ describe('an overdue session', () => {
       ),
       await overdueAs(`state = 'NEEDS_REVIEW'`),
     ];
-    // The provider's status was observed a moment ago: that is when refunding began.
+    // Refunding began when the provider's status was observed, a moment ago.
     expect(counts).toEqual([0, 1, 0, 1, 0, 0]);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * What several instances keep of the highest final block: one that another has stored is replaced by those alone that have compared it
- * with the chain.
+ * The highest final block that several instances keep: only an instance that has compared another's stored
+ * block with the chain replaces it.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { finalLedger } from '../../../src/db/tables/index.ts';
@@ -26,7 +26,7 @@ it('is compared by a reading that began after it was met', async () => {
   one.note(block(8n));
   await expect.poll(stored).toBe(8n);
 
-  // A reading of the chain begins before the block of the other one is met, and ends after that.
+  // This reading of the chain begins before the other block is met, and ends after that.
   const unverified = other.unverified();
   other.note(block(9n));
   await expect.poll(() => other.unverified()).toMatchObject(block(8n));

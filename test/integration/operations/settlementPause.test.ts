@@ -1,6 +1,6 @@
 /**
- * A settlement contract, or a token, that is paused while cash-outs are under way: nothing is lost, operators see what
- * waits, and it goes on by itself when the pause is over.
+ * A settlement contract or a token is paused during cash-outs: nothing is lost, operators see the waiting
+ * work, and it continues automatically after the pause.
  */
 import { eq, sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -63,7 +63,7 @@ async function unpause(): Promise<void> {
   paused = [];
 }
 
-/** Instead of a quarter of a minute later. */
+/** Makes the session due now, not a quarter of a minute later. */
 const makeDueByHint = (id: string) => makeDue(platform, id, { hints: sql`${offRampSessions.hints} + 1` });
 
 const looks = async (id: string) =>
@@ -138,7 +138,7 @@ it('is tried again as soon as an operator says so', async () => {
   expect(await reaches(platform, session.id, 'SETTLED')).toMatchObject({ resolution: 'SETTLE' });
 });
 
-/** A cash-out whose deposit meets a pause after it was opened at the provider. */
+/** A cash-out whose deposit meets a pause after the session was opened at the provider. */
 async function refusedCashOut(receipt: TokenizedReceipt) {
   const { ramp } = platform.dependencies;
   platform.dependencies.ramp = {

@@ -1,5 +1,5 @@
 /**
- * `npm start` as a newcomer meets it at a terminal.
+ * `npm start` for a newcomer at a terminal.
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,10 +15,10 @@ import { memoryFolder } from '../../../devnet/memoryFolder.ts';
 
 const BUILD = fileURLToPath(new URL('../../../scripts/build.mjs', import.meta.url));
 const run = promisify(execFile);
-/** A first cluster on a busy machine. */
+/** Time for a first cluster on a busy machine. */
 const START_TIMEOUT_MS = 120_000;
 
-/** Below the project, where the server finds its packages, and in its format. */
+/** A folder in the project, where the server finds its packages and their module format. */
 const BUILD_FOLDER = fileURLToPath(new URL('../../../build/', import.meta.url));
 let built: string;
 beforeAll(async () => {
@@ -31,7 +31,7 @@ afterAll(() => rm(built, { recursive: true, force: true }));
 let folder: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(await memoryFolder(), 'marketplace-start-'));
-  // As root, PostgreSQL runs as a user of its own, who must be able to reach the folder.
+  // As root, PostgreSQL runs as another user, who must be able to reach the folder.
   await chmod(folder, 0o755);
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
@@ -60,7 +60,7 @@ describe('the build', () => {
     const record = join(built, 'main.inputs.json');
     const inputs = JSON.parse(await readFile(record, 'utf8')) as Record<string, { mtimeMs: number }>;
     expect(inputs).toHaveProperty(['src/main.ts']);
-    // A file that is added is seen by its folder.
+    // The folder shows an added file.
     expect(inputs).toHaveProperty(['src/schema/carbon']);
     const source = inputs['src/main.ts'];
     if (source) source.mtimeMs -= 1;
@@ -97,7 +97,7 @@ describe('the server', () => {
       expect(server.output()).toMatch(
         /making a PostgreSQL[^]*starting PostgreSQL[^]*database's schema[^]*GraphiQL in a browser/,
       );
-      // Node warns of what packages do where it finds them outside of node_modules.
+      // Node warns about deprecated calls in packages that it finds outside of node_modules.
       expect(server.output()).not.toContain('DeprecationWarning');
     } finally {
       server.child.kill('SIGTERM');

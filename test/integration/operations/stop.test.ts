@@ -1,5 +1,5 @@
 /**
- * The end of a process: nothing new is begun while what is under way ends.
+ * The end of a process: no work begins while the work under way ends.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, it, vi } from 'vitest';
@@ -39,7 +39,7 @@ it('is told to the workers before a reconciliation under way has ended', async (
   const stopped = platform.stop();
   const deps = { ...platform.dependencies, mutationWaitMs: 0 };
   const { id } = await createProject(deps, 'developer', projectInput());
-  // Far longer than a worker that goes on takes to deploy it.
+  // Far longer than a running worker takes to deploy the token.
   await delay(1_000);
   expect(await findProjectById(deps, id)).toMatchObject({ state: 'DEPLOYING', tokenAddress: null });
   answer();

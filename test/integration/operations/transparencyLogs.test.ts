@@ -1,6 +1,6 @@
 /**
- * The transparency logs as others read them: the files over HTTP, verified by a program that shares nothing with the product, while
- * two instances build them.
+ * The transparency logs for their readers: the files over HTTP, verified by a program that shares no code
+ * with the product, while two instances build the logs.
  */
 import { execFile } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
@@ -60,7 +60,7 @@ async function burn(note: string): Promise<void> {
 const get = (path: string) => fetch(`${logs}/${path}`);
 const textAt = async (path: string) => (await get(path)).text();
 
-/** The job builds it, a second behind. */
+/** Waits for the job, which builds the log a second behind. */
 async function published(log: string, size: number) {
   for (;;) {
     const note = parseCheckpoint(await textAt(`${log}/checkpoint`));
@@ -138,7 +138,7 @@ describe('a stranger', () => {
   it('reads hashes of all logs, and entries of retirements alone', async () => {
     const { size } = await published('transfers', 3);
     const tile = await get(`transfers/tile/0/000.p/${size}`);
-    // A log of a new name has other tiles at the same addresses.
+    // A log with a new name has other tiles at the same addresses.
     expect(tile.headers.get('cache-control')).toBe('public, max-age=60');
     expect(tile.headers.get('content-type')).toBe('application/octet-stream');
     expect(await tile.arrayBuffer()).toHaveProperty('byteLength', 32 * size);
@@ -196,7 +196,7 @@ describe('the contract', () => {
   it('proves that a log only grew since each of its sizes, to a verifier of its own', async () => {
     const file = join(folder, 'transfers');
     const kept: { size: number; note: string }[] = [];
-    // All of them, so that each purchase below is one leaf.
+    // All transfers are published, so that each purchase below adds one leaf.
     const [{ made } = { made: 0 }] = await marketplace.database.handle.db.execute<{ made: number }>(
       sql`SELECT count(*)::int AS made FROM transfers`,
     );
@@ -210,12 +210,12 @@ describe('the contract', () => {
       await writeFile(file, note);
       expect(await grown(file)).toEqual({ from: size, to: last });
     }
-    // Of a log that was empty, as that of a new installation is.
+    // The checkpoint of an empty log, as in a new installation.
     const empty = { ...(parseCheckpoint(kept[0]?.note ?? '') as SignedNote), size: 0 };
     const nothing = createHash('sha256').digest();
     await writeFile(file, marketplace.app.dependencies.logs.key.signCheckpoint({ ...empty, root: nothing }));
     expect(await grown(file)).toEqual({ from: 0, to: last });
-    // A log that says otherwise about its past: the root of another size, signed with its own key.
+    // A rewritten log: the root of another size, signed with the log's own key.
     const [{ size } = { size: 0 }, other] = kept;
     const otherHead = parseCheckpoint(other?.note ?? '') as SignedNote;
     const { key } = marketplace.app.dependencies.logs;
@@ -284,7 +284,7 @@ describe('several builders at once', () => {
     };
     const watching = watch();
     try {
-      // An open transaction that has an id holds up the log of transfers, and loses nothing.
+      // An open transaction with an id holds up the log of transfers, and no transfer is lost.
       await db.transaction(async (tx) => {
         await tx.execute(sql`SELECT pg_current_xact_id()`);
         await Promise.all([...Array.from({ length: 8 }, buy), ours.catchUp(), ours.catchUp()]);
@@ -322,7 +322,7 @@ it('take one step for what fits into one, however fast more is committed', async
   expect(most).toBe(1);
 });
 
-// A reconciliation lets them grow too, a minute after the start.
+// A reconciliation, a minute after the start, also lets them grow.
 it('grow on beside one that is damaged', { timeout: 30_000 }, async () => {
   await logAll(marketplace.app.dependencies.logs);
   const { size: transfers } = await published('transfers', 1);

@@ -1,5 +1,5 @@
 /**
- * examples/go: the transparency logs, verified by libraries that others wrote. Skipped without Go and the modules.
+ * examples/go: the transparency logs, verified by third-party libraries. Skipped without Go and the modules.
  */
 import { execFile, spawnSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
@@ -17,7 +17,7 @@ import { parseCheckpoint, type SignedNote } from '../../../src/transparency/chec
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../../examples/go', import.meta.url));
-/** A first build compiles the libraries. */
+/** The first build compiles the libraries. */
 const BUILD_TIMEOUT_MS = 120_000;
 const runFile = promisify(execFile);
 
@@ -29,7 +29,7 @@ let purchaseId: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'verify-with-go-'));
-  // Nothing is downloaded: a test is not to depend on a server of modules.
+  // Nothing is downloaded: a test must not depend on a server of modules.
   const env = { ...process.env, GOPROXY: 'off' };
   isBuilt = spawnSync('go', ['build', '-o', join(folder, 'verify')], { cwd: PROGRAM, env }).status === 0;
   marketplace = await startMarketplace({ withIndexer: false });
@@ -57,7 +57,7 @@ beforeEach((context) => {
 
 const textAt = async (path: string) => (await fetch(`${logs}/${path}`)).text();
 
-/** The job builds it, a second behind. */
+/** Waits for the job, which builds the log a second behind. */
 async function published(size: number): Promise<void> {
   while ((parseCheckpoint(await textAt('retirements/checkpoint'))?.size ?? -1) < size) await delay(50);
 }
@@ -67,7 +67,7 @@ async function verify(...args: string[]): Promise<unknown> {
   return JSON.parse(stdout);
 }
 
-/** A log with another past, signed with the key of the log. */
+/** A checkpoint with another past, signed with the log's key. */
 async function forgedCheckpoint(): Promise<string> {
   const kept = parseCheckpoint(await readFile(join(folder, 'kept'), 'utf8')) as SignedNote;
   const { key } = marketplace.app.dependencies.logs;
@@ -139,7 +139,7 @@ it('proves a certificate, and refuses one that says something else than its proo
     ['"tonnes": "1"', '"tonnes": "1000"', 'tonnes'],
     ['"tonnes": "1"', '"tonnes": [1]', 'tonnes'],
     ['"amount": "1', '"amount": "2', 'amount'],
-    // Names are taken for the same, whatever their case, where a structure is decoded.
+    // Go decodes a structure's member names without regard to case.
     ['"beneficiary": "Acme"', '"beneficiary": "Evil", "Beneficiary": "Acme"', 'beneficiary'],
     ['"networkId": "', '"networkId": "another-', 'network'],
   ] as const) {
