@@ -1,5 +1,5 @@
 /**
- * The operator's console as operators and others use it; part of the pages' test, whose server and browser it shares.
+ * The operator's console for operators and others; a part of the pages' test, with its server and browser.
  */
 import { eq, sql } from 'drizzle-orm';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
@@ -19,10 +19,10 @@ interface ConsoleStage {
     work: (page: Page, context: BrowserContext) => Promise<void>,
     allowed?: RegExp,
   ): Promise<void>;
-  /** What axe finds. */
+  /** The violations that axe finds. */
   violations(page: Page, options: string): Promise<string[]>;
   addAxe(page: Page): Promise<unknown>;
-  /** Of the server: whether it asks for a second person may change. */
+  /** The server's policy; a test may change whether approvals need a second person. */
   approvalPolicy: { isRequired: boolean };
   slowMs: number;
 }
@@ -57,7 +57,7 @@ export function testConsole({
           expect(await page.getByLabel('Bearer token').inputValue()).toBe('');
           expect(await page.getByRole('button', { name: 'Forget the token' }).isVisible()).toBe(false);
         },
-        // Chromium's line about the answer 401.
+        // Chromium logs a line about the answer 401.
         /401/,
       );
     },
@@ -126,7 +126,7 @@ export function testConsole({
         const decided = await db.select().from(submissions).where(eq(submissions.state, 'NEEDS_REVIEW'));
         expect(decided).toEqual([]);
 
-        // Nowhere but in memory.
+        // The token is kept only in memory.
         const kept = await page.evaluate<string>(
           `JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, document.body.innerHTML,
           [...document.querySelectorAll('input')].map(({ value }) => value), performance.getEntries().map(({ name }) => name)])`,
@@ -159,7 +159,7 @@ export function testConsole({
     'shows a halt of signing while it lasts, and ends it',
     async () => {
       const { db } = market().app.dependencies;
-      // The embedded network has no order of signing to keep.
+      // The embedded network has no signing order.
       const halt = { address: 'custody', nextSequence: 0n, haltedBecause: 'a test <b>says</b> so' };
       await withPage({}, async (page) => {
         await signIn(page, operator);
@@ -168,7 +168,7 @@ export function testConsole({
           .values(halt)
           .onConflictDoUpdate({ target: signingAccounts.address, set: halt });
         await page.getByRole('heading', { name: 'Signing is halted' }).waitFor();
-        // As text, not as HTML.
+        // The page shows the reason as text, not as HTML.
         await page.getByText('a test <b>says</b> so').waitFor();
         await page.getByRole('button', { name: 'Let signing go on …' }).press('Enter');
         await page
@@ -229,7 +229,7 @@ export function testConsole({
     async () => {
       const { app } = market();
       const session = await depositedCashOut(app);
-      // Its provider is not configured any more: an operator decides.
+      // The session's provider is no longer configured, so an operator decides.
       const stranded = sql`UPDATE ${offRampSessions} SET provider_name = 'http old.example' WHERE id = ${session.id}`;
       await changePastRules(market().database, stranded);
       await withPage({}, async (page) => {
@@ -261,7 +261,7 @@ export function testConsole({
           await signIn(page, operator);
           await page.route('**/graphql', (route) => route.abort());
           await page.getByText(/No answer came .* What is shown is old\./).waitFor();
-          // What was read before stays, with its age.
+          // The last reading stays on the page, with its age.
           expect(await page.getByRole('heading', { name: 'Signing works' }).isVisible()).toBe(true);
           await page.unroute('**/graphql');
           await page.locator('#connection:not(.lost)').waitFor();

@@ -1,5 +1,5 @@
 /**
- * The public pages over HTTP and, where there is a Chromium, as readers see them.
+ * The public pages over HTTP and, if Chromium is installed, in a browser.
  */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -43,20 +43,20 @@ const HOSTILE = {
   unseen: '\u{200b}',
   likeAnId: `C${'A'.repeat(55)}-7`,
 } as const;
-/** A browser that has to begin, on a machine that is busy. */
+/** Time for the start of a browser on a busy machine. */
 const SLOW_MS = 120_000;
 
-/** The console's tests ask for a second person for a while. */
+/** Some tests of the console require approvals for a while. */
 const approvalPolicy = { ...NO_APPROVALS };
 
 let market: Marketplace;
 let origin: string;
 let tokenAddress: string;
-/** Of seeded records: their token is not on the network. */
+/** The token of seeded records, which is not on the network. */
 let foreignToken: string;
 
 beforeAll(async () => {
-  // The pages ask by the limits of clients, so they have to fit into the least that operators may set.
+  // The pages' queries obey the limits on clients, so they must fit into the smallest possible limits.
   const operations = {
     maxCost: leastOf('MAX_OPERATION_COST'),
     maxDepth: leastOf('MAX_OPERATION_DEPTH'),
@@ -116,7 +116,7 @@ async function get(path: string, init: RequestInit = {}) {
   return { response, status: response.status, text: await response.text() };
 }
 
-/** Of a target that fetch would not send as it is. */
+/** The status for a request target that fetch would not send unchanged. */
 function statusOf(path: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(origin);
@@ -177,7 +177,7 @@ describe('pages', () => {
       expect([address, text.includes(problem)]).toEqual([address, true]);
       expect(text).not.toContain('No retirements here yet.');
       expect(text).not.toContain('class="tonnes"');
-      // Its script would follow the same filter, and load the page again each time that it is refused.
+      // A cursor would make the script follow the same filter, and reload the page after each refusal.
       expect(text).not.toContain('data-cursor');
     }
     expect((await get('/?vintage=1990')).text).toContain('No retirements here yet.');
@@ -238,7 +238,7 @@ describe('pages', () => {
     ]);
     expect((await get(`/retirements/${tokenAddress}-99`)).status).toBe(404);
     expect((await get('/projects/%E0%A4%A')).status).toBe(404);
-    // No URL can be made of it.
+    // This target can't become a URL.
     expect(await statusOf('*:99999')).toBe(404);
   });
 
@@ -291,7 +291,7 @@ describe('pages', () => {
       const { text } = await check(JSON.stringify({ ...rest, record: { ...record, ...change } }));
       expect(text).toContain(`it differs in ${name}`);
     }
-    // As after a restore of an older backup: the file may be right.
+    // After a restore of an older backup, the file may be right.
     const lost = JSON.parse(file) as { record: object };
     const { text: ofLost } = await check(
       JSON.stringify({
@@ -316,7 +316,7 @@ describe('pages', () => {
     for (const record of [`{"tokenAddress":${lists},"index":0}`, `{"tokenAddress":"","index":${lists}}`]) {
       const { status, text } = await get('/verify', {
         method: 'POST',
-        // As it is: encoded, it would be larger than a form may be.
+        // The body is not encoded: encoding would make it larger than a form may be.
         body: `certificate={"format":"carbon-retirement-certificate/1","record":${record}}`,
       });
       expect(status).toBe(200);
@@ -378,7 +378,7 @@ describe('pages', () => {
       verify(file.replace('"beneficiary": "Acme Shipping"', '"beneficiary": "Evil"')),
     ).rejects.toThrow('another beneficiary than the log');
 
-    // The same address may be on a test chain and on the main one, with one key for the logs of both.
+    // A test chain and the main one may share the address and the key of the logs.
     const { network, logs } = market.app.dependencies;
     const ofOtherChain = file.replace(network.networkId, `${network.networkId}0`);
     await expect(verify(ofOtherChain)).rejects.toThrow('another network than the log');
@@ -403,7 +403,7 @@ describe('pages', () => {
     ]) {
       expect(text).toContain(part);
     }
-    // The fonts that every PDF reader has are not in the file.
+    // The file refers to none of the PDF readers' standard fonts.
     expect(text).not.toContain('/Helvetica');
     expect((await get(`/retirements/${foreignToken}-2.pdf`)).status).toBe(200);
     expect((await get(`${certificate()}/badge.svg`)).text).toMatch(/^<svg .*120 t CO₂e · 2024.*<\/svg>$/s);
@@ -494,7 +494,7 @@ describe.skipIf(chromiumPath === undefined)('pages in a browser', () => {
         await retire(17, 'Watched & Sons');
         const link = page.getByRole('link', { name: 'Watched & Sons' });
         await link.waitFor();
-        // Once: what the first list has is not shown again.
+        // Records of the first list are not shown again.
         expect(await page.locator('#records > li').count()).toBe(before + 1);
         await link.click();
         await page.getByText('The network confirms this record').waitFor();
@@ -535,14 +535,14 @@ describe.skipIf(chromiumPath === undefined)('pages in a browser', () => {
         [320, 'dark', 'light'],
         [1280, 'light', 'dark'],
       ] as const) {
-        // axe is the test's, not the page's, and would be refused by the page's policy.
+        // axe belongs to the test; the page's policy would block it.
         const options = { viewport: { width, height: 800 }, colorScheme: scheme, bypassCSP: true };
         await withPage(options, async (page) => {
           for (const path of paths) {
             await page.goto(path);
             await addAxe(page);
             const found = await violations(page, '{}');
-            // Only colours differ in the other scheme.
+            // The other scheme differs only in colours.
             await page.emulateMedia({ colorScheme: other });
             found.push(...(await violations(page, "{ runOnly: ['color-contrast'] }")));
             await page.emulateMedia({ colorScheme: scheme });
@@ -587,7 +587,7 @@ async function violations(page: Page, options: string): Promise<string[]> {
   return found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
 }
 
-/** What a reader of QR codes sees in the picture. */
+/** The text that a QR reader decodes from the picture. */
 async function decodedQr(page: Page): Promise<string | undefined> {
   const picture = page.locator('svg.qr');
   const size = Number((await picture.getAttribute('viewBox'))?.split(' ')[2]);

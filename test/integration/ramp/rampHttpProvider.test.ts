@@ -1,5 +1,5 @@
 /**
- * The HTTP ramp provider against a stand-in server on a real socket, alone and as part of the whole.
+ * The HTTP ramp provider against a stand-in server on a real socket, alone and with the whole platform.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -125,7 +125,7 @@ describe('the adapter', () => {
       ['-4925.00', '-4925.00'],
       ['4,925.00', '4,925.00'],
       [null, undefined],
-      // Not shown, and not taken for the amount that was asked for.
+      // These values are not shown, and do not count as the requested amount.
       ...['to account 254700123456', 'KES 1.00', '', '１.００', ['1.00'], { value: '1.00' }, true].map(
         (form) => [form, '(unreadable)'],
       ),
@@ -366,7 +366,7 @@ describe('the whole with an HTTP provider', () => {
     const report = await reconcileAll(marketplace.app.dependencies);
     await marketplace.stop();
     expect(report.findings).toEqual([]);
-    // It does not repeat what it pays.
+    // The provider does not repeat the amount that it pays.
     expect(report.notProved).toMatchObject([{ invariant: 'I13', obstacle: 'NO_DATA' }]);
   });
 

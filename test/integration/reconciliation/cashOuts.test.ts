@@ -1,6 +1,6 @@
 /**
- * Cash-outs that a reconciliation compares with less than everything: of settlement contracts that are not in use any more, under
- * review, or decided by an operator.
+ * Cash-outs that a reconciliation can compare only in part: of settlement contracts out of use, under review,
+ * or decided by an operator.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
@@ -84,7 +84,7 @@ it('looks at a receipt again by itself before it says that a contract holds some
   for (const receipt of receipts) await depositedCashOut(platform, receipt);
   const receiptIds = receipts.map(({ id }) => id);
   const asked: number[] = [];
-  // What a session held that was opened and settled while the page was read.
+  // The extra amount of a session that was opened and settled during the reading of the page.
   const passing: LedgerNetwork['balancesOf'] = async (tokens, holder) => {
     asked.push(tokens.length);
     const answers = await network.balancesOf(tokens, holder);
@@ -132,7 +132,7 @@ describe('a cash-out that ended otherwise than its provider says', () => {
   afterEach(() => restorable.restore());
   afterAll(() => restorable.close());
 
-  /** @param says what the provider says by now; left out, it is not asked, and the recorded status counts */
+  /** @param says the provider's status; without it the provider is not asked, and the recorded one counts */
   async function compare(says?: RampStatus): Promise<string[]> {
     const { ramp, db } = platform.dependencies;
     const findSessionByReference = async (reference: string) => {
@@ -189,14 +189,14 @@ describe('a cash-out that ended otherwise than its provider says', () => {
 });
 
 describe('a provider that does not answer each question', () => {
-  /** More than the four that are under way at once. */
+  /** More than the four requests that run at once. */
   const SESSIONS = 6;
   const ids: string[] = [];
   beforeAll(async () => {
     for (let count = 0; count < SESSIONS; count++) ids.push((await depositedCashOut(platform)).id);
   });
 
-  /** @param failsAt by the number of the request, from 1 on; null for an answer */
+  /** @param failsAt the error of a request by its number, from 1 on; null for an answer */
   async function compareAll(failsAt: (request: number) => ErrorCode | null, freeInMs?: () => number) {
     const { ramp, db } = platform.dependencies;
     let requests = 0;

@@ -1,6 +1,6 @@
 /**
- * A reconciliation finds each single corruption of a database, made with its rules switched off; an incremental one does
- * too, unless the corruption leaves no changed row behind.
+ * A reconciliation finds each single corruption of a database, made without the database's rules. An
+ * incremental reconciliation does so too, unless the corruption leaves no changed row.
  */
 import { randomUUID } from 'node:crypto';
 import { isNotNull, sql } from 'drizzle-orm';
@@ -72,7 +72,7 @@ afterAll(async () => {
 
 describe('the history by itself', () => {
   it('has one finding, and is not proved where something is under review', () => {
-    // What custody gave to a holder past the product.
+    // The credits that custody gave to a holder outside the product.
     expect(untouched.findings.map(({ invariant }) => invariant)).toEqual(['I2']);
     const open = untouched.verdicts.filter(({ verdict }) => verdict !== 'HOLDS');
     expect(open).toMatchObject([{ invariant: 'I2', verdict: 'BROKEN' }]);
@@ -112,7 +112,7 @@ function newIn(report: ReconciliationReport | null): string[] {
   );
 }
 
-/** Nothing shows that a deleted row was there, but what still names it. */
+/** Only rows that refer to a deleted row show that it existed. */
 function isDeletionAlone(sql: string): boolean {
   return sql.split(';').every((statement) => /^\s*(DELETE|$)/.test(statement));
 }
@@ -146,7 +146,7 @@ describe('an incremental run', () => {
   });
 });
 
-/** A purchase that nothing comes after. */
+/** Makes a purchase that nothing follows. */
 async function buyOnce(dependencies = platform.dependencies): Promise<void> {
   const { db } = database.handle;
   const [project] = await db
@@ -206,7 +206,7 @@ describe('the transparency logs', () => {
     const { logs } = platform.dependencies;
     await restorable.corrupt(`UPDATE transparency_heads SET size = size - 1 WHERE log = 'retirements'`);
     await buyOnce();
-    // As each look does before it builds: the head is known as it was signed from then on.
+    // Each check reads the heads before building: from then on the platform knows the head as it was signed.
     await logs.findBehind();
     const caughtUp = () => logs.catchUp().catch((error: Error) => error.message);
     await expect
@@ -257,7 +257,7 @@ describe('a copy of the database', () => {
       const { logs } = platform.dependencies;
       const before = await noteOf('transfers');
       await buyOnce();
-      // The rows are written anew, and name other transactions: here, such as are still to come.
+      // The restore writes the rows anew, so they name other transactions; here, future ones.
       await restorable.corrupt(`UPDATE transfers SET written_in = pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 40;
       UPDATE transparency_heads SET database = '${await origin()}' WHERE log = 'transfers'`);
       await logAll(logs);
@@ -268,7 +268,7 @@ describe('a copy of the database', () => {
       expect((await noteOf('transfers')).size).toBe(before.size + 2);
       const report = await reconcileAll({ ...platform.dependencies, keptCheckpoints: [before] });
       expect(findingsOfLogs(report)).toEqual([]);
-      // What is forged among the restored rows is still found.
+      // A forgery among the restored rows is still found.
       await restorable.corrupt(
         `UPDATE transfers SET created_at = created_at + interval '1 s' WHERE kind = 'issue'`,
       );
@@ -294,12 +294,12 @@ describe('a copy of the database', () => {
   });
 });
 
-/** But for the audit log: entries that are pruned would be missing in another one. */
+/** Deletes all logs except the audit log, whose pruned entries would be missing in a new one. */
 const FORGET_LOGS = ['transparency_tiles', 'transparency_heads', 'transparency_checkpoints']
   .map((table) => `DELETE FROM ${table} WHERE log <> 'audit'`)
   .join('; ');
 
-/** As an administrator of the database does, who also has the program. */
+/** Rewrites history like an administrator of the database who also has the program. */
 async function rewrite(logs: Platform['dependencies']['logs']): Promise<void> {
   await restorable.corrupt(
     `UPDATE retirement_records SET note = 'forged' WHERE position = 1; ${FORGET_LOGS}`,
@@ -307,7 +307,7 @@ async function rewrite(logs: Platform['dependencies']['logs']): Promise<void> {
   await logAll(logs);
 }
 
-/** What the heads of a log call a database of this server. */
+/** The name that the heads of a log give to a database of this server. */
 async function identityOf(name: string): Promise<string> {
   const other = postgres(Object.assign(new URL(database.url), { pathname: name }).href, { max: 1 });
   const [row] = await other.unsafe<{ identity: string }[]>(`SELECT ${CURRENT_DATABASE} AS identity`);

@@ -1,6 +1,6 @@
 /**
- * Each column of each table, a deletion and a forged row of it, is covered: by the invariant that is found broken when it is changed
- * with the database's rules off, or by the reason why nothing is found, which docs/invariants.md lists.
+ * Each column, deletion and forged row of each table is covered: by the invariant that a change without the
+ * database's rules breaks, or by the reason, listed in docs/invariants.md, why nothing is found.
  */
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -18,8 +18,8 @@ const COLUMNS = new Map(TABLES.map(({ name, columns }) => [name, columns.map((co
 const COVERAGE = coverageByName(COLUMNS);
 
 /**
- * The history has no server, no indexer, no administrator, no submission under review, no reconciliation, and a network without channels; and its logs are complete.
- * Nothing of these tables is claimed to be found.
+ * Tables without rows, about which nothing is claimed: the history has no server, indexer, administrator,
+ * submission under review or reconciliation, its network has no channels, and its logs are complete.
  */
 const EMPTY = [
   'final_ledger',
@@ -34,9 +34,9 @@ const EMPTY = [
   'transparency_open_entries',
 ];
 
-/** For hangs only: hundreds of changes, seconds on a machine that does nothing else. */
+/** A limit for hangs only: the hundreds of changes take seconds on an idle machine. */
 const PATIENCE_MS = 600_000;
-/** Other tests end their transactions within seconds. */
+/** The time in which other tests have ended their transactions. */
 const OPEN_ELSEWHERE_MS = 60_000;
 
 let history: TestDatabase;
@@ -98,7 +98,7 @@ it.each(['changed', 'emptied', 'filled', 'deleted', 'forged'])(
     const ofThis = walk.corruptions.filter(
       (one) => !isToBeFound(one) && one.name.endsWith(` ${what}`) && !HIDDEN_BY_ANOTHER_ROW.test(one.name),
     );
-    // A transaction that is open in any database puts off the log of transfers, which is named then.
+    // An open transaction in any database delays the log of transfers, which is then reported.
     await expect.poll(() => walk.findAll(statementsOf(ofThis)), { timeout: OPEN_ELSEWHERE_MS }).toEqual([]);
   },
   PATIENCE_MS,
@@ -109,7 +109,7 @@ it('docs/invariants.md lists what is not found', async () => {
   expect(page).toContain(printNotFound());
 });
 
-/** The session's review hides it, and is itself changed among all. */
+/** The session's review hides this change, and is changed among the other rows. */
 const HIDDEN_BY_ANOTHER_ROW = /^manual_ramp_sessions\.status of \w+ reviewed /;
 
 function isToBeFound({ place, name }: GeneratedCorruption): boolean {
@@ -117,7 +117,7 @@ function isToBeFound({ place, name }: GeneratedCorruption): boolean {
   return by.length > 0 && !except?.test(name);
 }
 
-/** All rows at once, of a row all columns, and of a column all of its changes (JSON). */
+/** One statement a row for all its columns, with all changes of a column (JSON). */
 function statementsOf(corruptions: readonly GeneratedCorruption[]): string[] {
   const rows = new Map<string, { table: string; row: string; sets: Map<string, string> }>();
   for (const { table, row, set } of corruptions) {

@@ -1,5 +1,5 @@
 /**
- * The database's contradictions are asked for by two connections, which see one moment.
+ * Two connections look for the database's contradictions, and see one moment.
  */
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -10,14 +10,14 @@ import { createTestDatabase, type TestDatabase } from '../../support/database/da
 let database: TestDatabase;
 
 beforeAll(async () => {
-  // Two for transactions.
+  // Two connections are for transactions.
   database = await createTestDatabase({ poolSize: 3 });
 });
 afterAll(() => database.drop());
 
 const asking = (query: string): Contradiction => ({ invariant: 'I1', query });
 
-/** Long enough for both connections to have some of these, and for a write in between. */
+/** Slow enough for both connections to get some of them, and for a write in between. */
 const SIX = Array.from({ length: 6 }, (_, number) =>
   asking(
     `SELECT concat_ws('|', ${number}, pg_backend_pid(), pg_current_snapshot()) AS message FROM pg_sleep(0.1)`,
@@ -37,7 +37,7 @@ async function askSix() {
 it('is at one moment by both, in the order of the contradictions', async () => {
   await database.handle.db.execute(sql`CREATE TABLE written (n int)`);
   const writing = (async () => {
-    // Each takes a number that a later snapshot would show.
+    // Each insert takes a transaction id that a later snapshot would show.
     for (let n = 0; n < 10; n++) await database.handle.sql.unsafe(`INSERT INTO written VALUES (${n})`);
   })();
   expect(await askSix()).toEqual({ numbers: [0, 1, 2, 3, 4, 5], connections: 2, moments: 1 });

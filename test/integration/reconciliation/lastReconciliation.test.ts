@@ -1,5 +1,5 @@
 /**
- * What stays of a run's verdicts beside those of other runs, and who runs.
+ * The verdicts that a run keeps beside those of other runs, and which instance runs.
  */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const { tokenAddress } = await openProject(platform, 100n);
   const input = { buyerId: 'acme', tokenAddress, amountCO2e: 10n, idempotencyKey: randomUUID() };
   await purchase(platform.dependencies, 'acme', input);
-  // Their job would write while rows are restored.
+  // The logs' job would write while rows are restored.
   await logAll(platform.dependencies.logs);
   restorable = await makeRestorable(database);
 });

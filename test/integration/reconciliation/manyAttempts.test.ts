@@ -1,6 +1,6 @@
 /**
- * A reconciliation of a database with a long history reads the newest of its attempts alone: what sorts all of them ends at the statement's
- * deadline, once they are millions.
+ * A reconciliation of a long history reads only its newest attempts: sorting millions of attempts would
+ * exceed the statement timeout.
  */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
@@ -11,7 +11,7 @@ import { findUnknownTokens } from '../../../src/reconciliation/unknownTokens.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { rowsReadBy } from '../../support/database/rowsRead.ts';
 
-/** Of each: settled by custody, and refused afterwards to a holder. */
+/** Half of them were settled by custody, half refused to a holder. */
 const SUBMISSIONS = 10_000;
 const READ_TABLES = ['submissions', 'attempts', 'signing_accounts', 'retirements'];
 let database: TestDatabase;
@@ -52,7 +52,7 @@ it.each(['young', 'analysed'])('reads few rows of %s tables', async (age) => {
   expect(asked).toHaveLength(MAX_OUTCOMES);
   const newest = BigInt(2 * SUBMISSIONS - 1);
   expect([asked[0], asked.at(-1)]).toEqual([newest, newest - 2n * BigInt(MAX_OUTCOMES - 1)]);
-  // Refused ones between them, and the rows of two tables for each.
+  // The rows of two tables for each attempt, and refused ones between them.
   expect(read).toBeLessThanOrEqual(5 * MAX_OUTCOMES);
 
   const network = {

@@ -1,6 +1,6 @@
 /**
- * Rows keep the last 32 bits of their transaction's id: the transparency log and an incremental reconciliation go on after these
- * have come again.
+ * Rows keep only the last 32 bits of their transaction's id: the transparency log and an incremental
+ * reconciliation go on after these bits repeat.
  */
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -19,7 +19,10 @@ const ALL_BITS = 2 ** 32;
 const HALF = ALL_BITS / 2;
 
 describe('the log of transfers', () => {
-  /** Of a transfer right beyond the head. @param ago how many transactions before the next one */
+  /**
+   * Whether the log takes a transfer right beyond the head.
+   * @param ago the number of transactions before the next one
+   */
   async function isNext(ago: { written: number; named: number }): Promise<boolean | undefined> {
     const [row] = await database.handle.db.execute<{ is_next: boolean }>(sql`
       SELECT ${sql.raw(IS_NEXT_TRANSFER)} AS is_next
@@ -51,7 +54,7 @@ it('an incremental reconciliation takes no row for changed that is so old that i
   const { db } = database.handle;
   const snapshot = await readSnapshot(db);
   const changed = await db.transaction(async (tx) => {
-    // From here on `age()` counts in this transaction: what is written afterwards is to come, as half of all ids are.
+    // From here on `age()` counts within this transaction: later writes, half of all ids, seem in the future.
     await tx.execute(sql`SELECT age('3'::xid)`);
     await db.execute(sql`SELECT pg_current_xact_id()`);
     await db.execute(sql`INSERT INTO idempotency_keys

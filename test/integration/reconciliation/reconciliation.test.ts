@@ -1,6 +1,5 @@
 /**
- * What a reconciliation says while something is in the way: the rest is compared all the same, and what could not be
- * is named.
+ * A reconciliation with obstacles: everything else is compared, and the rest is named.
  */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
@@ -70,15 +69,15 @@ async function burn({ tokenAddress }: TokenizedProject, note: string) {
   return retire(platform.dependencies, 'acme', { ...input, idempotencyKey: randomUUID() });
 }
 
-/** Once the transparency logs are complete: their job would log a corrupted row, or write while it is restored. */
+/** Waits for complete transparency logs: their job would log a corrupted row, or write during a restore. */
 async function restorableDatabase(): Promise<Restorable> {
   await logAll(platform.dependencies.logs);
   return makeRestorable(database);
 }
 
 /**
- * A snapshot says which transactions were over, those of the server's other databases included: beside a long one, an incremental run
- * compares what was written before it, too.
+ * Waits until earlier transactions have ended, those of the server's other databases included. While a long
+ * one is open, an incremental run also compares older rows.
  */
 async function earlierTransactionsOver(): Promise<void> {
   const { db } = database.handle;
@@ -153,7 +152,7 @@ describe('an incremental run', () => {
 
   it('is followed by the full one of the same morning when an earlier one ends after midnight', async () => {
     const { db } = database.handle;
-    // Where it is one o'clock; the names of these zones have the sign turned round.
+    // A zone in which it is one o'clock; the names of these zones have the opposite sign.
     const hoursAhead = ((1 - new Date().getUTCHours() + 35) % 24) - 11;
     const timeZone = `Etc/GMT${hoursAhead > 0 ? '-' : '+'}${Math.abs(hoursAhead)}`;
     const job = createReconciliationJob(platform.dependencies, { timeZone });
@@ -171,7 +170,7 @@ describe('an incremental run', () => {
     const timeZone = 'NET';
     await expect(db.execute(sql`SELECT now() AT TIME ZONE ${timeZone}`)).rejects.toThrow();
     const job = createReconciliationJob(platform.dependencies, { timeZone });
-    // The clock of the database was set back since.
+    // Simulates a database clock that was set back.
     await db.update(reconciliationSchedule).set({ fullDueAt: sql`now() + interval '40 days'` });
     await job.look();
     const [due] = await db.select().from(reconciliationSchedule);
@@ -197,10 +196,10 @@ it('is not run again at once when it takes long', async () => {
   expect(await dueSecondsAfter(1_000)).toBe(300);
   expect(await dueSecondsAfter(120_000)).toBe(1_200);
   expect(await dueSecondsAfter(3_600_000)).toBe(3_600);
-  // What it began from shows no changes, so that it compares everything; the next one may have to, too.
+  // Its starting point is of another database, so the run compares everything; the next may have to, too.
   await db.execute(sql`UPDATE reconciled_invariants SET database = 'another'`);
   expect(await dueSecondsAfter(120_000)).toBe(1_200);
-  // It has nothing to begin from, which says nothing of how long the next one takes.
+  // The run has no starting point, so its duration says nothing about the next run.
   await db.execute(
     sql`UPDATE reconciled_invariants SET database = NULL, transaction = NULL, agreed_at = NULL`,
   );
@@ -445,7 +444,7 @@ it('ends `npm run reconcile` with 3 when it does not run', { timeout: 60_000 }, 
   expect(wrong).toMatchObject({ code: 3, out: expect.stringContaining("unknown option '--unknown'") });
 });
 
-/** On the embedded network. */
+/** Runs the command on the embedded network. */
 function reconcileAt(databaseUrl: string, options: readonly string[] = []) {
   return reconcileByCommand({ DATABASE_URL: databaseUrl, LEDGER_SECRET_KEY: custodySecretKey }, options);
 }

@@ -1,5 +1,5 @@
 /**
- * What a reconciliation reports when the network answers some of its questions and not others, or has more to show than it examines.
+ * The report when the network answers only some questions, or has more than a reconciliation examines.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -46,7 +46,7 @@ const unavailable = async () => {
   throw new NetworkUnavailable('connection refused');
 };
 
-/** The first call is answered so, all others not at all. */
+/** Answers the first call, and no other. */
 function onlyFirst<T>(answer: T): () => Promise<T> {
   let calls = 0;
   return async () => (calls++ === 0 ? answer : unavailable());
@@ -152,7 +152,7 @@ describe('a network that answers only at the start', () => {
 
   it('is asked about a few pages of receipts alone', async () => {
     const [receipt] = await platform.dependencies.db.select({ id: receipts.id }).from(receipts);
-    // Pages are of ids: that most are of no receipt makes no difference to how often the network is asked.
+    // Pages consist of ids: ids without a receipt do not change the number of questions.
     const receiptIds = Array.from({ length: 1_000 }, (_, at) =>
       at % 200 === 0 ? receipt!.id : randomUUID(),
     );

@@ -1,6 +1,6 @@
 /**
- * A burn of custody that belongs to no retirement, beside an equal one that does: what runs say of it before and after that one
- * is settled.
+ * A burn by custody without a retirement, beside an equal burn with one: the results before and after that
+ * retirement is settled.
  */
 import { randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
@@ -52,7 +52,7 @@ it('is found by the incremental run after the settlement, though the one before 
   const { buyerName: beneficiary, note } = input;
   const call = { kind: 'retire', tokenAddress, amount: toBaseUnits(5n), beneficiary, note } as const;
   await network.broadcast((await prepare(network, call)).signedBytes);
-  // The run's snapshot comes after the record: the next one does not see it as a change.
+  // The run's snapshot is later than the record, so the next run does not see the record as a change.
   await dependencies.feedFiller.round();
   expect(await run(false)).toEqual({ verdict: 'NOT_PROVED', findings: [] });
 

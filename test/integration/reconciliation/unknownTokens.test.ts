@@ -1,5 +1,5 @@
 /**
- * From which ledger on a database that may be an old copy looks for tokens that it does not know.
+ * The ledger from which a database that may be an old copy looks for unknown tokens.
  */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
@@ -24,7 +24,10 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** @returns the hash */
+/**
+ * Inserts an attempt.
+ * @returns its hash
+ */
 async function attempt(
   signer: 'CUSTODY' | 'HOLDER',
   source: string,
@@ -85,13 +88,13 @@ it('takes a token for the one that is asked for only where this database has sig
   const unknown = [
     'custody has deployed the token TOKEN, which no project and no receipt of this database has',
   ];
-  // Asked for again on a copy: the token is the original's.
+  // The copy asks again for a token that the original has deployed.
   const deploying = { quantityTonnes: 100n, state: 'DEPLOYING', tokenAddress: null } as const;
   const targetId = await insertProject(db, deploying);
   expect(await findUnknownTokens({ db, network })).toEqual(unknown);
   const hash = await attempt('CUSTODY', 'C1', { targetId, sequence: 9n, preparedAtLedger: 1_001n });
   expect(await findUnknownTokens({ db, network })).toEqual([]);
-  // What died has deployed nothing: the original has signed it anew.
+  // A dead attempt has deployed nothing: the original has signed the deploy anew.
   await markDead(db, [hash], 'its time was over', new Date());
   expect(await findUnknownTokens({ db, network })).toEqual(unknown);
 });

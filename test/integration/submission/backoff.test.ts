@@ -1,5 +1,5 @@
 /**
- * When what is under way is looked at and sent again, before and after a time without a node.
+ * The times at which work under way is checked and sent again, before and after a time without a node.
  */
 import { randomBytes } from 'node:crypto';
 import { eq } from 'drizzle-orm';
@@ -16,7 +16,7 @@ const address = `0x${'c'.repeat(40)}`;
 let worker: ReturnType<typeof createSubmissionWorker>;
 afterEach(() => worker.stop());
 
-/** The embedded network as one whose transactions have numbers, and do not land. */
+/** The embedded network with sequence numbers, and with transactions that do not land. */
 function numbered(asked: string[], broadcast: LedgerNetwork['broadcast'], nextSequence = 7n): LedgerNetwork {
   return {
     ...network(),
@@ -62,7 +62,7 @@ it('sends with the first look after a step that failed, and counts failures apar
   });
   worker.start();
   await expect.poll(() => asked.length).toBeGreaterThanOrEqual(4);
-  // Asked before it is sent, and after it.
+  // The platform asks for the outcome before and after the second sending.
   expect(asked.slice(0, 4)).toEqual(['broadcast', 'outcome', 'broadcast', 'outcome']);
   await expect.poll(() => countedOf(submissionId)).toEqual([0, null]);
 });
@@ -71,7 +71,7 @@ it('shows why a step failed, whatever characters the node sends', async () => {
   const { submissionId } = await pendingRetirement(1n);
   worker = createSubmissionWorker({
     ...deps(),
-    // What was sent before has used up a number since.
+    // An earlier transaction has used up a sequence.
     network: numbered(
       [],
       async () => {

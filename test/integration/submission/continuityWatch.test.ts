@@ -1,5 +1,5 @@
 /**
- * What is noticed of the network's history while nothing is to be signed.
+ * Findings about the network's history while nothing is to be signed.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { signingAccounts } from '../../../src/db/tables/index.ts';

@@ -1,6 +1,6 @@
 /**
- * On a network with sequences a worker drafts a call when a slot is free for it: a draft that can't be signed costs
- * the node a simulation, and is asked for again.
+ * On a network with sequences a worker drafts a call only when a slot is free: a draft that can't be signed
+ * costs the node a simulation, and must be made again.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { eq } from 'drizzle-orm';
@@ -16,9 +16,11 @@ import { startPlatform, type StartedPlatform } from '../../support/platform.ts';
 
 const RETIREMENTS = 6;
 const SLOTS = 2;
-/** Longer than the worker's look for what is due, which comes while the first are drafted. */
+/**
+ * Longer than the interval of the worker's look for due work, so that a look comes during the first drafts.
+ */
 const DRAFT_MS = 600;
-/** A slot stays taken for longer than drafts of the next look take. */
+/** Keeps a slot taken for longer than the drafts of the next look take. */
 const LANDING_MS = 800;
 
 let database: TestDatabase;

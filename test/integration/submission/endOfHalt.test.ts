@@ -23,7 +23,7 @@ import { reviewWorld } from '../../support/reviews.ts';
 const { deps, handle, network, pendingRetirement, underReview, stateOf } = reviewWorld();
 
 const address = `0x${'c'.repeat(40)}`;
-/** One account that signs with numbers, all of whose history is known and final. */
+/** One account that signs with sequences, and whose whole history is known and final. */
 const numbered = (): LedgerNetwork => ({
   ...network(),
   signingOrder: { accounts: [address], maxOpenPerAccount: 4 },
@@ -47,7 +47,7 @@ async function haltSigning(): Promise<void> {
     .where(eq(submissions.reviewCause, 'SIGNING_HALTED'));
 }
 
-/** What a step says that read the halt. */
+/** The conclusion of a step that has read the halt. */
 const HALTED = {
   kind: 'needsReview',
   attemptHash: null,
@@ -62,7 +62,7 @@ describe('the end of a halt', () => {
     const all = [await underReview('SIGNING_HALTED'), await underReview('SIGNING_HALTED', 5n)];
     const [first, second] = all.map(({ submissionId }) => submissionId);
     let decided: Promise<void> | undefined;
-    // The decision holds the first one's row when the review comes to it.
+    // The decision holds the first submission's row when the review reaches it.
     const operator = giveUpSubmission(
       {
         ...deps(),
@@ -126,7 +126,7 @@ describe('the end of a halt', () => {
     const [account] = await handle().db.select().from(signingAccounts);
     expect(account?.haltedBecause).toBeNull();
     expect(await stateOf(submissionId)).toBe('NEEDS_REVIEW');
-    // Half a minute later.
+    // Simulates the passing of half a minute.
     await handle()
       .db.update(signingAccounts)
       .set({ reviewDueAt: sql`now()` });
@@ -137,7 +137,7 @@ describe('the end of a halt', () => {
   it('leaves nothing under review that an instance found halted before it ended', async () => {
     const { submission, submissionId } = await pendingRetirement(4n);
     await reviewHaltedSigning(reviewing());
-    // The step of another instance read the halt before, and says so only now.
+    // Another instance's step has read the halt before, and reports it only now.
     expect(await settle(deps(), submission, HALTED)).toBe(false);
     expect(await stateOf(submissionId)).toBe('PENDING');
   });
@@ -197,7 +197,7 @@ describe('the end of a halt', () => {
   });
 
   it('takes no sequence for known that one answer alone has named', async () => {
-    // Several nodes may share one address, and one of them may be of another network, where the same key has sent more.
+    // Several nodes may share one address. One may be of another network, where the same key has sent more.
     const nextSequences: LedgerNetwork['nextSequences'] = async (by) =>
       new Map([[address, by === 'latest' ? 900n : 7n]]);
     const on = { ...reviewing(), network: { ...numbered(), nextSequences } };
@@ -302,13 +302,13 @@ describe('a halt that is raised anew while its end is decided', () => {
     });
     const first = review();
     await begun;
-    // More than half a minute later.
+    // Simulates the passing of more than half a minute.
     await raise('a test says so');
     const second = review();
     under.end();
     await Promise.all([first, second]);
     expect(reconciled).toBe(1);
-    // The next look is due half a minute after the end of this one.
+    // The next look is due half a minute after this one ends.
     const { reviewDueAt } = (await halt()) ?? {};
     expect(reviewDueAt?.getTime()).toBeGreaterThan(Date.now() + 20_000);
   });

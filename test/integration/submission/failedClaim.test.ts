@@ -1,6 +1,6 @@
 /**
- * A worker that leases some submissions and then can't read how many more it may take: it lets go of those that it has. On a
- * network with sequences, where one claim takes several statements.
+ * A worker that has leased some submissions and then can't read how many more it may take releases them. The
+ * network has sequences, so one claim takes several statements.
  */
 import { eq, sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -27,7 +27,7 @@ afterEach(() => end());
 const workerWith = (overrides: Partial<SubmissionDependencies>) =>
   createSubmissionWorker({ ...platform.dependencies.submission, ...overrides });
 
-/** A burn that has landed, of which the platform has not heard. */
+/** Lands a burn without the platform's knowledge. */
 async function landUnheard(): Promise<void> {
   const { dependencies } = platform;
   const tokenAddress = await holding(platform, 10n);
@@ -50,7 +50,7 @@ async function landUnheard(): Promise<void> {
     .where(isPending);
 }
 
-/** The connection ends when the free sequences are first asked for: what is under way is leased by then. */
+/** Ends the connection at the first question about free sequences; submissions are leased by then. */
 function losingConnection(db: Db): { db: Db; losses: () => number } {
   let losses = 0;
   const select = (fields: Parameters<Db['select']>[0]) => {

@@ -1,5 +1,6 @@
 /**
- * The table `signing_halts`: why signing was halted, since when, and who or what ended it, also once it goes on.
+ * The table `signing_halts`: why and since when signing was halted, and what ended the halt, also after
+ * signing resumes.
  */
 import { eq, sql } from 'drizzle-orm';
 import { beforeEach, expect, it } from 'vitest';
@@ -17,7 +18,7 @@ const { deps, handle, network } = reviewWorld();
 let address: string;
 const ended = { ended: true, decision_id: null };
 
-/** All is final, and block 9 of the present chain is b. */
+/** A network on which all is final, and block 9 of the present chain is b. */
 const reviewing = (): SubmissionDependencies => {
   const known: LedgerNetwork = {
     ...network(),

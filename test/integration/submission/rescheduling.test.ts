@@ -1,5 +1,5 @@
 /**
- * Submissions whose steps end together are made due again by one statement, each with what its own step left behind.
+ * One statement makes submissions due again when their steps end together, each with its own values.
  */
 import { eq, sql } from 'drizzle-orm';
 import { expect, it } from 'vitest';

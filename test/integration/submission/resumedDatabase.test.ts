@@ -1,6 +1,7 @@
 /**
- * On a network that does not show what waits, nothing is signed on a copy of the database while what its lost history has signed may
- * still land. A copy is known by the time at which an instance last saw the network, a promoted standby by its timeline.
+ * On a network that does not show waiting transactions, a copy of the database signs nothing while
+ * transactions signed in its lost history may still land. The time at which an instance last saw the network
+ * identifies a copy, its timeline a promoted standby.
  */
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
@@ -23,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 beforeEach(() => database.handle.db.execute(sql`DELETE FROM final_ledger`));
 
-/** The last look of the instances of this database, and of those that saw the network again after a longer time. */
+/** Stores when instances last saw the network, and when they saw it again after a longer time. */
 async function lastSeen(secondsAgo: number, resumedSecondsAgo: number | null = null): Promise<void> {
   const ago = (seconds: number | null) => sql`now() - make_interval(secs => ${seconds}::float8)`;
   await database.handle.db
@@ -120,7 +121,7 @@ it.each([
     };
     const seen = await openSeenLedgers({ db, log: { warn: () => {} } });
     const network = guardLedgerNumbers(node as unknown as LedgerNetwork, seen, () => performance.now());
-    // Nothing is signed before the sequences were asked for.
+    // Signing always asks for the sequences first.
     await network.nextSequences('latest');
     expect(await freeSlots(UNSEEN)).toBe(slots);
   },

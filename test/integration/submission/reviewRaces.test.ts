@@ -1,5 +1,6 @@
 /**
- * Several instances and an operator at once, around reviews: what one decides is never undone by what another found before.
+ * Several instances and an operator at once, around reviews: an earlier finding of one never undoes a
+ * decision of another.
  */
 import { eq, sql } from 'drizzle-orm';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -27,7 +28,7 @@ import { reviewWorld } from '../../support/reviews.ts';
 const { deps, handle, network, pendingRetirement, underReview, stateOf, balance, burnOutside } =
   reviewWorld();
 
-/** All of `count` arrive before any goes on. */
+/** Holds `count` callers until all have arrived. */
 function barrier(count: number): () => Promise<void> {
   let arrived = 0;
   let open = () => {};
@@ -39,7 +40,7 @@ function barrier(count: number): () => Promise<void> {
   };
 }
 
-/** With other effects of retirements. */
+/** The dependencies with changed effects of retirements. */
 function withEffects(change: (of: Effects) => Partial<Effects>): SubmissionDependencies {
   const { effects, ...rest } = deps();
   const of = effects.CUSTODY.RETIREMENT?.retire;
@@ -48,7 +49,7 @@ function withEffects(change: (of: Effects) => Partial<Effects>): SubmissionDepen
   return { ...rest, effects: { ...effects, CUSTODY: { ...effects.CUSTODY, RETIREMENT: { retire } } } };
 }
 
-/** Does `work` each time after the network was searched for a retirement. */
+/** Runs `work` after each search of the network for a retirement. */
 function afterSearch(work: () => Promise<void>): SubmissionDependencies {
   return withEffects((of) => ({
     async findOnNetwork(intent) {
@@ -134,7 +135,7 @@ describe('two retirements that are exactly alike, and one record', () => {
     const signed = await underReview('UNDETERMINABLE');
     const unsigned = await underReview('FOUND_ON_NETWORK');
     const burned = await burnOutside(4n);
-    // It is of a history that the network does not have.
+    // The attempt belongs to a history that the network does not have.
     await sign(signed.submissionId, { ...burned, hash: 'gone', preparedAtLedger: 10n ** 9n });
     await expect(adoptOutcome(deps(), unsigned.submissionId)).rejects.toThrow(
       'An equal burn is under way, or under review',
@@ -170,7 +171,7 @@ describe('what an instance found before another one sent the submission to revie
 });
 
 describe('the outcome of what was signed', () => {
-  /** Burned in a transaction that is an attempt of the submission. */
+  /** Lands a burn as an attempt of the submission. */
   async function landed(submissionId: string) {
     const burned = await burnOutside(4n);
     await sign(submissionId, burned);
@@ -214,7 +215,8 @@ describe('the outcome of what was signed', () => {
     const error: unknown = await createStepStore(deps())
       .settle(submission, conclusion)
       .catch((caught: unknown) => caught);
-    // By itself or as a cause: statements that are sent with the refused one fail, too, and may be told first.
+    // The refusal is the error or its cause: statements sent together with the refused one also fail, and may
+    // be reported first.
     expect(refusedByDatabase(error)?.message).toContain('is decided');
     expect(await stateOf(submissionId)).toBe('PENDING');
   });
@@ -263,7 +265,7 @@ describe('a refusal by a network with sequences', () => {
       .onConflictDoUpdate({ target: signingAccounts.address, set: values });
   });
 
-  /** Steps a retirement whose draft is refused as often as this. */
+  /** Steps a retirement whose draft is refused `times` times. */
   async function stepRefused(
     times: number,
     next: { sequence: bigint; afterRefusals: number },

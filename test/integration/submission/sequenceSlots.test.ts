@@ -1,6 +1,6 @@
 /**
- * Slots: two submissions never get the same one, an account never has more open than its network allows, and what
- * came back is given away first.
+ * Slots: two submissions never share one, an account never has more open than its network allows, and
+ * returned slots are reused first.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
@@ -23,7 +23,7 @@ import { hasLockWait } from '../../support/database/lockWaits.ts';
 let database: TestDatabase;
 let accounts: string[];
 
-// A database of its own for each test: which accounts come first makes a difference.
+// Each test has its own database, because the order of the accounts matters.
 beforeEach(async () => {
   database = await createTestDatabase();
   accounts = Array.from({ length: 5 }, () => `G${randomUUID()}`);
@@ -37,7 +37,7 @@ const orderOf = (count: number, maxOpenPerAccount: number): SigningOrder => ({
 const startingAt = (sequence: bigint): NextSequences =>
   new Map(accounts.map((address) => [address, sequence]));
 
-/** What signing does in its transaction: a submission takes a slot and stores an attempt in it. */
+/** Signs as the product does in its transaction: a submission takes a slot and stores an attempt in it. */
 function sign(order: SigningOrder, next: NextSequences): Promise<SequenceSlot | null> {
   return database.handle.db.transaction(async (tx) => {
     const [slot = null] = await takeSlots(tx, order, ['a'], next);
@@ -186,7 +186,7 @@ describe('an account with many open transactions', () => {
         await expect.poll(() => hasLockWait(database.handle)).toBe(true);
         await store(tx, { source: full, sequence: 5n }, null, randomUUID());
       });
-      // The other may want the account that is held here.
+      // The other transaction may want the account that this one holds.
       expect(await waiting).toEqual([]);
     });
   });
@@ -251,7 +251,7 @@ describe('channels, with one open transaction each', () => {
     const slot = await sign(order, startingAt(50n));
     if (!slot) throw new Error('not reached');
     await db.update(attempts).set({ state: 'DEAD', evidence: 'test', decidedAt: systemClock.now(), cause });
-    // A node that is behind calls it unused.
+    // A node that is behind calls the sequence unused.
     expect(await sign(order, startingAt(50n))).toEqual(slot);
     const [open] = await db.select().from(attempts).where(eq(attempts.state, 'OPEN'));
     const [submission] = await db.select().from(submissions).limit(1);
@@ -259,7 +259,7 @@ describe('channels, with one open transaction each', () => {
     const store = createStepStore({ db, clock: systemClock, log: silentLog } as SubmissionDependencies);
     await store.endAttempts(submission, [open], { status: 'dead', proof: 'used in ledger 7', usedBy: null });
     expect(await readHalts(db)).toHaveLength(halts);
-    // It is not proved to be unused.
+    // The sequence is not proved to be unused.
     expect(await db.select().from(signingAccounts)).toMatchObject([{ nextSequence: 51n }]);
   });
 
@@ -286,10 +286,10 @@ describe('a sequence that was proved unused', () => {
     if (!slot || !other) throw new Error('not reached');
     await decide(slot, 'DEAD');
     await giveBack(slot);
-    // As after a restore: something that this copy does not know was sent with it.
+    // Simulates a restore: a transaction unknown to this copy has used the sequence.
     const used = new Map([...startingAt(50n), [slot.source, 51n]]);
     await expect(sign(order, used)).rejects.toThrow(SequenceAhead);
-    // What may be its own is not given back.
+    // A sequence that its own transaction may have used is not given back.
     await giveBack(other);
     const both = new Map([...startingAt(50n), [other.source, 51n]]);
     expect(await sign(order, both)).toEqual(slot);
@@ -308,7 +308,7 @@ describe('a sequence that was proved unused', () => {
     expect(await sign(order, startingAt(50n))).toEqual(slot);
     await giveBack(slot);
     expect(await nextOf()).toEqual([51n]);
-    // Landed without effect, it has used its sequence, whatever a node says now.
+    // A transaction that landed without effect has used its sequence, whatever a node says now.
     const [open] = await db.select().from(attempts).where(eq(attempts.state, 'OPEN'));
     await markDead(db, [open?.hash ?? ''], 'by the test', systemClock.now(), 'out of gas');
     await giveBack(slot);
@@ -350,7 +350,7 @@ describe('replacing', () => {
       return { slot, hash: await store(tx, slot, null, submissionId) };
     });
     const higher = await db.transaction((tx) => store(tx, first.slot, first.hash, submissionId));
-    // One slot is taken, not two.
+    // Both attempts take one slot together.
     expect((await readSigningState(db, order)).freeSlots).toBe(1);
     const elsewhere = { ...first.slot, sequence: first.slot.sequence + 1n };
     await expect(db.transaction((tx) => store(tx, elsewhere, higher, submissionId))).rejects.toThrow();

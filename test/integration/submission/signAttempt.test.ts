@@ -1,5 +1,5 @@
 /**
- * Two instances that sign one submission at once: the second sends what the first has signed. No worker runs.
+ * Two instances sign one submission at once: the second sends the first one's bytes. No worker runs.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -48,7 +48,7 @@ it('signs nothing where another instance has signed while the lock was waited fo
   await db.transaction(async (tx) => {
     await tx.select().from(submissions).for('update');
     second = signAttempts(deps, [{ intent, draft: { sign: async () => signed() } }]);
-    // Short of the time after which PostgreSQL ends the transaction that holds the lock.
+    // Shorter than the time after which PostgreSQL ends the lock holder's transaction.
     await expect.poll(() => hasLockWait(database.handle), { timeout: 5_000 }).toBe(true);
     await insertAttempt(tx, deps, submissionId, first, null);
   });

@@ -1,5 +1,6 @@
 /**
- * What holders sign, committed by two requests at once, or while what was signed before is found dead. No worker runs.
+ * A holder's signed transactions, committed by two requests at once, or while an earlier one is found dead.
+ * No worker runs.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -37,7 +38,7 @@ const signed = (source: string): PreparedTransaction => ({
   validUntil: null,
   preparedAtLedger: 1n,
 });
-/** Short of the time after which PostgreSQL ends the transaction that holds the lock. */
+/** The timeout is shorter than the time after which PostgreSQL ends the lock holder's transaction. */
 const awaitLockWait = () => expect.poll(() => hasLockWait(database.handle), { timeout: 5_000 }).toBe(true);
 const enqueue = (tx: Tx, transaction: PreparedTransaction) =>
   enqueueSigned(tx, deps, { targetType: 'HOLDER_ACT', targetId: randomUUID(), call }, transaction);

@@ -1,6 +1,6 @@
 /**
- * What goes to an operator instead of being tried for ever or done twice: what the network shows already, what can't be
- * written, and what is paid for again and again.
+ * Submissions that go to an operator instead of being tried forever or executed twice: calls that the network
+ * already shows, results that can't be written, and attempts that cost fees repeatedly.
  */
 import { randomUUID } from 'node:crypto';
 import { and, eq, sql } from 'drizzle-orm';
@@ -25,11 +25,11 @@ import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 let database: TestDatabase;
 let network: EmbeddedNetwork;
 let platform: Platform;
-/** Stands in for the network's word about an attempt, where a test says so. */
+/** Replaces the network's outcome of an attempt when a test sets it. */
 let outcome: LedgerNetwork['outcome'] | null = null;
-/** Accepts what is sent, and drops it. */
+/** Whether the network accepts transactions and drops them. */
 let isDeaf = false;
-/** Has no logs of what was long ago. */
+/** Whether the network lacks the logs of old transactions. */
 let isForgetful = false;
 
 beforeAll(async () => {
@@ -101,7 +101,7 @@ describe('a burn that the network shows already', () => {
       state: 'SUCCEEDED',
       txHash: expect.stringMatching(/^0x[0-9a-f]{64}$/),
     });
-    // The submission itself no longer says why it was under review.
+    // The submission no longer says why it was under review.
     const { id, reviewCause } = await submissionOf(retirement.id);
     expect(reviewCause).toBeNull();
     const decided = eq(operatorDecisions.submissionId, id);
@@ -167,7 +167,7 @@ describe('a settlement that always fails', () => {
   it('goes to review, gives its slot back, and settles when an operator has fixed what was wrong', async () => {
     const project = await boughtProject(10n);
     const { db } = database.handle;
-    // Another retirement claims the record that this one is about to get.
+    // Another retirement claims the record that this one will get.
     const [other] = await db
       .insert(retirements)
       .values({
@@ -189,7 +189,7 @@ describe('a settlement that always fails', () => {
     await changePastRules(database, sql`DELETE FROM ${retirements} WHERE id = ${other?.id}`);
     await decide(retirement.id, 'RESUME');
     await expect.poll(async () => (await submissionOf(retirement.id)).state).toBe('SUCCEEDED');
-    // Those before the decision don't count any more.
+    // Failures before the decision no longer count.
     expect(await submissionOf(retirement.id)).toMatchObject({ failedSettlements: 0 });
     expect(await network.carbonTotals(project.tokenAddress)).toMatchObject({ totalRetirements: 1 });
   });

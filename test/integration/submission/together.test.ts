@@ -1,6 +1,5 @@
 /**
- * Many retirements that are settled together: one that can't be written, or that is held elsewhere, goes its own way and
- * holds up none of the others.
+ * Many retirements settled together: one that can't be written, or is locked elsewhere, delays no other.
  */
 import { randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
@@ -32,7 +31,7 @@ afterEach(async () => {
   await end();
 });
 
-/** Retirements that are held, and that no worker has seen. */
+/** Retirements with held credits that no worker has seen. */
 async function holdMany(): Promise<string[]> {
   const { dependencies } = platform;
   const { tokenAddress } = await openProject(platform, 100n);
@@ -58,7 +57,7 @@ async function countOf(state: (typeof retirements.state.enumValues)[number]): Pr
 
 it('settles the others and brings the one that can not be written before an operator', async () => {
   const [bad = ''] = await holdMany();
-  // As a defect would leave it: more than was held.
+  // Simulates a defect: the amount is more than was held.
   await changePastRules(database, sql`UPDATE retirements SET amount_tonnes = 1000 WHERE id = ${bad}`);
   work();
   await expect.poll(() => countOf('RETIRED'), PATIENCE).toBe(COUNT - 1);
@@ -103,7 +102,7 @@ it('stores the records with the settlement, each with its transaction', async ()
   };
   work({ crashPoint });
   await expect.poll(() => countOf('RETIRED'), PATIENCE).toBe(COUNT);
-  // Counted beside the settlements that follow it.
+  // The count runs concurrently with the next settlements.
   await expect.poll(() => seen, PATIENCE).toBeGreaterThan(0);
   await expect
     .poll(() => database.handle.db.$count(retirementRecords, sql`tx_hash IS NOT NULL`), PATIENCE)
@@ -120,7 +119,7 @@ it('settles together what another transaction held for a moment', async () => {
     if (point === 'settlement-committed') settlements += 1;
     if (point !== 'attempt-committed' || holding) return;
     await new Promise<void>((locked) => {
-      // As a renewal of leases holds them.
+      // A renewal of leases takes the same locks.
       holding = db.transaction(async (tx) => {
         await tx.select().from(submissions).for('no key update');
         locked();
@@ -139,7 +138,7 @@ it('settles together what another transaction held for a moment', async () => {
   letGo();
   await holding;
   await expect.poll(() => countOf('RETIRED'), PATIENCE).toBe(COUNT);
-  // The first that is found locked waits by itself; those that come meanwhile go together.
+  // The first settlement to meet the lock waits alone; those that come meanwhile are settled together.
   expect(settlements).toBeLessThanOrEqual(3);
 });
 
@@ -156,6 +155,6 @@ it('settles what the feed can’t store, and leaves that to the feed filler', as
   };
   work();
   await expect.poll(() => countOf('RETIRED'), PATIENCE).toBe(COUNT);
-  // Which reads them by itself.
+  // The feed filler reads them on its own.
   await expect.poll(() => database.handle.db.$count(retirementRecords), PATIENCE).toBe(COUNT);
 });

@@ -1,6 +1,6 @@
 /**
- * Cash-outs whose deposit a holder signs, with faults: lost answers, time that runs out, wallets that send by
- * themselves or late, providers that pay too early. Nothing is deposited twice or lost, or paid for unnoticed.
+ * Cash-outs whose deposit a holder signs, with faults: lost answers, time that runs out, wallets that send on
+ * their own or late, providers that pay too early. Nothing is deposited twice, lost, or paid for unnoticed.
  */
 import { randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
@@ -226,7 +226,7 @@ describe('a signed deposit', () => {
   it('of two for one session lands once, and the other is not even sent', async () => {
     const input = depositInputOf(receipt, holder);
     const first = await prepareDeposit(world, holder, input);
-    // As if the first had been prepared two minutes ago.
+    // Simulates that the first act was prepared two minutes ago.
     await world.database.handle.sql`ALTER TABLE holder_acts DISABLE TRIGGER holder_acts_rules`;
     await platform.dependencies.db
       .update(holderActs)
@@ -248,7 +248,9 @@ describe('a signed deposit', () => {
     await reaches(platform, first.session.id, 'AWAITING_PAYOUT');
   });
 
-  /** Sent to a network where nothing expires, and not landed; the time for its signature has passed. */
+  /**
+   * A deposit sent to a network where nothing expires, and not landed; the time for its signature has passed.
+   */
   async function sentLongAgo() {
     faults = (method) => (method === 'broadcast' ? 'unreachable' : null);
     const { session, act } = await prepareToDeposit();
@@ -405,7 +407,7 @@ describe('a session that waits for a signature', () => {
     const stranger = await useReference(session);
     await reaches(platform, session.id, 'REFUNDED');
     expect(await network.balanceOf(receipt.tokenAddress, stranger)).toBe(toBaseUnits(7n));
-    // Paid after all: an operator settles that with the provider, and accepts what the network shows.
+    // The provider has paid after all: an operator resolves that with it, and accepts the network's state.
     await providerSays(platform, session.providerSessionId ?? '', 'settled');
     await reaches(platform, session.id, 'NEEDS_REVIEW');
     expect(await decideReviewOf(platform, session.id, 'ACCEPT')).toMatchObject({ state: 'REFUNDED' });
@@ -577,7 +579,7 @@ describe('a session that waits for a signature', () => {
       prepareCashOutDeposit(deps, farmer, depositInputOf(of, collector, { tokenAmount: 1n }));
     for (let i = 0; i < 19; i++) await ask(receipts[0] ?? receipt);
     let uncommitted = 0;
-    /** Until all have counted, or one waits for another. */
+    /** Waits until all transactions have counted, or one waits for another. */
     const together = vi.waitUntil(
       async () => uncommitted === 4 || (await hasLockWait(world.database.handle)),
     );

@@ -1,7 +1,7 @@
 /**
- * Many cash-outs by signature at once, with everything going wrong at random: wallets that send by themselves, twice,
- * late or never; providers that pay or fail at the wrong time; a network that loses calls and answers. In the end each
- * is where its deposit and its provider say, or with an operator, and no kilogram is lost.
+ * Many cash-outs by signature at once, with random faults: wallets that send on their own, twice, late or
+ * never; providers that pay or fail at the wrong time; a network that loses calls and answers. In the end
+ * each is in the state that its deposit and its provider imply, or with an operator, and no kilogram is lost.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -28,17 +28,17 @@ import { activeReceipt, makeDue, providerSays } from '../../support/warehouse.ts
 
 const SESSIONS = 16;
 const KILOGRAMS = 10n;
-/** How the deposit of an ended session looks on the network; null when there is none. */
+/** The network's status of the deposit of an ended session; null without a deposit. */
 const ON_NETWORK: Partial<Record<OffRampState, string | null>> = {
   SETTLED: 'SETTLED',
   REFUNDED: 'REFUNDED',
   CLOSED: null,
 };
-/** Busy machines take their time, and lost calls are tried again. */
+/** Busy machines are slow, and lost calls are tried again. */
 const RUN_TIMEOUT_MS = 180_000;
 
 const plan = fc.record({
-  /** In this order, one after the other. */
+  /** Executed in this order. */
   steps: fc.array(fc.constantFrom('submit', 'send', 'settled', 'failed', 'wait'), { maxLength: 4 }),
 });
 const faultyCalls = fc.array(fc.constantFrom<Fault | null>('unreachable', 'answer-lost', null, null, null), {
@@ -70,7 +70,7 @@ async function carryOut(steps: readonly string[], session: OffRampSession, act: 
   }
 }
 
-/** What the provider has not decided by now, it fails; what waits for time gets it. */
+/** Fails all payouts that the provider has not decided, and lets enough time pass for waiting sessions. */
 async function letAllEnd(sessions: readonly OffRampSession[]): Promise<OffRampSession[]> {
   const { platform, network } = world;
   lost = [];
@@ -88,7 +88,7 @@ async function letAllEnd(sessions: readonly OffRampSession[]): Promise<OffRampSe
         if (current.state === 'AWAITING_PAYOUT' && current.providerStatus === 'pending') {
           await providerSays(platform, current.providerSessionId ?? '', 'failed');
         }
-        // The next look at a deposit that came late, or at what a provider says after the end, without the time that it takes.
+        // Makes the session due now: its next look at a late deposit or status would come much later.
         const isUnnoticed =
           (current.depositedAt === null && (await isHeld(current))) ||
           (hasEnded(current) && current.providerStatus !== (await saidOf(current)));
@@ -133,7 +133,7 @@ it(
           for (const session of ended) {
             const status = await statusOf(session);
             if (session.state === 'NEEDS_REVIEW') {
-              // Which it may have taken back since.
+              // The provider may have taken it back since.
               const said = await readProviderStatuses(platform.dependencies, session.id);
               expect(said.map((seen) => seen.status)).toContain('settled');
             } else expect([session.state, status]).toEqual([session.state, ON_NETWORK[session.state]]);

@@ -1,5 +1,5 @@
 /**
- * The command that stands in for a wallet on the embedded network, and on a Stellar network of this machine's own.
+ * The command that replaces a wallet on the embedded network, and on a local Stellar network.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
@@ -40,7 +40,7 @@ it('makes a key, and signs with it what the network takes', async () => {
   expect(openTransaction(Buffer.from(stdout.trim(), 'base64'), 'embedded-test')).toMatchObject({
     transaction,
   });
-  // A key is never written over another.
+  // A new key never overwrites another one.
   expect(wallet(['new', file])).toMatchObject({ status: 3, stdout: '' });
 });
 

@@ -1,6 +1,6 @@
 /**
- * Retirements that a holder signed, with faults: lost answers, networks that can't be reached, time that runs out.
- * Whatever happens they land once at most, and are never signed again here.
+ * Retirements signed by a holder, with faults: lost answers, unreachable networks, time that runs out. They
+ * land at most once, and are never signed again by the platform.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
@@ -51,7 +51,7 @@ afterEach(() => {
 afterAll(async () => {
   const { findings } = await reconcileAll(platform.dependencies);
   await world.stop();
-  // The holder's credits came past the books.
+  // The holder's credits did not go through the books.
   expect(findings.filter(({ invariant }) => invariant !== 'I2')).toEqual([]);
 });
 
@@ -67,7 +67,7 @@ describe('a signed retirement', () => {
   it('is committed before it is sent, and sent by the next instance after a crash', async () => {
     const before = await recordCount();
     const act = await prepare();
-    // The process that took it never gets to send it.
+    // The process that accepted the transaction never sends it.
     const dead = {
       ...platform.dependencies,
       mutationWaitMs: 0,
@@ -163,7 +163,7 @@ describe('a wallet’s fee replacement', () => {
   });
   const deps = { clock: systemClock, ids: { next: () => randomUUID() } };
 
-  /** Rolled back: what is signed here is of no network. */
+  /** Rolls the transaction back, because these signed transactions belong to no network. */
   async function within(work: (tx: Tx) => Promise<void>) {
     const rolledBack = new Error('rolled back');
     const done = platform.dependencies.db.transaction(async (tx) => {
@@ -210,7 +210,7 @@ describe('a wallet’s fee replacement', () => {
       const act = { targetType: 'HOLDER_ACT', targetId: randomUUID(), call } as const;
       const id = await enqueueSigned(tx, deps, act, signed('W3', 5n));
       await addReplacement(tx, deps, id, first);
-      // Who signed the same contents once must not be told to sign them once more.
+      // A wallet that has signed these contents must not be told to sign them again.
       const refusals = [
         [first, 'do it twice'],
         [signed('W3', 5n), 'sign with the next one'],

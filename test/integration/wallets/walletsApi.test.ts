@@ -1,5 +1,5 @@
 /**
- * Wallets through the public API: over HTTP, as the programs of buyers and farmers use it.
+ * Wallets through the public API: over HTTP, as programs of buyers and farmers use it.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -92,7 +92,7 @@ describe('a retirement', () => {
       unsigned: { format: 'EMBEDDED_PAYLOAD', expiresAt: expect.any(Number) as number },
     });
 
-    // Another buyer knows nothing of it, signed or not.
+    // The act is unknown to another buyer, before and after it is signed.
     expect((await submit(act, otherBuyer)).errors[0]?.extensions.code).toBe('NOT_FOUND');
     const node = `query ($id: ID!) { node(id: $id) { ... on HolderAct { state recordIndex txHash } } }`;
     expect((await market.send(node, { id: act.id }, otherBuyer)).data).toEqual({ node: null });
@@ -194,7 +194,7 @@ describe('a cash-out', () => {
       );
       return answer.data?.setManualSessionStatus.payoutAccount;
     };
-    // Nothing is deposited, so nothing is to be paid.
+    // Without a deposit nothing is to be paid.
     expect(await accountToPay()).toBeNull();
     expect((await submit(given(act), farmer)).data?.submitSigned.holderAct).toMatchObject({
       state: 'LANDED',

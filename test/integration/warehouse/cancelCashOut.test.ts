@@ -1,6 +1,5 @@
 /**
- * Cancellations: a session that is not paid ends without a payout, wherever it stands, and never both paid and refunded
- * unnoticed.
+ * Cancellations: an unpaid session ends without a payout in every state, never both paid and refunded.
  */
 import { randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
@@ -61,7 +60,7 @@ const cancel = (id: string, idempotencyKey: string = randomUUID(), caller = farm
 
 const held = () => network.balanceOf(receipt.tokenAddress, network.custodyAddress);
 
-/** What the provider has, without a webhook about it. */
+/** Sets the provider's status without a webhook. */
 async function silently(sessionId: string, status: RampStatus): Promise<void> {
   await platform.dependencies.db
     .update(manualRampSessions)
@@ -69,7 +68,7 @@ async function silently(sessionId: string, status: RampStatus): Promise<void> {
     .where(eq(manualRampSessions.id, sessionId));
 }
 
-/** One that the provider has opened, but whose answer is lost. */
+/** A session that the provider has opened, but whose answer is lost. */
 async function lostOpening() {
   const own = await activeReceipt(platform);
   let isLost = false;
@@ -229,7 +228,7 @@ describe('a session without a deposit', () => {
     await expect
       .poll(async () => (await network.offRampDeposit(session.providerSessionId ?? ''))?.status)
       .toBe('PENDING');
-    // A request that names the session makes it look.
+    // A request for the session makes the platform look at it.
     await expect(prepareCashOutDeposit(platform.dependencies, farmer, input)).rejects.toMatchObject({
       code: 'CONFLICT',
     });

@@ -1,6 +1,6 @@
 /**
- * Cash-outs up to the payout, with faults: nothing is asked of the provider that can't be kept, and whatever is
- * lost or cut off, one session is opened and one deposit made.
+ * Cash-outs up to the payout, with faults: the provider is asked for nothing that can't be kept, and whatever
+ * is lost or cut off, one session is opened and one deposit made.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
@@ -68,7 +68,10 @@ afterAll(async () => {
 const send = (receipt: TokenizedReceipt, overrides: Partial<CashOutInput> = {}) =>
   cashOut(platform.dependencies, farmer, cashOutInput(receipt, overrides));
 
-/** As long ago as any that a provider may still show a session of; quotes are fixed, so only tests can do this. */
+/**
+ * Ends the quote an hour ago, after the grace in which a provider may still show a session. Quotes are fixed,
+ * so only tests can do this.
+ */
 async function letQuoteRunOut(id: string): Promise<void> {
   await changePastRules(
     database,
@@ -94,7 +97,7 @@ describe('offRampQuote', () => {
       feeBps: 150,
       exchangeRate: '0.02',
     });
-    // 142857.14 shillings, of which there are no cents: rounded down, the fee up.
+    // 142857.14 shillings, a currency without cents: rounded down, the fee rounded up.
     expect(await quote(100n, 'UGX')).toMatchObject({ fiatAmount: '140714', fiatFee: '2143' });
     expect((await quote(2n ** 63n - 1n, 'KES')).fiatAmount).toBe('454251072815097708494.75');
   });
@@ -111,7 +114,7 @@ describe('offRampQuote', () => {
         const { fiatAmount, fiatFee } = await quote(tokenAmount, 'KES');
         const paid = parseDecimal(fiatAmount)?.units ?? 0n;
         const fee = parseDecimal(fiatFee)?.units ?? 0n;
-        // 1 kg is 5000 cents.
+        // 1 kg is worth 5000 cents.
         expect(paid + fee).toBe(tokenAmount * 5000n);
         expect(fee).toBe((tokenAmount * 5000n * 150n + 9999n) / 10_000n);
       }),
@@ -186,7 +189,7 @@ describe('cashOut', () => {
     const all = await Promise.all(Array.from({ length: 8 }, () => send(receipt, { idempotencyKey: key })));
     expect(new Set(all.map(({ id }) => id)).size).toBe(1);
     expect(ramp.calls.get('openSession')).toBe(1);
-    // The whole balance is in the settlement contract now; the same request is still the same request.
+    // The whole balance is now in the settlement contract; the repeated request is still the same request.
     expect(await send(receipt, { idempotencyKey: key })).toMatchObject({ id: all[0]?.id });
     const other = {
       payoutAccount: { type: 'mobile-money', accountNumber: '254700999999', provider: 'MTN' },
@@ -197,7 +200,7 @@ describe('cashOut', () => {
 });
 
 describe('checks before the provider is called', () => {
-  /** The error of a cash-out of which nothing was opened, stored or deposited. */
+  /** The error of a cash-out that opens, stores and deposits nothing. */
   async function refusalOf(receipt: TokenizedReceipt, overrides: Partial<CashOutInput> = {}) {
     const refusal = await send(receipt, overrides).then(
       () => new Error('the cash-out was accepted'),
@@ -327,7 +330,7 @@ describe('the deposit’s faults', () => {
     expect(lost).toBeGreaterThan(0);
   });
 
-  /** Refuses deposits of sessions that are open at the provider; the check before that is let through. */
+  /** Refuses deposits of sessions that are open at the provider, but not the check before the opening. */
   const refuseDeposits: FaultPlan = (_method, _n, call) =>
     call?.kind === 'depositOffRamp' && call.sessionId.startsWith('manual_') ? 'refused' : null;
 
@@ -382,7 +385,9 @@ describe('the deposit’s faults', () => {
     expect(isExposed(flagged)).toBe(true);
   });
 
-  /** Lands a deposit under the session's reference between its opening and ours. */
+  /**
+   * Lands a deposit under the session's reference between the provider's opening and the platform's deposit.
+   */
   function depositsFirst(depositor: EmbeddedNetwork, tokenAddress: string, amountKg: bigint) {
     const opening = ramp.openSession.bind(ramp);
     platform.dependencies.ramp = {
@@ -436,7 +441,7 @@ describe('deployRampSettlement', () => {
         secretKey,
         clock: systemClock,
         randomBytes,
-        // An address where nothing stands, until there is one to name.
+        // Until a contract is deployed, this names an address without a settlement contract.
         settlementAddress: settlementAddress ?? network.factoryAddress,
       });
     const bare = await networkWith(null);

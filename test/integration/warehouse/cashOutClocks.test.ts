@@ -1,6 +1,6 @@
 /**
- * Cash-outs, reviews, expiry and keys on instances whose clocks are three days ahead and three days behind: the
- * database's clock decides, so nothing comes early, late, or not at all.
+ * Cash-outs, reviews, expiry and keys on instances whose clocks are three days ahead or behind: the
+ * database's clock decides, so everything happens on time.
  */
 import { randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
@@ -57,9 +57,9 @@ const MINUTE_MS = 60_000;
 
 let database: TestDatabase;
 let network: EmbeddedNetwork;
-/** Its clock is right, and its workers run. */
+/** An instance with a right clock and running workers. */
 let right: Platform;
-/** Only asked: the workers of the first do what they begin. */
+/** Instances without workers: the workers of `right` continue their work. */
 let ahead: Platform;
 let behind: Platform;
 
@@ -83,13 +83,13 @@ const both = [
   ['three days behind', () => behind],
 ] as const;
 
-/** How far the database's own clock is from a moment. */
+/** Milliseconds from the database's present time to the moment. */
 async function msFromNow(moment: Date | null | undefined): Promise<number> {
   const [row] = await database.handle.sql<{ now: string }[]>`SELECT now() AS now`;
   return (moment?.getTime() ?? Number.NaN) - new Date(row?.now ?? 0).getTime();
 }
 
-/** While the instance whose clock is right does nothing. */
+/** Runs `work` while the workers with the right clock are stopped. */
 async function withoutWorkers<T>(work: () => Promise<T>): Promise<T> {
   await right.stop();
   try {
@@ -172,11 +172,11 @@ describe.each(both)('an instance whose clock is %s', (_name, skewed) => {
       const idle = { ...dependencies, network: { ...network, status } };
       const receipt = await createDeposit(idle, 'warehouse-1', depositInput(right), 'KE');
       const minutes = (await msFromNow(new Date(Number(receipt.depositDate) * 1000))) / MINUTE_MS;
-      // Not -0.
+      // Adding 0 avoids -0.
       return Math.round(minutes) + 0;
     };
     expect(await datedAfter(3 * 24 * 60 * 60)).toBe(0);
-    // The time of a final block.
+    // The date is the time of a final block.
     expect(await datedAfter(15 * 60)).toBe(-15);
   });
 
@@ -213,7 +213,7 @@ describe.each(both)('an instance whose clock is %s', (_name, skewed) => {
     const { session: prepared } = await prepareDeposit(world, holder, depositInputOf(receipt, holder));
     expect(await msFromNow(prepared.signatureDueAt)).toBeGreaterThan(10 * MINUTE_MS);
     expect(await msFromNow(prepared.signatureDueAt)).toBeLessThan(20 * MINUTE_MS);
-    // What was given out can land for another while, by the network's clock.
+    // By the network's clock, a transaction given to the holder could still land for a while.
     await network.advanceClock(3600);
     await right.dependencies.db
       .update(offRampSessions)
@@ -283,7 +283,7 @@ describe.each(both)('an instance whose clock is %s', (_name, skewed) => {
     expect(await active()).toHaveLength(1);
 
     const ended = await make(right.dependencies);
-    // Keys are fixed once made: only so does one end within a test.
+    // A key can't be changed once made; only so can one end within a test.
     await changePastRules(
       database,
       sql`UPDATE api_keys SET created_at = now() - interval '2 days', expires_at = now() - interval '1 second'

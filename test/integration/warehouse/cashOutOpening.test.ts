@@ -1,6 +1,6 @@
 /**
- * Whatever fails after the provider may have been asked for a session: it is found there by our reference, and closed,
- * however late the provider shows it and whichever instance died in between.
+ * If anything fails after the provider may have been asked for a session, the session is found by the
+ * platform's reference and closed, however late the provider shows it and whichever instance has died.
  */
 import { randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
@@ -43,15 +43,15 @@ let database: TestDatabase;
 let network: EmbeddedNetwork;
 const stranger = createEmbeddedHolder();
 const holder = createEmbeddedHolder();
-/** Made before, as the workers of an instance would go on with the cash-outs, too. */
+/** Made in advance, because running workers would also continue the cash-outs. */
 const receipts: TokenizedReceipt[] = [];
 let receiptOfHolder: TokenizedReceipt;
-/** Does only what a test asks for. */
+/** An instance without workers, which does only what a test asks for. */
 let platform: Platform;
 let manual: RampProvider;
-/** What the network says instead of the truth. */
+/** Methods of the network with false answers. */
 let saying: Partial<LedgerNetwork> = {};
-/** Whether the provider shows what it was asked for. */
+/** Whether the provider shows the session that it was asked for. */
 let isShown = true;
 
 beforeAll(async () => {
@@ -75,7 +75,7 @@ afterAll(async () => {
   expect(findings).toEqual([]);
 });
 
-/** Another instance goes on where the one before was killed: nothing but the database is left of it. */
+/** Starts another instance after a kill; only the database is left of the earlier one. */
 async function startAnew(): Promise<void> {
   const heard = new Proxy(network, {
     get: (target, name) => Reflect.get(saying, name) ?? (Reflect.get(target, name) as unknown),
@@ -88,7 +88,7 @@ async function startAnew(): Promise<void> {
   };
 }
 
-/** The answer never comes: the process dies with the request on its way. */
+/** The process dies while its request is under way, so it never gets the answer. */
 async function dieWhileAsking(id: string): Promise<void> {
   const { ramp } = platform.dependencies;
   platform.dependencies.ramp = {
@@ -142,7 +142,7 @@ function nextReceipt(): TokenizedReceipt {
   return receipt;
 }
 
-/** Each makes one check fail, and may give back what it took. */
+/** Each makes one check fail, and may return the kilograms. */
 const failures: [string, (receipt: TokenizedReceipt, id: string) => Promise<void> | void][] = [
   [
     'the settlement contract is paused',
@@ -196,7 +196,7 @@ describe.each(failures)('%s, after the provider was asked by an instance that di
     const { id } = await askedFor();
     await step(id);
     expect(await session(id)).toMatchObject({ state: 'OPENING', providerSessionId: null });
-    // Once more: the same, and nothing is asked for again.
+    // A further step changes nothing, and asks for nothing again.
     await step(id);
     isShown = true;
     const isQuoteOver = (await session(id)).stateReason === null;
@@ -223,7 +223,7 @@ describe.each(failures)('%s, after the provider was asked by an instance that di
 });
 
 describe('in a restored copy, which does not know what was asked for since', () => {
-  /** As a request that the copy lacks has left it at the provider. */
+  /** Leaves at the provider the session of a request that the copy lacks. */
   async function askedSince(receipt: TokenizedReceipt, status: RampStatus) {
     const { id } = await cashOut(platform.dependencies, farmer, cashOutInput(receipt));
     const { fiatCurrency, fiatAmount } = await session(id);
@@ -321,7 +321,7 @@ it('answers at once that it was refused, each time', async () => {
 
 const wholeReceipt = (receipt: TokenizedReceipt) => cashOutInput(receipt, { tokenAmount: 1000n });
 
-/** Refused after its provider was asked, and closed before the provider shows it. */
+/** A cash-out refused after its provider was asked, and closed before the provider shows the session. */
 async function closedUnseen(receipt: TokenizedReceipt): Promise<string> {
   const { id } = await cashOut(platform.dependencies, farmer, wholeReceipt(receipt));
   isShown = false;
@@ -363,7 +363,7 @@ it('goes to an operator when what was refused turns out to be paid', async () =>
     decision: 'ACCEPT',
     reason: 'taken back by hand',
   });
-  // Who has accepted it is not asked again.
+  // An accepted payout is not presented to an operator again.
   expect(await step(id)).toMatchObject({ state: 'CLOSED', providerStatus: 'settled' });
 });
 
@@ -407,7 +407,7 @@ it('is not deposited while another cash-out has its kilograms, though that has d
   await setAtProvider(refused, 'settled');
   expect(await step(refused)).toMatchObject({ state: 'NEEDS_REVIEW' });
   const decide = (decision: 'RETRY' | 'ACCEPT') => decideReviewOf(platform, refused, decision);
-  // Of a cash-out that begins at this moment and a RETRY, the one waits for the other.
+  // A cash-out and a RETRY that begin at the same moment run one after the other.
   let retrying: Promise<unknown> | undefined;
   await database.handle.db.transaction(async (tx) => {
     await tx.execute(sql`SELECT FROM receipts WHERE id = ${receipt.id} FOR UPDATE`);
@@ -487,13 +487,13 @@ it.each([
     expect(await step(id)).toMatchObject({ state: 'OPENING' });
     await letQuoteRunOut(id, '6 minutes');
     expect(await step(id)).toMatchObject({ state: 'NEEDS_REVIEW', providerStatus: status });
-    // It is paid, or will be: its kilograms are not given away again.
+    // The payout is made or will be, so its kilograms are not given away again.
     await expect(cashOut(platform.dependencies, farmer, wholeReceipt(receipt))).rejects.toMatchObject({
       code: 'INSUFFICIENT_BALANCE',
     });
     await expect(decideReviewOf(platform, id, 'RETRY')).rejects.toMatchObject({ code: 'CONFLICT' });
     expect(await decideReviewOf(platform, id, 'ACCEPT')).toMatchObject({ state: 'CLOSED' });
-    // Decided, it is not asked about again, unless it is paid after all.
+    // A decided session is not presented again, unless it is paid after all.
     expect(await step(id)).toMatchObject({ state: 'CLOSED' });
     shown = 'settled';
     expect(await step(id)).toMatchObject({ state: status === 'settled' ? 'CLOSED' : 'NEEDS_REVIEW' });
@@ -534,7 +534,7 @@ describe('a session that is to be closed', () => {
     };
     const { ramp } = platform.dependencies;
     platform.dependencies.ramp = { ...ramp, closeSession: forgotten, getStatus: forgotten };
-    // It may show a new one a little later.
+    // The provider may still show a new session a little later.
     await expect(step(id)).rejects.toMatchObject({ code: 'RAMP_REFUSED' });
     await changePastRules(
       database,

@@ -1,5 +1,5 @@
 /**
- * Deposits on the embedded network, with faults: one token, one mint, whatever is lost or cut off.
+ * Deposits on the embedded network, with faults: one token and one mint, whatever is lost or cut off.
  */
 import { randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
@@ -162,7 +162,7 @@ describe('createDeposit', () => {
   });
 
   it('finishes a deposit that was cut off between deploy and mint, on another instance, once', async () => {
-    // An instance whose process ends when the deploy is settled: nothing is stepped after it.
+    // The instance's process ends when the deploy is settled, before any later step.
     const cutOff = await platformOn(database.handle, network, { mutationWaitMs: 0 });
     await platform.stop();
     const { id } = await createDeposit(cutOff.dependencies, 'warehouse-1', depositInput(cutOff), 'KE');

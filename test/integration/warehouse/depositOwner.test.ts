@@ -1,6 +1,6 @@
 /**
- * Two ramp providers may use one id, and the settlement contract knows a deposit by that id alone: of two sessions of one receipt, one
- * has it.
+ * Two ramp providers may use the same id, and the settlement contract identifies a deposit by that id alone:
+ * of two sessions of one receipt, only one owns the deposit.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -29,7 +29,10 @@ afterAll(async () => {
 
 type State = 'AWAITING_SIGNATURE' | 'DEPOSITING' | 'AWAITING_PAYOUT' | 'CLOSING' | 'CLOSED';
 
-/** Of one id and receipt, at a provider each. @returns the first */
+/**
+ * Two sessions with one id and receipt, at one provider each.
+ * @returns the first session
+ */
 async function sessions(...states: [State, State]): Promise<OpenedOffRampSession> {
   const [receiptId, providerSessionId] = [randomUUID(), randomUUID()];
   const at = new Date();
@@ -64,9 +67,9 @@ it.each([
   ['AWAITING_SIGNATURE', 'DEPOSITING', null],
   ['AWAITING_SIGNATURE', 'AWAITING_SIGNATURE', DEPOSIT],
   ['AWAITING_SIGNATURE', 'CLOSED', DEPOSIT],
-  // What was deposited by a session is its own, whatever another one does.
+  // A session keeps its own deposit, whatever the other one does.
   ['AWAITING_PAYOUT', 'DEPOSITING', DEPOSIT],
-  // What comes late is not given back while it may be another one's.
+  // A late deposit is not given back while it may belong to the other session.
   ['CLOSED', 'AWAITING_SIGNATURE', null],
   ['CLOSED', 'CLOSING', null],
   ['CLOSED', 'AWAITING_PAYOUT', null],

@@ -1,5 +1,5 @@
 /**
- * Dry runs of deposits and cash-outs: every check is made, and nothing is changed.
+ * Dry runs of deposits and cash-outs: all checks run, and nothing changes.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => market.stop());
 
-/** What a mutation would add to. */
+/** Counts the rows that a mutation would add to. */
 function written(): Promise<number[]> {
   const { db } = market.app.dependencies;
   const tables = [idempotencyKeys, manualRampSessions, offRampSessions, receipts, submissions];

@@ -1,5 +1,6 @@
 /**
- * Receipts that expire while they are being cashed out over HTTP, with a second person's approval: what is paid is still deposited.
+ * Receipts that expire during a cash-out over HTTP, with approvals by a second person: tokens for a paid
+ * payout are still deposited.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -50,7 +51,7 @@ async function expire({ id }: TokenizedReceipt): Promise<void> {
   expect(await findReceiptById(dependencies, id)).toMatchObject({ state: 'EXPIRED' });
 }
 
-/** One operator asks, another one approves. */
+/** One operator asks for the RETRY, another one approves. */
 async function retry(offRampSessionId: string): Promise<void> {
   const input = {
     offRampSessionId: encodeGlobalId('OffRampSession', offRampSessionId),
@@ -86,7 +87,7 @@ it('a holder who was paid before the deposit signs it after the expiry, once an 
 
   await retry(session.id);
   await reaches(market.app, session.id, 'AWAITING_SIGNATURE');
-  // The first one can't land any more.
+  // The first act can't land any more.
   const anew = await prepareCashOutDeposit(market.app.dependencies, farmer, input);
   expect(anew.session.id).toBe(session.id);
   expect(anew.act?.id).not.toBe(act.id);

@@ -1,5 +1,5 @@
 /**
- * The expiry job: every due receipt in each run, each once, whatever other runs do and whichever instances were down.
+ * The expiry job: each run handles every due receipt once, whatever other runs or stopped instances do.
  */
 import { and, eq, sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -35,7 +35,7 @@ let network: EmbeddedNetwork;
 let platform: Platform;
 let second: Platform;
 let faults: FaultPlan = () => null;
-/** The addresses of each batched question about expiry. */
+/** The addresses in each batched question about expiry. */
 let asked: string[][] = [];
 
 beforeAll(async () => {
@@ -63,7 +63,7 @@ afterAll(async () => {
   expect(report.findings).toEqual([]);
 });
 
-/** `count` receipts whose time has come, by the network's clock, and no others. */
+/** Makes `count` receipts due by the network's clock, and no others. */
 async function dueReceipts(count: number) {
   await network.advanceClock(Number(STORAGE_SECONDS) + 1);
   await runOnce();
@@ -87,7 +87,7 @@ async function marksOf(receiptId: string): Promise<number> {
   );
 }
 
-/** A run by hand, processed by the platform's workers; resolves when it is finished. */
+/** Requests a run by hand, and resolves when the platform's workers have finished it. */
 async function runOnce(requestedBy = 'a test'): Promise<ExpiryRun> {
   const run = await requestRun(platform.dependencies, { trigger: 'MANUAL', night: null, requestedBy });
   return finished(run);
@@ -120,14 +120,14 @@ describe('a run', () => {
       notDue: 0,
       failed: 0,
     });
-    // One question for the page, and about due receipts only.
+    // The page needs one question, about due receipts only.
     expect(asked).toHaveLength(1);
     expect(new Set(asked.flat())).toEqual(new Set(due.map(({ tokenAddress }) => tokenAddress)));
   });
 
   it('reads the due ones through the partial index', async () => {
     const plan = await database.handle.db.transaction(async (tx) => {
-      // So small a table would be scanned; the question is whether the index can answer.
+      // PostgreSQL would scan so small a table; the test asks whether the index can answer.
       await tx.execute(sql`SET LOCAL enable_seqscan = off`);
       return tx.execute(sql`EXPLAIN SELECT id FROM receipts WHERE state = 'ACTIVE' AND expiry_date < 2000000000
         ORDER BY expiry_date, id LIMIT 200`);
@@ -251,7 +251,7 @@ describe('a run', () => {
       { receiptId: receipt?.id, message: expect.stringContaining('waits for an operator') as string },
     ]);
     faults = () => null;
-    // Its mark may have landed: it is not signed a second time, but shown until an operator decides.
+    // The mark may have landed, so it is not signed again, but shown until an operator decides.
     const again = await runOnce();
     expect(await countRun(platform.dependencies, again.id)).toMatchObject({ examined: 1, failed: 1 });
     expect(await marksOf(receipt?.id ?? '')).toBe(1);
@@ -400,7 +400,7 @@ describe('several instances', () => {
     await Promise.all([
       sweep(platform.dependencies, runs[0] ?? { id: '' }),
       sweep(second.dependencies, runs[1] ?? { id: '' }),
-      // And one that continues the first one's run, as if that had died.
+      // A third sweep continues the first run, as if its instance had died.
       sweep(second.dependencies, runs[0] ?? { id: '' }),
     ]);
     for (const run of runs) await leases.release(run?.id ?? '');
@@ -439,14 +439,14 @@ describe('nights', () => {
     await finished(made ?? null);
     expect(await stateOf(receipt?.id ?? '')).toMatchObject({ state: 'EXPIRED' });
 
-    // Started again on the same day: that night has its run.
+    // After a restart on the same day, that night already has its run.
     await nightly.start();
     nightly.stop();
     expect(await listRuns(platform.dependencies).list(page)).toHaveLength(runs.length);
   });
 
   it('are not lost by an instance whose clock is ahead of the database’s', async () => {
-    // As the database has it when the instance's two o'clock has passed.
+    // The database's time when the instance's clock has passed two o'clock.
     let now = new Date('2032-04-10T01:59:59.990Z');
     const options = { timeZone: 'UTC', readTime: async () => now, lookMs: 20 };
     const nightly = createNightlyExpiry(platform.dependencies, options);
@@ -486,7 +486,7 @@ describe('nights', () => {
     expect(latestNight(new Date('2026-03-10T02:00:00Z'), 'UTC')).toBe('2026-03-10');
     expect(latestNight(new Date('2026-03-09T23:00:00Z'), 'Africa/Nairobi')).toBe('2026-03-10');
     expect(latestNight(new Date('2026-03-01T01:00:00Z'), 'UTC')).toBe('2026-02-28');
-    // The night on which Berlin has no two o'clock, and the one on which it has two.
+    // Berlin has no two o'clock on the first night, and two on the second.
     expect(latestNight(new Date('2026-03-29T00:59:00Z'), 'Europe/Berlin')).toBe('2026-03-28');
     expect(latestNight(new Date('2026-03-29T01:00:00Z'), 'Europe/Berlin')).toBe('2026-03-29');
     expect(latestNight(new Date('2026-10-25T00:00:00Z'), 'Europe/Berlin')).toBe('2026-10-25');

@@ -1,5 +1,6 @@
 /**
- * A settlement of expiries and a sweep of due receipts lock receipts in one order: neither makes PostgreSQL end the other.
+ * A settlement of expiries and a sweep of due receipts lock receipts in the same order, so PostgreSQL never
+ * ends one for a deadlock.
  */
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -22,7 +23,7 @@ afterAll(() => end());
 
 class RolledBack extends Error {}
 
-/** The transaction's work, which leaves nothing. */
+/** Runs the work in a transaction that is rolled back. */
 const tried = (work: (tx: Tx) => Promise<unknown>) =>
   database.handle.db
     .transaction(async (tx) => {

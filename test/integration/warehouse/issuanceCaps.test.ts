@@ -1,5 +1,5 @@
 /**
- * Caps of issuance: receipts of a warehouse can't be outstanding for more of a commodity than its cap, however many
+ * Caps of issuance: a warehouse's outstanding receipts never exceed its cap for a commodity, however many
  * deposits come at once.
  */
 import { randomUUID } from 'node:crypto';
@@ -122,7 +122,7 @@ it('keeps every cap that was in force, and shows the last one', async () => {
     { number: 2, limit_kg: '10000', set_by: 'ops' },
     { number: 3, limit_kg: '100', set_by: 'ops' },
   ];
-  // The same cap again changes nothing.
+  // Setting the same cap again changes nothing.
   expect(await history()).toEqual(set);
   for (let i = 0; i < 2; i++) expect(payloadOf(await setCap(warehouseId, null)).issuanceCap).toBeNull();
   expect(await outstanding(warehouseId)).toEqual([]);

@@ -1,5 +1,6 @@
 /**
- * What a sweep of many receipts reads while its tables are young: a few rows for each receipt, however many were examined before it.
+ * The rows that a sweep of many receipts reads while its tables are young: a few for each receipt, however
+ * many were examined before.
  */
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -12,7 +13,7 @@ import { insertDueReceipts } from '../../support/database/receipts.ts';
 import { rowsReadBy } from '../../support/database/rowsRead.ts';
 
 const DUE = 2_000;
-/** Of all tables, for each receipt: an index may lead to a row more than once. */
+/** Rows of all tables for each receipt: an index may lead to a row more than once. */
 const FEW = 10;
 
 let database: TestDatabase;
@@ -20,7 +21,7 @@ let handle: DatabaseHandle;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  // One connection, which keeps its plans.
+  // A single connection, which keeps its plans.
   handle = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' });
   await insertDueReceipts(handle.db, DUE);
 });

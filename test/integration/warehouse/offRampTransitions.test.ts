@@ -1,6 +1,6 @@
 /**
- * The table of an off-ramp session's states against the database: its triggers and checks allow what the table says, and
- * no move besides.
+ * The table of an off-ramp session's states against the database: its triggers and checks allow the moves of
+ * the table, and no others.
  */
 import { randomUUID } from 'node:crypto';
 import { and, eq, isNull, sql } from 'drizzle-orm';
@@ -40,7 +40,7 @@ afterAll(() => end());
 
 class RolledBack extends Error {}
 
-/** What is tried leaves nothing behind, so the workers never see it. */
+/** Rolls the work back, so that the workers never see it. */
 async function trying(work: (tx: Tx) => Promise<void>): Promise<void> {
   const attempt = database.handle.db.transaction(async (tx) => {
     await work(tx);
@@ -51,7 +51,7 @@ async function trying(work: (tx: Tx) => Promise<void>): Promise<void> {
   });
 }
 
-/** A session as it stands in the state, with these facts. */
+/** Inserts a session in the state, with these facts. */
 async function insertSession(
   tx: Tx,
   depositor: Depositor,
@@ -94,7 +94,7 @@ async function insertSession(
   return session;
 }
 
-/** What the callers write with the move: the moments and the reason that come with the state. */
+/** The values that callers write with a move: times, and the reason for the state. */
 function valuesFor({ from, next, event }: Transition, session: OffRampSession) {
   const now = sql`now()`;
   const isReleased = next === 'SETTLED' || next === 'REFUNDED' || event === 'releaseContradicted';
@@ -115,7 +115,7 @@ const moves = TRANSITIONS.flatMap((row) =>
   })),
 );
 
-/** Callers refuse the other decision before; the trigger does so as well. */
+/** Callers refuse the opposite decision earlier, and so does the trigger. */
 function isDecidedOtherwise({ next, effect }: Transition, { resolution }: Facts): boolean {
   if (effect !== 'release' || resolution === null) return false;
   return resolution !== (next === 'CONFIRMING' ? 'SETTLE' : 'REFUND');
@@ -139,7 +139,7 @@ describe('the database', () => {
         !isDecidedOtherwise(row, facts),
     );
     expect(facts).not.toEqual([]);
-    // The status and an earlier refusal decide between rows; the database looks at neither.
+    // The status and an earlier refusal decide between rows of the table, but the database checks neither.
     const byDeposit = new Map(
       facts.map((known) => [`${known.isDeposited} ${known.resolution} ${known.isCancelled}`, known]),
     );

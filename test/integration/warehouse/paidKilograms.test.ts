@@ -1,6 +1,6 @@
 /**
- * The kilograms of a receipt are paid out once. Custody is the treasury by default: what was paid out lies with it again, among what
- * it deposits for farmers.
+ * The kilograms of a receipt are paid out once. Custody is the treasury by default, so paid kilograms return
+ * to custody, among the tokens that it deposits for farmers.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
  * Payouts: each row of the specification's state tables, and webhooks that come twice, late, early, forged or
- * not at all. Every session gets one resolution, the right one.
+ * never. Every session gets one resolution, the right one.
  */
 import { randomUUID } from 'node:crypto';
 import { and, eq } from 'drizzle-orm';
@@ -67,7 +67,7 @@ afterAll(async () => {
   expect(report.findings).toEqual([]);
 });
 
-/** What the provider has, without a webhook about it. */
+/** Sets the provider's status without a webhook. */
 async function silently(sessionId: string, status: RampStatus): Promise<void> {
   await platform.dependencies.db
     .update(manualRampSessions)
@@ -298,11 +298,11 @@ describe('confirm and refund', () => {
     );
     const resolutions = await resolutionsOf(session.id);
     expect(resolutions).toHaveLength(1);
-    // The provider contradicted itself before the release was signed, or while it was on its way: an operator is shown that.
+    // The provider contradicted itself before the release was signed or landed, which an operator is shown.
     const over = await reaches(platform, session.id, 'SETTLED', 'REFUNDED', 'NEEDS_REVIEW');
     const resolution = resolutions[0] === 'refundOffRamp' ? 'REFUND' : 'SETTLE';
     expect(over.resolution).toBe(resolution);
-    // The provider itself has said neither so far.
+    // The real provider has reported neither status so far.
     const said = resolution === 'SETTLE' ? 'settled' : 'failed';
     await providerSays(platform, session.providerSessionId, said);
     const now = () => findOffRampSession(platform.dependencies, session.id);
@@ -323,7 +323,7 @@ describe('confirm and refund', () => {
       await expect(review(session.id, decision)).rejects.toMatchObject({ code: 'CONFLICT' });
     }
     expect(await review(session.id, 'ACCEPT')).toMatchObject({ state: 'REFUNDED' });
-    // What an operator has accepted is not asked again by the next webhook.
+    // The next webhook does not ask an operator again about an accepted result.
     const looks = ramp.looksAt(session.providerSessionId);
     await hint(session.providerSessionId);
     await expect.poll(() => ramp.looksAt(session.providerSessionId)).toBeGreaterThan(looks);
@@ -407,7 +407,7 @@ describe('setManualSessionStatus', () => {
       message: expect.stringContaining('SETTLED, so it must not be made: do not pay'),
       details: { field: 'input.sessionId', depositStatus: 'SETTLED' },
     });
-    // How it ends here, once the bank's statement shows the payment.
+    // The session ends so once the bank statement shows the payment.
     await set('settled');
     await reaches(platform, id, 'NEEDS_REVIEW');
     expect(await review(id, 'ACCEPT')).toMatchObject({ state: 'SETTLED' });
@@ -424,7 +424,7 @@ describe('setManualSessionStatus', () => {
     ]);
     const [first, second] =
       both[0]?.status === 'fulfilled' ? ['operator-1', 'operator-2'] : ['operator-2', 'operator-1'];
-    // Again by who makes it; and by the other once that one has left it.
+    // The same operator may repeat the status; another operator may begin once the first has left the payout.
     await set(first, 'processing');
     await set(first, 'pending');
     await set(second, 'processing');

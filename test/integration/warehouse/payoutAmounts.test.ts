@@ -1,6 +1,6 @@
 /**
- * A provider that pays another amount than it has quoted: nothing is deposited for it, and nothing that is deposited goes to the treasury
- * by itself.
+ * A provider that pays another amount than its quote: nothing is deposited for it, and no deposit goes to the
+ * treasury automatically.
  */
 import { sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -81,7 +81,7 @@ describe('while it opens the payout', () => {
     expect([code, message]).toEqual(['RAMP_REFUSED', expect.stringContaining(both(session))]);
     expect(session).toMatchObject({ providerStatus: 'failed', depositedAt: null });
     expect(await network.offRampDeposit(session.providerSessionId ?? '')).toBeNull();
-    // As the provider shows it from then on.
+    // The provider shows the other amount from then on.
     await paysOther(session.id);
     expect(await differencesOf(session.id)).toEqual([]);
   });
@@ -92,7 +92,7 @@ describe('while it opens the payout', () => {
     const session = await reaches(platform, id, 'NEEDS_REVIEW');
     expect(await reasonOf(id)).toBe(both(session));
     expect(await network.offRampDeposit(session.providerSessionId ?? '')).toBeNull();
-    // Who has it paid all the same: custody deposits what it owes.
+    // The operator has it paid all the same, so custody deposits what it owes.
     await decideReviewOf(platform, id, 'RETRY');
     await reaches(platform, id, 'SETTLED');
   });
@@ -119,7 +119,7 @@ describe('once the tokens are deposited', () => {
     expect(await differencesOf(session.id)).toEqual([expect.stringContaining(both(session))]);
     await decideReviewOf(platform, session.id, decision);
     expect(await reaches(platform, session.id, end)).toMatchObject({ providerStatus: 'settled' });
-    // Decided once: it hides no difference that comes later.
+    // The decision settles this difference, and hides no later one.
     expect(await differencesOf(session.id)).toEqual([]);
   });
 });

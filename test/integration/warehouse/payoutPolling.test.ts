@@ -1,6 +1,6 @@
 /**
- * Payouts whose webhook is lost: noticed within a minute at first, and asked about ever more rarely, without storming
- * the provider however many are open.
+ * Payouts with a lost webhook: noticed within a minute at first, then asked about ever less often, without
+ * flooding the provider however many are open.
  */
 import { createServer } from 'node:http';
 import { eq } from 'drizzle-orm';
@@ -77,9 +77,9 @@ describe('an awaited payout', () => {
     expect(longest(HOUR_MS)).toBe(30_000);
     expect(longest(6 * HOUR_MS)).toBe(3 * MINUTE_MS);
     expect(longest(30 * 24 * HOUR_MS)).toBe(10 * MINUTE_MS);
-    // The first looks come sooner.
+    // The first looks come earlier.
     expect(payoutLookMs(1, { ageMs: 0, openPayouts: 1 }, () => 1)).toBe(4_000);
-    // All together five times a second at most, at the shortest intervals that chance gives.
+    // At most five requests a second for all payouts, even at the shortest random intervals.
     for (const openPayouts of [100, 10_000, 1_000_000]) {
       for (const fruitlessSteps of [0, 1, 30]) {
         const shortestMs = payoutLookMs(fruitlessSteps, { ageMs: 0, openPayouts }, () => 0);
@@ -116,7 +116,7 @@ describe('a provider', () => {
     await Promise.all(Array.from({ length: 30 }, (_, i) => provider.getStatus(`p${i}`)));
     await close();
     expect(arrivedMs).toHaveLength(30);
-    // Thirty at twenty a second take one and a half; sockets may bring some of them a little closer together.
+    // Thirty requests at twenty a second take 1.5 s; sockets may bring some closer together.
     expect((arrivedMs.at(-1) ?? 0) - (arrivedMs[0] ?? 0)).toBeGreaterThan(1_300);
   });
 

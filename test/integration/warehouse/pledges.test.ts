@@ -1,5 +1,5 @@
 /**
- * Pledges of receipts: one holder at a time, and no cash-out while there is one, whichever program writes.
+ * Pledges of receipts: one lender at a time, and no cash-out of a pledged receipt, whichever program writes.
  */
 import { randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
@@ -94,7 +94,7 @@ describe('a pledge', () => {
       release(receipt, lender, 'r'),
     ]);
     expect([released?.id, again?.id]).toEqual([first?.id, first?.id]);
-    // Pledged anew: the key of the first release stands for that one alone.
+    // After a new pledge, the first release's key still stands for that release alone.
     const next = await pledge(receipt);
     expect((await release(receipt, lender, 'r')).id).toBe(first?.id);
     expect((await release(receipt)).id).toBe(next.id);
@@ -172,7 +172,7 @@ describe('the database', () => {
   });
 
   it('refuses a second open pledge, a changed or deleted one, and a session of a pledged receipt', async () => {
-    // As the owner, whom the rules bind as well.
+    // The test writes as the owner, whom the rules also bind.
     const { db } = market.database.handle;
     const receipt = await activeReceipt(platform);
     const { id } = await pledge(receipt);
@@ -293,7 +293,7 @@ describe('over the API', () => {
       own: { ...openPledge, receipt: { state: 'ACTIVE', openPledge } },
       other: null,
     });
-    // The earlier lender keeps its own pledge; the receipt and its next lender are no concern of it.
+    // The earlier lender sees its own pledge, but neither the receipt nor its next lender.
     const earlier = await market.send(
       'query ($id: ID!) { node(id: $id) { ... on ReceiptPledge { lenderName receipt { state } } } }',
       { id: globalId(first.id) },
@@ -303,7 +303,7 @@ describe('over the API', () => {
       data: { node: { lenderName: 'First Bank', receipt: null } },
       errors: [],
     });
-    // Who sees the receipt by right sees all of its pledges.
+    // Callers with a right to the receipt see all its pledges.
     const whole = { totalCount: 2, nodes: [openPledge, { lenderName: 'First Bank' }] };
     expect(await read(asFarmer)).toMatchObject({
       receipt: { openPledge, pledges: whole },
@@ -330,7 +330,7 @@ describe('over the API', () => {
     await pledge(receipt, { lenderId: newBank.subject });
     expect(await listed(newBank)).toEqual([receipt.tokenAddress]);
     expect(await listed({ role: 'lender', subject: 'bank-2' })).toEqual([]);
-    // The right subject with the wrong role is another caller.
+    // The subject matches, but the role does not.
     expect(await listed({ role: 'warehouse', subject: newBank.subject })).toEqual([]);
     const asOperator = { role: 'operator', subject: 'ops' } as const;
     expect(await listed(asOperator, { lenderIds: [newBank.subject] })).toEqual([receipt.tokenAddress]);

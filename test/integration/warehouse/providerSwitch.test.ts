@@ -1,6 +1,7 @@
 /**
- * Another ramp provider is configured while cash-outs of the one before are open: they are shown to operators, who may
- * decide about them, nothing of them is asked of the new one, and they go on when their own comes back.
+ * Another ramp provider is configured while cash-outs of the previous one are open: operators see them and
+ * may decide about them, the new provider is asked nothing about them, and they continue when their own
+ * provider returns.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -154,7 +155,7 @@ it('takes a provider at another address for another one', async () => {
 });
 
 describe('a provider whose id another provider has used', () => {
-  /** As sandboxes and live systems do that count from 1. */
+  /** Sandboxes and live systems that count ids from 1 do this. */
   function givesId(platform: Platform, { payouts }: RampServer, id: string): void {
     const { ramp } = platform.dependencies;
     platform.dependencies.ramp = {
@@ -222,7 +223,7 @@ describe('a provider whose id another provider has used', () => {
       if (session === null) throw new Error('the second cash-out is not there');
       await reaches(platform, session.id, 'CLOSED');
       expect(second.payouts.get(sessionId)?.status).toBe('failed');
-      // What a holder may have deposited late is looked for.
+      // The poller looks for a late deposit by the holder.
       await makeDue(platform, session.id);
       await createSessionPoller(platform.dependencies).drain();
       expect(await findOffRampSession(platform.dependencies, session.id)).toMatchObject({ state: 'CLOSED' });

@@ -1,5 +1,5 @@
 /**
- * What callers are told about the ramp provider of an off-ramp session: its kind; its address is for operators alone.
+ * Callers see the kind of an off-ramp session's ramp provider; only operators see its address.
  */
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -1,5 +1,6 @@
 /**
- * What of a receipt remains: the same answer for the public, the farmer and those who follow it, and the one that a pledge goes by.
+ * The remaining kilograms of a receipt: the public, the farmer and subscribers get the same answer, and a
+ * pledge uses it too.
  */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
@@ -34,7 +35,7 @@ const BOTH = `query ($token: Address!) {
 
 const receiptOf = (quantityKg: bigint) => activeReceipt(market.app, { quantityKg });
 
-/** What the public and the farmer read, who have to read the same. */
+/** The receipt as the public and the farmer read it; both must read the same. */
 async function standingOf({ tokenAddress }: TokenizedReceipt): Promise<Standing | undefined> {
   const { data, errors } = await market.send<Record<'publicReceipt' | 'receipt', Standing>>(
     BOTH,
@@ -132,7 +133,7 @@ it('is read for a whole list at once', async () => {
   const filter = { tokenAddresses: receipts.map(({ tokenAddress }) => tokenAddress) };
   const select = vi.spyOn(market.app.dependencies.db, 'select');
   const isOfTaken = ([fields]: unknown[]) => Object.hasOwn(fields ?? {}, 'takenKg');
-  // A turn of a busy server may end between two receipts: then each part is read at once.
+  // On a busy server a turn may end between two receipts, which splits the reading into parts.
   await vi.waitFor(async () => {
     select.mockClear();
     const { data } = await market.send<{ receipts: { nodes: Standing[] } }>(

@@ -1,6 +1,6 @@
 /**
- * A cash-out that a holder signs, in a copy of the database from before the deposit, on a network and with a provider that know how it
- * ended: the operator is told what the settlement contract shows, not that the holder has deposited nothing.
+ * A holder's cash-out in a copy of the database from before the deposit, with a network and a provider that
+ * know how it ended: the operator sees the settlement contract's state, not a missing deposit.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startRampServer, type RampServer } from '../../../devnet/rampServer.ts';
@@ -32,7 +32,7 @@ afterAll(async () => {
 
 type Instance = Platform & { network: EmbeddedNetwork };
 
-/** An instance on a database, and on the network that lies in the original. */
+/** Runs an instance on a database, and on the network stored in the original. */
 async function on<T>(url: string, work: (instance: Instance) => Promise<T>): Promise<T> {
   const [handle, ofNetwork] = [url, original.url].map((at) =>
     openDatabase({ url: at, poolSize: 5, applicationName: 'an instance' }),

@@ -1,6 +1,6 @@
 /**
- * A provider that was restored from an old copy has lost its newest payouts, and gives their ids to other ones: the end of those moves
- * no tokens of the cash-outs that had the ids before.
+ * A provider restored from an old copy has lost its newest payouts and reuses their ids: the new payouts'
+ * ends move no tokens of the cash-outs that had the ids before.
  */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
@@ -41,7 +41,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Deposited; since then the provider has given its id to another payout. */
+/** A deposited cash-out whose id the provider has since given to another payout. */
 async function replaced(status: RampStatus): Promise<string> {
   const { id, providerSessionId } = await depositedCashOut(platform);
   provider.payouts.set(providerSessionId, {
@@ -53,7 +53,7 @@ async function replaced(status: RampStatus): Promise<string> {
   return id;
 }
 
-/** Minutes old, an operator decides about it. */
+/** Ages the session by minutes, after which an operator decides. */
 async function growOld(id: string): Promise<void> {
   await changePastRules(
     database,
@@ -73,7 +73,7 @@ it.each(['pending', 'settled', 'failed', 'refunded'] as const)(
     });
     const [review] = await readReviews(platform.dependencies, id);
     expect(review?.flaggedBecause).toContain('another payout');
-    // The provider can't say anything else: the decision is the operator's alone.
+    // The provider can't say anything else, so only the operator decides.
     await decideReviewOf(platform, id, 'REFUND');
     await reaches(platform, id, 'REFUNDED');
   },

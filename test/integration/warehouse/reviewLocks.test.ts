@@ -1,6 +1,6 @@
 /**
- * The ways in which a cash-out's review is decided take their locks in one order: the submission's review and the
- * session's, decided at the same moment, and an answer of the network beside them, never wait for each other.
+ * All decisions on a cash-out's review take their locks in one order: decisions on the submission's review
+ * and on the session's, made together with an answer of the network, never deadlock.
  */
 import { eq } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -18,7 +18,7 @@ import { activeReceipt, cashOutInput, decideSession, farmer } from '../../suppor
 const ROUNDS = 60;
 
 let database: TestDatabase;
-/** Its workers don't run: nothing but what the test does moves the session. */
+/** A platform without workers, so only the test moves the session. */
 let platform: Platform;
 let offRampSessionId: string;
 let deposit: Submission;

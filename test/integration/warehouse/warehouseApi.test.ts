@@ -1,6 +1,6 @@
 /**
- * The warehouse side as its clients meet it: over HTTP, each role with what it may do and see, and payout
- * accounts that are never shown again.
+ * The warehouse side for its clients over HTTP: the rights and views of each role, and payout accounts that
+ * are never shown again.
  */
 import { randomUUID } from 'node:crypto';
 import { Writable } from 'node:stream';
@@ -16,7 +16,7 @@ const otherFarmer: TestCaller = { role: 'farmer', subject: 'otieno' };
 const operator: TestCaller = { role: 'operator', subject: 'olga' };
 
 let marketplace: Marketplace;
-/** Everything that the server logged, at the finest level. */
+/** Everything the server logged, at the finest level. */
 let logged = '';
 
 beforeAll(async () => {
@@ -244,7 +244,7 @@ describe('who may do what', () => {
     for (const caller of [farmer, warehouse, operator]) expect(await seenBy(caller)).toContain(tokenAddress);
     expect(await seenBy(otherFarmer)).toEqual([]);
     expect(await seenBy({ role: 'warehouse', subject: 'MSA-1' })).toEqual([]);
-    // Another's token, whatever is asked for: nothing of it.
+    // Another farmer's token shows nothing, whatever is asked for.
     const one = 'query R($a: Address!) { receipt(tokenAddress: $a) { state } }';
     const hidden = await marketplace.send(one, { a: tokenAddress }, otherFarmer);
     expect(hidden).toMatchObject({ data: { receipt: null }, errors: [] });
