@@ -51,17 +51,16 @@ const identityProvider = createServer((_request, response) => {
   })();
 });
 
-/**
- * Error codes that callers with the right get when the table asks for a row that does not exist, or no longer
- * exists.
- */
+/** Error codes for callers with the right, when the table asks for a row that is missing or removed. */
 const ANSWERS = ['NOT_FOUND', 'CONFLICT', 'INSUFFICIENT_BALANCE', 'INDEXER_UNAVAILABLE'];
 
 let market: Marketplace;
 /** The same platform with tokens of an identity provider. */
 let federated: Marketplace;
 let own: Belongings;
-/** Signed once: an RSA signature takes a millisecond, and the tests ask every field with each credential. */
+/**
+ * Signed once, because an RSA signature takes a millisecond and the tests ask every field with each of them.
+ */
 let credentials: Credentials;
 
 beforeAll(async () => {
@@ -105,7 +104,7 @@ function signedBySecret(secret: string, overrides: Record<string, unknown> = {})
 interface Credentials {
   /** A token of the identity provider. */
   good: string;
-  /** How each token is bad, and where it is sent. */
+  /** The defect of each token, and the server that gets it. */
   bad: [how: string, url: string, bearer: string][];
 }
 

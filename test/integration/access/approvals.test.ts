@@ -208,8 +208,7 @@ describe('a large mint', () => {
   });
 
   it('is not made without approval when the project whose asset id was taken is refused meanwhile', async () => {
-    // The project needs no approval while its asset id is taken; the id is free again when the project is
-    // recorded.
+    // The project needs no approval while its asset id is taken; the id is free again when it is recorded.
     const input = smallProject({ quantityCO2e: 1_001n });
     await expect(createProject(market.app.dependencies, dev.subject, input)).rejects.toMatchObject({
       code: 'CONFLICT',
@@ -412,7 +411,7 @@ describe('a payout', () => {
       status: 'PROCESSING',
       approval: { target: { __typename: 'OffRampSession' } },
     });
-    // A person says so who has paid or is about to pay.
+    // A PROCESSING report means that the person has paid or is about to pay.
     expect(await errorsOf(report(providerSessionId, 'PROCESSING', third))).toEqual(['CONFLICT']);
     await report(providerSessionId, 'PROCESSING', second);
     expect(await errorsOf(grant(overtaken.approval, second))).toEqual(['CONFLICT']);

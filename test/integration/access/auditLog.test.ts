@@ -50,10 +50,7 @@ async function entries(filter: Record<string, unknown>): Promise<Entry[]> {
   return answer.data?.auditEntries.edges.map(({ node }) => node) ?? [];
 }
 
-/**
- * The finished entries about a target. The poll is needed because outcomes are added a moment after the
- * answer.
- */
+/** The finished entries about a target. The poll waits for outcomes, which follow the answers. */
 async function finished(filter: Record<string, unknown>, count = 1): Promise<Entry[]> {
   await expect.poll(async () => (await entries(filter)).filter((entry) => entry.outcome).length).toBe(count);
   return entries(filter);

@@ -115,7 +115,8 @@ const LISTS: Record<string, [input: string, Members]> = {
       outcomes: () => [['OK', 'FAILED'], ['DRY_RUN']],
       errorCodes: () => [null, ['FORBIDDEN', 'CONFLICT']],
       unfinished: () => [null, null],
-      // Not 'nil': the log also has operators' questions, and the other lists are asked about 'nil'.
+      // The value is not 'nil', because the log has operators' questions, and other lists are asked about
+      // 'nil'.
       targetIds: () => [['nil', own.tokenAddress], ['unasked']],
       requestIds: () => [null, ['nil', 'none']],
       ...TIMES,

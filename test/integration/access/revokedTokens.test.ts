@@ -148,7 +148,7 @@ describe('the tokens of a subject', () => {
   it('that come after the revocation are good', async () => {
     const subject = `client-${randomUUID()}`;
     await revoke({ subject });
-    // As if ten seconds had passed, the most that an honest clock may be ahead.
+    // Simulates the passing of ten seconds, the most that an honest clock may be ahead.
     const newToken = () => tokenOf(buyer(subject), secondsAgo(-10));
     await expect.poll(async () => ask(await newToken()), { timeout: 5_000 }).toBe('accepted');
   });

@@ -1,6 +1,5 @@
 /**
- * Plans that a connection makes for young tables and keeps until the tables are analysed: none may read a
- * whole history.
+ * Plans made for young tables, which a connection keeps until they are analysed, read no whole history.
  */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
@@ -81,10 +80,7 @@ async function readRows(db: Db, table: string): Promise<number> {
   return row?.rows ?? Number.NaN;
 }
 
-/**
- * Runs the statement on one connection, which keeps its plans: several times on a young table, once after
- * `grow`.
- */
+/** Runs the statement on one connection, which keeps its plans: on a young table, then once after `grow`. */
 async function afterGrowth<T>(
   run: (db: Db) => Promise<T>,
   grow: (db: Db) => Promise<unknown>,

@@ -1,6 +1,5 @@
 /**
- * Reads of the network's node by strangers: many concurrent reads take few requests, and addresses take
- * turns.
+ * Reads of the network's node by strangers: many at once take few requests, and addresses take turns.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';

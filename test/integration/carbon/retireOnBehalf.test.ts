@@ -1,6 +1,5 @@
 /**
- * Retirements for others: their purpose is fixed and public beside the token's record. Serial numbers, dry
- * runs.
+ * Retirements for others: their purpose is fixed and public beside the record. Serial numbers, dry runs.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -43,10 +43,7 @@ beforeAll(async () => {
 });
 afterAll(() => market.stop());
 
-/**
- * Books batches of one moment each, several purchases per account, as instances with skewed clocks write
- * them.
- */
+/** Books batches of one moment each, as instances with skewed clocks write them. */
 async function bookOld(): Promise<void> {
   const { db, ids } = market.app.dependencies;
   for (const at of [START + 20, START + 10, START + 30]) {

@@ -191,7 +191,7 @@ describe('several processes on one folder', () => {
   });
 });
 
-// Only as root: another user runs its own PostgreSQL, and can enter its own folder.
+// A user other than root runs PostgreSQL as itself, and can enter its own folder.
 describe.runIf(process.getuid?.() === 0)("a data folder that PostgreSQL's user can't enter", () => {
   const clusters: string[] = [];
   afterEach(async () => {

@@ -1,6 +1,5 @@
 /**
- * Written rows stay as they are: which columns may change, and which changes are refused, whichever program
- * writes.
+ * Written rows stay as they are: which columns may change, and which changes are refused to any program.
  */
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,6 +1,5 @@
 /**
- * Queries whose text is made once return the same rows as Drizzle's own, on a connection and in a
- * transaction.
+ * Queries whose text is made once return Drizzle's own rows, on a connection and in a transaction.
  */
 import { and, eq, inArray, ne, sql } from 'drizzle-orm';
 import { integer, PgDialect, pgTable, QueryBuilder } from 'drizzle-orm/pg-core';

@@ -90,7 +90,7 @@ it('is claimed by one of several, and not twice by its holder', async () => {
   const mine = leases();
   const id = await addDue();
   expect(await mine.claim(1)).toMatchObject([{ id }]);
-  // As after a pause of this process longer than the lease.
+  // Simulates a pause of this process longer than the lease.
   await database.handle.db
     .update(expiryRuns)
     .set({ dueAt: sql`now()` })

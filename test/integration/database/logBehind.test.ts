@@ -1,7 +1,6 @@
 /**
  * A transparency log that is far behind, after a transaction that stayed open for minutes: a step reads only
- * the leaves that it takes. If it read all missing rows, the log would fall back further while purchases go
- * on.
+ * the leaves that it takes. If it read all missing rows, the log would fall back further during purchases.
  */
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';

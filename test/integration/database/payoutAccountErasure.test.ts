@@ -1,6 +1,5 @@
 /**
- * Payout accounts of ended cash-outs can be erased, and no others: by the command, and by the database's
- * rules.
+ * Payout accounts of ended cash-outs can be erased, and no others: by the command, and by the rules.
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';

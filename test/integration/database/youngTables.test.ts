@@ -1,6 +1,5 @@
 /**
- * A lookup by ids reads no whole table, however young the table is: a plan made then is kept until the table
- * is analysed.
+ * A lookup by ids reads no whole table, however young: a plan made then is kept until it is analysed.
  */
 import { sql, type SQL } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';

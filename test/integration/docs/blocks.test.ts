@@ -48,7 +48,7 @@ const CALLERS: Readonly<Record<string, TestCaller | null>> = {
   Give: { role: 'buyer', subject: 'acme' },
   Buy: { role: 'buyer', subject: 'acme' },
   PurchaseProof: { role: 'buyer', subject: 'acme' },
-  // The administrator ends all tokens issued so far, so the subject differs from the test's own.
+  // Only an administrator may end all tokens issued so far. Their subject is not a caller of this test.
   EndTokens: { role: 'admin', subject: 'ada' },
 };
 const OPERATOR: TestCaller = { role: 'operator', subject: 'ops' };

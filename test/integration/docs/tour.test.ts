@@ -11,7 +11,7 @@ import { freePort } from '../../../src/db/embedded/freePort.ts';
 import { blocksOf, ROOT } from '../../support/docs/blocks.ts';
 import { memoryFolder } from '../../../devnet/memoryFolder.ts';
 
-/** For two starts and a first cluster on a busy machine. */
+/** Time for two starts and a first cluster on a busy machine. */
 const TIMEOUT_MS = 180_000;
 /** Ends the background processes of a failed block. */
 const CLEAN_UP = `trap 'kill $FOLLOWER $SERVER 2> /dev/null || true' EXIT`;

@@ -1,6 +1,5 @@
 /**
- * The server as a separate process for the examples: production's rule for documents, and nothing else
- * changed.
+ * The server as a separate process for the examples: production's rule for documents, nothing else changed.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,5 @@
 /**
- * The settings of the ledger network: what each family reads from them, and every contradiction between
- * settings.
+ * The settings of the ledger network: what each family reads, and every contradiction between settings.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

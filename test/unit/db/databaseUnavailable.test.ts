@@ -1,5 +1,5 @@
 /**
- * Tells failures that mean an absent database from defects and from failures of another server.
+ * Failures that mean an absent database, as opposed to defects and failures of another server.
  */
 import { DrizzleQueryError } from 'drizzle-orm';
 import postgres from 'postgres';
@@ -14,10 +14,7 @@ const failure = (code: string) => Object.assign(new Error(`failed with ${code}`)
  */
 const refusal = (code: string, severity = 'ERROR') =>
   Object.assign(new postgres.PostgresError('refused'), { code, severity });
-/**
- * A refused login as PgBouncer reports it: with the code, without the severity that is the same in each
- * language.
- */
+/** A refused login as PgBouncer reports it: with the code, without the language-independent severity. */
 const pooled = (code: string) =>
   Object.assign(new postgres.PostgresError('refused'), { code, severity_local: 'FATAL' });
 

@@ -1,5 +1,5 @@
 /**
- * What the loop of a due worker asks for while nothing happens, and when the loop claims rows.
+ * The questions of a due worker's loop while nothing happens, and the time of its claims.
  */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createDueWorker, type DueWorker } from '../../../src/db/dueWorker.ts';
@@ -104,7 +104,7 @@ it('finds what was added without a notification, and much sooner what was added 
   await vi.advanceTimersByTimeAsync(1_000);
   table.add('told', 0);
   table.changeSignal.notify();
-  // Within a second, 20 ms of which is the pause between two claims.
+  // The second row is processed within a second; 20 ms of it is the pause between two claims.
   await vi.waitFor(() => expect(processed).toEqual(['silent', 'told']));
 });
 

@@ -1,6 +1,5 @@
 /**
- * The targets of references in README, docs and the other pages exist: pages, headings, files and npm
- * scripts.
+ * The targets of references in README, docs and other pages exist: pages, headings, files, npm scripts.
  */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { posix } from 'node:path';

@@ -52,7 +52,7 @@ const SDL = /* GraphQL */ `
 
 interface World {
   items: readonly Record<string, unknown>[];
-  /** How the resolver returns lists. */
+  /** The way in which the resolver returns lists. */
   list: 'at once' | 'later' | 'null' | 'an error' | 'a promise inside' | 'a set';
 }
 
@@ -218,10 +218,7 @@ const WITHOUT_MUST = {
   must: null,
 } as const;
 
-/**
- * How many answers contained lists that were written as text. Without such answers the comparison proves
- * nothing.
- */
+/** Number of answers with lists written as text. Without such answers the comparison proves nothing. */
 let written = 0;
 
 function holdsReadyJson(value: unknown): boolean {

@@ -1,6 +1,5 @@
 /**
- * Readiness answers within its limit, even when all checks hang one after the other, and runs each check once
- * at a time.
+ * Readiness answers within its limit, even when all checks hang in turn, and runs each check once at a time.
  */
 import { expect, it } from 'vitest';
 import { createReadiness } from '../../../src/http/server/readiness.ts';

@@ -1,5 +1,5 @@
 /**
- * When sockets and streams learn that their token has expired.
+ * The moment at which sockets and streams learn that their token has expired.
  */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { endsByExpiry } from '../../../src/identity/credentialEnds.ts';

@@ -1,6 +1,5 @@
 /**
- * The effect of a withdrawn key, and of an outage of the identity provider, on the tokens that the key has
- * signed.
+ * The effect of a withdrawn key, and of an outage of the identity provider, on the key's tokens.
  */
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';

@@ -10,10 +10,7 @@ import { createLogOutput } from '../../../src/lib/logOutput.ts';
 
 type Outcome = number | 'ENOSPC' | 'EAGAIN' | 'EPIPE';
 
-/**
- * A file whose next writes end as `outcomes` say: a number of bytes taken, or an error. Later writes are
- * taken whole.
- */
+/** A file whose next writes end as `outcomes` say: bytes taken, or an error. Later writes are taken whole. */
 function openOn(outcomes: Outcome[], maxWaitingBytes?: number) {
   const written: string[] = [];
   const onLost = vi.fn<(lines: number) => void>();

@@ -54,7 +54,7 @@ it('refuse what waits beyond their room, of the key with the most, and what has 
   nowMs = 101;
   all.push(ask('c', 'c1'));
   await nextTurn();
-  // All in one turn: a refused caller takes no place in it.
+  // All four answers come in one turn: a refused caller takes no place in it.
   expect(answers.slice(2)).toEqual(['a1 begins', 'b1 OVERLOADED', 'a2 OVERLOADED', 'c1 begins']);
   await Promise.all(all);
 });

@@ -1,6 +1,5 @@
 /**
- * Compares a payout with the quote: it agrees when the amount is the same, in whatever form, in the same
- * currency.
+ * Compares a payout with its quote: the amount must be the same, in whatever form, in the same currency.
  */
 import { expect, it } from 'vitest';
 import { describeOtherFiat } from '../../../src/ramp/quotedFiat.ts';

@@ -1,6 +1,5 @@
 /**
- * Merkle trees in tiles, compared with the test tree of RFC 6962's reference implementation and with the
- * definition.
+ * Merkle trees in tiles, compared with RFC 6962's reference test tree and with the definition.
  */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';

@@ -11,10 +11,7 @@ import { FAMILIES, familyNamed, familyOf } from '../../../../src/ledger/network/
 const SRC = fileURLToPath(new URL('../../../../src', import.meta.url));
 const NETWORK = join(SRC, 'ledger', 'network');
 
-/**
- * Files of one family outside of its folder: tools and parts that serve this family alone and branch on no
- * family.
- */
+/** Tools and parts of one family outside of its folder: they serve this family alone and branch on none. */
 const OF_ONE_FAMILY = new Set([
   // Only Stellar has channel accounts, and the command shows their funds in XLM.
   'cli/ledgerChannels.ts',

@@ -1,5 +1,5 @@
 /**
- * When a refusal at the latest block is final.
+ * Conditions under which a refusal at the latest block is final.
  */
 import { expect, it } from 'vitest';
 import type { Finality, Pin } from '../../../../src/ledger/network/evm/finality.ts';

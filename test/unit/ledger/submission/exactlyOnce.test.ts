@@ -162,8 +162,7 @@ function expectNothingToCome({ platform, network }: World, targetId: string): vo
 }
 
 /**
- * Runs without faults until the network has included every transaction, and the provider has ended each
- * payout.
+ * Runs without faults until the network has included all transactions, and the provider ended all payouts.
  */
 async function comesToRest({ world, instances }: System): Promise<void> {
   const { platform, network, provider } = world;

@@ -1,6 +1,6 @@
 /**
- * When a refusal ends a call. The reserved credits are then returned, so no unknown transaction may have
- * executed the call already.
+ * Conditions under which a refusal ends a call. The reserved credits are then returned, so no unknown
+ * transaction may have executed the call already.
  */
 import { expect, it } from 'vitest';
 import { NetworkRefusal, type Outcome } from '../../../../src/ledger/network/port.ts';

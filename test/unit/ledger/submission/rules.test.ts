@@ -1,6 +1,5 @@
 /**
- * Decisions under a submission's lock: which conclusions still hold in each state, depending on the open
- * attempts.
+ * Decisions under a submission's lock: which conclusions still hold, by state and by open attempts.
  */
 import { describe, expect, it } from 'vitest';
 import { isOutdated, maySign } from '../../../../src/ledger/submission/rules.ts';

@@ -1,5 +1,5 @@
 /**
- * When a deposit in the settlement contract is the agreed deposit, and when it is given back instead.
+ * Conditions for a deposit in the settlement contract to be the agreed deposit, or to be given back.
  */
 import { expect, it } from 'vitest';
 import type { OffRampDeposit } from '../../../../src/ledger/network/port.ts';

@@ -73,10 +73,7 @@ describe('a wrong global id', () => {
   });
 });
 
-/**
- * Every ID in an argument or input member is a checked global id; no ID is an unchecked text under another
- * name.
- */
+/** Every ID in an argument or input member is a checked global id; none is an unchecked text. */
 it('each ID of the contract is a global id', () => {
   const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
   const unmarked: string[] = [];

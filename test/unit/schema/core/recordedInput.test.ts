@@ -1,7 +1,4 @@
-/**
- * Each mutation declares which input goes to the audit log and to the log; none can be built without the
- * declaration.
- */
+/** Each mutation declares which input goes to the audit log and to the log; none can be built without. */
 import { OperationTypeNode } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { describeVariables, shownNames } from '../../../../src/http/graphql/describeOperation.ts';

@@ -1,6 +1,6 @@
 /**
- * When a node counts as one that refuses batches: not while it only asks for patience. And which answers do
- * not belong to the question.
+ * A node that only asks for patience does not count as refusing batches; answers that do not belong to the
+ * question are refused.
  */
 import { createServer, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -61,10 +61,7 @@ describe('what lies between and mixes up answers', () => {
     id: number;
   }
 
-  /**
-   * The node answers each question with the number of earlier questions, and `mixUp` decides which answers
-   * arrive.
-   */
+  /** The node answers each question with the number of earlier ones; `mixUp` decides which answers arrive. */
   async function asking<T>(
     mixUp: (told: { id: number; result: string }[]) => unknown,
     work: (rpc: ReturnType<typeof createJsonRpc>) => Promise<T>,

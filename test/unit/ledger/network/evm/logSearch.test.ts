@@ -1,6 +1,5 @@
 /**
- * The number of blocks in one question: as many as the node can answer, also after temporary failures of the
- * node.
+ * The number of blocks in one question: as many as the node can answer, also after temporary failures.
  */
 import { expect, it } from 'vitest';
 import { NetworkUnavailable } from '../../../../../src/ledger/network/port.ts';

@@ -1,5 +1,5 @@
 /**
- * When the node is asked about a transaction that is pending: once for each final block.
+ * The node is asked about a pending transaction once for each final block.
  */
 import { beforeEach, expect, it } from 'vitest';
 import { createOutcomes } from '../../../../../src/ledger/network/evm/outcome.ts';

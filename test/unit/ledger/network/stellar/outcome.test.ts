@@ -46,10 +46,7 @@ function accountAt(key: Keypair, sequence: bigint, usedInLedger: number | null):
   );
 }
 
-/**
- * The outcome by a node that lists no transactions and lacks this one; `lookedAt` has its ledger at each
- * look.
- */
+/** The outcome by a node that lists no transactions and lacks this one; `lookedAt` has its ledgers. */
 function concluded(
   key: Keypair,
   { lookedAt, usedInLedger }: { lookedAt: bigint[]; usedInLedger: number | null },
