@@ -1,8 +1,12 @@
 /**
- * Behind one address may be several nodes, and some of them behind the others: what one lacks, another may answer next.
+ * Repeats a question, because one address may stand for several nodes, some of them behind the others: the
+ * next node may have an answer that one lacks.
  */
 
-/** Of two nodes in turns, or at random, one that is not behind is met by then. */
+/**
+ * With two nodes that answer in turns, or at random, one that is not behind answers within so many
+ * repetitions.
+ */
 const MAX_ASKED_AGAIN = 4;
 
 export async function askAgainWhile<T>(
@@ -17,16 +21,22 @@ export async function askAgainWhile<T>(
 
 export interface HeardLedgers {
   note(ledger: bigint): void;
-  /** The latest in the answers of the last minute; 0n without any. */
+  /** The latest ledger in the answers of the last minute; 0n if there was none. */
   latest(): bigint;
-  /** Also without a later answer since: when it was heard of, by the clock of `elapsedMs`. */
+  /** The last ledger heard of, of any age, and when, by the clock of `elapsedMs`. */
   last(): { ledger: bigint; atMs: number };
 }
 
-/** One false number would otherwise make each later answer an outdated one. A node is behind by less, or counts as behind. */
+/**
+ * A false number expires after this time, because each later answer would count as outdated. A node that is
+ * behind for longer counts as behind anyway.
+ */
 const HEARD_LASTS_MS = 60_000;
 
-/** @param elapsedMs not the machine's clock: once set back, it would keep one false number heard of for as long */
+/**
+ * @param elapsedMs a monotonic clock: if the machine's clock is set back, a false number lasts longer by as
+ *   much
+ */
 export function createHeardLedgers(elapsedMs: () => number = () => performance.now()): HeardLedgers {
   let last = { ledger: 0n, atMs: 0 };
   const latest = () => (elapsedMs() - last.atMs < HEARD_LASTS_MS ? last.ledger : 0n);

@@ -1,24 +1,24 @@
 /**
- * Channel accounts: accounts that lend their sequences to custody, so that more writes are under way at a time.
- * `npm run ledger:channels` makes them and tops them up, on networks that have a use for them.
+ * Channel accounts: accounts that lend their sequences to custody, so that more writes are under way at a
+ * time. `npm run ledger:channels` creates them and tops them up, on networks that use them.
  */
 import type { CheckIdentity } from './nodeIdentity.ts';
 import type { Address } from './port.ts';
 
 export interface ChannelState {
   address: Address;
-  /** Null when there is no such account yet. */
+  /** Null if the account does not exist yet. */
   balanceStroops: bigint | null;
-  /** Without what the account must keep. */
+  /** The balance without the minimum that the account must keep. */
   spendableStroops: bigint;
 }
 
 export interface FundingOptions {
-  /** What each has afterwards. */
+  /** The balance of each account afterwards. */
   startingBalanceStroops: bigint;
-  /** One with less is topped up; 0 by default, so none. */
+  /** An account with less than this is topped up; the default 0 tops up none. */
   topUpBelowStroops?: bigint;
-  /** Told before each transaction is sent, as custody's sequence is used up by it. */
+  /** Called before each transaction is sent, because it uses up a sequence of custody. */
   beforeSending: (sequenceUsed: bigint) => Promise<void>;
   wait: (milliseconds: number) => Promise<void>;
 }
@@ -30,6 +30,6 @@ export interface ChannelAccounts {
   checkIdentity: CheckIdentity;
   /** In the order of the keys. @throws NetworkUnavailable */
   read(secretKeys: readonly string[]): Promise<ChannelState[]>;
-  /** @returns the addresses that were made or topped up. @throws Error when the network refuses it */
+  /** @returns the addresses that were created or topped up. @throws Error if the network refuses it */
   fund(secretKeys: readonly string[], funding: FundingOptions): Promise<Address[]>;
 }

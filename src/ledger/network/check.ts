@@ -13,7 +13,7 @@ export interface Check {
   name: string;
   /** The result, with values and without secrets. */
   found: string;
-  /** What to do, unless it is right. */
+  /** What to do, unless the result is `right`. */
   remedy?: string;
 }
 
@@ -25,7 +25,7 @@ export function worse(name: string, found: string, remedy: string): Check {
   return { result: 'worse', name, found, remedy };
 }
 
-/** `found` says what to do, unless `remedy` does. */
+/** @param remedy left out if `found` says what to do */
 export function wrong(name: string, found: string, remedy?: string): Check {
   return { result: 'wrong', name, found, ...(remedy === undefined ? {} : { remedy }) };
 }
@@ -42,7 +42,7 @@ export async function lookAt(name: string, look: () => Promise<Check>): Promise<
 /** A salt that no asset has, and a hash that no document has. */
 export const TRIAL_HASH = `0x${createHash('sha256').update('a trial that is never sent').digest('hex')}`;
 
-/** A deployment that is simulated and never sent: whether the factory would take a real one. */
+/** A deployment that is simulated and never sent, to see whether the factory would take a real one. */
 export const TRIAL_DEPLOY: NetworkCall = {
   kind: 'deployCarbonCredit',
   salt: TRIAL_HASH,

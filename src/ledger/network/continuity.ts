@@ -1,6 +1,6 @@
 /**
- * Checks that a network still has the history that was final, for networks whose ledgers have no hash in the port, and
- * for readiness.
+ * Checks that a network still has the history that was final, for readiness and for networks whose ledgers
+ * have no hash in the port.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { shareRun } from '../../lib/sharedRuns.ts';
@@ -9,24 +9,27 @@ import type { LedgerNetwork, NetworkStatus, UnixSeconds } from './port.ts';
 import type { SeenLedgers } from './seenLedgers.ts';
 import { wrapQuestions } from './wrapNetwork.ts';
 
-/** For a network whose state is in the platform's database, or that is guarded from outside (guardLedgerNumbers). */
+/** For a network whose state is in the platform's database, or that guardLedgerNumbers wraps. */
 export const WHOLE_HISTORY: Pick<LedgerNetwork, 'continuity' | 'presentHistory'> = {
   continuity: async () => ({ status: 'whole' }),
   presentHistory: async () => null,
 };
 
-/** A successful check is valid this long. */
+/** How long a successful check is valid. */
 const BELIEVED_MS = 5_000;
-/** Several nodes may share one address; they differ by this much at most. */
+/** Maximum ledgers by which the nodes that share one address differ. */
 const MAX_LAG_LEDGERS = 12n;
-/** Two answers so far apart are believed where they agree: after one false number, each true node would count as behind for ever. */
+/**
+ * Two answers at least so far apart count where they agree. If one false number counted, each true node would
+ * be behind it for ever.
+ */
 export const AGREED_AFTER_MS = 5_000;
-/** A little longer than a replaced ledger is doubted. */
+/** A little longer than the time for which a replaced ledger is doubted. */
 const DOUBT_MS = AGREED_AFTER_MS + 500;
 
 /**
- * Wraps a network so that a node behind the highest seen ledger is not believed: every question waits. For networks whose
- * ledgers have no hash in the port.
+ * Wraps a network so that a node behind the highest seen ledger is not believed: every question first waits
+ * for a check of the node's status. For networks whose ledgers have no hash in the port.
  */
 export function guardLedgerNumbers(
   network: LedgerNetwork,
@@ -36,7 +39,7 @@ export function guardLedgerNumbers(
   let checkedAtMs = Number.NEGATIVE_INFINITY;
   let earlier: { ledger: bigint; closedAt: UnixSeconds; atMs: number } | null = null;
 
-  /** What this answer and an earlier one have both reached. */
+  /** Notes the ledger that this answer and an earlier one have both reached. */
   function note({ ledger, closedAt }: NetworkStatus): void {
     const atMs = nowMs();
     const answer = { ledger, closedAt, atMs };
@@ -58,7 +61,7 @@ export function guardLedgerNumbers(
         throw new NetworkBehind({ reported: reported.ledger, seen: stored.ledger });
       }
     }
-    // Before anything that this start of the process asks is answered, and signed by.
+    // Before any question of this process is answered, because an answer may lead to a signature.
     if (earlier === null) await seen.resume(reported.closedAt);
     note(reported);
     checkedAtMs = nowMs();
@@ -80,14 +83,17 @@ export function guardLedgerNumbers(
   };
 }
 
-/** Before what is done once: what one answer does not prove is asked again. */
+/**
+ * Called before an action that is done only once: waits until a doubted rewrite can be decided by asking
+ * again.
+ */
 export async function endDoubt(network: Pick<LedgerNetwork, 'continuity'>): Promise<void> {
   await network.continuity().catch(async (error: unknown) => {
     if (error instanceof RewriteDoubted) await delay(DOUBT_MS);
   });
 }
 
-/** For readiness: `ok`, or the network's problem in a few words. */
+/** For readiness: `ok`, or a short description of the network's problem. */
 export async function describeNetwork(
   network: Pick<LedgerNetwork, 'status' | 'continuity'>,
 ): Promise<string> {

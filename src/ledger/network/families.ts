@@ -1,12 +1,16 @@
 /**
- * The families of networks that this build speaks. A new one is a folder with a family.ts, and its line here.
+ * The families of networks that this build supports. A new family is a folder with a family.ts, and an entry
+ * here.
  */
 import { embedded } from './embedded/family.ts';
 import { evm } from './evm/family.ts';
 import type { ConfiguredLedger, NetworkFamily } from './family.ts';
 import { stellar } from './stellar/family.ts';
 
-/** In the order in which settings and messages name them. The first network of the first one is the default. */
+/**
+ * In the order in which settings and messages name the families. The default network is the first one of the
+ * first family.
+ */
 export const FAMILIES = [embedded, stellar, evm] as const;
 
 type Family = (typeof FAMILIES)[number];
@@ -26,7 +30,7 @@ export function familyNamed(network: LedgerNetworkName): NetworkFamily {
   throw new Error(`No family has a network called ${network}`);
 }
 
-/** Each family is handed nothing but what it has read and made itself. */
+/** The cast is safe because each family gets only settings and values that it has read and made itself. */
 function findFamily(isIt: (family: NetworkFamily) => boolean): NetworkFamily | undefined {
   return (FAMILIES as readonly NetworkFamily[]).find(isIt);
 }

@@ -1,9 +1,10 @@
 /**
- * What a family of networks declares of itself, in the one file `family.ts` of its folder: its names, its settings,
- * and what it brings. Everything outside of the folder asks the declaration, and families.ts lists them all.
+ * The declaration that each family of networks makes in the file `family.ts` of its folder: its names, its
+ * settings, and what it provides. Everything outside the folder uses the declaration, and families.ts lists
+ * them all.
  *
- * The configuration reads declarations, so they import no library of a network and no adapter: what is heavy is
- * loaded by the methods, by those who use the network.
+ * The configuration reads the declarations, so they import no library of a network and no adapter: their
+ * methods load heavy modules when the network is used.
  */
 import type * as z from 'zod';
 import type { DatabaseHandle } from '../../db/connection.ts';
@@ -16,7 +17,7 @@ import type { CheckIdentity } from './nodeIdentity.ts';
 import type { LedgerNetwork, UnixSeconds } from './port.ts';
 import type { SeenLedgers } from './seenLedgers.ts';
 
-/** Settings that families share, as they are read. */
+/** Settings that families share, as parsed. */
 export type SharedValues = {
   LEDGER_RPC_URL: string | undefined;
   LEDGER_FACTORY_ADDRESS: string | undefined;
@@ -26,14 +27,18 @@ export type SharedValues = {
   RAMP_SETTLEMENT_ADDRESS: string | undefined;
 };
 
-/** A setting of one family alone, and its place in the table of settings: after one that families share. */
+/**
+ * A setting of one family alone, and its place in the table of settings: after the shared setting `after`.
+ */
 export type OwnSetting = Setting & { after?: keyof SharedValues };
 export type OwnSettings = Readonly<Record<string, OwnSetting>>;
 export type ValuesOf<Own extends OwnSettings> = SharedValues & {
   [Name in keyof Own]: z.output<Own[Name]['schema']>;
 };
 
-/** The settings as read: one that breaks its own rule was named already, and is given but not in `values`. */
+/**
+ * The settings as parsed. A setting that breaks its own rule is reported already, and is missing in `values`.
+ */
 export interface GivenSettings<Own extends OwnSettings> {
   /** The value of LEDGER_NETWORK. */
   network: string;
@@ -41,24 +46,24 @@ export interface GivenSettings<Own extends OwnSettings> {
   isProduction: boolean;
 }
 
-/** What a configured network needs, in plain values: it can be handed to another process. */
+/** The configuration of a network, in plain values, so that it can be handed to another process. */
 export interface ConfiguredLedger {
   /** The id of its family. */
   family: string;
-  /** May hold a provider's key: never shown whole. */
+  /** May contain a provider's key: never show it whole. */
   rpcUrl?: string;
 }
 
-/** Of a development network, whose time can be moved. */
+/** Control of a development network's time. */
 export interface ClockControl {
   /** Moves the network's time ahead for all instances, irreversibly. @returns the new latest ledger's close time */
   advanceClock(seconds: number): Promise<UnixSeconds>;
 }
 
-/** A network that is asked through a node: the settings that its families share, as an adapter takes them. */
+/** The configuration of a network that is asked through a node: the settings that families share. */
 export interface NodeLedger extends ConfiguredLedger {
   name: string;
-  /** May hold a provider's key: never shown whole. */
+  /** May contain a provider's key: never show it whole. */
   rpcUrl: string;
   secretKey: string;
   factoryAddress: string;
@@ -81,22 +86,24 @@ export function configureNode(network: string, values: SharedValues): Omit<NodeL
 
 export interface CreatedNetwork {
   network: LedgerNetwork;
-  /** Why a part of the network's id is missing that only the node shows; undefined when none is, or the node never shows it. */
+  /**
+   * Why the part of the network's id that only the node shows is missing; undefined if no part is missing.
+   */
   idProblem?: unknown;
   clockControl?: ClockControl | undefined;
-  /** Asks the node which network it belongs to; null where there is no node. */
+  /** Asks the node which network it belongs to; null if there is no node. */
   checkIdentity: CheckIdentity | null;
 }
 
 interface NetworkDeps {
-  /** The platform's database; null when it could not be opened, which `ledger:check` goes on without. */
+  /** The platform's database; null if it could not be opened, which does not stop `ledger:check`. */
   handle: DatabaseHandle | null;
-  /** What was final before this process began. */
+  /** The ledgers that were final before this process began. */
   seenLedgers: () => Promise<SeenLedgers>;
   log: Logger;
 }
 
-/** A retirement's record. */
+/** The place of a retirement's record. */
 export interface RecordPlace {
   tokenAddress: string;
   index: number;
@@ -104,13 +111,14 @@ export interface RecordPlace {
 }
 
 export interface RecordCommand {
-  /** What it shows. */
+  /** What the command shows. */
   what: string;
   command: string;
 }
 
 /**
- * Commands of a network's own tools, to read a record without this server against a node of the reader's choice.
+ * Commands of a network's own tools that read a record without this server, from a node of the reader's
+ * choice.
  * @param networkId as the port gives it
  */
 export type RecordCommands = (place: RecordPlace, networkId: string) => RecordCommand[];
@@ -122,49 +130,62 @@ export interface NetworkFamily<
   Ledger extends ConfiguredLedger = ConfiguredLedger,
 > {
   id: Id;
-  /** As messages call its networks: "EVM chains". */
+  /** The networks' name in messages, such as "EVM chains". */
   title: string;
-  /** The values of LEDGER_NETWORK that mean one of its networks. */
+  /** The values of LEDGER_NETWORK that mean a network of this family. */
   names: readonly Name[];
-  /** The same for the table of settings, with what shows them apart. */
+  /** The names for the table of settings, with what distinguishes them. */
   namesDescription: string;
   settings: Own;
-  /** How its node is asked, for the table of settings; null where there is no node and no factory to name. */
+  /**
+   * The node's protocol, for the table of settings; null if the family has neither a node nor a factory to
+   * name.
+   */
   node: { protocol: string; defaultUrl?: string } | null;
-  /** Of custody's signer. `form` continues "must be …", `shown` is a short form of it. */
+  /** The form of custody's key. `form` continues "must be …", `shown` is a short form of it. */
   secretKey: { pattern: RegExp; form: string; shown: string };
-  /** The settings that one of its networks can't do without, shared ones included. */
+  /** The settings that a network of the family requires, shared ones included. */
   requiredSettings(network: string): readonly string[];
-  /** Settings that are right by themselves and wrong together. No message repeats a secret. */
+  /** Finds settings that are each valid but wrong together. No message repeats a secret. */
   findProblems(given: GivenSettings<Own>): Promise<readonly string[]>;
-  /** How the settings name a network that holds real money; null for one for trying out. */
+  /** What the settings call a network that holds real money; null for a network without real money. */
   nameOfMoney(given: GivenSettings<Own>): string | null;
-  /** `values` are without problems. */
+  /** @param values without problems */
   configure(network: string, values: ValuesOf<Own>): Ledger;
 
-  /** What holders' wallets sign: `UnsignedTransaction.format`, and how the contract describes it. */
+  /**
+   * The format that holders' wallets sign (`UnsignedTransaction.format`), and its description in the
+   * contract.
+   */
   walletFormat: { name: string; description: string };
 
-  /** Tables that a network needs in the platform's database. One with tables of its own lives there, and goes back with it. */
+  /**
+   * Tables that a network needs in the platform's database. A network with its own tables has its state
+   * there, and a restored database restores it too.
+   */
   migrations: readonly MigrationSet[];
-  /** Asks nothing of the network that it can do without. @throws Error */
+  /** Asks the network only for what it needs. @throws Error */
   create(ledger: Ledger, deps: NetworkDeps): Promise<CreatedNetwork>;
-  /** What `ledger:check` checks beyond what the port can answer. */
+  /** The checks of `ledger:check` that need more than the port. */
   check(ledger: Ledger): AsyncGenerator<Check>;
-  /** What to do about what `check` finds, by its name, where that depends on the family's settings. */
+  /** Remedies for findings of `check` that depend on the family's settings, by the check's name. */
   remedies: Readonly<Record<string, string>>;
-  /** What it means that the latest final ledger is older; null on a network whose time is its own. */
+  /** How to judge a latest final ledger older than `afterSeconds`; null for a network with its own time. */
   stale: { afterSeconds: number; result: 'worse' | 'wrong'; remedy: string } | null;
   canDeploySettlement(ledger: Ledger): boolean;
-  /** Whether it keeps its events where the indexer inside the server (indexer/embedded) reads them. */
+  /**
+   * Whether the network stores its events where the indexer inside the server (indexer/embedded) reads them.
+   */
   hasEmbeddedIndexer: boolean;
-  /** Null where others have no node that could be asked. */
+  /** Null if other people have no node to ask. */
   recordCommands: RecordCommands | null;
-  /** Accounts that lend their sequences, for `npm run ledger:channels`; null where there is no use for them. */
+  /**
+   * Accounts that lend their sequences, for `npm run ledger:channels`; null if the family does not use them.
+   */
   channels: { open(ledger: Ledger): Promise<ChannelAccounts> } | null;
 }
 
-/** Checks a declaration, and keeps its exact types. */
+/** Checks a declaration's type, and preserves its exact types. */
 export function defineFamily<
   const Id extends string,
   const Name extends string,

@@ -1,12 +1,14 @@
 /**
- * Makes texts from the ledger, which any account or contract may have written, storable in PostgreSQL and usable in GraphQL.
+ * Makes texts from the ledger storable in PostgreSQL and usable in GraphQL. Any account or contract may have
+ * written them.
  */
 const NUL = '\u0000';
 const REPLACEMENT = '\ufffd';
 
 /**
- * PostgreSQL's text has no NUL, nor half a surrogate pair: one in another holder's retirement would block every record after it, and one
- * in a contract's reason the refusal that it is given for.
+ * Replaces NUL and halves of surrogate pairs, which PostgreSQL's text can't store. In another holder's
+ * retirement, one would block every later record; in a contract's reason, it would block the refusal with
+ * that reason.
  */
 export function storableText(text: string): string {
   return text.toWellFormed().replaceAll(NUL, REPLACEMENT);

@@ -1,13 +1,15 @@
 /**
- * Verifies that a node belongs to the configured network. A node of another network would answer every question
- * wrongly: what landed would seem not to have, and would be done twice.
+ * Verifies that a node belongs to the configured network. A node of another network would answer every
+ * question wrongly: landed transactions would seem missing, and would be repeated.
  */
 import { messageOf } from '../../lib/errors.ts';
 import { shareRun } from '../../lib/sharedRuns.ts';
 import { NetworkUnavailable, type LedgerNetwork } from './port.ts';
 import { wrapQuestions } from './wrapNetwork.ts';
 
-/** The node belongs to another network than the configured one, or the configuration does not fit what is there. */
+/**
+ * The node belongs to another network than the configured one, or the configuration does not fit the network.
+ */
 export class WrongNetwork extends Error {
   override readonly name = 'WrongNetwork';
 }
@@ -24,8 +26,8 @@ export interface NodeOptions {
 }
 
 /**
- * Wraps a network so that no question is asked before its node was verified, and again every minute. A server can so
- * start while its node is down, and never uses a wrong one.
+ * Wraps a network so that its node is verified before the first question, and again every minute. A server
+ * can thus start while its node is down, and never uses a wrong node.
  */
 export function askOnlyOwnNode(
   network: LedgerNetwork,
@@ -39,7 +41,7 @@ export function askOnlyOwnNode(
       await check();
       seenAtMs = nowMs();
     } catch (error) {
-      // Then the configured network is unknown, which may pass by itself.
+      // The configured network is unreachable then, which may be temporary.
       throw error instanceof WrongNetwork ? new NetworkUnavailable(error.message, { cause: error }) : error;
     }
   });

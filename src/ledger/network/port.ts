@@ -1,15 +1,16 @@
 /**
- * The port to a ledger network: everything that the product needs of one.
+ * The port to a ledger network: everything that the product needs from a network.
  *
- * Its words are those of docs/glossary.md; `prepared` is a call that is signed and not sent yet. Every amount that crosses the port is in base units, and only final facts cross it.
+ * Its terms are those of docs/glossary.md; a `prepared` transaction is signed and not sent yet. Every amount
+ * that crosses the port is in base units, and only final facts cross it.
  *
- * Writes are two-phase. `draft` simulates a call; its `sign`, without I/O, gives signed bytes, their hash and the
- * moment after which they can no longer land. The caller commits those, then `broadcast`s them (as often
- * as it likes: the same bytes land at most once), then asks `outcome`, which alone decides. A time-out or an
- * exception means "unknown", never "failed".
+ * Writes are two-phase. `draft` simulates a call; its `sign`, without I/O, returns signed bytes, their hash
+ * and the moment after which they can no longer land. The caller commits the bytes, then calls `broadcast`
+ * (as often as it likes: the same bytes land at most once), then asks `outcome`, which alone decides. A
+ * timeout or an exception means "unknown", never "failed".
  *
- * Where each account's transactions are numbered, the caller assigns the numbers:
- * each slot belongs to one call at a time, and is free again only when that call is proved dead.
+ * If the network numbers each account's transactions, the caller assigns the numbers: each slot belongs to
+ * one call at a time, and is free again only when that call is proved dead.
  *
  * Import the port's types from here; they are declared in port/, by topic.
  */
@@ -52,29 +53,35 @@ export interface LedgerNetwork {
   readonly networkId: string;
   readonly custodyAddress: Address;
 
-  /** Brings an address to the one spelling used as a key, or null when it isn't one of this network. */
+  /**
+   * Converts an address to its one spelling, which serves as a key. Null if `text` is no address of this
+   * network.
+   */
   normalizeAddress(text: string): Address | null;
 
   status(): Promise<NetworkStatus>;
   /**
-   * Compares with what was final before, on any instance and before any restart. Unless it is intact, `draft` throws
-   * ChainRewritten.
+   * Compares the network with the history that was final before, on any instance and before any restart.
+   * Unless the history is whole, `draft` throws ChainRewritten.
    * @throws NetworkBehind, NetworkUnavailable
    */
   continuity(): Promise<Continuity>;
   /**
-   * The final ledger of the network's present history, to be accepted in place of what was final before (acceptLedger): by an
-   * operator's decision, or after proof that books and network agree. Null for a network that has no other history.
+   * The final ledger of the network's present history, which replaces the one that was final before
+   * (acceptLedger): by an operator's decision, or after proof that books and network agree. Null for a
+   * network that can have no other history.
    * @throws NetworkUnavailable
    */
   presentHistory(): Promise<FinalLedger | null>;
 
-  /** Null where transactions of one account land in any order, without numbers. */
+  /**
+   * Null if the network does not number transactions, so that one account's transactions land in any order.
+   */
   readonly signingOrder: SigningOrder | null;
   /**
-   * Of each signing account that exists, the sequence that the network expects next; empty where there is no order. `latest`: by the
-   * newest ledger. `final`: by the final ledger, which all reads use. `waiting`: the latest, and what waits at the node, as far as
-   * that shows.
+   * The sequence that the network expects next, for each signing account that exists; empty if there is no
+   * signing order. `latest`: by the newest ledger. `final`: by the final ledger, which all reads use.
+   * `waiting`: `latest`, plus the transactions that wait at the node, as far as the node shows them.
    */
   nextSequences(by?: 'latest' | 'final' | 'waiting'): Promise<NextSequences>;
   /** @throws NetworkRefusal when simulation shows that the call can't succeed. */
@@ -83,29 +90,35 @@ export interface LedgerNetwork {
   /** @throws ChainRewritten in place of `refused` and `dead` while the history is not accepted; NetworkUnavailable */
   outcome(sent: SentTransaction): Promise<Outcome>;
   /**
-   * The same call in the same slot at a higher fee, when `latest` (the last one signed for its slot) waits longer than
-   * its fee explains; at most one of both can land. Null when it is not stuck, the cap is reached, or the network has
-   * no replacement.
+   * Signs the same call in the same slot at a higher fee, if `latest` (the last transaction signed for its
+   * slot) waits longer than its fee explains; at most one of the two can land. Null if `latest` is not stuck,
+   * the fee cap is reached, or the network has no replacement.
    */
   replace(latest: PreparedTransaction): Promise<PreparedTransaction | null>;
 
-  /** Builds what `holder` signs for exactly this call. @throws NetworkRefusal when simulation refuses it. */
+  /**
+   * Builds the transaction that `holder` signs for exactly this call. @throws NetworkRefusal if simulation
+   * fails
+   */
   prepareForHolder(call: HolderCall, holder: Address): Promise<UnsignedTransaction>;
   /**
-   * Verifies a wallet's answer to `unsigned`: that very act, signed by its holder, and nothing else.
-   * @throws NetworkRefusal NOT_AS_PREPARED when it is another act, or not the holder's signature
+   * Verifies a wallet's answer to `unsigned`: it must be the same act, signed by its holder, and nothing
+   * else.
+   * @throws NetworkRefusal NOT_AS_PREPARED if it is another act, or not the holder's signature
    */
   openSigned(call: HolderCall, unsigned: UnsignedTransaction, signed: string): Promise<PreparedTransaction>;
 
   /** The token that custody deployed for this asset, if any: by its salt, or from the factory's events. */
   findToken(deployed: { salt: Hash32; assetId: string }): Promise<Address | null>;
   /**
-   * The tokens that custody has deployed since the ledger, by the factory's events.
-   * @param ledger null for all that the node has events of
-   * @throws NetworkUnavailable, also when the node has no events of that time any more
+   * The tokens that custody has deployed since the ledger, from the factory's events.
+   * @param ledger null for all events that the node has
+   * @throws NetworkUnavailable, also if the node no longer has the events of that time
    */
   tokensDeployedSince(ledger: bigint | null): Promise<readonly Address[]>;
-  /** The settlement contract that custody deployed, if any: by its salt, or the first one of the factory's events. */
+  /**
+   * The settlement contract that custody deployed, if any: by its salt, or from the factory's first event.
+   */
   findSettlement(deployed: { salt: Hash32 }): Promise<SettlementContract | null>;
 
   /** @throws NetworkRefusal WRONG_TEMPLATE or CONTRACT_NOT_FOUND */
@@ -113,8 +126,9 @@ export interface LedgerNetwork {
   /** Records from `fromIndex` on, at most `limit` (≤ MAX_RECORDS_PER_READ). @throws like carbonTotals */
   retirementRecords(tokenAddress: Address, fromIndex: number, limit: number): Promise<RetirementPage>;
   /**
-   * The final transactions that made these records, by index, from the network's logs. Missing when the logs do not
-   * show it (any more, or within a bounded search). At most MAX_RECORDS_PER_READ.
+   * The final transactions that made these records, by index, from the network's logs. A record is missing if
+   * the logs don't show its transaction (any more, or within a bounded search). At most MAX_RECORDS_PER_READ
+   * records.
    * @throws ChainRewritten while the history is not accepted; NetworkUnavailable
    */
   retirementTransactions(
@@ -125,16 +139,16 @@ export interface LedgerNetwork {
   retirementCountsOf(
     tokenAddresses: readonly Address[],
   ): Promise<TokenAnswer<{ totalRetirements: number }>[]>;
-  /** What exists of a token of either template. @throws NetworkRefusal CONTRACT_NOT_FOUND */
+  /** The total supply of a token of either template. @throws NetworkRefusal CONTRACT_NOT_FOUND */
   totalSupply(tokenAddress: Address): Promise<BaseUnits>;
-  /** The same of each of at most MAX_TOKENS_PER_READ; a bad token gets its own error and does not affect the others. */
+  /** The total supply of each token; at most MAX_TOKENS_PER_READ, errors per token. */
   totalSuppliesOf(tokenAddresses: readonly Address[]): Promise<AmountAnswer[]>;
-  /** What an address holds of a token of either template. @throws like totalSupply */
+  /** The holder's balance of a token of either template. @throws like totalSupply */
   balanceOf(tokenAddress: Address, holder: Address): Promise<BaseUnits>;
-  /** The same of each token, as with totalSuppliesOf. */
+  /** The holder's balance of each token; at most MAX_TOKENS_PER_READ, errors per token. */
   balancesOf(tokenAddresses: readonly Address[], holder: Address): Promise<AmountAnswer[]>;
 
-  /** At most MAX_TOKENS_PER_READ; a bad token gets its own error and does not affect the others. */
+  /** Whether each receipt has expired; at most MAX_TOKENS_PER_READ, errors per token. */
   expiryOf(tokenAddresses: readonly Address[]): Promise<ExpiryAnswer[]>;
 
   /** The settlement contract in use, or null when there is none. */
@@ -143,6 +157,9 @@ export interface LedgerNetwork {
   offRampDeposit(sessionId: string): Promise<OffRampDeposit | null>;
   /** Whether the depositor has to allow the amount (`setAllowance`) before `depositOffRamp`. */
   readonly depositsNeedAllowance: boolean;
-  /** Whether a deposit would be accepted now, a missing allowance aside. @throws NetworkRefusal when not. */
+  /**
+   * Checks that a deposit would be accepted now, apart from a missing allowance. @throws NetworkRefusal if
+   * not
+   */
   checkDeposit(call: Extract<NetworkCall, { kind: 'depositOffRamp' }>, depositor: Address): Promise<void>;
 }

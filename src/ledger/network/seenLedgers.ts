@@ -1,6 +1,6 @@
 /**
- * The highest final ledger that this platform has seen, stored in the database: every instance, also after a restart,
- * recognises a node that is behind it or on another branch.
+ * The highest final ledger that this platform has seen, stored in the database. Every instance, also after a
+ * restart, recognises by it a node that is behind or on another branch.
  */
 import { and, eq, lt, sql, type SQL } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
@@ -10,23 +10,26 @@ import type { FinalLedger, UnixSeconds } from './port.ts';
 export interface SeenLedgers {
   highest(): FinalLedger | null;
   /**
-   * What another instance has stored since: to be compared with the network before it is replaced. Null when there is nothing, and where
-   * ledgers have no hash, because numbers say all of them.
+   * A ledger that another instance has stored since, which has to be compared with the network before it is
+   * replaced. Null if there is none, and on networks whose ledgers have no hash, because a number is enough
+   * there.
    */
   unverified(): FinalLedger | null;
   /**
-   * This ledger is final on the network. Stores the highest one noted, with a short delay.
-   * @param verified what was unverified when the network was asked, and is there; what came meanwhile is not
+   * Records that this ledger is final on the network. Stores the highest recorded one, with a short delay.
+   * @param verified the unverified ledger, as of before the network was asked, if the network has it. A
+   *   ledger that became unverified meanwhile stays so
    */
   note(final: FinalLedger, verified?: FinalLedger | null): void;
   /**
-   * What the network says first after a start of the process. A machine that was put back to a snapshot has the snapshot's clock for a
-   * while, and looks as if it had seen the network a moment ago; by the network's own time it has not.
+   * Called with the first close time that the network reports after a start of the process. A machine
+   * restored from a snapshot has the snapshot's clock for a while, by which the network was seen a moment
+   * ago; the network's own time shows the gap.
    */
   resume(closedAt: UnixSeconds): Promise<void>;
   /**
-   * Takes over what was accepted (acceptLedger), also a lower one.
-   * @returns what is stored: the same for all instances
+   * Adopts an accepted ledger (acceptLedger), even if it is lower.
+   * @returns the stored ledger, which is the same for all instances
    */
   reread(): Promise<FinalLedger | null>;
 }
@@ -34,24 +37,25 @@ export interface SeenLedgers {
 /** A crash loses at most the ledgers of this interval. */
 const WRITE_EVERY_MS = 1000;
 /**
- * A running instance notes one every half a minute, however little it does. When none was noted for longer, no instance was running, or
- * the database is a copy from then: the original, with what it signed since, may have ended a moment ago.
+ * A running instance records a ledger every half a minute, however little it does. If none was recorded for
+ * longer, no instance was running, or the database is a copy from then: the original may have signed more
+ * since, and have ended a moment ago.
  */
 const UNSEEN_FOR_SECONDS = 120;
 /**
- * A node that is so far behind is believed (MAX_LAG_LEDGERS), and is longer without what has landed; the network's clock may be
- * another than the database's.
+ * Extra wait: a node that is up to MAX_LAG_LEDGERS behind is believed, and shows landed transactions later by
+ * as much; the network's clock may also differ from the database's.
  */
 const LAG_SECONDS = 90;
 /**
- * What lies ahead is of another clock, which says nothing about how long ago it was. A standby that was promoted may have seen the network
- * a moment ago, and not know of the last commits.
+ * True if no recent sighting is proved. A time in the future comes from another clock, and does not say how
+ * long ago it was. A promoted standby may have seen the network a moment ago, but lack the last commits.
  */
 const hasBeenUnseen = sql`(${finalLedger.seenAt} NOT BETWEEN now() - make_interval(secs => ${UNSEEN_FOR_SECONDS})
   AND now() + make_interval(secs => ${UNSEEN_FOR_SECONDS})
   OR ${finalLedger.databaseHistory} IS DISTINCT FROM database_history())`;
 
-/** For a network without a database; lasts as long as the process. */
+/** Seen ledgers of a network without a database, kept in memory by this process. */
 export function seenLedgersInMemory(): SeenLedgers {
   let highest: FinalLedger | null = null;
   return {
@@ -68,18 +72,21 @@ export function seenLedgersInMemory(): SeenLedgers {
 interface Options {
   db: Db;
   log: { warn(fields: object, message: string): void };
-  /** Never writes: for tools that only read. */
+  /** Never writes, for tools that only read. */
   isReadOnly?: boolean;
 }
 
-/** With how often a history was accepted that contradicts what was final before. */
+/**
+ * With the number of times that a history was accepted although it contradicts the one that was final before.
+ */
 interface StoredLedger extends FinalLedger {
   acceptances: number;
 }
 
 /**
- * A stored ledger is replaced by one that is known to follow it: an instance that has compared it with the network alone may do so. Else a
- * ledger that was final would be forgotten unexamined when the chain is rewritten below it.
+ * A stored ledger is only replaced by one that follows it. An instance that has compared the stored ledger
+ * with the network knows that. Otherwise, when the chain is rewritten below it, a ledger that was final would
+ * be forgotten unexamined.
  *
  * The table must exist.
  */
@@ -96,12 +103,12 @@ export async function openSeenLedgers({ db, log, isReadOnly = false }: Options):
       if (await advance(db, stored, final)) stored = { ...final, acceptances: stored?.acceptances ?? 0 };
       else meet(await read(db));
     } catch (error) {
-      // The next higher one is written instead.
+      // The next higher ledger is written instead.
       log.warn({ ledger: final.ledger, err: error }, 'the highest final ledger was not kept');
     }
   }
 
-  /** What is stored is not what this instance has read or written last. */
+  /** Handles a stored ledger that this instance has neither read nor written last. */
   function meet(found: StoredLedger | null): void {
     if (found === null || isAccepted(found)) takeOver(found);
     else if (found.hash === null) {
@@ -157,7 +164,7 @@ async function read(db: Db): Promise<StoredLedger | null> {
   return row ?? null;
 }
 
-/** @returns whether `before` was still what is stored */
+/** @returns whether `before` was still the stored ledger */
 async function advance(db: Db, before: StoredLedger | null, final: FinalLedger): Promise<boolean> {
   if (before === null) {
     return (await db.insert(finalLedger).values(rowOf(final)).onConflictDoNothing().returning()).length > 0;
@@ -172,8 +179,9 @@ async function advance(db: Db, before: StoredLedger | null, final: FinalLedger):
 }
 
 /**
- * Replaces what was seen with this ledger: every instance believes the history that ends with it once the transaction is committed.
- * @returns what was seen until then
+ * Replaces the seen ledger with this one. Once the transaction is committed, every instance believes the
+ * history that ends with it.
+ * @returns the ledger seen before
  */
 export async function acceptLedger(
   db: Pick<Tx, 'select' | 'insert'>,
@@ -189,16 +197,18 @@ export async function acceptLedger(
   return replaced ?? null;
 }
 
-/** Why nothing is signed, or given up, while `mayLandUnseen`. */
+/** The reason why nothing is signed or given up during `mayLandUnseen`. */
 export const MAY_LAND_UNSEEN =
   'transactions that this database has lost may still land, and can not be seen until they do; the wait for them ends after some three minutes';
 
 /**
- * Whether what a lost history of this database has signed may land without having shown: nothing that it knows of says so.
- * @param seconds how long what is signed can land
+ * Whether transactions that a lost history of this database has signed may still land. Nothing in the
+ * database shows them.
+ * @param seconds how long a signed transaction can land
  */
 export function mayLandUnseen(seconds: number): SQL<boolean> {
-  // By a ledger that was seen after that time: a node that stands still does not show what has landed.
+  // The wait ends with a ledger seen after that time, because a node that stands still does not show landed
+  // transactions.
   const isSince = sql`${finalLedger.seenAt} < ${finalLedger.resumedAt} + make_interval(secs => ${seconds + LAG_SECONDS})`;
   return sql<boolean>`EXISTS (SELECT 1 FROM ${finalLedger} WHERE ${hasBeenUnseen} OR ${isSince})`;
 }

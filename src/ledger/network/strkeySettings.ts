@@ -1,5 +1,6 @@
 /**
- * Settings that are Stellar's strkeys: of Stellar itself, and of the embedded network, which has its keys and addresses.
+ * Settings that are Stellar's strkeys, used by Stellar and by the embedded network, which has the same form
+ * of keys and addresses.
  */
 import { decodeStrkey } from '../../lib/strkey.ts';
 import type { SharedValues } from './family.ts';

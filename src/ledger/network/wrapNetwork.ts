@@ -1,12 +1,12 @@
 /**
- * What holds for every question to a network, said once: an adapter is wrapped, instead of each of its methods.
+ * Wraps all methods of an adapter that ask the network, so that a rule for every question is written once.
  */
 import { NetworkRefusal, NetworkUnavailable, type LedgerNetwork } from './port.ts';
 
-/** Computed here, at once. */
+/** This method is synchronous and asks nothing. */
 const NO_QUESTION: keyof LedgerNetwork = 'normalizeAddress';
 
-/** The same network, each of whose questions is put by `put`. */
+/** Returns the same network, with each question put by `put`. */
 export function wrapQuestions(
   network: LedgerNetwork,
   put: (question: () => Promise<unknown>) => Promise<unknown>,
@@ -20,8 +20,8 @@ export function wrapQuestions(
 }
 
 /**
- * The same network, whose failures are the port's: what `explain` has words for is a NetworkUnavailable. The network's own
- * word and questions that are too large stay what they are.
+ * Returns the same network, with failures that `explain` describes thrown as NetworkUnavailable. The port's
+ * own errors and questions that are too large (RangeError) stay as they are.
  */
 export function explainFailures(
   network: LedgerNetwork,

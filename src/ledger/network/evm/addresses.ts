@@ -1,5 +1,5 @@
 /**
- * Addresses in the one spelling that is used as a key: checksummed by letter case (EIP-55).
+ * Addresses in their one spelling, which serves as a key: checksummed by letter case (EIP-55).
  */
 import { getAddress, keccak256, stringToBytes } from 'viem';
 import type { Address } from 'viem';
@@ -8,7 +8,10 @@ import type { Hash32, RefusalReason } from '../port.ts';
 
 export const ZERO_ADDRESS: Address = '0x0000000000000000000000000000000000000000';
 
-/** Any letter case is accepted; mixed case must be the right checksum. No account has the zero address, and contracts refuse it. */
+/**
+ * Accepts any letter case; mixed case must have the right checksum. Returns null for the zero address,
+ * because no account has it and contracts refuse it.
+ */
 export function normalizeAddress(text: string): Address | null {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) return null;
   const spelled = getAddress(text.toLowerCase());
@@ -17,7 +20,7 @@ export function normalizeAddress(text: string): Address | null {
   return (isMixed && text !== spelled) || spelled === ZERO_ADDRESS ? null : spelled;
 }
 
-/** @throws NetworkRefusal, CONTRACT_NOT_FOUND by default: no contract is at an invalid address */
+/** @throws NetworkRefusal, by default CONTRACT_NOT_FOUND, because an invalid address has no contract */
 export function requireAddress(text: string, reason: RefusalReason = 'CONTRACT_NOT_FOUND'): Address {
   const address = normalizeAddress(text);
   if (address) return address;

@@ -9,7 +9,7 @@ import type { JsonRpc, RpcError } from './jsonRpc.ts';
 import { ask } from './node.ts';
 import { isTrouble } from './trouble.ts';
 
-/** Nodes take no larger transaction. */
+/** Nodes accept no larger transaction. */
 export const MAX_TRANSACTION_BYTES = 128 * 1024;
 
 const ALREADY_THERE = /already (known|imported|exists)|known transaction|transaction already/i;
@@ -33,14 +33,17 @@ async function classify(rpc: JsonRpc, hash: Hash, error: RpcError): Promise<Broa
   const { message } = error;
   if (ALREADY_THERE.test(message)) return { status: 'accepted' };
   const isUndecided = NONCE_USED.test(message) || isTrouble(error);
-  // Nodes have many names for what they have already, and some look at funds first, which may be short once it has landed. A nonce was
-  // used by this transaction or another one: only a final block shows.
+  // Nodes word an already known transaction in many ways, and some check the funds first, which may be short
+  // after the transaction has landed. A used nonce was used by this transaction or another one: only a final
+  // block shows which.
   const [found] = await rpc.askTogether([ask.transaction(hash)]);
   if ('value' in found && found.value !== null) return { status: 'accepted' };
   return { status: isUndecided ? 'unknown' : 'refused', reason: message };
 }
 
-/** The problem that every node would refuse, found without a request; null when there is none. */
+/**
+ * The problem for which every node would refuse the bytes, found without a request; null if there is none.
+ */
 function problemOf(signedBytes: Uint8Array): string | null {
   if (signedBytes.length === 0) return 'There are no bytes';
   if (signedBytes.length > MAX_TRANSACTION_BYTES) {

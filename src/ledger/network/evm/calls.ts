@@ -22,12 +22,12 @@ export interface EncodedCall {
   mayCostFee: boolean;
   /** The contracts that must exist: the one called, and the token concerned. */
   involved: readonly Address[];
-  /** Their errors, beside those that every contract has. */
+  /** The contracts' errors, besides those that every contract has. */
   errors: ContractAddresses['errors'];
 }
 
 /**
- * @param sender admin of what it deploys
+ * @param sender admin of the contract that the call deploys
  * @throws NetworkRefusal for arguments that no contract could take, and for contracts that are not configured
  */
 export function encodeCall(contracts: ContractAddresses, sender: Address, call: NetworkCall): EncodedCall {
@@ -159,7 +159,7 @@ function amountOf({ amount }: { amount: bigint }): bigint {
   return amount;
 }
 
-/** Half a surrogate pair would be replaced in UTF-8: the contract would get another text. */
+/** UTF-8 encoding would replace half a surrogate pair, so the contract would get another text. */
 function requireTexts(call: NetworkCall): void {
   const texts = [call, 'metadata' in call ? call.metadata : {}].flatMap((part) => Object.entries(part));
   for (const [name, value] of texts) {

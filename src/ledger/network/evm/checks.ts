@@ -36,13 +36,13 @@ interface Looking {
 
 /** A retirement with a long note; other writes but deploys take less. */
 const GAS_PER_WRITE = 300_000n;
-/** With fewer writes left, the signer should be funded now. */
+/** With funds for fewer writes, the signer should be funded now. */
 const FEW_WRITES = 100n;
 const FUND_IT = 'Send it some of the chain’s own coin.';
 
 const UNWRITABLE = 'transactions';
 
-/** @throws Error when the key or an address is invalid, or the file of errors can't be read */
+/** @throws Error if the key or an address is invalid, or the file of errors can't be read */
 export async function* checkEvmNetwork(options: EvmNetworkOptions): AsyncGenerator<Check> {
   const rpc = createJsonRpc({ url: options.rpcUrl, timeoutMs: options.requestTimeoutMs });
   const finality = createFinality(rpc, options.finality);
@@ -64,7 +64,7 @@ export async function* checkEvmNetwork(options: EvmNetworkOptions): AsyncGenerat
   for (const [name, look] of looks) {
     const check = await lookAt(name, () => look(looking));
     yield check;
-    // Without transactions of this kind, the factories can't be tried.
+    // If the chain does not take this kind of transaction, the factories can't be tried.
     if (check.name === UNWRITABLE) return;
   }
 }
@@ -93,7 +93,10 @@ async function lookAtFinality({ options, finality }: Looking): Promise<Check> {
   );
 }
 
-/** That no factory is older, identity.ts holds where the node can say it. */
+/**
+ * identity.ts verifies that no factory is older, if the node can show it. This check shows whether the node
+ * can.
+ */
 async function lookAtFirstBlock({ options, rpc, contracts }: Looking): Promise<Check> {
   const { firstBlock } = options;
   const found = `the search for tokens begins with block ${firstBlock}`;
@@ -121,7 +124,7 @@ async function lookAtFees({ options, rpc }: Looking): Promise<Check> {
   const [block, tip] = await rpc.askTogether([ask.block('latest'), ask.priorityFee()]);
   const latest = valueOf(block);
   if (latest === null) return wrong('fees', 'the node has no latest block');
-  // A chain without base fees is no matter of the fee cap.
+  // A chain without base fees is reported apart, because no fee cap fixes it.
   if (latest.baseFeePerGas === undefined) return wrong(UNWRITABLE, NO_BASE_FEE.found, NO_BASE_FEE.remedy);
   const { baseFee, priorityFee } = feeMarketOf(latest, valueOfOptional(tip));
   const cap = options.maxFeePerGasCap;
@@ -141,7 +144,7 @@ async function lookAtFunds({ options, rpc, signer }: Looking): Promise<Check> {
   return writes < FEW_WRITES ? worse('funds', found, FUND_IT) : right('funds', found);
 }
 
-/** The token factory and the settlement factory may charge a fee: the higher one counts. */
+/** Takes the higher fee: the token factory and the settlement factory may each charge one. */
 async function lookAtDeploymentFee({ options, rpc, contracts }: Looking): Promise<Check> {
   const factories = [contracts.factory, contracts.settlementFactory].filter((address) => address !== null);
   const fees = await Promise.all(factories.map((address) => readDeploymentFee(rpc, address, 'latest')));
@@ -162,7 +165,10 @@ async function lookAtFactory(looking: Looking): Promise<Check> {
   );
 }
 
-/** Tries a deploy without its fee, which has a line of its own. A lack of funds says nothing about the factory. */
+/**
+ * Tries a deploy without the cap on its fee, which has its own check. A lack of funds says nothing about the
+ * factory.
+ */
 async function tryDeploy(
   looking: Looking,
   call: NetworkCall,
@@ -192,8 +198,8 @@ async function lookAtSettlementFactory(looking: Looking): Promise<Check> {
 }
 
 /**
- * Tried with an unused reference: a signer without the role is refused for that, one with it because there is nothing
- * to resolve.
+ * Tries both calls with an unused reference. A signer without the role is refused for that; a signer with the
+ * role is refused because there is nothing to resolve.
  */
 async function lookAtRoles({ rpc, contracts, signer }: Looking): Promise<Check> {
   const { settlement } = contracts;

@@ -1,9 +1,9 @@
 /**
- * Reads contracts in bulk at one final block: through Multicall3 where the chain has it, otherwise by batches of
+ * Reads contracts in bulk at one final block: through Multicall3 if the chain has it, otherwise by batches of
  * `eth_call`.
  *
- * In a multicall one bad contract can use up the others' gas, so only its successful answers count; a failed read is
- * repeated alone, and that answer is the contract's own.
+ * In a multicall one bad contract can use up the others' gas, so only its successful answers count. A failed
+ * read is repeated alone, and that answer is the contract's own.
  */
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
@@ -20,7 +20,7 @@ export interface ContractRead {
   data: Hex;
 }
 
-/** A contract's answer: empty where no contract is. */
+/** A contract's answer; `nothing` if the address has no contract. */
 export type ReadAnswer =
   | { kind: 'returned'; data: Hex }
   | { kind: 'nothing' }
@@ -28,16 +28,16 @@ export type ReadAnswer =
   /** The node could not answer. */
   | { kind: 'failed'; error: RpcError };
 
-/** @throws RpcError when the node answered none of them; NetworkUnavailable */
+/** @throws RpcError if the node answered none of the reads; NetworkUnavailable */
 export type ReadAll = (
   pin: Pin,
   reads: readonly ContractRead[],
   options?: { perMulticall?: number },
 ) => Promise<ReadAnswer[]>;
 
-/** A read takes some 10,000 gas; nodes give an `eth_call` 30 million and more. */
+/** A read takes some 10,000 gas; nodes allow 30 million and more for an `eth_call`. */
 const READS_PER_MULTICALL = 200;
-/** How often a chain without the multicall contract is checked for it again. */
+/** After so many blocks, a chain without the multicall contract is checked for it again. */
 const BLOCKS_UNTIL_NEXT_LOOK = 1_000n;
 
 export function createReadAll(rpc: JsonRpc): ReadAll {
@@ -105,7 +105,7 @@ function aggregate(reads: readonly ContractRead[]): Hex {
   return encodeFunctionData({ abi: multicallAbi, functionName: 'aggregate3', args: [calls] });
 }
 
-/** Null for each read that has to be repeated alone. */
+/** The data of each read; null for a read that has to be repeated alone. */
 function readAggregate(answer: Answer<Hex> | undefined, count: number): (Hex | null)[] {
   const nothing = Array.from({ length: count }, () => null);
   if (!answer || 'error' in answer) return nothing;
@@ -126,14 +126,14 @@ function readAnswer(answer: Answer<Hex>): ReadAnswer {
   return revertOf(answer.error) === null ? { kind: 'failed', error: answer.error } : { kind: 'reverted' };
 }
 
-/** What the contract answers to a call by itself. @throws RpcError when the node could not answer */
+/** The contract's answer to a call that was asked alone. @throws RpcError if the node could not answer */
 export function returned(answer: Answer<Hex>): ReadAnswer {
   const read = readAnswer(answer);
   if (read.kind === 'failed') throw read.error;
   return read;
 }
 
-/** Null of any other answer than one word. */
+/** The answer as a number; null unless it is exactly one word. */
 export function wordIn(answer: ReadAnswer | undefined): bigint | null {
   return answer?.kind === 'returned' && answer.data.length === 2 + 64 ? BigInt(answer.data) : null;
 }

@@ -31,7 +31,8 @@ export const tokenAbi = parseAbi(erc20);
 
 export const carbonTokenAbi = parseAbi([
   ...erc20,
-  // Texts, as the bytes that they are: viem's reading of a string drops a byte order mark, which belongs to what is quoted.
+  // Texts are declared as bytes: viem drops a byte order mark when it decodes a string, and texts are quoted
+  // unchanged.
   'struct RetirementRecord { address retiredBy; uint256 amount; uint256 timestamp; bytes beneficiary; bytes retirementNote; }',
   'function retire(uint256 amount, string beneficiary, string note)',
   'function totalRetired() view returns (uint256)',
@@ -55,15 +56,15 @@ export const settlementAbi = parseAbi([
   'function getOffRamp(bytes32 referenceId) view returns (OffRamp)',
 ]);
 
-/** Not in the settlement contract's interface, but customary: used where present. */
+/** Customary functions that the settlement contract's interface does not include; used if present. */
 export const customarySettlementAbi = parseAbi([
   'function paused() view returns (bool)',
   'function treasury() view returns (address)',
 ]);
 
 /**
- * The contracts' own errors, and those of OpenZeppelin's libraries that they are built on. viem knows Solidity's
- * own `Error(string)` and `Panic(uint256)`.
+ * The contracts' own errors, and those of the OpenZeppelin libraries that they use. viem knows Solidity's own
+ * `Error(string)` and `Panic(uint256)`.
  */
 export const errorsAbi = parseAbi([
   'error ZeroRetirementAmount()',
@@ -94,13 +95,13 @@ export const multicallAbi = parseAbi([
   'function aggregate3(Call3[] calls) payable returns (Result[] returnData)',
 ]);
 
-/** Multicall3 stands at the same address on nearly every chain. */
+/** Multicall3 has the same address on nearly every chain. */
 export const MULTICALL3_ADDRESS: Address = '0xcA11bde05977b3631167028862bE2a173976CA11';
 
 /** `TokenDeployed` names the template by this number. */
 export const TEMPLATE_NUMBERS = { commodity: 1, 'carbon-credit': 4 } as const;
 
-/** Which contracts are in use, as the configuration names them. */
+/** The contracts in use, as configured. */
 export interface ContractAddresses {
   factory: Address;
   settlementFactory: Address | null;

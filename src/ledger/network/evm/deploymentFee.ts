@@ -1,5 +1,6 @@
 /**
- * Reads what a factory charges for a deployment. Its owner may set any fee, so the operator's cap limits it.
+ * Reads the fee that a factory charges for a deployment. Its owner may set any fee, so the operator's cap
+ * limits it.
  */
 import { decodeFunctionResult, encodeFunctionData, formatEther } from 'viem';
 import type { Address } from 'viem';
@@ -16,13 +17,14 @@ import { refuseFinally } from './simulation.ts';
 interface FeeDeps {
   rpc: JsonRpc;
   finality: Finality;
-  /** Wei; the most that one deployment may cost besides its gas. */
+  /** Wei; the maximum cost of one deployment besides its gas. */
   maxDeploymentFee: bigint;
 }
 
 /**
- * In wei, at the latest block; 0 for calls that are no deployments.
- * @throws NetworkRefusal FEE_ABOVE_CAP when the final block asks for more than the cap as well; NetworkUnavailable
+ * Returns the fee in wei at the latest block; 0 for calls that are no deployments.
+ * @throws NetworkRefusal FEE_ABOVE_CAP if the fee at the final block is above the cap as well;
+ *   NetworkUnavailable
  */
 export async function deploymentFeeFor(deps: FeeDeps, { to, mayCostFee }: EncodedCall): Promise<bigint> {
   if (!mayCostFee) return 0n;
@@ -35,7 +37,7 @@ export async function deploymentFeeFor(deps: FeeDeps, { to, mayCostFee }: Encode
   });
 }
 
-/** Zero for a factory without `deploymentFee()`. */
+/** Returns wei; 0 for a factory without `deploymentFee()`. */
 export async function readDeploymentFee(rpc: JsonRpc, factory: Address, at: BlockReference): Promise<bigint> {
   const data = encodeFunctionData({ abi: factoryAbi, functionName: 'deploymentFee' });
   const [answer] = await rpc.askTogether([ask.call({ to: factory, data }, at)]);
@@ -43,7 +45,7 @@ export async function readDeploymentFee(rpc: JsonRpc, factory: Address, at: Bloc
     if (revertOf(answer.error) === null) throw answer.error;
     return 0n;
   }
-  // No contract: the simulation reports it.
+  // The address has no contract: the simulation reports it.
   if (answer.value === '0x') return 0n;
   return decodeFunctionResult({ abi: factoryAbi, functionName: 'deploymentFee', data: answer.value });
 }

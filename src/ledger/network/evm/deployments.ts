@@ -1,6 +1,7 @@
 /**
- * The factories' deployments, from their events: the only place on the network that names a token's asset. Custody's own
- * tokens are followed as the chain grows, because finding one by its asset needs all their events.
+ * Reads the factories' deployments from their events, the only place on the network that names a token's
+ * asset. Finding a token by its asset needs all events of custody's own tokens, so these are followed as the
+ * chain grows.
  */
 import { decodeEventLog, encodeEventTopics, pad } from 'viem';
 import type { Address, Hex } from 'viem';
@@ -39,11 +40,14 @@ interface Options {
   rpc: JsonRpc;
   contracts: ContractAddresses;
   custodyAddress: Address;
-  /** Neither factory is older: saves many requests where histories are long and nodes limit ranges. */
+  /**
+   * The block before which no factory was deployed. It saves many requests if histories are long and nodes
+   * limit ranges.
+   */
   firstBlock: bigint;
 }
 
-/** Blocks that are read again, in case of a reorganisation below what the setting calls final. */
+/** Blocks that are read again, in case of a reorganisation below the block that the setting calls final. */
 const OVERLAP_BLOCKS = 64n;
 
 export function createDeployments(options: Options): Deployments {
@@ -81,7 +85,10 @@ function followTreasury(options: Options, search: LogSearch): Deployments['treas
 
 type SeekSettlement = (pin: Pin) => Promise<DeployedSettlement | null>;
 
-/** What was read without a result is kept: a search of more questions than one call may ask comes to its end over several calls. */
+/**
+ * Remembers the range that was read without a result: a search that needs more questions than one call may
+ * ask completes over several calls.
+ */
 function seekSettlement(
   { contracts: { settlementFactory }, firstBlock }: Options,
   search: LogSearch,
@@ -111,10 +118,10 @@ function nextToRead(readUpTo: bigint, firstBlock: bigint): bigint {
   return overlapping > firstBlock ? overlapping : firstBlock;
 }
 
-/** Factories have more templates than this platform uses. */
+/** The templates that this platform uses; factories have more. */
 const TEMPLATES: readonly number[] = Object.values(TEMPLATE_NUMBERS);
 
-/** Bounded by what custody paid to deploy. */
+/** Keeps all of custody's own tokens in memory: their number is bounded by what custody paid to deploy. */
 function followOwnTokens({ contracts, custodyAddress, firstBlock }: Options, search: LogSearch) {
   const nothing = () => ({ upTo: firstBlock - 1n, byAsset: new Map<Hash32, SeenToken>() });
   let seen = nothing();
@@ -129,9 +136,10 @@ function followOwnTokens({ contracts, custodyAddress, firstBlock }: Options, sea
   }
 
   return {
-    /** @returns all that custody deployed up to there, by asset */
+    /** @returns all tokens that custody deployed up to the pinned block, by asset */
     async readUpTo(pin: Pin): Promise<ReadonlyMap<Hash32, SeenToken>> {
-      // What another call begins again meanwhile does not get the end of this reading, without what was before it.
+      // A concurrent call may start again. This run keeps writing to its own map, so that the new map does
+      // not get the end of the range without its beginning.
       const mine = seen;
       await search(
         filter,
@@ -159,7 +167,7 @@ function followOwnTokens({ contracts, custodyAddress, firstBlock }: Options, sea
 type Seen = Pick<Block, 'number' | 'hash'>;
 type SeenToken = DeployedToken & { block: Seen };
 
-/** @throws NetworkUnavailable when the node is behind: that is no sign that the block is gone */
+/** @throws NetworkUnavailable if the node is behind, because that does not prove that the block is gone */
 async function isStillThere(rpc: JsonRpc, seen: Seen): Promise<boolean> {
   const block = await rpc.ask(ask.block(seen.number));
   if (block === null) throw new NetworkUnavailable(`The node has no block ${seen.number} yet`);

@@ -35,11 +35,11 @@ interface DraftDeps {
 
 export type EstimateDeps = Pick<DraftDeps, 'rpc' | 'finality' | 'contracts' | 'maxDeploymentFee'>;
 
-/** What the call needs to land, by the latest block. */
+/** The cost of the call, by the latest block. */
 interface Estimate {
   simulation: Simulation;
   latest: Block;
-  /** How many transactions of the sender have landed: the next nonce. */
+  /** The number of the sender's landed transactions: the next nonce. */
   transactionCount: bigint;
   gas: bigint;
   market: FeeMarket;
@@ -47,10 +47,10 @@ interface Estimate {
   senderBalance: bigint;
 }
 
-/** @throws NetworkRefusal when the call can't succeed; NetworkUnavailable */
+/** @throws NetworkRefusal if the call can't succeed; NetworkUnavailable */
 export async function draftCall(deps: DraftDeps, call: NetworkCall): Promise<Draft> {
   const { signer, maxFeePerGasCap } = deps;
-  // A node that is behind or on another branch would lead to a nonce that was used before.
+  // A node that is behind or on another branch would lead to a nonce that is used already.
   const [estimate] = await Promise.all([
     estimateCall(deps, call, signer.address),
     deps.finality.requireContinuity(),
@@ -69,7 +69,7 @@ export async function draftCall(deps: DraftDeps, call: NetworkCall): Promise<Dra
   };
 }
 
-/** @throws NetworkRefusal when the call can't succeed; NetworkUnavailable */
+/** @throws NetworkRefusal if the call can't succeed; NetworkUnavailable */
 export async function estimateCall(
   deps: EstimateDeps,
   call: NetworkCall,
@@ -95,7 +95,7 @@ export async function estimateCall(
   if (latest === null) throw new NetworkUnavailable('The node has no latest block');
   const market = feeMarketOf(latest, valueOfOptional(tip));
   const senderBalance = valueOf(balance);
-  // Nodes refuse to execute a value that the sender does not have, with an error of their own.
+  // Nodes refuse, with an error of their own, to execute a value that the sender does not have.
   requireFunds(sender, senderBalance, simulation.request.value ?? 0n);
   const refusal = await judge(rpc, simulation, 'latest', called, codes);
   if (refusal) await refuseFinally(finality, refusal, (state) => refusalAt(rpc, simulation, state));
@@ -109,18 +109,22 @@ export async function estimateCall(
   };
 }
 
-/** Nodes that have said what waits. */
+/** Nodes that have answered how many transactions are pending. */
 const showsWaiting = new WeakSet<object>();
 
-/** Behind a load balancer another node may have the method. */
+/** Queries after which the method is tried again: another node behind a load balancer may have it. */
 const TIMES_UNTIL_NEXT_TRY = 1_000;
-/** Whether a node has shown what waits behind gaps; else how often it is not asked before it is tried again. */
+/**
+ * True if a node has shown transactions behind gaps; otherwise the number of queries that skip it until it is
+ * tried again.
+ */
 const showsGaps = new WeakMap<JsonRpc, true | number>();
 
 /**
- * What waits behind a gap is not in the node's count of what is pending. What is signed in that gap lets it land: after a restore, the
- * same call a second time. Asked by itself, because a gateway may refuse a whole batch for a method that it does not pass on.
- * @returns 0n where nothing waits, or the node does not say it
+ * The node's pending count leaves out transactions that wait behind a nonce gap. A transaction signed in that
+ * gap lets them land: after a restore, the same call would land a second time. The question is sent alone,
+ * because a gateway may refuse a whole batch for a method that it does not pass on.
+ * @returns 0n if no transaction waits, or the node does not show it
  */
 async function nextAfterGaps(rpc: JsonRpc, address: Address): Promise<bigint> {
   const shows = showsGaps.get(rpc) ?? 0;
@@ -135,7 +139,8 @@ async function nextAfterGaps(rpc: JsonRpc, address: Address): Promise<bigint> {
     else if (shows !== true) showsGaps.set(rpc, TIMES_UNTIL_NEXT_TRY);
     return largest(0n, ...(nonces ?? []).map((nonce) => nonce + 1n));
   } catch (error) {
-    // One that has shown it before may be in trouble; others, also behind the same address, refuse the method in words of their own.
+    // A node that has shown gaps before may be in trouble; other nodes, also behind the same address, refuse
+    // the method in their own words.
     const mayPass =
       error instanceof RpcError ? (shows === true ? isTrouble(error) : isBusy(error)) : shows === true;
     if (mayPass) throw error;
@@ -145,8 +150,8 @@ async function nextAfterGaps(rpc: JsonRpc, address: Address): Promise<bigint> {
 }
 
 /**
- * From landed transactions alone: waiting ones are known to the database, as a node counts only those that it has seen
- * and not dropped.
+ * By default counts landed transactions only. The database knows the waiting ones; a node counts only those
+ * that it has seen and not dropped.
  */
 export async function readNextSequences(
   { rpc, finality, signer }: Pick<DraftDeps, 'rpc' | 'finality' | 'signer'>,
@@ -160,7 +165,8 @@ export async function readNextSequences(
     ]);
     const landed = valueOf(latest);
     if ('value' in pending) showsWaiting.add(rpc);
-    // Not every node keeps what waits, or shows of it. One that did may only be in trouble.
+    // Not every node keeps waiting transactions, or counts them. A node that did so before may only be in
+    // trouble.
     const reported = showsWaiting.has(rpc) ? valueOf(pending) : (valueIfKept(pending) ?? landed);
     return new Map([[address, largest(reported, landed, afterGaps)]]);
   }
@@ -179,8 +185,9 @@ export async function readNextSequences(
 }
 
 /**
- * Behind the history that a restored copy lacks, a node calls the numbers unused that were used in it: what was lost would be done
- * again. Nodes without the method can't say so.
+ * Requires a synced node. While it syncs, a node that lacks the history that a restored copy lacks too
+ * reports used nonces as unused, and lost transactions would be repeated. A node without the method can't
+ * report it.
  */
 function requireSynced(answer: Answer<Syncing>): void {
   const syncing = valueOfOptional(answer) ?? false;
@@ -194,22 +201,24 @@ function requireSynced(answer: Answer<Syncing>): void {
 
 function readGas(estimated: Answer<bigint>): bigint {
   if ('value' in estimated) return estimated.value;
-  // The call itself was accepted in the same batch.
+  // The node accepted the call itself in the same batch.
   throw new NetworkUnavailable(`The gas could not be estimated: ${estimated.error.message}`, {
     cause: estimated.error,
   });
 }
 
 /**
- * Transactions that land first can raise this call's cost: a storage slot that it changes may be empty by then, at
- * some 20,000 gas each. Unused gas is not charged.
+ * Transactions that land first can raise this call's cost: a storage slot that it changes may be empty by
+ * then, which costs some 20,000 gas for each slot. Unused gas is not charged.
  */
 function withMargin(estimated: bigint, latest: Block): bigint {
   const wanted = (estimated * 5n) / 4n + 60_000n;
   return wanted < latest.gasLimit ? wanted : latest.gasLimit;
 }
 
-/** Nodes refuse a transaction whose highest cost the account can't pay; signed, it would block its slot. */
+/**
+ * Nodes refuse a transaction whose maximum cost the account can't pay. Once signed, it would block its slot.
+ */
 function requireFunds(account: Address, balance: bigint, needed: bigint): void {
   if (balance >= needed) return;
   throw new SignerShortOfFunds(

@@ -1,5 +1,6 @@
 /**
- * Finds out why a landed transaction was reverted: chains record that it was, not why, so the call is simulated again.
+ * Finds out why a landed transaction was reverted. Chains record the revert but not its reason, so the call
+ * is simulated again.
  */
 import { decodeFunctionData } from 'viem';
 import type { Address } from 'viem';
@@ -19,7 +20,7 @@ import { isBusy, isTrouble } from './trouble.ts';
 
 type RevertCause =
   | { kind: 'refusal'; refusal: Refusal }
-  /** Not the contract's doing, as far as can be known: signing again is harmless. */
+  /** Not caused by the contract, as far as can be known: signing again is harmless. */
   | {
       kind: 'passing';
       cause: 'out of gas' | 'reverted without a reason' | 'another deployment fee';
@@ -27,12 +28,14 @@ type RevertCause =
     };
 
 /**
- * Out of gas means that nearly all of it was used; each nested call holds back a 64th. The platform's own estimates
- * leave more than that.
+ * From this percentage on, the transaction ran out of gas: each nested call holds back a 64th, so not all of
+ * it is used. The platform's own estimates leave more than the rest.
  */
 const GAS_USED_UP_PERCENT = 90n;
 
-/** @throws RpcError, VanishedBlock when a node that is busy or behind may hide the reason; NetworkUnavailable */
+/**
+ * @throws RpcError, VanishedBlock if a node that is busy or behind may hide the reason; NetworkUnavailable
+ */
 export async function explainRevert(
   { rpc, finality, errors }: { rpc: JsonRpc; finality: Finality; errors: readonly AbiError[] },
   pin: Pin,
@@ -40,7 +43,7 @@ export async function explainRevert(
   transaction: Transaction,
 ): Promise<RevertCause> {
   const { blockNumber, gasUsed } = receipt;
-  // Before the block and after it: only the latter includes earlier transactions of the same block.
+  // The states before and after the block: only the latter includes earlier transactions of the same block.
   const states = [blockNumber === 0n ? 0n : blockNumber - 1n, blockNumber].map(quantityOf);
   const again = await replay(finality, pin, transaction, states);
   const isGasUsedUp = gasUsed * 100n >= transaction.gas * GAS_USED_UP_PERCENT;
@@ -66,7 +69,10 @@ export async function explainRevert(
   return { kind: 'passing', cause: 'reverted without a reason', problem };
 }
 
-/** The factory's owner may change the fee after a deployment is signed. @returns null when it is what was paid, as for other contracts */
+/**
+ * The factory's owner may change the fee after a deployment is signed.
+ * @returns null if the fee is the one that was paid, as for other contracts
+ */
 async function otherFee(
   rpc: JsonRpc,
   { to, value }: Transaction,
@@ -77,11 +83,12 @@ async function otherFee(
 }
 
 /**
- * The final block is asked for too: to a node that is behind, states are missing that are not gone.
+ * The final block is asked for too, because a node that is behind lacks states that still exist.
  *
- * @returns null when a state accepts the call and the other does not refuse it; the node's error when neither shows anything, or
- * when the state that it is too busy to show may tell the reason
- * @throws RpcError when a state accepts the call and trouble of the node hides the other; VanishedBlock, NetworkUnavailable
+ * @returns null if a state accepts the call and the other does not refuse it; the node's error if neither
+ *   shows anything, or if the state that the node is too busy to show may tell the reason
+ * @throws RpcError if a state accepts the call and trouble of the node hides the other; VanishedBlock,
+ *   NetworkUnavailable
  */
 async function replay(
   finality: Finality,
@@ -109,7 +116,9 @@ async function replay(
   return null;
 }
 
-/** The port's call is not known here; the data identifies the calls whose refusals need an explanation. */
+/**
+ * The port's call is unknown here; the input data identifies the calls whose refusals need an explanation.
+ */
 async function explainAs(
   rpc: JsonRpc,
   { to, input }: Transaction,

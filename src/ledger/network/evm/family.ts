@@ -1,5 +1,5 @@
 /**
- * EVM chains, as the rest of the product knows them. The adapter and viem are loaded by those who use them.
+ * The declaration of EVM chains. Its methods load the adapter and viem when they are used.
  */
 import { defineFamily } from '../family.ts';
 import { configureEvm, EVM_SETTINGS, nameOfMoneyChain } from './settings.ts';
@@ -51,7 +51,8 @@ export const evm = defineFamily({
     fees: 'Raise LEDGER_MAX_FEE_GWEI, or wait.',
     'deployment fee': 'Raise LEDGER_MAX_DEPLOYMENT_FEE_COINS, or have the factory’s owner lower the fee.',
   },
-  // Final blocks are a quarter of an hour old where the chain itself decides, and older where nothing happens.
+  // Final blocks are a quarter of an hour old if the chain itself decides finality, and older if the chain is
+  // idle.
   stale: {
     afterSeconds: 3600,
     result: 'worse',

@@ -1,5 +1,5 @@
 /**
- * Fees of EIP-1559 by the market, never above the operator's cap.
+ * Calculates EIP-1559 fees from the market, never above the operator's cap.
  */
 import { largest, smallest } from '../../../lib/bigints.ts';
 import { NetworkUnavailable } from '../port.ts';
@@ -14,14 +14,14 @@ export interface Fees {
 /** Wei per gas. */
 export interface FeeMarket {
   baseFee: bigint;
-  /** The producers' expected tip, by the node's estimate. */
+  /** The tip that block producers expect, by the node's estimate. */
   priorityFee: bigint;
 }
 
-/** For nodes without `eth_maxPriorityFeePerGas`: a tip that most producers accept. */
+/** Tip for nodes without `eth_maxPriorityFeePerGas`; most producers accept it. */
 const CUSTOMARY_PRIORITY_FEE = 10n ** 9n;
 
-/** The check's line for a chain without base fees, which no fee setting fixes. */
+/** The finding of a check for a chain without base fees, which no fee setting fixes. */
 export const NO_BASE_FEE = {
   found:
     'its blocks have no base fee, so it takes legacy transactions only, which this platform does not sign',
@@ -39,8 +39,8 @@ export function feeMarketOf(latest: Block, priorityFee: bigint | null): FeeMarke
 }
 
 /**
- * Twice the base fee covers six full blocks in a row, each of which raises it by an eighth.
- * @throws NetworkUnavailable while fees are above the cap: nothing is signed that can't land
+ * Twice the base fee suffices for six full blocks in a row, each of which raises it by an eighth.
+ * @throws NetworkUnavailable while the base fee is above the cap, because the transaction could not land
  */
 export function feesUnderCap(market: FeeMarket, cap: bigint): Fees {
   const { baseFee, priorityFee } = market;
@@ -54,7 +54,7 @@ export function feesUnderCap(market: FeeMarket, cap: bigint): Fees {
 }
 
 /**
- * True when the base fee leaves a tip that is a quarter below what producers expect. A smaller gap is noise of the
+ * True if the base fee leaves a tip more than a quarter below the expected one. A smaller gap is noise in the
  * node's estimate.
  */
 export function isUnderpriced(offered: Fees, market: FeeMarket): boolean {
@@ -62,7 +62,7 @@ export function isUnderpriced(offered: Fees, market: FeeMarket): boolean {
   return tip * 4n < market.priorityFee * 3n;
 }
 
-/** Fees that replace `offered`; null when the cap is too low for that. */
+/** Fees that replace `offered`; null if the cap is too low for them. */
 export function replacementFees(offered: Fees, market: FeeMarket, cap: bigint): Fees | null {
   const least = { maxFee: oneStepUp(offered.maxFeePerGas), tip: oneStepUp(offered.maxPriorityFeePerGas) };
   if (least.maxFee > cap || market.baseFee > cap) return null;
@@ -71,7 +71,7 @@ export function replacementFees(offered: Fees, market: FeeMarket, cap: bigint): 
   return maxPriorityFeePerGas < least.tip ? null : { maxFeePerGas, maxPriorityFeePerGas };
 }
 
-/** Nodes require a tenth or an eighth more of both fees for a replacement. */
+/** Nodes require a replacement to raise both fees by a tenth or an eighth. */
 function oneStepUp(fee: bigint): bigint {
   return (fee * 9n) / 8n + 1n;
 }

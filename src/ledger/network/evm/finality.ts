@@ -2,8 +2,9 @@
  * Determines the final block by the operator's setting, and ties reads to that one block.
  *
  * `confirmations: n` takes the block that has n blocks after it (0: the latest itself); `finalized` takes the
- * network's own answer. What was final stays final: an answer from a node that is behind is refused. When another
- * block replaces the final one, and that is believed (rewriteDoubt.ts), reads continue on the node's present chain, and signing stops.
+ * network's own answer. A final block stays final: an answer from a node that is behind is refused. When
+ * another block replaces the final one, and the rewrite is believed (rewriteDoubt.ts), reads continue on the
+ * node's present chain, and signing stops.
  */
 import { shareFreshRuns } from '../../../lib/sharedRuns.ts';
 import { askAgainWhile, createHeardLedgers } from '../askedAgain.ts';
@@ -26,7 +27,7 @@ export interface Pin {
   final: Block;
   /** The state of the final block. */
   state: BlockReference;
-  /** How the chain contradicts what was final, while that is not accepted; null when it does not. */
+  /** How the chain contradicts the history that was final, until it is accepted; null if it does not. */
   rewritten: string | null;
 }
 
@@ -35,7 +36,10 @@ export interface Finality {
   pin(): Promise<Pin>;
   /** Checks that the chain still has the highest block that was final. @throws NetworkBehind, NetworkUnavailable */
   continuity(): Promise<Continuity>;
-  /** Before anything is signed. @throws ChainRewritten, RewriteDoubted, NetworkBehind, NetworkUnavailable */
+  /**
+   * Called before anything is signed. @throws ChainRewritten, RewriteDoubted, NetworkBehind,
+   * NetworkUnavailable
+   */
   requireContinuity(): Promise<void>;
   /**
    * Of a node that lacks what others have shown: its answers are asked for again.
@@ -45,12 +49,12 @@ export interface Finality {
   /** The final block of the node's present chain. @throws NetworkBehind, NetworkUnavailable */
   presentHistory(): Promise<FinalLedger>;
   /**
-   * Runs work on one final block. When that block vanishes meanwhile (a reorganisation deeper than the setting, or a
-   * node that has not seen it), runs it once more on the new final block.
+   * Runs work on one final block. If that block vanishes meanwhile (a reorganisation deeper than the setting,
+   * or a node that has not seen it), runs the work once more on the new final block.
    * @throws NetworkUnavailable, or what `work` throws
    */
   onFinalBlock<T>(work: (pin: Pin) => Promise<T>): Promise<T>;
-  /** Asks in one batch, and verifies that the answers are about the pinned block. @throws VanishedBlock */
+  /** Asks in one batch, and verifies that the node still has the pinned block. @throws VanishedBlock */
   askTogether<const Questions extends readonly Question<unknown>[]>(
     pin: Pin,
     questions: Questions,
@@ -62,14 +66,20 @@ export class VanishedBlock extends Error {
   override readonly name = 'VanishedBlock';
 }
 
-/** One failure may be a reorganisation; this many show that the node does not support blocks by hash. */
+/** One failure may be a reorganisation; so many show that the node does not support blocks by hash. */
 const MAX_HASH_FAILURES = 3;
-/** Behind a load balancer other nodes may answer later; so seldom, the question costs a node that has no hashes nothing. */
+/**
+ * Pins after which blocks by hash are tried again, because other nodes behind a load balancer may support
+ * them. At this interval, the question costs next to nothing.
+ */
 const PINS_UNTIL_NEXT_TRY = 1_000;
 
-/** More than become final between two looks of a running server: it asks again after a start, and when the node was away. */
+/**
+ * More blocks than become final between two looks of a running server. A jump beyond that, after a start or
+ * an outage of the node, is checked by asking again.
+ */
 const FAR_BEYOND_BLOCKS = 64n;
-/** A fork takes back less, and nodes that follow the chain differ by less. */
+/** A fork takes back fewer blocks, and nodes that follow the chain differ by fewer. */
 const HEADS_DIFFER_BLOCKS = 2n;
 
 export function createFinality(
@@ -102,7 +112,8 @@ export function createFinality(
   async function readPin(): Promise<Pin> {
     const found = await lookAtAll();
     const { latest, anchors, unverified } = found;
-    // The stored one first: instances that name each the block that they saw last would halt signing anew by turns.
+    // The unverified ledger is preferred to the highest seen one: if each instance named the block that it
+    // saw last, they would halt signing anew by turns.
     const gone = anchors.findLast(isGone);
     const rewritten = gone === undefined ? null : describeRewritten(gone);
     if (gone === undefined) doubt.noteWhole();
@@ -159,7 +170,9 @@ async function askAt<const Questions extends readonly Question<unknown>[]>(
   return rest as AnswersTo<Questions>;
 }
 
-/** The chain's ends by the node, and the blocks that are now at the numbers of those that were final. */
+/**
+ * The node's latest and final blocks, and the blocks that have the numbers of the known final ledgers now.
+ */
 async function readEnds(
   deps: { rpc: JsonRpc; setting: FinalitySetting; isBehindHeard: Finality['isBehind'] },
   seen: readonly (FinalLedger | null)[],
@@ -168,7 +181,8 @@ async function readEnds(
   const known = seen.filter((ledger) => ledger !== null);
   const [latestAnswer, taggedAnswer, ...anchorAnswers] = await askAgainWhile(
     ([latest, , ...anchors]) =>
-      // A true answer that the chain was rewritten is not asked away: what replaces it may be shorter.
+      // A replaced block is not asked for again: it is a true answer, and the chain that replaces the old one
+      // may be shorter.
       !anchors.some((answer, at) => isAnother(answer, known[at])) &&
       (anchors.some(lacks) || isBehindHeard(latest)),
     () =>
@@ -224,9 +238,9 @@ interface Anchor {
 }
 
 /**
- * Several nodes may share an address, of which one is behind, or even of another chain.
- * @throws NetworkBehind when the node does not have what was final; NetworkUnavailable when it shows a block far beyond that once
- * only, because no true node would ever reach that
+ * Refuses answers of a node that is behind or of another chain, because several nodes may share an address.
+ * @throws NetworkBehind if the node does not have a final block; NetworkUnavailable if the node shows a block
+ *   far beyond it only once: if it were noted as seen, no true node would ever reach it
  */
 async function requireTrue(rpc: JsonRpc, { latest, reported, anchors }: Ends): Promise<void> {
   const missing = anchors.find(({ seen: { ledger }, now }) => latest.number < ledger || now === null);
@@ -259,7 +273,7 @@ function describeRewritten({ seen: { ledger, hash }, now }: Anchor): string {
   );
 }
 
-/** By one of several nodes, perhaps. */
+/** Perhaps only one of several nodes showed it. */
 const SHOWN_BEFORE =
   'The node showed another block in place of a final one moments ago: nothing is signed until it no longer does';
 
@@ -267,7 +281,7 @@ function describeDoubted({ seen: { ledger, hash }, now }: Anchor): string {
   return `The node shows ${now?.hash ?? 'nothing'} as block ${ledger}, which was final as ${hash}: it is asked again before that is believed`;
 }
 
-/** By hash, unless the node turns out not to support it. */
+/** References the block by hash, unless the node turns out not to support that. */
 function createReferences(rpc: JsonRpc): (block: Block) => Promise<BlockReference> {
   let knowsHashes = false;
   let failures = 0;

@@ -1,5 +1,6 @@
 /**
- * Which EVM chain a node belongs to: its chain id says. And whether the searches on it begin early enough.
+ * Verifies that a node belongs to the configured EVM chain, by its chain id, and that the searches on the
+ * chain begin early enough.
  */
 import { checkOf, hostOf, WrongNetwork } from '../nodeIdentity.ts';
 import type { CheckIdentity, NodeOptions } from '../nodeIdentity.ts';
@@ -9,7 +10,7 @@ interface Identity extends NodeOptions {
   chainId: number;
   factoryAddress: string;
   settlementFactoryAddress?: string | undefined;
-  /** Where the searches for what the factories deployed begin. */
+  /** The block at which searches for the factories' deployments begin. */
   firstBlock: bigint;
 }
 
@@ -35,7 +36,10 @@ async function requireChain(askNode: AskNode, expected: Identity): Promise<void>
   );
 }
 
-/** A project whose token is older than the first block would seem to have none, and another one would be deployed. */
+/**
+ * If a project's token were older than the first block, the project would seem to have none, and another one
+ * would be deployed.
+ */
 async function requireYoungFactories(askNode: AskNode, expected: Identity): Promise<void> {
   const { factoryAddress, settlementFactoryAddress, firstBlock } = expected;
   if (firstBlock === 0n) return;
@@ -49,7 +53,7 @@ async function requireYoungFactories(askNode: AskNode, expected: Identity): Prom
   const blockBefore = `0x${(firstBlock - 1n).toString(16)}`;
   for (const factory of [factoryAddress, settlementFactoryAddress]) {
     if (factory === undefined) continue;
-    // A node that keeps no state that old can't say; `npm run ledger:check` warns of that.
+    // A node that does not keep a state that old can't answer; `npm run ledger:check` warns of it.
     const code = await askNode('eth_getCode', [factory, blockBefore]).catch(() => '0x');
     if (code === '0x') continue;
     throw new WrongNetwork(

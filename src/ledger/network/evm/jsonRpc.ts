@@ -1,8 +1,8 @@
 /**
- * JSON-RPC to a node, single questions and batches: each is sent once, limited in time and size.
+ * JSON-RPC to a node, in single questions and batches: each is sent once, limited in time and size.
  *
- * Callers decide about retries. A question that could not be asked is NetworkUnavailable; an error from the node is an
- * RpcError. Messages never contain the node's URL, which may hold a key.
+ * Callers decide about retries. A question that could not be asked is NetworkUnavailable; an error from the
+ * node is an RpcError. Messages never contain the node's URL, which may contain a key.
  */
 import * as z from 'zod';
 import { readBounded } from '../../../lib/boundedAnswer.ts';
@@ -12,11 +12,11 @@ import { NetworkUnavailable } from '../port.ts';
 import { createPause } from '../../../lib/retryAfter.ts';
 import { ASKS_FOR_PATIENCE, isBlockMissing } from './trouble.ts';
 
-/** One question to a node, and how its answer is read. */
+/** One question to a node, with the function that parses its answer. */
 export interface Question<T> {
   method: string;
   params: readonly unknown[];
-  /** @throws when the result is not an answer to the question */
+  /** @throws if the result is not an answer to the question */
   read: (result: unknown) => T;
 }
 
@@ -39,11 +39,14 @@ export class RpcError extends Error {
 export interface JsonRpc {
   /** @throws RpcError, NetworkUnavailable */
   ask<T>(question: Question<T>): Promise<T>;
-  /** All in one batch, so of one moment as far as nodes go; at most MAX_BATCH. @throws NetworkUnavailable */
+  /**
+   * Asks all in one batch, so that answers are of one moment as far as the node provides that; at most
+   * MAX_BATCH. @throws NetworkUnavailable
+   */
   askTogether<const Questions extends readonly Question<unknown>[]>(
     questions: Questions,
   ): Promise<AnswersTo<Questions>>;
-  /** In as many batches as it takes. @throws NetworkUnavailable */
+  /** Asks in as many batches as necessary. @throws NetworkUnavailable */
   askEach<T>(questions: readonly Question<T>[]): Promise<Answer<T>[]>;
   /** False once the node has refused batches. */
   takesBatches(): boolean;
@@ -57,7 +60,7 @@ export type AnswersTo<Questions extends readonly Question<unknown>[]> = {
 const MAX_BATCH = 50;
 /** For a node without batches: as many connections as browsers open. */
 const MAX_SINGLES_AT_ONCE = 6;
-/** Batches of one list under way at once: enough to hide latency, few enough for a node's rate limit. */
+/** Maximum concurrent batches of one list: enough to hide latency, few enough for a node's rate limit. */
 const MAX_BATCHES_AT_ONCE = 4;
 /** The longest answers are full blocks, and 200 retirement records with the longest notes. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
@@ -75,14 +78,14 @@ type Reply = z.infer<typeof replySchema>;
 
 /**
  * @param options.nowMs Unix time; the machine's clock by default
- * @throws Error, without the URL in its message, when the URL is invalid
+ * @throws Error, without the URL in its message, if the URL is invalid
  */
 export function createJsonRpc(options: { url: string; timeoutMs: number; nowMs?: () => number }): JsonRpc {
   requireUrl(options.url);
   const { nowMs = Date.now } = options;
   const post = createPost(options, createPause(nowMs));
   let takesBatches = true;
-  // Never the same twice: between this platform and its node may be something that mixes up answers.
+  // Ids are never reused, because something between this platform and its node may mix up answers.
   let nextId = 1;
 
   async function askAlone<T>(question: Question<T>): Promise<Answer<T>> {
@@ -93,7 +96,7 @@ export function createJsonRpc(options: { url: string; timeoutMs: number; nowMs?:
     return readReply(question, reply);
   }
 
-  /** Answers are tied together by block hashes (finality.ts), so they may be asked one by one. */
+  /** Block hashes tie answers together (finality.ts), so single questions are safe. */
   async function askOneByOne<T>(questions: readonly Question<T>[]): Promise<Answer<T>[]> {
     const answers: Answer<T>[] = [];
     for (const together of chunksOf(questions, MAX_SINGLES_AT_ONCE)) {
@@ -151,7 +154,7 @@ function request({ method, params }: Question<unknown>, id: number | undefined) 
   return { jsonrpc: '2.0', id, method, params };
 }
 
-/** @returns a function that throws an Error for everything but an answer in JSON */
+/** @returns a function that throws an Error unless the answer is JSON */
 function createPost(
   { url, timeoutMs }: { url: string; timeoutMs: number },
   pause: ReturnType<typeof createPause>,
@@ -181,7 +184,10 @@ function requireUrl(text: string): void {
   if (url.username !== '' || url.password !== '') throw new Error('rpcUrl must hold no user and password');
 }
 
-/** Null where the node does not have the method. Any other failure passes, and must not be taken for that. @throws RpcError */
+/**
+ * Returns null if the node does not have the method. Any other failure is thrown, because it may be temporary
+ * and must not be mistaken for that. @throws RpcError
+ */
 export function valueOfOptional<T>(answer: Answer<T>): T | null {
   if (!('error' in answer) || !isUnknownMethod(answer.error)) return valueOf(answer);
   return null;
@@ -189,27 +195,27 @@ export function valueOfOptional<T>(answer: Answer<T>): T | null {
 
 const METHOD_NOT_FOUND = -32_601;
 
-/** Some nodes have codes of their own for it. */
+/** Some nodes use their own codes for an unknown method. */
 function isUnknownMethod({ code, message }: RpcError): boolean {
   return (
     code === METHOD_NOT_FOUND || (/method/i.test(message) && /\bnot\b|unsupported|unknown/i.test(message))
   );
 }
 
-/** @throws RpcError when the answer is one */
+/** @throws RpcError if the answer is an error */
 export function valueOf<T>(answer: Answer<T>): T {
   if ('error' in answer) throw answer.error;
   return answer.value;
 }
 
-/** @throws Error unless the single answer says that batches are not supported */
+/** @throws Error unless the single answer says that the node does not support batches */
 function refusalOfBatch(body: unknown): 'no batches' {
   const { error } = replySchema.safeParse(body).data ?? {};
   if (error && /batch/i.test(error.message) && !ASKS_FOR_PATIENCE.test(error.message)) return 'no batches';
   throw new Error(error?.message ?? 'it gave one answer to many questions');
 }
 
-/** An error may name no question, where the node could not read it. */
+/** An error may lack the question's id, if the node could not read the question. */
 function aboutQuestion(reply: Reply, id: number): Reply {
   if (reply.error || Number(reply.id) === id) return reply;
   throw new Error(`it answered question ${reply.id} in place of ${id}`);
@@ -230,7 +236,7 @@ function inOrder(body: readonly unknown[], ids: readonly number[]): Reply[] {
 function readReply<T>(question: Question<T>, reply: Reply | undefined): Answer<T> {
   if (reply?.error) return { error: new RpcError(question.method, reply.error) };
   try {
-    // Null is an answer; a missing result is not.
+    // A null result is an answer; a missing one is not.
     if (reply?.result === undefined) throw new Error('neither a result nor an error');
     return { value: question.read(reply.result) };
   } catch (error) {
@@ -251,7 +257,7 @@ async function heard<T>(what: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The innermost cause: `fetch failed` alone says nothing. */
+/** The message of the innermost cause, because `fetch failed` alone says nothing. */
 function brief(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;

@@ -1,5 +1,5 @@
 /**
- * What is asked of the contracts: one invocation, described without any network's own types.
+ * The calls to contracts: each is one invocation, described without any network's own types.
  */
 import type { Address, BaseUnits, Hash32, UnixSeconds } from './units.ts';
 
@@ -36,12 +36,12 @@ interface DeployCall {
   salt: Hash32;
   name: string;
   symbol: string;
-  /** The readable asset id; adapters hash it as their network wants. */
+  /** The readable asset id; each adapter hashes it as its network requires. */
   assetId: string;
   countryCode: string;
 }
 
-/** One contract invocation, signed by custody; those of HolderCall may be signed by a holder instead. */
+/** One contract invocation, signed by custody; a HolderCall may be signed by a holder instead. */
 export type NetworkCall =
   | ({ kind: 'deployCarbonCredit'; metadata: CarbonCreditMetadata } & DeployCall)
   | ({ kind: 'deployCommodityReceipt'; metadata: CommodityMetadata } & DeployCall)
@@ -49,7 +49,7 @@ export type NetworkCall =
   | { kind: 'retire'; tokenAddress: Address; amount: BaseUnits; beneficiary: string; note: string }
   | { kind: 'markExpired'; tokenAddress: Address }
   | { kind: 'deployRampSettlement'; salt: Hash32; treasury: Address }
-  /** Lets the settlement contract pull exactly `amount`; only where `depositsNeedAllowance`. */
+  /** Lets the settlement contract take exactly `amount`; used only if `depositsNeedAllowance`. */
   | { kind: 'setAllowance'; tokenAddress: Address; amount: BaseUnits }
   /** Called `initiateOffRamp` by the contracts on EVM, `initiate_off_ramp` by those on Stellar. */
   | { kind: 'depositOffRamp'; sessionId: string; tokenAddress: Address; amount: BaseUnits }

@@ -1,5 +1,5 @@
 /**
- * How a network fails: a refusal is its word and final; everything else leaves open what happened.
+ * How a network fails: a refusal is the network's final answer; any other error leaves open what happened.
  */
 
 /** Why the network refused a call, finally. */
@@ -18,9 +18,12 @@ export type RefusalReason =
   | 'NOT_AS_PREPARED'
   /** The contract accepts only accounts that its verifier knows. */
   | 'NOT_VERIFIED'
-  /** A factory charges more for a deployment than the operator allows: an operator decides, so the call is kept. */
+  /**
+   * A factory charges more for a deployment than the operator allows. An operator decides, so the call is
+   * kept.
+   */
   | 'FEE_ABOVE_CAP'
-  /** Signed but dead, and only the holder could sign it again. */
+  /** The transaction was signed but is dead, and only the holder could sign it again. */
   | 'EXPIRED'
   | 'OTHER';
 
@@ -41,7 +44,7 @@ export class NetworkRefusal extends Error {
   }
 }
 
-/** Of whatever was given as an address. */
+/** @param address any text that was given as an address */
 export function noTokenAt(address: string): NetworkRefusal {
   return new NetworkRefusal({
     reason: 'CONTRACT_NOT_FOUND',
@@ -68,7 +71,8 @@ export class SignerShortOfFunds extends NetworkUnavailable {
 }
 
 /**
- * The node does not have the final ledger that this platform has seen: it is behind, or the network was rolled back.
+ * The node does not have the final ledger that this platform has seen: it is behind, or the network was
+ * rolled back.
  */
 export class NetworkBehind extends NetworkUnavailable {
   override readonly name = 'NetworkBehind';
@@ -81,13 +85,14 @@ export class NetworkBehind extends NetworkUnavailable {
   }
 }
 
-/** The node shows another ledger in place of a final one, which one answer does not prove. */
+/** The node shows another ledger in place of a final one. One answer does not prove a rewrite. */
 export class RewriteDoubted extends NetworkUnavailable {
   override readonly name = 'RewriteDoubted';
 }
 
 /**
- * Another ledger has replaced one that was final: signing stops until an operator, or a proof, accepts that history.
+ * Another ledger has replaced a final one. Signing stops until an operator, or a proof, accepts the new
+ * history.
  */
 export class ChainRewritten extends NetworkUnavailable {
   override readonly name = 'ChainRewritten';

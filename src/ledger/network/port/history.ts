@@ -1,5 +1,5 @@
 /**
- * What of the network's history is final, and whether it still is.
+ * The final part of the network's history, and whether it is still final.
  */
 import type { UnixSeconds } from './units.ts';
 
@@ -11,16 +11,16 @@ export interface NetworkStatus {
   oldestLedger: bigint;
 }
 
-/** A final ledger, by its number and, where ledgers have one, by its hash. */
+/** A final ledger: its number, and its hash on networks whose ledgers have one. */
 export interface FinalLedger {
   ledger: bigint;
   hash: string | null;
-  /** Known where a copy of the database is recognised by it (seenLedgers.ts). */
+  /** Present if a copy of the database is recognised by this time (seenLedgers.ts). */
   closedAt?: UnixSeconds;
 }
 
 /** Whether the network still has the history that this platform has seen as final. */
 export type Continuity =
   | { status: 'whole' }
-  /** What was final is gone: the same numbers are other ledgers now. */
+  /** A final ledger is gone: other ledgers have the same numbers now. */
   | { status: 'rewritten'; message: string };

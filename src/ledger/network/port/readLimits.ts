@@ -1,5 +1,5 @@
 /**
- * How much one read of a network may ask for, whichever its family: the port's limits.
+ * The port's limits for one read, the same for every family of networks.
  */
 
 /** At most this many retirement records in one read: Stellar's limit for ledger entries in one call. */

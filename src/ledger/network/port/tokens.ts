@@ -1,5 +1,5 @@
 /**
- * What is read of tokens and of the settlement contract, as of the network's final state.
+ * Types of reads of tokens and of the settlement contract, as of the network's final state.
  */
 import type { NetworkRefusal, NetworkUnavailable } from './errors.ts';
 import type { Address, BaseUnits, UnixSeconds } from './units.ts';
@@ -14,9 +14,9 @@ export interface RetirementRecord {
   note: string;
 }
 
-/** A record whose transaction is asked for. */
+/** A record whose transaction is wanted. */
 export interface WantedTransaction extends Pick<RetirementRecord, 'index' | 'timestamp'> {
-  /** Hashes from other sources, in any form: where to look, never believed. */
+  /** Hashes from other sources, in any form. They say where to look, and prove nothing. */
   hints: readonly string[];
 }
 
@@ -26,14 +26,14 @@ export interface CarbonTotals {
   totalRetirements: number;
 }
 
-/** `totals` and `records` belong to one moment of the network. */
+/** A page of records; `totals` and `records` belong to one moment of the network. */
 export interface RetirementPage {
   totals: CarbonTotals;
   /** Ascending by index, without gaps, from the index asked for. */
   records: RetirementRecord[];
   /**
-   * How the history that this is from contradicts what was final, while that is not accepted: it may be one node's fork, so it is
-   * compared, and never stored. Absent when it does not.
+   * How the history of this page contradicts the history that was final, until it is accepted. It may be one
+   * node's fork, so the page may be compared but must never be stored. Absent if nothing contradicts.
    */
   rewritten?: string;
 }
@@ -42,7 +42,7 @@ export type TokenTemplate = 'carbon-credit' | 'commodity';
 
 export type ReceiptStatus = 'DRAFT' | 'ACTIVE' | 'SUSPENDED' | 'REDEEMED' | 'EXPIRED';
 
-/** Of one of many tokens: what was asked, or why it could not be answered. */
+/** One token's part of a batched answer: the value, or the error for this token. */
 export type TokenAnswer<T> = { tokenAddress: Address } & (T | { error: NetworkRefusal | NetworkUnavailable });
 export type AmountAnswer = TokenAnswer<{ amount: BaseUnits }>;
 export type ExpiryAnswer = TokenAnswer<{ isExpired: boolean; status: ReceiptStatus }>;

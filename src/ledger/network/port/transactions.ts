@@ -1,22 +1,30 @@
 /**
- * The way of a call: drafted, signed in a slot, sent, and decided by the network.
+ * The types of a call's life: drafted, signed in a slot, sent, and decided by the network.
  */
 import type { Refusal } from './errors.ts';
 import type { Address, TransactionHash, UnixSeconds } from './units.ts';
 
-/** How a network numbers what its accounts send. */
+/** How a network numbers the transactions of its accounts. */
 export interface SigningOrder {
   /** Accounts that may sign, in no order: custody itself, or channels in its place. */
   readonly accounts: readonly Address[];
-  /** Configured to sign, but missing on the network when last read: not in `accounts` until they exist. */
+  /**
+   * Accounts configured to sign, but missing on the network when last read; in `accounts` once they exist.
+   */
   readonly missing?: readonly Address[];
-  /** Of `accounts`, those that could not pay when last read: they get no slot, though what they have sent still counts. */
+  /**
+   * Those of `accounts` that could not pay when last read. They get no slot, but their sent transactions
+   * still count.
+   */
   readonly unfunded?: readonly Address[];
-  /** With less an account is `unfunded`; for people. */
+  /** The balance below which an account is `unfunded`, for people. */
   readonly leastToSpend?: string;
   /** How many transactions of one account may be open at a time; further ones wait. */
   readonly maxOpenPerAccount: number;
-  /** How long what was signed can land, where nothing shows that it waits at the node; left out where that shows. */
+  /**
+   * How long a signed transaction can land if the node does not show that it waits; absent if the node shows
+   * it.
+   */
   readonly landsUnseenForSeconds?: number;
 }
 
@@ -43,8 +51,8 @@ export interface PreparedTransaction {
   /** Sequence or nonce of `source`; null on networks without an order per account. */
   sequence: bigint | null;
   /**
-   * After this moment of the network's clock the bytes can't land; null where only another use of the nonce makes them
-   * dead.
+   * After this moment of the network's clock the bytes can't land. Null if only another use of the nonce
+   * makes them dead.
    */
   validUntil: UnixSeconds | null;
   /** The latest ledger when the transaction was built: history must reach back to here to prove it dead. */
@@ -66,42 +74,45 @@ export type SentTransaction = Pick<
   PreparedTransaction,
   'hash' | 'source' | 'sequence' | 'validUntil' | 'preparedAtLedger'
 > &
-  /** Reveal what else the bytes authorised, where they contain something that is valid outside their transaction. */
+  /**
+   * Show what else the bytes authorised, if they contain something that is valid outside their transaction.
+   */
   Partial<Pick<PreparedTransaction, 'signedBytes'>>;
 
 /** What the network says about an attempt. */
 export type Outcome =
-  /** Not landed finally, and still able to. */
+  /** Not landed finally, but it may still land. */
   | { status: 'pending' }
   | { status: 'succeeded'; ledger: bigint; result: CallResult }
   /** Landed and refused by the contract: final, without effect. */
   | { status: 'refused'; ledger: bigint; refusal: Refusal }
   /**
-   * Proved unable to have an effect, now or later, for a reason that is not the contract's: a new attempt is safe. It
-   * never landed, or landed without effect because of the network's own limits (fees, gas, footprint).
+   * Proved unable to have an effect, now or later, for a reason that is not the contract's: a new attempt is
+   * safe. The transaction never landed, or landed without effect because of the network's own limits (fees,
+   * gas, footprint).
    */
   | {
       status: 'dead';
       proof: string;
       /**
-       * Set when it landed and was charged without effect: the cause, as a constant phrase, so that repeated deaths of
-       * one cause are recognised. Each is charged.
+       * Set if the transaction landed and was charged without effect: the cause, as a constant phrase, so
+       * that repeated deaths of one cause, each of which is charged, are recognised.
        */
       cause?: string;
-      /** Set when another transaction used its slot: that one, or null when it is unknown. */
+      /** Set if another transaction used its slot: the hash of that one, or null if it is unknown. */
       usedBy?: TransactionHash | null;
-      /** Set when nothing has used its slot. */
+      /** Set if no transaction has used its slot. */
       isUnused?: true;
     }
   /** The network no longer has the history that would decide it. */
   | { status: 'undeterminable'; reason: string };
 
-/** What a holder's wallet signs, in the form that the network's wallets take. */
+/** The data that a holder's wallet signs, in the form that the network's wallets take. */
 export interface UnsignedTransaction {
-  /** The name of its family's `walletFormat`. */
+  /** The name of the family's `walletFormat`. */
   format: string;
   payload: string;
   holder: Address;
-  /** After this moment of the network's clock it can't land any more; null where it does not expire. */
+  /** After this moment of the network's clock the transaction can't land; null if it does not expire. */
   validUntil: UnixSeconds | null;
 }
