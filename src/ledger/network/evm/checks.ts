@@ -34,7 +34,7 @@ interface Looking {
   signer: Signer;
 }
 
-/** A retirement with a long note; other writes but deploys take less. */
+/** Gas of a retirement with a long note; other writes except deploys take less. */
 const GAS_PER_WRITE = 300_000n;
 /** With funds for fewer writes, the signer should be funded now. */
 const FEW_WRITES = 100n;

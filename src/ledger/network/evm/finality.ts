@@ -36,10 +36,7 @@ export interface Finality {
   pin(): Promise<Pin>;
   /** Checks that the chain still has the highest block that was final. @throws NetworkBehind, NetworkUnavailable */
   continuity(): Promise<Continuity>;
-  /**
-   * Called before anything is signed. @throws ChainRewritten, RewriteDoubted, NetworkBehind,
-   * NetworkUnavailable
-   */
+  /** Called before signing. @throws ChainRewritten, RewriteDoubted, NetworkBehind, NetworkUnavailable */
   requireContinuity(): Promise<void>;
   /**
    * Of a node that lacks what others have shown: its answers are asked for again.
@@ -61,7 +58,7 @@ export interface Finality {
   ): Promise<AnswersTo<Questions>>;
 }
 
-/** The block that the answers should be about is not, or no longer, in the node's chain. */
+/** The node's chain does not, or no longer, have the block that the answers should be about. */
 export class VanishedBlock extends Error {
   override readonly name = 'VanishedBlock';
 }
@@ -112,8 +109,7 @@ export function createFinality(
   async function readPin(): Promise<Pin> {
     const found = await lookAtAll();
     const { latest, anchors, unverified } = found;
-    // The unverified ledger is preferred to the highest seen one: if each instance named the block that it
-    // saw last, they would halt signing anew by turns.
+    // Prefers the stored ledger: instances that each name the last block they saw would halt signing by turns.
     const gone = anchors.findLast(isGone);
     const rewritten = gone === undefined ? null : describeRewritten(gone);
     if (gone === undefined) doubt.noteWhole();

@@ -1,5 +1,5 @@
 /**
- * Searches logs over a range of blocks. Nodes limit how many blocks one question may span, so the span is halved until
+ * Searches logs over a range of blocks. Nodes limit the blocks of one question, so the span is halved until
  * they answer.
  */
 import type { Address, Hex } from 'viem';
@@ -16,14 +16,19 @@ export type LogSearch = (
   options?: {
     isOneEnough?: boolean;
     onRead?: (logs: readonly Log[], upTo: bigint) => void;
-    /** Ends the search after this many questions, with what was found by then. */
+    /** Ends the search after so many questions, with the logs found by then. */
     enoughQuestions?: number;
   },
 ) => Promise<Log[]>;
 
-/** 20 million blocks at 10,000 per question need twice as many: such chains need LEDGER_FIRST_BLOCK. */
+/**
+ * 20 million blocks at 10,000 per question need twice as many questions: such chains need LEDGER_FIRST_BLOCK.
+ */
 const MAX_QUESTIONS_PER_SEARCH = 1_000;
-/** A node in trouble refuses as one that is asked about too many blocks: more of them are tried again after so many answers. */
+/**
+ * Answers after which a wider span is tried again: a node in trouble refuses like one that is asked about too
+ * many blocks.
+ */
 const WIDEN_AFTER_ANSWERS = 20;
 
 type Asking = Pick<JsonRpc, 'ask' | 'askTogether'>;
@@ -67,13 +72,14 @@ export function createLogSearch(rpc: Asking): LogSearch {
 }
 
 /**
- * A node that is behind answers with no logs for blocks it has not seen, so it is asked for the last one too. In one batch one node
- * answers both; a node without batches, behind a load balancer, may still be another one.
+ * Asks for the last block too, because a node that is behind answers with no logs for blocks that it lacks.
+ * One node answers a whole batch; without batches, another node behind a load balancer may answer.
  */
 async function logsUpTo(rpc: Asking, filter: Parameters<typeof ask.logs>[0]): Promise<readonly Log[]> {
   const questions = [ask.logs(filter), ask.block(filter.to)] as const;
   const [logs, last] = await rpc.askTogether(questions).catch(
-    // Some nodes refuse too wide a range with one error for the whole batch. Alone, it is told from an outage.
+    // Some nodes refuse too wide a range with one error for the whole batch. Asked alone, the question shows
+    // whether that is the reason, or an outage.
     async (error: unknown) => {
       if (!(error instanceof NetworkUnavailable)) throw error;
       await rpc.ask(ask.logs(filter));

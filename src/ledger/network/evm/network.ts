@@ -1,8 +1,8 @@
 /**
  * An EVM chain behind the port: any chain id, any node that speaks JSON-RPC.
  *
- * viem encodes, signs and decodes; it never chooses nonces, retries or waits. Nonces come from the database, outcomes
- * from final blocks alone (outcome.ts), and every read belongs to one of these (finality.ts).
+ * viem encodes, signs and decodes; it never chooses nonces, retries or waits. Nonces come from the database,
+ * outcomes only from final blocks (outcome.ts), and every read belongs to a final block (finality.ts).
  */
 import type { CreatedNetwork } from '../family.ts';
 import type { Address, LedgerNetwork } from '../port.ts';
@@ -33,8 +33,8 @@ import { openSigned, prepareForHolder } from './wallets.ts';
 export type EvmNetwork = LedgerNetwork & Pick<CreatedNetwork, 'idProblem'>;
 
 /**
- * Asks the node for its first block only, and works without the answer when the node is down.
- * @throws Error when the key or an address is invalid
+ * Asks the node only for its first block, and works without the answer if the node is down.
+ * @throws Error if the key or an address is invalid
  */
 export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmNetwork> {
   const { chainId, maxFeePerGasCap, maxDeploymentFee, firstBlock } = options;
@@ -91,7 +91,7 @@ async function findToken(
 
 async function readStatus(finality: Finality): ReturnType<LedgerNetwork['status']> {
   const { final } = await finality.pin();
-  // Blocks are kept for ever; missing history shows when it is needed.
+  // Assumes that the node keeps all blocks; missing history shows when it is needed.
   return { ledger: final.number, closedAt: final.timestamp, oldestLedger: 0n };
 }
 
@@ -101,8 +101,8 @@ function unanswered(error: unknown): string {
 }
 
 /**
- * Public chains have distinct chain ids; many development chains share one, so the hash of the first block is added
- * when the node can be asked.
+ * The chain id, plus the hash of the first block if the node shows it. Public chains have distinct chain ids,
+ * but many development chains share one.
  */
 async function readNetworkId(
   rpc: JsonRpc,

@@ -6,8 +6,8 @@ import * as z from 'zod';
 import type { Question } from './jsonRpc.ts';
 
 /**
- * A block as a state to ask about: by hash where the node supports it (EIP-1898), so that an answer is about this very
- * block or an error; by number otherwise.
+ * A block as a state to ask about: by hash if the node supports that (EIP-1898), so that the answer is about
+ * exactly this block or an error; by number otherwise.
  */
 export type BlockReference = Hex | 'latest' | 'pending' | { blockHash: Hash; requireCanonical: true };
 
@@ -32,7 +32,7 @@ export type Block = z.infer<typeof blockSchema>;
 const blockTransactionsSchema = z.object({
   number: quantity,
   hash,
-  /** Some chains have their own kinds of transactions, without a nonce. */
+  /** Some chains have further kinds of transactions, which have no nonce. */
   transactions: z.array(z.object({ hash, from: address, nonce: quantity.optional() })),
 });
 
@@ -68,7 +68,7 @@ const transactionSchema = z.object({
 });
 export type Transaction = z.infer<typeof transactionSchema>;
 
-/** False, or how far it has come, which not every kind of node says in the same words. */
+/** False, or the node's progress, which not all nodes give in the same form. */
 const syncingSchema = z.union([
   z.literal(false),
   z.object({ currentBlock: quantity, highestBlock: quantity }),
@@ -78,8 +78,9 @@ export type Syncing = z.infer<typeof syncingSchema>;
 
 const byNonce = z.record(z.string().regex(/^(0x[0-9a-fA-F]+|[0-9]+)$/), z.unknown());
 /**
- * What waits at a node, by nonces, in its pools: `pending` can land, `queued` stands behind a nonce that nothing has, and some nodes keep
- * those that are too cheap apart. Nodes write nonces as decimals or as quantities.
+ * The nonces of the transactions in a node's pools: `pending` ones can land, `queued` ones wait behind a
+ * missing nonce, and some nodes have another pool for underpriced ones. Nodes write nonces as decimals or as
+ * quantities.
  */
 const waitingSchema = z
   .looseObject({ pending: byNonce, queued: byNonce })
@@ -126,7 +127,7 @@ export const ask = {
   transaction: (of: Hash) => question('eth_getTransactionByHash', [of], transactionSchema.nullable()),
   transactionCount: (of: Address, at: BlockReference) =>
     question('eth_getTransactionCount', [of, at], quantity),
-  /** The nonces. Only nodes of one's own have it, as a rule. */
+  /** The waiting nonces. As a rule, only self-hosted nodes have this method. */
   waitingOf: (of: Address) => question('txpool_contentFrom', [of], waitingSchema),
   balance: (of: Address, at: BlockReference) => question('eth_getBalance', [of, at], quantity),
   code: (of: Address, at: BlockReference) => question('eth_getCode', [of, at], bytes),

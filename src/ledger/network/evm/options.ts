@@ -1,5 +1,5 @@
 /**
- * The options of an EVM network: what the configuration gives, and what is added to it.
+ * The options of an EVM network: the configuration, and additions to it.
  */
 import type { Address } from 'viem';
 import type { SeenLedgers } from '../seenLedgers.ts';
@@ -14,7 +14,7 @@ export interface EvmNetworkOptions extends Omit<EvmLedger, 'family'> {
   log?: { warn(fields: object, message: string): void } | undefined;
 }
 
-/** @throws Error when one of them is no address */
+/** @throws Error if one of them is no address */
 export function contractsOf(
   options: Pick<EvmNetworkOptions, 'factoryAddress' | 'settlementFactoryAddress' | 'settlementAddress'>,
   errors: readonly AbiError[],

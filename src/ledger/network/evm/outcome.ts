@@ -1,5 +1,5 @@
 /**
- * The outcome of a transaction that was sent, or may have been.
+ * The outcome of a transaction that was sent, or may have been sent.
  *
  *   receipt at or below the final block, in a block of that chain ──▶ succeeded, or why it was reverted:
  *       a contract's reason ──▶ refused      out of gas, or a reason that does not repeat ──▶ dead
@@ -12,8 +12,8 @@
  *       history too old to decide ──▶ undeterminable
  *   refused or dead, on a chain that contradicts what was final ──▶ not decided
  *
- * Each decision uses one batch of answers, tied to one block by its hash. What is neither landed nor dead at a final block is asked about again
- * once another block is final.
+ * Each decision uses one batch of answers, tied to one block by its hash. A transaction that is neither
+ * landed nor dead at a final block is asked about again once another block is final.
  */
 import { LRUCache } from 'lru-cache';
 import type { Address, Hash } from 'viem';
@@ -35,13 +35,15 @@ interface OutcomeDeps {
   contracts: ContractAddresses;
 }
 
-/** Neither landed nor dead in the state of the final block: so it stays, until another block is final. */
+/** Neither landed nor dead in the state of the final block, which stays so until another block is final. */
 const UNDECIDED_AT_FINAL: Outcome = { status: 'pending' };
-/** Far more than are under way; the oldest are forgotten, and asked about. */
+/** Far more than are under way. The oldest are forgotten, and asked about again. */
 const MAX_UNDECIDED = 1_000;
 
 export function createOutcomes(deps: OutcomeDeps): (sent: SentTransaction) => Promise<Outcome> {
-  /** The hashes of those that were undecided at the last look, with that of the final block. */
+  /**
+   * The hashes of transactions that were undecided at the last look, with the hash of the final block then.
+   */
   const undecided = new LRUCache<string, Hash>({ max: MAX_UNDECIDED });
 
   async function outcomeAt(pin: Pin, sent: Numbered): Promise<Outcome> {
@@ -66,9 +68,9 @@ export function createOutcomes(deps: OutcomeDeps): (sent: SentTransaction) => Pr
 }
 
 /**
- * A refusal returns what was held, and a death has the call signed anew. On a branch that contradicts what was final, and that
- * nothing has accepted, that would be done beside what the same bytes do on the chain of before. What succeeded there is put
- * back when it is undone.
+ * A refusal releases reserved value, and a death makes the call be signed anew. On a branch that contradicts
+ * the final history, and that is not accepted, either would be done in addition to the effect of the same
+ * bytes on the former chain. A success on such a branch is undone by the platform when the network undoes it.
  * @throws ChainRewritten
  */
 function requireAccepted({ rewritten }: Pin, { hash }: SentTransaction, outcome: Outcome): Outcome {
@@ -78,7 +80,7 @@ function requireAccepted({ rewritten }: Pin, { hash }: SentTransaction, outcome:
   throw new ChainRewritten(`${hash} is ${found}, which counts once that history is accepted. ${rewritten}`);
 }
 
-/** By number, the state may be another block's by the time of the answer: then nothing is remembered of it. */
+/** With a state by number, the node may have answered for another block, so the outcome is not remembered. */
 function undecidedAt({ state }: Pin): Outcome {
   return typeof state === 'object' ? UNDECIDED_AT_FINAL : { status: 'pending' };
 }
@@ -108,7 +110,10 @@ async function decide(deps: OutcomeDeps, pin: Pin, sent: Numbered): Promise<Outc
   return landed(deps, pin, receipt, transaction);
 }
 
-/** Between this platform and its node may be something that mixes up answers: another call's would settle this one. */
+/**
+ * Something between this platform and its node may mix up answers: another call's receipt would settle this
+ * one.
+ */
 function requireSame(shown: Hash, asked: Hash): void {
   if (isSame(shown, asked)) return;
   throw new NetworkUnavailable(`The node shows another transaction in place of ${asked}: ${shown}`);
@@ -176,7 +181,7 @@ async function provedDead(deps: OutcomeDeps, pin: Pin, sent: Numbered): Promise<
 }
 
 /**
- * Asked again before anything is concluded from it: while a node makes a block, it may count that block's transactions
+ * Asks again before anything is concluded: while a node makes a block, it may count that block's transactions
  * in the state of the block before.
  */
 async function isUsedUp({ finality }: OutcomeDeps, pin: Pin, sent: Numbered): Promise<boolean> {

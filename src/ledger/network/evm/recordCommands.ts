@@ -1,5 +1,5 @@
 /**
- * How to read a record with Foundry's cast.
+ * Commands that read a record with Foundry's cast.
  */
 import type { RecordCommand, RecordPlace } from '../family.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Classifies why a contract refused a call, from its revert data.
+ * Classifies a contract's reason for refusing a call, from its revert data.
  */
 import { decodeErrorResult } from 'viem';
 import type { Hex } from 'viem';
@@ -11,7 +11,7 @@ import type { RpcError } from './jsonRpc.ts';
 
 /** A call that was executed and reverted. */
 export interface Revert {
-  /** `0x` when the contract gave no reason, or the node didn't pass it on. */
+  /** `0x` if the contract gave no reason, or the node didn't pass it on. */
   data: Hex;
   /** The node's message. */
   message: string;
@@ -32,7 +32,7 @@ const REASONS: Record<string, RefusalReason> = {
   NotVerified: 'NOT_VERIFIED',
 };
 
-/** The messages of OpenZeppelin's contracts before they had custom errors. */
+/** The messages of OpenZeppelin's contracts from before they had custom errors. */
 const REASONS_IN_WORDS: readonly [RegExp, RefusalReason][] = [
   [/^Pausable: paused|: token transfer while paused/, 'PAUSED'],
   [/^AccessControl: account|^Ownable: caller is not the owner/, 'UNAUTHORIZED'],
@@ -41,17 +41,17 @@ const REASONS_IN_WORDS: readonly [RegExp, RefusalReason][] = [
   [/call to non-contract/, 'CONTRACT_NOT_FOUND'],
 ];
 
-/** Errors of the virtual machine that are the contract's doing, like a revert, but without data. */
+/** Virtual machine errors that the contract causes, like a revert, but without data. */
 const MACHINE_ERRORS = /revert|invalid opcode|invalid jump|stack (under|over)flow|opcode .* not defined/i;
 
-/** What a node's error says about the contract; null when it is about the node. */
+/** The revert that a node's error reports; null if the error is about the node. */
 export function revertOf(error: RpcError): Revert | null {
   const data = revertDataIn(error.data);
   if (data === null && !MACHINE_ERRORS.test(error.message)) return null;
   return { data: data ?? '0x', message: error.message };
 }
 
-/** As hexadecimal digits, as "Reverted 0x…", or nested one or two objects deep: nodes differ. */
+/** Nodes give the data as hexadecimal digits, as "Reverted 0x…", or nested one or two objects deep. */
 function revertDataIn(data: unknown, depth = 0): Hex | null {
   if (typeof data === 'string') {
     const [found] = /0x(?:[0-9a-f]{2})*$/i.exec(data) ?? [];
@@ -63,8 +63,9 @@ function revertDataIn(data: unknown, depth = 0): Hex | null {
 }
 
 /**
- * `errors` are the operator's own, beside those of the interface. A reason that was made of a `bytes32` ends with zeros: unstorable, the
- * refusal could never be settled.
+ * @param errors the operator's own errors, besides those of the interface
+ * @returns a refusal that can be stored. A reason made from a `bytes32` ends with NUL characters, with which
+ *   the refusal could never be settled
  */
 export function refusalOf(revert: Revert, errors: readonly AbiError[]): Refusal {
   const { reason, message } = describe(revert, errors);

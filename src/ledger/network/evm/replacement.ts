@@ -1,8 +1,8 @@
 /**
- * Signs the same call in the same slot at higher fees, when its own are too low for a block.
+ * Signs the same call in the same slot at higher fees, if its fees are too low for a block.
  *
- * Only fees count, not the place in the queue: a transaction behind an underpriced one is replaced only when it is
- * underpriced itself, and one behind a gap needs the gap filled.
+ * Only fees count, not the place in the queue: a transaction behind an underpriced one is replaced only if it
+ * is underpriced itself, and a transaction behind a gap needs the gap filled.
  */
 import { bytesToHex, parseTransaction } from 'viem';
 import type { Hash } from 'viem';
@@ -15,7 +15,7 @@ import type { JsonRpc } from './jsonRpc.ts';
 import { ask } from './node.ts';
 import type { Signer, Unsigned } from './signing.ts';
 
-/** One or two blocks can be chance; after three, producers ignore the transaction. */
+/** Blocks to wait: one or two can be chance; after three, producers ignore the transaction. */
 const PATIENCE_BLOCKS = 3n;
 const REFUSED_FOR_ITS_FEE = /underpriced|fee too low|gas price too low|less than block base fee|base fee/i;
 
@@ -57,7 +57,7 @@ export async function signReplacement(
 
   const fees = replacementFees(unsigned, market, maxFeePerGasCap);
   if (fees === null) return null;
-  // No node would take it, while the cheaper one may still land.
+  // No node would accept it, while the cheaper one may still land.
   if (unsigned.gas * fees.maxFeePerGas + unsigned.value > valueOf(balanceAnswer)) return null;
   const signed = await signer.sign({ ...unsigned, ...fees });
   return {
@@ -69,7 +69,10 @@ export async function signReplacement(
   };
 }
 
-/** The node dropped it, or never had it: sending the same bytes shows whether the fee is the reason. */
+/**
+ * The node dropped the transaction, or never had it: sending the same bytes shows whether the fee is the
+ * reason.
+ */
 async function isRefusedForItsFee(rpc: JsonRpc, signedBytes: Uint8Array): Promise<boolean> {
   const answer = await broadcastBytes(rpc, signedBytes);
   return answer.status === 'refused' && REFUSED_FOR_ITS_FEE.test(answer.reason);

@@ -1,8 +1,8 @@
 /**
- * Finds the transactions that made a token's retirement records, by the token's events in final blocks.
+ * Finds the transactions that made a token's retirement records, from the token's events in final blocks.
  *
- * A hinted transaction is read and must contain the event. Without a correct hint, the record's time leads to its
- * block by binary search (block times rise), and the logs around that block contain the event.
+ * A hinted transaction is read and must contain the event. Without a correct hint, a binary search by the
+ * record's time finds its block (block times rise), and the logs around that block contain the event.
  */
 import { encodeEventTopics, parseEventLogs } from 'viem';
 import type { Address, Hash, Hex } from 'viem';
@@ -29,9 +29,9 @@ interface Deps {
 type Found = Map<number, TransactionHash>;
 
 const HASH = /^0x[0-9a-f]{64}$/i;
-/** Further hints of one record are ignored. */
+/** Maximum hints of one record; further ones are ignored. */
 const MAX_HINTS = 4;
-/** Records are close to each other, or the next question about the rest finds them. */
+/** Records are usually close to each other; otherwise the next call finds the rest. */
 const ENOUGH_QUESTIONS = 20;
 
 export async function retirementTransactions(
@@ -42,7 +42,7 @@ export async function retirementTransactions(
   if (wanted.length === 0) return new Map();
   const token = requireAddress(tokenAddress);
   return deps.finality.onFinalBlock(async (pin) => {
-    // A record's transaction is stored once: perhaps one node's fork alone has this one.
+    // A record's transaction is stored once, and this one may be on one node's fork only.
     if (pin.rewritten !== null) throw new ChainRewritten(pin.rewritten);
     const hinted = await readHinted(deps, pin, token, wanted);
     const missing = wanted.filter(({ index }) => !hinted.has(index));
@@ -62,8 +62,8 @@ async function readHinted(
     record.hints.filter((hint) => HASH.test(hint)).slice(0, MAX_HINTS),
   );
   const hashes = [...new Set(hints.map((hint) => hint.toLowerCase() as Hash))];
-  // A node's error about one hash (invalid, or pruned history) says nothing about the record. That the node is busy is thrown:
-  // hints are deleted once they were looked at.
+  // A node's error about one hash (invalid, or pruned history) says nothing about the record. A busy node's
+  // error is thrown, because hints are deleted once they were looked at.
   const receipts = (await rpc.askEach(hashes.map(ask.receipt)))
     .map(valueIfKept)
     .filter((receipt) => receipt !== null)
@@ -97,11 +97,11 @@ async function findByTime(
   return indexesIn(token, missing, logs);
 }
 
-/** The first block at or after this time; one past the range when there is none. */
+/** The first block at or after this time; one past the range if there is none. */
 async function firstSince(rpc: JsonRpc, time: bigint, range: { from: bigint; to: bigint }): Promise<bigint> {
   let low = range.from;
   let high = range.to + 1n;
-  // Terminates: the range is halved each time.
+  // The loop ends: it halves the range each time.
   while (low < high) {
     const middle = (low + high) / 2n;
     const block = await rpc.ask(ask.block(middle));

@@ -1,20 +1,21 @@
 /**
- * Whether it is believed that another block has replaced a final one: after two answers that say so, seconds apart. A node that
- * shows other blocks for a moment then stops nothing for good; until then its answers are no answers. Answers of
- * another kind between the two change nothing: behind one address may be nodes that lag.
+ * Decides whether another block has replaced a final one: it is believed after two answers that say so,
+ * seconds apart. A node that shows other blocks only briefly thus halts nothing permanently; until then its
+ * answers are not used. Contrary answers between the two change nothing, because one address may stand for
+ * nodes that lag.
  */
 import { AGREED_AFTER_MS } from '../continuity.ts';
 
 export interface RewriteDoubt {
   /** Called with each answer that shows another block. */
   isBelieved(): boolean;
-  /** Called with each answer that shows what was final. */
+  /** Called with each answer that shows the final block unchanged. */
   noteWhole(): void;
-  /** Another block was shown moments ago: which chain is right is not known yet. */
+  /** True if another block was shown moments ago, so that it is not known yet which chain is right. */
   isOpen(): boolean;
 }
 
-/** What was seen so long ago, and contradicted since, says nothing of what is seen now. */
+/** A doubt that is older, and was contradicted since, is not counted: the next one starts anew. */
 const FORGOTTEN_AFTER_MS = 30_000;
 
 export function createRewriteDoubt({

@@ -1,8 +1,8 @@
 /**
  * Finds the transaction that used a nonce, in the chain itself.
  *
- * A missing receipt proves nothing: the node may be behind, or have dropped its index. Another transaction in a final
- * block with the same sender and nonce proves that this one never lands.
+ * A missing receipt proves nothing: the node may be behind, or have dropped its index. Another transaction in
+ * a final block with the same sender and nonce proves that this one never lands.
  */
 import type { Address, Hash } from 'viem';
 import type { Finality, Pin } from './finality.ts';
@@ -15,22 +15,29 @@ interface NonceUse {
   block: bigint;
 }
 
-/** A reorganisation can put a transaction into a block before the one that was the latest at its signing. */
+/**
+ * A reorganisation can move a transaction to a block before the one that was the latest when it was signed.
+ */
 const BLOCKS_BEFORE_SIGNING = 64n;
-/** Transaction counts asked for at once: a search over a million blocks takes five batches. */
+/** Transaction counts in one batch: a search over a million blocks takes five batches. */
 const PROBES = 16n;
-/** Where old states are pruned, blocks are read instead: an hour of blocks, at a minute's worth of traffic. */
+/**
+ * If old states are pruned, blocks are read instead: an hour of blocks, about as much data as a minute of
+ * normal traffic.
+ */
 const MAX_BLOCKS_READ = 320n;
-/** Full blocks have a few megabytes, in an answer of bounded size. */
+/** Full blocks take a few megabytes, and the size of an answer is limited. */
 const BLOCKS_AT_ONCE = 4n;
 
 /**
- * Each batch holds the final block too: to a node that is behind, blocks are missing that are not pruned.
+ * Each batch asks for the final block too, because a node that is behind also lacks blocks, without having
+ * pruned them.
  *
  * @param search the node must have said that the nonce is used up at the final block
- * @returns `unused` when no block uses it although all are there: the node contradicts itself; `unknown` when the
- * node has pruned the history
- * @throws RpcError when the node is busy, which must not pass for pruned history; VanishedBlock, NetworkUnavailable
+ * @returns `unused` if no block uses it although all are there: the node contradicts itself; `unknown` if the
+ *   node has pruned the history
+ * @throws RpcError if the node is busy, which must not be mistaken for pruned history; VanishedBlock,
+ *   NetworkUnavailable
  */
 export async function findNonceUse(
   finality: Finality,

@@ -1,6 +1,6 @@
 /**
- * Settings of an EVM chain that are right by themselves and wrong together. No secret is repeated. viem takes a while
- * to load, so family.ts loads this file only for those who have an EVM chain.
+ * Finds settings of an EVM chain that are each valid but wrong together. No message repeats a secret. viem
+ * loads slowly, so family.ts loads this file only if an EVM chain is configured.
  */
 import { isAddress } from 'viem';
 import { mnemonicToAccount, privateKeyToAddress } from 'viem/accounts';
@@ -17,7 +17,7 @@ const CONTRACTS = [
   'RAMP_SETTLEMENT_ADDRESS',
 ] as const;
 
-/** The accounts of every development chain: their keys are public. */
+/** The accounts of development chains, whose keys are public. */
 const TEST_MNEMONIC = 'test test test test test test test test test test test junk';
 const TEST_ACCOUNTS = 10;
 

@@ -1,5 +1,5 @@
 /**
- * The settings of EVM chains alone, and what the adapter gets of them.
+ * The settings that only EVM chains have, and the adapter's configuration.
  */
 import * as z from 'zod';
 import { setting, text, wholeNumber } from '../../../lib/settingRules.ts';
@@ -82,10 +82,12 @@ export const EVM_SETTINGS = {
   ),
 } as const satisfies OwnSettings;
 
-/** Of the best known chains that hold money: Ethereum, OP, BNB, Gnosis, Polygon, Base, Arbitrum, Celo, Avalanche. */
+/**
+ * The best known chains that hold money: Ethereum, OP, BNB, Gnosis, Polygon, Base, Arbitrum, Celo, Avalanche.
+ */
 const MONEY_CHAIN_IDS: ReadonlySet<number> = new Set([1, 10, 56, 100, 137, 8453, 42_161, 42_220, 43_114]);
 
-/** A node on this machine is a copy of the chain, for trying out. */
+/** A node on this machine is a copy of the chain, without real money. */
 export function nameOfMoneyChain({ network, values }: GivenSettings<typeof EVM_SETTINGS>): string | null {
   const { LEDGER_RPC_URL: url, LEDGER_CHAIN_ID: chainId } = values;
   if (url !== undefined && leadsToThisMachine(url)) return null;
@@ -98,17 +100,20 @@ type EvmValues = ValuesOf<typeof EVM_SETTINGS>;
 export interface EvmLedger extends NodeLedger {
   family: 'evm';
   chainId: number;
-  /** No factory is older than this block; identity.ts holds it. */
+  /** No factory is older than this block; identity.ts verifies that. */
   firstBlock: bigint;
   finality: FinalitySetting;
   /** Wei per gas. */
   maxFeePerGasCap: bigint;
-  /** Wei; the most that a factory may ask for one deployment. */
+  /** Wei; the maximum fee that a factory may charge for one deployment. */
   maxDeploymentFee: bigint;
   /** JSON with the ABI of further contract errors. */
   errorAbiFile: string | undefined;
   maxOpenPerAccount: number;
-  /** How long another block in place of a final one is doubted; no setting: for a chain of tests, where no node lags behind another. */
+  /**
+   * How long a replaced final block is doubted. Not a setting: only tests set it, for a chain whose nodes
+   * never lag.
+   */
   rewriteBelievedAfterMs?: number;
 }
 

@@ -1,9 +1,10 @@
 /**
  * Public reads of the settlement contract, and whether it would accept a deposit.
  *
- * Its interface promises no way to read the pause and the treasury. Both are read by their customary names. A
- * contract without `paused()` counts as running (a simulated deposit shows otherwise); without `treasury()`, the
- * treasury comes from the configured factory's event, if that factory deployed the contract.
+ * Its interface promises no way to read the pause and the treasury, so both are read by their customary
+ * names. A contract without `paused()` counts as running (a simulated deposit shows otherwise). Without
+ * `treasury()`, the treasury comes from the configured factory's event, if that factory deployed the
+ * contract.
  */
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
@@ -37,7 +38,7 @@ type SettlementReads = Pick<
 
 type DepositCall = Extract<NetworkCall, { kind: 'depositOffRamp' }>;
 
-/** By number; 0 is none. */
+/** By number; 0 means that there is no deposit. */
 const STATUSES: readonly (OffRampDeposit['status'] | null)[] = [
   null,
   'PENDING',
@@ -109,7 +110,7 @@ function depositRead(settlement: Address, sessionId: string): ContractRead {
   };
 }
 
-/** @throws when the contract answers with something else */
+/** @throws if the contract's answer is not a deposit */
 function readDeposit(data: Hex): OffRampDeposit | null {
   const { depositor, token, amount, status } = decodeFunctionResult({
     abi: settlementAbi,
@@ -128,8 +129,8 @@ function readDeposit(data: Hex): OffRampDeposit | null {
 }
 
 /**
- * Checks the deposit's rules one by one, because without an allowance the contract would fail at that first; the
- * token's own rules are tried with a transfer of the same amount to the contract.
+ * Checks the deposit's rules one by one, because without an allowance a simulated deposit would fail for that
+ * first. A simulated transfer of the same amount to the contract tests the token's own rules.
  */
 async function depositRefusalAt(
   deps: SettlementReadDeps,
@@ -138,7 +139,7 @@ async function depositRefusalAt(
   at: BlockReference,
 ): Promise<Refusal | null> {
   const { rpc, finality, contracts } = deps;
-  // The arguments are checked as for the deposit itself.
+  // Checks the arguments as for the deposit itself.
   const { to: settlement, involved } = encodeCall(contracts, depositor, call);
   const token = requireAddress(call.tokenAddress);
   const { amount, sessionId } = call;
@@ -152,7 +153,7 @@ async function depositRefusalAt(
     errors: contracts.errors,
   };
   const simulation = simulationOf(call, transfer, depositor);
-  // Together, so that one node answers all of it, of one block.
+  // In one batch, so that one node answers all questions for one block.
   const [, depositAnswer, pausedAnswer, balanceAnswer, transferAnswer, ...codes] = await askAgainWhile(
     ([latest]) => at === 'latest' && finality.isBehind(latest),
     () =>

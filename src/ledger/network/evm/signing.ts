@@ -22,7 +22,7 @@ export interface Unsigned extends Fees {
   gas: bigint;
 }
 
-/** @throws Error, without the key in its message, when `secretKey` is no private key */
+/** @throws Error, without the key in its message, if `secretKey` is no private key */
 export function createSigner(secretKey: string, chainId: number): Signer {
   const account = accountOf(secretKey);
   return {

@@ -1,8 +1,8 @@
 /**
  * Simulates a call in the state of one block, and decides when a refusal is final.
  *
- * A refusal ends a call for good, so it must rest on final facts: a call refused at the latest block only (a pause
- * that may be undone, a balance whose mint is not final yet) is tried again later.
+ * A refusal ends a call permanently, so it must rest on final facts. A call that only the latest block
+ * refuses (for a pause that may be undone, or a balance whose mint is not final yet) is tried again later.
  */
 import { encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
@@ -30,7 +30,7 @@ export function simulationOf(call: NetworkCall, encoded: EncodedCall, from: Addr
   return { call, encoded, request: { from, to: encoded.to, data: encoded.data, value } };
 }
 
-/** Null when the contracts would accept it in that state. @throws RpcError, NetworkUnavailable */
+/** Null if the contracts would accept the call in that state. @throws RpcError, NetworkUnavailable */
 export async function refusalAt(
   rpc: JsonRpc,
   simulation: Simulation,
@@ -43,7 +43,9 @@ export async function refusalAt(
   return judge(rpc, simulation, at, called, codes);
 }
 
-/** Asks for the code at each contract: a call to an address without code succeeds and does nothing. */
+/**
+ * Asks for the code of each contract, because a call to an address without code succeeds and does nothing.
+ */
 export function codeQuestions({ encoded }: Simulation, at: BlockReference) {
   return encoded.involved.map((address) => ask.code(address, at));
 }
@@ -67,7 +69,7 @@ export async function judge(
   return explain(rpc, simulation.call, { revert, errors: simulation.encoded.errors }, at);
 }
 
-/** Explains refusals that the contracts give no error for: another template, and too early. */
+/** Explains refusals for which the contracts have no error: another template, or not expired yet. */
 export async function explain(
   rpc: JsonRpc,
   call: NetworkCall,
@@ -97,7 +99,10 @@ export async function explain(
   return refusal;
 }
 
-/** Templates are recognised by the functions that answer. `isExpired` is null where none does. */
+/**
+ * Recognises the template by the functions that answer. `isExpired` is null if that function gives no
+ * boolean.
+ */
 async function probeTemplate(
   rpc: JsonRpc,
   token: Address,
@@ -122,8 +127,8 @@ async function probeTemplate(
 
 /**
  * Ends a call that was refused at the latest block, if the final block refuses it for the same reason.
- * @throws NetworkRefusal; NetworkUnavailable when the refusal is not final yet; ChainRewritten when the chain contradicts what was
- * final: what is refused there may have been done on the chain of before
+ * @throws NetworkRefusal; NetworkUnavailable if the refusal is not final yet; ChainRewritten if the chain
+ *   contradicts the final history, because the call may have been executed on the former chain
  */
 export async function refuseFinally(
   finality: Pick<Finality, 'onFinalBlock'>,

@@ -35,7 +35,7 @@ type TokenReads = Pick<
   | 'expiryOf'
 >;
 
-/** A record with the longest texts takes some 150,000 gas to read. */
+/** Reading a record with the longest texts takes some 150,000 gas. */
 const RECORDS_PER_MULTICALL = 50;
 
 export function createTokenReads(finality: Finality, readAll: ReadAll): TokenReads {
@@ -91,7 +91,7 @@ type ReadMany = <T extends object>(
   read: (pin: Pin, tokens: readonly Address[]) => Promise<Read<T>[]>,
 ) => Promise<TokenAnswer<T>[]>;
 
-/** At one final block. What is no address gets its own error. */
+/** Reads all at one final block. A text that is no address gets its own error. */
 function createReadMany(finality: Finality): ReadMany {
   return async (texts, read) => {
     requireTokenCount(texts.length);
@@ -122,7 +122,7 @@ function textOf(bytes: Hex): string {
   return storableText(Buffer.from(bytes.slice(2), 'hex').toString('utf8'));
 }
 
-/** @throws VanishedBlock when the record is missing although the count at the same block includes it */
+/** @throws VanishedBlock if the record is missing although the count at the same block includes it */
 function readRecord(token: Address, index: number, answer: ReadAnswer | undefined): RetirementRecord {
   if (answer?.kind !== 'returned') {
     throw new VanishedBlock(`Retirement ${index} of ${token} could not be read: ${answer?.kind}`);

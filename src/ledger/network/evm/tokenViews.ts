@@ -1,8 +1,9 @@
 /**
- * Reads of many tokens of one template at one block: what each token answers, or why it can't.
+ * Reads many tokens of one template at one block: each token's answer, or why it has none.
  *
- * Templates are recognised by the functions that answer: only carbon credits count retirements, only commodity
- * receipts expire. So tokens of any factory can be read, and a contract that is no token is refused.
+ * Templates are recognised by the functions that answer: only carbon credits count retirements, only
+ * commodity receipts expire. Tokens of any factory can therefore be read, and a contract that is no token is
+ * refused.
  */
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
@@ -14,7 +15,7 @@ import type { Pin } from './finality.ts';
 
 type Problem = NetworkRefusal | NetworkUnavailable;
 
-/** What was read of a token, or why it could not be read. */
+/** The value that was read from a token, or why it could not be read. */
 export type Read<T> = T | Problem;
 
 const STATUSES: readonly ReceiptStatus[] = ['DRAFT', 'ACTIVE', 'SUSPENDED', 'REDEEMED', 'EXPIRED'];
@@ -23,12 +24,12 @@ const STATUSES: readonly ReceiptStatus[] = ['DRAFT', 'ACTIVE', 'SUSPENDED', 'RED
 export interface View<T> {
   template: string;
   data: readonly Hex[];
-  /** @throws when the answers are not what the template gives */
+  /** @throws if the answers are not those of the template */
   decode: (answers: readonly Hex[]) => T;
   otherTemplate: { name: string; data: Hex; highest: bigint };
 }
 
-/** Tokens of both templates have it. */
+/** Tokens of both templates have this function. */
 export const SUPPLY = viewData(carbonTokenAbi, 'totalSupply');
 const retirementCountData = viewData(carbonTokenAbi, 'totalRetirements');
 const isExpiredData = viewData(commodityTokenAbi, 'isExpired');
@@ -80,7 +81,7 @@ function viewData(abi: typeof carbonTokenAbi | typeof commodityTokenAbi, functio
   return encodeFunctionData({ abi: [...abi], functionName });
 }
 
-/** What `view` makes of each token's answers, or the token's error. */
+/** Returns the value that `view` decodes from each token's answers, or the token's error. */
 export async function readTokens<T>(
   readAll: ReadAll,
   pin: Pin,
@@ -99,7 +100,7 @@ export async function readTokens<T>(
   });
 }
 
-/** One amount of each token of either template, or the token's error. */
+/** Returns one amount of each token of either template, or the token's error. */
 export async function readAmountsAt(
   readAll: ReadAll,
   pin: Pin,

@@ -1,8 +1,9 @@
 /**
- * For holders with a wallet: what it signs for one call, and whether the signed transaction is that call.
+ * Prepares the transaction that a holder's wallet signs for one call, and verifies that the signed
+ * transaction is that call.
  *
- * The wallet chooses nonce, gas and fees. It may not change the contract, the data or the value (zero), or add
- * anything (access lists, code for the holder's account, blobs).
+ * The wallet chooses nonce, gas and fees. It may not change the contract, the data or the value (zero), or
+ * add anything (access lists, code for the holder's account, blobs).
  */
 import {
   parseTransaction,
@@ -27,7 +28,7 @@ import type { JsonRpc } from './jsonRpc.ts';
 import { ask, quantityOf } from './node.ts';
 import { isSame } from './results.ts';
 
-/** The fields and spelling of `eth_sendTransaction`, which wallets take. */
+/** The fields and spelling of `eth_sendTransaction`, which wallets accept. */
 export interface EvmCallPayload {
   chainId: Hex;
   from: Address;
@@ -40,14 +41,14 @@ export interface EvmCallPayload {
   maxPriorityFeePerGas: Hex;
 }
 
-/** Half the order of secp256k1: of a signature and its mirror image, networks accept the lower one only. */
+/** Half the order of secp256k1: of a signature and its mirror image, networks accept only the lower one. */
 const HALF_CURVE_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
-/** Nodes keep no more transactions of one account that wait for earlier ones. */
+/** Nodes keep at most so many transactions of one account that wait for earlier ones. */
 const MAX_NONCES_AHEAD = 64n;
-/** What wallets sign: EIP-1559, and earlier types as long as they name the chain. */
+/** The types that wallets sign: EIP-1559, and earlier types if they name the chain. */
 const TYPES: ReadonlySet<string> = new Set(['eip1559', 'eip2930', 'legacy']);
 
-/** @throws NetworkRefusal when the call can't succeed; NetworkUnavailable */
+/** @throws NetworkRefusal if the call can't succeed; NetworkUnavailable */
 export async function prepareForHolder(
   deps: EstimateDeps & { chainId: number },
   call: HolderCall,
@@ -91,7 +92,7 @@ export async function openSigned(
   ]);
   const latest = valueOf(blockAnswer);
   if (latest === null) throw new NetworkUnavailable('The node has no latest block');
-  // A wallet may also send what it signs: then the network knows it already.
+  // A wallet may also send the transaction that it signs: then the network knows it already.
   if (valueOf(knownAnswer) === null) requireUsable(nonce, valueOf(countAnswer));
   return {
     hash,
@@ -125,8 +126,8 @@ async function readAct(bytes: Hex, wanted: EncodedCall, holder: Address, chainId
 }
 
 /**
- * The prepared nonce was the account's next one, so a transaction with a lower nonce had landed by then: it is another
- * act, even with the same content.
+ * The prepared nonce was the account's next one, so a transaction with a lower nonce had landed before. It is
+ * another act, even with the same content.
  * @throws NetworkRefusal
  */
 function requireNotEarlier(nonce: bigint, { payload }: UnsignedTransaction): void {
@@ -137,9 +138,7 @@ function requireNotEarlier(nonce: bigint, { payload }: UnsignedTransaction): voi
   );
 }
 
-/**
- * @throws NetworkRefusal for a nonce that can never land, or that waits for nonces which the network does not have
- */
+/** @throws NetworkRefusal for a nonce that can never land, or that waits for nonces that the network lacks */
 function requireUsable(nonce: bigint, next: bigint): void {
   if (nonce < next)
     throw notAsPrepared(`its nonce ${nonce} was used before; the account's next one is ${next}`);

@@ -1,5 +1,5 @@
 /**
- * The accounts that sign: which exist, and the sequence that the network expects next of each.
+ * The accounts that sign: which of them exist, and the sequence that the network expects next for each.
  */
 import type { xdr } from '@stellar/stellar-sdk';
 import { largest } from '../../../lib/bigints.ts';
@@ -13,9 +13,9 @@ import type { StellarNode } from './node.ts';
 interface AccountState {
   sequence: bigint;
   balanceStroops: bigint;
-  /** Without what the account must keep: a fee is taken from this alone. */
+  /** The balance without what the account must keep. A fee can be taken only from this part. */
   spendableStroops: bigint;
-  /** The ledger in which `sequence` was used; null when the account does not record it. */
+  /** The ledger in which `sequence` was used; null if the account does not record it. */
   usedInLedger: bigint | null;
 }
 
@@ -44,7 +44,10 @@ export async function readAccounts(node: StellarNode, addresses: readonly Addres
   return { latestLedger, byAddress };
 }
 
-/** The reserves of the account and its entries, but for those that others sponsor, and what it offers for sale. */
+/**
+ * The reserves of the account and its entries, except those that others sponsor, plus the lumens that it
+ * offers for sale.
+ */
 function keptStroops(entry: xdr.AccountEntry): bigint {
   const { first, second } = extensionsOf(entry);
   const sponsored = (second?.numSponsoring() ?? 0) - (second?.numSponsored() ?? 0);
@@ -58,7 +61,7 @@ function usedInLedgerOf(entry: xdr.AccountEntry): bigint | null {
   return third?.switch() === 3 ? BigInt(third.v3().seqLedger()) : null;
 }
 
-/** Each is within the one before; null when the entry ends before it. */
+/** Each extension is within the previous one; null if the entry ends before it. */
 function extensionsOf(entry: xdr.AccountEntry) {
   const first = entry.ext().switch() === 1 ? entry.ext().v1() : null;
   const second = first?.ext().switch() === 2 ? first.ext().v2() : null;
@@ -67,14 +70,14 @@ function extensionsOf(entry: xdr.AccountEntry) {
 
 interface SigningAccounts {
   order: SigningOrder;
-  /** The next sequence of each account that exists. @throws NetworkUnavailable when none of them exists */
+  /** The next sequence of each account that exists. @throws NetworkUnavailable if none of them exists */
   nextSequences(): Promise<NextSequences>;
 }
 
 /**
- * A channel that was never funded, was closed or has spent its money must not stop the others from signing: it is left out
- * while that is so.
- * @param warn called when an account is missing or short of money, and when it signs again
+ * Leaves out a channel while it is not funded, is closed or has spent its lumens, so that it does not stop
+ * the others from signing.
+ * @param warn called when an account is missing or short of lumens, and when it signs again
  */
 export function createSigningAccounts(
   node: StellarNode,
@@ -104,7 +107,7 @@ export function createSigningAccounts(
         return unfunded.now();
       },
       leastToSpend,
-      // The network keeps one waiting transaction per account.
+      // The network accepts one waiting transaction per account.
       maxOpenPerAccount: 1,
       landsUnseenForSeconds: validitySeconds,
     },
@@ -126,7 +129,7 @@ export function createSigningAccounts(
   };
 }
 
-/** Keeps a list of accounts, and warns of each that is new to it or no longer in it. */
+/** Keeps a list of accounts, and warns of each one that enters or leaves the list. */
 function noteChanges(warn: (message: string) => void, { began, ended }: { began: string; ended: string }) {
   let known: readonly Address[] = [];
   return {

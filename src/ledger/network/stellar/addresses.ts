@@ -6,8 +6,8 @@ import { Address as SdkAddress, hash, Keypair, StrKey, xdr } from '@stellar/stel
 import type { Address, Hash32 } from '../port.ts';
 
 /**
- * Accounts (`G…`) and contracts (`C…`), verified by checksum. Muxed ones (`M…`) are a second spelling of an account,
- * so they are refused.
+ * Accepts accounts (`G…`) and contracts (`C…`), verified by checksum. A muxed address (`M…`) is a second
+ * spelling of an account, so it is refused.
  */
 export function normalizeAddress(text: string): Address | null {
   return isAccount(text) || isContract(text) ? text : null;
@@ -21,7 +21,7 @@ export function isContract(text: string): boolean {
   return StrKey.isValidContract(text);
 }
 
-/** The key pair of an `S…` seed. @throws Error when the text is no seed; the message never repeats it */
+/** The key pair of an `S…` seed. @throws Error if the text is no seed; the message never repeats the text */
 export function keypairOf(secretKey: string, what: string): Keypair {
   if (!StrKey.isValidEd25519SecretSeed(secretKey)) {
     throw new Error(
@@ -36,7 +36,10 @@ export function hashText(text: string): Hash32 {
   return `0x${createHash('sha256').update(text, 'utf8').digest('hex')}`;
 }
 
-/** The address of a contract that `deployer` deploys with this salt: known before the deploy, and usable once. */
+/**
+ * The address of a contract that `deployer` deploys with this salt. It is known before the deploy, and usable
+ * once.
+ */
 export function deployedAddress(passphrase: string, deployer: Address, salt: Hash32): Address {
   const preimage = xdr.HashIdPreimage.envelopeTypeContractId(
     new xdr.HashIdPreimageContractId({
@@ -62,7 +65,7 @@ export function accountKey(address: Address): xdr.LedgerKey {
   );
 }
 
-/** The entry that exists exactly while the contract does. */
+/** The ledger entry that exists exactly while the contract does. */
 export function instanceKey(contract: Address): xdr.LedgerKey {
   return contractDataKey(contract, xdr.ScVal.scvLedgerKeyContractInstance());
 }
@@ -74,7 +77,7 @@ export function retirementKey(token: Address, index: number): xdr.LedgerKey {
   return key;
 }
 
-/** Of the token's retirement record that the key or entry is of; null for any other. */
+/** The index of the token's retirement record that has this key; null if the key is not of such a record. */
 export function retirementIndexOf(
   data: xdr.LedgerKeyContractData | xdr.ContractDataEntry,
   token: Address,
@@ -90,7 +93,7 @@ export function retirementIndexOf(
 }
 
 export function retirementKeys(token: Address, first: number, count: number): xdr.LedgerKey[] {
-  // Parsing an address is expensive, and all keys have the same one.
+  // Parsed once for all keys, because parsing an address is expensive.
   const contract = new SdkAddress(token).toScAddress();
   return Array.from({ length: count }, (_, at) =>
     persistentKey(

@@ -1,13 +1,13 @@
 /**
- * Checks what custody (or a holder) is asked to authorise before it is signed, because the node proposes it.
+ * Checks the authorisation that the node proposes before custody (or a holder) signs it.
  *
- * Through a channel, custody is the source of the operation and authorises by signing the envelope, which binds the
- * authorisation to this one transaction. A signed authorisation entry would not be bound: it is valid in any
- * transaction until it expires, so any account that saw it could burn the credits under an unknown hash, and the platform's
- * own transaction would look dead. Nodes normally know the operation's source. For one that does not and asks for an
- * entry, the entry is signed, and the transaction is not called dead before that entry has expired
- * (detachedEntries.ts). Where the caller is the source of the transaction, the envelope is enough, whatever the node
- * asks for.
+ * Through a channel, custody is the source of the operation and authorises by signing the envelope, which
+ * binds the authorisation to this one transaction. A signed authorisation entry is not bound: it is valid in
+ * any transaction until it expires. Any account that saw the entry could burn the credits under an unknown
+ * hash, and the platform's own transaction would look dead. Nodes normally know the operation's source. If a
+ * node does not, and asks for an entry, the entry is signed, and the transaction does not count as dead
+ * before the entry has expired (detachedEntries.ts). If the caller is the source of the transaction, the
+ * envelope suffices, whatever the node asks for.
  */
 import { authorizeEntry, Address as SdkAddress, xdr } from '@stellar/stellar-sdk';
 import type { Keypair } from '@stellar/stellar-sdk';
@@ -22,8 +22,8 @@ import { asAddress, asBigint, plain } from './scvals.ts';
 export type AuthorisationForm = 'envelope' | 'entries';
 
 /**
- * @throws NetworkRefusal UNAUTHORIZED when another account would have to authorise it
- * @throws NetworkUnavailable when the node asks to authorise more than the call
+ * @throws NetworkRefusal UNAUTHORIZED if another account would have to authorise the call
+ * @throws NetworkUnavailable if the node asks to authorise more than the call
  */
 export function checkAuthorisation(
   entries: readonly xdr.SorobanAuthorizationEntry[],
@@ -46,7 +46,9 @@ export function checkAuthorisation(
   return form;
 }
 
-/** Authorisations of the transaction's own source come with its signature on the envelope. */
+/**
+ * Replaces authorisations of the transaction's own source, because its signature on the envelope covers them.
+ */
 export function boundToSource(
   entries: readonly xdr.SorobanAuthorizationEntry[],
   source: Address,
@@ -78,7 +80,7 @@ export async function signEntries(
   );
 }
 
-/** Null when the source account's signature on the envelope is meant. */
+/** Null if the authorisation is by the source account's signature on the envelope. */
 function addressOf(entry: xdr.SorobanAuthorizationEntry): Address | null {
   const credentials = entry.credentials();
   if (credentials.switch().name === 'sorobanCredentialsSourceAccount') return null;
@@ -86,8 +88,9 @@ function addressOf(entry: xdr.SorobanAuthorizationEntry): Address | null {
 }
 
 /**
- * The call itself with its one transfer below it, or (where the contract leaves the authorisation to the token) the
- * transfer alone; the latter only within the envelope, because an entry would allow the transfer without the call.
+ * Allows the call itself with its one transfer below it, or (if the contract leaves the authorisation to the
+ * token) the transfer alone. The transfer alone is allowed only within the envelope, because an entry would
+ * allow the transfer without the call.
  */
 function requireSameCall(
   root: xdr.SorobanAuthorizedInvocation,

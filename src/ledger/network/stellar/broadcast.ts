@@ -15,7 +15,7 @@ interface BroadcastDeps {
   passphrase: string;
 }
 
-/** The node's answer is a hint: only `outcome` decides. Never throws for what the node answered. */
+/** Sends the bytes. The node's answer is a hint: only `outcome` decides. Throws for no answer of the node. */
 export async function broadcastBytes(deps: BroadcastDeps, signedBytes: Uint8Array): Promise<BroadcastAnswer> {
   const transaction = openBytes(signedBytes, deps.passphrase);
   if (!transaction) return { status: 'refused', reason: 'The bytes are no transaction of this network' };
@@ -33,9 +33,7 @@ export async function broadcastBytes(deps: BroadcastDeps, signedBytes: Uint8Arra
   }
 }
 
-/**
- * A transaction that has landed is refused for its sequence when it is sent again: that is no refusal of the call.
- */
+/** A landed transaction that is sent again is refused for its sequence, which is no refusal of the call. */
 async function answerToError(
   { node }: BroadcastDeps,
   transaction: Transaction | FeeBumpTransaction,
@@ -47,7 +45,10 @@ async function answerToError(
   return { status: 'refused', reason: `The node refused the transaction: ${errorCode}${shortage}` };
 }
 
-/** A node counts what a payer's transactions that wait there may cost: `TransactionQueue::canAdd` of stellar-core. */
+/**
+ * For funds, a node also counts the possible cost of the payer's waiting transactions:
+ * `TransactionQueue::canAdd` of stellar-core.
+ */
 function describeShortage(transaction: Transaction | FeeBumpTransaction): string {
   const payer = transaction instanceof FeeBumpTransaction ? transaction.feeSource : transaction.source;
   const fee = showXlm(BigInt(transaction.fee));
@@ -64,19 +65,19 @@ function openBytes(signedBytes: Uint8Array, passphrase: string): Transaction | F
 }
 
 interface ReplacementDeps extends BroadcastDeps {
-  /** Custody pays for the higher fee. */
+  /** Custody pays the higher fee. */
   keys: Pick<SigningKeys, 'custody'>;
   maxInclusionFeeStroops: bigint;
 }
 
-/** Transactions usually land in the next ledger; after this many, one was underpriced or lost. */
+/** Transactions usually land in the next ledger; after so many, the transaction was underpriced or lost. */
 const PATIENCE_LEDGERS = 3n;
-/** A validator replaces a transaction at ten times its fee. */
+/** A validator replaces a transaction if the fee is ten times as high. */
 const REPLACEMENT_FACTOR = 10n;
-/** With less time left, the higher fee would mostly come too late. */
+/** With less time left, the higher fee would usually come too late. */
 const LEAST_TIME_LEFT_SECONDS = 10n;
 
-/** The same signed transaction in an envelope with a higher fee, or null. */
+/** The same signed transaction in an envelope with a higher fee; or null. */
 export async function signReplacement(
   deps: ReplacementDeps,
   latest: PreparedTransaction,
@@ -90,7 +91,7 @@ export async function signReplacement(
   const state = await deps.node.presentState();
   if (state.latestLedger < preparedAtLedger + PATIENCE_LEDGERS) return null;
   if (state.closedAt + LEAST_TIME_LEFT_SECONDS > validUntil) return null;
-  // At the start of a spike, the usual recent fee does not show it yet.
+  // The maximum is used, because at the start of a spike the usual recent fee does not show it yet.
   const highestStroops = (await deps.node.inclusionFees().catch(notShown))?.highestStroops ?? 0n;
   if (highestStroops <= bid) return null;
 
@@ -104,7 +105,7 @@ export async function signReplacement(
   });
 }
 
-/** What a transaction bids per operation for inclusion, without its resources. */
+/** A transaction's bid per operation for inclusion, without its resource fee. */
 function bidOf(transaction: Transaction | FeeBumpTransaction): bigint {
   const isBump = transaction instanceof FeeBumpTransaction;
   const inner = isBump ? transaction.innerTransaction : transaction;

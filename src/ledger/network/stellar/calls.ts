@@ -1,6 +1,6 @@
 /**
- * The port's calls as contract invocations: contract, function, arguments, and what else may be authorised with them.
- * Arguments are positional, in the order of the contracts' interface.
+ * Converts the port's calls to contract invocations: contract, function, arguments, and the transfer that may
+ * be authorised with the call. Arguments are positional, in the order of the contracts' interface.
  */
 import { Address as SdkAddress, Asset, xdr } from '@stellar/stellar-sdk';
 import { NetworkRefusal, noTokenAt } from '../port.ts';
@@ -27,15 +27,15 @@ export interface Invocation {
 export interface NestedTransfer {
   token: Address;
   from: Address;
-  /** Null where the contract determines the recipient (the factory's fee). */
+  /** Null if the contract determines the recipient (of the factory's fee). */
   to: Address | null;
   /** Exactly this much, or at most. */
   amount: { exactly: bigint } | { atMost: bigint };
 }
 
 /**
- * The most that a deploy may take of the payment token (XLM, in stroops) as the factory's fee, which is 0 today: a
- * node must not be able to get more of custody's XLM signed away.
+ * Maximum fee of a factory for a deploy, in stroops (the payment token is XLM). The fee is 0 today. Without
+ * the limit, a node could get more of custody's XLM signed away.
  */
 const MAX_DEPLOYMENT_FEE_STROOPS = 100_000_000n;
 
@@ -46,7 +46,7 @@ export const DEPLOYS: ReadonlySet<string> = new Set([
   'deploy_ramp_settlement',
 ]);
 
-/** Index among the arguments of every deploy. */
+/** Index of the salt among the arguments of every deploy. */
 export const SALT_PLACE = 2;
 
 type Deploy = Extract<NetworkCall, { kind: 'deployCarbonCredit' | 'deployCommodityReceipt' }>;
@@ -98,7 +98,7 @@ export function hostFunctionOf({ contract, functionName, args }: Invocation): xd
   );
 }
 
-/** The contract that a call is made on. @throws NetworkRefusal CONTRACT_NOT_FOUND */
+/** The token's address, which is a contract. @throws NetworkRefusal CONTRACT_NOT_FOUND */
 function requireToken(address: string): Address {
   if (!isContract(address)) throw noTokenAt(address);
   return address;
@@ -118,7 +118,7 @@ export function predictedAddress(contracts: Contracts, call: NetworkCall): Addre
   return deployedAddress(contracts.passphrase, contracts.factoryAddress, call.salt);
 }
 
-/** Null when no factory of settlement contracts is configured. */
+/** Null if no factory of settlement contracts is configured. */
 export function predictedSettlement(contracts: Contracts, salt: Hash32): Address | null {
   const { passphrase, settlementFactoryAddress: factory } = contracts;
   return factory === null ? null : deployedAddress(passphrase, factory, salt);
@@ -128,7 +128,7 @@ export function referenceVal(sessionId: string): xdr.ScVal {
   return xdr.ScVal.scvBytes(bytesOf(hashText(sessionId)));
 }
 
-/** The native asset's contract, which takes fees. */
+/** The native asset's contract, in which fees are paid. */
 export function paymentTokenOf(passphrase: string): Address {
   return Asset.native().contractId(passphrase);
 }
@@ -240,7 +240,7 @@ function commodityMetadata(metadata: CommodityMetadata): xdr.ScVal {
   });
 }
 
-/** The deployed token refuses only zero: a negative amount would create tokens. */
+/** Checked here because the deployed token refuses only zero: a negative amount would create tokens. */
 function amountVal(amount: bigint): xdr.ScVal {
   if (amount === 0n) throw refusal('ZERO_AMOUNT', 'The amount is zero');
   if (amount < 0n) throw refusal('OTHER', `The amount is negative: ${amount}`);

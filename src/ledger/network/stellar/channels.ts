@@ -1,9 +1,9 @@
 /**
- * Channel accounts: reads them, creates missing ones with custody's lumens, and funds those that have spent theirs.
+ * Reads channel accounts, creates missing ones with custody's lumens, and tops up those with too little.
  *
- * A channel lends its sequence and pays fees: it holds no tokens and has no rights over custody's. It is created by a
- * classic CreateAccount and funded by a Payment, up to 100 per transaction. The command can be repeated: it reads what
- * exists first.
+ * A channel lends its sequence and pays fees: it holds no tokens and has no rights over custody's. It is
+ * created by a classic CreateAccount and funded by a Payment, up to 100 per transaction. The command can be
+ * repeated, because it first reads which channels exist.
  */
 import { Account, Asset, Operation, TransactionBuilder } from '@stellar/stellar-sdk';
 import type { Transaction } from '@stellar/stellar-sdk';
@@ -19,15 +19,15 @@ import type { DraftingDeps } from './draft.ts';
 import { innermostCode } from './failures.ts';
 import { signTransaction } from './signing.ts';
 
-/** The network's limit per transaction. */
+/** The network's limit of operations per transaction. */
 const MAX_OPERATIONS = 100;
-/** Each round reads what the earlier ones made; two batches with retries need no more. */
+/** Each round reads the results of earlier ones; two batches with retries need no more rounds. */
 const MAX_ROUNDS = 6;
 const POLL_EVERY_MS = 1_000;
-/** Longer than the time bounds: a network that stands still is not waited for. */
+/** Polls for longer than the time bounds, but not for ever if the network stands still. */
 const MAX_POLLS = 300;
 
-/** A channel that needs lumens, and how many. */
+/** A channel that needs lumens, and the amount. */
 interface Need {
   address: Address;
   isMissing: boolean;
@@ -40,9 +40,9 @@ export async function readChannels(options: StellarNetworkOptions): Promise<Chan
 }
 
 /**
- * Creates missing channels, and funds those with too little.
+ * Creates missing channels, and tops up those with too little.
  * @returns the addresses of both
- * @throws Error when the network refuses it, NetworkUnavailable when it does not finish
+ * @throws Error if the network refuses it, NetworkUnavailable if it does not finish
  */
 export async function fundChannels(
   options: StellarNetworkOptions,
@@ -82,7 +82,10 @@ function needsOf(states: readonly ChannelState[], funding: FundingOptions): Need
     }));
 }
 
-/** One transaction, followed until it landed or can't land any more: the next round reads the result. */
+/**
+ * Sends one transaction, and follows it until it landed or can't land any more. The next round reads the
+ * result.
+ */
 async function giveTo(
   deps: DraftingDeps,
   needs: readonly Need[],
@@ -117,7 +120,7 @@ async function giveTo(
   await seeThrough(deps, transaction, validUntil, wait);
 }
 
-/** @throws Error when it landed and failed, unless another transaction created one of the accounts meanwhile */
+/** @throws Error if it landed and failed, unless another transaction created one of the accounts meanwhile */
 async function seeThrough(
   { node }: DraftingDeps,
   transaction: Transaction,

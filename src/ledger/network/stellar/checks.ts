@@ -1,6 +1,6 @@
 /**
- * The checks of `npm run ledger:check` for a Stellar network: contracts, roles, and for how many writes the lumens are
- * enough.
+ * The checks of `npm run ledger:check` for a Stellar network: contracts, roles, and the number of writes that
+ * the lumens pay for.
  */
 import type { NetworkCall } from '../port.ts';
 import { smallest } from '../../../lib/bigints.ts';
@@ -15,7 +15,7 @@ import type { DraftingDeps } from './draft.ts';
 import { assembleParts } from './options.ts';
 import type { StellarNetworkOptions } from './options.ts';
 
-/** A day's writes of a quiet platform. */
+/** Writes of a quiet platform in a day. */
 const FEW_WRITES = 50n;
 
 interface Looking extends DraftingDeps {
@@ -93,7 +93,7 @@ async function lookAtSettlementFactory(looking: Looking): Promise<Check> {
   return right('settlement factory', `${factory} would deploy a settlement contract`);
 }
 
-/** Custody must be the settler, who releases deposits, and the manager, who refunds them. */
+/** Custody must be the settler, which releases deposits, and the manager, which refunds them. */
 async function lookAtRoles({ reads, contracts, keys }: Looking): Promise<Check> {
   const { settlementAddress } = contracts;
   if (settlementAddress === null) return right('settlement roles', 'no settlement contract is configured');

@@ -1,7 +1,8 @@
 /**
- * Reads contracts: a getter's value by simulation, whether a contract exists, and what it stores under a name.
+ * Reads contracts: a getter's value by simulation, whether a contract exists, and a value that it stores
+ * under a name.
  *
- * Answers come with their ledger. A contract's refusal is an answer too; what the node can't answer is
+ * Answers have their ledger. A contract's refusal is an answer too; a failure of the node is
  * NetworkUnavailable.
  */
 import { Account, Operation, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
@@ -18,16 +19,16 @@ import { plain } from './scvals.ts';
 
 export type Answer<T> = { ok: true; value: T; ledger: bigint } | { ok: false; error: HostError };
 
-/** The simulation failed without an explanation; repeating it may fail for ever. */
+/** The simulation failed without an explanation. It may fail each time it is repeated. */
 export class UnreadableFailure extends NetworkUnavailable {}
 
-/** Null for an unreadable failure. @throws any other error */
+/** Converts an unreadable failure to null. @throws any other error */
 export function untold(error: unknown): null {
   if (error instanceof UnreadableFailure) return null;
   throw error;
 }
 
-/** A fact, and where contracts usually keep it. */
+/** A fact, and where contracts usually store it. */
 interface Fact {
   getters: readonly string[];
   /** The name of its storage key. */
@@ -42,13 +43,13 @@ export const FACTS = {
 export interface ContractReads {
   ask(contract: Address, functionName: string, args?: xdr.ScVal[]): Promise<Answer<xdr.ScVal>>;
   exists(contract: Address): Promise<boolean>;
-  /** A fact outside the promised interface: from one of these getters, the contract's storage, or null. */
+  /** A fact outside the promised interface: from one of these getters or the contract's storage; or null. */
   fact(contract: Address, fact: Fact): Promise<unknown>;
-  /** The address with a role, where the contract stores it in its instance under the role's name; else null. */
+  /** The address with a role, if the contract's instance storage has it under the role's name; else null. */
   roleHolder(contract: Address, role: string): Promise<Address | null>;
 }
 
-/** A transaction that is only simulated is never sent, so its fee and sequence have no meaning. */
+/** A transaction that is only simulated is never sent, so its fee and sequence mean nothing. */
 const UNSENT = { fee: '100', sequence: '0' };
 const MAX_MESSAGE_LENGTH = 300;
 
@@ -93,7 +94,7 @@ export function createContractReads(
   };
 }
 
-/** A transaction to simulate, with `source` as its caller; through a channel when one is given. */
+/** A transaction to simulate, with `source` as its caller; through `channel` if one is given. */
 export function unsentTransaction(
   invocation: Pick<Invocation, 'contract' | 'functionName' | 'args'>,
   options: { passphrase: string; source: Address; channel?: Address },
@@ -115,8 +116,8 @@ export function unsentTransaction(
 }
 
 /**
- * The host's error in a failed simulation.
- * @throws UnreadableFailure when the simulation failed for a reason of the node's own
+ * Returns the host's error in a failed simulation.
+ * @throws UnreadableFailure if the simulation failed for a reason of the node's own
  */
 export function errorOrUnavailable(simulation: { events: xdr.DiagnosticEvent[]; error: string }): HostError {
   const error = hostErrorOf(simulation.events, simulation.error);
@@ -127,8 +128,8 @@ export function errorOrUnavailable(simulation: { events: xdr.DiagnosticEvent[]; 
 }
 
 /**
- * Within the instance or in an entry of its own, under `ScVec[Symbol(Name)]` or the bare symbol: contracts use all of
- * these.
+ * Looks in the instance and in separate entries, under `ScVec[Symbol(Name)]` and the bare symbol: contracts
+ * use all of these.
  */
 async function findStored(node: StellarNode, contract: Address, name: string): Promise<unknown> {
   const symbol = xdr.ScVal.scvSymbol(name);

@@ -1,5 +1,6 @@
 /**
- * Finds what an account has deployed, by the factory's events. Nodes keep them for a week, so older ones are not known.
+ * Finds an account's deployments from the factory's events. Nodes keep events for a week, so older
+ * deployments are not found.
  */
 import { xdr } from '@stellar/stellar-sdk';
 import { NetworkUnavailable, type Address } from '../port.ts';
@@ -17,7 +18,7 @@ export async function tokensDeployedSince(
     throw new NetworkUnavailable(
       `The Stellar node has events since ledger ${oldestLedger}, not since ${ledger}`,
     );
-  // The node is behind: what was asked about has closed.
+  // The node is behind, because the ledger that was asked about has closed.
   if (ledger > latestLedger + 1n)
     throw new NetworkUnavailable(`The Stellar node is at ledger ${latestLedger}, not at ${ledger} yet`);
   if (ledger > latestLedger) return [];

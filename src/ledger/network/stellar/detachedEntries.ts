@@ -1,14 +1,15 @@
 /**
- * Signed authorisation entries outlive the transaction that they were signed for: another sender can use one in its
- * own transaction until its last ledger has closed. So an outcome that leads to signing the call again, or to
- * releasing what it reserved, waits for that ledger, and then for proof that the entry was not used.
+ * Signed authorisation entries outlive the transaction that they were signed for: until the last ledger of an
+ * entry has closed, another sender can use it in its own transaction. An outcome that makes the call be signed
+ * again, or releases its reserved value, therefore waits for that ledger, and then for proof that the entry
+ * was not used.
  *
  *   the last ledger of an entry has not closed                          → pending
  *   closed, and no trace of its use while a trace would still be there  → the outcome
  *   closed, and it was used, or a trace might be gone by now            → undeterminable
  *
- * A used entry leaves its nonce in the ledger until the entry's last ledger, and at least for the minimum life of
- * temporary entries.
+ * A used entry leaves its nonce in the ledger until the entry's last ledger, and at least for the minimum
+ * life of temporary entries.
  */
 import { Address as SdkAddress, xdr } from '@stellar/stellar-sdk';
 import { largest } from '../../../lib/bigints.ts';

@@ -1,10 +1,11 @@
 /**
- * Turns a call into signed bytes: simulates it, checks what the simulation asks for, and signs in the given slot.
+ * Turns a call into signed bytes: simulates it, checks the authorisation that the simulation asks for, and
+ * signs in the given slot.
  *
- * When the call needs archived entries, current networks restore them along with it: the simulation's resources name
- * them. Where a node asks for a separate restoration first (`restorePreamble`), the slot signs that: its attempt
- * lands, its outcome says that it only restored (`dead`: without the call's effect), and the next attempt makes the
- * call. So nothing is ever sent that was not recorded before.
+ * If the call needs archived entries, current networks restore them along with it: the simulation's resources
+ * name them. If a node asks for a separate restoration first (`restorePreamble`), the slot signs the
+ * restoration: its attempt lands, its outcome says that it only restored (`dead`: without the call's effect),
+ * and the next attempt makes the call. Every sent transaction is therefore recorded before.
  */
 import { Operation } from '@stellar/stellar-sdk';
 import type { Transaction, xdr } from '@stellar/stellar-sdk';
@@ -38,7 +39,7 @@ import {
 import type { SearchDeps } from './sequenceUse.ts';
 import type { SigningKeys } from './signing.ts';
 
-/** Shared by calls that are drafted at the same time: an answer may be a moment older than its question. */
+/** Reads that concurrent drafts share: an answer may be slightly older than its question. */
 interface SharedReads {
   presentState(): Promise<LedgerState>;
   /** As feeUnderCapStroops. */
@@ -59,8 +60,9 @@ export interface DraftingDeps extends RefusalContext, SearchDeps {
 }
 
 /**
- * A signed entry should live as long as the time bounds and no longer: while it does, it can not be proved dead.
- * Ledgers close about five seconds apart, and rarely faster than this.
+ * Assumed minimum time per ledger, in seconds; ledgers close about five seconds apart. A signed entry should
+ * live as long as the time bounds and no longer, because the transaction can't be proved dead while the entry
+ * lives.
  */
 const LEAST_LEDGER_SECONDS = 4n;
 const LEDGERS_TO_SPARE = 2n;
@@ -86,7 +88,7 @@ export async function draftCall(deps: DraftingDeps, call: NetworkCall): Promise<
   if (roomy.form === 'entries') {
     deps.warn('the Stellar node does not know the source of operations: custody signs authorisation entries');
   }
-  // Before signing, which is done for many calls together.
+  // Checked before signing, because many calls are signed together.
   const resources = roomy.restore ?? roomy.resources;
   requireUsualFee({ resources, inclusionFeeStroops: inclusionFee });
   const stroops = costInEnvelope(resources, inclusionFee);
@@ -94,17 +96,20 @@ export async function draftCall(deps: DraftingDeps, call: NetworkCall): Promise<
   return { sign: (slot) => signCall(deps, roomy, state, inclusionFee, slot) };
 }
 
-/** The envelope counts as one operation more, and bids for each. */
+/** The envelope counts as one more operation, and the bid is per operation. */
 function costInEnvelope({ feeStroops }: Resources, inclusionFee: bigint): bigint {
   return feeStroops + 2n * inclusionFee;
 }
 
-/** A channel that signs has at least as much. */
+/** A channel that signs has at least this amount. */
 function isForCustodyToPay(stroops: bigint): boolean {
   return stroops > LEAST_SPENDABLE_STROOPS;
 }
 
-/** What is sent without the means to pay for it is left out, and signed again until too many attempts have died. @throws SignerShortOfFunds */
+/**
+ * Refuses a call that its payer can't pay for: the network would drop it, and it would be signed again until
+ * too many attempts have died. @throws SignerShortOfFunds
+ */
 async function requirePayer(
   { node, keys }: Pick<DraftingDeps, 'node' | 'keys'>,
   { functionName }: Invocation,
@@ -119,7 +124,10 @@ async function requirePayer(
   );
 }
 
-/** @throws NetworkRefusal when the contracts would refuse it, or `caller` may not make the call; SignerShortOfFunds */
+/**
+ * @throws NetworkRefusal if the contracts would refuse it, or `caller` may not make the call;
+ *   SignerShortOfFunds
+ */
 export async function simulateCall(
   deps: Pick<DraftingDeps, 'node' | 'contracts' | 'reads' | 'passphrase' | 'keys'>,
   call: NetworkCall,
@@ -153,8 +161,9 @@ export async function simulateCall(
 }
 
 /**
- * A contract may leave the authorisation to the token that it moves. Nodes record that only on request, and older ones
- * don't know the option, so it is used when the simulation failed for lack of it.
+ * Simulates again with nested authorisation if the first simulation failed without it: a contract may leave
+ * the authorisation to the token that it moves. Nodes record that only on request, and older nodes don't know
+ * the option.
  */
 async function simulateWithNested(
   node: StellarNode,
@@ -167,7 +176,7 @@ async function simulateWithNested(
   return node.simulate(transaction, { allowNested: true });
 }
 
-/** The signed transaction declares more than its simulation used (headroom.ts). */
+/** Declares more resources than the simulation used (headroom.ts). */
 export async function roomyCall(
   { keys, resourceSettings, shared }: Pick<DraftingDeps, 'shared' | 'resourceSettings' | 'keys'>,
   simulated: SimulatedCall,
@@ -182,7 +191,8 @@ export async function roomyCall(
 }
 
 /**
- * A factory that deploys to another address would allow an asset to be issued twice: a lost deploy could not be found.
+ * Requires that the factory deploys to the predicted address. Otherwise a lost deploy could not be found, and
+ * an asset could be issued twice.
  */
 function requirePredicted(
   contracts: Contracts,
@@ -225,7 +235,8 @@ async function signCall(
     {
       operation,
       resources,
-      // Without a bid it is taken in custody's envelope alone. By itself it would land under a hash that no attempt has.
+      // A transaction without a bid is accepted only in custody's envelope. With a bid, it could land alone,
+      // under a hash that no attempt has.
       inclusionFeeStroops: isPaidByCustody ? 0n : inclusionFee,
       validUntil,
       passphrase: deps.passphrase,

@@ -1,10 +1,10 @@
 /**
- * Reads a contract's events from a ledger on, page by page.
+ * Reads a contract's events from a given ledger on, page by page.
  */
 import type { Address } from '../port.ts';
 import { EVENTS_PER_PAGE, type EventPage, type StellarNode } from './node.ts';
 
-/** Of a thousand events or some 10,000 ledgers each; a week has 120,000. */
+/** A page has a thousand events or some 10,000 ledgers; a week has 120,000 ledgers. */
 const MAX_EVENT_PAGES = 20;
 
 interface EventsWanted {
@@ -13,7 +13,10 @@ interface EventsWanted {
   topics: string[];
 }
 
-/** @returns false when there were more than are read at a time, or a full page does not say where the next one begins */
+/**
+ * @returns false if there are more events than are read at a time, or a full page does not say where the next
+ *   one begins
+ */
 export async function readEvents(
   node: StellarNode,
   { from, contract, topics }: EventsWanted,

@@ -1,13 +1,15 @@
 /**
- * Checks whether a receipt may be marked expired. The deployed contract marks any receipt on its manager's call, so
- * its own date is read first.
+ * Checks whether a receipt may be marked expired. The deployed contract marks any receipt at its manager's
+ * call, so its expiry date is read first.
  */
 import { NetworkRefusal } from '../port.ts';
 import type { Address, Refusal } from '../port.ts';
 import type { ContractReads } from './contractReads.ts';
 import { asEnumName, plain } from './scvals.ts';
 
-/** @throws NetworkRefusal NOT_EXPIRED, or WRONG_STATUS when it is already marked; NetworkUnavailable */
+/**
+ * @throws NetworkRefusal NOT_EXPIRED, or WRONG_STATUS if the receipt is marked already; NetworkUnavailable
+ */
 export async function requireExpired(
   { reads }: { reads: Pick<ContractReads, 'ask'> },
   token: Address,
@@ -17,7 +19,7 @@ export async function requireExpired(
 }
 
 /**
- * The reason why it may not be marked, if the contract gives one.
+ * The reason why the receipt may not be marked, if the contract gives one.
  * @throws NetworkUnavailable
  */
 export async function explainExpiry(

@@ -1,5 +1,5 @@
 /**
- * A transaction that landed and failed: final, without effect. What it means for the call:
+ * The outcome of a transaction that landed and failed, which is final and without effect:
  *
  *   the contract's own error (its number, a panic, a salt that was used)              → refused
  *   the network's limits (footprint, resources, fees, archived entries, bad sequence) → dead: a new attempt may work
@@ -61,7 +61,7 @@ function codeOf(operation: xdr.OperationResult): string {
   return operation.tr().value().switch().name;
 }
 
-/** Simulates the same call now, for nodes that keep no diagnostics. */
+/** Simulates the same call now, because some nodes keep no diagnostics. */
 async function refusedNow(
   deps: FailureDeps,
   call: Extract<LandedCall, { kind: 'call' }>,

@@ -1,5 +1,5 @@
 /**
- * Stellar, as the rest of the product knows it. The adapter and Stellar's library are loaded by those who use them.
+ * The declaration of Stellar. Its methods load the adapter and Stellar's library when they are used.
  */
 import { defineFamily } from '../family.ts';
 import { STRKEY_SECRET_KEY } from '../strkeySettings.ts';
@@ -52,7 +52,7 @@ export const stellar = defineFamily({
     fees: 'Raise LEDGER_MAX_INCLUSION_FEE_STROOPS, or wait.',
     channels: '(npm run ledger:channels -- --count 22 makes them, and tops them up.)',
   },
-  // A ledger closes every five seconds, whether anything happens or not.
+  // A ledger closes every five seconds, also on an idle network.
   stale: {
     afterSeconds: 60,
     result: 'wrong',

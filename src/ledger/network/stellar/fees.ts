@@ -1,5 +1,5 @@
 /**
- * Fees of transactions: the bid for inclusion, and the price of further resources.
+ * Fees of transactions: the bid for inclusion, and the price of additional resources.
  */
 import { xdr } from '@stellar/stellar-sdk';
 import { NetworkUnavailable } from '../port.ts';
@@ -8,12 +8,12 @@ import type { StellarNode } from './node.ts';
 /** The network's minimum per operation. */
 const MIN_INCLUSION_FEE_STROOPS = 100n;
 /**
- * Validators change resource fees and limits by vote. They are read again after about five minutes: what is declared by old ones is
- * refused, and a submission has some twenty attempts.
+ * How long read settings are used, about five minutes. Validators change resource fees and limits by vote; a
+ * transaction that declares by old ones is refused, and a submission has some twenty attempts.
  */
 const SETTINGS_LAST_LEDGERS = 60n;
 
-/** Resource prices, in stroops, and how much a transaction may declare. */
+/** Resource prices, in stroops, and the maximum resources of a transaction. */
 export interface ResourceSettings {
   /** Per 10,000 instructions. */
   feePerInstructionIncrement: bigint;
@@ -28,18 +28,18 @@ export interface ResourceSettings {
   maxReadBytes: number;
   maxWriteEntries: number;
   maxFootprintEntries: number;
-  /** Of all transactions of a ledger together. */
+  /** For all transactions of a ledger together. */
   ledgerMaxWriteBytes: number;
   ledgerMaxWriteEntries: number;
-  /** True before protocol 23, where reading contract data is charged. */
+  /** True before protocol 23, which charges for reading contract data. */
   isContractDataOnDisk: boolean;
   /** The minimum life of a temporary entry. */
   minTemporaryTtlLedgers: bigint;
 }
 
 /**
- * For nodes that don't show the settings: above the public network's past prices, below its limits, and with the
- * public networks' minimum life of entries.
+ * Settings for nodes that don't show them: above the public network's past prices, below its limits, and with
+ * the public networks' minimum life of entries.
  */
 const ASSUMED_SETTINGS: ResourceSettings = {
   feePerInstructionIncrement: 50n,
@@ -59,16 +59,19 @@ const ASSUMED_SETTINGS: ResourceSettings = {
   minTemporaryTtlLedgers: 17_280n,
 };
 
-/** The fee that most contract transactions paid lately, within the cap; the minimum when the node does not show. */
+/**
+ * The fee that most recent contract transactions paid, at most the cap; the minimum if the node does not show
+ * it.
+ */
 export async function inclusionFeeStroops(node: StellarNode, capStroops: bigint): Promise<bigint> {
   const usual = await usualFeeStroops(node);
   return usual < capStroops ? usual : capStroops;
 }
 
 /**
- * For what is signed again when it dies.
- * @throws NetworkUnavailable when the usual fee is above the cap: a lower bid would be left out and signed again until too many
- *   attempts have died
+ * The usual fee, for transactions that are signed again when they die.
+ * @throws NetworkUnavailable if the usual fee is above the cap: a transaction with a lower bid would be
+ *   dropped and signed again until too many attempts have died
  */
 export async function feeUnderCapStroops(node: StellarNode, capStroops: bigint): Promise<bigint> {
   const usual = await usualFeeStroops(node);
@@ -95,7 +98,7 @@ export function createResourceSettings(node: StellarNode): ReadResourceSettings 
   };
 }
 
-/** The call goes on without the answer: with less headroom, or a longer wait. */
+/** Lets the call go on without the answer: with less headroom, or a longer wait. */
 export function notShown(error: unknown): null {
   if (error instanceof NetworkUnavailable) return null;
   throw error;
@@ -127,7 +130,8 @@ async function readSettings(node: StellarNode): Promise<ResourceSettings | null>
     feePerWriteEntry: cost.feeWriteLedgerEntry().toBigInt(),
     feePerReadEntry: cost.feeDiskReadLedgerEntry().toBigInt(),
     feePerReadKilobyte: cost.feeDiskRead1Kb().toBigInt(),
-    // Before protocol 23 the fee of written bytes grew with the ledger, and the footprint's limit was that of reads.
+    // Before protocol 23 the fee of written bytes grew with the ledger, and the footprint's limit was that of
+    // reads.
     feePerWriteKilobyte: costExt?.feeWrite1Kb().toBigInt() ?? ASSUMED_SETTINGS.feePerWriteKilobyte,
     feePerTransactionKilobyte: bandwidth.feeTxSize1Kb().toBigInt() + history.feeHistorical1Kb().toBigInt(),
     maxInstructions: Number(compute.txMaxInstructions().toBigInt()),

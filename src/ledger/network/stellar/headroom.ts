@@ -1,14 +1,14 @@
 /**
- * Headroom for what lands between a call's simulation and its own landing.
+ * Headroom for transactions that land between a call's simulation and its own landing.
  *
- * A transaction declares the entries and resources that its simulation used, and fails when the state at landing needs
- * more. So it declares more: instructions and bytes for entries that grew, and for a retirement the records of those
- * that land before it. A retirement is written under its index, which is known only on landing: simulated on one
- * state, all retirements of a token name the same index, and all but the first to land would write outside their
- * footprints.
+ * A transaction declares the entries and resources that its simulation used, and fails if the state at
+ * landing needs more. Each transaction therefore declares more: instructions and bytes for entries that grew,
+ * and for a retirement the records of retirements that land before it. A retirement record is written under
+ * its index, which is known only on landing. Simulated on one state, all retirements of a token name the same
+ * index, and all but the first to land would write outside their footprints.
  *
- * The network loads every entry that is declared for writing, used or not: a record that an earlier retirement has
- * written costs its instructions and bytes, so each declared record adds those of one.
+ * The network loads every entry that is declared for writing, used or not. A record that an earlier
+ * retirement has written costs its instructions and bytes, so each declared record adds those of one.
  *
  * Declared resources are charged and take room in the ledger; a bid beyond that is refunded.
  */
@@ -20,38 +20,39 @@ import type { Resources } from './nodeDecoding.ts';
 
 const BYTES_PER_KILOBYTE = 1024n;
 const INSTRUCTIONS_PER_INCREMENT = 10_000n;
-/** Room for an instance that gains a setting. */
+/** Spare bytes for an instance that gains a setting. */
 const SPARE_BYTES = 1_024;
 const SPARE_INSTRUCTIONS_PERCENT = 10;
 
 /**
- * For the host to load one more key of the footprint: measured were 28,000 for a missing record, and up to 54,000 plus
- * 36 per byte for a written one.
+ * Instructions of the host to load one more key of the footprint. Measured: 28,000 for a missing record, and
+ * up to 54,000 plus 36 per byte for a written one.
  */
 const INSTRUCTIONS_PER_PLACE = 60_000;
 const INSTRUCTIONS_PER_RECORD_BYTE = 40;
-/** For the factory to load and store what one earlier deploy added: measured were 2,300. */
+/** Instructions of the factory to load and store the entry that one earlier deploy added. Measured: 2,300. */
 const INSTRUCTIONS_PER_DEPLOY = 4_000;
 /** An address of 40 bytes in each of two lists. */
 const BYTES_PER_DEPLOY = 80;
 
 /**
- * The minimum for all declared records together: where few channels are, some of another size may be among them. About what each of
- * 22 transactions may declare of the 286,720 bytes that are written in a ledger of the public network; never more than its share.
+ * Minimum bytes for all declared records together: with few channels, some records may have another size. It
+ * is about the share of each of 22 transactions in the 286,720 bytes that a ledger of the public network may
+ * write. A transaction never declares more than its share.
  */
 const MIN_BYTES_OF_PLACES = 11_264;
 
-/** How many other calls of the same kind may land first, and what each leaves behind. */
+/** How many other calls of the same kind may land first, and the data that each adds. */
 export type Others = { kind: 'deploys'; count: number } | OtherRetirements;
 
 interface OtherRetirements {
   kind: 'retirements';
   token: Address;
-  /** The platform's signing accounts: so many of its retirements are under way at most. */
+  /** The number of the platform's signing accounts, which is the maximum of its retirements under way. */
   sources: number;
-  /** The platform's own that may land first. */
+  /** The platform's own retirements that may land first. */
   ownCount: number;
-  /** And those of holders. */
+  /** Holders' retirements that may land first. */
   holderCount: number;
   /** The bytes of one record as written. */
   recordBytes: number;
@@ -74,7 +75,7 @@ export function withHeadroom(
   const declared = data.resources();
   const footprint = declared.footprint();
   const room = roomFor(others, declared, settings);
-  // Appended: archived entries are named by their index in this list.
+  // The keys are appended, because archived entries are named by their index in this list.
   footprint.readWrite([...footprint.readWrite(), ...room.keys]);
 
   const instructions = declared.instructions();
@@ -99,7 +100,7 @@ export function withHeadroom(
   return { ...resources, data, feeStroops };
 }
 
-/** The index that a retirement was simulated to be written under; null for another call's resources. */
+/** The index of the record that the simulated retirement wrote; null for the resources of another call. */
 export function simulatedIndex(resources: xdr.SorobanResources, token: Address): number | null {
   const named = resources.footprint().readWrite();
   return (
@@ -114,7 +115,7 @@ function spareInstructions(instructions: number): number {
   return Math.ceil((instructions * SPARE_INSTRUCTIONS_PERCENT) / 100);
 }
 
-/** Zero when the call reads or writes none, because it won't begin to. */
+/** Zero if the call reads or writes nothing, because that does not change. */
 function spareBytes(declared: number, max: number, room: number): number {
   return declared === 0 ? 0 : Math.min(Math.max(SPARE_BYTES, room), Math.max(0, max - declared));
 }
@@ -133,7 +134,8 @@ function roomFor(others: Others | null, declared: xdr.SorobanResources, settings
   const ownCount = ownCountWithin(share, others);
   const keys = furtherKeys(declared, settings, others, ownCount + others.holderCount);
   if (keys.length === 0) return NO_ROOM;
-  // Holders' records use what the platform's own leave, which is most of it unless all of those come before this one.
+  // Holders' records use the bytes that the platform's own records leave, which is most of them unless all of
+  // those land before this one.
   const records = Math.min(keys.length, ownCount);
   const leastBytes = Math.min(MIN_BYTES_OF_PLACES, share.bytes);
   const writtenBytes = Math.max(records * others.recordBytes, leastBytes);
@@ -144,7 +146,9 @@ function roomFor(others: Others | null, declared: xdr.SorobanResources, settings
   };
 }
 
-/** What each source's retirement may declare for others' records, so that one ledger has room for all sources. */
+/**
+ * What each source's retirement may declare for other records, so that one ledger has room for all sources.
+ */
 interface Share {
   bytes: number;
   ownCount: number;
@@ -162,8 +166,9 @@ function shareOfLedger(
 }
 
 /**
- * The share's count, when it is at least one for each other source: what lands in its own ledger has all the places that it needs then,
- * and what lands a ledger late has most of them. Otherwise one ledger has no room for all sources anyway, and each declares all places.
+ * The share's count, if it is at least one for each other source. A retirement that lands in its own ledger
+ * then has all the places that it needs, and one that lands a ledger late has most of them. Otherwise one
+ * ledger has no room for all sources anyway, and each declares all places.
  */
 function ownCountWithin(share: Share, { sources, ownCount }: OtherRetirements): number {
   return share.ownCount < sources - 1 ? ownCount : Math.min(ownCount, share.ownCount);
@@ -202,7 +207,7 @@ function feeOfKeys(keys: readonly xdr.LedgerKey[], settings: ResourceSettings): 
   );
 }
 
-/** Units are charged when begun. */
+/** The network charges a unit once it is begun. */
 function perUnit(amount: bigint, fee: bigint, unit: bigint): bigint {
   return (amount * fee + unit - 1n) / unit;
 }

@@ -1,9 +1,10 @@
 /**
  * Reads errors of the Soroban host, and finds the contract where they arose.
  *
- * An error is passed on through every caller, so its number alone does not show whose it is; the diagnostic events do.
- * The last `error` event is what the call failed with; the earliest event in the unbroken run of the same error before
- * it is where it arose. (Errors that a contract caught are other runs.)
+ * An error passes through every caller, so its number alone does not show which contract raised it; the
+ * diagnostic events do. The last `error` event is the error of the failed call. The earliest event in the
+ * unbroken run of the same error before it shows where the error arose. (Errors that a contract caught are
+ * other runs.)
  */
 import { StrKey } from '@stellar/stellar-sdk';
 import type { xdr } from '@stellar/stellar-sdk';
@@ -14,9 +15,9 @@ import { plain } from './scvals.ts';
 export interface HostError {
   /** `Contract`, `WasmVm`, `Storage`, `Auth`, `Budget`, … */
   type: string;
-  /** `ExceededLimit`, `MissingValue`, …; for a contract's own error its number. */
+  /** `ExceededLimit`, `MissingValue`, …; the number of a contract's own error. */
   code: string | number;
-  /** The contract where it arose; null when the node doesn't show. */
+  /** The contract where the error arose; null if the node doesn't show it. */
   contract: Address | null;
   /** The host's message; may be empty. */
   message: string;
@@ -24,12 +25,12 @@ export interface HostError {
 
 const ERROR_TEXT = /Error\((\w+), (?:#(\d{1,10})|(\w+))\)/;
 
-/** Null when neither the events nor the text hold an error of the host. */
+/** Null if neither the events nor the text contain an error of the host. */
 export function hostErrorOf(events: readonly xdr.DiagnosticEvent[], text: string | null): HostError | null {
   return errorInEvents(events) ?? (text === null ? null : errorInText(text));
 }
 
-/** As the host writes it. */
+/** Formats the error as the host writes it. */
 export function showCode({ type, code }: Pick<HostError, 'type' | 'code'>): string {
   return `Error(${type}, ${typeof code === 'number' ? `#${code}` : code})`;
 }
@@ -44,8 +45,8 @@ export function showError(error: HostError): string {
 }
 
 /**
- * Errors of the network's making: what the transaction declared (footprint, resources, authorisation) did not fit the
- * ledger that it landed on. Another transaction of the same call may succeed.
+ * True for errors that the network causes: the transaction's declaration (footprint, resources,
+ * authorisation) did not fit the ledger in which it landed. Another transaction of the same call may succeed.
  */
 export function isNetworksOwn({ type, code }: HostError): boolean {
   if (code === 'InternalError') return true;
@@ -88,7 +89,7 @@ function typeAndCode(error: xdr.ScError): Pick<HostError, 'type' | 'code'> {
   return { type, code: error.code().name.replace(/^scec/, '') };
 }
 
-/** The message alone, or before the values that it refers to. */
+/** The data is the message alone, or the message before the values that it refers to. */
 function messageIn(data: xdr.ScVal): string {
   const value = data.switch().name === 'scvVec' ? data.vec()?.[0] : data;
   return value?.switch().name === 'scvString' ? storableText(String(plain(value))) : '';

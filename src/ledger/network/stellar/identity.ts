@@ -1,5 +1,5 @@
 /**
- * Which Stellar network a node belongs to: its passphrase says.
+ * Verifies that a node belongs to the configured Stellar network, by its passphrase.
  */
 import { checkOf, hostOf, WrongNetwork, type CheckIdentity, type NodeOptions } from '../nodeIdentity.ts';
 import { createNode } from './node.ts';

@@ -1,5 +1,6 @@
 /**
- * Reads a landed transaction's return value, events and changes, which protocol versions keep in different places.
+ * Reads a landed transaction's return value, events and changes, whose places differ between protocol
+ * versions.
  */
 import { xdr } from '@stellar/stellar-sdk';
 
@@ -13,8 +14,8 @@ export interface LandedMeta {
 const NOTHING: LandedMeta = { returnValue: null, events: [], changes: [], diagnosticEvents: [] };
 
 /**
- * Empty for missing meta, or of a later protocol than the SDK knows: the transaction has landed all the same, and
- * results.ts has other sources for its result.
+ * Empty if the meta is missing, or of a later protocol than the SDK knows. The transaction has landed all the
+ * same, and results.ts has other sources for its result.
  */
 export function readMeta(metaXdr: string | null): LandedMeta {
   const meta = metaXdr === null ? null : decoded(metaXdr);

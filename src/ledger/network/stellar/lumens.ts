@@ -1,14 +1,18 @@
 /**
- * Amounts of XLM: what an account keeps, what a write costs, and how an amount is shown.
+ * Amounts of XLM: an account's reserve, the cost of a write, and the format of an amount.
  */
 
 const STROOPS_PER_XLM = 10_000_000n;
-/** What an account must keep twice, and once more for each entry of its own, such as a trustline or a further signer. */
+/**
+ * An account must keep this amount twice, and once more for each of its entries, such as a trustline or a
+ * further signer.
+ */
 export const RESERVE_STROOPS = STROOPS_PER_XLM / 2n;
 /**
- * With less, what an account signs may be left out by the network and signed again, until too many attempts have died. The dearest write
- * that restores nothing is a deploy with the longest texts: at the public network's rents it declares 0.7 XLM, and bids 0.1 at most by
- * default. What costs more, custody pays for (draft.ts).
+ * With less, the network may drop transactions that an account signs, and they are signed again until too
+ * many attempts have died. The dearest write that restores nothing is a deploy with the longest texts: at the
+ * public network's rents it declares 0.7 XLM, and by default bids at most 0.1. Custody pays for transactions
+ * that cost more (draft.ts).
  */
 export const LEAST_SPENDABLE_STROOPS = STROOPS_PER_XLM;
 

@@ -1,8 +1,9 @@
 /**
  * A Stellar network behind the port, through one RPC node.
  *
- * The source of custody's transactions is custody itself or one of its channels; the caller assigns the sequences
- * (signing.ts, draft.ts). outcome.ts decides what landed and what can't land any more.
+ * The source of custody's transactions is custody itself or one of its channels; the caller assigns the
+ * sequences (signing.ts, draft.ts). outcome.ts decides which transactions landed and which can't land any
+ * more.
  */
 import { WHOLE_HISTORY } from '../continuity.ts';
 import type { LedgerNetwork } from '../port.ts';
@@ -22,7 +23,9 @@ import { createSettlementReads } from './settlementReads.ts';
 import { createTokenReads } from './tokenReads.ts';
 import { openSigned, prepareForHolder } from './wallets.ts';
 
-/** Asks the node nothing yet. @throws Error for invalid keys and addresses; it never repeats a key */
+/**
+ * Asks the node nothing yet. @throws Error for invalid keys and addresses; the message never repeats a key
+ */
 export async function createStellarNetwork(options: StellarNetworkOptions): Promise<LedgerNetwork> {
   const deps = assembleParts(options);
   const { node, reads, contracts, keys, passphrase } = deps;
@@ -75,7 +78,7 @@ export async function createStellarNetwork(options: StellarNetworkOptions): Prom
   return explainFailures(network, notUnderstood);
 }
 
-/** A contract that answers in another form than promised says nothing. */
+/** An answer in another form than the contract promised proves nothing. */
 function notUnderstood(error: unknown): string | null {
   return error instanceof UnexpectedValue ? `A contract's answer is not understood: ${error.message}` : null;
 }

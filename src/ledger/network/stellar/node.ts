@@ -1,10 +1,10 @@
 /**
- * One Stellar RPC node: its questions, and the required form of its answers.
+ * One Stellar RPC node: the questions to it, and the required form of its answers.
  *
- * Every request has a time-out and a limit to its answer. Anything but a well-formed answer is NetworkUnavailable:
- * then nothing is known. So is a read that stays at an older ledger than one already heard of: several nodes may share
- * one address, and one that is behind does not see the newest deposit, mint or contract. Messages never contain the
- * node's URL, which may hold a key.
+ * Every request has a timeout and a limit to its answer. Anything but a well-formed answer is
+ * NetworkUnavailable: then nothing is known. A read that stays at an older ledger than one already heard of
+ * is NetworkUnavailable too: several nodes may share one address, and a node that is behind does not see the
+ * newest deposit, mint or contract. Messages never contain the node's URL, which may contain a key.
  */
 // oxlint-disable no-underscore-dangle -- the SDK's names for the calls whose answers it leaves as they came
 import { xdr } from '@stellar/stellar-sdk';
@@ -32,7 +32,7 @@ export const MAX_ENTRIES_PER_ASK = 200;
 /** No transaction has this hash; the answer about it shows the node's ledgers. */
 const HASH_OF_NOTHING = '0'.repeat(64);
 const MAX_MESSAGE_LENGTH = 300;
-/** JSON-RPC's code. */
+/** The code of JSON-RPC. */
 const METHOD_NOT_FOUND = -32_601;
 
 /** The node never supports this method. */
@@ -57,17 +57,17 @@ interface SendAnswer {
 
 interface LedgerEntries {
   latestLedger: bigint;
-  /** By the base64 XDR of their keys; entries that do not exist are missing. */
+  /** By the base64 XDR of the keys; entries that do not exist are missing. */
   byKey: Map<string, xdr.LedgerEntryData>;
 }
 
 interface InclusionFees {
-  /** The fee that nine of ten did not exceed. */
+  /** The fee that nine of ten transactions did not exceed. */
   usualStroops: bigint;
   highestStroops: bigint;
 }
 
-/** A ledger, or the cursor of the page before. */
+/** A ledger, or the cursor of the previous page. */
 type PageStart = { ledger: bigint } | { cursor: string };
 
 interface EventFilter {
@@ -87,21 +87,30 @@ export interface StellarNode {
   /** What it gives as its network's passphrase, in any form. */
   passphrase(): Promise<unknown>;
   ledgerState(): Promise<LedgerState>;
-  /** As `entries`: what is signed by the time of an older ledger is too late when it is sent, each time anew. */
+  /**
+   * Reads a state as recent as `entries` does. A transaction signed by the time of an older ledger would be
+   * too late when it is sent, each time anew.
+   */
   presentState(): Promise<LedgerState>;
   transaction(hash: string): Promise<TransactionAnswer>;
   transactionsFrom(start: PageStart): Promise<TransactionPage>;
   /**
-   * Of a ledger that is not older than any in an answer of the last minute, as `entries`. `allowNested`: also records
-   * authorisations that only arise below the called function.
+   * Simulates on a ledger that is not older than any in an answer of the last minute, as `entries` does.
+   * `allowNested` also records authorisations that only arise below the called function.
    */
   simulate(transaction: Transaction, options?: { allowNested: boolean }): Promise<Simulation>;
   send(transaction: Transaction | FeeBumpTransaction): Promise<SendAnswer>;
-  /** At most MAX_ENTRIES_PER_ASK keys. */
+  /**
+   * Reads at most MAX_ENTRIES_PER_ASK entries, of a ledger that is not older than any in an answer of the
+   * last minute.
+   */
   entries(keys: readonly xdr.LedgerKey[]): Promise<LedgerEntries>;
-  /** What contract transactions paid lately for inclusion, in stroops per operation. */
+  /** The recent fees of contract transactions for inclusion, in stroops per operation. */
   inclusionFees(): Promise<InclusionFees>;
-  /** Of a ledger that is not older than any in an answer of the last minute, as `entries`. */
+  /**
+   * Reads events as of a ledger that is not older than any in an answer of the last minute, as `entries`
+   * does.
+   */
   events(filter: EventFilter): Promise<EventPage>;
 }
 
@@ -109,7 +118,7 @@ const TRANSACTIONS_PER_PAGE = 200;
 export const EVENTS_PER_PAGE = 1000;
 
 interface NodeOptions extends ServerOptions {
-  /** For how long ago a ledger was heard of; performance.now() unless given. */
+  /** The clock for the age of a heard ledger; performance.now() by default. */
   elapsedMs?: (() => number) | undefined;
 }
 
@@ -172,7 +181,7 @@ export function createNode(options: NodeOptions): StellarNode {
   };
 }
 
-/** Notes the ledgers in one node's answers, and reads what is not of an older one. */
+/** Notes the ledgers in one node's answers, and refuses answers of an older ledger. */
 function createPresentReads(heardLedgers: HeardLedgers) {
   function heard<T extends { latestLedger: bigint }>(answer: T): T {
     heardLedgers.note(answer.latestLedger);
@@ -180,8 +189,9 @@ function createPresentReads(heardLedgers: HeardLedgers) {
   }
 
   /**
-   * What a node that is behind reads would be compared with what others say of a later ledger: a sequence that it calls unused would
-   * be given away twice, and a burn that it does not show would be made twice.
+   * Refuses a read of a node that is behind, because it would be compared with other nodes' answers about a
+   * later ledger: a used sequence that the node reports as unused would be given away twice, and a burn that
+   * it does not show would be made twice.
    */
   async function readPresent<T extends { latestLedger: bigint }>(read: () => Promise<T>): Promise<T> {
     const heardBefore = heardLedgers.latest();
@@ -252,7 +262,7 @@ async function ask<T>(method: string, schema: z.ZodType<T>, request: () => Promi
   try {
     answer = await request();
   } catch (error) {
-    // The error is not kept as cause: it contains the request with the node's URL.
+    // The error is not kept as the cause, because it contains the request with the node's URL.
     const message = `The Stellar node did not answer ${method}: ${messageOf(error)}`;
     throw isUnknownMethod(error) ? new MethodMissing(message) : new NetworkUnavailable(message);
   }
@@ -282,7 +292,7 @@ function isUnknownMethod(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === METHOD_NOT_FOUND;
 }
 
-/** JSON-RPC errors are thrown as plain `{ code, message }`. */
+/** The library throws JSON-RPC errors as plain `{ code, message }` objects. */
 function messageOf(error: unknown): string {
   const { message } = (error ?? {}) as { message?: unknown };
   const text = typeof message === 'string' && message !== '' ? message : 'no reason given';

@@ -1,6 +1,6 @@
 /**
- * The schemas of a Stellar RPC node's answers, as far as this adapter reads them. Fields that nodes leave out, or
- * spell in two ways (numbers as strings), are normalised.
+ * The schemas of a Stellar RPC node's answers, as far as this adapter reads them. They normalise fields that
+ * nodes leave out, or spell in two ways (numbers as strings).
  */
 import * as z from 'zod';
 

@@ -37,14 +37,17 @@ export type Simulation =
       returnValue: xdr.ScVal;
       auth: xdr.SorobanAuthorizationEntry[];
       resources: Resources;
-      /** What a separate transaction has to restore before the call can land. */
+      /** The resources that a separate transaction has to restore before the call can land. */
       restore: Resources | null;
     };
 
 export interface Resources {
   data: xdr.SorobanTransactionData;
   feeStroops: bigint;
-  /** Whether archived entries are restored with them: of a contract's code that may cost many times as much as any call. */
+  /**
+   * Whether archived entries are restored with them: restoring a contract's code may cost many times as much
+   * as any call.
+   */
   restores: boolean;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The adapter's options and the parts made of them: the node, the signing keys, the contracts.
+ * The adapter's options, and the parts built from them: the node, the signing keys, the contracts.
  */
 import type { Keypair } from '@stellar/stellar-sdk';
 import type { Logger } from '../../../lib/logger.ts';
@@ -21,17 +21,17 @@ export interface StellarNetworkOptions extends Omit<StellarLedger, 'family'> {
   log?: Pick<Logger, 'warn'> | undefined;
   /** Unix time, for Retry-After; the machine's clock by default. */
   nowMs?: (() => number) | undefined;
-  /** For how long ago a ledger was heard of; performance.now() by default. */
+  /** The clock for the age of a heard ledger; performance.now() by default. */
   elapsedMs?: (() => number) | undefined;
 }
 
 /**
- * About 15 ledgers: time to land in a busy period and to be replaced once; and a lost transaction is proved dead, and
- * its slot free again, within two minutes.
+ * About 15 ledgers: enough to land in a busy period and to be replaced once. A lost transaction is proved
+ * dead, and its slot is free again, within two minutes.
  */
 const DEFAULT_VALIDITY_SECONDS = 90;
 
-/** @throws Error for invalid keys and addresses; it never repeats a key */
+/** @throws Error for invalid keys and addresses; the message never repeats a key */
 export function assembleParts(options: StellarNetworkOptions): DraftingDeps {
   const { passphrase } = options;
   const keys = signingKeysOf(options);

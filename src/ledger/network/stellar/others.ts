@@ -1,5 +1,6 @@
 /**
- * Estimates what may land before a call does: how many other calls can be under way, and what each leaves behind.
+ * Estimates the calls that may land before a given call: how many can be under way, and the data that each
+ * adds.
  */
 import type { xdr } from '@stellar/stellar-sdk';
 import { shareRunsByKey } from '../../../lib/sharedRuns.ts';
@@ -14,8 +15,8 @@ import { MAX_ENTRIES_PER_ASK } from './node.ts';
 import type { StellarNode } from './node.ts';
 
 /**
- * Each other source may have two ahead of this call: one that was under way when it was simulated, and the next one, when this
- * call lands a ledger late. Holders, whose number is unknown, may have some too.
+ * Each other source may land two calls before this one: one that was under way when this call was simulated,
+ * and the next one, if this call lands a ledger late. Holders, whose number is unknown, may have calls too.
  */
 const OTHERS_PER_SOURCE = 2;
 const OTHERS_TO_SPARE = 4;
@@ -23,14 +24,17 @@ const MIN_OTHERS = 8;
 /** Bytes of a retirement's record: without its texts, and with the longest texts accepted. */
 const BARE_RECORD_BYTES = 284;
 const LONGEST_RECORD_BYTES = 1_600;
-/** An entry also holds its last ledger and an extension. */
+/** An entry also contains its last ledger and an extension. */
 const ENTRY_BYTES_BESIDE_DATA = 8;
-/** Both texts may be longer by some characters, as a number is that gains a digit. Texts are written in units of four bytes. */
+/**
+ * Both texts may be some characters longer, for example if a number gains a digit. Texts are encoded in units
+ * of four bytes.
+ */
 const BYTES_OF_LONGER_TEXTS = 8;
 /** The index of the texts among a retirement's arguments. */
 const TEXTS_PLACE = 2;
 
-/** @param sources the number of signing accounts: at most so many calls are under way */
+/** @param sources the number of signing accounts, which is the maximum of calls under way */
 export async function othersBefore(
   largestRecord: LargestRecord,
   { functionName, contract, args }: Invocation,
@@ -53,18 +57,19 @@ export async function othersBefore(
     holderCount,
     recordBytes:
       BYTES_OF_LONGER_TEXTS +
-      // Any holder may write a longer record; headroom for many of those would leave none for the number of records.
+      // Any holder may write a longer record. Headroom for many long records would leave none for the number
+      // of records.
       Math.max(BARE_RECORD_BYTES + textBytes, Math.min(LONGEST_RECORD_BYTES, latest)),
   };
 }
 
-/** The bytes of the largest of the token's latest `count` records, before `index`; 0 when the node shows none. */
+/** The bytes of the largest of the token's `count` records before `index`; 0 if the node shows none. */
 export type LargestRecord = (token: Address, index: number, count: number) => Promise<number>;
 
 /**
- * Calls that land first are taken to be as large as this one, or as the latest that landed: usually they have the same
- * sender. When a call died because of larger ones, these are the latest when it is signed again. Calls that are drafted at the same time
- * ask for the same records.
+ * Records of calls that land first are assumed to be as large as this call's, or as the latest ones: usually
+ * they have the same sender. If a call died because of larger records, these are among the latest when it is
+ * signed again. Calls that are drafted concurrently share the read of the same records.
  */
 export function createLargestRecord(node: StellarNode): LargestRecord {
   const share = shareRunsByKey<number>();

@@ -1,5 +1,5 @@
 /**
- * The outcome of a transaction that was sent, or may have been.
+ * The outcome of a transaction that was sent, or may have been sent.
  *
  *   SUCCESS                                                        → succeeded
  *   FAILED                                                         → refused, dead or undeterminable (failures.ts)
@@ -14,10 +14,10 @@
  *     used up, by a transaction still searched for                   → pending (ask again)
  *     used up, by a transaction that is not found                  → a holder's: dead; an own account's: undeterminable
  *
- * Close time and NOT_FOUND come in one answer, but need not be of one moment: so nothing is concluded from a single
- * NOT_FOUND. The unused sequence is of the ledger in the answer, or a later one: a node that lags behind can only say
- * "pending". The platform's accounts are used with its own keys alone: when the user of a sequence is not found, this
- * transaction has probably landed; a holder may have used theirs for anything.
+ * Close time and NOT_FOUND come in one answer, but need not be of one moment, so nothing is concluded from a
+ * single NOT_FOUND. The unused sequence is of the ledger in the answer, or of a later one: a node that lags
+ * can only say "pending". Only the platform's own keys use the platform's accounts: if the user of a sequence
+ * is not found, this transaction has probably landed. A holder may have used theirs for anything.
  */
 import { xdr } from '@stellar/stellar-sdk';
 import { LRUCache } from 'lru-cache';
@@ -34,10 +34,10 @@ import { findUserOfSequence, hashesOf } from './sequenceUse.ts';
 import type { SearchDeps, SearchRange } from './sequenceUse.ts';
 import type { SigningKeys } from './signing.ts';
 
-/** With time bounds and a sequence, as all that are made here. */
+/** With time bounds and a sequence, as all transactions of this adapter. */
 type Bounded = Attributed & { validUntil: bigint; sequence: bigint };
 
-/** `isOurs`: custody or a channel has sent it, not a holder. */
+/** `isOurs`: custody or a channel sent it, not a holder. */
 type Attributed = SentTransaction & { isOurs: boolean };
 
 interface OutcomeDeps extends FailureDeps, DetachedDeps, SearchDeps {
@@ -45,18 +45,22 @@ interface OutcomeDeps extends FailureDeps, DetachedDeps, SearchDeps {
 }
 
 /**
- * A look at one that is pending costs nothing while the answers to others show that no ledger has closed since the look before: nothing
- * can have landed. As many are under way as there are channels, and each is looked at some times a ledger.
+ * Maximum age of an answer by which a pending transaction is not asked about again. If answers to other
+ * questions show that no ledger has closed since the last look, nothing can have landed. As many transactions
+ * are under way as there are channels, and each is looked at several times per ledger.
  */
 const HEARD_IS_FRESH_MS = 100;
-/** Far more than are under way; the oldest are forgotten, and asked about. */
+/** Far more than are under way. The oldest are forgotten, and asked about again. */
 const MAX_PENDING = 1_000;
 
 export function createOutcomes(
   deps: OutcomeDeps,
   elapsedMs: () => number,
 ): (sent: SentTransaction) => Promise<Outcome> {
-  /** By hash, the ledger that did not have it at the last look, and the time of that. */
+  /**
+   * By hash: the latest ledger at the last look, which did not have the transaction, and the time of the
+   * look.
+   */
   const pending = new LRUCache<string, { ledger: bigint; askedAtMs: number }>({ max: MAX_PENDING });
 
   function isStillPending(hash: string): boolean {
@@ -75,7 +79,8 @@ export function createOutcomes(
 }
 
 /**
- * @param noteMissing called with the node's latest ledger when it has not landed by then, and still can
+ * @param noteMissing called with the node's latest ledger if the transaction has not landed by then, but
+ *   still can
  * @throws NetworkUnavailable
  */
 export async function outcomeOf(
@@ -93,7 +98,8 @@ export async function outcomeOf(
 }
 
 /**
- * Between this platform and its node may be something that mixes up answers: another call's would settle this one.
+ * Something between this platform and its node may mix up answers: another call's answer would settle this
+ * one.
  * @throws NetworkUnavailable
  */
 async function lookUp(
@@ -114,8 +120,9 @@ function openEnvelope(signedBytes: Uint8Array): xdr.TransactionEnvelope {
 }
 
 /**
- * A channel's key may have been removed since; then custody, in whose name it sent the call, shows that it was ours. (Of a holder's,
- * the holder is the caller, and no authorisation is detached.)
+ * Whether custody or a channel sent the transaction. If a channel's key was removed since, the caller of its
+ * operation is still custody. (In a holder's transaction the holder is the caller, and no authorisation is
+ * detached.)
  */
 function isOfOwnKeys(
   { keys }: OutcomeDeps,
@@ -181,12 +188,12 @@ async function outcomeOfMissing(deps: OutcomeDeps, sent: Bounded, state: LedgerS
       isUnused: true,
     };
   }
-  // Probably used by this one: the first answer may have been from before it landed.
+  // This transaction has probably used it: the first answer may be from before it landed.
   const again = await lookUp(deps, bareHash(sent.hash));
   if (again.status !== 'NOT_FOUND') return outcomeOfLanded(deps, again);
   if (again.latestLedger < latestLedger) return { status: 'pending' };
   const used = `${past}, and sequence ${sent.sequence} of ${sent.source} was used`;
-  // The account records the ledger, unless it has sent another transaction since.
+  // The account records the ledger of its last sequence only.
   const usedIn = account?.sequence === sent.sequence ? account.usedInLedger : null;
   if (usedIn !== null && usedIn <= sent.preparedAtLedger) {
     return {
@@ -204,13 +211,13 @@ async function outcomeOfMissing(deps: OutcomeDeps, sent: Bounded, state: LedgerS
   return outcomeOfUsed(deps, sent, used, {
     first: usedIn ?? sent.preparedAtLedger + 1n,
     last: usedIn ?? state.latestLedger,
-    // What a holder did after the transaction's time does not matter; an own account's sequence can only have been
-    // used by the platform.
+    // A holder's transactions after this one's time do not matter. Only the platform can have used an own
+    // account's sequence.
     closedUntil: usedIn === null && !sent.isOurs ? sent.validUntil : null,
   });
 }
 
-/** The sequence is used, and the transaction's hash was not found. */
+/** For a used sequence whose transaction was not found by this hash. */
 async function outcomeOfUsed(
   deps: OutcomeDeps,
   sent: Bounded,
@@ -243,7 +250,7 @@ async function outcomeOfUsed(
   return answer.status === 'NOT_FOUND' ? { status: 'pending' } : outcomeOfLanded(deps, answer);
 }
 
-/** The node takes hashes without 0x; the database may hold them with it. */
+/** The node takes hashes without 0x; the database may store them with 0x. */
 function bareHash(hash: string): string {
   return hash.replace(/^0x/, '').toLowerCase();
 }

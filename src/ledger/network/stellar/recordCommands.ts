@@ -1,5 +1,5 @@
 /**
- * How to read a record with the Stellar CLI, and its transaction with curl.
+ * Commands that read a record with the Stellar CLI, and its transaction with curl.
  */
 import type { RecordCommand, RecordPlace } from '../family.ts';
 
@@ -7,7 +7,7 @@ export function recordCommands(
   { tokenAddress, index, txHash: given }: RecordPlace,
   passphrase: string,
 ): RecordCommand[] {
-  // Nodes take it without.
+  // Nodes take hashes without 0x.
   const txHash = given?.replace(/^0x/, '') ?? null;
   return [
     {
@@ -25,7 +25,7 @@ export function recordCommands(
   ];
 }
 
-/** One word of a shell. */
+/** Quotes the text as one word of a shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,8 +1,8 @@
 /**
  * Reads retirement records in pages: as ledger entries, up to 200 per answer, instead of one simulation each.
  *
- * Totals and records belong to one moment: the totals are of one ledger, and the records are read from that ledger or
- * a later one. Records never change, so those that the totals count are the same.
+ * Totals and records belong to one moment: the totals are of one ledger, and the records are read from that
+ * ledger or a later one. Records never change, so the counted records are the same in both.
  */
 import { xdr } from '@stellar/stellar-sdk';
 import pLimit from 'p-limit';
@@ -16,7 +16,7 @@ import type { StellarNode } from './node.ts';
 import { retirementOf } from './scvals.ts';
 import type { ReadTotals } from './tokenReads.ts';
 
-/** Records missing among the entries are read one by one, this many at a time. */
+/** Maximum concurrent reads of records that are missing among the entries. */
 const MAX_CONCURRENT_RECORDS = 16;
 
 interface RecordDeps {
@@ -60,8 +60,8 @@ function indexesOf({ totalRetirements }: CarbonTotals, fromIndex: number, limit:
 }
 
 /**
- * An archived record may be missing among the ledger's entries, but a simulation sees it as if restored. The totals
- * count it, so it exists: without an answer it is unknown, not missing.
+ * Reads one record by simulation, which sees an archived record as if it were restored; the ledger's entries
+ * may lack it. The totals count the record, so it exists: without an answer it is unknown, not missing.
  */
 async function readOne(deps: RecordDeps, token: Address, index: number): Promise<RetirementRecord> {
   const answer = await deps.reads.ask(token, 'get_retirement', [xdr.ScVal.scvU32(index)]);

@@ -1,8 +1,8 @@
 /**
- * Classifies why the contracts refused a call, in the port's terms.
+ * Classifies a contract's reason for refusing a call, in the port's terms.
  *
- * Error numbers are promised for retirements and the settlement contract only, and mean something only where their
- * contract is known. Otherwise the state that decides is read: existence, pause, balance, expiry.
+ * Error numbers are specified for retirements and the settlement contract only, and mean something only if
+ * their contract is known. Otherwise the deciding state is read: existence, pause, balance, expiry.
  */
 import type { xdr } from '@stellar/stellar-sdk';
 import type { Address, Refusal, RefusalReason } from '../port.ts';
@@ -30,10 +30,13 @@ const SETTLEMENT_ERRORS: Record<number, RefusalReason> = {
   3: 'WRONG_STATUS',
 };
 
-/** Of the native asset's contract, as of that of each classic asset. */
+/** Error number of the native asset's contract, and of every classic asset's contract. */
 const BALANCE_TOO_LOW = 10;
 
-/** The caller can't pay the factory's fee: no word of the factory's, and over when the caller is funded. */
+/**
+ * True if the caller can't pay the factory's fee: not a refusal of the factory, and temporary until the
+ * caller is funded.
+ */
 export function isShortOfLumens(
   { passphrase }: Pick<RefusalContext, 'passphrase'>,
   { contract, type, code }: HostError,
@@ -41,7 +44,7 @@ export function isShortOfLumens(
   return type === 'Contract' && code === BALANCE_TOO_LOW && contract === paymentTokenOf(passphrase);
 }
 
-/** @throws NetworkUnavailable when the explaining state can't be read */
+/** @throws NetworkUnavailable if the state that explains the refusal can't be read */
 export async function explainRefusal(
   context: RefusalContext,
   refused: Refused,
@@ -55,7 +58,7 @@ export async function explainRefusal(
   return explained ?? { reason: 'OTHER', message: `${functionName} was refused: ${showError(error)}` };
 }
 
-/** A contract that does not exist, or is another one than the call needs. */
+/** Explains a missing contract, or one of another template than the call needs. */
 export async function explainMissing(
   { reads }: { reads: Pick<ContractReads, 'exists'> },
   contract: Address,
@@ -79,7 +82,7 @@ async function explainByNumber(
   error: HostError,
 ): Promise<Refusal | null> {
   if (error.type !== 'Contract' || typeof error.code !== 'number') return null;
-  // Where the node does not name the contract, the error may be that of the token that this contract calls.
+  // If the node does not name the contract, the error may be that of the token that this contract calls.
   const isOwn = error.contract === null ? !callsToken(refused) : error.contract === refused.contract;
   const reason = isOwn ? numbersOf(refused.functionName)[error.code] : undefined;
   if (reason === undefined) return null;
@@ -137,7 +140,7 @@ async function explainPause(
   return null;
 }
 
-/** A reference allows one deposit, and a deposit one resolution, which moves its token. */
+/** A reference allows one deposit. A deposit allows one resolution, which moves its token. */
 async function explainReference(context: RefusalContext, refused: Refused): Promise<Refusal | null> {
   const { contract, functionName, args } = refused;
   const reference = args[functionName === 'initiate_off_ramp' ? 1 : 0];
@@ -175,7 +178,7 @@ function callsToken({ functionName }: Refused): boolean {
   return numbersOf(functionName) === SETTLEMENT_ERRORS;
 }
 
-/** The token that a call moves, and whose balance it takes. */
+/** The token that a call moves, the holder whose balance it takes, and the amount. */
 function tokenMovedBy({
   contract,
   functionName,

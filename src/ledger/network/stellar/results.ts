@@ -21,13 +21,13 @@ export type LandedCall =
       kind: 'call';
       caller: Address;
     })
-  /** Archived entries were restored, and nothing else was done (draft.ts). */
+  /** A transaction that only restored archived entries (draft.ts). */
   | { kind: 'restoration' };
 
-/** Index in the value of a retirement's event. */
+/** Place of the index in the value of a retirement's event. */
 const INDEX_PLACE = 2;
 
-/** @throws NetworkUnavailable when this adapter does not make such envelopes */
+/** @throws NetworkUnavailable if this adapter does not make such envelopes */
 export function landedCallOf(envelope: xdr.TransactionEnvelope): LandedCall {
   const transaction = innerEnvelope(envelope).tx();
   const [operation] = transaction.operations();
@@ -54,7 +54,7 @@ export function accountOf(account: xdr.MuxedAccount): Address {
   return extractBaseAddress(encodeMuxedAccountToAddress(account, true));
 }
 
-/** The transaction that does the work: inside a fee bump, the inner one. */
+/** The transaction that makes the call: of a fee bump, the inner one. */
 export function innerEnvelope(envelope: xdr.TransactionEnvelope): xdr.TransactionV1Envelope {
   const kind = envelope.switch().name;
   if (kind === 'envelopeTypeTx') return envelope.v1();
@@ -64,7 +64,7 @@ export function innerEnvelope(envelope: xdr.TransactionEnvelope): xdr.Transactio
   );
 }
 
-/** @throws NetworkUnavailable when the node does not show the call's result */
+/** @throws NetworkUnavailable if the node does not show the call's result */
 export function resultOf(
   landed: LandedTransaction,
   call: Extract<LandedCall, { kind: 'call' }>,
@@ -84,7 +84,10 @@ export function resultOf(
   return { kind: 'done' };
 }
 
-/** Without a return value: the address that the factory gives this salt, as verified before signing (draft.ts). */
+/**
+ * Without a return value, the address that the factory gives this salt, as verified before signing
+ * (draft.ts).
+ */
 function deployedBy(
   { meta }: LandedTransaction,
   { contract, args }: Extract<LandedCall, { kind: 'call' }>,
@@ -96,7 +99,7 @@ function deployedBy(
   return deployedAddress(passphrase, contract, asHash32(plain(salt), 'salt'));
 }
 
-/** Of the token's own events: `("retired", retired_by)` → `(amount, beneficiary, index, timestamp)` */
+/** Only from the token's own events: `("retired", retired_by)` → `(amount, beneficiary, index, timestamp)` */
 export function indexesInEvents({ meta }: LandedTransaction, token: Address): number[] {
   return meta.events.flatMap((event) => {
     const contractId = event.contractId() as unknown as Buffer | null;
@@ -106,13 +109,13 @@ export function indexesInEvents({ meta }: LandedTransaction, token: Address): nu
   });
 }
 
-/** In the value of a retirement's event. */
+/** The index in the value of a retirement's event. */
 export function indexIn(value: xdr.ScVal): number | null {
   const read = plain(value);
   return Array.isArray(read) ? asU32(read[INDEX_PLACE], 'index') : null;
 }
 
-/** Without events, the record that was written shows the index. */
+/** The index of the record that was written, if the node shows no events. */
 export function indexInChanges({ meta }: LandedTransaction, token: Address): number | null {
   for (const change of meta.changes) {
     if (change.switch().name !== 'ledgerEntryCreated') continue;

@@ -1,6 +1,6 @@
 /**
- * Finds the transactions that made a token's retirement records: a hinted one is read and must show the record; the
- * token's events have the rest, as far back as the node keeps them.
+ * Finds the transactions that made a token's retirement records. A hinted transaction is read and must show
+ * the record; the token's events show the rest, as far back as the node keeps them.
  */
 import { xdr } from '@stellar/stellar-sdk';
 import { smallest } from '../../../lib/bigints.ts';
@@ -13,10 +13,11 @@ import type { LandedTransaction } from './nodeDecoding.ts';
 type Found = Map<number, TransactionHash>;
 
 const HASH = /^[0-9a-f]{64}$/i;
-/** Each hint costs one request. */
+/** Maximum hints that are read; each costs one request. */
 const MAX_HINTS = 40;
 /**
- * Ledgers take five seconds or more, so dividing by this leads to a ledger that is too early rather than too late.
+ * Ledgers take five seconds or more, so dividing by this number leads to a ledger that is too early rather
+ * than too late.
  */
 const LEAST_SECONDS_PER_LEDGER = 4n;
 
@@ -38,7 +39,10 @@ export async function retirementTransactions(
   return missing.length === 0 ? found : new Map([...found, ...(await findInEvents(node, token, missing))]);
 }
 
-/** From about the time of the earliest record; when ledgers closed faster, from the oldest that is kept. */
+/**
+ * Searches from about the time of the earliest record; if ledgers closed faster, from the oldest ledger that
+ * is kept.
+ */
 async function findInEvents(
   node: StellarNode,
   token: Address,
@@ -47,7 +51,7 @@ async function findInEvents(
   const { latestLedger, closedAt, oldestLedger } = await node.ledgerState();
   const earliest = smallest(...missing.map(({ timestamp }) => timestamp));
   const guess = latestLedger - (closedAt - earliest) / LEAST_SECONDS_PER_LEDGER - 1n;
-  // The node may drop its oldest ledger between two questions.
+  // One ledger later, because the node may drop its oldest ledger between two questions.
   const oldest = oldestLedger + 1n;
   const indexes = new Set(missing.map(({ index }) => index));
   const found: Found = new Map();
@@ -70,7 +74,7 @@ async function findRetired(
   });
 }
 
-/** From the token's own events, or from the record that was written when the node shows none. */
+/** From the token's own events; if the node shows none, from the record that was written. */
 function retiredIn(landed: LandedTransaction, token: Address): number[] {
   const reported = indexesInEvents(landed, token);
   if (reported.length > 0) return reported;

@@ -1,5 +1,5 @@
 /**
- * Converts contract values (ScVal) to and from plain values, each checked for its range.
+ * Converts contract values (ScVal) to and from plain values, and checks the range of each.
  */
 import { Address as SdkAddress, nativeToScVal, scValToNative, xdr } from '@stellar/stellar-sdk';
 import { storableText } from '../foreignText.ts';
@@ -35,7 +35,7 @@ export function u32Val(name: string, value: number): xdr.ScVal {
   return xdr.ScVal.scvU32(value);
 }
 
-/** Half a surrogate pair has no UTF-8: it would reach the ledger as another character. */
+/** Half a surrogate pair has no UTF-8 form: it would reach the ledger as another character. */
 export function textVal(name: string, text: string): xdr.ScVal {
   if (!text.isWellFormed()) throw invalid(name, 'holds half a surrogate pair');
   return xdr.ScVal.scvString(Buffer.from(text, 'utf8'));
@@ -51,7 +51,7 @@ export function noneVal(): xdr.ScVal {
   return xdr.ScVal.scvVoid();
 }
 
-/** A struct: symbol keys in byte order, as the host demands. */
+/** A struct: symbol keys in byte order, as the host requires. */
 export function structVal(fields: Record<string, xdr.ScVal>): xdr.ScVal {
   const names = Object.keys(fields).sort((a, b) => (a < b ? -1 : 1));
   return xdr.ScVal.scvMap(
@@ -96,8 +96,8 @@ export function asAddress(value: unknown, what: string): Address {
 }
 
 /**
- * A struct's text, read from its bytes as far as they are UTF-8: the SDK's reading drops a byte order mark, which belongs to what is
- * quoted.
+ * A struct's text, decoded from its bytes as UTF-8: the SDK's decoder drops a byte order mark, and texts are
+ * quoted unchanged.
  */
 function textIn(struct: xdr.ScVal, name: string): string {
   const value = struct
@@ -115,7 +115,7 @@ export function asHash32(value: unknown, what: string): Hash32 {
   throw unexpected(value, what, '32 bytes');
 }
 
-/** A unit enum, `ScVec[Symbol("Name")]`, in any of the spellings that contracts give it. */
+/** The name of a unit enum, `ScVec[Symbol("Name")]`, in any of the forms that contracts use. */
 export function asEnumName(value: unknown, what: string): string {
   const inner: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value;
   if (typeof inner === 'string' && inner !== '') return inner;
@@ -139,7 +139,7 @@ export function plain(value: xdr.ScVal): unknown {
   return scValToNative(value) as unknown;
 }
 
-/** What a token stores of one retirement. */
+/** A token's stored record of one retirement. */
 export function retirementOf(value: xdr.ScVal): Omit<RetirementRecord, 'index'> {
   const fields = asFields(plain(value), 'a retirement record');
   return {

@@ -1,5 +1,5 @@
 /**
- * Finds the transaction that used a sequence, by reading ledgers. A long search continues in the next step.
+ * Finds the transaction that used a sequence, by reading ledgers. A long search continues at the next call.
  */
 import { FeeBumpTransaction, TransactionBuilder } from '@stellar/stellar-sdk';
 import type { xdr } from '@stellar/stellar-sdk';
@@ -17,7 +17,7 @@ interface SequenceUser {
 
 type Searched =
   | { status: 'found'; user: SequenceUser }
-  /** Everything was searched, without a match. */
+  /** The whole range was searched, without a match. */
   | { status: 'unused' }
   | { status: 'unfinished' }
   /** The node does not list transactions. */
@@ -26,7 +26,7 @@ type Searched =
 export interface SearchDeps {
   node: StellarNode;
   passphrase: string;
-  /** Where unfinished searches stopped, by the hash that they are for. */
+  /** The cursor where each unfinished search stopped, by the hash that it is for. */
   unfinishedSearches: Map<string, string>;
 }
 
@@ -39,7 +39,7 @@ export interface SearchRange {
 
 /** 10,000 transactions: two or three minutes of a busy network, and some seconds of requests. */
 const MAX_PAGES_PER_STEP = 50;
-/** More attempts are never open at a time; a forgotten search starts again. */
+/** Never reached by the attempts that are open at a time; a forgotten search starts again. */
 const MAX_UNFINISHED = 1_000;
 
 export async function findUserOfSequence(
@@ -84,7 +84,7 @@ function usesSequence(envelope: xdr.TransactionEnvelope, { source, sequence }: S
   return accountOf(transaction.sourceAccount()) === source;
 }
 
-/** Its own hash, and within a fee bump that of the transaction in it: a node finds it by both. */
+/** The transaction's own hash, and for a fee bump also the inner transaction's: a node finds it by both. */
 export function hashesOf(
   envelope: xdr.TransactionEnvelope,
   passphrase: string,

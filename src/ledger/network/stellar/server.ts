@@ -1,17 +1,17 @@
 /**
- * The SDK's client of one node, with limits: the duration and size of an answer, and the pause that the node asked
- * for.
+ * The SDK's client of one node, with limits: the time and size of an answer, and the pause that the node
+ * asked for.
  */
 import { rpc } from '@stellar/stellar-sdk';
 import { createPause } from '../../../lib/retryAfter.ts';
 
-/** A page of 200 transactions with all their XDR stays well below this. */
+/** A page of 200 transactions with all their XDR is well below this. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
 export interface ServerOptions {
   rpcUrl: string;
   requestTimeoutMs: number;
-  /** Unix time; the machine's clock unless given. */
+  /** Unix time; the machine's clock by default. */
   nowMs?: (() => number) | undefined;
 }
 
@@ -38,7 +38,7 @@ export function openServer({ rpcUrl, requestTimeoutMs, nowMs = Date.now }: Serve
   return server;
 }
 
-/** The answer behind an error of axios, with the one header that matters here. */
+/** The response behind an error of axios, with the one header that is needed. */
 function answerOf(error: unknown): Pick<Response, 'status' | 'headers'> | null {
   const { response } = (error ?? {}) as {
     response?: { status: number; headers: Readonly<Record<string, unknown>> };

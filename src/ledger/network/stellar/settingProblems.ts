@@ -1,5 +1,5 @@
 /**
- * Settings of Stellar that are right by themselves and wrong together. No secret is repeated.
+ * Finds Stellar settings that are each valid but wrong together. No message repeats a secret.
  */
 import { leadsToThisMachine } from '../../../lib/privateHost.ts';
 import type { GivenSettings } from '../family.ts';
@@ -22,7 +22,7 @@ export function findStellarProblems(given: Given): string[] {
   ];
 }
 
-/** A node on this machine is a copy of the network, for trying out. */
+/** A node on this machine is a copy of the network, without real money. */
 export function nameOfMainnet({ network, values }: Given): string | null {
   const { LEDGER_RPC_URL: url, LEDGER_PASSPHRASE: given } = values;
   if (url !== undefined && leadsToThisMachine(url)) return null;
@@ -41,7 +41,7 @@ function findOtherPassphrase({ network, values }: Given): string[] {
 }
 
 function findChannelProblems(channels: readonly string[], custody: string | undefined): string[] {
-  // By their place in the list: the keys themselves are secrets.
+  // Names the keys by their place in the list, because the keys themselves are secrets.
   const places = (wrong: (key: string, i: number) => boolean) =>
     channels.flatMap((key, i) => (wrong(key, i) ? [i + 1] : [])).join(', ');
   const problems: string[] = [];

@@ -1,11 +1,15 @@
 /**
- * The settings of Stellar alone, what is known of its networks by their names, and what the adapter gets of it all.
+ * The settings that only Stellar has, the known values of its named networks, and the adapter's
+ * configuration.
  */
 import { list, setting, text, wholeNumber } from '../../../lib/settingRules.ts';
 import { configureNode, type NodeLedger, type OwnSettings, type ValuesOf } from '../family.ts';
 import { STRKEY_SECRET_KEY } from '../strkeySettings.ts';
 
-/** Their sequences are read in one question, which holds 200 accounts. Each channel writes every five seconds. */
+/**
+ * Maximum of channels: one question reads all their sequences, and it may name 200 accounts. Each channel
+ * writes every five seconds.
+ */
 export const MAX_CHANNELS = 200;
 
 const TESTNET_PASSPHRASE = 'Test SDF Network ; September 2015';
@@ -14,7 +18,7 @@ export const TESTNET_RPC_URL = 'https://soroban-testnet.stellar.org';
 
 type StellarNetworkName = 'ledger-testnet' | 'stellar-testnet' | 'stellar-mainnet' | 'stellar';
 
-/** The mainnet has no public node; the last one is any network, by its url and passphrase. */
+/** The mainnet has no public node; `stellar` is any network, by its URL and passphrase. */
 export const STELLAR_NETWORKS: Readonly<
   Record<StellarNetworkName, { passphrase?: string; rpcUrl?: string }>
 > = {
@@ -59,13 +63,13 @@ type StellarValues = ValuesOf<typeof STELLAR_SETTINGS>;
 export interface StellarLedger extends NodeLedger {
   family: 'stellar';
   passphrase: string;
-  /** Seeds of accounts that lend their sequences: one transaction each can land per ledger. May be empty. */
+  /** Seeds of accounts that lend their sequences: each can land one transaction per ledger. May be empty. */
   channelSecretKeys: readonly string[];
-  /** The highest bid for inclusion, without resources. */
+  /** The maximum bid for inclusion, without the resource fee. */
   maxInclusionFeeStroops: number;
 }
 
-/** What is known of the network by its name; nothing of one that is not Stellar's. */
+/** The known values of the network with this name; empty for other names. */
 export function knownOf(network: string): { passphrase?: string; rpcUrl?: string } {
   return STELLAR_NETWORKS[network as StellarNetworkName] ?? {};
 }

@@ -1,8 +1,9 @@
 /**
  * Reads the settlement contract in use, and its deposits.
  *
- * Its interface promises `get_off_ramp` alone. Treasury and pause are read from getters of these names, or from the
- * contract's storage under `Treasury` and `Paused`. Without either, there is no known treasury and no pause.
+ * Its interface promises only `get_off_ramp`. Treasury and pause are read from getters of these names, or
+ * from the contract's storage under `Treasury` and `Paused`. Without either, the treasury is unknown and the
+ * contract counts as not paused.
  */
 import { NetworkRefusal } from '../port.ts';
 import type { Address, LedgerNetwork, OffRampDeposit, SettlementContract } from '../port.ts';
@@ -21,7 +22,7 @@ const DEPOSIT_STATUSES: Record<string, OffRampDeposit['status']> = {
   Refunded: 'REFUNDED',
   Recorded: 'RECORDED',
 };
-/** What a contract may answer, instead of nothing, for an unused reference. */
+/** A contract's possible answer, instead of none, for an unused reference. */
 const NO_DEPOSIT = 'None';
 
 export function createSettlementReads(

@@ -1,10 +1,10 @@
 /**
- * What a holder's wallet does on Stellar.
+ * Signs as a holder's wallet does on Stellar.
  */
 import { Keypair, TransactionBuilder } from '@stellar/stellar-sdk';
 import { signTransaction } from './signing.ts';
 
-/** @throws Error when the key is no seed, or the payload no envelope; neither is in its message */
+/** @throws Error if the key is no seed, or the payload no envelope; the message contains neither */
 export function signEnvelope(secretKey: string, payload: string, passphrase: string): string {
   let key: Keypair;
   try {

@@ -26,15 +26,19 @@ interface TransactionPlan {
 
 /** Fees are unsigned 32-bit numbers. */
 const MAX_FEE_STROOPS = 2n ** 32n - 1n;
-/** 20 XLM: far above the cost of any call that restores nothing, so a higher fee is an error or an attack of the node. */
+/**
+ * 20 XLM: far above the cost of any call that restores nothing, so a higher fee is the node's error or
+ * attack.
+ */
 const MAX_RESOURCE_FEE_STROOPS = 200_000_000n;
 /**
- * 200 XLM. Measured were 29 for a release that restores the code of two contracts, 19 kB, at the rents and the minimum life of the public
- * network; the network takes code of several times that size. What is declared beyond the cost is refunded.
+ * 200 XLM. Measured: 29 XLM for a release that restores the code of two contracts, 19 kB, at the rents and
+ * the minimum life of the public network; the network accepts code of several times that size. The network
+ * refunds the part above the cost.
  */
 const MAX_RESTORING_FEE_STROOPS = 2_000_000_000n;
 
-/** @throws NetworkUnavailable when the node's fee is above the limit */
+/** @throws NetworkUnavailable if the node's fee is above the limit */
 export function requireUsualFee({
   resources: { feeStroops, restores },
   inclusionFeeStroops,
@@ -66,7 +70,10 @@ export function buildTransaction(plan: TransactionPlan, slot: SequenceSlot): Tra
 
 const nativeKeys = new WeakMap<Keypair, KeyObject>();
 
-/** By Node's own Ed25519 and SHA-256: the SDK's, in JavaScript, take many times as long. The bytes are the same. */
+/**
+ * Uses Node's Ed25519 and SHA-256, because the SDK's, in JavaScript, take many times as long. The bytes are
+ * the same.
+ */
 export function signTransaction(
   transaction: Transaction | FeeBumpTransaction,
   keys: readonly Keypair[],
@@ -78,7 +85,10 @@ export function signTransaction(
   }
 }
 
-/** The same signed transaction, paid for by custody in place of its source. Bids count per operation, and the envelope counts as one. */
+/**
+ * The same signed transaction, paid by custody instead of its source. The bid is per operation, and the
+ * envelope counts as one operation.
+ */
 export function paidByCustody(
   { keys: { custody }, passphrase }: { keys: Pick<SigningKeys, 'custody'>; passphrase: string },
   transaction: Transaction,
@@ -121,7 +131,7 @@ export function preparedFrom(
   };
 }
 
-/** The key of a slot's account. @throws Error when it is not a configured one */
+/** The key of a slot's account. @throws Error if the account is not configured */
 export function sourceKey(keys: SigningKeys, source: string): Keypair {
   const keypair = keys.sources.get(source);
   if (!keypair) throw new Error(`${source} is none of the accounts that sign here`);

@@ -20,9 +20,9 @@ import { showError } from './hostErrors.ts';
 import { explainMissing } from './refusals.ts';
 import { addressVal, asBigint, asBoolean, asEnumName, asU32, plain, UnexpectedValue } from './scvals.ts';
 
-/** Simulations under way at once in one batched read: what a public node accepts from one client. */
+/** Maximum concurrent simulations of one batched read: as many as a public node accepts from one client. */
 const MAX_CONCURRENT_READS = 16;
-/** The totals are three answers; when a ledger closes in between, they are read again. */
+/** The totals are three answers; if a ledger closes in between, they are read again. */
 const MAX_READS_OF_TOTALS = 5;
 
 const RECEIPT_STATUSES: Record<string, ReceiptStatus> = {
@@ -33,7 +33,9 @@ const RECEIPT_STATUSES: Record<string, ReceiptStatus> = {
   Expired: 'EXPIRED',
 };
 
-/** The totals, and the ledger that all of them are of. @throws NetworkRefusal WRONG_TEMPLATE or CONTRACT_NOT_FOUND */
+/**
+ * The totals, all of one ledger, and that ledger. @throws NetworkRefusal WRONG_TEMPLATE or CONTRACT_NOT_FOUND
+ */
 export type ReadTotals = (token: Address) => Promise<{ totals: CarbonTotals; ledger: bigint }>;
 
 type TokenReads = { readTotals: ReadTotals } & Pick<
@@ -116,7 +118,7 @@ interface Got {
   ledger: bigint;
 }
 
-/** @throws NetworkRefusal when the contract does not exist, is of another template, or refuses */
+/** @throws NetworkRefusal if the contract does not exist, is of another template, or refuses */
 async function valueOrRefusal(
   reads: Pick<ContractReads, 'exists'>,
   token: Address,
@@ -153,8 +155,8 @@ async function eachToken<T extends object>(
 }
 
 /**
- * The same read, for the tokens of one question. When as many as are asked at once had no answer, and no other had one, the rest are
- * not asked: each would last until its time-out.
+ * The same read, for the tokens of one question. If as many reads as run at once had no answer, and no other
+ * read had one, the remaining reads fail unasked: each would last until its timeout.
  */
 function untilSilent<T>(read: (token: Address) => Promise<T>): (token: Address) => Promise<T> {
   let unanswered = 0;

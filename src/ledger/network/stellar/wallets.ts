@@ -1,8 +1,8 @@
 /**
- * Holders with a wallet: the transaction that they sign, and the check of its signed form.
+ * Prepares the transaction that a holder's wallet signs, and verifies its signed form.
  *
- * The holder is the transaction's source and signs the envelope, so the wallet must return exactly the prepared
- * transaction, with the holder's one signature and nothing else.
+ * The holder is the transaction's source and signs the envelope, so the wallet must return exactly the
+ * prepared transaction, with the holder's one signature and nothing else.
  */
 import { FeeBumpTransaction, Keypair, Operation, TransactionBuilder } from '@stellar/stellar-sdk';
 import type { Transaction } from '@stellar/stellar-sdk';
@@ -19,7 +19,7 @@ import { buildTransaction, preparedFrom } from './signing.ts';
 
 /** Time for a person to read, decide and sign, perhaps on another device. */
 const HOLDER_VALIDITY_SECONDS = 600n;
-/** Above any envelope with one signature that is made here. */
+/** More than any envelope with one signature that this adapter makes. */
 const MAX_ENVELOPE_CHARACTERS = 200_000;
 
 export async function prepareForHolder(
@@ -88,8 +88,8 @@ export async function openSigned(
 }
 
 /**
- * The wallet may have sent it since it was prepared. Ledgers close at least a second apart, so it was prepared after
- * this ledger.
+ * A ledger before the transaction was prepared, because the wallet may have sent it since. Ledgers close at
+ * least a second apart.
  */
 function firstLedgerOf(validUntil: bigint, state: { latestLedger: bigint; closedAt: bigint }): bigint {
   const secondsSince = state.closedAt - (validUntil - HOLDER_VALIDITY_SECONDS);
@@ -141,7 +141,7 @@ function requireOneSignature(back: Transaction, holder: Address): void {
 function parse(payload: string, passphrase: string): Transaction | FeeBumpTransaction | null {
   if (payload.length > MAX_ENVELOPE_CHARACTERS) return null;
   const base64 = payload.trim();
-  // A decoder stops at the padding: text after it would be ignored.
+  // A decoder stops at the padding and would ignore text after it.
   if (Buffer.from(base64, 'base64').toString('base64') !== base64) return null;
   try {
     return TransactionBuilder.fromXDR(base64, passphrase);
