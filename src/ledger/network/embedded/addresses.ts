@@ -1,5 +1,5 @@
 /**
- * Contract addresses and hashes of names, which this network derives instead of storing.
+ * Derives the network's contract addresses, and the hashes of names, instead of storing them.
  */
 import { createHash } from 'node:crypto';
 import type { Address, Hash32 } from '../port.ts';
@@ -10,12 +10,12 @@ export function hashText(text: string): Hash32 {
   return `0x${createHash('sha256').update(text, 'utf8').digest('hex')}`;
 }
 
-/** The one factory of a network. */
+/** The only factory of a network. */
 export function factoryAddressOf(networkId: string): Address {
   return contractAddress(networkId, 'factory', '');
 }
 
-/** The address of a deployed contract: determined by the salt alone, so known before the deploy. */
+/** The address of a deployed contract. The salt alone determines it, so it is known before the deploy. */
 export function deployedAddress(networkId: string, factoryAddress: Address, salt: Hash32): Address {
   return contractAddress(networkId, factoryAddress, salt.toLowerCase());
 }

@@ -1,5 +1,6 @@
 /**
- * What exists of tokens of either template, and what addresses hold of them: of many tokens by one statement.
+ * Reads the supply of tokens of either template, and the balances of addresses: of many tokens in one
+ * statement.
  */
 import { and, eq } from 'drizzle-orm';
 import type { Db } from '../../../db/connection.ts';
@@ -11,7 +12,7 @@ import { balances, tokens } from './tables.ts';
 
 type AmountReads = Pick<LedgerNetwork, 'totalSupply' | 'totalSuppliesOf' | 'balanceOf' | 'balancesOf'>;
 
-/** Of the tokens that exist. */
+/** Amounts of the tokens that exist; null for a token of which the holder has no balance. */
 type Amounts = readonly { address: Address; amount: BaseUnits | null }[];
 
 export function createAmountReads(db: Db): AmountReads {

@@ -22,7 +22,7 @@ const MIN_I128 = -(2n ** 127n);
 const MAX_U64 = 2n ** 64n - 1n;
 const MAX_U32 = 2 ** 32 - 1;
 
-/** Bytes of all texts are bounded by the transaction's size; NUL and half characters can't be stored. */
+/** The transaction's size limits the bytes of all texts. NUL and half surrogate pairs can't be stored. */
 // eslint-disable-next-line no-control-regex
 const UNSTORABLE = /[\u0000\p{Surrogate}]/u;
 const text = z.string().refine((value) => !UNSTORABLE.test(value), 'holds a NUL or half a surrogate pair');
@@ -87,7 +87,7 @@ const invocationSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('setPaused'), contractAddress, paused: z.boolean() }),
 ]);
 
-/** @throws NetworkRefusal OTHER that names each argument that no contract could take */
+/** @throws NetworkRefusal OTHER, which names each argument that no contract could take */
 export function checkInvocation(value: unknown): Invocation {
   const parsed = invocationSchema.safeParse(value);
   if (parsed.success) return parsed.data;

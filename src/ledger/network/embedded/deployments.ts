@@ -1,5 +1,5 @@
 /**
- * Finds what an account has deployed, by the events that the factory published.
+ * Finds an account's deployments from the factory's events.
  */
 import { and, eq, gte, inArray, sql } from 'drizzle-orm';
 import type { Db } from '../../../db/connection.ts';

@@ -18,7 +18,9 @@ export interface SignerDeps extends LandingDeps {
 const VALIDITY_SECONDS = 60n;
 const NONCE_BYTES = 16;
 
-/** @throws NetworkRefusal when the contracts would refuse it, or it is too long; nothing was signed */
+/**
+ * @throws NetworkRefusal if the contracts would refuse the call, or it is too long; then nothing is signed
+ */
 export async function draftCall(deps: SignerDeps, keypair: Keypair, call: Invocation): Promise<Draft> {
   const { invocation, latest } = await deps.simulate(keypair.address, call);
   const validUntil = latest.closedAt + VALIDITY_SECONDS;

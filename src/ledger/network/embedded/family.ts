@@ -1,5 +1,5 @@
 /**
- * The embedded network, as the rest of the product knows it: it lives in the platform's own database.
+ * The declaration of the embedded network, which lives in the platform's own database.
  */
 import { randomBytes } from 'node:crypto';
 import { systemClock } from '../../../lib/clock.ts';
@@ -10,7 +10,7 @@ interface EmbeddedLedger {
   family: 'embedded';
   /** The custody signer's `S…` seed. */
   secretKey: string;
-  /** The one that the network gives each custody signer unless it is set. */
+  /** By default, the settlement contract that the network gives each custody signer. */
   settlementAddress?: string | undefined;
 }
 

@@ -3,9 +3,9 @@
  *
  *   broadcast ──▶ next batch ──▶ [ close a ledger (row lock) ─ known hashes? ─ load ─ execute ─ store ] commit
  *
- * The lock on the ledger clock serialises landing over all processes. One database transaction lands a whole batch:
- * under that lock, single commits would each pay for a disk flush. Each transaction succeeds, is refused or has
- * expired by itself.
+ * The lock on the ledger clock serialises landing over all processes. One database transaction lands a whole
+ * batch, because under the lock each single commit would wait for its own disk flush. Each transaction of a
+ * batch succeeds, is refused or has expired independently.
  */
 import { sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/pg-core';
@@ -49,7 +49,7 @@ export function createLander(deps: LandingDeps): Batcher<SignedTransaction, Broa
   return createBatcher({
     maxItems: MAX_TRANSACTIONS_PER_LEDGER,
     run: (batch) => deps.db.transaction((tx) => landInOneLedger(tx, deps, batch)),
-    // The database refused one of them, which must not block the others.
+    // The database refused one transaction, which must not block the others.
     dividesOn: (error) => refusedByDatabase(error) !== null,
   });
 }
@@ -63,7 +63,7 @@ async function landInOneLedger(
   deps: LandingDeps,
   batch: SignedTransaction[],
 ): Promise<BroadcastAnswer[]> {
-  // Sent without waiting for the lock, and run under it.
+  // The statements are sent without waiting for the lock, and run under it.
   const [ledger, landedBefore, createWorld] = await Promise.all([
     closeLedger(tx, deps.clock),
     knownHashes(tx, batch),
@@ -169,7 +169,10 @@ function eventRow(
   };
 }
 
-/** Numbered as on Stellar: ledger, transaction and operation in one 64-bit number, then the event's index. */
+/**
+ * An id numbered as on Stellar: ledger, transaction and operation in one 64-bit number, then the event's
+ * index.
+ */
 function eventId(ledger: bigint, indexInLedger: number, eventIndex: number): string {
   const operation = (ledger << 32n) | (BigInt(indexInLedger + 1) << 12n);
   return `${String(operation).padStart(19, '0')}-${String(eventIndex).padStart(10, '0')}`;

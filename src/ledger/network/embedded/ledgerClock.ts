@@ -1,9 +1,9 @@
 /**
  * The network's time and its ledger numbers.
  *
- * A ledger's close time is the instance's clock plus the stored offset, but never before the last close time. So time
- * passes without transactions, all instances agree on a manual advance, and an instance with a slow clock can't turn
- * time back.
+ * A ledger's close time is the instance's clock plus the stored offset, but never before the last close time.
+ * Time therefore passes without transactions, all instances agree on a manual advance, and an instance with a
+ * slow clock can't turn time back.
  */
 import { getTableColumns, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/pg-core';
@@ -36,8 +36,9 @@ export async function readLedgerClock(db: Db | Tx, clock: Clock): Promise<Closed
 }
 
 /**
- * Closes the next ledger and holds the clock's row lock until the transaction ends: nothing else can land meanwhile. What the caller
- * sends after it is run under the lock, without having to wait for it.
+ * Closes the next ledger, and holds the clock's row lock until the transaction ends, so that nothing else can
+ * land meanwhile. Statements that the caller sends afterwards run under the lock, without waiting for the
+ * answer.
  */
 export async function closeLedger(tx: Tx, clock: Clock): Promise<ClosedLedger> {
   const [row] = await closeNext(tx, { now: nowSeconds(clock).toString() });

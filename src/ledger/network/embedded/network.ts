@@ -2,8 +2,8 @@
  * The embedded network: the contracts' behaviour over PostgreSQL, behind the same port as a real network.
  *
  * Any number of instances on one database are one network. They share the ledger clock's row lock
- * (landing.ts), transactions as signed bytes that verify anywhere (signing.ts), and addresses derived
- * from the network's id (addresses.ts). The rules of the contracts are in contracts/.
+ * (landing.ts), transactions as signed bytes that verify anywhere (signing.ts), and addresses derived from
+ * the network's id (addresses.ts). The rules of the contracts are in contracts/.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { DatabaseHandle } from '../../../db/connection.ts';
@@ -37,14 +37,14 @@ export interface EmbeddedNetworkOptions {
   secretKey: string;
   clock: Clock;
   randomBytes: RandomBytes;
-  /** The settlement contract to use; by default this network's own for the custody signer. */
+  /** The settlement contract to use; by default the one that this network has for the custody signer. */
   settlementAddress?: Address | undefined;
 }
 
 /**
  * Joins the network of this database, or creates it with a new id. Its schema must be migrated
  * (drizzle/embedded-network).
- * @throws Error when `secretKey` is no seed
+ * @throws Error if `secretKey` is no seed
  */
 export async function createEmbeddedNetwork(
   options: EmbeddedNetworkOptions,
@@ -72,7 +72,7 @@ export async function createEmbeddedNetwork(
     networkId,
     custodyAddress: custody.address,
     normalizeAddress: (text) => (isAddress(text) ? text : null),
-    // Ledgers are kept for ever, so every transaction since the first can be looked up.
+    // Ledgers are kept permanently, so every transaction since the first can be looked up.
     status: () => readLedgerClock(db, clock).then((latest) => ({ ...latest, oldestLedger: 1n })),
     ...WHOLE_HISTORY,
     // A random nonce distinguishes transactions, so an account may send any number in any order.
@@ -81,7 +81,7 @@ export async function createEmbeddedNetwork(
     draft: (call) => draftCall(deps, custody, withSettlement(call, settlementAddress)),
     broadcast: (signedBytes) => land(lander, networkId, signedBytes),
     outcome: (sent) => outcomes.submit(sent),
-    // Landing costs nothing here.
+    // Landing is free here, so no fee can be too low.
     replace: async () => null,
     prepareForHolder: (call, holder) =>
       prepareForHolder(deps, withSettlement(call, settlementAddress), holder),
@@ -137,8 +137,9 @@ async function ensureSettlement(
 }
 
 /**
- * Only calls about deposits need the settlement contract in use.
- * @throws NetworkRefusal for an allowance: a deposit here is authorised by its own signature
+ * Adds the settlement contract in use, which only calls about deposits need.
+ * @throws NetworkRefusal for an allowance, because a deposit on this network is authorised by its own
+ *   signature
  */
 function withSettlement(call: NetworkCall, settlementAddress: Address): Invocation {
   if (call.kind === 'setAllowance') {

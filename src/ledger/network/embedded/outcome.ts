@@ -1,5 +1,5 @@
 /**
- * The outcome of a transaction that was sent, or may have been.
+ * The outcome of a transaction that was sent, or may have been sent.
  *
  *   landed                                   → succeeded or refused, for ever
  *   absent, ledger time ≤ validUntil         → pending
@@ -21,10 +21,10 @@ const WITHOUT_TIME_BOUND: Outcome = {
   status: 'undeterminable',
   reason: 'Every transaction of this network has a time bound; this one names none',
 };
-/** Hashes in one statement. */
+/** Maximum hashes in one statement. */
 const MAX_TRANSACTIONS_PER_READ = 200;
 
-/** What is asked at the same time is looked up together. */
+/** Looks up concurrent questions together. */
 export function createOutcomes(db: Db, clock: Clock): Batcher<SentTransaction, Outcome> {
   return createBatcher({
     maxItems: MAX_TRANSACTIONS_PER_READ,
@@ -46,7 +46,7 @@ async function outcomesOf(db: Db, clock: Clock, sent: readonly SentTransaction[]
   return outcomes;
 }
 
-/** Null where only the landing lock decides. */
+/** Null if only the landing lock can decide. */
 function outcomeOfAbsent(
   { validUntil, preparedAtLedger }: SentTransaction,
   latest: ClosedLedger,
@@ -62,8 +62,8 @@ function outcomeOfAbsent(
 }
 
 /**
- * Closing a ledger past the time bound makes the death permanent: every later ledger, on every instance, closes later
- * and refuses the bytes.
+ * Closes a ledger past the time bound, which makes the death permanent: every later ledger, on every
+ * instance, closes later and refuses the bytes.
  */
 async function decideUnderLock(
   tx: Tx,

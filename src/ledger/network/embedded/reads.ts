@@ -1,5 +1,6 @@
 /**
- * Public reads of the contracts' state, each from one statement and so from one moment of the network.
+ * Public reads of the contracts' state. One statement reads the state of each, so that it is of one moment of
+ * the network.
  */
 import { and, eq, getTableColumns, gte, lt, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/pg-core';
@@ -101,7 +102,7 @@ async function readTokens(db: Db, addresses: readonly Address[]): Promise<Map<Ad
 
 const { tokenAddress: _, ...recordColumns } = getTableColumns(retirements);
 
-/** The token with each of its records. */
+/** Selects the token, joined with its records in the range. */
 const selectRecords = hotSelect(
   new QueryBuilder()
     .select({ ...getTableColumns(tokens), ...recordColumns })
@@ -110,7 +111,7 @@ const selectRecords = hotSelect(
       retirements,
       and(
         eq(retirements.tokenAddress, tokens.address),
-        // Compared as bigint: an index beyond 32 bits finds nothing, instead of failing.
+        // Compared as bigint, so that an index beyond 32 bits finds nothing instead of failing.
         gte(retirements.index, sql`${sql.placeholder('from')}::bigint`),
         lt(retirements.index, sql`${sql.placeholder('until')}::bigint`),
       ),
@@ -129,7 +130,7 @@ async function readRecords(
   const rows = await selectRecords(db, { address, from: fromIndex, until: fromIndex + limit });
   const token = requireCarbonToken(rows[0] ?? null, address);
   const records = rows.flatMap(({ index, retiredBy, amount, timestamp, beneficiary, note }) => {
-    // The one row of a token without records in the range.
+    // A token without records in the range still has one row.
     if (index === null) return [];
     return [{ index, retiredBy, amount, timestamp, beneficiary, note } as RetirementRecord];
   });

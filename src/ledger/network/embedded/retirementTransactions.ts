@@ -1,5 +1,5 @@
 /**
- * Finds the transactions that made a token's retirement records, by the events that they published.
+ * Finds the transactions that made a token's retirement records, from the events that they published.
  */
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import type { Db } from '../../../db/connection.ts';

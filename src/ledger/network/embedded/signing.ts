@@ -6,7 +6,7 @@
  *   hash         = 0x ‖ SHA-256(payload); the payload names the network, so no other network has this hash
  *
  * One transaction has one payload: bytes that decode to a transaction but are not its canonical form are
- * refused, or the same call could land twice under two hashes.
+ * refused. Otherwise the same call could land twice under two hashes.
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
@@ -20,7 +20,7 @@ import type { Keypair } from '../../../lib/strkey.ts';
 export interface Transaction {
   networkId: string;
   source: Address;
-  /** Random, hexadecimal: makes two equal calls two transactions. */
+  /** Random, hexadecimal: distinguishes two equal calls. */
   nonce: string;
   validUntil: UnixSeconds;
   invocation: Invocation;
@@ -33,7 +33,7 @@ export interface SignedTransaction {
 }
 
 const SIGNATURE_BYTES = 64;
-/** Longest payload: metadata and texts of a call take a few kilobytes, and a ledger must stay small. */
+/** Maximum payload: metadata and texts of a call take a few kilobytes, and a ledger must stay small. */
 const MAX_PAYLOAD_BYTES = 16_384;
 
 const envelopeSchema = z.strictObject({
@@ -45,8 +45,8 @@ const envelopeSchema = z.strictObject({
 });
 
 /**
- * The payload of a transaction, which is signed. Its call is one that checkInvocation has passed.
- * @throws NetworkRefusal OTHER when the transaction is too long
+ * The payload that is signed. The transaction's invocation must have passed checkInvocation.
+ * @throws NetworkRefusal OTHER if the transaction is too long
  */
 export function encodeTransaction(transaction: Transaction): Uint8Array {
   const payload = Buffer.from(canonicalJson(transaction), 'utf8');
@@ -60,8 +60,8 @@ export function encodeTransaction(transaction: Transaction): Uint8Array {
 }
 
 /**
- * What was signed here, by the very object of its bytes: decoding and verifying them again is a tenth of a retirement's time. What
- * comes from the database or a wallet is another object.
+ * Transactions that this process signed, by the object of their bytes: decoding and verifying them again
+ * would take a tenth of a retirement's time. Bytes from the database or a wallet are another object.
  */
 const signedHere = new WeakMap<Uint8Array, SignedTransaction>();
 
@@ -76,7 +76,7 @@ export function signTransaction(transaction: Transaction, keypair: Keypair): Sig
 
 /**
  * Decodes and verifies a signed transaction of the network `networkId`.
- * @returns the transaction, or the reason why the bytes are none
+ * @returns the transaction, or the reason why the bytes are not a transaction
  */
 export function openTransaction(signedBytes: Uint8Array, networkId: string): SignedTransaction | string {
   const own = signedHere.get(signedBytes);

@@ -1,6 +1,6 @@
 /**
- * Simulation: runs calls on the network's current state, without effect. Calls that are simulated at the same time read
- * that state together, and don't see each other.
+ * Simulation: runs calls on the network's current state, without effect. Concurrent simulations read that
+ * state together, and don't see each other's changes.
  */
 import { createBatcher } from '../../../lib/batches.ts';
 import type { Address } from '../port.ts';
@@ -10,7 +10,7 @@ import type { LandingDeps } from './landing.ts';
 import { readLedgerClock, type ClosedLedger } from './ledgerClock.ts';
 import { loadState } from './worldStore.ts';
 
-/** As if `source` had sent it. @throws NetworkRefusal when the contracts would refuse it */
+/** Simulates the call as sent by `source`. @throws NetworkRefusal if the contracts would refuse it */
 export type Simulate = (source: Address, call: Invocation) => Promise<Simulated>;
 
 interface Simulated {
@@ -23,7 +23,7 @@ interface Question {
   invocation: Invocation;
 }
 
-/** As many as land in one ledger. */
+/** As many calls as land in one ledger. */
 const MAX_CALLS_PER_READ = 100;
 
 export function createSimulator(deps: LandingDeps): Simulate {

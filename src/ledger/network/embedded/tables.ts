@@ -1,6 +1,7 @@
 /**
- * The embedded network's own storage, in a schema that the platform never reads. What a contract was deployed or called with stands in
- * its transaction: tokens and deposits have columns for what rules and reads need.
+ * The embedded network's own storage, in a schema that the platform never reads. Tokens and deposits have
+ * columns for the values that rules and reads need; the other arguments of a call are only in its
+ * transaction.
  *
  * drizzle/embedded-network adds by hand: CHECKs on a token's supply, and triggers that make retirement records, landed
  * transactions and events append-only.
@@ -14,14 +15,14 @@ export const embeddedNetwork = pgSchema('embedded_network');
 
 const unixSeconds = (name: string) => bigint(name, { mode: 'bigint' });
 
-/** One row. Its lock serialises landing, and every decision about what can still land. */
+/** A single row. Its lock serialises landing, and every decision about transactions that may still land. */
 export const ledgerClock = embeddedNetwork.table('ledger_clock', {
   singleton: boolean('singleton').primaryKey().default(true),
   networkId: text('network_id').notNull(),
   /** Number of the latest closed ledger. */
   sequence: bigint('sequence', { mode: 'bigint' }).notNull(),
   closedAt: unixSeconds('closed_at').notNull(),
-  /** Added to every instance's clock: how far the network's time was moved ahead by hand. */
+  /** Seconds added to every instance's clock, because the network's time was moved ahead by hand. */
   offsetSeconds: bigint('offset_seconds', { mode: 'bigint' }).notNull(),
 });
 

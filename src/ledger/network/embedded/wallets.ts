@@ -1,5 +1,6 @@
 /**
- * Holders with a wallet: the payload that they sign on this network, and the signed form that a wallet returns.
+ * Holders with a wallet: the payload that they sign on this network, and the signed form that a wallet
+ * returns.
  *
  *   payload, given to the wallet   the canonical JSON of the transaction; its UTF-8 bytes are what is signed
  *   signed, as returned             base64 of the 64 bytes of the ed25519 signature, followed by the payload's
@@ -19,7 +20,7 @@ import { encodeTransaction, openTransaction } from './signing.ts';
 /** Time for a person to read the payload and sign it. */
 const HOLDER_VALIDITY_SECONDS = 300n;
 
-/** @throws NetworkRefusal when the contracts would refuse the call, or the address has no key */
+/** @throws NetworkRefusal if the contracts would refuse the call, or the address has no key */
 export async function prepareForHolder(
   deps: SignerDeps,
   call: Invocation,
@@ -42,7 +43,7 @@ export async function prepareForHolder(
   };
 }
 
-/** Signs as a wallet of this network does. @throws Error when the key is no seed */
+/** Signs as a wallet of this network does. @throws Error if the key is no seed */
 export function signPayload(secretKey: string, payload: string): string {
   const bytes = Buffer.from(payload, 'utf8');
   return Buffer.concat([keypairOf(secretKey).sign(bytes), bytes]).toString('base64');

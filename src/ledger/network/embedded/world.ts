@@ -1,8 +1,8 @@
 /**
- * The contracts' state during a batch: what was loaded, and what the batch changed.
+ * The contracts' state during a batch: the loaded rows, and the batch's changes.
  *
- * Contract rules are plain functions over a `World` and know no database. Reading something that was not loaded
- * throws: taken for absent, it would overwrite a balance with a wrong one.
+ * Contract rules are plain functions over a `World`, without a database. Reading a row that was not loaded
+ * throws: if it counted as absent, a wrong balance would be stored.
  */
 import type { Address, Hash32 } from '../port.ts';
 import type { balances, offRamps, retirements, settlements, tokens } from './tables.ts';
@@ -76,7 +76,7 @@ export function createWorld(keys: WorldKeys, loaded: LoadedWorld): World {
   };
 }
 
-/** @param keys of the rows that were asked for, whether or not they exist */
+/** @param keys the keys of all rows that were looked up, whether or not the rows exist */
 function createRows<Row>(
   what: string,
   keyOf: (row: Row) => string,

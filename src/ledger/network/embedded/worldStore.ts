@@ -1,6 +1,6 @@
 /**
- * Loads the state that a batch of calls touches and stores its changes: a few statements per batch, sent without
- * waiting for each other.
+ * Loads the state that a batch of calls touches, and stores its changes: a few statements per batch, sent
+ * without waiting for each other.
  */
 import { and, eq, getTableColumns, or, sql, type SQL } from 'drizzle-orm';
 import type { Db, Tx } from '../../../db/connection.ts';
@@ -14,7 +14,10 @@ import type { LoadedWorld, World, WorldChanges, WorldKeys } from './world.ts';
 
 export const findTokens = findBy(tokens, tokens.address);
 const findSettlements = findBy(settlements, settlements.address);
-/** Each is a search by the key: joined otherwise, the whole table would be read as soon as there are some of them. */
+/**
+ * Finds each balance by its key. With a plain join, PostgreSQL would read the whole table as soon as it has
+ * several rows.
+ */
 const findBalances = hotQuery<typeof balances.$inferSelect>(
   sql`SELECT held.* FROM json_to_recordset(${sql.placeholder('keys')}::text::json) AS v ("tokenAddress" text, holder text)
     CROSS JOIN LATERAL (SELECT token_address, holder, amount FROM ${balances} AS b
@@ -23,8 +26,10 @@ const findBalances = hotQuery<typeof balances.$inferSelect>(
 );
 
 /**
- * The state that all these calls touch together. What is returned makes a world of it: one for all, or one for each of
- * calls that must not see each other's changes. Calls about deposits lead from the deposit to its token and three balances, which are loaded in a second step.
+ * Loads the state that all these calls touch. Calls about deposits lead from the deposit to its token and
+ * three balances, which are loaded in a second step.
+ * @returns a function that creates a world of the state: call it once for all calls, or once for each call if
+ *   they must not see each other's changes
  */
 export async function loadState(db: Db | Tx, calls: readonly WorldKeys[]): Promise<() => World> {
   const asked = mergeKeys(calls);
@@ -46,7 +51,7 @@ export async function loadState(db: Db | Tx, calls: readonly WorldKeys[]): Promi
   return () => createWorld(keys, loaded);
 }
 
-/** What stores the changes: statements that don't depend on each other. */
+/** The statements that store the changes. They don't depend on each other. */
 export function savesOf(changes: WorldChanges): SQL[] {
   return [
     changes.tokens.length > 0 && saveTokens(changes.tokens),

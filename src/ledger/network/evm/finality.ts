@@ -109,7 +109,8 @@ export function createFinality(
   async function readPin(): Promise<Pin> {
     const found = await lookAtAll();
     const { latest, anchors, unverified } = found;
-    // Prefers the stored ledger: instances that each name the last block they saw would halt signing by turns.
+    // Prefers the stored ledger: instances that each name the last block they saw would halt signing in turns
+    // again and again.
     const gone = anchors.findLast(isGone);
     const rewritten = gone === undefined ? null : describeRewritten(gone);
     if (gone === undefined) doubt.noteWhole();

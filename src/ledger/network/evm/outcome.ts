@@ -70,7 +70,7 @@ export function createOutcomes(deps: OutcomeDeps): (sent: SentTransaction) => Pr
 /**
  * A refusal releases reserved value, and a death makes the call be signed anew. On a branch that contradicts
  * the final history, and that is not accepted, either would be done in addition to the effect of the same
- * bytes on the former chain. A success on such a branch is undone by the platform when the network undoes it.
+ * bytes on the former chain. A success counts at once, because the call is sent again if the network undoes it.
  * @throws ChainRewritten
  */
 function requireAccepted({ rewritten }: Pin, { hash }: SentTransaction, outcome: Outcome): Outcome {

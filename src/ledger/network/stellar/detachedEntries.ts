@@ -1,8 +1,8 @@
 /**
  * Signed authorisation entries outlive the transaction that they were signed for: until the last ledger of an
- * entry has closed, another sender can use it in its own transaction. An outcome that makes the call be signed
- * again, or releases its reserved value, therefore waits for that ledger, and then for proof that the entry
- * was not used.
+ * entry has closed, another sender can use it in its own transaction. If an outcome leads to signing the call
+ * again, or to releasing its reserved value, it waits for that ledger, and then for proof that the entry was
+ * not used.
  *
  *   the last ledger of an entry has not closed                          → pending
  *   closed, and no trace of its use while a trace would still be there  → the outcome

@@ -76,7 +76,7 @@ export function landedOf(raw: z.output<typeof transactionAnswer>): MissingTransa
     envelope: xdr.TransactionEnvelope.fromXDR(envelopeXdr, 'base64'),
     result: xdr.TransactionResult.fromXDR(resultXdr, 'base64'),
     meta: events.length > 0 ? { ...meta, events } : meta,
-    // Nodes put them beside the meta, within it, or leave them out.
+    // Nodes put diagnostic events beside the meta, within it, or leave them out.
     diagnosticEvents: given.length > 0 ? given : meta.diagnosticEvents,
   };
 }
@@ -115,13 +115,13 @@ function resourcesOf(dataXdr: string, minResourceFee: bigint, isRestoration = fa
   };
 }
 
-/** A call names the archived entries that are restored along with it. */
+/** True if the call restores archived entries, which its resources name. */
 function restoresAlong(data: xdr.SorobanTransactionData): boolean {
   const ext = data.ext();
   return ext.switch() === 1 && ext.resourceExt().archivedSorobanEntries().length > 0;
 }
 
-/** For display only, so an unreadable result is named as such. */
+/** For display only, so an unreadable result gets a text too. */
 export function errorCodeOf(resultXdr: string): string {
   try {
     return xdr.TransactionResult.fromXDR(resultXdr, 'base64').result().switch().name;

@@ -1,5 +1,5 @@
 /**
- * The result of executing a call, and how a contract refuses. Shared by all contracts.
+ * The result of a call's execution, and a contract's refusal. Shared by all contracts.
  */
 import { NetworkRefusal } from '../../port.ts';
 import type { Address, CallResult, RefusalReason, UnixSeconds } from '../../port.ts';
@@ -13,7 +13,7 @@ export interface Context {
   closedAt: UnixSeconds;
 }
 
-/** Positional, as a contract publishes it: the event's name, its further topics, its value. */
+/** An event as a contract publishes it, by position: the event's name, its further topics, its value. */
 export interface ContractEvent {
   contract: Address;
   eventType: string;
@@ -27,7 +27,7 @@ export interface Effects {
   events: ContractEvent[];
 }
 
-/** Ends a call without effect: contracts check everything before their first change. */
+/** Ends a call without effect, because contracts check everything before their first change. */
 export function refuse(reason: RefusalReason, message: string): never {
   throw new NetworkRefusal({ reason, message });
 }

@@ -1,5 +1,5 @@
 /**
- * Runs one invocation against the contracts, and names beforehand the state that it touches.
+ * Runs one invocation against the contracts, and lists beforehand the keys of the state that it touches.
  */
 import { deployedAddress, hashText } from '../addresses.ts';
 import type { Invocation } from '../calls.ts';
@@ -10,7 +10,7 @@ import { deploySettlement, deployToken } from './factory.ts';
 import { depositOffRamp, resolveOffRamp } from './settlement.ts';
 import { markExpired, mint, requireAdmin, retire, transfer } from './tokens.ts';
 
-/** @throws NetworkRefusal when a contract refuses; the world is then unchanged */
+/** @throws NetworkRefusal if a contract refuses; the world is then unchanged */
 export function execute(world: World, context: Context, call: Invocation): Effects {
   switch (call.kind) {
     case 'deployCarbonCredit':
@@ -38,7 +38,10 @@ export function execute(world: World, context: Context, call: Invocation): Effec
   }
 }
 
-/** The keys that `execute` will read, as far as the call names them; deposits lead to further balances. */
+/**
+ * The keys that `execute` will read, as far as the call names them. Calls about deposits read further
+ * balances.
+ */
 export function keysOf(context: Omit<Context, 'closedAt'>, call: Invocation): WorldKeys {
   const keys: WorldKeys = { tokens: [], settlements: [], balances: [], offRamps: [] };
   switch (call.kind) {

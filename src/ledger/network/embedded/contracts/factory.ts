@@ -1,5 +1,5 @@
 /**
- * The token factory, which also deploys settlement contracts: each salt makes one contract, once.
+ * The token factory, which also deploys settlement contracts: each salt deploys one contract, once.
  */
 import { deployedAddress, hashText } from '../addresses.ts';
 import type { Invocation } from '../calls.ts';

@@ -4,7 +4,7 @@
  *   (none) ──deposit, by the depositor──▶ PENDING ──confirm, by the admin──▶ SETTLED   (to the treasury)
  *                                            └─────refund, by the admin──▶ REFUNDED  (to the depositor)
  *
- * A reference is used once, for ever. A paused contract takes no deposits and releases none.
+ * A reference can be used only once, ever. A paused contract neither takes nor releases deposits.
  */
 import type { Address } from '../../port.ts';
 import { hashText } from '../addresses.ts';
