@@ -1,12 +1,9 @@
 /**
  * Repeats a question, because one address may stand for several nodes, some of them behind the others: the
- * next node may have an answer that one lacks.
+ * next node may have the missing answer.
  */
 
-/**
- * With two nodes that answer in turns, or at random, one that is not behind answers within so many
- * repetitions.
- */
+/** If two nodes answer in turns or at random, one that is not behind answers within so many repetitions. */
 const MAX_ASKED_AGAIN = 4;
 
 export async function askAgainWhile<T>(
@@ -23,19 +20,19 @@ export interface HeardLedgers {
   note(ledger: bigint): void;
   /** The latest ledger in the answers of the last minute; 0n if there was none. */
   latest(): bigint;
-  /** The last ledger heard of, of any age, and when, by the clock of `elapsedMs`. */
+  /** The last ledger heard of, of any age, and its time by the clock of `elapsedMs`. */
   last(): { ledger: bigint; atMs: number };
 }
 
 /**
- * A false number expires after this time, because each later answer would count as outdated. A node that is
- * behind for longer counts as behind anyway.
+ * How long a ledger counts as heard of: without the limit, one false number would make each later answer an
+ * outdated one. A node that lags by more counts as behind.
  */
 const HEARD_LASTS_MS = 60_000;
 
 /**
- * @param elapsedMs a monotonic clock: if the machine's clock is set back, a false number lasts longer by as
- *   much
+ * @param elapsedMs a monotonic clock: a machine's clock that is set back would keep a false number for as
+ *   long
  */
 export function createHeardLedgers(elapsedMs: () => number = () => performance.now()): HeardLedgers {
   let last = { ledger: 0n, atMs: 0 };

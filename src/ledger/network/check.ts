@@ -9,7 +9,7 @@ import type { NetworkCall } from './port.ts';
 export interface Check {
   /** `wrong`: the server can't work. `worse`: it works with limitations. */
   result: 'right' | 'worse' | 'wrong';
-  /** What was checked, in a word or two. */
+  /** The subject of the check, in a word or two. */
   name: string;
   /** The result, with values and without secrets. */
   found: string;

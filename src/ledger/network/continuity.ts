@@ -20,8 +20,8 @@ const BELIEVED_MS = 5_000;
 /** Maximum ledgers by which the nodes that share one address differ. */
 const MAX_LAG_LEDGERS = 12n;
 /**
- * Two answers at least so far apart count where they agree. If one false number counted, each true node would
- * be behind it for ever.
+ * Two answers at least so far apart are believed as far as they agree. If one false number were believed,
+ * each true node would count as behind permanently.
  */
 export const AGREED_AFTER_MS = 5_000;
 /** A little longer than the time for which a replaced ledger is doubted. */
@@ -61,7 +61,7 @@ export function guardLedgerNumbers(
         throw new NetworkBehind({ reported: reported.ledger, seen: stored.ledger });
       }
     }
-    // Before any question of this process is answered, because an answer may lead to a signature.
+    // Runs before any question of this process is answered, because an answer may lead to a signature.
     if (earlier === null) await seen.resume(reported.closedAt);
     note(reported);
     checkedAtMs = nowMs();
@@ -83,10 +83,7 @@ export function guardLedgerNumbers(
   };
 }
 
-/**
- * Called before an action that is done only once: waits until a doubted rewrite can be decided by asking
- * again.
- */
+/** Called before an action that is done only once: waits until asking again can decide a doubted rewrite. */
 export async function endDoubt(network: Pick<LedgerNetwork, 'continuity'>): Promise<void> {
   await network.continuity().catch(async (error: unknown) => {
     if (error instanceof RewriteDoubted) await delay(DOUBT_MS);

@@ -8,8 +8,8 @@ import type { ConfiguredLedger, NetworkFamily } from './family.ts';
 import { stellar } from './stellar/family.ts';
 
 /**
- * In the order in which settings and messages name the families. The default network is the first one of the
- * first family.
+ * In the order in which settings and messages name the families. The default is the first network of the
+ * first one.
  */
 export const FAMILIES = [embedded, stellar, evm] as const;
 
@@ -30,7 +30,7 @@ export function familyNamed(network: LedgerNetworkName): NetworkFamily {
   throw new Error(`No family has a network called ${network}`);
 }
 
-/** The cast is safe because each family gets only settings and values that it has read and made itself. */
+/** Safe, because each family gets only values that it has read and made itself. */
 function findFamily(isIt: (family: NetworkFamily) => boolean): NetworkFamily | undefined {
   return (FAMILIES as readonly NetworkFamily[]).find(isIt);
 }

@@ -87,7 +87,8 @@ export function configureNode(network: string, values: SharedValues): Omit<NodeL
 export interface CreatedNetwork {
   network: LedgerNetwork;
   /**
-   * Why the part of the network's id that only the node shows is missing; undefined if no part is missing.
+   * Why the part of the network's id that only the node shows is missing; undefined if none is, or the node
+   * never shows it.
    */
   idProblem?: unknown;
   clockControl?: ClockControl | undefined;
@@ -111,7 +112,7 @@ export interface RecordPlace {
 }
 
 export interface RecordCommand {
-  /** What the command shows. */
+  /** A description of the command's output. */
   what: string;
   command: string;
 }
@@ -148,7 +149,7 @@ export interface NetworkFamily<
   requiredSettings(network: string): readonly string[];
   /** Finds settings that are each valid but wrong together. No message repeats a secret. */
   findProblems(given: GivenSettings<Own>): Promise<readonly string[]>;
-  /** What the settings call a network that holds real money; null for a network without real money. */
+  /** The settings' name for a network that holds real money; null for other networks. */
   nameOfMoney(given: GivenSettings<Own>): string | null;
   /** @param values without problems */
   configure(network: string, values: ValuesOf<Own>): Ledger;

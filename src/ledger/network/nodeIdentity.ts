@@ -41,7 +41,7 @@ export function askOnlyOwnNode(
       await check();
       seenAtMs = nowMs();
     } catch (error) {
-      // The configured network is unreachable then, which may be temporary.
+      // Nothing is known of the configured network then, which may be temporary.
       throw error instanceof WrongNetwork ? new NetworkUnavailable(error.message, { cause: error }) : error;
     }
   });

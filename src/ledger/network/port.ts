@@ -117,7 +117,8 @@ export interface LedgerNetwork {
    */
   tokensDeployedSince(ledger: bigint | null): Promise<readonly Address[]>;
   /**
-   * The settlement contract that custody deployed, if any: by its salt, or from the factory's first event.
+   * The settlement contract that custody deployed, if any: by its salt, or the first one in the factory's
+   * events.
    */
   findSettlement(deployed: { salt: Hash32 }): Promise<SettlementContract | null>;
 

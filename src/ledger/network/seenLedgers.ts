@@ -10,21 +10,19 @@ import type { FinalLedger, UnixSeconds } from './port.ts';
 export interface SeenLedgers {
   highest(): FinalLedger | null;
   /**
-   * A ledger that another instance has stored since, which has to be compared with the network before it is
-   * replaced. Null if there is none, and on networks whose ledgers have no hash, because a number is enough
-   * there.
+   * A ledger that another instance has stored since, to be compared with the network before it is replaced.
+   * Null if there is none, and for ledgers without a hash, whose numbers suffice.
    */
   unverified(): FinalLedger | null;
   /**
    * Records that this ledger is final on the network. Stores the highest recorded one, with a short delay.
-   * @param verified the unverified ledger, as of before the network was asked, if the network has it. A
-   *   ledger that became unverified meanwhile stays so
+   * @param verified the ledger that was `unverified` before the network was asked, if the network has it
    */
   note(final: FinalLedger, verified?: FinalLedger | null): void;
   /**
-   * Called with the first close time that the network reports after a start of the process. A machine
-   * restored from a snapshot has the snapshot's clock for a while, by which the network was seen a moment
-   * ago; the network's own time shows the gap.
+   * Called with the first close time that the network reports after a start of the process. A machine put
+   * back to a snapshot has the snapshot's clock for a while, by which the network was seen a moment ago; the
+   * network's own time shows the gap.
    */
   resume(closedAt: UnixSeconds): Promise<void>;
   /**
@@ -37,9 +35,9 @@ export interface SeenLedgers {
 /** A crash loses at most the ledgers of this interval. */
 const WRITE_EVERY_MS = 1000;
 /**
- * A running instance records a ledger every half a minute, however little it does. If none was recorded for
- * longer, no instance was running, or the database is a copy from then: the original may have signed more
- * since, and have ended a moment ago.
+ * A running instance records a ledger every half a minute, however little it does. After a longer gap, no
+ * instance was running, or the database is a copy from then: the original, with later signatures, may have
+ * ended a moment ago.
  */
 const UNSEEN_FOR_SECONDS = 120;
 /**
@@ -84,9 +82,8 @@ interface StoredLedger extends FinalLedger {
 }
 
 /**
- * A stored ledger is only replaced by one that follows it. An instance that has compared the stored ledger
- * with the network knows that. Otherwise, when the chain is rewritten below it, a ledger that was final would
- * be forgotten unexamined.
+ * Only an instance that has compared the stored ledger with the network may replace it, with one that follows
+ * it. Otherwise, when the chain is rewritten below a final ledger, that ledger would be forgotten unexamined.
  *
  * The table must exist.
  */
@@ -207,7 +204,7 @@ export const MAY_LAND_UNSEEN =
  * @param seconds how long a signed transaction can land
  */
 export function mayLandUnseen(seconds: number): SQL<boolean> {
-  // The wait ends with a ledger seen after that time, because a node that stands still does not show landed
+  // The wait ends with a ledger seen after that time: a node that stands still does not show landed
   // transactions.
   const isSince = sql`${finalLedger.seenAt} < ${finalLedger.resumedAt} + make_interval(secs => ${seconds + LAG_SECONDS})`;
   return sql<boolean>`EXISTS (SELECT 1 FROM ${finalLedger} WHERE ${hasBeenUnseen} OR ${isSince})`;

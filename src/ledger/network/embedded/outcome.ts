@@ -1,9 +1,9 @@
 /**
  * The outcome of a transaction that was sent, or may have been sent.
  *
- *   landed                                   → succeeded or refused, for ever
+ *   landed                                   → succeeded or refused, permanently
  *   absent, ledger time ≤ validUntil         → pending
- *   absent, ledger time > validUntil, decided under the landing lock → dead, for ever
+ *   absent, ledger time > validUntil, decided under the landing lock → dead, permanently
  *   prepared at a ledger that this network has not reached → undeterminable: its history was lost
  */
 import { sql } from 'drizzle-orm';

@@ -2,7 +2,7 @@
  * Holders with a wallet: the payload that they sign on this network, and the signed form that a wallet
  * returns.
  *
- *   payload, given to the wallet   the canonical JSON of the transaction; its UTF-8 bytes are what is signed
+ *   payload, given to the wallet   the canonical JSON of the transaction; its UTF-8 bytes are signed
  *   signed, as returned             base64 of the 64 bytes of the ed25519 signature, followed by the payload's
  */
 import { isDeepStrictEqual } from 'node:util';

@@ -36,7 +36,7 @@ interface Looking {
 
 /** Gas of a retirement with a long note; other writes except deploys take less. */
 const GAS_PER_WRITE = 300_000n;
-/** With funds for fewer writes, the signer should be funded now. */
+/** Minimum writes that the signer's funds should pay for; below it, the signer should be funded now. */
 const FEW_WRITES = 100n;
 const FUND_IT = 'Send it some of the chain’s own coin.';
 
@@ -64,7 +64,7 @@ export async function* checkEvmNetwork(options: EvmNetworkOptions): AsyncGenerat
   for (const [name, look] of looks) {
     const check = await lookAt(name, () => look(looking));
     yield check;
-    // If the chain does not take this kind of transaction, the factories can't be tried.
+    // The factories can't be tried on a chain that does not take this kind of transaction.
     if (check.name === UNWRITABLE) return;
   }
 }
@@ -94,8 +94,8 @@ async function lookAtFinality({ options, finality }: Looking): Promise<Check> {
 }
 
 /**
- * identity.ts verifies that no factory is older, if the node can show it. This check shows whether the node
- * can.
+ * identity.ts verifies that no factory is older, if the node has the state for that; this check shows whether
+ * it has.
  */
 async function lookAtFirstBlock({ options, rpc, contracts }: Looking): Promise<Check> {
   const { firstBlock } = options;
@@ -124,7 +124,7 @@ async function lookAtFees({ options, rpc }: Looking): Promise<Check> {
   const [block, tip] = await rpc.askTogether([ask.block('latest'), ask.priorityFee()]);
   const latest = valueOf(block);
   if (latest === null) return wrong('fees', 'the node has no latest block');
-  // A chain without base fees is reported apart, because no fee cap fixes it.
+  // Reported apart, because no fee cap fixes a chain without base fees.
   if (latest.baseFeePerGas === undefined) return wrong(UNWRITABLE, NO_BASE_FEE.found, NO_BASE_FEE.remedy);
   const { baseFee, priorityFee } = feeMarketOf(latest, valueOfOptional(tip));
   const cap = options.maxFeePerGasCap;
@@ -144,7 +144,7 @@ async function lookAtFunds({ options, rpc, signer }: Looking): Promise<Check> {
   return writes < FEW_WRITES ? worse('funds', found, FUND_IT) : right('funds', found);
 }
 
-/** Takes the higher fee: the token factory and the settlement factory may each charge one. */
+/** Takes the higher one of both factories' fees. */
 async function lookAtDeploymentFee({ options, rpc, contracts }: Looking): Promise<Check> {
   const factories = [contracts.factory, contracts.settlementFactory].filter((address) => address !== null);
   const fees = await Promise.all(factories.map((address) => readDeploymentFee(rpc, address, 'latest')));
@@ -198,8 +198,8 @@ async function lookAtSettlementFactory(looking: Looking): Promise<Check> {
 }
 
 /**
- * Tries both calls with an unused reference. A signer without the role is refused for that; a signer with the
- * role is refused because there is nothing to resolve.
+ * Tries both calls with an unused reference: a signer without the role is refused for that, a signer with the
+ * role because there is nothing to resolve.
  */
 async function lookAtRoles({ rpc, contracts, signer }: Looking): Promise<Check> {
   const { settlement } = contracts;

@@ -1,6 +1,6 @@
 /**
  * Reads the factories' deployments from their events, the only place on the network that names a token's
- * asset. Finding a token by its asset needs all events of custody's own tokens, so these are followed as the
+ * asset. Finding a token by its asset needs all events of custody's tokens, so these are followed as the
  * chain grows.
  */
 import { decodeEventLog, encodeEventTopics, pad } from 'viem';
@@ -30,7 +30,7 @@ export interface Deployments {
   /** The first token that custody deployed for the asset. */
   ownTokenOf(assetIdHash: Hash32, pin: Pin): Promise<DeployedToken | null>;
   ownTokensSince(block: bigint, pin: Pin): Promise<Address[]>;
-  /** From the settlement factory's event. */
+  /** The treasury in the settlement factory's event. */
   treasuryOf(settlement: Address, pin: Pin): Promise<Address | null>;
   /** The first settlement contract that custody deployed. */
   ownSettlement(pin: Pin): Promise<Address | null>;
@@ -41,8 +41,7 @@ interface Options {
   contracts: ContractAddresses;
   custodyAddress: Address;
   /**
-   * The block before which no factory was deployed. It saves many requests if histories are long and nodes
-   * limit ranges.
+   * No factory is older than this block. It saves many requests if histories are long and nodes limit ranges.
    */
   firstBlock: bigint;
 }
@@ -86,7 +85,7 @@ function followTreasury(options: Options, search: LogSearch): Deployments['treas
 type SeekSettlement = (pin: Pin) => Promise<DeployedSettlement | null>;
 
 /**
- * Remembers the range that was read without a result: a search that needs more questions than one call may
+ * Remembers the range that was read without a result, so that a search of more questions than one call may
  * ask completes over several calls.
  */
 function seekSettlement(
@@ -121,7 +120,7 @@ function nextToRead(readUpTo: bigint, firstBlock: bigint): bigint {
 /** The templates that this platform uses; factories have more. */
 const TEMPLATES: readonly number[] = Object.values(TEMPLATE_NUMBERS);
 
-/** Keeps all of custody's own tokens in memory: their number is bounded by what custody paid to deploy. */
+/** Keeps custody's tokens in memory: their number is bounded by what custody paid to deploy. */
 function followOwnTokens({ contracts, custodyAddress, firstBlock }: Options, search: LogSearch) {
   const nothing = () => ({ upTo: firstBlock - 1n, byAsset: new Map<Hash32, SeenToken>() });
   let seen = nothing();
@@ -138,8 +137,8 @@ function followOwnTokens({ contracts, custodyAddress, firstBlock }: Options, sea
   return {
     /** @returns all tokens that custody deployed up to the pinned block, by asset */
     async readUpTo(pin: Pin): Promise<ReadonlyMap<Hash32, SeenToken>> {
-      // A concurrent call may start again. This run keeps writing to its own map, so that the new map does
-      // not get the end of the range without its beginning.
+      // If a concurrent call starts again, this run keeps writing to its own map: the new map must not get
+      // the end of the range without its beginning.
       const mine = seen;
       await search(
         filter,
@@ -167,7 +166,7 @@ function followOwnTokens({ contracts, custodyAddress, firstBlock }: Options, sea
 type Seen = Pick<Block, 'number' | 'hash'>;
 type SeenToken = DeployedToken & { block: Seen };
 
-/** @throws NetworkUnavailable if the node is behind, because that does not prove that the block is gone */
+/** @throws NetworkUnavailable if the node is behind, which does not prove that the block is gone */
 async function isStillThere(rpc: JsonRpc, seen: Seen): Promise<boolean> {
   const block = await rpc.ask(ask.block(seen.number));
   if (block === null) throw new NetworkUnavailable(`The node has no block ${seen.number} yet`);

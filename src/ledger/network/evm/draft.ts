@@ -35,7 +35,7 @@ interface DraftDeps {
 
 export type EstimateDeps = Pick<DraftDeps, 'rpc' | 'finality' | 'contracts' | 'maxDeploymentFee'>;
 
-/** The cost of the call, by the latest block. */
+/** The gas, fees and funds that the call needs to land, by the latest block. */
 interface Estimate {
   simulation: Simulation;
   latest: Block;
@@ -115,15 +115,15 @@ const showsWaiting = new WeakSet<object>();
 /** Queries after which the method is tried again: another node behind a load balancer may have it. */
 const TIMES_UNTIL_NEXT_TRY = 1_000;
 /**
- * True if a node has shown transactions behind gaps; otherwise the number of queries that skip it until it is
- * tried again.
+ * True if a node has shown transactions behind gaps; otherwise the number of queries to skip before the next
+ * try.
  */
 const showsGaps = new WeakMap<JsonRpc, true | number>();
 
 /**
  * The node's pending count leaves out transactions that wait behind a nonce gap. A transaction signed in that
- * gap lets them land: after a restore, the same call would land a second time. The question is sent alone,
- * because a gateway may refuse a whole batch for a method that it does not pass on.
+ * gap lets them land: after a restore, the same call a second time. The question is sent alone, because a
+ * gateway may refuse a whole batch for a method that it does not pass on.
  * @returns 0n if no transaction waits, or the node does not show it
  */
 async function nextAfterGaps(rpc: JsonRpc, address: Address): Promise<bigint> {
@@ -139,8 +139,8 @@ async function nextAfterGaps(rpc: JsonRpc, address: Address): Promise<bigint> {
     else if (shows !== true) showsGaps.set(rpc, TIMES_UNTIL_NEXT_TRY);
     return largest(0n, ...(nonces ?? []).map((nonce) => nonce + 1n));
   } catch (error) {
-    // A node that has shown gaps before may be in trouble; other nodes, also behind the same address, refuse
-    // the method in their own words.
+    // A node that has shown them before may be in trouble; others, also behind the same address, refuse the
+    // method in their own words.
     const mayPass =
       error instanceof RpcError ? (shows === true ? isTrouble(error) : isBusy(error)) : shows === true;
     if (mayPass) throw error;
@@ -150,8 +150,8 @@ async function nextAfterGaps(rpc: JsonRpc, address: Address): Promise<bigint> {
 }
 
 /**
- * By default counts landed transactions only. The database knows the waiting ones; a node counts only those
- * that it has seen and not dropped.
+ * By default counts landed transactions only: the database knows the waiting ones, and a node counts only
+ * those that it has seen and not dropped.
  */
 export async function readNextSequences(
   { rpc, finality, signer }: Pick<DraftDeps, 'rpc' | 'finality' | 'signer'>,
@@ -165,8 +165,7 @@ export async function readNextSequences(
     ]);
     const landed = valueOf(latest);
     if ('value' in pending) showsWaiting.add(rpc);
-    // Not every node keeps waiting transactions, or counts them. A node that did so before may only be in
-    // trouble.
+    // Not every node keeps or shows waiting transactions. A node that did so before may only be in trouble.
     const reported = showsWaiting.has(rpc) ? valueOf(pending) : (valueIfKept(pending) ?? landed);
     return new Map([[address, largest(reported, landed, afterGaps)]]);
   }
@@ -185,9 +184,8 @@ export async function readNextSequences(
 }
 
 /**
- * Requires a synced node. While it syncs, a node that lacks the history that a restored copy lacks too
- * reports used nonces as unused, and lost transactions would be repeated. A node without the method can't
- * report it.
+ * Refuses a syncing node: it may lack the same history as a restored database, and report its nonces as
+ * unused, so that lost calls would be made again. A node without the method can't report that it is syncing.
  */
 function requireSynced(answer: Answer<Syncing>): void {
   const syncing = valueOfOptional(answer) ?? false;
@@ -209,7 +207,7 @@ function readGas(estimated: Answer<bigint>): bigint {
 
 /**
  * Transactions that land first can raise this call's cost: a storage slot that it changes may be empty by
- * then, which costs some 20,000 gas for each slot. Unused gas is not charged.
+ * then, at some 20,000 gas each. Unused gas is not charged.
  */
 function withMargin(estimated: bigint, latest: Block): bigint {
   const wanted = (estimated * 5n) / 4n + 60_000n;

@@ -28,8 +28,8 @@ type RevertCause =
     };
 
 /**
- * From this percentage on, the transaction ran out of gas: each nested call holds back a 64th, so not all of
- * it is used. The platform's own estimates leave more than the rest.
+ * From this percentage on, the transaction ran out of gas: not all is used, because each nested call holds
+ * back a 64th. The platform's own estimates leave more unused.
  */
 const GAS_USED_UP_PERCENT = 90n;
 

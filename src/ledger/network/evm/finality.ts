@@ -109,8 +109,8 @@ export function createFinality(
   async function readPin(): Promise<Pin> {
     const found = await lookAtAll();
     const { latest, anchors, unverified } = found;
-    // Prefers the stored ledger: instances that each name the last block they saw would halt signing in turns
-    // again and again.
+    // The last anchor is the stored ledger, if it was read. If each instance named the last block it saw,
+    // the instances would halt signing anew in turns.
     const gone = anchors.findLast(isGone);
     const rewritten = gone === undefined ? null : describeRewritten(gone);
     if (gone === undefined) doubt.noteWhole();

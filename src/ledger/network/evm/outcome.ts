@@ -10,7 +10,7 @@
  *       this one is found ──▶ not decided: the node showed no receipt, but there is one
  *       none is found ──▶ pending: the node contradicts itself
  *       history too old to decide ──▶ undeterminable
- *   refused or dead, on a chain that contradicts what was final ──▶ not decided
+ *   refused or dead, on a chain that contradicts the final history ──▶ not decided
  *
  * Each decision uses one batch of answers, tied to one block by its hash. A transaction that is neither
  * landed nor dead at a final block is asked about again once another block is final.
@@ -70,7 +70,7 @@ export function createOutcomes(deps: OutcomeDeps): (sent: SentTransaction) => Pr
 /**
  * A refusal releases reserved value, and a death makes the call be signed anew. On a branch that contradicts
  * the final history, and that is not accepted, either would be done in addition to the effect of the same
- * bytes on the former chain. A success counts at once, because the call is sent again if the network undoes it.
+ * bytes on the former chain. A success counts at once: the call is sent again if the network undoes it.
  * @throws ChainRewritten
  */
 function requireAccepted({ rewritten }: Pin, { hash }: SentTransaction, outcome: Outcome): Outcome {

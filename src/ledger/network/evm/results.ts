@@ -1,6 +1,6 @@
 /**
- * Reads the result of a landed call from the events of the expected contract only, because any contract can
- * log any event.
+ * Reads the result of a landed call, only from the expected contract's events: any contract can log any
+ * event.
  */
 import { decodeFunctionData, parseEventLogs } from 'viem';
 import type { Address, Log as ViemLog } from 'viem';
@@ -10,7 +10,7 @@ import { carbonTokenAbi, factoryAbi, settlementFactoryAbi } from './contracts.ts
 import type { ContractAddresses } from './contracts.ts';
 import type { Log, Receipt, Transaction } from './node.ts';
 
-/** Null if the contract did not log the expected event, so it is not one of the interface's contracts. */
+/** Null if the contract did not log the expected event: it is not one of the interface's contracts. */
 export function resultOf(
   contracts: ContractAddresses,
   transaction: Transaction,
@@ -75,7 +75,7 @@ export function isSame(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }
 
-/** The library reads only a log's topics and data, so the other fields may be placeholders. */
+/** The library reads only a log's topics and data. */
 export function asViemLog(log: Log): ViemLog {
   const topics = log.topics as ViemLog['topics'];
   return { ...log, topics, logIndex: null, transactionIndex: null, removed: false };

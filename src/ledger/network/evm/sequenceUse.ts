@@ -21,10 +21,7 @@ interface NonceUse {
 const BLOCKS_BEFORE_SIGNING = 64n;
 /** Transaction counts in one batch: a search over a million blocks takes five batches. */
 const PROBES = 16n;
-/**
- * If old states are pruned, blocks are read instead: an hour of blocks, about as much data as a minute of
- * normal traffic.
- */
+/** If old states are pruned, blocks are read instead: an hour of blocks, at a minute's worth of traffic. */
 const MAX_BLOCKS_READ = 320n;
 /** Full blocks take a few megabytes, and the size of an answer is limited. */
 const BLOCKS_AT_ONCE = 4n;

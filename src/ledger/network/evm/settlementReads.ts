@@ -38,7 +38,7 @@ type SettlementReads = Pick<
 
 type DepositCall = Extract<NetworkCall, { kind: 'depositOffRamp' }>;
 
-/** By number; 0 means that there is no deposit. */
+/** Statuses by number; 0 means that there is no deposit. */
 const STATUSES: readonly (OffRampDeposit['status'] | null)[] = [
   null,
   'PENDING',

@@ -1,12 +1,12 @@
 /**
- * Recognises a node's errors that are temporary trouble of the node. The same question is answered later, so
- * nothing final may be concluded from them.
+ * Recognises errors that are a node's temporary trouble: the same question is answered later, so nothing
+ * final may be concluded from them.
  */
 import type { Answer, RpcError } from './jsonRpc.ts';
 
 /**
- * These mean patience for any question. "Limit exceeded" and "too many requests" may also mean the size of a
- * batch.
+ * These ask for patience with any question. "Limit exceeded" and "too many requests" may also mean a batch's
+ * size.
  */
 export const ASKS_FOR_PATIENCE = /rate.?limit|timed? ?out|timeout/i;
 const PATIENCE_CODES: ReadonlySet<number> = new Set([-32005, 429]);
@@ -20,8 +20,8 @@ const MAY_BE_PASSING = new RegExp(`internal error|${HEADER_IS_MISSING.source}`, 
 const STATE_IS_MISSING = /missing trie node|\bprun|\barchive\b|\b(state|histor\w*)\b.*available/i;
 
 /**
- * True for certainly temporary errors. An internal error is not certain: some nodes answer so about history
- * that they have pruned or don't support.
+ * True for certainly temporary errors. Some nodes answer about pruned or unsupported history with an internal
+ * error.
  */
 export function isBusy({ code, message }: RpcError): boolean {
   const isSaid = PATIENCE_CODES.has(code) || ASKS_FOR_PATIENCE.test(message) || IS_BUSY.test(message);
@@ -29,8 +29,8 @@ export function isBusy({ code, message }: RpcError): boolean {
 }
 
 /**
- * True also for errors that may be temporary, where asking again costs little, or where sent bytes may have
- * arrived.
+ * True also for errors that may be temporary, for callers where asking again costs little, or sent bytes may
+ * have arrived.
  */
 export function isTrouble(error: RpcError): boolean {
   const mayPass = error.code === INTERNAL_ERROR || MAY_BE_PASSING.test(error.message);
@@ -42,10 +42,7 @@ export function isBlockMissing({ message }: RpcError): boolean {
   return HEADER_IS_MISSING.test(message);
 }
 
-/**
- * Null if the node can't answer, for example because it has pruned the history. @throws RpcError of a busy
- * node
- */
+/** Null if the node can't answer, as about pruned history. @throws RpcError of a busy node */
 export function valueIfKept<T>(answer: Answer<T>): T | null {
   if ('value' in answer) return answer.value;
   if (isBusy(answer.error)) throw answer.error;

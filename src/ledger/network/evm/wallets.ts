@@ -72,7 +72,7 @@ export async function prepareForHolder(
   return { format: evm.walletFormat.name, payload: JSON.stringify(payload), holder: from, validUntil: null };
 }
 
-/** @throws NetworkRefusal NOT_AS_PREPARED, with what differs; NetworkUnavailable */
+/** @throws NetworkRefusal NOT_AS_PREPARED, which names the difference; NetworkUnavailable */
 export async function openSigned(
   deps: { rpc: JsonRpc; contracts: ContractAddresses; chainId: number },
   call: HolderCall,

@@ -38,7 +38,7 @@ export interface SequenceSlot {
 
 /** A call that the network would accept in its present state. */
 export interface Draft {
-  /** No I/O: runs under the caller's row lock. `slot` is null where there is no order. */
+  /** No I/O: runs under the caller's row lock. `slot` is null if there is no order. */
   sign(slot: SequenceSlot | null): Promise<PreparedTransaction>;
 }
 
@@ -79,7 +79,7 @@ export type SentTransaction = Pick<
    */
   Partial<Pick<PreparedTransaction, 'signedBytes'>>;
 
-/** What the network says about an attempt. */
+/** The network's answer about an attempt. */
 export type Outcome =
   /** Not landed finally, but it may still land. */
   | { status: 'pending' }

@@ -13,7 +13,7 @@ import type { StellarNode } from './node.ts';
 interface AccountState {
   sequence: bigint;
   balanceStroops: bigint;
-  /** The balance without what the account must keep. A fee can be taken only from this part. */
+  /** The balance above the minimum that the account must keep. Only this part can pay a fee. */
   spendableStroops: bigint;
   /** The ledger in which `sequence` was used; null if the account does not record it. */
   usedInLedger: bigint | null;

@@ -77,7 +77,7 @@ export function retirementKey(token: Address, index: number): xdr.LedgerKey {
   return key;
 }
 
-/** The index of the token's retirement record that has this key; null if the key is not of such a record. */
+/** The index of the token's retirement record with this key or entry; null for any other key or entry. */
 export function retirementIndexOf(
   data: xdr.LedgerKeyContractData | xdr.ContractDataEntry,
   token: Address,

@@ -15,7 +15,7 @@ interface BroadcastDeps {
   passphrase: string;
 }
 
-/** Sends the bytes. The node's answer is a hint: only `outcome` decides. Throws for no answer of the node. */
+/** Sends the bytes. Any answer of the node is returned as a hint, never thrown: only `outcome` decides. */
 export async function broadcastBytes(deps: BroadcastDeps, signedBytes: Uint8Array): Promise<BroadcastAnswer> {
   const transaction = openBytes(signedBytes, deps.passphrase);
   if (!transaction) return { status: 'refused', reason: 'The bytes are no transaction of this network' };

@@ -24,7 +24,7 @@ const MAX_OPERATIONS = 100;
 /** Each round reads the results of earlier ones; two batches with retries need no more rounds. */
 const MAX_ROUNDS = 6;
 const POLL_EVERY_MS = 1_000;
-/** Polls for longer than the time bounds, but not for ever if the network stands still. */
+/** Longer than the time bounds; after so many polls, a network that stands still is no longer waited for. */
 const MAX_POLLS = 300;
 
 /** A channel that needs lumens, and the amount. */

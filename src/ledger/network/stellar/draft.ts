@@ -161,9 +161,8 @@ export async function simulateCall(
 }
 
 /**
- * Simulates again with nested authorisation if the first simulation failed without it: a contract may leave
- * the authorisation to the token that it moves. Nodes record that only on request, and older nodes don't know
- * the option.
+ * A contract may leave the authorisation to the token that it moves. Nodes record that only on request, and
+ * older nodes don't know the option, so it is used only after a simulation failed without it.
  */
 async function simulateWithNested(
   node: StellarNode,

@@ -31,7 +31,7 @@ export interface ResourceSettings {
   /** For all transactions of a ledger together. */
   ledgerMaxWriteBytes: number;
   ledgerMaxWriteEntries: number;
-  /** True before protocol 23, which charges for reading contract data. */
+  /** True before protocol 23, when reading contract data costs a fee. */
   isContractDataOnDisk: boolean;
   /** The minimum life of a temporary entry. */
   minTemporaryTtlLedgers: bigint;

@@ -147,7 +147,8 @@ function roomFor(others: Others | null, declared: xdr.SorobanResources, settings
 }
 
 /**
- * What each source's retirement may declare for other records, so that one ledger has room for all sources.
+ * Each source's share of a ledger for other retirements' records, so that one ledger has room for all
+ * sources.
  */
 interface Share {
   bytes: number;

@@ -9,10 +9,10 @@ const STROOPS_PER_XLM = 10_000_000n;
  */
 export const RESERVE_STROOPS = STROOPS_PER_XLM / 2n;
 /**
- * With less, the network may drop transactions that an account signs, and they are signed again until too
- * many attempts have died. The dearest write that restores nothing is a deploy with the longest texts: at the
- * public network's rents it declares 0.7 XLM, and by default bids at most 0.1. Custody pays for transactions
- * that cost more (draft.ts).
+ * Minimum to sign with: below it, the network may drop an account's transactions, which are signed again
+ * until too many attempts have died. The dearest write that restores nothing is a deploy with the longest
+ * texts: at the public network's rents it declares 0.7 XLM, and by default bids at most 0.1. Custody pays for
+ * transactions that cost more (draft.ts).
  */
 export const LEAST_SPENDABLE_STROOPS = STROOPS_PER_XLM;
 

@@ -88,29 +88,23 @@ export interface StellarNode {
   passphrase(): Promise<unknown>;
   ledgerState(): Promise<LedgerState>;
   /**
-   * Reads a state as recent as `entries` does. A transaction signed by the time of an older ledger would be
-   * too late when it is sent, each time anew.
+   * As recent as `entries`: a transaction signed by the time of an older ledger would be too late when it is
+   * sent, each time anew.
    */
   presentState(): Promise<LedgerState>;
   transaction(hash: string): Promise<TransactionAnswer>;
   transactionsFrom(start: PageStart): Promise<TransactionPage>;
   /**
-   * Simulates on a ledger that is not older than any in an answer of the last minute, as `entries` does.
-   * `allowNested` also records authorisations that only arise below the called function.
+   * As recent as `entries`. `allowNested` also records authorisations that only arise below the called
+   * function.
    */
   simulate(transaction: Transaction, options?: { allowNested: boolean }): Promise<Simulation>;
   send(transaction: Transaction | FeeBumpTransaction): Promise<SendAnswer>;
-  /**
-   * Reads at most MAX_ENTRIES_PER_ASK entries, of a ledger that is not older than any in an answer of the
-   * last minute.
-   */
+  /** At most MAX_ENTRIES_PER_ASK keys, as of a ledger not older than any in an answer of the last minute. */
   entries(keys: readonly xdr.LedgerKey[]): Promise<LedgerEntries>;
   /** The recent fees of contract transactions for inclusion, in stroops per operation. */
   inclusionFees(): Promise<InclusionFees>;
-  /**
-   * Reads events as of a ledger that is not older than any in an answer of the last minute, as `entries`
-   * does.
-   */
+  /** As recent as `entries`. */
   events(filter: EventFilter): Promise<EventPage>;
 }
 
@@ -189,9 +183,9 @@ function createPresentReads(heardLedgers: HeardLedgers) {
   }
 
   /**
-   * Refuses a read of a node that is behind, because it would be compared with other nodes' answers about a
-   * later ledger: a used sequence that the node reports as unused would be given away twice, and a burn that
-   * it does not show would be made twice.
+   * Refuses a read of a node that is behind, because it is compared with others' answers about a later
+   * ledger: a used sequence that it reports as unused would be given away twice, and a burn that it does not
+   * show would be made twice.
    */
   async function readPresent<T extends { latestLedger: bigint }>(read: () => Promise<T>): Promise<T> {
     const heardBefore = heardLedgers.latest();

@@ -68,8 +68,8 @@ export type LargestRecord = (token: Address, index: number, count: number) => Pr
 
 /**
  * Records of calls that land first are assumed to be as large as this call's, or as the latest ones: usually
- * they have the same sender. If a call died because of larger records, these are among the latest when it is
- * signed again. Calls that are drafted concurrently share the read of the same records.
+ * they have the same sender. If a call died because of larger records, these are the latest when it is signed
+ * again. Concurrent drafts ask for the same records, so they share the read.
  */
 export function createLargestRecord(node: StellarNode): LargestRecord {
   const share = shareRunsByKey<number>();

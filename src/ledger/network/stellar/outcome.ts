@@ -34,7 +34,7 @@ import { findUserOfSequence, hashesOf } from './sequenceUse.ts';
 import type { SearchDeps, SearchRange } from './sequenceUse.ts';
 import type { SigningKeys } from './signing.ts';
 
-/** With time bounds and a sequence, as all transactions of this adapter. */
+/** A transaction with time bounds and a sequence, as this adapter makes all of them. */
 type Bounded = Attributed & { validUntil: bigint; sequence: bigint };
 
 /** `isOurs`: custody or a channel sent it, not a holder. */
@@ -217,7 +217,7 @@ async function outcomeOfMissing(deps: OutcomeDeps, sent: Bounded, state: LedgerS
   });
 }
 
-/** For a used sequence whose transaction was not found by this hash. */
+/** The outcome if the sequence is used, and the transaction's hash was not found. */
 async function outcomeOfUsed(
   deps: OutcomeDeps,
   sent: Bounded,

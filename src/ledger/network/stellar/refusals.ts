@@ -34,7 +34,7 @@ const SETTLEMENT_ERRORS: Record<number, RefusalReason> = {
 const BALANCE_TOO_LOW = 10;
 
 /**
- * True if the caller can't pay the factory's fee: not a refusal of the factory, and temporary until the
+ * True if the caller can't pay the factory's fee. The factory does not refuse then: the call works once the
  * caller is funded.
  */
 export function isShortOfLumens(
@@ -178,7 +178,7 @@ function callsToken({ functionName }: Refused): boolean {
   return numbersOf(functionName) === SETTLEMENT_ERRORS;
 }
 
-/** The token that a call moves, the holder whose balance it takes, and the amount. */
+/** The token that a call moves, and the holder whose balance it takes. */
 function tokenMovedBy({
   contract,
   functionName,

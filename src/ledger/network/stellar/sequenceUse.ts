@@ -39,7 +39,7 @@ export interface SearchRange {
 
 /** 10,000 transactions: two or three minutes of a busy network, and some seconds of requests. */
 const MAX_PAGES_PER_STEP = 50;
-/** Never reached by the attempts that are open at a time; a forgotten search starts again. */
+/** Fewer attempts are open at a time; a search that is forgotten starts again. */
 const MAX_UNFINISHED = 1_000;
 
 export async function findUserOfSequence(
