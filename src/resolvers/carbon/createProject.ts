@@ -37,15 +37,16 @@ export interface CreateProjectInput {
   projectLocation: string;
   projectType: string;
   countryCode: string;
-  /** Of a tonne, from the beginning. */
+  /** Price of a tonne from the project's creation on. */
   pricePerTonne?: Price | null;
   idempotencyKey: string;
 }
 
 /**
- * @param grant of a request for approval, whose idempotency key is reserved already
+ * @param grant of a request for approval, which has reserved the idempotency key already
  * @returns the project in the state reached when the wait ended.
- * @throws DomainError BAD_USER_INPUT (the price), CONFLICT (the asset id is taken by other facts), IDEMPOTENCY_CONFLICT, LEDGER_REFUSED
+ * @throws DomainError BAD_USER_INPUT (the price), CONFLICT (a project with other details has the asset id),
+ *   IDEMPOTENCY_CONFLICT, LEDGER_REFUSED
  */
 export async function createProject(
   deps: CreateProjectNeeds,
@@ -63,13 +64,16 @@ export async function createProject(
   }));
 }
 
-/** With its price in the form that is kept. @throws DomainError BAD_USER_INPUT (the price) */
+/** Returns the input with its price in the stored form. @throws DomainError BAD_USER_INPUT (the price) */
 export function checkedProject(input: CreateProjectInput): CreateProjectInput {
   const { pricePerTonne = null } = input;
   return { ...input, pricePerTonne: pricePerTonne && checkPrice(pricePerTonne) };
 }
 
-/** Commits the project and the intent to deploy; null when its asset id is taken, or the project needs an approval. */
+/**
+ * Commits the project and the intent to deploy. Returns null when another project has the asset id, or this
+ * one needs an approval.
+ */
 async function record(
   deps: RecordNeeds,
   developerId: string,
@@ -84,7 +88,8 @@ async function record(
     .transaction(async (tx) => {
       const first = grant ? null : await reserveKey(tx, projectRequest(developerId, input), id, now);
       if (first !== null) return first;
-      // It was let through without a grant because its asset id was taken: the project there may have been refused since.
+      // A request without a grant may have passed the approval check because its asset id was taken. If that
+      // project was refused since, this request needs an approval after all.
       if (!grant && needsApproval(deps.approvalPolicy, { operation: 'createProject', input })) tx.rollback();
       await grant?.confirm(tx);
       const inserted = await tx
@@ -93,7 +98,8 @@ async function record(
         .onConflictDoNothing()
         .returning({ id: projects.id });
       if (inserted.length === 0) {
-        // Releases the key: it must not refer to a project that was never written. sameProject reserves it for the existing one.
+        // Releases the key: it must not refer to a project that was never written. `sameProject` reserves the
+        // key for the existing project.
         tx.rollback();
       }
       if (input.pricePerTonne) {
@@ -130,7 +136,9 @@ async function record(
     });
 }
 
-/** The asset id is taken: by the same request sent again under a new key, or by a request with other facts. */
+/**
+ * Handles a taken asset id: the same request was sent again under a new key, or a request has other facts.
+ */
 async function sameProject(
   deps: Needs<'db' | 'clock'>,
   developerId: string,
@@ -145,7 +153,7 @@ async function sameProject(
       `Project ${facts.assetId} was refused just now. Send the request again.`,
     );
   }
-  // An approval is of a new project.
+  // An approval is only for a new project.
   const isSame =
     grant === undefined &&
     existing.developerId === developerId &&
@@ -185,8 +193,8 @@ function factsOf(input: CreateProjectInput) {
 }
 
 /**
- * Derived from the asset id: the factory accepts a salt once, so that even after a loss of the database the same
- * asset can't be deployed twice.
+ * Derives the salt from the asset id. The factory accepts a salt once, so even after a loss of the database
+ * the same asset can't be deployed twice.
  */
 function deploySaltOf(saltKey: Uint8Array, assetKey: string): string {
   return `0x${createHmac('sha256', saltKey).update(`carbon-credit:${assetKey}`).digest('hex')}`;

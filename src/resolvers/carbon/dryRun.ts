@@ -1,5 +1,5 @@
 /**
- * What a dry run of a mutation answers: the buyer's balance as it would be.
+ * The result of a dry run: the buyer's balance as the mutation would leave it.
  */
 import { and, eq } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
@@ -12,7 +12,7 @@ export interface DryRun {
   buyerId: string;
   tonnes: bigint;
   balanceAfterTonnes: bigint;
-  /** Of a purchase, where a price is set. */
+  /** Only for a purchase of a project that has a price. */
   pricePerTonne?: Price | null;
 }
 

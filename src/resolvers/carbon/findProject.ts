@@ -16,12 +16,15 @@ export type TokenizedProject = Project & { tokenAddress: string };
 
 type Finder = Needs<'db' | 'network'>;
 
-/** Where most clients give a project's token, as a dotted path from the arguments. */
+/** The usual argument for a project's token, as a dotted path from the arguments. */
 const INPUT_TOKEN = 'input.tokenAddress';
 
 const findProjectsByToken = findBy(projects, projects.tokenAddress);
 
-/** What most requests begin with: purchases and retirements, too. */
+/**
+ * Shares one statement among concurrent requests, because most requests begin with this read, including
+ * purchases and retirements.
+ */
 const readProjectByToken = createSharedRead<string, TokenizedProject>(async (db, addresses) => {
   const found = await findProjectsByToken(db, addresses);
   return new Map(
@@ -35,7 +38,7 @@ const readProjectByToken = createSharedRead<string, TokenizedProject>(async (db,
 export const findProjectById = finderOf(projects);
 export const findProjectsByIds = findersOf(projects);
 
-/** Projects, as they are followed. */
+/** How subscribers follow projects. */
 export const FOLLOWED_PROJECTS: FollowedKind<Project> = {
   readMany: (db, ids) => findByIds(db, projects, ids),
   hasEnded: ({ state }) => state === 'OPEN' || state === 'REFUSED',
@@ -51,18 +54,19 @@ export async function findProjectByToken(
   return readProjectByToken(deps.db, address);
 }
 
-/** The live project of an asset id: there is one at most. */
+/** Finds the project of an asset id that is not refused; there is at most one. */
 export async function findProjectByAsset(deps: Pick<Finder, 'db'>, assetId: string): Promise<Project | null> {
   const [project] = await deps.db
     .select()
     .from(projects)
-    // The state is a constant in the text, as its index has it: a kept plan could not match a parameter.
+    // The state is a constant in the statement, as in the partial index: a cached plan can't match a
+    // parameter to that index.
     .where(and(eq(projects.assetKey, spellingKey(assetId)), sql`${projects.state} <> 'REFUSED'`));
   return project ?? null;
 }
 
 /**
- * @param field where the client gave the address
+ * @param field where the client gave the address, as a dotted path from the arguments
  * @throws DomainError NOT_FOUND
  */
 export async function requireProjectByToken(
@@ -76,9 +80,9 @@ export async function requireProjectByToken(
 }
 
 /**
- * For use cases whose project is found where they write.
+ * For use cases that look up the project in the statement that writes.
  * @returns the address as it is stored.
- * @throws DomainError NOT_FOUND when no token can have it
+ * @throws DomainError NOT_FOUND when the text is not an address of the network
  */
 export function requireTokenAddress({ network }: Pick<Finder, 'network'>, tokenAddress: string): string {
   const address = network.normalizeAddress(tokenAddress);

@@ -1,5 +1,5 @@
 /**
- * Finds retirement records among those that the feed has read: one by its token and its index there, or those of a transaction.
+ * Finds retirement records in the feed: one by its token and index, or all of one transaction.
  */
 import { and, asc, eq } from 'drizzle-orm';
 import { retirementRecords } from '../../db/tables/index.ts';
@@ -20,7 +20,10 @@ export async function findRecord(
   return record ?? null;
 }
 
-/** A contract of others may burn many times in one transaction; the platform burns once. */
+/**
+ * Maximum records returned for one transaction. Another party's contract may burn many times in one; the
+ * platform burns once.
+ */
 export const MAX_RECORDS_OF_TRANSACTION = 10;
 
 export async function findRecordsByTransaction(

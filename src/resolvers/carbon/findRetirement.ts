@@ -11,10 +11,10 @@ import type { FollowedKind } from '../core/changeFollower.ts';
 
 export type Retirement = typeof retirements.$inferSelect;
 
-/** Many requests wait for retirements that are settled together: those that look at the same time share a statement. */
+/** Many requests wait for retirements that are settled together. Concurrent reads share one statement. */
 const readers = new WeakMap<Db, Batcher<string, Retirement | null>>();
 const MAX_RETIREMENTS_PER_READ = 500;
-/** More than requests can wait. */
+/** More than the number of requests that can wait. */
 const MAX_WAITING = 20_000;
 
 export function findRetirement({ db }: Needs<'db'>, id: string): Promise<Retirement | null> {
@@ -34,7 +34,7 @@ async function readRetirements(db: Db, ids: readonly string[]): Promise<(Retirem
 
 export const findRetirementsByIds = findersOf(retirements);
 
-/** Retirements, as they are followed. */
+/** How subscribers follow retirements. */
 export const FOLLOWED_RETIREMENTS: FollowedKind<Retirement> = {
   readMany: (db, ids) => findRetirementsByIds({ db }, ids),
   hasEnded: ({ state }) => state === 'RETIRED' || state === 'REFUSED',
@@ -47,7 +47,7 @@ export interface RecordPlace {
   index: number;
 }
 
-/** The retirements of this platform that records belong to; those of other holders are not in the map. */
+/** Finds the platform's retirements that records belong to. Records of other holders are not in the map. */
 export async function findRetirementsOfRecords(
   deps: Needs<'db'>,
   places: readonly RecordPlace[],
@@ -82,7 +82,9 @@ export interface SubmissionTransaction {
   decidedAt: Date | null;
 }
 
-/** Every transaction that was ever signed for a target, oldest first; bounded by the attempts' own limit. */
+/**
+ * Every transaction that was ever signed for a target, oldest first. The limit on attempts bounds the list.
+ */
 export async function readTransactions(
   deps: Needs<'db'>,
   targetId: string,

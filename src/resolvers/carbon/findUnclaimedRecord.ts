@@ -1,7 +1,7 @@
 /**
- * Finds retirement records by custody that equal given burns and that no retirement of this platform claims: the burn
- * may have landed in a transaction that this database does not know. Burns that are asked about at the same time are
- * looked for together, by token.
+ * Finds retirement records by custody that equal given burns and that no retirement of this platform claims:
+ * the burn may have landed in a transaction that this database does not know. Concurrent questions about the
+ * same token are answered by one search.
  */
 import { and, eq, inArray, isNull } from 'drizzle-orm';
 import { attempts, retirements, submissions } from '../../db/tables/index.ts';
@@ -24,14 +24,16 @@ export interface UnclaimedRecord {
   index: number;
   /** By the network's clock, in Unix seconds. */
   timestamp: bigint;
-  /** Null where it is not known. */
+  /** Null when the hash is not known. */
   txHash: string | null;
 }
 
 /**
- * Records of burns like this one that have landed and are not settled yet belong to those.
+ * Finds the record of a burn. Records that belong to equal burns which have landed but are not settled yet
+ * are excluded.
  * @param submissionId of the burn itself
- * @returns the lowest, or null. @throws NetworkUnavailable also while it may be the record of a burn that is under way
+ * @returns the record with the lowest index, or null.
+ * @throws NetworkUnavailable also while the record may belong to an equal burn that is under way
  */
 type FindUnclaimedRecord = (call: RetireCall, submissionId: string) => Promise<UnclaimedRecord | null>;
 
@@ -46,13 +48,19 @@ interface Question {
 type Answer = { found: UnclaimedRecord | null } | { error: unknown };
 
 const MAX_QUESTIONS = MAX_RECORDS_PER_READ;
-/** Equal burns under way at a time; what is asked about beyond them waits until some are settled. */
+/**
+ * Maximum equal burns under way at a time. Questions beyond this limit fail, and are retried when some are
+ * settled.
+ */
 const MAX_ALIKE_UNDER_WAY = 2_000;
-/** With more records than burns under way, at least one belongs to none of them. */
+/** With more records than burns under way, at least one record belongs to none of them. */
 const MAX_ALIKE_RECORDS = MAX_ALIKE_UNDER_WAY + 1;
-/** Read at once: more than lands while burns are settled. */
+/** Maximum pages of one read: they hold more records than land while burns are settled. */
 const MAX_PAGES = 10;
-/** A history is stored once; what comes meanwhile fits the pages of the next round. */
+/**
+ * Maximum attempts of a search. A long history is stored once; records that land meanwhile fit the next
+ * read's pages.
+ */
 const MAX_ROUNDS = 3;
 
 export function createUnclaimedSearch(deps: FeedDependencies): FindUnclaimedRecord {
@@ -75,7 +83,7 @@ async function searchAll(deps: FeedDependencies, questions: readonly Question[])
       try {
         await searchToken(deps, tokenAddress, ofToken, answers);
       } catch (error) {
-        // A token that the network can't answer about must not block the others.
+        // A token that the network can't answer about must not block the other tokens.
         for (const question of ofToken) answers.set(question, { error });
       }
     }),
@@ -111,10 +119,10 @@ function keyOf({ beneficiary, note, amount }: Burn): string {
 }
 
 /**
- * Custody's records that the feed lacks, and those of the burns that unclaimed records of the feed equal.
+ * Reads custody's records that the feed lacks, and those burns that equal unclaimed records of the feed.
  *
- * The feed is searched after its records were counted, so each record is in one of both; and all of it, each time: with
- * a database that fell back, its claims do too.
+ * The feed is searched after its records were counted, so each record is in at least one of the two results.
+ * The whole feed is searched each time, because a database restored to an older state has lost claims, too.
  */
 async function readUnclaimed(
   deps: FeedDependencies,
@@ -135,8 +143,8 @@ async function readUnclaimed(
 }
 
 /**
- * They are looked at in passing, so that they are stored when they are settled, with their transactions. Null of a long
- * history, which is stored first.
+ * Reads records that the feed lacks, without storing them: the settlement stores them later, with their
+ * transactions. Returns null for a long history, which must be stored first.
  */
 async function readFresh(
   { network }: FeedDependencies,
@@ -155,7 +163,7 @@ async function readFresh(
   return null;
 }
 
-/** @returns what each of these equal burns is answered, by its submission */
+/** @returns a function that gives the answer for one of these equal burns, by its submission */
 async function findUnclaimed(
   deps: FeedDependencies,
   token: FeedToken,
@@ -170,7 +178,7 @@ async function findUnclaimed(
   for (const record of stored) candidates.set(record.index, record);
   if (candidates.size === 0) return () => ({ found: null });
   const underWay = await outcomesOfAlike(deps, token.projectId, call);
-  // A burn that settled in the meantime was not among the open ones, and has claimed its record.
+  // A burn that settled in the meantime is not among the open ones, but has claimed its record.
   const settled = await findClaimed(deps.db, token, [...candidates.keys()]);
   const before = [...candidates.values()]
     .filter(({ index }) => !settled.has(index))
@@ -180,7 +188,8 @@ async function findUnclaimed(
     const claimed = new Set(others.map(({ outcome }) => recordOf(outcome)));
     const lowest = before.find(({ index }) => !claimed.has(index));
     if (!lowest) return { found: null };
-    // One that was signed may have made it as well as another whose outcome can't be proved: an operator decides between them.
+    // If this burn was signed, and an equal burn's outcome can't be proved, either may have made the record:
+    // an operator decides between them.
     const isSigned = others.length < underWay.length;
     const mayBeTheirs = ({ outcome: { status } }: UnderWay) =>
       status === 'pending' || (status === 'undeterminable' && !isSigned);
@@ -205,7 +214,7 @@ interface UnderWay {
   outcome: Outcome;
 }
 
-/** The network's outcomes of open attempts of equal burns. @throws NetworkUnavailable */
+/** Reads the network's outcomes for open attempts of equal burns. @throws NetworkUnavailable */
 async function outcomesOfAlike(
   deps: FeedDependencies,
   projectId: string,
@@ -220,8 +229,9 @@ async function outcomesOfAlike(
     .where(
       and(
         eq(retirements.projectId, projectId),
-        // None of these has a record: the index of records finds them, which alone has the order below. Of a young table, another one
-        // that reads all of the project's looks as cheap, and connections keep their plans.
+        // These retirements have no record. Together with the order by record index, this condition makes
+        // PostgreSQL use the index of records. On a young table an index that reads all of the project's
+        // retirements looks as cheap, and connections keep that plan.
         isNull(retirements.recordIndex),
         inArray(retirements.state, ['PENDING', 'NEEDS_REVIEW']),
         eq(retirements.beneficiary, call.beneficiary),

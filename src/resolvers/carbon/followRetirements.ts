@@ -1,5 +1,5 @@
 /**
- * retirementFeed: the retirements of one token or of all, from a cursor on and then live.
+ * retirementFeed: the retirements of one token or of all tokens, from a cursor on and then live.
  */
 import { DomainError } from '../../lib/errors.ts';
 import type { FeedRecord } from '../../feed/followFeed.ts';
@@ -16,11 +16,11 @@ interface FollowOptions {
   filter: FeedFilter;
   /** A cursor of an earlier event, FEED_START, or null for "from now on". */
   after: string | null;
-  /** Who reads: the key of its address. */
+  /** The key of the reader's address. */
   reader?: string;
 }
 
-/** @throws DomainError NOT_FOUND, BAD_USER_INPUT for a cursor that no event had, or one that was lost. */
+/** @throws DomainError NOT_FOUND, BAD_USER_INPUT for a cursor that no event had, or whose event was lost. */
 export async function followRetirements(
   deps: Needs<'db' | 'network' | 'follower'>,
   { filter, after: cursor, reader }: FollowOptions,
@@ -33,7 +33,9 @@ export async function followRetirements(
   return deps.follower.follow({ filter: ofToken, after, reader });
 }
 
-/** A cursor after which a client follows that has read a list since: it misses nothing. */
+/**
+ * Returns a cursor for a client that reads a list afterwards: following from the cursor, it misses nothing.
+ */
 export async function latestCursor({ follower }: Needs<'follower'>): Promise<string> {
   const newest = await follower.endForLists();
   return newest === null ? FEED_START : feedCursor(newest);
@@ -43,7 +45,8 @@ async function parseCursor(deps: Needs<'db'>, after: string): Promise<bigint> {
   if (after === FEED_START) return 0n;
   const position = positionIn(after);
   const record = position === null ? null : await readAt(deps.db, position);
-  // One beyond the end would wait for ever and look like a quiet feed; after one of a lost history events would be missing.
+  // A cursor beyond the end would wait forever and look like a quiet feed. After a cursor of a lost history,
+  // events would be missing.
   if (record === null || feedCursor(record) !== after) {
     throw new DomainError(
       'BAD_USER_INPUT',

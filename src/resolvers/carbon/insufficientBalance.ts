@@ -1,12 +1,12 @@
 /**
- * INSUFFICIENT_BALANCE of what moves credits: one message, whether the books or the network hold them.
+ * The error INSUFFICIENT_BALANCE: one message, whether the books or the network hold the credits.
  */
 import { DomainError } from '../../lib/errors.ts';
 
 interface Shortage {
-  /** What was to be done with the credits. */
+  /** The operation that the credits were for. */
   verb: 'retired' | 'transferred';
-  /** As the message names it, such as `buyer acme`. */
+  /** The holder's name in the message, such as `buyer acme`. */
   holder: string;
   tokenAddress: string;
   /** Whole tonnes. */

@@ -1,7 +1,7 @@
 /**
- * Histories of tokens that are read whole and often, kept as they were last read. Records are immutable in their token, so
- * the database is asked only whether any has got a hash, another date or another position since; and what is written of a kept list as JSON is
- * kept with it (lib/keptJson.ts).
+ * Caches retirement histories that are read whole and often. Records are immutable in their token, so the
+ * database is only asked whether any record has got a hash, another date or another position since. The JSON
+ * of a cached list is cached with it (lib/keptJson.ts).
  */
 import { and, eq, lt } from 'drizzle-orm';
 import { LRUCache } from 'lru-cache';
@@ -13,8 +13,8 @@ import { keepJsonOf } from '../../lib/keptJson.ts';
 
 export interface KeptHistories {
   /**
-   * The token's first `count` records.
-   * @param read gives them when they are not kept, or have changed
+   * Returns the token's first `count` records.
+   * @param read reads them when they are not cached, or have changed
    */
   take(
     history: { tokenAddress: string; count: number },
@@ -22,11 +22,11 @@ export interface KeptHistories {
   ): Promise<readonly FeedRecord[]>;
 }
 
-/** Shorter ones are read as fast as compared. */
+/** Minimum length of a cached history: shorter ones are read as fast as compared. */
 const MIN_RECORDS = 100;
-/** Of all kept histories, with their JSON: a few of the longest, or hundreds of short ones. */
+/** Size limit of the cache, including the JSON: a few of the longest histories, or hundreds of short ones. */
 const MAX_BYTES = 48 * 1024 * 1024;
-/** Of a record without its texts, in memory and as JSON. */
+/** Approximate size of a record without its texts, in memory and as JSON. */
 const RECORD_BYTES = 1_200;
 
 export function createKeptHistories(publicReads: PublicReads): KeptHistories {
@@ -43,7 +43,7 @@ export function createKeptHistories(publicReads: PublicReads): KeptHistories {
         if (!(await publicReads.run((db) => haveChanged(db, known, those)))) return known;
       }
       const records = await read();
-      // The database may have fallen back since they were counted.
+      // The database may have been restored to an older state since the records were counted.
       if (records.length === count) {
         keepJsonOf(records);
         kept.set(tokenAddress, records);
@@ -53,7 +53,10 @@ export function createKeptHistories(publicReads: PublicReads): KeptHistories {
   };
 }
 
-/** Texts are kept twice: in the record, and in its JSON, which has two bytes for each character when one of all is not Latin. */
+/**
+ * Estimates the size of a history. Each text is stored twice: in the record, and in the JSON, which takes two
+ * bytes for each character if any character of the JSON is not Latin-1.
+ */
 function bytesOf(records: readonly FeedRecord[]): number {
   return records.reduce(
     (total, { beneficiary, note }) => total + RECORD_BYTES + 4 * (beneficiary.length + note.length),

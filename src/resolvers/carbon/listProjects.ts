@@ -1,5 +1,5 @@
 /**
- * Lists projects: filtered, sorted, a page at a time; and the kinds of projects and credits there are.
+ * Lists projects: filtered, sorted, a page at a time. Also lists the kinds of projects and credits.
  */
 import { and, sql, type SQL } from 'drizzle-orm';
 import { isAmong, isBetween, isTrueOf, isWithin } from '../../db/conditions.ts';
@@ -23,12 +23,12 @@ interface ProjectFilter {
   projectTypes?: readonly string[] | null | undefined;
   creditTypes?: readonly string[] | null | undefined;
   states?: readonly Project['state'][] | null | undefined;
-  /** Open, with unsold credits. */
+  /** Whether the project is OPEN and has unsold credits. */
   isBuyable?: boolean | null | undefined;
   minUnsoldTonnes?: bigint | null | undefined;
   minQuantityCO2e?: bigint | null | undefined;
   maxQuantityCO2e?: bigint | null | undefined;
-  /** When it was submitted, in Unix seconds; `until` is excluded. */
+  /** When the project was submitted, in Unix seconds; `until` is excluded. */
   from?: bigint | null | undefined;
   until?: bigint | null | undefined;
 }

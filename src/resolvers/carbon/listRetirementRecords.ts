@@ -1,8 +1,8 @@
 /**
  * Lists the retirement records of all tokens, newest first.
  *
- * Each page is the newest of what every named beneficiary has newest, or every project that is meant: index entries in
- * their order, so that its cost does not grow with the number of records.
+ * Each page merges the newest records of every named beneficiary, or of every selected project. They are read
+ * in the order of an index, so the cost of a page does not grow with the number of records.
  */
 import { and, asc, desc, eq, exists, inArray, sql, type SQL } from 'drizzle-orm';
 import { isInTime } from '../../db/conditions.ts';
@@ -15,7 +15,7 @@ import { matchingProjects, type RecordFilter } from './recordFilter.ts';
 type ListNeeds = Needs<'publicReads' | 'network'>;
 type SourceNeeds = Needs<'db' | 'network'>;
 
-/** Where a record stands in the list. */
+/** A record's place in the list. */
 export type RecordCursor = Pick<FeedRecord, 'timestamp' | 'position'>;
 
 const { timestamp, position, beneficiary, projectId } = retirementRecords;
@@ -62,8 +62,9 @@ async function countRecords(deps: SourceNeeds, filter: RecordFilter): Promise<nu
 }
 
 /**
- * What `read` gives of each beneficiary, or of each project, or of everything. The beneficiaries are constants of the
- * statement: a plan for any of them would sort all records of the one that has most.
+ * Unites the results of `read` for each beneficiary, for each project, or for everything. The beneficiaries
+ * are constants of the statement: a plan for an arbitrary beneficiary would sort all records of the one with
+ * the most records.
  */
 function sources(deps: SourceNeeds, filter: RecordFilter, read: (condition: SQL | undefined) => SQL): SQL {
   const { beneficiaries, from, until } = filter;
@@ -91,7 +92,7 @@ function sources(deps: SourceNeeds, filter: RecordFilter, read: (condition: SQL 
     CROSS JOIN LATERAL ${read(and(eq(projectId, projects.id), range))} AS own WHERE ${selection}`;
 }
 
-/** By the index, which has hashes; two texts may have the same. */
+/** Compares by hash, because the index has hashes, and by text, because two texts may have the same hash. */
 export function isOf(name: string): SQL {
   return sql`(hashtextextended(${beneficiary}, 0) = hashtextextended(${name}, 0) AND ${beneficiary} = ${name})`;
 }

@@ -13,7 +13,7 @@ interface RetirementFilter {
   buyerIds?: readonly string[] | null | undefined;
   tokenAddresses?: readonly string[] | null | undefined;
   states?: readonly Retirement['state'][] | null | undefined;
-  /** When they were requested, in Unix seconds; `until` is excluded. */
+  /** When the retirements were requested, in Unix seconds; `until` is excluded. */
   from?: bigint | null | undefined;
   until?: bigint | null | undefined;
   minTonnes?: bigint | null | undefined;

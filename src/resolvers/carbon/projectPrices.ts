@@ -1,5 +1,6 @@
 /**
- * Prices of a tonne: which one is in force, and the next one. Payment itself is outside of the platform.
+ * Prices of a tonne: reads the price in force and sets the next one. Payment itself is outside of the
+ * platform.
  */
 import { and, desc, eq, inArray } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
@@ -8,7 +9,7 @@ import { accounts, projectPrices, projects } from '../../db/tables/index.ts';
 import { canonicalDecimal, parseDecimal, timesWhole, type Decimal } from '../../lib/decimals.ts';
 import { DomainError } from '../../lib/errors.ts';
 
-/** Of one tonne CO2e. */
+/** Price of one tonne CO2e. */
 export interface Price {
   /** Exact, in units of the currency. */
   amount: Decimal;
@@ -16,7 +17,10 @@ export interface Price {
   currency: string;
 }
 
-/** The limits of the column: the prices of all purchases of a project fit the contract's Decimal. */
+/**
+ * Limits of the database column. With them, the total prices of a project's purchases fit the contract's
+ * Decimal.
+ */
 const MAX_WHOLE_DIGITS = 16;
 const MAX_DECIMAL_PLACES = 8;
 
@@ -36,12 +40,12 @@ export function checkPrice(price: Price): Price {
   );
 }
 
-/** In one spelling. */
+/** Returns the price with its amount in one spelling. */
 export function canonicalPrice({ amount, currency }: Price): Price {
   return { amount: canonicalDecimal(amount), currency };
 }
 
-/** Equal amounts in one currency, in any spelling. */
+/** Compares amounts of one currency, in any spelling. */
 export function isSamePrice(one: Price, other: Price | null): boolean {
   return one.currency === other?.currency && canonicalDecimal(one.amount) === canonicalDecimal(other.amount);
 }
@@ -67,7 +71,7 @@ export function priceOf(row: { pricePerTonne: string | null; priceCurrency: stri
   return { amount: canonicalDecimal(row.pricePerTonne), currency: row.priceCurrency };
 }
 
-/** What so much costs, exact: nothing is rounded to what the currency can be paid in. */
+/** Exact cost of `tonnes`: it is not rounded to the currency's smallest unit. */
 export function totalOf(price: Price | null, tonnes: bigint): Price | null {
   return price && { amount: timesWhole(price.amount, tonnes), currency: price.currency };
 }
@@ -80,7 +84,10 @@ interface NewPrice {
   at: Date;
 }
 
-/** Ends the price in force. Purchases wait meanwhile, so each is wholly at the one price or at the other. */
+/**
+ * Replaces the price in force. Purchases wait meanwhile, so each one has entirely the old price or entirely
+ * the new one.
+ */
 export async function appendPrice(tx: Tx, { id, projectId, price, setBy, at }: NewPrice): Promise<void> {
   await lockById(tx, projects, projectId, 'no key update');
   await tx

@@ -1,5 +1,5 @@
 /**
- * What a project stores of its token's deploy and mint. The credits enter the books when the mint is final.
+ * How a project stores its token's deploy and mint. The credits enter the books when the mint is final.
  */
 import { updateById } from '../../db/findByIds.ts';
 import { projects } from '../../db/tables/index.ts';

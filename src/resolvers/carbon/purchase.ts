@@ -19,7 +19,7 @@ interface PurchaseInput {
   tokenAddress: string;
   /** Whole tonnes. */
   amountCO2e: bigint;
-  /** The price of a tonne that the buyer saw; null to buy at any. */
+  /** The price of a tonne that the buyer saw; null accepts any price. */
   expectedPricePerTonne?: Price | null;
   idempotencyKey: string;
 }
@@ -42,7 +42,7 @@ export async function purchase(
   const tokenAddress = requireTokenAddress(deps, input.tokenAddress);
   const { buyerId, amountCO2e: amount, idempotencyKey: key, expectedPricePerTonne } = input;
   const expectedPrice = expectedPricePerTonne && canonicalPrice(expectedPricePerTonne);
-  // A reconciliation hashes the purchase as it is booked, and compares.
+  // The hash of this input is stored. A reconciliation hashes the booked purchase, and compares.
   const asked = { buyerId, tokenAddress, amountCO2e: amount, ...expectedPrice };
   const request = { callerSubject, operation: 'purchase', key, input: asked };
   const id = deps.ids.next();
@@ -72,7 +72,10 @@ export async function purchase(
   }
 }
 
-/** Makes every check of the purchase, and changes nothing. @throws as purchase, but no IDEMPOTENCY_CONFLICT */
+/**
+ * Makes every check of the purchase, and changes nothing. @throws the same errors as `purchase`, except
+ * IDEMPOTENCY_CONFLICT
+ */
 export async function rehearsePurchase(
   deps: Needs<'db' | 'network' | 'clock' | 'ids'>,
   input: PurchaseInput,
@@ -83,7 +86,7 @@ export async function rehearsePurchase(
     const posting = purchasePosting({ id: deps.ids.next(), projectId, amount, buyerId });
     const [result] = await postTransfers(tx, [posting], deps.clock.now());
     if (!result?.ok) throw insufficientSupply(input, result?.available ?? 0n);
-    // Read after the inventory is locked: who changes the price locks it too.
+    // The price is read after the inventory is locked: a price change locks the inventory too.
     const price = (await readPrices(tx, [projectId])).get(projectId) ?? null;
     if (expected && !isSamePrice(expected, price)) throw priceChanged(input, expected, price);
     return readDryRun(tx, { projectId, buyerId, tonnes: amount, pricePerTonne: price });

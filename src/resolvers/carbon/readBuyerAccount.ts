@@ -16,11 +16,11 @@ import { matchingProjects } from './recordFilter.ts';
 
 export type { BuyerBalance, StatementCursor, StatementEntry };
 
-/** An unknown token has no entries. */
+/** A filter by an unknown token matches no entries. */
 interface StatementFilter {
   tokenAddresses?: readonly string[] | null | undefined;
   kinds?: readonly StatementEntry['kind'][] | null | undefined;
-  /** In Unix seconds; `until` is excluded. */
+  /** Posting time in Unix seconds; `until` is excluded. */
   from?: bigint | null | undefined;
   until?: bigint | null | undefined;
 }
@@ -31,7 +31,7 @@ interface ListedPurchase extends Purchase {
 
 type StatementNeeds = Needs<'db' | 'network'>;
 
-/** In the order of the tokens' addresses; the cursor is the address. */
+/** Balances in the order of the tokens' addresses; the cursor is the address. */
 export function listBalances({ db }: Needs<'db'>, buyerId: string): PageSource<BuyerBalance, string> {
   return {
     list: (page) => readBuyerBalances(db, buyerId, page),

@@ -1,20 +1,21 @@
 /**
- * Reads one retirement record from its token, now: to compare with what this platform keeps of it.
+ * Reads one retirement record from its token now, to compare it with the platform's copy.
  */
 import type { RetirementRecord } from '../../ledger/network/port.ts';
 import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import type { Needs } from '../core/dependencies.ts';
 
 /**
- * Open to the public, so its requests are limited: the node stays free for the platform's own. A page of a hundred
- * records waits its turn, and the certificates that others look at meanwhile do not wait for all of it.
+ * Limits for reads that the public may request, so that the node stays free for the platform's own calls. A
+ * page of a hundred records waits for its places in turn, so that other clients' certificates do not wait for
+ * the whole page.
  */
 const READS = { maxConcurrent: 4, maxPerKey: 3, maxWaiting: 400, waitMs: 10_000 };
 const reads = createConcurrencyLimit(READS);
 
 /**
- * Null when the token has no such record.
- * @param addressKey who asks, where places are given in turns
+ * Returns null when the token has no such record.
+ * @param addressKey the client's key, by which places are given in turn
  * @throws NetworkUnavailable; DomainError OVERLOADED
  */
 export async function readRecordOnNetwork(

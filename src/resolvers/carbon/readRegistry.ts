@@ -1,6 +1,6 @@
 /**
  * registry: a token's public retirement history, read from the token itself. Records are immutable, so each
- * is read from the network once and kept; the totals are read every time.
+ * record is read from the network once and stored. The totals are read every time.
  */
 import { and, eq, lt } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
@@ -22,8 +22,8 @@ export interface Registry {
 }
 
 /**
- * Null when no project has a token there.
- * @param addressKey who asks, where places are given in turns
+ * Returns null when no project has a token at this address.
+ * @param addressKey the client's key, by which places are given in turn
  * @throws NetworkUnavailable; DomainError OVERLOADED
  */
 export async function readRegistry(
@@ -69,7 +69,7 @@ export async function readRecords(
   const records = await publicReads.run((anyDb) => selectRecords(anyDb, registry, page));
   const from = (page.after ?? -1) + 1;
   const until = Math.min(page.before ?? Number.POSITIVE_INFINITY, registry.totals.totalRetirements);
-  // A replica may not have what the totals count already: indexes have no gaps, so their number shows it.
+  // A replica may lack records that the totals count. Indexes have no gaps, so too few records show the lag.
   return records.length >= Math.min(page.limit, until - from) ? records : selectRecords(db, registry, page);
 }
 

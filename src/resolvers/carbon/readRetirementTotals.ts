@@ -1,6 +1,6 @@
 /**
- * Adds up what was retired, by day, project, country or vintage: from the totals that the database keeps, or, for given
- * beneficiaries, from their records.
+ * Adds up retirements by day, project, country or vintage: from the totals that the database keeps, or, for
+ * given beneficiaries, from their records.
  */
 import { and, eq, isNotNull, isNull, sql, type SQL } from 'drizzle-orm';
 import { isAmong, isInTime } from '../../db/conditions.ts';
@@ -16,27 +16,27 @@ export type RetirementGroup = (typeof RETIREMENT_GROUPS)[number];
 
 export interface RetirementTotal {
   groupBy: RetirementGroup;
-  /** A day since 1970, a project's id, a country's code or a year. */
+  /** Days since 1970, a project's id, a country's code or a year. */
   key: string;
   amount: bigint;
   retirements: number;
 }
 
-/** Days are ordered by themselves, everything else by its amount. */
+/** Position in a list. Days are ordered by day, all other groups by amount. */
 export interface TotalsCursor {
   value: string;
   key: string;
 }
 
 const DAY_SECONDS = 86_400n;
-/** Of given beneficiaries: takes a tenth of a second. */
+/** Limit for given beneficiaries; adding up so many records takes a tenth of a second. */
 const MAX_RECORDS_ADDED_UP = 50_000;
 
 type TotalsNeeds = Needs<'db' | 'network'>;
 
 /**
- * Totals above zero retirements, descending. Its pages and its count throw DomainError BAD_USER_INPUT for times within a day,
- * RESULT_TOO_LARGE for too many records of beneficiaries.
+ * Lists groups that have retirements, in descending order. Its pages and its count throw DomainError
+ * BAD_USER_INPUT for times within a day, RESULT_TOO_LARGE for too many records of beneficiaries.
  */
 export function readRetirementTotals(
   { publicReads, network }: Needs<'publicReads' | 'network'>,
@@ -108,7 +108,8 @@ function readSource(deps: TotalsNeeds, groupBy: RetirementGroup, filter: RecordF
   const dimension = isByDay ? onlyDimension(groupBy, filter) : 'PROJECT';
   if (dimension === 'PROJECT') {
     const selection = matchingProjects(deps, filter);
-    // A year has hundreds of thousands of rows by project and day: reading the project of each takes four times as long.
+    // A year has hundreds of thousands of rows by project and day, and reading the project of each takes four
+    // times as long.
     const isJoined = selection !== undefined || groupBy !== 'PROJECT';
     const key = isJoined ? keyOf(groupBy, day) : sql`${projectId}::text`;
     const join = isJoined ? sql`JOIN ${projects} ON ${projects.id} = ${projectId}` : sql``;
@@ -129,7 +130,7 @@ function readSource(deps: TotalsNeeds, groupBy: RetirementGroup, filter: RecordF
   return sql`(SELECT ${key}::text, ${amount}, ${retirements} FROM ${retirementTotals} WHERE ${condition})`;
 }
 
-/** The dimension whose days are kept ready, when grouping and filter name no other; else the projects' own days. */
+/** The dimension whose daily totals are stored, if grouping and filter use only one; otherwise PROJECT. */
 function onlyDimension(groupBy: RetirementGroup, filter: RecordFilter): RetirementGroup {
   const named = new Set<RetirementGroup>([
     ...(groupBy === 'DAY' ? [] : [groupBy]),

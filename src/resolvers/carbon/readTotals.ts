@@ -1,20 +1,21 @@
 /**
- * A token's totals, read from the network for all who ask: the public does, also a thousand times in one operation, and the
- * platform's own writes need the same node.
+ * Reads a token's totals from the network, shared among callers. The public may request them a thousand times
+ * in one operation, and the platform's own writes need the same node.
  *
- * All who ask for a token while it is not being read share its next reading, so no answer is older than its question. Each
- * address waits for a place of its own to begin it: one that waits for many tokens keeps none of them from another address.
+ * All callers who ask for a token while it is not being read share its next read, so no answer is older than
+ * its question. Each address waits for its own place to begin the read, so an address that waits for many
+ * tokens does not delay another one.
  */
 import { fillToken, type FeedDependencies } from '../../feed/fillToken.ts';
 import type { FeedToken } from '../../feed/appendRecords.ts';
 import type { CarbonTotals } from '../../ledger/network/port.ts';
 import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 
-/** A page of a hundred projects waits its turn. */
+/** Limits of concurrent reads. A page of a hundred projects waits for its places in turn. */
 const PLACES = { maxConcurrent: 4, maxPerKey: 3, maxWaiting: 400, waitMs: 10_000 };
 
 interface Reading {
-  /** Null until it has begun. */
+  /** Null until the read has begun. */
   totals: Promise<CarbonTotals> | null;
   askedBy: Map<string, Promise<CarbonTotals>>;
 }
@@ -24,7 +25,10 @@ type ReadTotals = (token: FeedToken, addressKey: string) => Promise<CarbonTotals
 
 const readers = new WeakMap<FeedDependencies, ReadTotals>();
 
-/** At least `totalRetirements` records are then stored. @param addressKey who asks, where places are given in turns */
+/**
+ * Afterwards at least `totalRetirements` records are stored. @param addressKey the client's key, by which
+ * places are given in turn
+ */
 export function readTotals(
   feed: FeedDependencies,
   token: FeedToken,
@@ -52,7 +56,8 @@ function createReadTotals(feed: FeedDependencies): ReadTotals {
   };
 
   const take = async (token: FeedToken, reading: Reading, addressKey: string): Promise<CarbonTotals> => {
-    // Without a place: one for each who waits for a token would leave none to others.
+    // Callers wait for the running read without a place: otherwise those who wait for one token would leave
+    // no places to others.
     await running.get(token.tokenAddress)?.catch(() => undefined);
     const giveBack = await places.take(addressKey);
     if (reading.totals === null) reading.totals = begin(token, giveBack);
@@ -68,7 +73,8 @@ function createReadTotals(feed: FeedDependencies): ReadTotals {
     next.set(tokenAddress, reading);
     const taken = take(token, reading, addressKey).finally(() => {
       reading.askedBy.delete(addressKey);
-      // All were refused: without this, what none can begin would be kept.
+      // All callers were refused, so nobody can begin this read: without the deletion it would stay in the
+      // map.
       if (reading.askedBy.size === 0 && next.get(tokenAddress) === reading) next.delete(tokenAddress);
     });
     reading.askedBy.set(addressKey, taken);

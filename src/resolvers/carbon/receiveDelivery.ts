@@ -1,6 +1,6 @@
 /**
- * receiveDelivery: handles an indexer's delivery. The signature is verified first; the content is then only a hint
- * which token to read, because the token's own list of records is authoritative.
+ * receiveDelivery: handles an indexer's delivery. The signature is verified first. The content is then only a
+ * hint about which token to read, because the token's own list of records is authoritative.
  */
 import { and, desc, eq, gt, inArray, or, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/pg-core';
@@ -22,12 +22,12 @@ export interface Delivery {
   signature: string | null;
 }
 
-/** For the log; the sender never sees it. */
+/** The outcome for the log; the sender never sees it. */
 type DeliveryOutcome = 'accepted' | 'not-a-retirement' | 'unverified';
 
 /** Deliveries signed with a replaced secret may still arrive for this long. */
 const REPLACED_SECRET_GRACE_SECONDS = 5 * 60;
-/** Limit on secrets to check: no operator registers more often than this in five minutes. */
+/** Maximum secrets to check: no operator registers more often than this in five minutes. */
 const MAX_LIVE_SECRETS = 10;
 
 export async function receiveDelivery(
@@ -35,7 +35,7 @@ export async function receiveDelivery(
   delivery: Delivery,
 ): Promise<DeliveryOutcome> {
   const { rawBody, signature: header } = delivery;
-  // What can never be verified costs no statement.
+  // A malformed signature can't be verified, so no statement is spent on it.
   if (!isSignature(header)) return 'unverified';
   if (!verifySignature({ rawBody, header, secrets: await liveSecrets(deps) })) return 'unverified';
   const hints = readRetirementHints(rawBody);
@@ -51,7 +51,7 @@ async function liveSecrets(deps: Needs<'db' | 'sealer'>): Promise<string[]> {
     .where(
       or(
         eq(indexerRegistrations.state, 'LIVE'),
-        // By the database's clock, which dates registrations.
+        // The database's clock decides, because it also dates registrations.
         gt(
           indexerRegistrations.replacedAt,
           sql`now() - make_interval(secs => ${REPLACED_SECRET_GRACE_SECONDS})`,
@@ -64,8 +64,9 @@ async function liveSecrets(deps: Needs<'db' | 'sealer'>): Promise<string[]> {
 }
 
 /**
- * A registration's secret, or null: after a restored backup it may be sealed under a key that is gone. No other delivery
- * fails by that, and keepWatching.ts says so and registers again.
+ * Opens a registration's secret. Returns null if the secret can't be unsealed: after a restored backup its
+ * key may be lost. Other deliveries are still verified, and keepWatching.ts reports the loss and registers
+ * again.
  */
 export function openSecret(
   sealer: Sealer,
@@ -82,7 +83,7 @@ async function follow(
   deps: Needs<'db' | 'network' | 'feedFiller'>,
   hints: readonly RetirementHint[],
 ): Promise<void> {
-  // A delivery that names no token: compare every token.
+  // A delivery that names no token causes a comparison of every token.
   if (hints.some(({ tokenAddress }) => tokenAddress === null)) void deps.feedFiller.round();
   const byToken = groupBy(await withoutOwn(deps, hints), ({ tokenAddress }) => tokenAddress);
   for (const [address, ofToken] of byToken) {
@@ -109,8 +110,8 @@ const selectOwn = hotSelect(
 );
 
 /**
- * Without those that name a transaction of this platform that has landed, or may: what settles it adds its record, with
- * its hash, and what that leaves out the feed filler finds.
+ * Leaves out hints about the platform's own transactions that have landed, or may land. The settlement of
+ * such a transaction adds its record with the hash, and the feed filler finds records that it leaves out.
  */
 async function withoutOwn(
   { db }: Needs<'db'>,

@@ -1,12 +1,12 @@
 /**
- * Which retirement records a public list or its totals are about.
+ * Selects the retirement records of a public list or of its totals.
  */
 import { and, isNotNull, type SQL } from 'drizzle-orm';
 import { isAmong } from '../../db/conditions.ts';
 import { projects } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
 
-/** Of each member that is given, a record must match one of the values; an empty list matches none. */
+/** A record must match one of the values of each member that is given; an empty list matches none. */
 interface ProjectSelection {
   projectIds?: readonly string[] | null | undefined;
   tokenAddresses?: readonly string[] | null | undefined;
@@ -15,14 +15,14 @@ interface ProjectSelection {
 }
 
 export interface RecordFilter extends ProjectSelection {
-  /** In the spellings that the tokens' records may have. */
+  /** Beneficiaries, in every spelling that the tokens' records may have. */
   beneficiaries?: readonly string[] | null | undefined;
   /** By the network's clock, in Unix seconds; `until` is excluded. */
   from?: bigint | null | undefined;
   until?: bigint | null | undefined;
 }
 
-/** The condition on `projects`, or undefined when the selection leaves none out. */
+/** The condition on `projects`, or undefined when the selection excludes none. */
 export function matchingProjects(
   { network }: Needs<'network'>,
   { projectIds, tokenAddresses, countryCodes, vintageYears }: ProjectSelection,

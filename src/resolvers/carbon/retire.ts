@@ -6,7 +6,7 @@
  *           ─▶ burn refused  ─▶ retiring → buyer,   REFUSED
  *           ─▶ not decidable ─▶ still held,         NEEDS_REVIEW
  *
- * The effects of the burn's outcome are in retirementEffects.ts; the way to it is in ledger/submission.
+ * The effects of the burn's outcome are in retirementEffects.ts; ledger/submission sends the burn.
  */
 import { inOneStatement, insertionOf } from '../../db/manyRows.ts';
 import { retirements } from '../../db/tables/index.ts';
@@ -46,9 +46,9 @@ export interface RetireInput {
 /**
  * @param entry of the audit log, committed with the hold; its outcome follows.
  * @returns the retirement in the state reached when the wait ended: RETIRED, or PENDING or NEEDS_REVIEW with
- * the credits held.
- * @throws DomainError BAD_USER_INPUT, NOT_FOUND, INSUFFICIENT_BALANCE, IDEMPOTENCY_CONFLICT, OVERLOADED (nothing is held),
- * LEDGER_REFUSED (credits returned)
+ *   the credits held.
+ * @throws DomainError BAD_USER_INPUT, NOT_FOUND, INSUFFICIENT_BALANCE, IDEMPOTENCY_CONFLICT, OVERLOADED
+ *   (nothing is held), LEDGER_REFUSED (credits returned)
  */
 export async function retire(
   deps: RetireNeeds,
@@ -87,7 +87,7 @@ interface HoldRow {
   tokenAddress: string;
 }
 
-/** The retirements and the intents to burn, in the transaction of the holds. */
+/** Writes the retirements and the intents to burn, in the transaction of the holds. */
 const HOLDS: Rider<HoldRow> = {
   async write(tx, rows, deps) {
     const createdAt = deps.clock.now();
@@ -112,7 +112,10 @@ function rowOf(id: string, tokenAddress: string, input: RetireInput): HoldRow {
   return { retirement: { ...purpose, id, buyerId, beneficiary, note, amountTonnes }, tokenAddress };
 }
 
-/** Makes every check of the request, and changes nothing. The network is not asked. @throws as retire does before it waits */
+/**
+ * Makes every check of the request without asking the network, and changes nothing. @throws the same errors
+ * as `retire` before it waits
+ */
 export async function rehearseRetirement(
   deps: Needs<'db' | 'network' | 'clock' | 'ids'>,
   input: RetireInput,
@@ -130,7 +133,10 @@ export async function rehearseRetirement(
   });
 }
 
-/** Commits the debit, the retirement and the intent to burn in one transaction, unless an earlier call of this key has. */
+/**
+ * Commits the hold, the retirement and the intent to burn in one transaction, unless an earlier call with
+ * this key did.
+ */
 async function hold(
   deps: HoldNeeds,
   callerSubject: string,

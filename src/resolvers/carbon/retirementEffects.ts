@@ -16,7 +16,10 @@ export function retireEffects(deps: SettleDependencies): Effects {
   const findUnclaimedRecord = createUnclaimedSearch(deps.feed);
   return {
     landedTogether: retirementsTogether(deps),
-    /** A landed burn must not be signed again, nor returned: a record that no retirement claims may be its record. */
+    /**
+     * Finds a possible record of the burn: a landed burn must be neither signed again nor returned, and a
+     * record that no retirement claims may belong to it.
+     */
     async findOnNetwork({ call, submissionId }) {
       if (call.kind !== 'retire') throw new Error(`retirement effects were asked about ${call.kind}`);
       const found = await findUnclaimedRecord(call, submissionId);
@@ -52,8 +55,8 @@ export function retireEffects(deps: SettleDependencies): Effects {
 }
 
 /**
- * Adds the record of a holder's own burn to the feed without waiting for the indexer. If this fails, the feed filler's next
- * round adds it.
+ * Adds the record of a holder's own burn to the feed without waiting for the indexer. If this fails, the feed
+ * filler's next round adds it.
  */
 export function showInFeed({ feed, feedFiller }: SettleDependencies): NonNullable<Effects['afterSucceeded']> {
   return async ({ call }, { result, txHash }) => {
@@ -68,8 +71,9 @@ export function showInFeed({ feed, feedFiller }: SettleDependencies): NonNullabl
 }
 
 /**
- * Null where the network does not provide it, or no longer, or can't be asked: the record is the proof, and a node without that part
- * of its history must not keep an operator from deciding. The feed finds the hash later.
+ * Finds the transaction of a record; null when the network does not provide it, no longer has it or can't be
+ * asked. The record is the proof: a node without that part of its history must not keep an operator from
+ * deciding. The feed finds the hash later.
  */
 async function transactionOf(
   network: FeedDependencies['network'],

@@ -1,6 +1,6 @@
 /**
- * For whom and what a retirement is, beyond the token's record: kept by the platform, and shown publicly beside the
- * record.
+ * For whom and why a retirement is made, beyond the token's record. The platform stores the purpose and shows
+ * it publicly with the record.
  */
 import type { retirements } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -20,7 +20,7 @@ export const NO_PURPOSE: RetirementPurpose = {
 
 /** @throws DomainError BAD_USER_INPUT */
 export function checkPurpose({ periodFrom, periodUntil }: RetirementPurpose): void {
-  // Dates of ISO 8601 are ordered as texts.
+  // ISO 8601 dates sort correctly as texts.
   if (periodFrom === null || periodUntil === null || periodFrom < periodUntil) return;
   throw new DomainError(
     'BAD_USER_INPUT',

@@ -1,5 +1,5 @@
 /**
- * Serial numbers as texts, `<assetId>-000041`: what buyers publish, and what the public looks up.
+ * Serial numbers as texts, `<assetId>-000041`: buyers publish them, and the public looks them up.
  */
 import { fillToken } from '../../feed/fillToken.ts';
 import type { FeedRecord } from '../../feed/followFeed.ts';
@@ -10,13 +10,13 @@ import { findProjectByAsset, findProjectsByIds } from './findProject.ts';
 import { findRecord } from './findRecord.ts';
 import { findRetirement, type Retirement } from './findRetirement.ts';
 
-/** As texts, both included. */
+/** A range of serial numbers as texts, both ends included. */
 export interface SerialNumbers {
   first: string;
   last: string;
 }
 
-/** More digits where six are too few. */
+/** Minimum digits; larger numbers have more. */
 const MIN_DIGITS = 6;
 const SERIAL = /^(.+)-(\d{6,19})$/;
 
@@ -24,7 +24,7 @@ function serialOf(assetId: string, number: bigint): string {
   return `${assetId}-${number.toString().padStart(MIN_DIGITS, '0')}`;
 }
 
-/** Of those that are RETIRED, by their ids. */
+/** The serial numbers of retirements that are RETIRED, by retirement id. */
 export async function readSerialNumbers(
   deps: Needs<'db'>,
   retirements: readonly Pick<Retirement, 'id' | 'projectId'>[],
@@ -50,7 +50,7 @@ export async function readSerialNumbers(
 }
 
 /**
- * The token's record of the retirement that has the number; null when there is none.
+ * Finds the token's record of the retirement that has the number; null when there is none.
  * @throws NetworkUnavailable when the record is not in the feed yet, and the token can't be read
  */
 export async function findRecordBySerial(

@@ -1,5 +1,6 @@
 /**
- * setProjectPrice: the developer of a project says what a tonne costs from now on. What was bought before keeps its price.
+ * setProjectPrice: a project's developer sets the price of a tonne from now on. Earlier purchases keep their
+ * price.
  */
 import { DomainError } from '../../lib/errors.ts';
 import { notFound } from '../../lib/notFound.ts';
@@ -15,7 +16,7 @@ interface SetProjectPriceInput {
 }
 
 /**
- * @param caller who is no operator has to be the project's developer.
+ * @param caller must be the project's developer, unless they are an operator.
  * @throws DomainError NOT_FOUND, FORBIDDEN, BAD_USER_INPUT, IDEMPOTENCY_CONFLICT
  */
 export async function setProjectPrice(

@@ -1,6 +1,6 @@
 /**
- * Settles many landed burns in one transaction: the retirements' states, their transfers retiring → retired, and their
- * records in the feed.
+ * Settles many landed burns in one transaction: the retirements' states, their transfers retiring → retired,
+ * and their records in the feed.
  */
 import { sql } from 'drizzle-orm';
 import type { IdSource } from '../../lib/clock.ts';
@@ -29,7 +29,7 @@ export interface SettleDependencies {
   log: Logger;
 }
 
-/** A burn as the network and its intent have it. */
+/** A landed burn, from its intent and the network's outcome. */
 interface LandedBurn {
   retirementId: string;
   tokenAddress: string;
@@ -49,7 +49,8 @@ export function retirementsTogether(deps: SettleDependencies): LandedTogether {
         const burns = landed.map(burnOf);
         const retired = await retireAll(tx, burns, at);
         recorded = await recordIfPossible(tx, deps, unstored, retired, burns);
-        // Last: every hold and purchase of the project waits for these accounts, and few for the feed's head.
+        // The postings come last: every hold and purchase of the project waits for these accounts, but few
+        // transactions wait for the feed's head.
         await postAll(tx, deps, retired, at);
       },
       afterSucceeded() {
@@ -75,7 +76,7 @@ interface Retired {
   amount: bigint;
 }
 
-/** @returns by the retirement's id */
+/** @returns retirements by id */
 async function retireAll(tx: Tx, burns: readonly LandedBurn[], at: Date): Promise<Map<string, Retired>> {
   const values = burns.map(({ retirementId, txHash, recordIndex, ledger }) => ({
     id: retirementId,
@@ -109,7 +110,7 @@ async function postAll(
   await moveOutOfRetiring(tx, postings, at);
 }
 
-/** @throws for a retirement without its hold */
+/** @throws Error for a retirement without its hold */
 export async function moveOutOfRetiring(tx: Tx, postings: readonly Posting[], at: Date): Promise<void> {
   const results = await postTransfers(tx, postings, at);
   const failed = results.findIndex(({ ok }) => !ok);
@@ -119,7 +120,10 @@ export async function moveOutOfRetiring(tx: Tx, postings: readonly Posting[], at
   throw new Error(`retirement ${causeId} has no hold of ${amount} tonnes`);
 }
 
-/** A stranger's record that can't be stored must not block the platform's own burns: the feed filler reports it. */
+/**
+ * Stores the records of settled burns. A third party's record that can't be stored must not block the
+ * platform's own burns: the feed filler reports it.
+ */
 async function recordIfPossible(
   tx: Tx,
   deps: SettleDependencies,

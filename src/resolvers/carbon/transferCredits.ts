@@ -34,7 +34,7 @@ type TransferNeeds = Needs<'db' | 'network' | 'ids'>;
 
 type CreditTransferRow = Omit<typeof creditTransfers.$inferInsert, 'projectId' | 'createdAt'>;
 
-/** The transfers' own rows, in the transaction of what the books say of them. */
+/** Writes the transfers' own rows, in the transaction of their postings. */
 const CREDIT_TRANSFERS: Rider<CreditTransferRow> = {
   async write(tx, rows, { clock }) {
     const createdAt = clock.now();
@@ -93,7 +93,10 @@ export async function transferCredits(
   }
 }
 
-/** Makes every check of the transfer, and changes nothing. @throws as transferCredits, but no IDEMPOTENCY_CONFLICT */
+/**
+ * Makes every check of the transfer, and changes nothing. @throws the same errors as `transferCredits`,
+ * except IDEMPOTENCY_CONFLICT
+ */
 export async function rehearseTransfer(
   deps: Needs<keyof TransferNeeds | 'clock'>,
   input: TransferCreditsInput,

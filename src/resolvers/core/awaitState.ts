@@ -1,6 +1,6 @@
 /**
- * Waits for a row (a project, a retirement, …) to reach a state, up to the mutation's limit or the server's stop, and reads why one was
- * refused. The work itself does not depend on the wait.
+ * Waits for a row (a project, a retirement, …) to reach a state, until the mutation's time limit or the
+ * server's stop, and reads why the network refused a call. The work continues whether or not anyone waits.
  */
 import { and, desc, eq } from 'drizzle-orm';
 import { submissions } from '../../db/tables/index.ts';
@@ -8,12 +8,16 @@ import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
 import { DomainError, type ErrorDetails } from '../../lib/errors.ts';
 import type { Needs } from './dependencies.ts';
 
-/** The first look without a notification; each further one comes after twice the time, so that a lost one doubles a wait at most. */
+/**
+ * Time until the first poll without a notification. Each further poll waits twice as long, so that a lost
+ * notification at most doubles the wait.
+ */
 const FIRST_LOOK_MS = 500;
 
 /**
- * @param isNew the row was made by this call, which would find it as it made it: the first look waits for a notification
- * @returns the row as read when `isDone` was true, the time was up or the server stops.
+ * @param isNew whether this call made the row. The first read then waits for a notification, because an
+ *   immediate read would find the row unchanged
+ * @returns the row as read when `isDone` was true, the time was up or the server was stopping.
  */
 export async function awaitState<T>(
   deps: Needs<'stateSignal' | 'mutationWaitMs'>,
@@ -44,7 +48,7 @@ export async function awaitState<T>(
 }
 
 /**
- * Of a row whose contract is being deployed, from the commit of its intent on.
+ * Waits for a row whose contract is being deployed. Call it after the commit of the row's intent.
  * @param what is deployed, for the error
  * @throws DomainError LEDGER_REFUSED
  */

@@ -1,17 +1,17 @@
 /**
- * Follows rows (a retirement, a project, …) as they change: the row as it is, then again after each change, until
- * it has ended.
+ * Follows rows (a retirement, a project, …) as they change: yields the row as it is, then again after each
+ * change, until the row has ended.
  *
- * All subscribers of an instance share its reads: those whose ids were notified are read together, and the change signal
- * comes from every instance. Each subscriber pulls and is given the newest, so one that does not read holds nothing but
- * its iterator, and may not see a state that lasted for a moment.
+ * All subscribers of an instance share its reads: rows that were notified at the same time are read together.
+ * The change signal carries notifications from every instance. Each subscriber pulls the newest row, so an
+ * idle subscriber buffers nothing, and a subscriber may miss a state that was quickly replaced.
  */
 import type { ChangeSignal } from '../../db/changeSignal.ts';
 import type { Db } from '../../db/connection.ts';
 import { chunksOf } from '../../lib/chunksOf.ts';
 import type { Logger } from '../../lib/logger.ts';
 
-/** What is followed alike. */
+/** Rows of one table, with what their subscribers see of them. */
 export interface FollowedKind<Row extends { id: string }> {
   readMany(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, Row>>;
   hasEnded(row: Row): boolean;
@@ -20,7 +20,7 @@ export interface FollowedKind<Row extends { id: string }> {
 }
 
 export interface ChangeFollower {
-  /** @param row as the caller has just read it. Ends when `signal` aborts, too. */
+  /** @param row as the caller has just read it. The iterator also ends when `signal` aborts. */
   follow<Row extends { id: string }>(
     kind: FollowedKind<Row>,
     row: Row,
@@ -30,25 +30,28 @@ export interface ChangeFollower {
   close(): void;
 }
 
-/** A notification may be lost with the instance that had to send it; its change is then shown this late. */
+/**
+ * Interval of reading all followed rows. An instance may stop before it sends a notification; subscribers
+ * then see the change this late.
+ */
 const LOOK_AT_ALL_MS = 5_000;
-/** Rows in one statement. */
+/** Maximum rows of one statement. */
 const MAX_READ_TOGETHER = 500;
 
-/** One followed row, however many follow it. */
+/** One followed row, shared by all its subscribers. */
 interface Followed {
   id: string;
   kind: FollowedKind<{ id: string }>;
-  /** The newest read of it; null before the first. */
+  /** The newest read of the row; null before the first. */
   newest: { row: { id: string }; shown: string; round: number } | null;
   wakes: Set<() => void>;
 }
 
 interface Shared {
   followed: Map<string, Followed>;
-  /** Reads these ids soon, together with what else is due. */
+  /** Reads these ids soon, together with the others that are due. */
   look(ids: Iterable<string>): void;
-  /** Numbers the reads, which follow each other: a later one never shows an older state. */
+  /** The number of the newest read. Reads run one after another: a later one never shows an older state. */
   round(): number;
   isClosed(): boolean;
   close(): void;
@@ -98,7 +101,7 @@ function createSharedReads(db: Db, log: Logger): Shared {
     });
   }
 
-  /** Ids that become due meanwhile are read in a further round. */
+  /** Reads the due rows in rounds. Ids that become due during a round are read in the next one. */
   async function readDue(): Promise<void> {
     while (due.size > 0 && !isClosed) {
       round += 1;
@@ -108,7 +111,7 @@ function createSharedReads(db: Db, log: Logger): Shared {
         const alike = entries.filter((entry) => entry.kind === kind);
         for (const together of chunksOf(alike, MAX_READ_TOGETHER)) {
           await readTogether(db, kind, together, round).catch((error: unknown) => {
-            // The next look at all reads them again.
+            // The next read of all followed rows reads these again.
             log.warn({ err: error }, 'followed rows not read');
           });
         }
@@ -159,7 +162,8 @@ async function* follow(
   const wakeNow = () => wake();
   entry.wakes.add(wakeNow);
   signal.addEventListener('abort', wakeNow);
-  // What has changed since the caller's read may have been notified before this; what was read before it is too old.
+  // A change since the caller's read may have been notified before this subscription, so a new read is
+  // needed.
   const tooOld = round();
   look([first.id]);
   let given = shownOf(kind, first);

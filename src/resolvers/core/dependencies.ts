@@ -1,6 +1,6 @@
 /**
- * The services and settings of a running instance, composed once in startup/compose.ts. A use case names the few that it
- * takes, by `Needs`.
+ * The services and settings of a running instance, composed once in startup/compose.ts. A use case names the
+ * few that it takes with `Needs`.
  */
 import type { Clock, IdSource } from '../../lib/clock.ts';
 import type { Db } from '../../db/connection.ts';
@@ -30,17 +30,17 @@ export interface Dependencies {
   /** For public lists that may be some seconds old; never for what a caller owns or a decision needs. */
   publicReads: PublicReads;
   keptHistories: KeptHistories;
-  /** What is booked for requests, in batches. */
+  /** Writes bookings of many requests in batches. */
   books: Books;
   network: LedgerNetwork;
   /** Moves the time of a development network; null on a real network, which keeps its own time. */
   clockControl: ClockControl | null;
-  /** What is proved to have happened, to everyone. */
+  /** Append-only logs that prove committed rows to everyone. */
   logs: TransparencyLogs;
   submission: SubmissionDependencies;
   /** Notified with a row's id when its state changed. */
   stateSignal: ChangeSignal;
-  /** Notified with an API key's id when it was revoked, and when tokens were. */
+  /** Notified with an API key's id when the key was revoked, and when tokens were revoked. */
   credentialSignal: ChangeSignal;
   tokenRevocations: TokenRevocations;
   feed: FeedDependencies;
@@ -69,12 +69,13 @@ export interface Dependencies {
   mutationWaitMs: number;
 }
 
-/** More members than this are a sign to split the use case, or to group what belongs together. */
+/** A use case that needs more members should be split, or members that belong together should be grouped. */
 type AtMostSeven = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7;
 
 /**
- * What one use case takes: the named members of `Dependencies`, at most seven. With more it is a type without them, and
- * the use case does not compile. A wider set names the narrower one by its keys: `Needs<keyof HoldNeeds | 'network'>`.
+ * The dependencies of one use case: the named members of `Dependencies`, at most seven. With more names the
+ * type has none of them, and the use case does not compile. A wider set names the narrower one by its keys:
+ * `Needs<keyof HoldNeeds | 'network'>`.
  */
 export type Needs<Name extends keyof Dependencies> =
   MembersOf<Name> extends { length: AtMostSeven } ? Pick<Dependencies, Name> : TooManyNeeds;
@@ -83,12 +84,12 @@ export interface TooManyNeeds {
   'A use case takes at most seven members of Dependencies': never;
 }
 
-/** A union as a tuple, to count it. */
+/** Converts a union to a tuple, whose length can be counted. */
 type MembersOf<Union, Counted extends unknown[] = []> = [Union] extends [never]
   ? Counted
   : MembersOf<Exclude<Union, LastOf<Union>>, [...Counted, LastOf<Union>]>;
 
-/** One member of a union: of overloads, `infer` takes the last. */
+/** Picks one member of a union: `infer` takes the last of several overloads. */
 type LastOf<Union> = Overloads<Union> extends () => infer Last ? Last : never;
 
 type Overloads<Union> = (Union extends unknown ? (take: () => Union) => void : never) extends (

@@ -1,12 +1,12 @@
 /**
- * Effects of a contract's deploy, whatever is deployed: a project's token, a receipt's, or the settlement contract.
- * Submission calls them in the transaction that settles the call.
+ * Effects of a contract's deploy, for every kind of contract: a project's token, a receipt's token, or the
+ * settlement contract. Submission calls them in the transaction that settles the call.
  */
 import type { Tx } from '../../db/connection.ts';
 import type { Refusal } from '../../ledger/network/port.ts';
 import type { Effects } from '../../ledger/submission/effects.ts';
 
-/** How one kind of row stores what became of its deploy. */
+/** How one kind of row stores the outcome of its deploy. */
 interface DeployedRow {
   setState(
     tx: Tx,
@@ -36,6 +36,7 @@ export function deployEffects(row: DeployedRow): Effects {
 
 /** A deploy under review keeps its intent and continues when it is resumed. */
 function stateOfRefused({ reason }: Refusal): 'REFUSED' | 'NEEDS_REVIEW' {
-  // A used salt: this platform deployed it before. A fee above the cap: the operator raises the cap, or waits.
+  // SALT_ALREADY_USED: this platform has deployed the contract before. FEE_ABOVE_CAP: the operator raises the
+  // cap, or waits.
   return reason === 'SALT_ALREADY_USED' || reason === 'FEE_ABOVE_CAP' ? 'NEEDS_REVIEW' : 'REFUSED';
 }

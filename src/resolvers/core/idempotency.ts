@@ -1,7 +1,8 @@
 /**
- * Idempotency keys: the same key with the same input returns the first answer; with another input it is an error. The key is
- * reserved by a unique insert in the transaction of the effect, so a second request waits for the first one's outcome in the
- * database, on every instance. A request that failed leaves nothing behind, not even its key: sending it again tries again.
+ * Idempotency keys: the same key with the same input returns the first answer; the same key with another
+ * input is an error. A unique insert reserves the key in the transaction of the effect, so a second request
+ * waits in the database for the first one's outcome, on every instance. A failed request stores nothing, not
+ * even its key, so the client can send it again.
  */
 import { createHash } from 'node:crypto';
 import { and, eq } from 'drizzle-orm';
@@ -15,7 +16,10 @@ export interface IdempotentRequest {
   callerSubject: string;
   operation: string;
   key: string;
-  /** Addresses in the network's one spelling: a client may spell them otherwise when it sends the same again. */
+  /**
+   * The request's input. Addresses are in the network's one spelling, because a client may spell them
+   * differently in a retry.
+   */
   input: Readonly<Record<string, string | number | bigint | null | undefined>>;
 }
 
@@ -42,7 +46,8 @@ export async function reserveKey(
 }
 
 /**
- * For requests whose checks depend on state that their own first use has changed.
+ * Looks up a key without reserving it, for requests whose checks depend on state that their own first use has
+ * changed.
  * @returns the target of the key's first use, or null.
  * @throws DomainError IDEMPOTENCY_CONFLICT
  */
@@ -67,10 +72,11 @@ export async function findFirstUse(
 }
 
 /**
- * For requests whose checks come before their key is reserved. A first use that commits during the checks of a second one may be what
- * they fail of, so they are not believed until it has been looked for again.
- * @param begin checks, and reserves the key; returns the target of its first use, or null when there is nothing to begin
- * @returns the target of the key's first use, which may be this one
+ * For requests whose checks come before their key is reserved. The first use may commit while the second runs
+ * its checks, and may be the reason why they fail. So after a failure the key is looked up again.
+ * @param begin checks, and reserves the key; returns the target of its first use, or null when there is
+ *   nothing to begin
+ * @returns the target of the key's first use, which may be this request
  * @throws DomainError IDEMPOTENCY_CONFLICT, and what `begin` throws
  */
 export async function findFirstUseOrBegin<Target extends string | null>(
@@ -98,14 +104,14 @@ export function idempotencyConflict({ key, operation }: IdempotentRequest): Doma
   );
 }
 
-/** As the books reserve it, with what is posted. */
+/** The key in the form in which the books reserve it, together with the posting. */
 export function postingKeyOf({ callerSubject, operation, key, input }: IdempotentRequest): PostingKey {
   return { callerSubject, operation, key, inputHash: hashInput(input) };
 }
 
 /**
- * Covers every field, in any order. A field that is null counts as left out: keys are kept for good, so a field that is added later
- * must not change the hash of a request that has none.
+ * Hashes every field, in any order. A null field counts as left out: keys are stored forever, so a field that
+ * is added later must not change the hash of a request without it.
  */
 function hashInput(input: IdempotentRequest['input']): string {
   const canonical = Object.entries(input)

@@ -1,6 +1,6 @@
 /**
- * Dry runs: the work of a mutation in a transaction that is rolled back, so that every check is made, those of the
- * database included, and nothing is changed.
+ * Dry runs: a mutation's work in a transaction that is rolled back. It makes every check, including the
+ * database's constraints, and changes nothing.
  */
 import { sql, TransactionRollbackError } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
@@ -11,7 +11,7 @@ export async function rehearse<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise
   try {
     await db.transaction(async (tx) => {
       done.push({ result: await work(tx) });
-      // The rules that are otherwise checked at the commit, which never comes.
+      // Deferred constraints are checked now, because the commit that would check them never comes.
       await tx.execute(sql`SET CONSTRAINTS ALL IMMEDIATE`);
       tx.rollback();
     });

@@ -3,8 +3,8 @@ import type { Address } from '../../ledger/network/port.ts';
 import type { Needs } from './dependencies.ts';
 
 /**
- * An address that a caller gave, in the network's one spelling.
- * @param field where it was given, as a dotted path from the arguments
+ * Converts an address that a caller gave to the network's one spelling.
+ * @param field where the address was given, as a dotted path from the arguments
  * @throws DomainError BAD_USER_INPUT
  */
 export function requireAddress({ network }: Needs<'network'>, text: string, field: string): Address {

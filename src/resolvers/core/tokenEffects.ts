@@ -1,6 +1,6 @@
 /**
- * Effects of the two calls that make an asset's token, the deploy and then the mint: one way for projects and receipts.
- * Submission calls them in the transaction that settles the call.
+ * Effects of the two calls that make an asset's token, the deploy and then the mint, for both projects and
+ * receipts. Submission calls them in the transaction that settles the call.
  */
 import type { Tx } from '../../db/connection.ts';
 import type { LedgerNetwork } from '../../ledger/network/port.ts';
@@ -9,7 +9,7 @@ import { enqueueSubmission } from '../../ledger/submission/enqueue.ts';
 import type { Clock, IdSource } from '../../lib/clock.ts';
 import { deployEffects } from './deployEffects.ts';
 
-/** How one kind of asset stores what became of its token. */
+/** How one kind of asset stores the outcome of its token's deploy and mint. */
 export interface AssetToken {
   targetType: 'PROJECT' | 'RECEIPT';
   setState(
@@ -18,14 +18,16 @@ export interface AssetToken {
     state: 'DEPLOYING' | 'MINTING' | 'REFUSED' | 'NEEDS_REVIEW',
     stateReason: string | null,
   ): Promise<void>;
-  /** The state is MINTING then. @returns what is minted, in base units, and for which address */
+  /**
+   * Stores the token and sets the state MINTING. @returns what to mint, in base units, and to which address
+   */
   deployed(
     tx: Tx,
     id: string,
     token: { tokenAddress: string; txHash: string | null },
   ): Promise<{ to: string; amount: bigint }>;
   minted(tx: Tx, id: string, mint: { txHash: string | null; at: Date }): Promise<void>;
-  /** All that was ever minted, in base units: what was burned since counts too. @throws NetworkUnavailable */
+  /** Total ever minted, in base units, including tokens burned since. @throws NetworkUnavailable */
   readMinted(tokenAddress: string): Promise<bigint>;
 }
 
@@ -51,8 +53,9 @@ export function tokenDeployEffects(deps: TokenDependencies, asset: AssetToken): 
 }
 
 /**
- * Finds an asset's token that this database does not know, as after a restore from an old copy: some factories do not
- * refuse a second token for the same salt, so an operator decides before another one is deployed.
+ * Finds an asset's token that this database does not know, for example after a restore from an old backup.
+ * Some factories do not refuse a second token for the same salt, so an operator decides before another one is
+ * deployed.
  */
 async function findDeployed(
   network: TokenDependencies['network'],
@@ -71,7 +74,7 @@ async function findDeployed(
 
 export function mintEffects(asset: AssetToken): Effects {
   return {
-    /** A token for which anything was ever minted must not get its quantity a second time. */
+    /** Finds an earlier mint: a token that was ever minted must not get its quantity a second time. */
     async findOnNetwork({ call }) {
       if (call.kind !== 'mint') throw new Error(`mint effects were asked about ${call.kind}`);
       const minted = await asset.readMinted(call.tokenAddress);
