@@ -1,6 +1,6 @@
 /**
- * The keys of service accounts. A key itself is shown once, when it is made: a repeated request gets the same API key without
- * it, as nothing that would show it again is stored.
+ * API keys of service accounts. The key itself is shown once, when it is created. A repeated request gets the
+ * same API key without the key itself, because only a hash of it is stored.
  */
 import { and, eq, isNull, sql, type SQL } from 'drizzle-orm';
 import { hasOneOf, isAmong, isTrueOf, isWithin } from '../../db/conditions.ts';
@@ -15,7 +15,7 @@ import { notFound } from '../../lib/notFound.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
 
-/** Keys must be renewed: one without an expiry is used long after its owner is known. */
+/** Keys must be renewed: a key without an expiry stays in use long after anyone knows its owner. */
 const MAX_LIFETIME_DAYS = 400;
 const MIN_LIFETIME_SECONDS = 60;
 
@@ -23,7 +23,7 @@ interface CreateApiKeyInput {
   name: string;
   subject: string;
   roles: readonly Role[];
-  /** Of role warehouse: the subject alone unless given. */
+  /** Warehouses for role warehouse; only the subject when left out. */
   warehouseIds?: readonly string[] | null | undefined;
   /** Unix seconds. */
   expiresAt: bigint;
@@ -116,7 +116,8 @@ function expiryOf(expiresAt: bigint, now: Date): Date {
 export const findApiKey = finderOf(apiKeys);
 
 /**
- * Closes the sockets and streams that the key opened, on every instance. Revoking a revoked key changes nothing.
+ * Revokes a key, and closes the sockets and streams that it opened, on every instance. Revoking a revoked key
+ * changes nothing.
  * @throws DomainError NOT_FOUND
  */
 export async function revokeApiKey(
@@ -128,7 +129,8 @@ export async function revokeApiKey(
     .update(apiKeys)
     .set({ revokedAt: sql`now()`, revokedBy: adminId })
     .where(and(eq(apiKeys.id, id), isNull(apiKeys.revokedAt)));
-  // Also for a key that was revoked before: a lost notification may have left it in use on an instance.
+  // A key that was revoked before is notified, too: a lost notification may have left it in use on an
+  // instance.
   deps.credentialSignal.notify(id);
   const apiKey = await findApiKey(deps, id);
   if (apiKey === null) throw notFound('API key', 'input.apiKeyId');
@@ -140,17 +142,17 @@ const isActive = sql`(${apiKeys.revokedAt} IS NULL AND ${apiKeys.expiresAt} > no
 
 interface ApiKeyFilter {
   subjects?: readonly string[] | null | undefined;
-  /** Keys that have one of these roles, perhaps beside others. */
+  /** Keys that have at least one of these roles. */
   roles?: readonly Role[] | null | undefined;
   isActive?: boolean | null | undefined;
-  /** Unix seconds; the end of a range is excluded. */
+  /** Times of creation and expiry, in Unix seconds; the end of a range is excluded. */
   from?: bigint | null | undefined;
   until?: bigint | null | undefined;
   expiresFrom?: bigint | null | undefined;
   expiresUntil?: bigint | null | undefined;
 }
 
-/** Newest first: what they may do and whether they still can, never the keys. */
+/** Newest first: the keys' rights and whether they are active, never the keys themselves. */
 export function listApiKeys(deps: Needs<'db'>, filter: ApiKeyFilter): PageSource<ApiKeyRow, KeysetCursor> {
   return keys(deps.db, matching(filter));
 }

@@ -13,14 +13,14 @@ export type AuditEntry = typeof auditEntries.$inferSelect;
 
 const entries = rowsByMoment(auditEntries, 'startedAt');
 
-/** A stored outcome that is none of these is an error code. */
+/** Any other stored outcome is an error code. */
 const GOOD_OUTCOMES = ['OK', 'DRY_RUN'] as const;
 
 export type AuditEntryKind = AuditEntry['kind'];
 
 type AuditOutcome = (typeof GOOD_OUTCOMES)[number] | 'FAILED';
 
-/** Null while there is none. */
+/** Null while the entry has no outcome. */
 export function outcomeOf({ outcome }: Pick<AuditEntry, 'outcome'>): AuditOutcome | null {
   return outcome === null ? null : (GOOD_OUTCOMES.find((good) => good === outcome) ?? 'FAILED');
 }
@@ -32,11 +32,11 @@ interface AuditFilter {
   kinds?: readonly AuditEntryKind[] | null | undefined;
   outcomes?: readonly AuditOutcome[] | null | undefined;
   errorCodes?: readonly ErrorCode[] | null | undefined;
-  /** Mutations that have no outcome, or only those that have one. */
+  /** True for mutations without an outcome; false for entries with one. */
   isUnfinished?: boolean | null | undefined;
   targetIds?: readonly string[] | null | undefined;
   requestIds?: readonly string[] | null | undefined;
-  /** Unix seconds; from is included, until is not. */
+  /** Unix seconds; `until` is excluded. */
   from?: bigint | null | undefined;
   until?: bigint | null | undefined;
 }
@@ -66,7 +66,7 @@ function matching(filter: AuditFilter) {
   );
 }
 
-/** A key's subject is fixed, and the log has an index of it. */
+/** Filters by key, and by the key's subject: the subject is fixed, and the log has an index of it. */
 function isByOneOf(apiKeyIds: AuditFilter['apiKeyIds']) {
   const isByKey = isAmong(auditEntries.apiKeyId, apiKeyIds);
   return (

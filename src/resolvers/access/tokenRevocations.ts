@@ -1,5 +1,5 @@
 /**
- * Ends bearer tokens before their expiry: one of them, or those that a subject has by now.
+ * Ends bearer tokens before their expiry: one token, or all that a subject has by now.
  */
 import { and, count, eq, gt, lt, sql } from 'drizzle-orm';
 import { isAmong } from '../../db/conditions.ts';
@@ -13,10 +13,10 @@ import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
 
 interface RevokeTokensInput {
-  /** One of the two. */
+  /** Either `jti` or `subject` must be given. */
   jti?: string | null | undefined;
   subject?: string | null | undefined;
-  /** Unix seconds, with a subject; ten seconds from now unless given. */
+  /** Unix seconds, only with a subject; ten seconds from now when left out. */
   issuedUntil?: bigint | null | undefined;
   reason?: string | null | undefined;
 }
@@ -24,8 +24,8 @@ interface RevokeTokensInput {
 type RevokeNeeds = Needs<'db' | 'ids' | 'credentialSignal' | 'tokenRevocations'>;
 
 /**
- * When it answers, this instance refuses the tokens. Revoking a `jti` again changes nothing; of a subject the later time
- * counts.
+ * Afterwards this instance refuses the tokens. Revoking a `jti` again changes nothing; for a subject the
+ * later time counts.
  * @throws DomainError BAD_USER_INPUT, CONFLICT
  */
 export async function revokeTokens(
@@ -48,7 +48,8 @@ export async function revokeTokens(
     await tx.delete(tokenRevocations).where(lt(tokenRevocations.endsAt, sql`now()`));
     return (await insert(tx, row)) ?? readStanding(tx, row);
   });
-  // Also when it existed already: a lost notification may have left the tokens in use on an instance.
+  // An existing revocation is notified, too: a lost notification may have left the tokens in use on an
+  // instance.
   deps.credentialSignal.notify(TOKENS_REVOKED);
   await deps.tokenRevocations.read();
   return revocation;
@@ -66,7 +67,8 @@ function tokensOf(
       { field: jti === null ? 'input' : 'input.subject' },
     );
   }
-  // The identity provider's clock may be ahead and the database's behind: a token of this moment is then dated later by both.
+  // The identity provider's clock may be ahead and the database's behind: each makes a token of this moment
+  // look later.
   const latest = Math.ceil(now.getTime() / 1000) + 2 * CLOCK_TOLERANCE_SECONDS;
   if (jti !== null) {
     if (issuedUntil === null) return { jti, subject, issuedUntil };
@@ -85,7 +87,7 @@ function tokensOf(
   return { jti, subject, issuedUntil: new Date(before * 1000) };
 }
 
-/** @returns null when it is not needed: what stands says as much */
+/** @returns null when the standing revocation already covers the tokens */
 async function insert(tx: Tx, row: TokenRevocationRow): Promise<TokenRevocationRow | null> {
   const stands = await tx
     .select({ id: tokenRevocations.id })
@@ -101,7 +103,7 @@ async function insert(tx: Tx, row: TokenRevocationRow): Promise<TokenRevocationR
           target: tokenRevocations.subject,
           set: {
             issuedUntil,
-            // Tokens of before a lower AUTH_MAX_TOKEN_SECONDS live longer.
+            // Tokens from before AUTH_MAX_TOKEN_SECONDS was lowered live longer.
             endsAt: sql`greatest(${tokenRevocations.endsAt}, excluded.ends_at)`,
             reason,
             revokedBy,
@@ -143,7 +145,7 @@ interface TokenRevocationFilter {
   subjects?: readonly string[] | null | undefined;
 }
 
-/** Those in force, newest first. */
+/** Revocations in force, newest first. */
 export function listTokenRevocations(
   deps: Needs<'db'>,
   { jtis, subjects }: TokenRevocationFilter,

@@ -1,6 +1,7 @@
 /**
- * What a request for approval is about, as it stands: read when approval is asked for, and again in the transaction of the
- * effect. An approval is of what the requester saw, so when the two differ it has no effect.
+ * Reads the state of what a request for approval is about, when approval is asked for and again in the
+ * transaction of the effect. An approval covers what the requester saw, so it has no effect when the two
+ * differ.
  */
 import { eq } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
@@ -25,7 +26,7 @@ interface Basis {
   basis: string;
 }
 
-/** Of what does not exist before it is approved. */
+/** The basis of a target that does not exist before the approval. */
 const NEW_TARGET = 'new';
 
 /**

@@ -7,7 +7,7 @@ export interface ApprovalPolicy {
   isRequired: boolean;
   /** Projects of at most this many whole tonnes need no approval. */
   aboveTonnes: bigint;
-  /** Whole kilograms of a deposit, likewise. */
+  /** Deposits of at most this many whole kilograms need no approval. */
   aboveKilograms: bigint;
   /** How long a request awaits approval. */
   lifetimeSeconds: number;
@@ -29,7 +29,8 @@ export function needsApproval(policy: ApprovalPolicy, asked: AskedOperation): bo
     case 'createDeposit':
       return isLargeDeposit(policy, asked.input);
     case 'setManualSessionStatus':
-      // What ends a payout releases the tokens; what is pending again can be cancelled, which refunds them.
+      // A status that ends the payout releases the tokens; a payout that is pending again can be cancelled,
+      // which refunds them.
       return asked.input.status !== 'processing';
     case 'resolveSubmissionReview':
     case 'resolveOffRampSessionReview':
@@ -38,7 +39,7 @@ export function needsApproval(policy: ApprovalPolicy, asked: AskedOperation): bo
   }
 }
 
-/** For a dry run, which asks for nothing. */
+/** Also for dry runs, which do not ask for approval. */
 export function isLargeDeposit(
   policy: ApprovalPolicy,
   { quantityKg }: Pick<ApprovalInputs['createDeposit'], 'quantityKg'>,

@@ -1,5 +1,5 @@
 /**
- * Requests for approval, as they are stored, and their list.
+ * Requests for approval: how they are stored and listed.
  *
  *   AWAITING ──another person approves──▶ APPROVED, with the operation's effect in one transaction
  *       ├──another person refuses──▶ REFUSED
@@ -20,7 +20,7 @@ import type { SessionReviewInput } from '../operations/resolveOffRampSessionRevi
 import type { ManualStatusInput } from '../operations/setManualSessionStatus.ts';
 import type { CreateDepositInput } from '../warehouse/createDeposit.ts';
 
-/** What each operation takes. */
+/** The input of each operation. */
 export interface ApprovalInputs {
   createProject: CreateProjectInput;
   createDeposit: CreateDepositInput;
@@ -66,7 +66,7 @@ export async function findApprovalRequest(
   return found ? withState(found) : null;
 }
 
-/** The one that awaits approval of the same operation on the same target. */
+/** Finds the request that awaits approval of the same operation on the same target. */
 export async function findOpenRequest(
   tx: Tx,
   { operation, targetId }: Pick<StoredRequest, 'operation' | 'targetId'>,
@@ -94,7 +94,7 @@ interface ApprovalFilter {
   states?: readonly ApprovalState[] | null | undefined;
   operations?: readonly ApprovalOperation[] | null | undefined;
   requesters?: readonly string[] | null | undefined;
-  /** When they were made, in Unix seconds; `until` is excluded. */
+  /** When the requests were made, in Unix seconds; `until` is excluded. */
   from?: bigint | null | undefined;
   until?: bigint | null | undefined;
 }

@@ -18,9 +18,10 @@ const REQUEST_FIELD = 'input.approvalRequestId';
 type DecideNeeds = Needs<'db' | 'ramp' | 'manualRamp'>;
 
 /**
- * Runs the operation of a request. What the operation commits ends the request in the same transaction, so it takes effect
- * once, however many approve at a time and wherever a process stops; when it fails before that, the request awaits approval
- * as before. The approver may repeat a grant whose answer was lost.
+ * Runs the operation of a request. The transaction of the operation's effect ends the request, so the
+ * operation takes effect once, however many people approve at a time and wherever a process stops. If it
+ * fails before that, the request awaits approval as before. The approver may repeat a grant whose answer was
+ * lost.
  * @param run the operation, as the requester asked for it
  * @throws DomainError NOT_FOUND, FORBIDDEN (not a second person), CONFLICT; and what the operation throws
  */
@@ -41,17 +42,18 @@ export async function grantApproval(
     await requireSameBasis(tx, deps, request);
   };
   try {
-    // Again with the effect; here for what an operation does before that.
+    // The basis is checked again with the effect. This check covers what the operation does before its
+    // effect.
     await deps.db.transaction((tx) => requireSameBasis(tx, deps, request));
     await run(request, { requestId: id, confirm });
   } catch (error) {
-    // After a decision of its own, what the operation throws is what became of it.
+    // After this call has decided the request, an error is the operation's own outcome.
     const first = isDecidedHere ? null : await findDecision(deps, caller, id, 'APPROVED');
     if (first === null) throw asOfRequest(error);
     return first;
   }
   const now = await requireRequest(deps, id);
-  // Without an effect of its own, the operation found that what it is about was decided meanwhile.
+  // The operation had no effect, because another decision about its target came first.
   if (now.state === 'AWAITING') throw changedMeanwhile();
   return now;
 }
@@ -80,9 +82,9 @@ async function requireSameBasis(tx: Tx, deps: DecideNeeds, request: ApprovalRequ
 }
 
 /**
- * By any operator, or by its requester, who withdraws it.
- * @param maySee whether the caller may see the request: what is hidden is not refused, nor shown as the answer
- * @throws DomainError NOT_FOUND, CONFLICT when it does not await approval any more
+ * Refuses a request, by any operator, or withdraws it, by its requester.
+ * @param maySee whether the caller may see the request: a hidden one is neither refused nor returned
+ * @throws DomainError NOT_FOUND, CONFLICT when the request no longer awaits approval
  */
 export async function refuseApproval(
   deps: Needs<'db'>,
@@ -117,7 +119,8 @@ async function decide(tx: Tx, caller: Caller, id: string, state: Decision): Prom
 }
 
 /**
- * Neither the requester, nor an API key whose maker stands behind the request: who makes a key can use it.
+ * Refuses the requester, and an API key whose creator is behind the request, because the creator of a key can
+ * use it.
  * @throws DomainError FORBIDDEN
  */
 async function requireSecondPerson(

@@ -1,5 +1,5 @@
 /**
- * Asks for a second person's approval of an operation that needs it, instead of doing it.
+ * Asks for a second person's approval of an operation that needs it, instead of running the operation.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { and, desc, eq, sql } from 'drizzle-orm';
@@ -33,15 +33,17 @@ import {
 
 type RequestNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'ramp' | 'manualRamp' | 'approvalPolicy'>;
 
-/** More than people decide in the days that a request lasts. */
+/** Maximum open requests of one person: more than people decide while a request lasts. */
 const MAX_AWAITING = 1_000;
 
 /**
- * A repeated request gets the same request for approval, as it stands: with the same idempotency key, or from the same
- * person while it awaits approval.
+ * A repeated request gets the same request for approval in its present state: with the same idempotency key,
+ * or from the same person while it awaits approval.
  * @param check whether there is something to approve; throws what the operation would throw
- * @returns null when the caller acts alone, or what the idempotency key stands for was approved, and answers by itself
- * @throws DomainError CONFLICT, NOT_FOUND when there is nothing to approve; IDEMPOTENCY_CONFLICT; RATE_LIMITED
+ * @returns null when the operation needs no approval, or when the request of its idempotency key was
+ *   approved: the operation then gives the answer
+ * @throws DomainError CONFLICT, NOT_FOUND when there is nothing to approve; IDEMPOTENCY_CONFLICT;
+ *   RATE_LIMITED
  */
 export async function requestApproval(
   deps: RequestNeeds,
@@ -56,13 +58,16 @@ export async function requestApproval(
     return id;
   };
   const id = await (keyed ? findFirstUseOrBegin(deps.db, keyed, begin) : begin());
-  // The first use may have needed no approval: then it is none of a request's.
+  // If the first use needed no approval, no request has this id.
   const request = id === null ? null : await findApprovalRequest(deps, id);
-  // Approved since it was read, a decision without a key would be made again, by one person.
+  // Without a key, an approved request is returned: after null, one person would make the decision again
+  // alone.
   return keyed !== null && request?.state === 'APPROVED' ? null : request;
 }
 
-/** createProject's, with its checks. A project that exists already needs none: createProject says what there is to say. */
+/**
+ * Asks for approval of createProject, with its checks. An existing project needs none: createProject answers.
+ */
 export function requestProjectApproval(
   deps: RequestNeeds,
   caller: Caller,
@@ -92,7 +97,7 @@ async function insertOnce(
   const { targetId, basis } = await readBasis(tx, deps, asked, id);
   const { operation } = asked;
   const input = encodeExact(asked.input);
-  // Two requests about the same thing at once: the second one sees the first.
+  // Of two concurrent requests about the same target, the second one sees the first.
   await lockName(tx, `approval:${operation}:${targetId}`);
   const open = await findOpenRequest(tx, { operation, targetId });
   if (open) {
@@ -120,7 +125,7 @@ async function insertOnce(
 }
 
 /**
- * People look at each request that awaits a decision, and find those of others among them.
+ * Limits a person's open requests: people look at each one, and must find those of others among them.
  * @throws DomainError RATE_LIMITED with `retryAfterSeconds`
  */
 async function limitAwaiting(tx: Tx, requestedBy: string): Promise<void> {
@@ -142,8 +147,9 @@ async function limitAwaiting(tx: Tx, requestedBy: string): Promise<void> {
 }
 
 /**
- * A payout that has ended is not pending again: a request for that could never be granted, and would stand in the way of others.
- * One that one person says was made can't be cancelled until another one says so, too: a pending one could.
+ * Refuses to make an ended payout pending again: that request could never be granted, and would block others.
+ * Also sets a payout to processing that one person reports as made: while it is pending it could be
+ * cancelled, before another person confirms it.
  * @throws DomainError CONFLICT
  */
 async function checkAndHoldPayout(

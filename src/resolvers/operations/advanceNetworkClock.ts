@@ -1,6 +1,6 @@
 /**
- * advanceNetworkClock: moves a development network's time ahead, so that the expiry of receipts can be tried out.
- * Real networks keep their own time.
+ * advanceNetworkClock: moves a development network's time ahead, so that the expiry of receipts can be
+ * tested. Real networks keep their own time.
  */
 import { DomainError } from '../../lib/errors.ts';
 import type { UnixSeconds } from '../../ledger/network/port.ts';
@@ -10,7 +10,7 @@ import type { Needs } from '../core/dependencies.ts';
 export const MAX_ADVANCE_SECONDS = 10 * 366 * 24 * 3600;
 
 /**
- * @returns the close time of the ledger that the network closed for it.
+ * @returns the close time of the ledger that the network closed at the new time.
  * @throws DomainError CONFLICT on a network that keeps its own time, and in production.
  */
 export async function advanceNetworkClock(

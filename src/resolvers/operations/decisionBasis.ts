@@ -1,5 +1,6 @@
 /**
- * What a decision is about, in words: kept with it, because the decision itself clears the reason from the submission or halt.
+ * Describes what a decision is about. The text is stored with the decision, which clears the reason from the
+ * submission or halt.
  */
 import { eq } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
@@ -9,7 +10,10 @@ import { readHalts } from '../../ledger/submission/halts.ts';
 import { notDecidable } from '../../ledger/submission/review.ts';
 import { DomainError } from '../../lib/errors.ts';
 
-/** Holds the submission until the transaction ends. @throws DomainError NOT_FOUND, CONFLICT when it is not under review */
+/**
+ * Locks the submission until the transaction ends. @throws DomainError NOT_FOUND, CONFLICT when it is not
+ * under review
+ */
 export async function basisOfReview(tx: Tx, id: string): Promise<string> {
   const [submission] = await tx.select().from(submissions).where(eq(submissions.id, id)).for('update');
   if (submission?.state !== 'NEEDS_REVIEW') throw notDecidable(submission);
@@ -21,6 +25,6 @@ export async function basisOfReview(tx: Tx, id: string): Promise<string> {
 export async function basisOfHalt(tx: Tx): Promise<string> {
   const halts = await readHalts(tx);
   if (halts.length === 0) throw new DomainError('CONFLICT', 'Signing is not halted.');
-  // All of them: what is decided ends all.
+  // The decision ends all halts.
   return halts.map(({ because }) => because).join('; ');
 }

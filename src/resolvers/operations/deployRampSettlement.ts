@@ -1,6 +1,7 @@
 /**
- * deployRampSettlement: the settlement contract that holds receipt tokens during off-ramp sessions, deployed once per
- * platform. The server works with the one that RAMP_SETTLEMENT_ADDRESS names, so the operator sets that afterwards.
+ * deployRampSettlement: deploys the settlement contract, which holds receipt tokens during off-ramp sessions,
+ * once per platform. The server uses the contract that RAMP_SETTLEMENT_ADDRESS names, so the operator sets
+ * that afterwards.
  */
 import { createHmac } from 'node:crypto';
 import { ne } from 'drizzle-orm';
@@ -23,7 +24,7 @@ type DeployNeeds = Needs<keyof RecordNeeds | 'stateSignal' | 'mutationWaitMs'>;
 export type SettlementDeployment = typeof settlementDeployments.$inferSelect;
 
 interface DeployRampSettlementInput {
-  /** Where deposits are released to when the payout is settled; custody when left out. */
+  /** The address to which deposits are released when the payout is settled; custody when left out. */
   treasuryAddress?: string | null | undefined;
   idempotencyKey: string;
 }
@@ -51,7 +52,8 @@ async function record(
   const asked = input.treasuryAddress ?? deps.network.custodyAddress;
   const treasuryAddress = requireAddress(deps, asked, 'input.treasuryAddress');
   const deploySalt = `0x${createHmac('sha256', deps.saltKey).update('ramp-settlement').digest('hex')}`;
-  // None may be in use although one was deployed: a restored copy does not know it, and its address may not be set yet.
+  // A deployed contract may not be in use: a restored database does not know it, or its address is not set
+  // yet.
   const existing =
     (await deps.network.settlementContract()) ?? (await deps.network.findSettlement({ salt: deploySalt }));
   const id = deps.ids.next();
@@ -109,8 +111,9 @@ export function settlementDeployEffects({ network }: Needs<'network'>): Effects 
 }
 
 /**
- * Finds the settlement contract that this database does not know, as after a restore from an old copy: beside a second one, what is
- * deposited in the first would not be seen. With another treasury it can't be the outcome, since the row says where deposits go.
+ * Finds the settlement contract that this database does not know, for example after a restore from an old
+ * backup: beside a second contract, deposits into the first would not be seen. A contract with another
+ * treasury can't be the outcome, because the row says where deposits go.
  */
 async function findDeployed(
   network: Pick<LedgerNetwork, 'findSettlement'>,

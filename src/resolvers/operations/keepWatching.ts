@@ -1,7 +1,8 @@
 /**
- * Restores the registration with the indexer when it has vanished there, because indexers lose registrations and let other
- * clients delete them, or when its secret does not open, so that no delivery can be verified; and removes what is left beside it. Only a
- * registration that an operator made before is restored. Without deliveries the feed is slower, not incomplete.
+ * Restores the registration with the indexer when it has vanished there, because indexers lose registrations
+ * and let other clients delete them, or when its secret can't be unsealed, so that no delivery can be
+ * verified. Also removes leftover registrations. Only a registration that an operator made before is
+ * restored. Without deliveries the feed is slower, not incomplete.
  */
 import { backoffMs } from '../../db/dueWorker.ts';
 import type { Logger } from '../../lib/logger.ts';
@@ -15,7 +16,10 @@ interface RegistrationKeeper {
   look(): Promise<void>;
 }
 
-/** One small request by each instance; the feed filler finds what is not delivered in the meantime. */
+/**
+ * Interval of checks: each is one small request from each instance. The feed filler finds undelivered
+ * records.
+ */
 const LOOK_EVERY_MS = 60_000;
 /** Backoff after failures: an indexer may be down for days. */
 const LONGEST_WAIT_FACTOR = 60;

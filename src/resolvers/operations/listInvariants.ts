@@ -1,5 +1,5 @@
 /**
- * Lists the invariants with the verdicts that reconciliations have kept.
+ * Lists the invariants with the last verdicts of reconciliations.
  */
 import { readLastVerdicts, type LastVerdict } from '../../reconciliation/lastReconciliation.ts';
 import { INVARIANTS, type Invariant } from '../../reconciliation/verdicts.ts';
@@ -26,7 +26,7 @@ function neverCompared(invariant: Invariant): Omit<InvariantStatus, 'invariant' 
   };
 }
 
-/** One for each invariant: what has no verdict yet is not proved. */
+/** One status for each invariant; an invariant without a verdict is not proved. */
 export async function listInvariants({ db }: Needs<'db'>): Promise<InvariantStatus[]> {
   const last = await readLastVerdicts(db);
   return (Object.keys(INVARIANTS) as Invariant[]).map((invariant) => ({

@@ -18,9 +18,9 @@ interface SubmissionFilter {
   states?: readonly Submission['state'][] | null | undefined;
   kinds?: readonly NetworkCallKind[] | null | undefined;
   reviewCauses?: readonly NonNullable<Submission['reviewCause']>[] | null | undefined;
-  /** Those that should have been decided by now (overdueWork.ts). */
+  /** Whether the submission should have been decided by now (overdueWork.ts). */
   stuck?: boolean | null | undefined;
-  /** When their intent was committed, in Unix seconds; `until` is excluded. */
+  /** When the intents were committed, in Unix seconds; `until` is excluded. */
   from?: bigint | null | undefined;
   until?: bigint | null | undefined;
 }
@@ -37,7 +37,7 @@ function matching({ states, kinds, reviewCauses, stuck, from, until }: Submissio
     isAmong(submissions.state, states),
     isAmong(submissions.kind, kinds),
     isAmong(submissions.reviewCause, reviewCauses),
-    // Those alone have a cause, and an index.
+    // Only submissions under review have a cause, and an index of it.
     reviewCauses == null ? undefined : eq(submissions.state, 'NEEDS_REVIEW'),
     isTrueOf(whereStuck, stuck),
     isWithin(submissions.createdAt, from, until),

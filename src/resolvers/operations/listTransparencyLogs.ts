@@ -1,11 +1,11 @@
 /**
- * transparencyLogs: how far each log goes, as it is published.
+ * transparencyLogs: the size of each log, as it is published.
  */
 import { transparencyHeads } from '../../db/tables/index.ts';
 import { parseCheckpoint } from '../../transparency/checkpoint.ts';
 import type { Needs } from '../core/dependencies.ts';
 
-/** Without those that have not begun, a second after the first start. */
+/** Logs that have not begun are left out; all have begun a second after the first start. */
 export async function listTransparencyLogs({ db, logs }: Needs<'db' | 'logs'>) {
   const heads = await db.select().from(transparencyHeads).orderBy(transparencyHeads.log);
   return heads.map(({ log, size, root, checkpoint, madeAt }) => {

@@ -1,5 +1,5 @@
 /**
- * What operators have decided about submissions and halts: who, and why.
+ * Operators' decisions about submissions and halts: who decided, and why.
  */
 import { asc } from 'drizzle-orm';
 import { isOneOf } from '../../db/manyRows.ts';
@@ -13,7 +13,10 @@ import { basisOfHalt, basisOfReview } from './decisionBasis.ts';
 
 export type OperatorDecision = typeof operatorDecisions.$inferSelect;
 
-/** @returns what writes the decision in the transaction of its effect and before that, with the approval that it needed */
+/**
+ * @returns a function that writes the decision, with its approval, in the transaction of the effect and
+ *   before it
+ */
 export function recordDecision(
   { ids, clock }: Needs<'ids' | 'clock'>,
   decision: Pick<OperatorDecision, 'submissionId' | 'decision' | 'decidedBy' | 'reason'>,
@@ -32,7 +35,7 @@ export function recordDecision(
   };
 }
 
-/** Of each submission, oldest first. */
+/** Decisions about each submission, oldest first. */
 export async function readDecisions(
   { db }: Needs<'db'>,
   submissionIds: readonly string[],

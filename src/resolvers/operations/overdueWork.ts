@@ -1,6 +1,6 @@
 /**
- * Work that is open, and work that should have got further by now: what readiness, metrics, the lists' filters and the log
- * show operators. One definition serves them all.
+ * Counts open work, and work that should have progressed further by now. Readiness, metrics, the lists'
+ * filters and the log use the same definitions.
  */
 import { inArray, sql } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
@@ -21,7 +21,7 @@ import { logStranded } from './strandedSessions.ts';
 
 /** Ethereum is final after a quarter of an hour: longer waits have another cause. */
 const STUCK_MINUTES = 20;
-/** A node that restarts is back by then. */
+/** A restarting node is back within this time. */
 const FAILING_MINUTES = 1;
 /** All steps but the payout take minutes, once the signature is due or the quote has expired. */
 const OVERDUE_HOURS = 1;
@@ -36,7 +36,10 @@ export const OVERDUE_RULE =
   `last status of the provider; or in a state before the payout, more than ${OVERDUE_HOURS} hour after its signature was due, or ` +
   'its quote expired';
 
-/** A holder's transaction may wait for ever: only the holder can raise its fee. A step that fails is the platform's own trouble. */
+/**
+ * A holder's transaction may stay pending indefinitely: only the holder can raise its fee. A failing step is
+ * the platform's own problem.
+ */
 export const whereStuck = sql`(${submissions.state} = 'PENDING'
   AND (${submissions.signer} = 'CUSTODY' AND ${submissions.createdAt} < now() - make_interval(mins => ${STUCK_MINUTES})
     OR ${submissions.stateReason} IS NOT NULL AND ${submissions.createdAt} < now() - make_interval(mins => ${FAILING_MINUTES})))`;
@@ -57,18 +60,18 @@ export const whereOverdue = sql`(
         AND ${offRampProviderStatuses.observedAt} >= ${anHourAgo}))`;
 
 export interface OpenWork {
-  /** How many there are in each open state. */
+  /** Number of submissions in each open state. */
   submissions: Readonly<Record<'PENDING' | 'NEEDS_REVIEW', number>>;
   stuckSubmissions: number;
-  /** When the oldest that is stuck was committed. */
+  /** When the oldest stuck submission was committed. */
   stuckSince: Date | null;
   offRampSessions: Readonly<Record<(typeof OPEN_OFF_RAMP_STATES)[number], number>>;
   overdueSessions: number;
-  /** When the oldest that is overdue was requested. */
+  /** When the oldest overdue session was requested. */
   overdueSince: Date | null;
-  /** Runs of the expiry that do not get through. */
+  /** Expiry runs that do not finish. */
   overdueExpiryRuns: number;
-  /** When the oldest of them began. */
+  /** When the oldest overdue run began. */
   expiryOverdueSince: Date | null;
   /** Requests for approval that are neither decided nor expired. */
   awaitingApprovals: number;
@@ -87,7 +90,9 @@ type Row = Omit<OpenWork, 'submissions' | 'offRampSessions' | 'feedPosition' | S
   Record<Since | 'feedPosition', string | null> &
   OpenWork['submissions'] & { sessions: Readonly<Record<string, number>> | null };
 
-/** One statement, along indexes of what is open: it takes as long as there is open work, not history. */
+/**
+ * Reads everything in one statement along indexes of open rows: it takes time for open work, not for history.
+ */
 export async function readOpenWork(db: Pick<Db, 'execute'>): Promise<OpenWork> {
   const [row] = await db.execute<Row>(sql`
     WITH open_submissions AS (
@@ -133,10 +138,10 @@ function openWorkOf({ PENDING, NEEDS_REVIEW, sessions, ...row }: Row): OpenWork 
   };
 }
 
-/** Operators are reminded as often as this. */
+/** Interval of reminders to operators. */
 const LOOK_INTERVAL_MS = 10 * 60_000;
 
-/** Logs overdue work and stranded sessions at start and regularly: a line for each kind, however much there is. */
+/** Logs overdue work and stranded sessions at start and regularly, one line for each kind. */
 export function createOverdueWatch(deps: Needs<'db' | 'ramp' | 'log'>): {
   start(): Promise<void>;
   stop(): void;

@@ -1,5 +1,5 @@
 /**
- * consistencyProof: that a log only grew between two of its sizes.
+ * consistencyProof: proves that a log only grew between two of its sizes.
  */
 import { LOG_NAMES } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -11,7 +11,7 @@ import type { Needs } from '../core/dependencies.ts';
 export interface ConsistencyProof {
   leafCount: number;
   hashes: string[];
-  /** Null when the newest head is of another size. */
+  /** Null when the newest head has another size. */
   checkpoint: string | null;
 }
 

@@ -8,18 +8,20 @@ import type { Needs } from '../core/dependencies.ts';
 
 type LedgerNetworkNeeds = Needs<'db' | 'network' | 'clockControl'>;
 
-/** What the node alone knows. */
+/** Facts that only the node knows. */
 interface NodeFacts extends NetworkStatus {
   settlementAddress: string | null;
 }
 
-/** What is configured is there while neither the node nor the database answers. */
+/**
+ * Facts of the network. The configured ones are available even if neither the node nor the database answers.
+ */
 export interface LedgerNetworkFacts {
   name: string;
   networkId: string;
   custodyAddress: string;
   clockCanBeMoved: boolean;
-  /** The same facts each time, so that fields belong together. @throws NetworkUnavailable */
+  /** Returns the same facts each time, so that fields are consistent. @throws NetworkUnavailable */
   askNode: () => Promise<NodeFacts>;
   readHalt: () => Promise<string | null>;
 }
@@ -43,8 +45,8 @@ export function readLedgerNetwork(deps: LedgerNetworkNeeds): LedgerNetworkFacts 
 }
 
 /**
- * The public may ask, also fifty times in one operation, and each reading takes requests to the node, which the platform's own
- * writes need: all who ask at a time share one.
+ * Shares each reading among concurrent callers. The public may ask fifty times in one operation, and a
+ * reading sends requests to the node, which the platform's own writes need.
  */
 function readingsOf({ db, network }: LedgerNetworkNeeds): SharedReadings {
   const known = shared.get(network);

@@ -5,10 +5,10 @@ import { reconcileProject, type Reconciliation } from '../../reconciliation/reco
 import type { Needs } from '../core/dependencies.ts';
 import { findProjectByToken } from '../carbon/findProject.ts';
 
-/** Fifty reads of the network: more would exceed a client's time-out. */
+/** Maximum records to compare, in fifty reads of the network: more would exceed a client's timeout. */
 const MAX_RECORDS = 10_000;
 
-/** Null when no project has a token there. @throws NetworkUnavailable */
+/** Returns null when no project has a token at this address. @throws NetworkUnavailable */
 export async function reconcile(
   deps: Needs<'db' | 'network' | 'feed'>,
   tokenAddress: string,

@@ -1,6 +1,6 @@
 /**
- * resolveOffRampSessionReview: an operator decides about an off-ramp session what no rule could, or what its ramp provider
- * can't be asked about any more because another one is configured.
+ * resolveOffRampSessionReview: an operator decides about an off-ramp session when no rule can, or when its
+ * ramp provider can't be asked any more because another one is configured.
  *
  *   RETRY    continue from where the session stood: sign again, or ask the provider again
  *   CONFIRM  the deposited tokens go to the treasury
@@ -46,10 +46,10 @@ import { findUndecided, undecidedFirst, underWay } from './undecidedSubmission.t
 type ResolveOffRampSessionReviewNeeds = Needs<
   'db' | 'network' | 'ramp' | 'submission' | 'stateSignal' | 'log'
 >;
-/** What a move to another state takes: it may enqueue a submission. */
+/** Dependencies of a move to another state, which may enqueue a submission. */
 type MoveNeeds = Needs<'network' | 'ramp' | 'submission'>;
 
-/** A day for a holder to sign a deposit whose payout is already made: an operator has to contact them. */
+/** A day for a holder to sign a deposit that is already paid for: an operator has to contact the holder. */
 const RENEWED_SIGNING_SECONDS = 24 * 60 * 60;
 
 export type OffRampSessionReviewDecision = NonNullable<OffRampReview['decision']>;
@@ -83,7 +83,7 @@ export async function resolveOffRampSessionReview(
     providerSessionId === null ? null : await findDeposit(deps, { ...session, providerSessionId });
 
   await deps.db.transaction(async (tx) => {
-    // Lock order of offRampMoves.ts: settling locks the submission before the session.
+    // The lock order of offRampMoves.ts: settling locks the submission before the session.
     const undecided = await findUndecided(tx, offRampSessionId, 'lock');
     await grant?.confirm(tx);
     const current = await lockForDecision(tx, deps, offRampSessionId);
@@ -159,12 +159,13 @@ async function retry(
     );
   }
   if (session.depositedAt === null) {
-    // It is there, unnoticed until now; or it is owed, because the provider has paid; or nothing is.
+    // The deposit is there, unnoticed until now; or it is owed, because the provider has paid; or there is
+    // none.
     if (held?.status === 'PENDING') {
       await applyEvent(tx, deps.submission, session, 'deposited', { values: DEPOSITED });
     } else if (session.providerStatus === 'settled') await owe(tx, deps, session);
     else {
-      // Without a reason of its own, the review's explains the session's end.
+      // A session without its own reason ends for the reason of the review.
       const stateReason = session.stateReason ?? review.flaggedBecause;
       await applyEvent(tx, deps.submission, session, 'retried', {
         values: { endedAt: null, stateReason },
@@ -178,11 +179,11 @@ async function retry(
   } else await applyEvent(tx, deps.submission, session, 'retried');
 }
 
-/** Paid, but nothing is there: custody deposits, or the holder gets time to sign again. */
+/** Handles a payout without a deposit: custody deposits, or the holder gets time to sign again. */
 async function owe(tx: Tx, deps: MoveNeeds, session: OffRampSession): Promise<void> {
   const isUnderWay = session.depositor === 'HOLDER' && (await isDepositUnderWay(tx, session));
   if (!isUnderWay) await requireStillFree(tx, deps.network, session);
-  // What is under way is waited for as long as a new signature.
+  // A deposit under way is awaited as long as a new signature.
   const signatureDueAt = sql`now() + make_interval(secs => ${RENEWED_SIGNING_SECONDS})`;
   const values = session.depositor === 'HOLDER' ? { endedAt: null, signatureDueAt } : { endedAt: null };
   await applyEvent(tx, deps.submission, session, 'retried', { values, isUnderWay });
@@ -194,7 +195,7 @@ function refundable(session: OffRampSession, found: OffRampDeposit | null): OffR
   return isToBeGivenBack(session, found) ? found : null;
 }
 
-/** And that end can be accepted. */
+/** A refund of a holder's deposit can be accepted even when the deposit is not what was agreed. */
 function acceptable(session: OffRampSession, found: OffRampDeposit | null): OffRampDeposit | null {
   if (found === null || isAsAgreed(session, found)) return found;
   const { depositor, depositedAt, tokenAddress } = session;

@@ -6,7 +6,10 @@ import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
 import { recordDecision } from './operatorDecisions.ts';
 
-/** @returns why signing was halted. @throws DomainError CONFLICT when it is not; NetworkUnavailable */
+/**
+ * @returns why signing was halted. @throws DomainError CONFLICT when signing is not halted;
+ *   NetworkUnavailable
+ */
 export async function resumeSigning(
   deps: Needs<'submission' | 'log' | 'ids' | 'clock'>,
   operatorId: string,

@@ -17,11 +17,14 @@ import { noteHint } from '../warehouse/offRamp/receivePayoutHint.ts';
 export interface ManualStatusInput {
   sessionId: string;
   status: RampStatus;
-  /** The bank's or the mobile money service's, of the payment that the operator speaks of. */
+  /** The bank's or mobile money service's reference of the payment that the operator reports. */
   paymentReference?: string | null | undefined;
 }
 
-/** @throws DomainError NOT_FOUND; CONFLICT when another provider is configured, or a payout must not be made any more; NetworkUnavailable */
+/**
+ * @throws DomainError NOT_FOUND; CONFLICT when another provider is configured, or the payout must no longer
+ *   be made; NetworkUnavailable
+ */
 export async function setManualSessionStatus(
   deps: Needs<'network' | 'ramp' | 'manualRamp' | 'stateSignal' | 'log'>,
   operatorId: string,
@@ -32,7 +35,8 @@ export async function setManualSessionStatus(
   const manualRamp = requireManualRamp(deps);
   if (status === 'processing') await requireUnreleased(deps, sessionId);
   const session = await manualRamp.setStatus(sessionId, change, async (tx) => {
-    // The callback may be lost, and after its end the session is looked at once an hour. Its lock comes first.
+    // The callback may be lost, and an ended session is looked at only once an hour. The session is locked
+    // first.
     await noteHint(tx, deps.ramp.name, sessionId);
     await grant?.confirm(tx);
   });
@@ -42,7 +46,8 @@ export async function setManualSessionStatus(
 }
 
 /**
- * A restored copy does not know who has paid since, and what is released was paid or given back.
+ * Refuses a payout whose tokens are released: they were paid for or given back, but a restored database does
+ * not know it.
  * @throws DomainError CONFLICT; NetworkUnavailable
  */
 async function requireUnreleased({ network }: Needs<'network'>, sessionId: string): Promise<void> {
@@ -55,7 +60,10 @@ async function requireUnreleased({ network }: Needs<'network'>, sessionId: strin
   );
 }
 
-/** The whole account to pay to, for who makes the payout. Null while the tokens are not deposited for good: it must not be paid then. */
+/**
+ * The whole account, for the person who makes the payout. Null while the deposit is not final: the payout
+ * must not be made then.
+ */
 export async function readPayoutAccount(
   deps: Needs<'db' | 'ramp' | 'payoutAccounts'>,
   sessionId: string,
@@ -73,7 +81,10 @@ export function requireManualRamp({ ramp, manualRamp }: Needs<'ramp' | 'manualRa
   );
 }
 
-/** False where there is no such session, and where another reference is given: it would be lost. */
+/**
+ * Whether the session has this status already. False if another payment reference is given, which would be
+ * lost.
+ */
 export async function hasManualStatus(
   { db, manualRamp }: Needs<'db' | 'manualRamp'>,
   { sessionId, status, paymentReference }: ManualStatusInput,

@@ -1,7 +1,8 @@
 /**
- * Off-ramp sessions that wait for another ramp provider than the one in use, after RAMP_PROVIDER or RAMP_URL was
- * changed. The provider in use is asked nothing about them: they go on when their own is configured again, or when an
- * operator decides about each (resolveOffRampSessionReview), after a look at what their provider shows.
+ * Off-ramp sessions that wait for another ramp provider than the one in use, after RAMP_PROVIDER or RAMP_URL
+ * was changed. The provider in use is not asked about them. They continue when their own provider is
+ * configured again, or when an operator checks with that provider and decides about each
+ * (resolveOffRampSessionReview).
  */
 import { count, inArray, min, sql } from 'drizzle-orm';
 import { offRampSessions } from '../../db/tables/index.ts';
@@ -18,7 +19,9 @@ export function whereStranded({ ramp }: Needs<'ramp'>) {
   return sql`(${offRampSessions.providerName} <> ${ramp.name} AND ${isWaiting})`;
 }
 
-/** Why an operator must decide it. Its farmer may read that as the session's reason, so it has no address. */
+/**
+ * Why an operator must decide. The farmer may read this as the session's reason, so it contains no address.
+ */
 export const STRANDED = 'it waits for a ramp provider that is not configured';
 
 export async function logStranded(deps: Needs<'db' | 'ramp' | 'log'>): Promise<void> {

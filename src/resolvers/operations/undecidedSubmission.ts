@@ -1,5 +1,6 @@
 /**
- * What of an off-ramp session is still for the network to decide, so that nothing else of it can be.
+ * Finds the submission of an off-ramp session that is still undecided. Until its outcome, nothing else about
+ * the session can be decided.
  */
 import { and, eq, exists, inArray, isNull, or } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';

@@ -32,7 +32,7 @@ export async function replaceLost(deps: WatchNeeds, lostId: string): Promise<str
 }
 
 /**
- * Removes at the indexer what an interrupted call has left beside the live registration: its deliveries can't be verified, and count
+ * Removes leftovers of an interrupted call at the indexer: their deliveries can't be verified, and count
  * against the indexer's address.
  * @throws DomainError INDEXER_UNAVAILABLE
  */
@@ -40,7 +40,10 @@ export async function removeLeftovers(deps: WatchNeeds, live: LiveRegistration):
   await whileLive(deps, live.id, () => removeOthers(deps, live.webhookId));
 }
 
-/** No other instance registers meanwhile. @returns null when one has done so before */
+/**
+ * Runs `work` while no other instance registers. @returns null when another registration has replaced this
+ * one
+ */
 function whileLive<T>(deps: WatchNeeds, id: string, work: () => Promise<T>): Promise<T | null> {
   return withAdvisoryLock(deps.db, 'indexerRegistration', async () => {
     const live = await findLiveRegistration(deps.db);
@@ -78,7 +81,8 @@ async function register(deps: WatchNeeds): Promise<string> {
       .insert(indexerRegistrations)
       .values({ id, state: 'LIVE', url, webhookId: webhook.id, sealedSecret, createdAt: sql`now()` });
   });
-  // Finds what was not delivered meanwhile, or came before its secret was stored. The indexer may be away by now.
+  // Finds records that were not delivered meanwhile, or delivered before the secret was stored. The round
+  // begins first, because the indexer may be unavailable by now.
   void deps.feedFiller.round();
   await removeOthers(deps, webhook.id);
   return webhook.id;

@@ -11,7 +11,7 @@ import type { SubmissionTransaction } from '../carbon/findRetirement.ts';
 
 type HolderActRow = typeof holderActs.$inferSelect;
 
-/** EXPIRED: signed, and can no longer land. An act that was never submitted stays PREPARED. */
+/** EXPIRED: the signed act can no longer land. An act that was never submitted stays PREPARED. */
 type HolderActState = 'PREPARED' | 'SUBMITTED' | 'LANDED' | 'REFUSED' | 'EXPIRED' | 'NEEDS_REVIEW';
 
 export interface HolderAct extends Pick<
@@ -21,7 +21,7 @@ export interface HolderAct extends Pick<
   call: HolderCall;
   unsigned: UnsignedTransaction;
   state: HolderActState;
-  /** Whose off-ramp session it belongs to; null for a retirement, and where the receipt names no farmer. */
+  /** The farmer of its off-ramp session; null for a retirement, and when the receipt names no farmer. */
   farmerId: string | null;
   /** The submission of the signed transaction; null until one was submitted. */
   submission: Submission | null;
@@ -29,7 +29,10 @@ export interface HolderAct extends Pick<
 
 type Finder = Needs<'db'>;
 
-/** A session gets a new act each minute at most; older ones than these can't land any more, or say nothing new. */
+/**
+ * Maximum acts read for a session, which gets a new one each minute at most: older ones can't land any more,
+ * or say nothing new.
+ */
 const MAX_ACTS_OF_SESSION = 100;
 
 export async function findHolderAct(deps: Finder, id: string): Promise<HolderAct | null> {
@@ -37,14 +40,14 @@ export async function findHolderAct(deps: Finder, id: string): Promise<HolderAct
   return row ? actOf(row) : null;
 }
 
-/** One that the caller knows to exist. */
+/** Reads an act that the caller knows to exist. */
 export async function requireHolderAct(deps: Finder, id: string): Promise<HolderAct> {
   const act = await findHolderAct(deps, id);
   if (act === null) throw new Error(`holder's act ${id} has vanished`);
   return act;
 }
 
-/** What was prepared for an off-ramp session lately, oldest first. */
+/** The newest acts of an off-ramp session, oldest first. */
 export async function readHolderActs(deps: Finder, offRampSessionId: string): Promise<HolderAct[]> {
   const rows = await selectActs(deps)
     .where(eq(holderActs.offRampSessionId, offRampSessionId))
@@ -53,13 +56,16 @@ export async function readHolderActs(deps: Finder, offRampSessionId: string): Pr
   return rows.map(actOf).toReversed();
 }
 
-/** The signed transactions that were submitted for it, oldest first; a wallet replaces one a few times at most. */
+/**
+ * The signed transactions that were submitted for an act, oldest first. A wallet replaces one a few times at
+ * most.
+ */
 export async function readActTransactions(
   deps: Finder,
   { id, submission }: HolderAct,
 ): Promise<SubmissionTransaction[]> {
   if (submission === null) return [];
-  // a deposit's target is its session, which may have several acts.
+  // A deposit's target is its session, which may have several acts.
   const ofAct = submission.targetId === id ? eq(submissions.targetId, id) : eq(submissions.id, submission.id);
   const { hash: txHash, state, createdAt: signedAt, decidedAt, number } = attempts;
   const rows = await deps.db
@@ -97,7 +103,7 @@ function actOf({ act, submission, farmerId }: ReadAct): HolderAct {
     recordIndex,
     preparedAtLedger,
     createdAt,
-    // The database's rules forbid changes to what was encoded.
+    // The database's rules forbid changes to the encoded call.
     call: decodeCall(act.call) as HolderCall,
     unsigned: { format, payload, holder, validUntil },
     state: stateOf(submission),

@@ -1,7 +1,7 @@
 /**
- * What the network's word about a holder's own act means. The act itself is what its submission says (holderActs);
- * here is what else follows: nothing in the books, which know nothing of a holder's own tokens, but a record in the
- * feed, and the way of an off-ramp session. Called by submission, inside the transaction that settles the call.
+ * Effects of a holder's own act. Its submission has the act's state (holderActs). The books know nothing of a
+ * holder's own tokens, so the effects are a record in the feed and moves of an off-ramp session. Submission
+ * calls them in the transaction that settles the call.
  */
 import { eq } from 'drizzle-orm';
 import { holderActs } from '../../db/tables/index.ts';
@@ -25,12 +25,12 @@ const NO_EFFECTS = {
   async resumed() {},
 } satisfies Effects;
 
-/** @param showInFeed adds a landed retirement to the feed, as for one that custody signs. */
+/** @param showInFeed adds a landed retirement to the feed, as for a retirement that custody signs. */
 export function holderRetireEffects(showInFeed: NonNullable<Effects['afterSucceeded']>): Effects {
   return {
     ...NO_EFFECTS,
     afterSucceeded: showInFeed,
-    /** The token's record does not contain its transaction's hash; the feed reads it from here. */
+    /** The token's record lacks its transaction's hash; the feed reads the hash from the act. */
     async succeeded(tx, { submissionId }, { result, txHash }) {
       if (result.kind !== 'retired') throw new Error(`a retirement returned ${result.kind}`);
       await tx
@@ -52,7 +52,7 @@ export function holderDepositEffects(deps: OffRampEffectsDependencies): Effects 
       await depositLanded(tx, deps, await lockOffRampSession(tx, targetId), txHash);
     },
     async afterSucceeded({ targetId }) {
-      // Acts on the provider's status, which may have changed in the meantime.
+      // Wakes the worker, which acts on the provider's status: it may have changed meanwhile.
       deps.stateSignal.notify(OFF_RAMP_SESSIONS);
       await notifyReceipt(deps, targetId);
     },
@@ -60,7 +60,7 @@ export function holderDepositEffects(deps: OffRampEffectsDependencies): Effects 
       const session = await lockOffRampSession(tx, targetId);
       const refused = { refusalCode: 'LEDGER_REFUSED', stateReason: refusal.message };
       const isPaid = session.providerStatus === 'settled';
-      // Under review because it is paid: the review stays, and its reason.
+      // A session that is under review because it is paid keeps its review and the reason.
       if (isToBeDeposited(session) && !(session.state === 'NEEDS_REVIEW' && isPaid)) {
         const reason = `the provider has paid, but the holder's deposit was refused: ${refusal.message}`;
         await applyEvent(tx, deps, session, 'depositRefused', { values: refused, reason });
@@ -69,7 +69,7 @@ export function holderDepositEffects(deps: OffRampEffectsDependencies): Effects 
     },
     async needsReview(tx, { targetId }, reason) {
       const session = await lockOffRampSession(tx, targetId);
-      // In other states nothing waits for it any more, and the settlement contract is read.
+      // In other states nothing waits for this submission, and the settlement contract is read.
       if (session.state === 'DEPOSITING') await applyEvent(tx, deps, session, 'undecidable', { reason });
     },
     async resumed(tx, { targetId }) {

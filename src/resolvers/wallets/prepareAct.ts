@@ -1,6 +1,6 @@
 /**
- * Prepares an act for a holder with their own wallet: the network builds the unsigned transaction, which is stored as
- * it is returned to the client, and compared with what the client submits.
+ * Prepares an act for a holder with their own wallet. The network builds the unsigned transaction, which is
+ * stored as it is returned to the client, and compared with the transaction that the client submits.
  */
 import type { Tx } from '../../db/connection.ts';
 import { holderActs } from '../../db/tables/index.ts';
@@ -18,12 +18,12 @@ interface ActPlan {
   holder: Address;
   /** The caller's subject. */
   preparedBy: string;
-  /** What it belongs to: an off-ramp session, or the project of a retirement. */
+  /** The off-ramp session, or the project of the retirement, that the act belongs to. */
   offRampSessionId?: string;
   projectId?: string;
 }
 
-/** @throws NetworkRefusal when the network would refuse it now; NetworkUnavailable */
+/** @throws NetworkRefusal when the network would refuse the act now; NetworkUnavailable */
 export async function prepareAct(deps: Needs<'network' | 'ids'>, plan: ActPlan): Promise<PreparedAct> {
   const { call, holder, ...rest } = plan;
   const { ledger: preparedAtLedger } = await deps.network.status();
@@ -40,7 +40,7 @@ export async function prepareAct(deps: Needs<'network' | 'ids'>, plan: ActPlan):
 }
 
 export async function storeAct(db: Pick<Tx, 'insert'>, act: PreparedAct): Promise<void> {
-  // The latest of a session's acts is the one in force, so all instances date them by the database's clock.
+  // The latest act of a session is in force, so the database's clock dates the acts of all instances.
   await db.insert(holderActs).values({ ...act, createdAt: DATABASE_NOW });
 }
 

@@ -4,10 +4,10 @@
  *   checks ─▶ session OPENING ─▶ opened at the provider ─▶ AWAITING_SIGNATURE
  *          ─▶ the next thing to sign ─▶ submitSigned ─▶ … ─▶ deposited, and on as any off-ramp session
  *
- * The reference that a deposit names is the provider's id of the session, so the session is opened first, and closed
- * again when the signature does not come (stepHolderDeposit.ts). The same request again returns what is to be signed
- * next: where deposits need an allowance, first that, and the deposit once the allowance has landed; and a new
- * transaction in place of an expired one.
+ * A deposit names the provider's id of the session as its reference, so the session is opened first, and
+ * closed again when the signature does not come (stepHolderDeposit.ts). A repeated request returns the next
+ * act to sign: where deposits need an allowance, first the allowance, and the deposit once that has landed;
+ * and a new transaction when the last one has expired.
  */
 import { readDatabaseTime } from '../../db/databaseTime.ts';
 import { NetworkRefusal, type HolderCall } from '../../ledger/network/port.ts';
@@ -66,7 +66,10 @@ export async function prepareCashOutDeposit(
   return { session, act: await nextAct(deps, session, caller.subject) };
 }
 
-/** Makes every check, and changes nothing. @throws as prepareCashOutDeposit, but no IDEMPOTENCY_CONFLICT */
+/**
+ * Makes every check, and changes nothing.
+ * @throws the same errors as prepareCashOutDeposit, except IDEMPOTENCY_CONFLICT
+ */
 export function rehearseCashOutDeposit(
   deps: Parameters<typeof rehearseCashOut>[0],
   caller: ReceiptCaller,
@@ -82,7 +85,7 @@ async function nextAct(
 ): Promise<HolderAct | null> {
   const latest = (await readHolderActs(deps, session.id)).at(-1) ?? null;
   if (!(await isSignatureAwaited(deps, session))) return latest?.state === 'SUBMITTED' ? latest : null;
-  // What was paid is owed, whatever has expired since.
+  // A paid deposit is owed, even if the receipt has expired since.
   if (!isExposed(session)) await requireUnexpired(deps.network, session.tokenAddress);
   await requireSettlementOf(deps.network, session);
   const isUsable = latest !== null && (await isStillUsable(deps, latest));
@@ -98,7 +101,7 @@ interface NextAct {
   session: OpenedOffRampSession;
   /** The caller's subject. */
   preparedBy: string;
-  /** The session's act that it follows. */
+  /** The session's previous act. */
   latest: HolderAct | null;
 }
 
@@ -122,11 +125,12 @@ async function prepare(
   const prepared = await prepareAct(deps, { call, holder, preparedBy, offRampSessionId });
   return deps.db.transaction(async (tx) => {
     const current = await lockOffRampSession(tx, offRampSessionId);
-    // Of requests at once the first one prepares: a wallet that signed two acts would pay for one that is refused.
+    // Of concurrent requests the first one prepares: a wallet that signed two acts would pay for one that is
+    // refused.
     const meanwhile = (await readHolderActs({ db: tx }, offRampSessionId)).at(-1);
     if (meanwhile !== undefined && meanwhile.id !== latest?.id) return meanwhile;
     if (meanwhile?.state === 'SUBMITTED' && meanwhile.kind === 'depositOffRamp') return meanwhile;
-    // It may have been closed while the network was asked: what is signed for it now would be given back.
+    // The session may have been closed while the network was asked: a deposit signed now would be given back.
     await requireSignatureAwaited({ db: tx }, current);
     await storeAct(tx, prepared);
     return requireHolderAct({ db: tx }, prepared.id);

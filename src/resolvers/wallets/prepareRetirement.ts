@@ -15,7 +15,10 @@ import { insufficientBalance } from '../carbon/insufficientBalance.ts';
 import { findFirstUseOrBegin, reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
 import { prepareAct, requireHolder, storeAct } from './prepareAct.ts';
 
-/** More than people sign in a day; at some 2 kB each, one caller fills 2 MB a day. */
+/**
+ * Maximum unsigned retirements of one caller: more than people sign in a day. At some 2 kB each, they fill 2
+ * MB a day.
+ */
 const MAX_UNSIGNED_A_DAY = 1_000;
 
 export interface PrepareRetirementInput {
@@ -87,7 +90,7 @@ async function requireBalance(
 }
 
 /**
- * What no wallet has signed is kept for good, as one may send it at any time.
+ * Limits unsigned acts: they are stored forever, because a wallet may send one at any time.
  * @throws DomainError RATE_LIMITED with `retryAfterSeconds`
  */
 async function limitUnsigned({ db }: Needs<'db'>, callerSubject: string): Promise<void> {
@@ -99,7 +102,8 @@ async function limitUnsigned({ db }: Needs<'db'>, callerSubject: string): Promis
     .where(
       and(
         eq(holderActs.preparedBy, callerSubject),
-        // A constant in the text, as its index has it: a kept plan could not match a parameter.
+        // The kind is a constant, as in the partial index: a cached plan can't match a parameter to that
+        // index.
         sql`${holderActs.kind} = 'retire'`,
         isNull(holderActs.submissionId),
         gt(holderActs.createdAt, sql`now() - interval '1 day'`),

@@ -1,12 +1,12 @@
 /**
- * submitSigned: takes what a wallet signed and hands it to submission.
+ * submitSigned: takes a transaction that a wallet signed and passes it to submission.
  *
  *   signed bytes ─▶ exactly the prepared act? ─▶ intent + attempt committed ─▶ sent, asked and settled by the worker
  *
- * The same bytes again get the same answer. While the first bytes can still land, other bytes are accepted only as a
- * wallet's fee replacement: the same act in the same sequence slot (signedByHolder.ts). Once the first are dead, other
- * bytes are accepted only when they have landed already, because a wallet can send what it has signed: the act is then
- * done, and a client that was answered otherwise would do it twice.
+ * The same bytes again get the same answer. While the first bytes can still land, other bytes are accepted
+ * only as a wallet's fee replacement: the same act in the same sequence slot (signedByHolder.ts). Once the
+ * first are dead, other bytes are accepted only when they have landed already, because a wallet can send what
+ * it has signed. The act is then done, and a client that got another answer would do it twice.
  */
 import { lockById, updateById } from '../../db/findByIds.ts';
 import { holderActs } from '../../db/tables/index.ts';
@@ -27,10 +27,10 @@ import { isSignatureAwaited, requireSignatureAwaited } from '../warehouse/offRam
 type CommitNeeds = Needs<'db' | 'network' | 'clock' | 'ids'>;
 
 /**
- * @param act one that the caller may submit.
+ * @param act an act that the caller may submit.
  * @returns the act in the state reached when the wait ended: LANDED, or SUBMITTED or NEEDS_REVIEW.
- * @throws DomainError BAD_USER_INPUT (another act, or not its holder's signature), CONFLICT, LEDGER_REFUSED (refused,
- * or too late: prepare another); NetworkUnavailable
+ * @throws DomainError BAD_USER_INPUT (another act, or not its holder's signature), CONFLICT, LEDGER_REFUSED
+ *   (refused, or too late: prepare another); NetworkUnavailable
  */
 export async function submitSigned(
   deps: Needs<keyof CommitNeeds | 'submission' | 'stateSignal' | 'mutationWaitMs'>,
@@ -63,7 +63,7 @@ async function openSigned(
 ): Promise<PreparedTransaction> {
   try {
     const opened = await deps.network.openSigned(act.call, act.unsigned, signed);
-    // The wallet may have sent it before submitting it here.
+    // The wallet may have sent the transaction before it was submitted here, so the earlier ledger counts.
     const { preparedAtLedger } = act;
     return opened.preparedAtLedger < preparedAtLedger ? opened : { ...opened, preparedAtLedger };
   } catch (error) {
@@ -73,9 +73,9 @@ async function openSigned(
 }
 
 /**
- * The network is asked where the transaction is too late to be sent or not awaited: the wallet may have sent it.
- * @throws DomainError LEDGER_REFUSED when its time is over, and it has not landed; CONFLICT when another one is dead, and
- * the fate of this one is unknown
+ * Asks the network about a transaction that is too late, or no longer awaited: the wallet may have sent it.
+ * @throws DomainError LEDGER_REFUSED when its time is over, and it has not landed; CONFLICT when another
+ *   transaction of the act is dead, and the outcome of this one is unknown
  */
 async function hasLandedAlready(
   deps: Needs<'db' | 'network'>,
@@ -98,7 +98,7 @@ async function hasLandedAlready(
   return status === 'succeeded';
 }
 
-/** Whether these bytes, other than those that are proved dead, have landed. */
+/** Whether these bytes have landed in place of others that are proved dead. */
 async function hasLandedInstead(
   deps: Needs<'db' | 'network'>,
   act: HolderAct,
@@ -130,16 +130,16 @@ function refusedByLedger(act: HolderAct, reason: string | null, message: string)
 
 interface Signed {
   opened: PreparedTransaction;
-  /** It has landed: it can no longer be prevented, only recorded. */
+  /** Whether the transaction has landed: it can no longer be prevented, only recorded. */
   isLanded: boolean;
 }
 
 type Target = Pick<Submission, 'targetType' | 'targetId'>;
 
-/** @returns the target of the submission that carries it, for callers that wait. */
+/** @returns the target of the act's submission, for callers that wait. */
 async function commit(deps: CommitNeeds, act: HolderAct, signed: Signed): Promise<string> {
   const { offRampSessionId, call } = act;
-  // An allowance moves nothing of its session, and there may be several.
+  // An allowance does not move its session, and there may be several.
   const target: Target =
     call.kind === 'depositOffRamp' && offRampSessionId !== null
       ? { targetType: 'OFF_RAMP_SESSION', targetId: offRampSessionId }
@@ -148,12 +148,13 @@ async function commit(deps: CommitNeeds, act: HolderAct, signed: Signed): Promis
     await requireSettlementOf(deps.network, await sessionOf(deps, act));
   const isNew = act.submission === null || (act.state === 'EXPIRED' && signed.isLanded);
   const known = isNew ? await commitNew(deps, act, target, signed) : (act.submission?.id ?? null);
-  // Settling locks the submission before the session and the act, so what has a submission is left to it alone.
+  // Settling locks the submission before the session and the act, so an act that has a submission is changed
+  // through the submission only.
   if (known !== null) await deps.db.transaction((tx) => addReplacement(tx, deps, known, signed.opened));
   return target.targetId;
 }
 
-/** @returns null, or the id of a submission that was committed first, and nothing was written. */
+/** @returns null; or the id of a submission that was committed first, in which case nothing was written. */
 async function commitNew(
   deps: CommitNeeds,
   act: HolderAct,

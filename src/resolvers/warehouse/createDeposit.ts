@@ -31,9 +31,12 @@ type RecordNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'saltKey'>;
 type CreateDepositNeeds = Needs<keyof RecordNeeds | 'stateSignal' | 'mutationWaitMs'>;
 
 export const RECEIPT_TOKEN_SYMBOL = 'WHR';
-/** Ethereum's last final block is a quarter of an hour old. By that of an idle chain, days old, a receipt would expire days too soon. */
+/**
+ * Maximum age of the final block that dates a deposit. Ethereum's is a quarter of an hour old. An idle
+ * chain's may be days old, and the receipt would expire days too soon.
+ */
 const LONGEST_FINALITY_SECONDS = 3_600n;
-/** From the deposit to the expiry: 180 days. */
+/** Time from the deposit to the expiry: 180 days. */
 export const STORAGE_SECONDS = 15_552_000n;
 
 export interface CreateDepositInput {
@@ -56,8 +59,8 @@ export interface CreateDepositInput {
 }
 
 /**
- * @param defaultCountryCode of a deposit whose input names no country.
- * @param grant of a request for approval, whose idempotency key is reserved already
+ * @param defaultCountryCode for a deposit whose input names no country.
+ * @param grant of a request for approval, which has reserved the idempotency key already
  * @returns the receipt in the state reached when the wait ended.
  * @throws DomainError BAD_USER_INPUT, ISSUANCE_CAP_EXCEEDED, IDEMPOTENCY_CONFLICT, LEDGER_REFUSED
  */
@@ -76,10 +79,13 @@ export async function createDeposit(
   }));
 }
 
-/** What a deposit would become. */
+/** The receipt that a deposit would become. */
 export type RehearsedDeposit = Pick<Receipt, 'assetId' | 'tokenName' | 'depositDate' | 'expiryDate'>;
 
-/** Makes every check of the deposit, and changes nothing. @throws as createDeposit, but no IDEMPOTENCY_CONFLICT */
+/**
+ * Makes every check of the deposit, and changes nothing.
+ * @throws the same errors as createDeposit, except IDEMPOTENCY_CONFLICT
+ */
 export async function rehearseDeposit(
   deps: RecordNeeds,
   warehouseOperatorId: string,
@@ -189,7 +195,10 @@ async function insertReceipt(tx: Tx, deps: Needs<'saltKey'>, facts: ReceiptFacts
   return receipt;
 }
 
-/** The network's clock decides the expiry, so it dates the deposit; the database's does while the network is unavailable or idle. */
+/**
+ * The network's clock decides the expiry, so it dates the deposit. While the network is unavailable or idle,
+ * the database's clock does.
+ */
 async function networkTime(deps: Needs<'db' | 'network'>): Promise<bigint> {
   const now = unixSeconds(await readDatabaseTime(deps.db));
   try {
@@ -201,7 +210,7 @@ async function networkTime(deps: Needs<'db' | 'network'>): Promise<bigint> {
   }
 }
 
-/** Null also while the network is unavailable: deposits are taken meanwhile. */
+/** Returns null also while the network is unavailable, so that deposits are accepted meanwhile. */
 async function readSettlementAddress({ network }: Needs<'network'>): Promise<string | null> {
   try {
     return (await network.settlementContract())?.address ?? null;

@@ -1,5 +1,5 @@
 /**
- * Finds pledges of receipts: the open one, one at a time, and those before it.
+ * Finds pledges of receipts: the open one, at most one at a time, and earlier ones.
  */
 import { and, eq, inArray, isNull } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
@@ -42,7 +42,7 @@ export async function requireUnpledged(
 
 const pledges = rowsByMoment(receiptPledges, 'pledgedAt');
 
-/** All of a receipt's, or those of one lender. */
+/** All pledges of a receipt, or those to one lender. */
 interface PledgeFilter {
   receiptId: string;
   lenderId: string | undefined;

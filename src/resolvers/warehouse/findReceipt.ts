@@ -13,7 +13,7 @@ export type TokenizedReceipt = Receipt & { tokenAddress: string };
 
 export interface ReceiptCaller {
   subject: string;
-  /** Operators may act for a farmer; farmers on their own receipts alone. */
+  /** Operators may act for any farmer; farmers only on their own receipts. */
   isOperator: boolean;
 }
 

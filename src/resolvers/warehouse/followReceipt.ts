@@ -1,5 +1,6 @@
 /**
- * Receipts as they are followed: with their open pledge and what is taken of them, which change without the receipt's row.
+ * How subscribers follow receipts: with the open pledge and the kilograms taken, which change without the
+ * receipt's row.
  */
 import type { Db } from '../../db/connection.ts';
 import type { Needs } from '../core/dependencies.ts';

@@ -1,7 +1,7 @@
 /**
- * Caps of issuance. What counts against a cap is outstanding: the kilograms of receipts that are neither refused nor
- * expired, less those whose cash-out was settled. A warehouse without caps is not limited; one with caps issues receipts
- * for their commodities alone, so that another name of the same produce is no way around them.
+ * Caps of issuance. Outstanding kilograms count against a cap: those of receipts that are neither refused nor
+ * expired, less settled cash-outs. A warehouse without caps is not limited. A warehouse with caps issues
+ * receipts for their commodities only, so that another name for the same produce can't evade a cap.
  */
 import { and, eq, inArray, isNotNull, sql, sum, type SQL } from 'drizzle-orm';
 import { lockName } from '../../db/advisoryLock.ts';
@@ -24,7 +24,7 @@ interface IssuanceCapInput {
   limitKg: bigint | null;
 }
 
-/** The last one of its history. */
+/** Selects the last row of each cap's history. */
 const isLast = sql`NOT EXISTS (SELECT 1 FROM issuance_caps later
   WHERE later.id = ${issuanceCaps.id} AND later.number > ${issuanceCaps.number})`;
 const isInForce = and(isLast, isNotNull(issuanceCaps.limitKg));
@@ -76,7 +76,7 @@ function nameOf({ warehouseId, commodityKey }: Pick<SetCap, 'warehouseId' | 'com
   return JSON.stringify([warehouseId, commodityKey]);
 }
 
-/** By warehouse and commodity, see `nameOf`. */
+/** Outstanding kilograms by warehouse and commodity, see `nameOf`. */
 async function readOutstanding(
   db: Pick<Db, 'select'>,
   warehouseIds: readonly string[],
@@ -87,7 +87,7 @@ async function readOutstanding(
     .select({
       warehouseId: receipts.warehouseId,
       commodityType: receipts.commodityType,
-      // More settled than there was is room for nothing else.
+      // A receipt of which more was settled than it had makes no room for other receipts.
       kilograms: sum(sql`greatest(${receipts.quantityKg} - ${settled}, 0)`),
     })
     .from(receipts)

@@ -19,13 +19,13 @@ export interface ReceiptSight {
 }
 
 interface ReceiptFilter {
-  /** Null sees all. */
+  /** Null shows all receipts. */
   visibleTo?: ReceiptSight | null | undefined;
   tokenAddresses?: readonly string[] | null | undefined;
   farmerIds?: readonly string[] | null | undefined;
   farmerAddresses?: readonly string[] | null | undefined;
   warehouseIds?: readonly string[] | null | undefined;
-  /** Of the open pledge. */
+  /** Lenders of the open pledge. */
   lenderIds?: readonly string[] | null | undefined;
   isPledged?: boolean | null | undefined;
   commodityTypes?: readonly string[] | null | undefined;
@@ -35,7 +35,7 @@ interface ReceiptFilter {
   /** When the deposit was confirmed, in Unix seconds; `until` is excluded. */
   from?: bigint | null | undefined;
   until?: bigint | null | undefined;
-  /** By their expiry date. */
+  /** Range of the expiry date. */
   expiresFrom?: bigint | null | undefined;
   expiresUntil?: bigint | null | undefined;
 }
@@ -48,7 +48,7 @@ export function listReceipts(deps: ListNeeds, filter: ReceiptFilter): PageSource
   return newestFirst(deps.db, matching(deps, filter));
 }
 
-/** Each once, in alphabetical order, of the receipts that are in sight. */
+/** Commodity types of the visible receipts, each once, in alphabetical order. */
 export function listCommodityTypes(
   deps: ListNeeds,
   filter: Pick<ReceiptFilter, 'visibleTo'>,
@@ -85,8 +85,8 @@ function withinSight(deps: ListNeeds, { farmerId, warehouseIds, lenderId }: Rece
 }
 
 /**
- * By the lender: its open pledges are fewer than the receipts. As a list, which an index finds beside other conditions; as a set, every receipt
- * would be looked up in it.
+ * Finds receipts by lender: a lender's open pledges are fewer than the receipts. As an array, the subquery
+ * works with an index beside other conditions; as a set, every receipt would be looked up in it.
  */
 function pledgedTo({ db }: ListNeeds, lenderIds: readonly string[]): SQL {
   const held = and(isAmong(receiptPledges.lenderId, lenderIds), isNull(receiptPledges.releasedAt));

@@ -1,12 +1,13 @@
 /**
- * pledgeReceipt: a farmer pledges a receipt to a lender. Until the pledge is released, the receipt can't be cashed out, nor
- * pledged again. The database refuses a second open pledge, a new off-ramp session of a pledged receipt, and a pledge while a
- * session is open, whichever program writes (check_receipt_is_free, check_pledge). A session that ended before the pledge may
- * still go on, when a payout or a deposit of it comes late: an operator's RETRY is refused then by the program alone
- * (requireStillFree), and a deposit that landed by nothing.
+ * pledgeReceipt: a farmer pledges a receipt to a lender. Until the pledge is released, the receipt can't be
+ * cashed out or pledged again. The database refuses a second open pledge, a new off-ramp session of a pledged
+ * receipt, and a pledge while a session is open, whichever program writes (check_receipt_is_free,
+ * check_pledge). A session that ended before the pledge may still continue when its payout or deposit comes
+ * late. Then only the program refuses an operator's RETRY (requireStillFree), and nothing refuses a deposit
+ * that landed.
  *
- * The pledge is the platform's: the network knows nothing of it. Tokens at a holder's own address can be transferred in
- * spite of it, but not cashed out here.
+ * The network does not know the pledge. Tokens at a holder's own address can be transferred in spite of it,
+ * but not cashed out here.
  */
 import type { Tx } from '../../db/connection.ts';
 import { readDatabaseTime } from '../../db/databaseTime.ts';
@@ -67,7 +68,7 @@ async function begin(
   request: IdempotentRequest,
   pledge: Pick<ReceiptPledge, 'id' | 'lenderName' | 'lenderId' | 'loanReference' | 'pledgedBy'>,
 ): Promise<string> {
-  // A run of the expiry job changes the state, hours after the date.
+  // The expiry job changes the state only hours after the expiry date, so the network is asked.
   await requireUnexpired(deps.network, receipt.tokenAddress);
   return deps.db.transaction(async (tx) => {
     const pledgedAt = await readDatabaseTime(tx);

@@ -1,12 +1,16 @@
 /**
- * offRampQuote: the payout for an amount of receipt tokens after the fee, and when the quote expires: in a day at most, whatever the provider says.
+ * offRampQuote: the payout for an amount of receipt tokens after the fee, and when the quote expires: after a
+ * day at most.
  */
 import { readDatabaseTime } from '../../db/databaseTime.ts';
 import type { Quote, QuoteRequest } from '../../ramp/port.ts';
 import { RECEIPT_TOKEN_SYMBOL } from './createDeposit.ts';
 import type { Needs } from '../core/dependencies.ts';
 
-/** So long an opening waits for its provider, and a deposit for its signature: the kilograms of a quote for years would be held for years. */
+/**
+ * Maximum lifetime of a quote. Openings wait this long for the provider, and deposits for a signature: a
+ * quote valid for years would reserve its kilograms for years.
+ */
 const LONGEST_QUOTE_MS = 24 * 60 * 60_000;
 
 /** @throws DomainError RAMP_REFUSED (no rate for the currency, or too little to pay out), RAMP_UNAVAILABLE */

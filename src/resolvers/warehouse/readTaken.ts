@@ -1,11 +1,15 @@
 /**
- * What cash-outs have taken of receipts: one rule for pledges, for further cash-outs, and for those who ask what is left.
+ * Kilograms that cash-outs have taken of receipts: one rule for pledges, for further cash-outs, and for
+ * queries.
  */
 import { and, count, eq, inArray, notInArray, or, sql, sum } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
 import { OPEN_OFF_RAMP_STATES, offRampSessions } from '../../db/tables/index.ts';
 
-/** Sessions whose kilograms are paid out, or promised. What was paid and not taken back stays paid, whatever became of its tokens. */
+/**
+ * Sessions whose kilograms are paid out or promised. A payout that was not taken back counts, wherever its
+ * tokens are.
+ */
 export const isTaken = or(
   notInArray(offRampSessions.state, ['CLOSED', 'REFUNDED']),
   eq(offRampSessions.providerStatus, 'settled'),
@@ -13,11 +17,11 @@ export const isTaken = or(
 
 export interface Taken {
   takenKg: bigint;
-  /** Sessions that may still give theirs back. */
+  /** Sessions that may still give their kilograms back. */
   openSessionCount: number;
 }
 
-/** By receipt; without those of which nothing is taken. */
+/** Kilograms taken, by receipt; receipts of which nothing is taken are not in the map. */
 export async function readTaken(
   { db }: { db: Pick<Db, 'select'> },
   receiptIds: readonly string[],
@@ -38,7 +42,9 @@ export async function readTaken(
   );
 }
 
-/** A holder who was paid and refunded may cash out the same tokens again: then more is taken than there was. */
+/**
+ * A holder who was paid and refunded may cash out the same tokens again, so more may be taken than there was.
+ */
 export function remainingOf(quantityKg: bigint, takenKg: bigint): bigint {
   return takenKg < quantityKg ? quantityKg - takenKg : 0n;
 }

@@ -1,5 +1,5 @@
 /**
- * What a receipt stores of its token's deploy and mint.
+ * How a receipt stores its token's deploy and mint.
  */
 import { updateById } from '../../db/findByIds.ts';
 import { receipts } from '../../db/tables/index.ts';

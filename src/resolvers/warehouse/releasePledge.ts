@@ -1,6 +1,6 @@
 /**
- * releasePledge: the lender, or an operator on the lender's word, releases the pledge of a receipt. The farmer, whom it
- * binds, can't.
+ * releasePledge: the lender, or an operator on the lender's instruction, releases the pledge of a receipt.
+ * The farmer can't, because the pledge binds the farmer.
  */
 import { readDatabaseTime } from '../../db/databaseTime.ts';
 import { lockById, requireById, updateById } from '../../db/findByIds.ts';
@@ -18,7 +18,7 @@ import {
 
 interface ReleasePledgeInput {
   receiptTokenAddress: string;
-  /** Of the pledge: a request that is late must not release the next one. */
+  /** The pledge's loan reference: a late request must not release the next pledge. */
   loanReference: string;
   idempotencyKey: string;
 }

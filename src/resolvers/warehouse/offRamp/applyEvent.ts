@@ -1,6 +1,7 @@
 /**
- * The only writer of an off-ramp session's state. It runs on a row that the caller has locked, in one transaction with the
- * intent that follows from the move; what comes second finds the row moved.
+ * The only writer of an off-ramp session's state. It runs on a row that the caller has locked, in one
+ * transaction with the intent that follows from the move. A concurrent caller that comes second finds the row
+ * moved.
  */
 import { sql } from 'drizzle-orm';
 import type { Tx } from '../../../db/connection.ts';
@@ -21,13 +22,13 @@ import { firstLook } from './schedules.ts';
 import { factsOf, matchingTransitions, type OffRampEvent, type Transition } from './transitions.ts';
 
 export interface EventDetails {
-  /** What else is written with the new state; moments are the database's, as SQL. */
+  /** Other columns to write with the new state; moments are the database's, as SQL. */
   values?: OffRampSessionChanges;
   /** For operators; needed by every move to NEEDS_REVIEW. */
   reason?: string;
-  /** Where the session would stand without the review. */
+  /** The state that the session would be in without the review. */
   stateBefore?: OffRampState;
-  /** A submission of its deposit, or of the allowance for it, is under way. */
+  /** Whether a submission of its deposit, or of the allowance for it, is under way. */
   isUnderWay?: boolean;
 }
 
@@ -63,8 +64,9 @@ function transitionOf(session: OffRampSession, event: OffRampEvent, isUnderWay: 
 }
 
 /**
- * Flags the session for an operator. Nothing is lost: what is deposited stays there. Another reason closes the review that is open:
- * what was asked for, or approved, on the old one is not decided on the new one.
+ * Flags the session for an operator. Deposited tokens stay in the settlement contract. A new reason closes
+ * the open review, so that a decision that was requested or approved for the old reason does not apply to the
+ * new one.
  */
 async function openReview(
   tx: Tx,
@@ -85,7 +87,7 @@ async function openReview(
   });
 }
 
-/** The one decision about the deposited tokens; a trigger refuses another one. */
+/** The decision about the deposited tokens. It is made once; a trigger refuses another one. */
 function resolutionIn(state: OffRampState): 'SETTLE' | 'REFUND' {
   return state === 'CONFIRMING' ? 'SETTLE' : 'REFUND';
 }
@@ -99,7 +101,10 @@ async function enqueueRelease(
   await enqueueCall(tx, deps, targetId, { kind, sessionId });
 }
 
-/** What was deposited after its session was closed: to its depositor, or to an operator unless the provider says "failed". */
+/**
+ * Handles a deposit after its session was closed: it returns to the depositor if the provider says "failed";
+ * otherwise an operator decides.
+ */
 export async function giveBack(
   tx: Tx,
   deps: MoveDependencies,

@@ -1,5 +1,6 @@
 /**
- * What becomes of a session when its provider refuses to answer about it. Without an answer nothing changes; a refusal is final.
+ * Handles a provider's refusal to answer about a session. Without an answer nothing changes; a refusal is
+ * final.
  */
 import { readDatabaseTime } from '../../../db/databaseTime.ts';
 import { DomainError } from '../../../lib/errors.ts';
@@ -10,14 +11,17 @@ import type { OffRampSession } from './findOffRampSession.ts';
 import { lockOffRampSession, type OpenedOffRampSession } from './offRampMoves.ts';
 import { WAITING_FOR_PROVIDER } from './transitions.ts';
 
-/** A provider that was asked just before the quote ran out may show the session a little later. */
+/** How long after the quote's end a provider may first show a session that it was asked for just before. */
 export const LATE_SESSION_GRACE_MS = 5 * 60_000;
 
 export function isRejected(error: unknown): error is DomainError {
   return error instanceof DomainError && error.code === 'RAMP_REFUSED';
 }
 
-/** Null also when the provider refuses to look: such a session ends in time, and is looked for afterwards. */
+/**
+ * Finds a session by our reference. Returns null also when the provider refuses to look: that session ends
+ * when its time is over, and is looked up again afterwards.
+ */
 export async function findAtProvider(
   deps: Needs<'ramp'>,
   { id }: OffRampSession,
@@ -29,9 +33,10 @@ export async function findAtProvider(
 }
 
 /**
- * A provider that refuses to answer about a session, such as one that it has forgotten, never will: an operator decides. It may
- * show a new one a little later.
- * @returns null when it is under review now
+ * Puts the session under review when the provider refuses to answer about it, for example because it has
+ * forgotten the session. It will never answer, so an operator decides. A new session is left alone, because
+ * the provider may show it a little later.
+ * @returns the answer; null when the session is under review now
  */
 export async function orReview(
   deps: Needs<'db' | 'submission'>,
@@ -54,7 +59,10 @@ export async function orReview(
   });
 }
 
-/** A provider that has lost its newest payouts gives their ids away again: another payout's end must not decide about this one's tokens. */
+/**
+ * Refuses an answer about another payout. A provider that has lost its newest payouts assigns their ids
+ * again, and another payout's end must not decide about this session's tokens.
+ */
 function requireAnswerAbout(id: string) {
   return (answer: RampAnswer): RampAnswer => {
     if (answer.reference === undefined || answer.reference === id) return answer;
@@ -62,7 +70,10 @@ function requireAnswerAbout(id: string) {
   };
 }
 
-/** The quote's end ends an opening, and the network's word a deposit of custody. */
+/**
+ * Whether the session continues without the provider: the quote's end ends an opening, and the network's
+ * outcome ends custody's deposit.
+ */
 function goesOnByItself({ state, depositor }: OffRampSession): boolean {
   return state === 'OPENING' || (state === 'DEPOSITING' && depositor === 'CUSTODY');
 }

@@ -1,6 +1,6 @@
 /**
- * The beginning of an off-ramp session, for both depositors: everything that can fail is checked, and the session is
- * stored with its frozen quote and our reference, before the provider is asked for anything.
+ * Begins an off-ramp session, for deposits of custody and of holders: makes every check that can fail, and
+ * stores the session with its frozen quote and our reference, before the provider is asked for a session.
  */
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { lockName } from '../../../db/advisoryLock.ts';
@@ -44,16 +44,19 @@ export interface CashOutInput {
 }
 
 interface OffRampSessionOrder {
-  /** Keys belong to their operation. */
+  /** The operation to which the idempotency key belongs. */
   operation: 'cashOut' | 'prepareCashOutDeposit';
   input: CashOutInput;
-  /** Who signs the deposit from an address of their own; null when custody deposits. */
+  /** The holder who signs the deposit, at their own address; null when custody deposits. */
   holder: Address | null;
-  /** States that the caller does not wait out, as far as the wait goes. */
+  /** The caller waits while the session is in one of these states, up to the time limit. */
   waitWhile: ReadonlySet<OffRampState>;
 }
 
-/** Who has more to sign than this should sign first: each is a session at the provider. */
+/**
+ * Maximum unsigned sessions of a holder. Each is a session at the provider, so the holder should sign some
+ * first.
+ */
 const MAX_UNSIGNED = 20;
 
 /**
@@ -68,7 +71,8 @@ export async function beginCashOut(
 ): Promise<OffRampSession> {
   const receipt = await requireOwnReceipt(deps, caller, order.input.receiptTokenAddress);
   const request = idempotentRequest(deps, caller, receipt, order);
-  // What the first use has deposited is not there for a second one.
+  // The key is looked up before the checks: the first use may have deposited the tokens that they would look
+  // for.
   const sessionId = await findFirstUseOrBegin(deps.db, request, () =>
     begin(deps, caller, receipt, request, order),
   );
@@ -85,7 +89,10 @@ export async function beginCashOut(
   throw await stopped(deps, session);
 }
 
-/** Also while it is still looked for at the provider, which may have got it. */
+/**
+ * Whether the session has failed, including while it is still looked up at the provider, which may have
+ * opened it.
+ */
 function isStopped({ state, stateReason }: OffRampSession): boolean {
   return state === 'CLOSED' || (state === 'OPENING' && stateReason !== null);
 }
@@ -124,7 +131,7 @@ async function begin(
 
 /**
  * Makes every check of a cash-out from custody, or by a holder, and changes nothing.
- * @throws as beginCashOut, but no IDEMPOTENCY_CONFLICT
+ * @throws the same errors as beginCashOut, except IDEMPOTENCY_CONFLICT
  */
 export async function rehearseCashOut(
   deps: BeginNeeds,
@@ -140,7 +147,7 @@ export async function rehearseCashOut(
   });
 }
 
-/** Every check that needs no lock, and the quote. */
+/** Makes every check that needs no lock, and gets the quote. */
 async function planCashOut(
   deps: BeginNeeds,
   receipt: TokenizedReceipt,
@@ -159,7 +166,10 @@ async function planCashOut(
   return { plan, ...checked, quote: await quoteInput(deps, input) };
 }
 
-/** A provider names the field of its request, which is an argument of the query offRampQuote, but here a member of the input. */
+/**
+ * Gets the quote. A provider's error names an argument of the query offRampQuote; here the same field is a
+ * member of the input.
+ */
 async function quoteInput(deps: Needs<'db' | 'ramp'>, input: CashOutInput): Promise<Quote> {
   try {
     const { tokenAmount, fiatCurrency, countryCode, payoutAccount } = input;
@@ -172,7 +182,10 @@ async function quoteInput(deps: Needs<'db' | 'ramp'>, input: CashOutInput): Prom
   }
 }
 
-/** Off-ramp sessions of one receipt take turns, so that together they don't promise more than is there. */
+/**
+ * Checks a session under the lock of its receipt. Without the lock, concurrent sessions could together
+ * promise more than the receipt has.
+ */
 async function requireLeft(
   tx: Tx,
   deps: Needs<'network'>,
@@ -188,11 +201,12 @@ async function requireLeft(
 }
 
 /**
- * Of each farmer by itself: any farmer may name an address that holds tokens of theirs, to which anyone can send some, and must not
- * use up what its owner may have.
+ * Limits the unsigned sessions of each farmer separately. Any farmer may name any address that holds tokens
+ * of their receipt, and anyone can send tokens to any address. One farmer must not use up the limit of the
+ * address's owner.
  */
 async function requireFewUnsigned(tx: Tx, holder: Address, farmerId: string | null): Promise<void> {
-  // Sessions of other receipts are counted, too, and those don't lock this one.
+  // Sessions of other receipts count too, and their transactions don't lock this receipt.
   await lockName(tx, `unsigned:${holder}`);
   const unsigned = await tx.$count(
     offRampSessions,

@@ -4,8 +4,8 @@
  *   request committed with the session ─▶ the provider is asked not to pay ─▶ it agrees: ended, or refunded
  *                                                                          └▶ it has paid: confirmed, or an operator decides
  *
- * The request and the provider's word are ordered by the session's row lock. The look that follows (stepOffRampSession.ts)
- * asks the provider, again and again while that neither pays nor agrees.
+ * The session's row lock orders the request and the provider's status. The looks that follow
+ * (stepOffRampSession.ts) ask the provider repeatedly until it pays or agrees.
  */
 import { sql } from 'drizzle-orm';
 import { readDatabaseTime } from '../../../db/databaseTime.ts';
@@ -30,9 +30,10 @@ interface CancelCashOutInput {
 const CANCELLED = { refusalCode: 'CONFLICT', stateReason: 'it was cancelled' };
 
 /**
- * @returns the session in the state reached when the wait ended: CLOSED or REFUNDED when it is cancelled, CONFIRMING or
- * SETTLED when the payout was faster, and else on its way to one of them.
- * @throws DomainError NOT_FOUND, CONFLICT (paid, ended, under review, or of another provider), IDEMPOTENCY_CONFLICT
+ * @returns the session in the state reached when the wait ended: CLOSED or REFUNDED when it is cancelled,
+ *   CONFIRMING or SETTLED when the payout was faster, and otherwise a state before these.
+ * @throws DomainError NOT_FOUND, CONFLICT (paid, ended, under review, or of another provider),
+ *   IDEMPOTENCY_CONFLICT
  */
 export async function cancelCashOut(
   deps: Needs<'db' | 'ramp' | 'submission' | 'stateSignal' | 'mutationWaitMs'>,
@@ -56,7 +57,7 @@ export async function cancelCashOut(
         ...(session.state === 'AWAITING_PAYOUT' ? {} : CANCELLED),
         cancelRequestedAt: sql`now()`,
         cancelRequestedBy: caller.subject,
-        // A look that is under way does not know of it yet: another one follows.
+        // A look that is under way does not know the cancellation yet, so another look follows.
         hints: sql`${offRampSessions.hints} + 1`,
       },
       isUnderWay: await isDepositUnderWay(tx, session),

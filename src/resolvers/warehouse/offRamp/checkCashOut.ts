@@ -1,6 +1,6 @@
 /**
- * Everything about an off-ramp session that can fail is checked before the provider is asked for anything, because what
- * the provider has begun to pay can't be taken back.
+ * Checks everything about an off-ramp session that can fail before the provider is asked for a session,
+ * because a payout that the provider has begun can't be taken back.
  */
 import { and, eq, isNotNull, lt, ne, or, sum } from 'drizzle-orm';
 import type { Db, Tx } from '../../../db/connection.ts';
@@ -16,7 +16,7 @@ import { toBaseUnits } from '../../../ledger/units.ts';
 import { requireHolding, type Holding } from './holding.ts';
 
 export interface CashOutPlan {
-  /** Our reference. */
+  /** Our reference of the session. */
   id: string;
   receiptId: string;
   tokenAddress: string;
@@ -66,9 +66,11 @@ export async function requireUnexpired(
 }
 
 /**
- * Custody may be the treasury too, and then holds what was paid out before: no kilogram of a receipt is paid twice by it. What a
- * holder has in a wallet is the holder's, however it got there.
- * @param counted of the sessions that have not deposited: those older than `beforeId`, all but `exceptId`, or all
+ * Checks that custody pays no kilogram of a receipt twice: custody may also be the treasury, and then holds
+ * tokens that were paid out before. Tokens in a holder's wallet belong to the holder, wherever they came
+ * from.
+ * @param counted which sessions without a deposit are counted: those older than `beforeId`, all but
+ *   `exceptId`, or all
  * @throws DomainError INSUFFICIENT_BALANCE
  */
 export async function requireUnpaid(
@@ -108,8 +110,9 @@ export async function requireUnpaid(
 }
 
 /**
- * Of a session that is to be deposited after all, because it was paid: while it was CLOSED, its receipt was free to be pledged, and
- * its kilograms to be cashed out by another one, which has passed this check and may deposit at any time. Holds the receipt.
+ * Checks a session that is to be deposited after all, because it was paid. While it was CLOSED, its receipt
+ * could be pledged, and its kilograms could be cashed out by another session, which has passed this check and
+ * may deposit at any time. Locks the receipt.
  * @throws DomainError RECEIPT_PLEDGED, INSUFFICIENT_BALANCE
  */
 export async function requireStillFree(
@@ -124,8 +127,9 @@ export async function requireStillFree(
 }
 
 /**
- * The same where custody would deposit by itself what is paid after all: its receipt may have been given away while the session was
- * closed, before a RETRY. Null when nothing is in the way.
+ * Makes the same checks before custody deposits for a paid session without an operator: its receipt may have
+ * been pledged or cashed out while the session was closed, before a RETRY. Returns null when nothing prevents
+ * the deposit.
  */
 export async function obstacleToDeposit(
   tx: Tx,
@@ -142,7 +146,7 @@ export async function obstacleToDeposit(
   }
 }
 
-/** @throws DomainError CONFLICT: what is signed now would go to another contract */
+/** @throws DomainError CONFLICT when a deposit signed now would go to another settlement contract */
 export async function requireSettlementOf(
   network: Pick<LedgerNetwork, 'settlementContract'>,
   session: { settlementAddress: string },
@@ -151,7 +155,10 @@ export async function requireSettlementOf(
   if (mismatch !== null) throw new DomainError('CONFLICT', `Nothing can be signed for it now: ${mismatch}.`);
 }
 
-/** A session belongs to the settlement contract that it was opened for: another one knows nothing of it. */
+/**
+ * Describes the mismatch when the session was opened for another settlement contract than the one in use,
+ * which has no record of the session; null when there is none.
+ */
 export async function settlementMismatch(
   network: Pick<LedgerNetwork, 'settlementContract'>,
   session: { settlementAddress: string },
@@ -164,7 +171,7 @@ export async function settlementMismatch(
   );
 }
 
-/** Finds what can't be read, such as a paused token. */
+/** Simulates the deposit, to find obstacles that can't be read, such as a paused token. */
 async function simulateDeposit(network: LedgerNetwork, plan: CashOutPlan): Promise<void> {
   const { id: sessionId, tokenAddress, tokenAmountKg, depositorAddress } = plan;
   try {

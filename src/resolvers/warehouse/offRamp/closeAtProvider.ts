@@ -1,6 +1,6 @@
 /**
- * One look at an off-ramp session that is to be closed at its provider, because nothing is deposited for it: first the settlement
- * contract is asked, then the provider. What follows is in transitions.ts.
+ * One look at an off-ramp session that is to be closed at its provider because nothing is deposited: asks the
+ * settlement contract, then the provider. transitions.ts says what follows.
  */
 import { sql } from 'drizzle-orm';
 import type { Needs } from '../../core/dependencies.ts';
@@ -45,13 +45,14 @@ export async function closeAtProvider(
     if (ended !== null && isEnd(status)) {
       await applyEvent(tx, deps.submission, current, 'undecidable', { reason: ended });
     } else if (status === 'failed') {
-      // Not what was agreed, but the holder's own tokens.
+      // The deposit is not as agreed, but consists of the holder's own tokens.
       if (isToBeGivenBack(current, found)) {
         const values = { depositedAt: sql`now()`, endedAt: null };
         await applyEvent(tx, deps.submission, current, 'closedDeposited', { values });
       } else await applyEvent(tx, deps.submission, current, 'closed', { values: { endedAt: sql`now()` } });
     } else if (status === 'settled') {
-      // Paid after all: now custody owes the tokens. A second refusal goes to an operator.
+      // The provider has paid after all, so custody owes the tokens. After a second refusal an operator
+      // decides.
       const obstacle =
         (await paidOtherwise(tx, current, answer)) ?? (await obstacleToDeposit(tx, deps.network, current));
       if (obstacle === null) await reviewPaid(tx, deps, current, status);

@@ -1,15 +1,16 @@
 /**
- * Custody's deposits, and whose turn it is.
+ * Custody's deposits, and how they take turns.
  *
- * Where a deposit needs an allowance, that says how much of the token may be taken in all, and so overwrites the one
- * before. Custody's allowances and deposits of one receipt therefore go one pair after the other:
+ * Where a deposit needs an allowance, each allowance sets the total of the token that may be taken, and so
+ * overwrites the previous one. Custody's allowances and deposits of one receipt therefore run one pair after
+ * the other:
  *
- *   DEPOSITING ──no other pair of the receipt is under way──▶ allowance ──▶ deposit ──▶ settled, and it is the next one's turn
- *       └──one is: wait
+ *   DEPOSITING ──no other pair of the receipt is under way──▶ allowance ──▶ deposit ──▶ settled: next turn
+ *       └──another pair is: wait
  *
- * A turn is no state of its own: the session with an allowance or a deposit under way has it. That is decided under the
- * receipt's row lock, which comes last of all (lockOffRampSession). The next session is found where a submission ends a
- * turn, in the same transaction; the poller finds who was missed there.
+ * A turn is not stored: the session with an allowance or a deposit under way has the turn. The receipt's row
+ * lock, which is the last lock to take (lockOffRampSession), protects this decision. A submission that ends a
+ * turn finds the next session in the same transaction; the poller finds sessions that were missed.
  */
 import { and, asc, eq, inArray, ne, sql } from 'drizzle-orm';
 import type { Tx } from '../../../db/connection.ts';
@@ -28,10 +29,10 @@ import {
 import type { Needs } from '../../core/dependencies.ts';
 import { type OffRampSession } from './findOffRampSession.ts';
 
-/** The end of a turn is noticed much faster; this is for what was missed. */
+/** Interval of looks for a missed turn. The end of a turn is normally noticed much sooner. */
 const WAITING_LOOK_SECONDS = 30;
 
-/** The tokens are to go to the settlement contract, for the first time or again. */
+/** Enqueues the deposit into the settlement contract, for the first time or again. */
 export async function enqueueDeposit(
   tx: Tx,
   deps: MoveDependencies,
@@ -41,7 +42,7 @@ export async function enqueueDeposit(
   else await enqueueCall(tx, deps, session.id, depositCall(session));
 }
 
-/** One that waits for its turn, and may have been missed when it came. */
+/** Gives a waiting session its turn, if the turn was missed. */
 export async function stepWaitingDeposit(
   deps: Needs<'db' | 'submission' | 'stateSignal'>,
   { id }: OffRampSession,
@@ -56,8 +57,8 @@ export async function stepWaitingDeposit(
 }
 
 /**
- * The submission ends the turn of its session; called where it is settled.
- * @param ended its id, as it may not be written yet that it is over
+ * Ends the turn of a session whose submission is being settled, and starts the next turn.
+ * @param ended the submission's id: its end may not be written yet
  */
 export async function passTurn(
   tx: Tx,
@@ -78,15 +79,19 @@ export async function passTurn(
         eq(offRampSessions.depositor, 'CUSTODY'),
       ),
     )
-    // Ids follow time.
+    // Ids are ordered by time.
     .orderBy(asc(offRampSessions.id))
     .limit(1)
-    // Who holds it may wait for the receipt; it takes its turn then, or at the poller's next look.
+    // A transaction that holds the row may wait for the receipt: that session takes its turn then, or at the
+    // poller's next look.
     .for('update', { skipLocked: true });
   if (next) await enqueueCall(tx, deps, next.id, allowanceCall(requireOpenAtProvider(next)));
 }
 
-/** @returns whether it is its turn now; another look is due otherwise, and when it has it already. */
+/**
+ * @returns whether the session got its turn now. Otherwise, also when it has its turn already, another look
+ *   is due
+ */
 async function takeTurn(tx: Tx, deps: MoveDependencies, session: OpenedOffRampSession): Promise<boolean> {
   await lockById(tx, receipts, session.receiptId, 'no key update');
   if (await isUnderWay(tx, session.receiptId)) {

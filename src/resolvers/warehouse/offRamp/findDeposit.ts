@@ -1,6 +1,7 @@
 /**
- * A session's deposit, as the settlement contract shows it. The contract knows a deposit by the provider's session id alone, and two
- * providers may use the same one: what another session has deposited under it is not this one's.
+ * Finds a session's deposit in the settlement contract. The contract knows a deposit only by the provider's
+ * session id, and two providers may use the same id: another session's deposit under that id is not this
+ * session's.
  */
 import { and, eq, isNotNull, ne, or } from 'drizzle-orm';
 import { offRampSessions } from '../../../db/tables/index.ts';
@@ -8,7 +9,7 @@ import type { OffRampDeposit } from '../../../ledger/network/port.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import type { OpenedOffRampSession } from './offRampMoves.ts';
 
-/** Null when there is none under the session's id, and when it is another session's. */
+/** Null when there is no deposit under the session's id, or it is another session's. */
 export async function findDeposit(
   deps: Needs<'db' | 'network'>,
   session: OpenedOffRampSession,
@@ -16,7 +17,7 @@ export async function findDeposit(
   return ownDeposit(deps, session, await deps.network.offRampDeposit(session.providerSessionId));
 }
 
-/** What is found under the session's id; null when it is another session's. */
+/** Returns the deposit that was found under the session's id; null when it is another session's. */
 export async function ownDeposit(
   deps: Needs<'db'>,
   session: OpenedOffRampSession,
@@ -26,8 +27,9 @@ export async function ownDeposit(
 }
 
 /**
- * Of the same receipt: the tokens of another one are not what was agreed. A deposit under way may have landed, unseen; and what comes
- * under the id of a session that is closed is meant for one that is not.
+ * Whether another session of the same receipt owns the deposit under this session's id. A deposit of another
+ * receipt's tokens is not as agreed anyway. Another session's deposit that is under way may have landed
+ * unnoticed. A deposit under the id of a closed session is meant for the open session with that id.
  */
 async function isDepositOfAnother(
   { db }: Needs<'db'>,

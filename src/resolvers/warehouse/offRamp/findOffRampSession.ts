@@ -1,6 +1,6 @@
 /**
- * Finding off-ramp sessions, with both of their histories: the provider's here, the network's in
- * `readTransactions` (findRetirement.ts) under the session's id.
+ * Finds off-ramp sessions and their two histories: the provider's here, the network's with `readTransactions`
+ * (findRetirement.ts) under the session's id.
  */
 import { and, desc, eq, type SQL } from 'drizzle-orm';
 import { findByIds, finderOf, requireById } from '../../../db/findByIds.ts';
@@ -30,14 +30,14 @@ export function hasEnded({ state }: Pick<OffRampSession, 'state'>): boolean {
   return ENDED_OFF_RAMP_STATES.some((ended) => ended === state);
 }
 
-/** Sessions, as they are followed. A late callback may reopen one that has ended, for an operator. */
+/** How subscribers follow sessions. A late callback may reopen an ended session, for an operator. */
 export const FOLLOWED_SESSIONS: FollowedKind<OffRampSession> = {
   readMany: (db, ids) => findByIds(db, offRampSessions, ids),
   hasEnded,
   hidden: ['dueAt', 'fruitlessSteps', 'hints'],
 };
 
-/** One that the caller knows to exist. */
+/** Reads a session that the caller knows to exist. */
 export function requireOffRampSession(deps: Finder, id: string): Promise<OffRampSession> {
   return requireById(deps.db, offRampSessions, id);
 }
@@ -61,10 +61,10 @@ export async function findOffRampSessionAtProvider(
   return session ?? null;
 }
 
-/** The latest: a history longer than this is of a provider that plays tricks. */
+/** Maximum entries of a history, the newest ones. Only a misbehaving provider causes a longer one. */
 const MAX_HISTORY = 100;
 
-/** The statuses that the provider was seen in, oldest first; a handful, as providers have five. */
+/** The statuses that the provider has reported, oldest first. There are few, because providers have five. */
 export async function readProviderStatuses(
   deps: Finder,
   sessionId: string,
@@ -79,7 +79,7 @@ export async function readProviderStatuses(
   return rows.toReversed();
 }
 
-/** What was flagged, and who decided what; oldest first. */
+/** Why the session was flagged, and who decided what; oldest first. */
 export async function readReviews(deps: Finder, sessionId: string): Promise<OffRampReview[]> {
   const rows = await deps.db
     .select()
@@ -90,7 +90,7 @@ export async function readReviews(deps: Finder, sessionId: string): Promise<OffR
   return rows.toReversed();
 }
 
-/** A used reference doesn't prove that the deposit is what was agreed. */
+/** Whether a deposit is as agreed. That the reference was used does not prove it. */
 export function isAsAgreed(session: OffRampSession, found: OffRampDeposit): boolean {
   return (
     found.depositor === session.depositorAddress &&
@@ -99,7 +99,10 @@ export function isAsAgreed(session: OffRampSession, found: OffRampDeposit): bool
   );
 }
 
-/** A restored copy does not know what was done since. Null unless the agreed deposit was made and has left the settlement contract. */
+/**
+ * Describes a release that this database does not know, for example after a restore. Null unless the agreed
+ * deposit was made and has left the settlement contract.
+ */
 export function endedUnseen(session: OffRampSession, found: OffRampDeposit | null): string | null {
   if (session.depositedAt !== null || found === null || !isAsAgreed(session, found)) return null;
   const { status } = found;
@@ -109,17 +112,20 @@ export function endedUnseen(session: OffRampSession, found: OffRampDeposit | nul
     : null;
 }
 
-/** Paid by the provider while the tokens are not deposited: what the platform could lose. */
+/** Whether the provider has paid while the tokens are not deposited: the platform could lose the amount. */
 export function isExposed(session: OffRampSession): boolean {
   return session.providerStatus === 'settled' && session.depositedAt === null;
 }
 
-/** Decided, but not released, and under review: by a pause, or for another reason. */
+/**
+ * Whether the session is under review with a release that is decided but not done: because of a pause, or for
+ * another reason.
+ */
 export function isUnreleasedReview({ state, resolution, releasedAt }: OffRampSession): boolean {
   return state === 'NEEDS_REVIEW' && resolution !== null && releasedAt === null;
 }
 
-/** Under review, and a deposit would end that. */
+/** Whether the session is under review, and a holder's deposit would end the review. */
 export function isUndepositedReview(session: OffRampSession): boolean {
   const { state, depositedAt, providerSessionId } = session;
   return (
@@ -130,7 +136,10 @@ export function isUndepositedReview(session: OffRampSession): boolean {
   );
 }
 
-/** Whether something may still be deposited that no process waits for: every account that knows the reference can. */
+/**
+ * Whether a deposit may still come that no process waits for: every account that knows the reference can
+ * deposit.
+ */
 export function mayBeDepositedLate(session: OffRampSession): boolean {
   return session.state === 'CLOSED' && session.depositor === 'HOLDER' && session.providerSessionId !== null;
 }

@@ -1,5 +1,6 @@
 /**
- * A payout under our reference whose id is another session's: a provider that has lost its newest payouts gives their ids away again.
+ * Handles a payout under our reference whose id is another session's: a provider that has lost its newest
+ * payouts assigns their ids again.
  */
 import { and, ne } from 'drizzle-orm';
 import type { Tx } from '../../../db/connection.ts';
@@ -18,7 +19,10 @@ export async function isOfAnother(
   return (await tx.$count(offRampSessions, isIt)) > 0;
 }
 
-/** Of one that has ended: under the id of another session nothing can be deposited, or closed. What is paid of it is for an operator, once. */
+/**
+ * Puts an ended session under review if the provider pays it under another session's id. Nothing can be
+ * deposited or closed under that id, so an operator decides, once.
+ */
 export async function reviewForeign(tx: Tx, deps: Needs<'submission'>, id: string): Promise<void> {
   const session = await lockOffRampSession(tx, id);
   if (session.state !== 'CLOSED') return;

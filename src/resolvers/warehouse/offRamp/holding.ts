@@ -1,7 +1,8 @@
 /**
- * What a depositor holds of a receipt's token beyond what other off-ramp sessions are about to deposit. The balance is the network's
- * and the promises are the database's: a deposit that has landed, but is not settled here yet, has left the one and is still among
- * the others. Counted twice, it would refuse what is there, and close a session for good.
+ * Computes how much of a receipt's token a depositor holds beyond the deposits that other off-ramp sessions
+ * are about to make. The network has the balance, the database the promised deposits. A deposit that has
+ * landed, but is not settled here yet, has left the balance and is still promised. Counted twice, it would
+ * make the check refuse available tokens, and close a session permanently.
  */
 import { and, eq, isNotNull, isNull, lt, ne, notInArray, sum } from 'drizzle-orm';
 import type { Db } from '../../../db/connection.ts';
@@ -23,9 +24,12 @@ export interface Holding {
 
 type HoldingNeeds = { db: Db; network: LedgerNetwork };
 
-/** One may land between the reading of the deposits and of the balance, and the next look sees it. */
+/**
+ * Maximum rounds. A deposit may land between the read of the deposits and that of the balance; the next round
+ * sees it.
+ */
 const MAX_LOOKS = 3;
-/** Each is a question to the network. What is not asked about counts as promised. */
+/** Maximum deposits asked about; each is a question to the network. The others count as promised. */
 const MAX_DEPOSITS_ASKED = 20;
 
 /** @throws DomainError INSUFFICIENT_BALANCE */
@@ -42,14 +46,15 @@ export async function requireHolding(deps: HoldingNeeds, plan: CashOutPlan): Pro
       requireAvailable(deps.network, plan, holding, promisedKg);
       return holding;
     }
-    // Before the balance, which the next look reads: what lands later must not be left out.
+    // Deposits are read before the next round's balance: a deposit that lands later is in that balance, and
+    // must stay promised.
     landedIds = await findLanded(deps, plan, older);
   }
 }
 
 /**
  * Kilograms of the receipt that sessions will deposit from the same address, but have not yet.
- * @param beforeId counts older sessions alone: of two that together want too much, the later one gives way.
+ * @param beforeId counts only older sessions: of two that together want too much, the later one is refused.
  */
 export async function readPromisedKg(
   db: Pick<Db, 'select'>,
@@ -122,7 +127,7 @@ function isPromise({ receiptId, depositorAddress }: CashOutPlan, beforeId: strin
     eq(offRampSessions.depositorAddress, depositorAddress),
     isNull(depositedAt),
     ne(state, 'CLOSED'),
-    // Ids follow time.
+    // Ids are ordered by time.
     beforeId === undefined ? undefined : lt(id, beforeId),
   );
 }

@@ -13,19 +13,19 @@ import { whereStranded } from '../../operations/strandedSessions.ts';
 type Lister = Needs<'db' | 'network' | 'ramp'>;
 
 interface OffRampSessionFilter {
-  /** Sessions of this farmer's receipts, also those that an operator asked for. */
+  /** Sessions of this farmer's receipts, including those that an operator requested. */
   visibleTo?: string | null | undefined;
   receiptTokenAddresses?: readonly string[] | null | undefined;
   farmerIds?: readonly string[] | null | undefined;
   states?: readonly OffRampState[] | null | undefined;
-  /** Those that wait for another ramp provider than the one in use. */
+  /** Whether the session waits for another ramp provider than the configured one. */
   stranded?: boolean | null | undefined;
-  /** Those that should have got further by now. */
+  /** Whether the session should have progressed further by now. */
   overdue?: boolean | null | undefined;
-  /** When they were requested, in Unix seconds; `until` is excluded. */
+  /** When the sessions were requested, in Unix seconds; `until` is excluded. */
   from?: bigint | null | undefined;
   until?: bigint | null | undefined;
-  /** In whole kilograms. */
+  /** Whole kilograms. */
   minTokenAmount?: bigint | null | undefined;
   maxTokenAmount?: bigint | null | undefined;
 }

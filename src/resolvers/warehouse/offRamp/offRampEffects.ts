@@ -1,6 +1,6 @@
 /**
- * What the network's word about an off-ramp session's calls means: its deposit, and the release of what was deposited.
- * Called by submission, inside the transaction that settles the call.
+ * Effects of an off-ramp session's network calls: its deposit, and the release of the deposit. Submission
+ * calls them in the transaction that settles the call.
  */
 import { and, eq, sql } from 'drizzle-orm';
 import type { Db, Tx } from '../../../db/connection.ts';
@@ -34,17 +34,22 @@ export interface OffRampEffectsDependencies extends MoveDependencies {
 }
 
 /**
- * The allowance is set again when something has put another allowance in its place. Custody's own don't,
- * because they take turns (custodyDeposits.ts); another program with its key could.
+ * Maximum allowances of one session. The allowance is set again when another one has replaced it. Custody's
+ * own allowances don't replace each other, because they take turns (custodyDeposits.ts); another program with
+ * custody's key could replace one.
  */
 const MAX_ALLOWANCES = 10;
 
-/** Where a deposit needs one: the settlement contract may take exactly what the deposit will. */
+/**
+ * For networks where a deposit needs an allowance: the settlement contract may take exactly the amount of the
+ * deposit.
+ */
 export function allowanceEffects(deps: OffRampEffectsDependencies): Effects {
   return {
     async succeeded(tx, { targetId, submissionId }) {
       const session = requireOpenAtProvider(await lockOffRampSession(tx, targetId));
-      // Decided otherwise meanwhile: nothing is taken, and the next allowance overwrites this one.
+      // The session was decided otherwise meanwhile: nothing is deposited, and the next allowance overwrites
+      // this one.
       if (!isToBeDeposited(session)) return passTurn(tx, deps, session, submissionId);
       await goOn(tx, deps, session);
       await enqueueCall(tx, deps, targetId, depositCall(session));
@@ -63,7 +68,7 @@ export function depositEffects(deps: OffRampEffectsDependencies): Effects {
       await passTurn(tx, deps, session, submissionId);
     },
     async afterSucceeded({ targetId }) {
-      // Whatever the provider said meanwhile is acted on now.
+      // Wakes the worker, which acts on the statuses that the provider reported meanwhile.
       deps.stateSignal.notify(OFF_RAMP_SESSIONS);
       await notifyReceipt(deps, targetId);
     },
@@ -82,7 +87,7 @@ export function depositEffects(deps: OffRampEffectsDependencies): Effects {
   };
 }
 
-/** For both signers. */
+/** Records a landed deposit, signed by custody or by a holder. */
 export async function depositLanded(
   tx: Tx,
   deps: MoveDependencies,
@@ -98,12 +103,12 @@ export async function depositLanded(
   }
 }
 
-/** Still waited for, whether or not an operator is to look at it. */
+/** Whether the deposit is still awaited, with or without a review. */
 export function isToBeDeposited({ state, depositedAt }: OffRampSession): boolean {
   return state === 'DEPOSITING' || (state === 'NEEDS_REVIEW' && depositedAt === null);
 }
 
-/** What was under review has been decided by the network. */
+/** Ends a review that the network's outcome has decided. */
 async function goOn(tx: Tx, deps: MoveDependencies, session: OffRampSession): Promise<void> {
   if (session.state === 'NEEDS_REVIEW') await applyEvent(tx, deps, session, 'depositGoesOn');
 }
@@ -134,7 +139,10 @@ async function maySetAllowanceAgain(
   return (await tx.$count(submissions, allowances)) < MAX_ALLOWANCES;
 }
 
-/** For both ways out of the settlement contract: to the treasury (SETTLED) and back to the depositor (REFUNDED). */
+/**
+ * Effects of both releases from the settlement contract: to the treasury (SETTLED) and back to the depositor
+ * (REFUNDED).
+ */
 export function releaseEffects(
   deps: OffRampEffectsDependencies,
   goal: { state: 'SETTLED' | 'REFUNDED' },
@@ -163,7 +171,10 @@ export function releaseEffects(
   };
 }
 
-/** Who follows the receipt of a session is told what is left of it. Everything is committed: without an answer they look themselves. */
+/**
+ * Tells subscribers of a session's receipt that its remaining kilograms may have changed. A failure is
+ * ignored: everything is committed, and subscribers also look without a notification.
+ */
 export async function notifyReceipt(deps: OffRampEffectsDependencies, sessionId: string): Promise<void> {
   const session = await findOffRampSession(deps, sessionId).catch(() => null);
   if (session) deps.stateSignal.notify(session.receiptId);
@@ -184,7 +195,10 @@ function reviewEffects(
   };
 }
 
-/** What the provider has said while the release waited to be signed: for the end of a pause or of a halt, or for its turn. */
+/**
+ * Why a release must not be signed, when the provider's status contradicts it by now. A release may have
+ * waited for the end of a pause or of a halt, or for its turn.
+ */
 async function reasonNotToRelease(
   deps: OffRampEffectsDependencies,
   { targetId }: Intent,

@@ -1,6 +1,6 @@
 /**
- * What the steps and effects of an off-ramp session share: its lock, its calls, what the provider said, and its reviews.
- * Its states are in transitions.ts.
+ * Code that the steps and effects of an off-ramp session share: its lock, its calls, the provider's statuses,
+ * and its reviews. The states are in transitions.ts.
  */
 import { and, count, eq, inArray, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
@@ -33,7 +33,10 @@ export interface MoveDependencies {
 /** New values of a session's columns; moments are the database's, written as SQL. */
 export type OffRampSessionChanges = PgUpdateSetSource<typeof offRampSessions>;
 
-/** Its deposit is there: what it was closed for, or was to be, is over. */
+/**
+ * Values of a session whose deposit is final: the reason for which it was, or was to be, closed no longer
+ * applies.
+ */
 export const DEPOSITED = {
   refusalCode: null,
   stateReason: null,
@@ -45,8 +48,9 @@ export const DEPOSITED = {
 export type OpenedOffRampSession = OffRampSession & { providerSessionId: string };
 
 /**
- * Locks are taken in one order by everything that works on an off-ramp session, or two transactions wait for each
- * other: its submission, the session, the holder's act, the receipt. Several of one kind: in the order of their ids.
+ * Everything that works on an off-ramp session takes locks in one order, or two transactions wait for each
+ * other: its submission, the session, the holder's act, the receipt. Several rows of one kind are locked in
+ * the order of their ids.
  */
 export function lockOffRampSession(tx: Tx, id: string): Promise<OffRampSession> {
   return lockById(tx, offRampSessions, id);
@@ -60,8 +64,9 @@ export function requireOpenAtProvider(session: OffRampSession): OpenedOffRampSes
 }
 
 /**
- * @returns whether this is news. Nothing leads back from an end to its beginning: an answer that says so was
- * on its way for too long.
+ * Stores the provider's status.
+ * @returns whether the status is new. A status from before the end that arrives after it is a delayed answer,
+ *   and is ignored.
  */
 export async function recordStatus(tx: Tx, session: OffRampSession, status: RampStatus): Promise<boolean> {
   const before = session.providerStatus;
@@ -83,7 +88,8 @@ export function sessionNotUnderReview({ state }: OffRampSession): DomainError {
 }
 
 /**
- * A refund that was decided on "failed" would lose the tokens when the provider has said "settled" since.
+ * Requires that the operator has seen the newest status: a refund decided on "failed" would lose the tokens
+ * if the provider has said "settled" since.
  * @throws DomainError CONFLICT
  */
 export function requireSeenStatus({ providerStatus }: OffRampSession, seen: RampStatus | null): void {
@@ -96,12 +102,14 @@ export function requireSeenStatus({ providerStatus }: OffRampSession, seen: Ramp
   );
 }
 
-/** Whether the provider does nothing more by itself. */
+/** Whether the provider does nothing more on its own initiative. */
 export function isEnd(status: RampStatus | null): boolean {
   return status === 'settled' || status === 'failed' || status === 'refunded';
 }
 
-/** Exactly what the deposit takes, so that nothing is left for a later one to take by mistake. */
+/**
+ * Allows exactly the amount of the deposit, so that nothing is left for a later deposit to take by mistake.
+ */
 export function allowanceCall(session: OpenedOffRampSession): HolderCall {
   const { tokenAddress } = session;
   return { kind: 'setAllowance', tokenAddress, amount: toBaseUnits(session.tokenAmountKg) };
@@ -113,7 +121,7 @@ export function depositCall(session: OpenedOffRampSession): Extract<NetworkCall,
   return { kind: 'depositOffRamp', sessionId, tokenAddress, amount };
 }
 
-/** In the transaction of the move that it follows from. */
+/** Call it in the transaction of the move that causes the call. */
 export async function enqueueCall(
   tx: Tx,
   deps: MoveDependencies,
@@ -144,7 +152,9 @@ function isOpenReviewOf(sessionId: string) {
   return and(eq(offRampReviews.offRampSessionId, sessionId), isNull(offRampReviews.closedAt));
 }
 
-/** Closes the open review, if there is one: by an operator's decision, or, without one, by the network's outcome or another reason. */
+/**
+ * @param decided the operator's decision; null when the network's outcome or another reason closes the review
+ */
 export async function closeReview(
   tx: Tx,
   sessionId: string,
@@ -161,12 +171,12 @@ export async function closeReview(
     .where(isOpenReviewOf(sessionId));
 }
 
-/** How many statuses the provider was seen in; counted under the session's row lock. */
+/** Number of statuses that the provider has reported; counted under the session's row lock. */
 function statusesOf(sessionId: string) {
   return sql`(SELECT count(*)::int FROM ${offRampProviderStatuses} s WHERE s.off_ramp_session_id = ${sessionId})`;
 }
 
-/** Whether an operator has decided about what the provider said last. */
+/** Whether an operator has decided about the provider's newest status. */
 export async function isAcknowledged(tx: Pick<Tx, 'select'>, sessionId: string): Promise<boolean> {
   const [decided] = await tx
     .select({ id: offRampReviews.id })
@@ -175,7 +185,7 @@ export async function isAcknowledged(tx: Pick<Tx, 'select'>, sessionId: string):
       and(
         eq(offRampReviews.offRampSessionId, sessionId),
         isNotNull(offRampReviews.decision),
-        // By their number, which no clock can be wrong about.
+        // Statuses are compared by number, because a clock may be wrong.
         sql`${offRampReviews.statusesSeen} >= ${statusesOf(sessionId)}`,
       ),
     );
@@ -183,9 +193,9 @@ export async function isAcknowledged(tx: Pick<Tx, 'select'>, sessionId: string):
 }
 
 /**
- * What the provider must not say once the tokens are where they are; null when all agrees.
- * @param state where the session came, or is about to come, to its end
- * @param were whether they are there
+ * Describes how the provider's status contradicts the tokens' place; null when they agree.
+ * @param state the end that the session has reached, or is about to reach
+ * @param were whether the tokens have moved already ('were') or are about to ('are to be')
  */
 export function contradiction(
   state: OffRampState,
@@ -201,7 +211,7 @@ export function contradiction(
   if (state === 'CLOSED' && (status === 'settled' || status === 'refunded')) {
     return `the provider says "${status}", but the tokens were never deposited`;
   }
-  // It may end as paid: until an operator decides, its kilograms are not given away again.
+  // The payout may still settle: until an operator decides, its kilograms are not free for another session.
   if (state === 'CLOSED' && status === 'processing') {
     return `the provider says "processing": it pays a session that was closed`;
   }

@@ -1,7 +1,7 @@
 /**
- * Releases that a pause has held up. While the settlement contract or the token is paused, the network refuses to
- * confirm and to refund. The tokens stay in the settlement contract and the session is under review, so that operators see it; it goes
- * on by itself when the pause is over.
+ * Releases that a pause has blocked. While the settlement contract or the token is paused, the network
+ * refuses to confirm and to refund. The tokens stay in the settlement contract and the session is under
+ * review, so that operators see it. The release continues automatically when the pause is over.
  */
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import type { Tx } from '../../../db/connection.ts';
@@ -14,10 +14,16 @@ import type { Needs } from '../../core/dependencies.ts';
 import { isUnreleasedReview, type OffRampSession } from './findOffRampSession.ts';
 import { PAUSE_LOOKS } from './schedules.ts';
 
-/** A day of tries without success, each of which leaves a refused submission: after that an operator decides. */
+/**
+ * Maximum refused releases, about a day of tries. Each leaves a refused submission; after that an operator
+ * decides.
+ */
 const MAX_PAUSED_REFUSALS = 100;
 
-/** The network refused the release, or an operator ended it; called where that is settled. */
+/**
+ * Handles a release that the network refused, or that an operator ended. Call it in the transaction that
+ * settles the release.
+ */
 export async function releaseRefused(
   tx: Tx,
   deps: MoveDependencies,
@@ -38,7 +44,7 @@ export async function releaseRefused(
   });
 }
 
-/** Goes on where nothing but pauses has refused it, and the settlement contract runs again. */
+/** Continues a release that only pauses have refused, when the settlement contract is no longer paused. */
 export async function stepUnreleasedReview(
   deps: Needs<'db' | 'network' | 'submission' | 'stateSignal'>,
   { id }: OffRampSession,
@@ -57,7 +63,7 @@ export async function stepUnreleasedReview(
   deps.stateSignal.notify(NEW_SUBMISSION);
 }
 
-/** What became of the releases that were tried so far, in no order. */
+/** Outcomes of the releases that were tried so far, in no order. */
 async function readRefusals(tx: Tx, offRampSessionId: string) {
   const { targetId, kind, state, refusalReason: reason } = submissions;
   const kinds = ['confirmOffRampSettlement', 'refundOffRamp'];

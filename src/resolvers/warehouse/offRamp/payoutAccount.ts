@@ -1,19 +1,23 @@
 /**
- * Payout accounts: sealed at rest, masked when shown, whole only on the way to the ramp provider, or to the person who pays by hand.
+ * Payout accounts: sealed at rest and masked when shown. Only the ramp provider, or the person who pays
+ * manually, gets the whole account.
  */
 import { createHmac } from 'node:crypto';
 import { sealedPlace } from '../../../db/sealedColumns.ts';
 import type { PayoutAccount } from '../../../ramp/port.ts';
 import type { Sealer } from '../../../lib/sealer.ts';
 
-/** More digits do not help to recognise an account. */
+/** Maximum characters shown. More digits do not help to recognise an account. */
 const MAX_SHOWN_CHARACTERS = 4;
 
 export interface PayoutAccounts {
-  /** For the off-ramp session of this id. */
+  /** Seals the account for the off-ramp session with this id. */
   seal(account: PayoutAccount, sessionId: string): string;
   unseal(session: { id: string; sealedPayoutAccount: string | null }): PayoutAccount;
-  /** Tells two accounts apart without saying anything of either: account numbers are short enough to be tried out. */
+  /**
+   * Distinguishes accounts without revealing them. The hash is keyed, because account numbers are short
+   * enough to be guessed.
+   */
   fingerprint(account: PayoutAccount): string;
 }
 
@@ -26,7 +30,8 @@ export function createPayoutAccounts(sealer: Sealer, fingerprintKey: Uint8Array)
       return JSON.parse(sealer.unseal(sealed, sealedPlace('payoutAccount', id))) as PayoutAccount;
     },
     fingerprint(account) {
-      // Idempotency keys keep it for good: a member that is added later must not change that of an account without it.
+      // Idempotency keys store the fingerprint forever: a member that is added later must not change the
+      // fingerprint of an account without it.
       const given = Object.entries(account).filter(([, value]) => value !== undefined);
       const sorted = given.sort(([a], [b]) => (a < b ? -1 : 1));
       return createHmac('sha256', fingerprintKey)
@@ -36,7 +41,7 @@ export function createPayoutAccounts(sealer: Sealer, fingerprintKey: Uint8Array)
   };
 }
 
-/** Each type, as it is stored and shown, by its name at providers. */
+/** The name at providers of each type that is stored and shown. */
 export const TYPE_AT_PROVIDERS = {
   MOBILE_MONEY: 'mobile-money',
   BANK: 'bank',
@@ -45,7 +50,7 @@ export const TYPE_AT_PROVIDERS = {
 export const payoutAccountTypeOf = ({ type }: PayoutAccount) =>
   type === TYPE_AT_PROVIDERS.BANK ? 'BANK' : 'MOBILE_MONEY';
 
-/** The last characters, a third of them at most: "••••4321". */
+/** Shows the last characters, a third of the number at most: "••••4321". */
 export function maskAccountNumber(accountNumber: string): string {
   const characters = Array.from(accountNumber);
   const shown = Math.min(MAX_SHOWN_CHARACTERS, Math.floor(characters.length / 3));

@@ -1,5 +1,5 @@
 /**
- * What becomes of a payout of another amount than was quoted, where the provider says what it pays.
+ * Handles a payout whose amount differs from the quote, for providers that report the amount.
  */
 import { and, eq, isNotNull } from 'drizzle-orm';
 import type { Tx } from '../../../db/connection.ts';
@@ -10,7 +10,10 @@ import type { Needs } from '../../core/dependencies.ts';
 import { applyEvent } from './applyEvent.ts';
 import type { OffRampSession } from './findOffRampSession.ts';
 
-/** The tokens of a payout of another amount stay where they are, until an operator has decided. */
+/**
+ * Releases the tokens of a paid session. After a payout of another amount, the tokens stay where they are
+ * until an operator decides.
+ */
 export async function releasePaid(
   tx: Tx,
   deps: Needs<'submission'>,
@@ -23,8 +26,9 @@ export async function releasePaid(
 }
 
 /**
- * An operator who has decided about these amounts is not asked again. One who decided about something else, such as a payout before the
- * deposit, has not seen them: what the provider pays is in no other review.
+ * Describes a payout of another amount; null when the amount is as quoted, or an operator has decided about
+ * it. A decision about something else, such as a payout before the deposit, does not count: no other review
+ * shows the amount that the provider pays.
  */
 export async function paidOtherwise(
   tx: Tx,

@@ -1,6 +1,6 @@
 /**
- * pollOpenSessions: looks at off-ramp sessions when they are due, so that a webhook which never comes does no harm. A
- * hint only makes a session due at once. Any number of instances may run it.
+ * pollOpenSessions: looks at off-ramp sessions when they are due, so that a lost webhook does no harm. A hint
+ * only makes a session due immediately. Any number of instances may run it.
  */
 import { and, eq, isNotNull, or, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
@@ -16,7 +16,10 @@ import { isMisdated, nextLookMs } from './schedules.ts';
 import { stepOffRampSession, type StepNeeds } from './stepOffRampSession.ts';
 
 const MAX_CONCURRENT_STEPS = 8;
-/** Counting them takes a read of an index; so many seconds change little. */
+/**
+ * How long the count of open payouts is reused. Counting reads an index, and the count changes little in this
+ * time.
+ */
 const OPEN_PAYOUTS_KEPT_MS = 10_000;
 
 type PollerNeeds = Needs<keyof StepNeeds | 'log'>;
@@ -44,8 +47,8 @@ export function createSessionPoller(deps: PollerNeeds): DueWorker {
 }
 
 /**
- * Sessions of another provider wait until that one is configured again, but for those that the network may move: a deposit
- * that lands late, and a release that a pause holds up.
+ * Sessions of another provider wait until that provider is configured again, except those that the network
+ * may move: by a deposit that lands late, or a release that a pause has blocked.
  */
 const waitsForNetwork = and(
   isNotNull(offRampSessions.providerSessionId),
@@ -63,13 +66,15 @@ async function processSession(
   try {
     await stepOffRampSession(deps, session);
   } catch (error) {
-    // Unknown, so nothing changes: the next look is the same.
+    // The result is unknown, so nothing changes: the next look is the same.
     deps.log.warn({ offRampSessionId: session.id, err: error }, 'off-ramp session step failed');
   }
   await lookAgain(deps, session, await countPayouts());
 }
 
-/** Decides when to look next, from where the session stands now: effects and hints may have moved it meanwhile. */
+/**
+ * Schedules the next look from the session's present state: effects and hints may have moved it meanwhile.
+ */
 async function lookAgain(deps: PollerNeeds, claimed: OffRampSession, openPayouts: number): Promise<void> {
   const session = await deps.db.transaction(async (tx) => {
     const [found] = await tx
@@ -101,12 +106,12 @@ async function lookAgain(deps: PollerNeeds, claimed: OffRampSession, openPayouts
   if (session && session.state !== claimed.state) notifyAll(deps, session);
 }
 
-/** By the database's clock; 0 for what has not come. */
+/** Milliseconds since a moment, by the database's clock; 0 while the moment is null. */
 function msSince(moment: PgColumn) {
   return sql`coalesce(extract(epoch FROM now() - ${moment}) * 1000, 0)`.mapWith(Number);
 }
 
-/** Those who wait for the session or its receipt, and the workers that may have something to do for it. */
+/** Notifies those who wait for the session or its receipt, and the workers that may have work for it. */
 function notifyAll(deps: Needs<'stateSignal' | 'log'>, session: OffRampSession): void {
   if (session.state === 'NEEDS_REVIEW')
     deps.log.error({ offRampSessionId: session.id }, 'an off-ramp session needs an operator');

@@ -1,6 +1,6 @@
 /**
- * receivePayoutHint: a caller says that something changed about a payout. Nothing in it is believed; a
- * session that we know is looked at soon, and one that we don't know costs the provider nothing.
+ * receivePayoutHint: a caller says that something changed about a payout. The content is not trusted. A known
+ * session is looked at soon; an unknown one causes no request to the provider.
  */
 import { sql } from 'drizzle-orm';
 import type { Db, Tx } from '../../../db/connection.ts';
@@ -9,12 +9,12 @@ import { isAtProvider } from './findOffRampSession.ts';
 import { OFF_RAMP_SESSIONS } from './offRampMoves.ts';
 import type { Needs } from '../../core/dependencies.ts';
 
-/** What became of a hint; for the log, never for the sender. */
+/** The outcome of a hint: for the log, never for the sender. */
 type HintOutcome = 'noted' | 'unknown-session';
 
 /**
- * Many hints become one look. A hint that comes early, before the deposit is final, is remembered by the status
- * that it makes us record, and by the look that every deposit ends with.
+ * Several hints cause one look. A hint that comes before the deposit is final is not lost: its look records
+ * the provider's status, and every deposit ends with another look.
  */
 export async function receivePayoutHint(
   deps: Needs<'db' | 'ramp' | 'stateSignal'>,
@@ -25,7 +25,7 @@ export async function receivePayoutHint(
   return 'noted';
 }
 
-/** The caller notifies, once it is committed. @returns whether there is such a session */
+/** Makes the session due. The caller notifies after the commit. @returns whether there is such a session */
 export async function noteHint(
   db: Pick<Db | Tx, 'update'>,
   providerName: string,

@@ -1,6 +1,7 @@
 /**
- * When an off-ramp session is looked at, in each state: first, when it comes there, and then for as long as looks find
- * nothing new. Hints and the network's word make it due at once.
+ * Schedules the looks at an off-ramp session in each state: the first look after the session enters the
+ * state, and the next ones while looks find nothing new. Hints and the network's outcomes make a session due
+ * immediately.
  */
 import { sql } from 'drizzle-orm';
 import { backoffMs } from '../../../db/dueWorker.ts';
@@ -14,38 +15,54 @@ import {
 } from './findOffRampSession.ts';
 import { isEnd } from './offRampMoves.ts';
 
-/** While something of ours waits for the provider. */
+/** While the platform needs an answer of the provider. */
 const URGENT = { firstMs: 250, longestMs: 15_000 };
 /** While the provider pays: minutes for mobile money, days for banks. Hints are faster. */
 const PATIENT = { firstMs: 2_000, longestMs: 10 * 60_000 };
-/** While a holder is to sign: they may send the deposit by themselves, too. */
+/** While a holder is to sign. The holder may also send the deposit without the platform. */
 const SIGNING = { firstMs: 1_000, longestMs: 15_000 };
-/** Each refusal doubles the wait for the next look, from a quarter of a minute to a quarter of an hour. */
+/**
+ * After a refusal because of a pause. Each refusal doubles the wait for the next look, from 15 seconds to 15
+ * minutes.
+ */
 export const PAUSE_LOOKS = { firstMs: 15_000, longestMs: 15 * 60_000 };
 /**
- * A webhook may be lost, so a payout is asked about every half minute for its first hour, and then each time that it has
- * taken another 120th longer, up to ten minutes: about 500 questions in the first day and 144 in each one after it.
+ * Interval of questions about a payout in its first hour, because a webhook may be lost. After that, the next
+ * question comes when the payout's age has grown by another 120th, at most after ten minutes: about 500
+ * questions in the first day and 144 in each later one.
  */
 const PAYOUT_LOOK_MS = 30_000;
 const PAYOUT_AGE_DIVISOR = 120;
-/** All instances together ask about payouts no more often than this: with 75 of them open, each waits longer. */
+/**
+ * Maximum rate of questions about payouts, for all instances together: from 75 open payouts on, each waits
+ * longer.
+ */
 const PAYOUT_LOOKS_PER_SECOND = 5;
-/** A payout may still turn around after its end, and the webhook that says so may be lost. */
+/** The provider may still change a payout after its end, and the webhook that says so may be lost. */
 const AFTERMATH_INTERVAL_SECONDS = 3600;
 /** Providers take payouts back within days, if at all. */
 const AFTERMATH_MS = 72 * 60 * 60_000;
-/** What a holder may deposit late, and what a provider may open late, are looked for sooner than what it may take back. */
+/**
+ * Time until a look for a holder's late deposit or a provider's late session. Both are more urgent than a
+ * payout that may be taken back.
+ */
 const LATE_LOOK_SECONDS = 60;
-/** The first look at a deposit that a holder signed, or owes: submission sees it land much sooner. */
+/**
+ * Time until the first look at a deposit that a holder has signed or owes. Submission sees it land much
+ * sooner.
+ */
 const HOLDER_LOOK_SECONDS = 30;
-/** Looks for a late deposit, or payout, thin out: one each time that the session has been closed for a tenth longer. */
+/**
+ * Looks for a late deposit or payout become rarer: one whenever the time since the session's end has grown by
+ * a tenth.
+ */
 const LATE_LOOK_AGE_DIVISOR = 10;
 const LONGEST_LATE_LOOK_MS = 7 * 24 * 60 * 60_000;
-/** After that, only a request that names the session makes it due. */
+/** After this time, only a request that names the session makes it due. */
 const LATE_LOOKS_MS = 365 * 24 * 60 * 60_000;
 
 interface Circumstances {
-  /** Looks that found nothing new, one after the other. */
+  /** Consecutive looks that found nothing new. */
   fruitlessSteps: number;
   sinceDepositedMs: number;
   sinceEndedMs: number;
@@ -55,9 +72,9 @@ interface Circumstances {
 }
 
 interface Schedule {
-  /** @param session before the move; null when only a hint, the network or an operator can go on. */
+  /** @param session before the move. Null when only a hint, the network or an operator can continue it. */
   firstSeconds(session: OffRampSession): number | null;
-  /** Null as above. */
+  /** Null when only a hint, the network or an operator can continue the session. */
   nextMs(session: OffRampSession, now: Circumstances): number | null;
 }
 
@@ -77,9 +94,9 @@ const SCHEDULES: Record<OffRampState, Schedule> = {
     nextMs: (_, { fruitlessSteps, random }) => backoffMs(fruitlessSteps, SIGNING, random),
   },
   DEPOSITING: {
-    // Custody's deposit goes on by itself.
+    // Custody's deposit continues without looks.
     firstSeconds: ({ depositor }) => (depositor === 'HOLDER' ? HOLDER_LOOK_SECONDS : null),
-    // What a holder signed may wait for ever, and custody's deposit for its turn.
+    // A holder's signed deposit may stay pending indefinitely, and custody's deposit may wait for its turn.
     nextMs: ({ depositor }, { fruitlessSteps, depositsNeedAllowance, random }) =>
       depositor === 'HOLDER' || depositsNeedAllowance ? backoffMs(fruitlessSteps, PATIENT, random) : null,
   },
@@ -91,20 +108,20 @@ const SCHEDULES: Record<OffRampState, Schedule> = {
   CONFIRMING: ofNetwork,
   REFUNDING: ofNetwork,
   NEEDS_REVIEW: {
-    // A review is for people; a pause names a time of its own.
+    // An operator ends a review. A release that a pause has blocked sets its own time.
     firstSeconds: ({ depositor }) =>
       depositor === 'HOLDER' ? HOLDER_LOOK_SECONDS : AFTERMATH_INTERVAL_SECONDS,
     nextMs(session, { fruitlessSteps, random }) {
       if (isUnreleasedReview(session)) return backoffMs(fruitlessSteps, PAUSE_LOOKS, random);
       if (isUndepositedReview(session)) return backoffMs(fruitlessSteps, PATIENT, random);
-      // What the provider says meanwhile, its callback may not.
+      // The provider's status may change meanwhile, and its callback may be lost.
       return AFTERMATH_INTERVAL_SECONDS * 1000;
     },
   },
   SETTLED: ofEnd,
   REFUNDED: ofEnd,
   CLOSED: {
-    // Closed, and not known to be without consequences?
+    // A session that may still have consequences is looked at sooner.
     firstSeconds: ({ depositor, providerSessionId, providerStatus }) =>
       depositor === 'HOLDER' || providerSessionId === null || !isEnd(providerStatus)
         ? LATE_LOOK_SECONDS
@@ -114,14 +131,14 @@ const SCHEDULES: Record<OffRampState, Schedule> = {
 };
 
 /**
- * Open sessions that are due later than a schedule says. All awaited payouts share five looks a second: with a hundred thousand of them
- * the next look at one is half a day away.
+ * Open sessions that are due later than a schedule says. All awaited payouts share five looks a second: with
+ * a hundred thousand payouts the next look at one is half a day away.
  */
 export const isMisdated = sql`(${offRampSessions.state} IN ('OPENING', 'CLOSING', 'AWAITING_SIGNATURE', 'DEPOSITING', 'NEEDS_REVIEW')
     AND ${offRampSessions.dueAt} > now() + interval '2 hours'
   OR ${offRampSessions.state} = 'AWAITING_PAYOUT' AND ${offRampSessions.dueAt} > now() + interval '1 day')`;
 
-/** The database's time of the first look in the state. */
+/** Time of the first look in the state, by the database's clock. */
 export function firstLook(session: OffRampSession, state: OffRampState) {
   const seconds = SCHEDULES[state].firstSeconds(session);
   return seconds === null ? null : sql`now() + make_interval(secs => ${seconds})`;
@@ -136,12 +153,13 @@ function nextAfterEndMs(
   { fruitlessSteps, sinceEndedMs, random }: Circumstances,
 ): number | null {
   if (session.providerSessionId === null) {
-    // The provider may show what it was asked for late, and pay what it has shown under the id of another session.
+    // The provider may show a requested session late, and may pay a session that it has shown under the id of
+    // another session.
     const mayBeOpened = session.providerAskedAt !== null && sinceEndedMs < AFTERMATH_MS;
     const isUnderWay = session.providerStatus !== null && !isEnd(session.providerStatus);
     return mayBeOpened || isUnderWay ? lateDepositLookMs(sinceEndedMs) : null;
   }
-  // What the provider has not closed yet, it may still pay, while another session takes the kilograms.
+  // The provider may still pay a session that it has not closed, while another session takes the kilograms.
   const mayBePaid = session.state === 'CLOSED' && !isEnd(session.providerStatus);
   if (mayBePaid || mayBeDepositedLate(session)) {
     const longestMs = lateDepositLookMs(sinceEndedMs);
@@ -152,20 +170,24 @@ function nextAfterEndMs(
   return sinceEndedMs < AFTERMATH_MS ? AFTERMATH_INTERVAL_SECONDS * 1000 : null;
 }
 
-/** @returns when to ask about a payout that is awaited for `ageMs`, in case its webhook is lost. */
+/**
+ * @returns milliseconds until the next question about a payout that has been awaited for `ageMs`, in case its
+ *   webhook is lost.
+ */
 export function payoutLookMs(
   fruitlessSteps: number,
   { ageMs, openPayouts }: { ageMs: number; openPayouts: number },
   random: () => number,
 ): number {
-  // Backing off halves at most: with this, all of them together stay within the rate.
+  // The backoff's jitter at most halves a delay, so twice the fair share keeps all payouts together within
+  // the rate.
   const shareMs = (2000 * openPayouts) / PAYOUT_LOOKS_PER_SECOND;
   const agedMs = Math.min(Math.max(ageMs / PAYOUT_AGE_DIVISOR, PAYOUT_LOOK_MS), PATIENT.longestMs);
   const limits = { firstMs: Math.max(PATIENT.firstMs, shareMs), longestMs: Math.max(agedMs, shareMs) };
   return backoffMs(fruitlessSteps, limits, random);
 }
 
-/** @returns when to look for what may come late next; null when it has been long enough. */
+/** @returns milliseconds until the next look for a late deposit or payout; null when the looks are over. */
 export function lateDepositLookMs(sinceEndedMs: number): number | null {
   if (sinceEndedMs > LATE_LOOKS_MS) return null;
   const delayMs = Math.max(sinceEndedMs / LATE_LOOK_AGE_DIVISOR, LATE_LOOK_SECONDS * 1000);

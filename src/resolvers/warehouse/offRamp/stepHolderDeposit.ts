@@ -1,7 +1,7 @@
 /**
- * One look at a cash-out whose deposit a holder signs. What was given out to be signed may be sent by the wallet
- * itself, at any time, on some networks for ever; so the settlement contract is asked, not only our own submission.
- * What follows is in transitions.ts.
+ * One look at a cash-out whose deposit a holder signs. The wallet may send a prepared deposit itself, at any
+ * time and on some networks without a deadline. So the settlement contract is asked, not only our own
+ * submission. transitions.ts says what follows.
  */
 import { sql } from 'drizzle-orm';
 import type { Tx } from '../../../db/connection.ts';
@@ -36,9 +36,9 @@ import { readHolderActs } from '../../wallets/findHolderAct.ts';
 
 type HolderDepositNeeds = Needs<'db' | 'network' | 'ramp' | 'submission'>;
 
-/** Longer than any network takes to make a transaction final that was sent in the last moment. */
+/** Longer than any network takes to make a transaction final that was sent just before the deadline. */
 const LANDING_GRACE_MS = 60 * 60_000;
-/** Why a session is closed that has no deposit. */
+/** Reasons for closing a session without a deposit. */
 const FAILED = {
   refusalCode: 'RAMP_REFUSED',
   stateReason: 'the provider failed the payout before the deposit',
@@ -49,7 +49,7 @@ const NOT_LANDED = {
   stateReason: 'the signed deposit did not land in time; should it land later, it is given back',
 };
 
-/** @returns whether the provider was asked as well, so that nothing is left to ask. */
+/** @returns whether the provider was asked too, so that the step is complete */
 export async function stepHolderDeposit(
   deps: HolderDepositNeeds,
   session: OpenedOffRampSession,
@@ -92,7 +92,10 @@ async function stepAwaitingSignature(deps: HolderDepositNeeds, session: OpenedOf
   });
 }
 
-/** The settlement contract in use has no record of what was deposited in the session's own. */
+/**
+ * Puts a session under review if it belongs to another settlement contract: the one in use has no record of
+ * deposits into the other.
+ */
 export async function isReviewedAsForeign(
   deps: Needs<'db' | 'network' | 'submission'>,
   session: OpenedOffRampSession,
@@ -108,7 +111,10 @@ export async function isReviewedAsForeign(
   return true;
 }
 
-/** Submission sends and asks; here only what it can't know: that no caller waits any more, and that it was paid. */
+/**
+ * Looks at a signed deposit. Submission sends it and asks the network. This step checks what submission can't
+ * know: whether the deposit is overdue, and whether the provider has paid.
+ */
 async function stepDepositing(deps: HolderDepositNeeds, session: OpenedOffRampSession): Promise<void> {
   const answer = await orReview(deps, session, deps.ramp.getStatus(session.providerSessionId));
   if (answer === null) return;
@@ -128,7 +134,7 @@ async function stepDepositing(deps: HolderDepositNeeds, session: OpenedOffRampSe
   });
 }
 
-/** What an operator waits for, most of all: the deposit that is paid for, or not known to have landed. */
+/** Looks for the deposit that an operator needs most: one that is paid for, or not known to have landed. */
 async function stepUndepositedReview(deps: HolderDepositNeeds, session: OpenedOffRampSession): Promise<void> {
   const found = await findDeposit(deps, session);
   if (found?.status !== 'PENDING' || !isAsAgreed(session, found)) return;
@@ -139,7 +145,10 @@ async function stepUndepositedReview(deps: HolderDepositNeeds, session: OpenedOf
   });
 }
 
-/** Deposited after the session was closed: the depositor gets it back, unless the provider has paid after all. */
+/**
+ * Handles a deposit after the session was closed: the depositor gets it back, unless the provider has paid
+ * after all.
+ */
 async function stepLateDeposit(deps: HolderDepositNeeds, session: OpenedOffRampSession): Promise<void> {
   const found = await findDeposit(deps, session);
   const reason = endedUnseen(session, found);
@@ -152,7 +161,10 @@ async function stepLateDeposit(deps: HolderDepositNeeds, session: OpenedOffRampS
   });
 }
 
-/** Of a session that is closed at the provider. What is not of the receipt's token is nothing of ours. */
+/**
+ * Whether the deposit of a session that is closed at the provider goes back to its holder. Deposits of other
+ * tokens than the receipt's do not concern the session.
+ */
 export function isToBeGivenBack(
   session: OffRampSession,
   found: OffRampDeposit | null,
@@ -164,7 +176,7 @@ export function isToBeGivenBack(
   );
 }
 
-/** A caller asks about a session whose deposit may have come unnoticed. */
+/** Makes a session due when a caller asks about it and its deposit may have come unnoticed. */
 export async function lookSoon(deps: Needs<'db' | 'stateSignal'>, session: OffRampSession): Promise<void> {
   if (!mayBeDepositedLate(session)) return;
   const hints = sql`${offRampSessions.hints} + 1`;
@@ -172,12 +184,12 @@ export async function lookSoon(deps: Needs<'db' | 'stateSignal'>, session: OffRa
   deps.stateSignal.notify(OFF_RAMP_SESSIONS);
 }
 
-/** How long ago the time for the signature ended; negative while it lasts. */
+/** Milliseconds since the deadline for the signature; negative before the deadline. */
 async function millisecondsPast(deps: Needs<'db'>, { signatureDueAt }: OffRampSession): Promise<number> {
   return signatureDueAt === null ? 0 : (await readDatabaseTime(deps.db)).getTime() - signatureDueAt.getTime();
 }
 
-/** Whether the holder's signature is still waited for. */
+/** Whether the holder's signature is still awaited. */
 export async function isSignatureAwaited(deps: Needs<'db'>, session: OffRampSession): Promise<boolean> {
   const { state, signatureDueAt } = session;
   if (state !== 'AWAITING_SIGNATURE' || signatureDueAt === null) return false;
@@ -196,7 +208,9 @@ export async function requireSignatureAwaited(deps: Needs<'db'>, session: OffRam
   );
 }
 
-/** Past the time for the signature, and nothing that was given out in that time can land any more, where it expires. */
+/**
+ * Whether the deadline for the signature has passed, and no prepared deposit that expires can land any more.
+ */
 async function isSigningOver(deps: Needs<'db' | 'network'>, session: OffRampSession): Promise<boolean> {
   if ((await millisecondsPast(deps, session)) <= 0) return false;
   const acts = await readHolderActs(deps, session.id);
@@ -208,13 +222,18 @@ async function isSigningOver(deps: Needs<'db' | 'network'>, session: OffRampSess
   return lastMoments.every((lastMoment) => closedAt > lastMoment);
 }
 
-/** What no deposit has earned. An operator who has decided about it is not asked again. */
+/**
+ * Whether the provider has paid without a deposit. An operator who has decided about this is not asked again.
+ */
 async function isPaidUnexpectedly(tx: Tx, session: OffRampSession, status: RampStatus): Promise<boolean> {
   if (status !== 'settled' && status !== 'refunded') return false;
   return !(await isAcknowledged(tx, session.id));
 }
 
-/** A payout before a final deposit goes to review, unless custody deposits what it owes now. */
+/**
+ * Handles a payout before a final deposit: it goes to review, unless custody now deposits the tokens that it
+ * owes.
+ */
 export async function reviewPaid(
   tx: Tx,
   deps: Needs<'submission'>,

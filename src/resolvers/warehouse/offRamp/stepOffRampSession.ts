@@ -1,17 +1,17 @@
 /**
- * One step of one off-ramp session: what the provider is asked. What follows from its answer is in transitions.ts.
+ * One step of one off-ramp session: asks the provider. transitions.ts says what follows from the answer.
  *
- *   OPENING          find or open the session at the provider; stopped meanwhile, it is only looked for
- *   CLOSING          make sure that the deposit is not there, then have the session closed
- *   DEPOSITING       one that waits for its turn to deposit takes it when it has come
- *   CLOSED           a session that the provider may have got all the same is looked for by our reference, and closed
- *   NEEDS_REVIEW     a release that only a pause has held up is tried again when the pause is over
- *   elsewhere        the provider's status is recorded; at the end it must not contradict what was done
+ *   OPENING          find or open the session at the provider; if it was stopped meanwhile, only find it
+ *   CLOSING          make sure that nothing is deposited, then have the provider close the session
+ *   DEPOSITING       take the turn to deposit, if the session waits for its turn and the turn has come
+ *   CLOSED           find the session by our reference, in case the provider has opened it; close it
+ *   NEEDS_REVIEW     try a release again that only a pause has blocked, when the pause is over
+ *   elsewhere        record the provider's status; after the end it must not contradict the outcome
  *
- * While a holder is to sign the deposit, stepHolderDeposit.ts looks first.
+ * For a deposit that a holder signs, stepHolderDeposit.ts runs first.
  *
- * A step that is cut off anywhere is simply made again, by any instance: the provider finds the session by our
- * reference, and each move is made once under the session's row lock.
+ * Any instance can repeat an interrupted step: the provider finds the session by our reference, and each move
+ * is made once under the session's row lock.
  */
 import { sql } from 'drizzle-orm';
 import { readDatabaseTime } from '../../../db/databaseTime.ts';
@@ -66,10 +66,10 @@ export async function stepOffRampSession(deps: StepNeeds, session: OffRampSessio
     !(await stepHolderDeposit(deps, requireOpenAtProvider(session)))
   ) {
     if (session.state === 'DEPOSITING') await stepWaitingDeposit(deps, session);
-    // Of a session of another provider only the network can say something.
+    // A session of another provider is not observed: the configured provider does not know it.
     if (session.state === 'NEEDS_REVIEW') await observeReviewed(deps, session);
     else if (session.providerName === deps.ramp.name) await observe(deps, requireOpenAtProvider(session));
-    // After the provider: a release is not to go on against what it says now.
+    // The provider comes first: a release must not go on against the provider's newest status.
     if (isUnreleasedReview(session)) await stepUnreleasedReview(deps, session);
   }
 }
@@ -77,10 +77,12 @@ export async function stepOffRampSession(deps: StepNeeds, session: OffRampSessio
 async function openAtProvider(deps: OpenNeeds, session: OffRampSession): Promise<void> {
   const wasAsked = session.providerAskedAt !== null;
   const quoteAgeMs = (await readDatabaseTime(deps.db)).getTime() - session.quoteExpiresAt.getTime();
-  // While the quote lasts it may be asked again, and for a while after that the provider may show what it was asked for.
+  // While the quote lasts, the provider may be asked again. For some time afterwards the provider may still
+  // show the session that it was asked for.
   const isOver = quoteAgeMs > (wasAsked ? LATE_SESSION_GRACE_MS : 0);
   const isStopped = session.stateReason !== null;
-  // A restored copy does not know what was asked for since. Ended unseen, it may be paid, and its kilograms are given away again.
+  // A restored database does not know later requests. Without this look-up, the provider may pay a session
+  // that has ended here, while its kilograms are free for another one.
   const found = wasAsked || isOver || isStopped ? await findAtProvider(deps, session) : null;
   if (found && (await storeOpened(deps, session.id, found))) return;
   if (!wasAsked && isStopped) await endOpening(deps, session, 'openingRefused');
@@ -108,14 +110,15 @@ async function openNew(deps: OpenNeeds, session: OffRampSession): Promise<void> 
   } catch (error) {
     if (!(error instanceof DomainError) || error.code === 'RAMP_UNAVAILABLE') throw error;
     const refusal = { refusalCode: error.code, stateReason: error.message };
-    // What it was refused for may come from a request that a restored copy does not know: its own deposit has taken the tokens.
+    // A restored database may not know an earlier request: the reason for the refusal may be that request's
+    // own deposit, which has taken the tokens.
     const found = isOnlyRequest ? null : await findAtProvider(deps, session);
     await refuseOpening(deps, session.id, refusal, { isOnlyRequest, isFound: found !== null });
     if (found !== null) await storeOpened(deps, session.id, found);
   }
 }
 
-/** Under the lock: an instance that was slow may hold an old row, and another one may have asked since. */
+/** Stores the intent to ask, under the lock: the row may be old, and another instance may have asked. */
 async function intendToAsk(deps: Needs<'db'>, id: string): Promise<'first' | 'again' | 'stopped'> {
   return deps.db.transaction(async (tx) => {
     const { state, stateReason, providerAskedAt } = await lockOffRampSession(tx, id);
@@ -127,9 +130,10 @@ async function intendToAsk(deps: Needs<'db'>, id: string): Promise<'first' | 'ag
 }
 
 /**
- * A no before any request, or to the only one, is the last word. After another request the session may still show up: it is not
- * asked for again, but looked for by our reference, and closed when it is found.
- * @param isFound whether the provider has it already
+ * Handles a refusal. A refusal before any request, or of the only request, is final. If there were other
+ * requests, the session may still show up: it is not requested again, but looked up by our reference, and
+ * closed when it is found.
+ * @param isFound whether the provider has the session already
  */
 async function refuseOpening(
   deps: Needs<'db' | 'submission'>,
@@ -156,7 +160,7 @@ async function endOpening(
 ): Promise<void> {
   await deps.db.transaction(async (tx) => {
     const session = await lockOffRampSession(tx, id);
-    // Asked for by another instance since: the next look waits for what the provider shows.
+    // Another instance has asked since: the next look waits for the provider to show the session.
     if (session.state !== 'OPENING' || (providerAskedAt === null && session.providerAskedAt !== null)) return;
     // It may have been cancelled since it was looked at.
     const reason = session.stateReason === null ? QUOTE_RAN_OUT : {};
@@ -165,7 +169,7 @@ async function endOpening(
   });
 }
 
-/** @returns whether it is this session's: one that another session has is never stored, and what it was shown for is looked for on. */
+/** @returns false when another session has this provider session: it is not stored, and look-ups go on */
 async function storeOpened(
   deps: Needs<'db' | 'submission'>,
   id: string,
@@ -187,11 +191,11 @@ async function storeOpened(
       return false;
     }
     const otherFiat = describeOtherFiat(before, rampSession);
-    // Nothing is deposited for it: it is closed at the provider like one that was refused since.
+    // Nothing is deposited for another amount: the session is closed at the provider, like a refused one.
     if (otherFiat !== null) await stopOpening(tx, deps, before, otherFiat);
     const session = await lockOffRampSession(tx, id);
     if (session.state === 'CLOSED' && session.providerSessionId === null) {
-      // Closed while its answer was under way: the look that this makes due closes it there, too.
+      // Closed while the answer was under way: the look that is now due closes the session there, too.
       await applyEvent(tx, deps.submission, session, 'opened', {
         values: { ...opened, dueAt: sql`now()` },
       });
@@ -208,7 +212,7 @@ async function storeOpened(
   });
 }
 
-/** From now on it is only looked for, and closed where it is found. */
+/** Stops the opening: from now on the session is only looked up at the provider, and closed if found. */
 async function stopOpening(
   tx: Tx,
   deps: Needs<'submission'>,
@@ -220,7 +224,10 @@ async function stopOpening(
   await applyEvent(tx, deps.submission, session, 'openingStopped', { values });
 }
 
-/** Closed by this platform after the provider was asked: if the provider has the session, it is closed there, too. */
+/**
+ * Looks up a session that this platform closed after it had asked the provider: if the provider has the
+ * session, it is closed there, too.
+ */
 async function findClosed(deps: LookNeeds, session: OffRampSession): Promise<void> {
   if (session.state !== 'CLOSED' || session.providerAskedAt === null) return;
   const found = await findAtProvider(deps, session);
@@ -230,19 +237,21 @@ async function findClosed(deps: LookNeeds, session: OffRampSession): Promise<voi
   await observe(deps, requireOpenAtProvider(known));
 }
 
-/** Before a decision moves tokens: the provider's callback may be lost. What it says is kept, whatever becomes of the decision. */
+/**
+ * Asks the provider before a decision moves tokens: its callback may be lost. The status is kept in any case.
+ */
 export async function observeReviewed(deps: LookNeeds, session: OffRampSession): Promise<void> {
   const { state, providerName, providerSessionId } = session;
   if (state !== 'NEEDS_REVIEW' || providerName !== deps.ramp.name || providerSessionId === null) return;
   await observe(deps, { ...session, providerSessionId }).catch((error: unknown) => {
-    // It has nothing to say of this session: then the operator's decision is all there is.
+    // The provider refuses to answer about this session, so the operator decides without its answer.
     if (!isRejected(error)) throw error;
   });
 }
 
 async function observe(deps: LookNeeds, session: OpenedOffRampSession): Promise<void> {
   const { state, providerStatus, providerSessionId } = session;
-  // What was closed or cancelled must not be paid: the provider is asked to close it until it says that it has.
+  // A closed or cancelled session must not be paid: the provider is asked to close it until it has ended.
   const isToBeClosed =
     state === 'CLOSED' || (state === 'AWAITING_PAYOUT' && session.cancelRequestedAt !== null);
   const asked =

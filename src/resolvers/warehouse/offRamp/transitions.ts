@@ -1,14 +1,15 @@
 /**
- * The states of an off-ramp session: which event leads from which state to which, and what is enqueued with the move.
- * `applyEvent` is the only writer of a session's state and follows this table. The trigger off_ramp_sessions_rules allows the
- * same moves and no others, and the diagrams in docs/ are printed from here (`npm run docs:states`).
+ * Transition table of an off-ramp session: the next state for each state and event, and the call that is
+ * enqueued with the move. `applyEvent` is the only writer of a session's state and follows this table. The
+ * trigger off_ramp_sessions_rules allows exactly the same moves, and the diagrams in docs/ are printed from
+ * this table (`npm run docs:states`).
  */
 import { offRampState } from '../../../db/tables/index.ts';
 import type { OffRampSession, OffRampState } from './findOffRampSession.ts';
 
 export type Depositor = OffRampSession['depositor'];
 
-/** What can happen to a session, in the words of the diagrams. */
+/** Events of a session, with their labels in the diagrams. */
 export const EVENTS = {
   opened: 'open at the provider',
   providerFailed: 'failed by the provider',
@@ -44,23 +45,30 @@ export const EVENTS = {
 } as const;
 export type OffRampEvent = keyof typeof EVENTS;
 
-/** What decides between the rows of one event, read from the locked row; `isUnderWay` is the caller's to say. */
+/**
+ * Facts that decide between the rows of one event. They are read from the locked row, except `isUnderWay`,
+ * which the caller passes.
+ */
 export interface Facts {
-  /** A reason to end it is stored: it was refused, cancelled or ran out. Decides while it is OPENING. */
+  /**
+   * Whether a reason to end the session is stored: it was refused, cancelled or ran out. Decides in state
+   * OPENING.
+   */
   isStopped: boolean;
   isPaid: boolean;
   isFailed: boolean;
   isDeposited: boolean;
-  /** Its cancellation was requested; it may still be paid. */
+  /** Whether its cancellation was requested; it may still be paid. */
   isCancelled: boolean;
   resolution: OffRampSession['resolution'];
-  /** A submission of its deposit, or of the allowance for it, is under way. */
+  /** Whether a submission of its deposit, or of the allowance for it, is under way. */
   isUnderWay: boolean;
 }
 
 /**
- * deposit: the tokens are to go to the settlement contract, by custody's key.
- * release: the tokens are to leave it, as `resolution` says.
+ * Network calls that a move enqueues.
+ * - deposit: custody sends the tokens to the settlement contract.
+ * - release: the tokens leave the settlement contract, as `resolution` says.
  */
 type OffRampEffect = 'deposit' | 'release';
 
@@ -97,13 +105,13 @@ const ROWS: readonly Row[] = [
   ['HOLDER',  'AWAITING_SIGNATURE', 'providerFailed',      {},                             'CLOSING'],
   ['HOLDER',  'AWAITING_SIGNATURE', 'signingOver',         {},                             'CLOSING'],
   ['HOLDER',  'AWAITING_SIGNATURE', 'referenceUsed',       {},                             'CLOSING'],
-  // A payout before a final deposit always goes to review, or is deposited by custody.
+  // A payout before a final deposit goes to review, unless custody deposits the tokens.
   ['HOLDER',  'AWAITING_SIGNATURE', 'paid',                {},                             'NEEDS_REVIEW'],
   ['HOLDER',  'AWAITING_SIGNATURE', 'takenBack',           {},                             'NEEDS_REVIEW'],
 
   ['ANY',     'DEPOSITING',         'deposited',           {},                             'AWAITING_PAYOUT'],
   ['CUSTODY', 'DEPOSITING',         'depositRefused',      { isPaid: false },              'CLOSING'],
-  // The holder may sign another one, while the time for it lasts.
+  // The holder may sign another deposit before the deadline.
   ['HOLDER',  'DEPOSITING',         'depositRefused',      { isPaid: false, isCancelled: false },                 'AWAITING_SIGNATURE'],
   ['HOLDER',  'DEPOSITING',         'depositRefused',      { isPaid: false, isCancelled: true },                  'CLOSING'],
   ['ANY',     'DEPOSITING',         'depositRefused',      { isPaid: true },               'NEEDS_REVIEW'],
@@ -113,7 +121,7 @@ const ROWS: readonly Row[] = [
 
   ['ANY',     'CLOSING',            'closed',              {},                             'CLOSED'],
   ['ANY',     'CLOSING',            'deposited',           {},                             'AWAITING_PAYOUT'],
-  // Not what was agreed, but the depositor's own tokens.
+  // The deposit is not as agreed, but consists of the depositor's own tokens.
   ['HOLDER',  'CLOSING',            'closedDeposited',     {},                             'REFUNDING',  'release'],
   ['CUSTODY', 'CLOSING',            'paid',                { isCancelled: false },         'DEPOSITING', 'deposit'],
   ['CUSTODY', 'CLOSING',            'paid',                { isCancelled: true },          'NEEDS_REVIEW'],
@@ -127,10 +135,10 @@ const ROWS: readonly Row[] = [
   // A cancellation is a request to the provider, whose answer decides: ended, refunded, or paid after all.
   ['ANY',     'OPENING',            'cancelled',           { isPaid: false },              'OPENING'],
   ['HOLDER',  'AWAITING_SIGNATURE', 'cancelled',           { isPaid: false },              'CLOSING'],
-  // What custody has under way is awaited: its kilograms stay promised until it has an outcome.
+  // Custody's call that is under way is awaited: its kilograms stay promised until the call has an outcome.
   ['CUSTODY', 'DEPOSITING',         'cancelled',           { isPaid: false, isUnderWay: true },                   'DEPOSITING'],
   ['CUSTODY', 'DEPOSITING',         'cancelled',           { isPaid: false, isUnderWay: false },                  'CLOSING'],
-  // What a holder signed may wait for ever; when it lands, it is given back.
+  // A holder's signed deposit may stay pending indefinitely; if it lands, it is given back.
   ['HOLDER',  'DEPOSITING',         'cancelled',           { isPaid: false },              'CLOSING'],
   ['ANY',     'CLOSING',            'cancelled',           { isPaid: false },              'CLOSING'],
   ['ANY',     'AWAITING_PAYOUT',    'cancelled',           { isPaid: false },              'AWAITING_PAYOUT'],
@@ -142,16 +150,16 @@ const ROWS: readonly Row[] = [
   ['ANY',     'REFUNDING',          'releaseContradicted', {},                             'NEEDS_REVIEW'],
   ['ANY',     'REFUNDING',          'releaseRefused',      {},                             'NEEDS_REVIEW'],
 
-  // Shown by the provider after its end here: the next look closes it there.
+  // The provider shows the session after its end here: the next look closes it at the provider.
   ['ANY',     'CLOSED',             'opened',              {},                             'CLOSED'],
-  // Deposited after its session was closed.
+  // The deposit came after the session was closed.
   ['ANY',     'CLOSED',             'deposited',           { isFailed: true },             'REFUNDING',  'release'],
   ['ANY',     'CLOSED',             'deposited',           { isFailed: false },            'NEEDS_REVIEW'],
   ['ANY',     'CLOSED',             'contradicted',        {},                             'NEEDS_REVIEW'],
   ['ANY',     'SETTLED',            'contradicted',        {},                             'NEEDS_REVIEW'],
   ['ANY',     'REFUNDED',           'contradicted',        {},                             'NEEDS_REVIEW'],
 
-  // The network decides what an operator was to decide,
+  // The network's outcome decides instead of an operator.
   ['ANY',     'NEEDS_REVIEW',       'deposited',           { isDeposited: false },         'AWAITING_PAYOUT'],
   ['ANY',     'NEEDS_REVIEW',       'depositRefused',      { isDeposited: false, isPaid: false },                 'CLOSING'],
   ['CUSTODY', 'NEEDS_REVIEW',       'depositRefused',      { isDeposited: false, isPaid: true },                  'NEEDS_REVIEW'],
@@ -164,7 +172,7 @@ const ROWS: readonly Row[] = [
   ['ANY',     'NEEDS_REVIEW',       'releaseGoesOn',       { resolution: 'REFUND' },       'REFUNDING'],
   ['ANY',     'NEEDS_REVIEW',       'pauseOver',           { resolution: 'SETTLE' },       'CONFIRMING', 'release'],
   ['ANY',     'NEEDS_REVIEW',       'pauseOver',           { resolution: 'REFUND' },       'REFUNDING',  'release'],
-  // or an operator does.
+  // An operator decides.
   ['CUSTODY', 'NEEDS_REVIEW',       'retried',             { isDeposited: false, isPaid: true },                  'DEPOSITING', 'deposit'],
   ['HOLDER',  'NEEDS_REVIEW',       'retried',             { isDeposited: false, isPaid: true, isUnderWay: true },  'DEPOSITING'],
   ['HOLDER',  'NEEDS_REVIEW',       'retried',             { isDeposited: false, isPaid: true, isUnderWay: false }, 'AWAITING_SIGNATURE'],
@@ -179,7 +187,7 @@ const ROWS: readonly Row[] = [
   ['ANY',     'NEEDS_REVIEW',       'acceptedRefunded',    {},                             'REFUNDED'],
 ];
 
-/** In which the provider has the next word, or will have it. What is being released is the network's to end. */
+/** States in which the provider decides next, or will decide later. Only the network ends a release. */
 export const WAITING_FOR_PROVIDER: readonly OffRampState[] = [
   'OPENING',
   'AWAITING_SIGNATURE',
@@ -188,7 +196,10 @@ export const WAITING_FOR_PROVIDER: readonly OffRampState[] = [
   'CLOSING',
 ];
 
-/** A submission that can't be decided, or a settlement contract that is not the session's own: wherever there can be one. */
+/**
+ * States in which a submission may be undecidable, or the settlement contract in use may not be the session's
+ * own.
+ */
 const MAY_BE_UNDECIDABLE = offRampState.enumValues.filter((state) => state !== 'OPENING');
 
 export const TRANSITIONS: readonly Transition[] = [
@@ -204,7 +215,7 @@ export const TRANSITIONS: readonly Transition[] = [
   effect,
 }));
 
-/** Custody waits for no signature but its own. */
+/** AWAITING_SIGNATURE exists for holders only: custody signs its own deposits. */
 function whoIn(state: OffRampState): Transition['depositor'] {
   return state === 'AWAITING_SIGNATURE' ? 'HOLDER' : 'ANY';
 }
@@ -224,7 +235,7 @@ export function factsOf(session: Pick<OffRampSession, FactFields>, isUnderWay = 
   };
 }
 
-/** The rows that say what the event does; exactly one, unless the caller or the table has a defect. */
+/** Finds the rows for an event; exactly one, unless the caller or the table has a defect. */
 export function matchingTransitions(
   depositor: Depositor,
   from: OffRampState,
