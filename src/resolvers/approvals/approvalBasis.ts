@@ -30,8 +30,8 @@ interface Basis {
 const NEW_TARGET = 'new';
 
 /**
- * Holds what it reads until the transaction ends, so that nothing else decides it meanwhile.
- * @param newId of what the operation creates
+ * Locks what it reads until the transaction ends, so that nothing else decides it meanwhile.
+ * @param newId of the row that the operation creates
  * @throws DomainError NOT_FOUND, CONFLICT when there is nothing to decide
  */
 export async function readBasis(

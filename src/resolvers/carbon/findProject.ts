@@ -21,10 +21,7 @@ const INPUT_TOKEN = 'input.tokenAddress';
 
 const findProjectsByToken = findBy(projects, projects.tokenAddress);
 
-/**
- * Shares one statement among concurrent requests, because most requests begin with this read, including
- * purchases and retirements.
- */
+/** Concurrent requests share a statement: most begin with this read, including purchases and retirements. */
 const readProjectByToken = createSharedRead<string, TokenizedProject>(async (db, addresses) => {
   const found = await findProjectsByToken(db, addresses);
   return new Map(
@@ -59,14 +56,13 @@ export async function findProjectByAsset(deps: Pick<Finder, 'db'>, assetId: stri
   const [project] = await deps.db
     .select()
     .from(projects)
-    // The state is a constant in the statement, as in the partial index: a cached plan can't match a
-    // parameter to that index.
+    // The state is a constant, as in the partial index: a cached plan can't match a parameter to that index.
     .where(and(eq(projects.assetKey, spellingKey(assetId)), sql`${projects.state} <> 'REFUSED'`));
   return project ?? null;
 }
 
 /**
- * @param field where the client gave the address, as a dotted path from the arguments
+ * @param field where the client gave the address
  * @throws DomainError NOT_FOUND
  */
 export async function requireProjectByToken(

@@ -29,8 +29,7 @@ export interface UnclaimedRecord {
 }
 
 /**
- * Finds the record of a burn. Records that belong to equal burns which have landed but are not settled yet
- * are excluded.
+ * Leaves out records of equal burns that have landed and are not settled yet.
  * @param submissionId of the burn itself
  * @returns the record with the lowest index, or null.
  * @throws NetworkUnavailable also while the record may belong to an equal burn that is under way
@@ -48,19 +47,13 @@ interface Question {
 type Answer = { found: UnclaimedRecord | null } | { error: unknown };
 
 const MAX_QUESTIONS = MAX_RECORDS_PER_READ;
-/**
- * Maximum equal burns under way at a time. Questions beyond this limit fail, and are retried when some are
- * settled.
- */
+/** Maximum equal burns under way; questions beyond it fail, and are repeated when some are settled. */
 const MAX_ALIKE_UNDER_WAY = 2_000;
 /** With more records than burns under way, at least one record belongs to none of them. */
 const MAX_ALIKE_RECORDS = MAX_ALIKE_UNDER_WAY + 1;
-/** Maximum pages of one read: they hold more records than land while burns are settled. */
+/** Maximum pages of a read: more records than land while burns are settled. */
 const MAX_PAGES = 10;
-/**
- * Maximum attempts of a search. A long history is stored once; records that land meanwhile fit the next
- * read's pages.
- */
+/** A long history is stored once; records that land meanwhile fit the pages of the next round. */
 const MAX_ROUNDS = 3;
 
 export function createUnclaimedSearch(deps: FeedDependencies): FindUnclaimedRecord {
@@ -121,8 +114,8 @@ function keyOf({ beneficiary, note, amount }: Burn): string {
 /**
  * Reads custody's records that the feed lacks, and those burns that equal unclaimed records of the feed.
  *
- * The feed is searched after its records were counted, so each record is in at least one of the two results.
- * The whole feed is searched each time, because a database restored to an older state has lost claims, too.
+ * The feed is searched after its records were counted, so each record is in one of both results. All of it is
+ * searched each time: a database restored to an older state has lost claims, too.
  */
 async function readUnclaimed(
   deps: FeedDependencies,
@@ -143,8 +136,8 @@ async function readUnclaimed(
 }
 
 /**
- * Reads records that the feed lacks, without storing them: the settlement stores them later, with their
- * transactions. Returns null for a long history, which must be stored first.
+ * Reads records without storing them: they are stored when they are settled, with their transactions. Returns
+ * null for a long history, which is stored first.
  */
 async function readFresh(
   { network }: FeedDependencies,
@@ -163,7 +156,7 @@ async function readFresh(
   return null;
 }
 
-/** @returns a function that gives the answer for one of these equal burns, by its submission */
+/** @returns the answer for each of these equal burns, by its submission */
 async function findUnclaimed(
   deps: FeedDependencies,
   token: FeedToken,
@@ -188,8 +181,8 @@ async function findUnclaimed(
     const claimed = new Set(others.map(({ outcome }) => recordOf(outcome)));
     const lowest = before.find(({ index }) => !claimed.has(index));
     if (!lowest) return { found: null };
-    // If this burn was signed, and an equal burn's outcome can't be proved, either may have made the record:
-    // an operator decides between them.
+    // If this burn was signed, it or one whose outcome can't be proved may have made the record: an operator
+    // decides.
     const isSigned = others.length < underWay.length;
     const mayBeTheirs = ({ outcome: { status } }: UnderWay) =>
       status === 'pending' || (status === 'undeterminable' && !isSigned);
@@ -229,9 +222,9 @@ async function outcomesOfAlike(
     .where(
       and(
         eq(retirements.projectId, projectId),
-        // These retirements have no record. Together with the order by record index, this condition makes
-        // PostgreSQL use the index of records. On a young table an index that reads all of the project's
-        // retirements looks as cheap, and connections keep that plan.
+        // These retirements have no record. With the order below, the condition selects the index of records.
+        // On a young table an index of all of the project's retirements looks as cheap, and connections keep
+        // their plans.
         isNull(retirements.recordIndex),
         inArray(retirements.state, ['PENDING', 'NEEDS_REVIEW']),
         eq(retirements.beneficiary, call.beneficiary),

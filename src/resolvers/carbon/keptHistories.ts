@@ -1,7 +1,7 @@
 /**
- * Caches retirement histories that are read whole and often. Records are immutable in their token, so the
- * database is only asked whether any record has got a hash, another date or another position since. The JSON
- * of a cached list is cached with it (lib/keptJson.ts).
+ * Caches histories that are read whole and often. Records are immutable in their token, so the database is
+ * only asked whether any has got a hash, another date or another position since. A cached list's JSON is
+ * cached with it (lib/keptJson.ts).
  */
 import { and, eq, lt } from 'drizzle-orm';
 import { LRUCache } from 'lru-cache';
@@ -22,9 +22,9 @@ export interface KeptHistories {
   ): Promise<readonly FeedRecord[]>;
 }
 
-/** Minimum length of a cached history: shorter ones are read as fast as compared. */
+/** Shorter histories are read as fast as compared. */
 const MIN_RECORDS = 100;
-/** Size limit of the cache, including the JSON: a few of the longest histories, or hundreds of short ones. */
+/** Size limit of all histories with their JSON: a few of the longest, or hundreds of short ones. */
 const MAX_BYTES = 48 * 1024 * 1024;
 /** Approximate size of a record without its texts, in memory and as JSON. */
 const RECORD_BYTES = 1_200;
@@ -43,7 +43,7 @@ export function createKeptHistories(publicReads: PublicReads): KeptHistories {
         if (!(await publicReads.run((db) => haveChanged(db, known, those)))) return known;
       }
       const records = await read();
-      // The database may have been restored to an older state since the records were counted.
+      // The database may have been restored to an older state since the count.
       if (records.length === count) {
         keepJsonOf(records);
         kept.set(tokenAddress, records);
@@ -54,8 +54,8 @@ export function createKeptHistories(publicReads: PublicReads): KeptHistories {
 }
 
 /**
- * Estimates the size of a history. Each text is stored twice: in the record, and in the JSON, which takes two
- * bytes for each character if any character of the JSON is not Latin-1.
+ * Texts are stored twice: in the record, and in its JSON, which takes two bytes per character if any is not
+ * Latin-1.
  */
 function bytesOf(records: readonly FeedRecord[]): number {
   return records.reduce(

@@ -62,9 +62,8 @@ async function countRecords(deps: SourceNeeds, filter: RecordFilter): Promise<nu
 }
 
 /**
- * Unites the results of `read` for each beneficiary, for each project, or for everything. The beneficiaries
- * are constants of the statement: a plan for an arbitrary beneficiary would sort all records of the one with
- * the most records.
+ * Unites the results of `read` for each beneficiary, each project, or everything. The beneficiaries are
+ * constants of the statement: a plan for any beneficiary would sort all records of the one with the most.
  */
 function sources(deps: SourceNeeds, filter: RecordFilter, read: (condition: SQL | undefined) => SQL): SQL {
   const { beneficiaries, from, until } = filter;
@@ -92,7 +91,7 @@ function sources(deps: SourceNeeds, filter: RecordFilter, read: (condition: SQL 
     CROSS JOIN LATERAL ${read(and(eq(projectId, projects.id), range))} AS own WHERE ${selection}`;
 }
 
-/** Compares by hash, because the index has hashes, and by text, because two texts may have the same hash. */
+/** The index has hashes; two texts may have the same hash. */
 export function isOf(name: string): SQL {
   return sql`(hashtextextended(${beneficiary}, 0) = hashtextextended(${name}, 0) AND ${beneficiary} = ${name})`;
 }

@@ -16,7 +16,7 @@ import { matchingProjects } from './recordFilter.ts';
 
 export type { BuyerBalance, StatementCursor, StatementEntry };
 
-/** A filter by an unknown token matches no entries. */
+/** An unknown token matches no entries. */
 interface StatementFilter {
   tokenAddresses?: readonly string[] | null | undefined;
   kinds?: readonly StatementEntry['kind'][] | null | undefined;
@@ -31,7 +31,7 @@ interface ListedPurchase extends Purchase {
 
 type StatementNeeds = Needs<'db' | 'network'>;
 
-/** Balances in the order of the tokens' addresses; the cursor is the address. */
+/** In the order of the tokens' addresses; the cursor is the address. */
 export function listBalances({ db }: Needs<'db'>, buyerId: string): PageSource<BuyerBalance, string> {
   return {
     list: (page) => readBuyerBalances(db, buyerId, page),

@@ -1,10 +1,9 @@
 /**
- * Reads a token's totals from the network, shared among callers. The public may request them a thousand times
- * in one operation, and the platform's own writes need the same node.
+ * Reads a token's totals, shared among callers: the public may ask a thousand times in one operation, and the
+ * platform's own writes need the same node.
  *
- * All callers who ask for a token while it is not being read share its next read, so no answer is older than
- * its question. Each address waits for its own place to begin the read, so an address that waits for many
- * tokens does not delay another one.
+ * All who ask for a token while it is not being read share its next read, so no answer is older than its
+ * question. Each address waits for its own place, so one that waits for many tokens does not delay another.
  */
 import { fillToken, type FeedDependencies } from '../../feed/fillToken.ts';
 import type { FeedToken } from '../../feed/appendRecords.ts';
@@ -26,8 +25,8 @@ type ReadTotals = (token: FeedToken, addressKey: string) => Promise<CarbonTotals
 const readers = new WeakMap<FeedDependencies, ReadTotals>();
 
 /**
- * Afterwards at least `totalRetirements` records are stored. @param addressKey the client's key, by which
- * places are given in turn
+ * Afterwards at least `totalRetirements` records are stored. @param addressKey by which places are given in
+ * turn
  */
 export function readTotals(
   feed: FeedDependencies,
@@ -56,8 +55,7 @@ function createReadTotals(feed: FeedDependencies): ReadTotals {
   };
 
   const take = async (token: FeedToken, reading: Reading, addressKey: string): Promise<CarbonTotals> => {
-    // Callers wait for the running read without a place: otherwise those who wait for one token would leave
-    // no places to others.
+    // Waits without a place: otherwise the callers who wait for one token would leave no places to others.
     await running.get(token.tokenAddress)?.catch(() => undefined);
     const giveBack = await places.take(addressKey);
     if (reading.totals === null) reading.totals = begin(token, giveBack);
@@ -73,8 +71,7 @@ function createReadTotals(feed: FeedDependencies): ReadTotals {
     next.set(tokenAddress, reading);
     const taken = take(token, reading, addressKey).finally(() => {
       reading.askedBy.delete(addressKey);
-      // All callers were refused, so nobody can begin this read: without the deletion it would stay in the
-      // map.
+      // All callers were refused: without the deletion, a read that nobody can begin would stay in the map.
       if (reading.askedBy.size === 0 && next.get(tokenAddress) === reading) next.delete(tokenAddress);
     });
     reading.askedBy.set(addressKey, taken);

@@ -35,7 +35,7 @@ export async function receiveDelivery(
   delivery: Delivery,
 ): Promise<DeliveryOutcome> {
   const { rawBody, signature: header } = delivery;
-  // A malformed signature can't be verified, so no statement is spent on it.
+  // A malformed signature costs no statement.
   if (!isSignature(header)) return 'unverified';
   if (!verifySignature({ rawBody, header, secrets: await liveSecrets(deps) })) return 'unverified';
   const hints = readRetirementHints(rawBody);
@@ -51,7 +51,7 @@ async function liveSecrets(deps: Needs<'db' | 'sealer'>): Promise<string[]> {
     .where(
       or(
         eq(indexerRegistrations.state, 'LIVE'),
-        // The database's clock decides, because it also dates registrations.
+        // By the database's clock, which also dates registrations.
         gt(
           indexerRegistrations.replacedAt,
           sql`now() - make_interval(secs => ${REPLACED_SECRET_GRACE_SECONDS})`,
@@ -64,9 +64,8 @@ async function liveSecrets(deps: Needs<'db' | 'sealer'>): Promise<string[]> {
 }
 
 /**
- * Opens a registration's secret. Returns null if the secret can't be unsealed: after a restored backup its
- * key may be lost. Other deliveries are still verified, and keepWatching.ts reports the loss and registers
- * again.
+ * Returns null if the secret can't be unsealed: after a restored backup its key may be lost. Other deliveries
+ * still work, and keepWatching.ts reports it and registers again.
  */
 export function openSecret(
   sealer: Sealer,
@@ -83,7 +82,7 @@ async function follow(
   deps: Needs<'db' | 'network' | 'feedFiller'>,
   hints: readonly RetirementHint[],
 ): Promise<void> {
-  // A delivery that names no token causes a comparison of every token.
+  // A delivery that names no token: every token is compared.
   if (hints.some(({ tokenAddress }) => tokenAddress === null)) void deps.feedFiller.round();
   const byToken = groupBy(await withoutOwn(deps, hints), ({ tokenAddress }) => tokenAddress);
   for (const [address, ofToken] of byToken) {
@@ -110,8 +109,8 @@ const selectOwn = hotSelect(
 );
 
 /**
- * Leaves out hints about the platform's own transactions that have landed, or may land. The settlement of
- * such a transaction adds its record with the hash, and the feed filler finds records that it leaves out.
+ * Leaves out hints about the platform's own transactions that have landed, or may. Their settlement adds the
+ * record with its hash, and the feed filler finds the rest.
  */
 async function withoutOwn(
   { db }: Needs<'db'>,

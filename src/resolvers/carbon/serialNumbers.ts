@@ -10,13 +10,13 @@ import { findProjectByAsset, findProjectsByIds } from './findProject.ts';
 import { findRecord } from './findRecord.ts';
 import { findRetirement, type Retirement } from './findRetirement.ts';
 
-/** A range of serial numbers as texts, both ends included. */
+/** A range of serial numbers, both ends included. */
 export interface SerialNumbers {
   first: string;
   last: string;
 }
 
-/** Minimum digits; larger numbers have more. */
+/** Minimum; larger numbers have more digits. */
 const MIN_DIGITS = 6;
 const SERIAL = /^(.+)-(\d{6,19})$/;
 
@@ -24,7 +24,7 @@ function serialOf(assetId: string, number: bigint): string {
   return `${assetId}-${number.toString().padStart(MIN_DIGITS, '0')}`;
 }
 
-/** The serial numbers of retirements that are RETIRED, by retirement id. */
+/** Serial numbers of RETIRED retirements, by retirement id. */
 export async function readSerialNumbers(
   deps: Needs<'db'>,
   retirements: readonly Pick<Retirement, 'id' | 'projectId'>[],

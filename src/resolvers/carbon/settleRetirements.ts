@@ -49,8 +49,8 @@ export function retirementsTogether(deps: SettleDependencies): LandedTogether {
         const burns = landed.map(burnOf);
         const retired = await retireAll(tx, burns, at);
         recorded = await recordIfPossible(tx, deps, unstored, retired, burns);
-        // The postings come last: every hold and purchase of the project waits for these accounts, but few
-        // transactions wait for the feed's head.
+        // Last: every hold and purchase of the project waits for these accounts, few wait for the feed's
+        // head.
         await postAll(tx, deps, retired, at);
       },
       afterSucceeded() {
@@ -121,8 +121,8 @@ export async function moveOutOfRetiring(tx: Tx, postings: readonly Posting[], at
 }
 
 /**
- * Stores the records of settled burns. A third party's record that can't be stored must not block the
- * platform's own burns: the feed filler reports it.
+ * A third party's record that can't be stored must not block the platform's own burns: the feed filler
+ * reports it.
  */
 async function recordIfPossible(
   tx: Tx,

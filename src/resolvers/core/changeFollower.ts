@@ -1,17 +1,17 @@
 /**
- * Follows rows (a retirement, a project, …) as they change: yields the row as it is, then again after each
- * change, until the row has ended.
+ * Follows rows (a retirement, a project, …) as they change: the row as it is, then again after each change,
+ * until the row has ended.
  *
- * All subscribers of an instance share its reads: rows that were notified at the same time are read together.
- * The change signal carries notifications from every instance. Each subscriber pulls the newest row, so an
- * idle subscriber buffers nothing, and a subscriber may miss a state that was quickly replaced.
+ * All subscribers of an instance share its reads: rows notified at the same time are read together, and the
+ * change signal comes from every instance. Each subscriber pulls the newest row, so an idle one buffers
+ * nothing but its iterator, and may miss a state that was soon replaced.
  */
 import type { ChangeSignal } from '../../db/changeSignal.ts';
 import type { Db } from '../../db/connection.ts';
 import { chunksOf } from '../../lib/chunksOf.ts';
 import type { Logger } from '../../lib/logger.ts';
 
-/** Rows of one table, with what their subscribers see of them. */
+/** A kind of rows that subscribers follow. */
 export interface FollowedKind<Row extends { id: string }> {
   readMany(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, Row>>;
   hasEnded(row: Row): boolean;
@@ -30,10 +30,7 @@ export interface ChangeFollower {
   close(): void;
 }
 
-/**
- * Interval of reading all followed rows. An instance may stop before it sends a notification; subscribers
- * then see the change this late.
- */
+/** All rows are read this often: a notification may be lost with the instance that had to send it. */
 const LOOK_AT_ALL_MS = 5_000;
 /** Maximum rows of one statement. */
 const MAX_READ_TOGETHER = 500;
@@ -51,7 +48,7 @@ interface Shared {
   followed: Map<string, Followed>;
   /** Reads these ids soon, together with the others that are due. */
   look(ids: Iterable<string>): void;
-  /** The number of the newest read. Reads run one after another: a later one never shows an older state. */
+  /** Numbers the reads, which run one after another: a later one never shows an older state. */
   round(): number;
   isClosed(): boolean;
   close(): void;
@@ -101,7 +98,7 @@ function createSharedReads(db: Db, log: Logger): Shared {
     });
   }
 
-  /** Reads the due rows in rounds. Ids that become due during a round are read in the next one. */
+  /** Ids that become due during a round are read in the next one. */
   async function readDue(): Promise<void> {
     while (due.size > 0 && !isClosed) {
       round += 1;
@@ -162,8 +159,7 @@ async function* follow(
   const wakeNow = () => wake();
   entry.wakes.add(wakeNow);
   signal.addEventListener('abort', wakeNow);
-  // A change since the caller's read may have been notified before this subscription, so a new read is
-  // needed.
+  // A change since the caller's read may have been notified before this: an older read is not enough.
   const tooOld = round();
   look([first.id]);
   let given = shownOf(kind, first);

@@ -18,7 +18,7 @@ interface SubmissionFilter {
   states?: readonly Submission['state'][] | null | undefined;
   kinds?: readonly NetworkCallKind[] | null | undefined;
   reviewCauses?: readonly NonNullable<Submission['reviewCause']>[] | null | undefined;
-  /** Whether the submission should have been decided by now (overdueWork.ts). */
+  /** Submissions that should have been decided by now (overdueWork.ts). */
   stuck?: boolean | null | undefined;
   /** When the intents were committed, in Unix seconds; `until` is excluded. */
   from?: bigint | null | undefined;
@@ -37,7 +37,7 @@ function matching({ states, kinds, reviewCauses, stuck, from, until }: Submissio
     isAmong(submissions.state, states),
     isAmong(submissions.kind, kinds),
     isAmong(submissions.reviewCause, reviewCauses),
-    // Only submissions under review have a cause, and an index of it.
+    // Only these have a cause, and an index.
     reviewCauses == null ? undefined : eq(submissions.state, 'NEEDS_REVIEW'),
     isTrueOf(whereStuck, stuck),
     isWithin(submissions.createdAt, from, until),

@@ -5,7 +5,7 @@ import { reconcileProject, type Reconciliation } from '../../reconciliation/reco
 import type { Needs } from '../core/dependencies.ts';
 import { findProjectByToken } from '../carbon/findProject.ts';
 
-/** Maximum records to compare, in fifty reads of the network: more would exceed a client's timeout. */
+/** Fifty reads of the network: more would exceed a client's timeout. */
 const MAX_RECORDS = 10_000;
 
 /** Returns null when no project has a token at this address. @throws NetworkUnavailable */

@@ -1,5 +1,5 @@
 /**
- * Handles a provider's refusal to answer about a session. Without an answer nothing changes; a refusal is
+ * Handles a provider that refuses to answer about a session. Without an answer nothing changes; a refusal is
  * final.
  */
 import { readDatabaseTime } from '../../../db/databaseTime.ts';
@@ -19,8 +19,7 @@ export function isRejected(error: unknown): error is DomainError {
 }
 
 /**
- * Finds a session by our reference. Returns null also when the provider refuses to look: that session ends
- * when its time is over, and is looked up again afterwards.
+ * Null also when the provider refuses to look: the session then ends in time, and is looked up afterwards.
  */
 export async function findAtProvider(
   deps: Needs<'ramp'>,
@@ -33,9 +32,8 @@ export async function findAtProvider(
 }
 
 /**
- * Puts the session under review when the provider refuses to answer about it, for example because it has
- * forgotten the session. It will never answer, so an operator decides. A new session is left alone, because
- * the provider may show it a little later.
+ * A provider that refuses to answer about a session, for example because it has forgotten it, never will: an
+ * operator decides. A new session is left alone, because the provider may show it a little later.
  * @returns the answer; null when the session is under review now
  */
 export async function orReview(
@@ -60,7 +58,7 @@ export async function orReview(
 }
 
 /**
- * Refuses an answer about another payout. A provider that has lost its newest payouts assigns their ids
+ * Refuses an answer about another payout: a provider that has lost its newest payouts assigns their ids
  * again, and another payout's end must not decide about this session's tokens.
  */
 function requireAnswerAbout(id: string) {
@@ -71,8 +69,8 @@ function requireAnswerAbout(id: string) {
 }
 
 /**
- * Whether the session continues without the provider: the quote's end ends an opening, and the network's
- * outcome ends custody's deposit.
+ * Whether the quote's end (of an opening) or the network's outcome (of custody's deposit) moves the session
+ * on.
  */
 function goesOnByItself({ state, depositor }: OffRampSession): boolean {
   return state === 'OPENING' || (state === 'DEPOSITING' && depositor === 'CUSTODY');

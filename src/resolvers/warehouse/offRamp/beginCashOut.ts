@@ -1,6 +1,6 @@
 /**
- * Begins an off-ramp session, for deposits of custody and of holders: makes every check that can fail, and
- * stores the session with its frozen quote and our reference, before the provider is asked for a session.
+ * Begins an off-ramp session, for both depositors: makes every check that can fail, and stores the session
+ * with its frozen quote and our reference, before the provider is asked for a session.
  */
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { lockName } from '../../../db/advisoryLock.ts';
@@ -49,14 +49,11 @@ interface OffRampSessionOrder {
   input: CashOutInput;
   /** The holder who signs the deposit, at their own address; null when custody deposits. */
   holder: Address | null;
-  /** The caller waits while the session is in one of these states, up to the time limit. */
+  /** The caller waits while the session is in one of these states. */
   waitWhile: ReadonlySet<OffRampState>;
 }
 
-/**
- * Maximum unsigned sessions of a holder. Each is a session at the provider, so the holder should sign some
- * first.
- */
+/** Maximum unsigned sessions of a holder; each is a session at the provider. */
 const MAX_UNSIGNED = 20;
 
 /**
@@ -71,8 +68,7 @@ export async function beginCashOut(
 ): Promise<OffRampSession> {
   const receipt = await requireOwnReceipt(deps, caller, order.input.receiptTokenAddress);
   const request = idempotentRequest(deps, caller, receipt, order);
-  // The key is looked up before the checks: the first use may have deposited the tokens that they would look
-  // for.
+  // The key is looked up before the checks: the first use has deposited the tokens that they look for.
   const sessionId = await findFirstUseOrBegin(deps.db, request, () =>
     begin(deps, caller, receipt, request, order),
   );
@@ -89,10 +85,7 @@ export async function beginCashOut(
   throw await stopped(deps, session);
 }
 
-/**
- * Whether the session has failed, including while it is still looked up at the provider, which may have
- * opened it.
- */
+/** Includes a failed session that is still looked up at the provider, which may have opened it. */
 function isStopped({ state, stateReason }: OffRampSession): boolean {
   return state === 'CLOSED' || (state === 'OPENING' && stateReason !== null);
 }
@@ -166,10 +159,7 @@ async function planCashOut(
   return { plan, ...checked, quote: await quoteInput(deps, input) };
 }
 
-/**
- * Gets the quote. A provider's error names an argument of the query offRampQuote; here the same field is a
- * member of the input.
- */
+/** A provider's error names an argument of the query offRampQuote, which is a member of the input here. */
 async function quoteInput(deps: Needs<'db' | 'ramp'>, input: CashOutInput): Promise<Quote> {
   try {
     const { tokenAmount, fiatCurrency, countryCode, payoutAccount } = input;
@@ -182,10 +172,7 @@ async function quoteInput(deps: Needs<'db' | 'ramp'>, input: CashOutInput): Prom
   }
 }
 
-/**
- * Checks a session under the lock of its receipt. Without the lock, concurrent sessions could together
- * promise more than the receipt has.
- */
+/** Sessions of one receipt are checked one by one, so that together they don't promise more than it has. */
 async function requireLeft(
   tx: Tx,
   deps: Needs<'network'>,
@@ -201,9 +188,8 @@ async function requireLeft(
 }
 
 /**
- * Limits the unsigned sessions of each farmer separately. Any farmer may name any address that holds tokens
- * of their receipt, and anyone can send tokens to any address. One farmer must not use up the limit of the
- * address's owner.
+ * Limits each farmer separately. Any farmer may name an address that holds tokens of theirs, and anyone can
+ * send tokens to an address. One farmer must not use up what the address's owner may have.
  */
 async function requireFewUnsigned(tx: Tx, holder: Address, farmerId: string | null): Promise<void> {
   // Sessions of other receipts count too, and their transactions don't lock this receipt.

@@ -1,7 +1,6 @@
 /**
  * Finds a session's deposit in the settlement contract. The contract knows a deposit only by the provider's
- * session id, and two providers may use the same id: another session's deposit under that id is not this
- * session's.
+ * session id, which two providers may share: another session's deposit under the id is not this session's.
  */
 import { and, eq, isNotNull, ne, or } from 'drizzle-orm';
 import { offRampSessions } from '../../../db/tables/index.ts';
@@ -17,7 +16,7 @@ export async function findDeposit(
   return ownDeposit(deps, session, await deps.network.offRampDeposit(session.providerSessionId));
 }
 
-/** Returns the deposit that was found under the session's id; null when it is another session's. */
+/** The deposit found under the session's id; null when it is another session's. */
 export async function ownDeposit(
   deps: Needs<'db'>,
   session: OpenedOffRampSession,
@@ -27,9 +26,9 @@ export async function ownDeposit(
 }
 
 /**
- * Whether another session of the same receipt owns the deposit under this session's id. A deposit of another
- * receipt's tokens is not as agreed anyway. Another session's deposit that is under way may have landed
- * unnoticed. A deposit under the id of a closed session is meant for the open session with that id.
+ * Whether another session of the same receipt owns the deposit under this session's id (tokens of another
+ * receipt are not as agreed). Its deposit under way may have landed unnoticed, and a deposit under the id of
+ * a closed session is meant for the open one.
  */
 async function isDepositOfAnother(
   { db }: Needs<'db'>,

@@ -61,10 +61,10 @@ export async function findOffRampSessionAtProvider(
   return session ?? null;
 }
 
-/** Maximum entries of a history, the newest ones. Only a misbehaving provider causes a longer one. */
+/** The newest entries are read; only a misbehaving provider has more. */
 const MAX_HISTORY = 100;
 
-/** The statuses that the provider has reported, oldest first. There are few, because providers have five. */
+/** The statuses that the provider has reported, oldest first; few, as providers have five. */
 export async function readProviderStatuses(
   deps: Finder,
   sessionId: string,
@@ -90,7 +90,7 @@ export async function readReviews(deps: Finder, sessionId: string): Promise<OffR
   return rows.toReversed();
 }
 
-/** Whether a deposit is as agreed. That the reference was used does not prove it. */
+/** A used reference doesn't prove that the deposit is as agreed. */
 export function isAsAgreed(session: OffRampSession, found: OffRampDeposit): boolean {
   return (
     found.depositor === session.depositorAddress &&
@@ -100,8 +100,8 @@ export function isAsAgreed(session: OffRampSession, found: OffRampDeposit): bool
 }
 
 /**
- * Describes a release that this database does not know, for example after a restore. Null unless the agreed
- * deposit was made and has left the settlement contract.
+ * Describes a release that a restored database does not know. Null unless the agreed deposit was made and
+ * released.
  */
 export function endedUnseen(session: OffRampSession, found: OffRampDeposit | null): string | null {
   if (session.depositedAt !== null || found === null || !isAsAgreed(session, found)) return null;
@@ -112,15 +112,12 @@ export function endedUnseen(session: OffRampSession, found: OffRampDeposit | nul
     : null;
 }
 
-/** Whether the provider has paid while the tokens are not deposited: the platform could lose the amount. */
+/** Whether the provider has paid while the tokens are not deposited: the platform's possible loss. */
 export function isExposed(session: OffRampSession): boolean {
   return session.providerStatus === 'settled' && session.depositedAt === null;
 }
 
-/**
- * Whether the session is under review with a release that is decided but not done: because of a pause, or for
- * another reason.
- */
+/** Whether a release is decided but not done, and under review: because of a pause, or for another reason. */
 export function isUnreleasedReview({ state, resolution, releasedAt }: OffRampSession): boolean {
   return state === 'NEEDS_REVIEW' && resolution !== null && releasedAt === null;
 }
@@ -137,8 +134,7 @@ export function isUndepositedReview(session: OffRampSession): boolean {
 }
 
 /**
- * Whether a deposit may still come that no process waits for: every account that knows the reference can
- * deposit.
+ * Whether a deposit may come that no process waits for: every account that knows the reference can deposit.
  */
 export function mayBeDepositedLate(session: OffRampSession): boolean {
   return session.state === 'CLOSED' && session.depositor === 'HOLDER' && session.providerSessionId !== null;

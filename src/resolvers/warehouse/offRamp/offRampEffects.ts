@@ -34,22 +34,17 @@ export interface OffRampEffectsDependencies extends MoveDependencies {
 }
 
 /**
- * Maximum allowances of one session. The allowance is set again when another one has replaced it. Custody's
- * own allowances don't replace each other, because they take turns (custodyDeposits.ts); another program with
- * custody's key could replace one.
+ * Maximum allowances of a session. The allowance is set again when another one has replaced it. Custody's own
+ * don't, because they take turns (custodyDeposits.ts); another program with its key could.
  */
 const MAX_ALLOWANCES = 10;
 
-/**
- * For networks where a deposit needs an allowance: the settlement contract may take exactly the amount of the
- * deposit.
- */
+/** Where a deposit needs an allowance: the settlement contract may take exactly the amount of the deposit. */
 export function allowanceEffects(deps: OffRampEffectsDependencies): Effects {
   return {
     async succeeded(tx, { targetId, submissionId }) {
       const session = requireOpenAtProvider(await lockOffRampSession(tx, targetId));
-      // The session was decided otherwise meanwhile: nothing is deposited, and the next allowance overwrites
-      // this one.
+      // Decided otherwise meanwhile: nothing is deposited, and the next allowance overwrites this one.
       if (!isToBeDeposited(session)) return passTurn(tx, deps, session, submissionId);
       await goOn(tx, deps, session);
       await enqueueCall(tx, deps, targetId, depositCall(session));
@@ -68,7 +63,7 @@ export function depositEffects(deps: OffRampEffectsDependencies): Effects {
       await passTurn(tx, deps, session, submissionId);
     },
     async afterSucceeded({ targetId }) {
-      // Wakes the worker, which acts on the statuses that the provider reported meanwhile.
+      // Wakes the worker, which acts on the provider's newest status.
       deps.stateSignal.notify(OFF_RAMP_SESSIONS);
       await notifyReceipt(deps, targetId);
     },
@@ -139,10 +134,7 @@ async function maySetAllowanceAgain(
   return (await tx.$count(submissions, allowances)) < MAX_ALLOWANCES;
 }
 
-/**
- * Effects of both releases from the settlement contract: to the treasury (SETTLED) and back to the depositor
- * (REFUNDED).
- */
+/** Effects of a release: to the treasury (SETTLED) or back to the depositor (REFUNDED). */
 export function releaseEffects(
   deps: OffRampEffectsDependencies,
   goal: { state: 'SETTLED' | 'REFUNDED' },
@@ -172,8 +164,8 @@ export function releaseEffects(
 }
 
 /**
- * Tells subscribers of a session's receipt that its remaining kilograms may have changed. A failure is
- * ignored: everything is committed, and subscribers also look without a notification.
+ * Tells a receipt's subscribers what is left of it. A failure is ignored: they also look without a
+ * notification.
  */
 export async function notifyReceipt(deps: OffRampEffectsDependencies, sessionId: string): Promise<void> {
   const session = await findOffRampSession(deps, sessionId).catch(() => null);
@@ -196,8 +188,8 @@ function reviewEffects(
 }
 
 /**
- * Why a release must not be signed, when the provider's status contradicts it by now. A release may have
- * waited for the end of a pause or of a halt, or for its turn.
+ * Why the provider's status forbids a release that waited: for the end of a pause or of a halt, or for its
+ * turn.
  */
 async function reasonNotToRelease(
   deps: OffRampEffectsDependencies,

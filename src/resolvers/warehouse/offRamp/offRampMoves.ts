@@ -34,8 +34,7 @@ export interface MoveDependencies {
 export type OffRampSessionChanges = PgUpdateSetSource<typeof offRampSessions>;
 
 /**
- * Values of a session whose deposit is final: the reason for which it was, or was to be, closed no longer
- * applies.
+ * Values for a final deposit: the reason for which the session was, or was to be, closed no longer applies.
  */
 export const DEPOSITED = {
   refusalCode: null,
@@ -64,9 +63,7 @@ export function requireOpenAtProvider(session: OffRampSession): OpenedOffRampSes
 }
 
 /**
- * Stores the provider's status.
- * @returns whether the status is new. A status from before the end that arrives after it is a delayed answer,
- *   and is ignored.
+ * @returns whether the status is new. Nothing leads back from an end: an earlier status is a delayed answer.
  */
 export async function recordStatus(tx: Tx, session: OffRampSession, status: RampStatus): Promise<boolean> {
   const before = session.providerStatus;
@@ -88,8 +85,7 @@ export function sessionNotUnderReview({ state }: OffRampSession): DomainError {
 }
 
 /**
- * Requires that the operator has seen the newest status: a refund decided on "failed" would lose the tokens
- * if the provider has said "settled" since.
+ * A refund that was decided on "failed" would lose the tokens if the provider has said "settled" since.
  * @throws DomainError CONFLICT
  */
 export function requireSeenStatus({ providerStatus }: OffRampSession, seen: RampStatus | null): void {
@@ -107,9 +103,7 @@ export function isEnd(status: RampStatus | null): boolean {
   return status === 'settled' || status === 'failed' || status === 'refunded';
 }
 
-/**
- * Allows exactly the amount of the deposit, so that nothing is left for a later deposit to take by mistake.
- */
+/** Allows exactly the amount of the deposit, so that a later deposit can't take the rest by mistake. */
 export function allowanceCall(session: OpenedOffRampSession): HolderCall {
   const { tokenAddress } = session;
   return { kind: 'setAllowance', tokenAddress, amount: toBaseUnits(session.tokenAmountKg) };
@@ -152,9 +146,7 @@ function isOpenReviewOf(sessionId: string) {
   return and(eq(offRampReviews.offRampSessionId, sessionId), isNull(offRampReviews.closedAt));
 }
 
-/**
- * @param decided the operator's decision; null when the network's outcome or another reason closes the review
- */
+/** @param decided null when the network's outcome or another reason closes the review, not an operator */
 export async function closeReview(
   tx: Tx,
   sessionId: string,
@@ -171,7 +163,7 @@ export async function closeReview(
     .where(isOpenReviewOf(sessionId));
 }
 
-/** Number of statuses that the provider has reported; counted under the session's row lock. */
+/** Number of statuses that the provider reported; counted under the session's row lock. */
 function statusesOf(sessionId: string) {
   return sql`(SELECT count(*)::int FROM ${offRampProviderStatuses} s WHERE s.off_ramp_session_id = ${sessionId})`;
 }
@@ -194,8 +186,8 @@ export async function isAcknowledged(tx: Pick<Tx, 'select'>, sessionId: string):
 
 /**
  * Describes how the provider's status contradicts the tokens' place; null when they agree.
- * @param state the end that the session has reached, or is about to reach
- * @param were whether the tokens have moved already ('were') or are about to ('are to be')
+ * @param state where the session has ended, or is about to end
+ * @param were whether the tokens are there already
  */
 export function contradiction(
   state: OffRampState,
@@ -211,7 +203,7 @@ export function contradiction(
   if (state === 'CLOSED' && (status === 'settled' || status === 'refunded')) {
     return `the provider says "${status}", but the tokens were never deposited`;
   }
-  // The payout may still settle: until an operator decides, its kilograms are not free for another session.
+  // The payout may still settle: until an operator decides, its kilograms stay taken.
   if (state === 'CLOSED' && status === 'processing') {
     return `the provider says "processing": it pays a session that was closed`;
   }

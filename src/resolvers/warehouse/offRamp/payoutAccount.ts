@@ -1,13 +1,13 @@
 /**
- * Payout accounts: sealed at rest and masked when shown. Only the ramp provider, or the person who pays
- * manually, gets the whole account.
+ * Payout accounts: sealed at rest, masked when shown, whole only for the ramp provider or the person who pays
+ * manually.
  */
 import { createHmac } from 'node:crypto';
 import { sealedPlace } from '../../../db/sealedColumns.ts';
 import type { PayoutAccount } from '../../../ramp/port.ts';
 import type { Sealer } from '../../../lib/sealer.ts';
 
-/** Maximum characters shown. More digits do not help to recognise an account. */
+/** More characters do not help to recognise an account. */
 const MAX_SHOWN_CHARACTERS = 4;
 
 export interface PayoutAccounts {
@@ -15,8 +15,8 @@ export interface PayoutAccounts {
   seal(account: PayoutAccount, sessionId: string): string;
   unseal(session: { id: string; sealedPayoutAccount: string | null }): PayoutAccount;
   /**
-   * Distinguishes accounts without revealing them. The hash is keyed, because account numbers are short
-   * enough to be guessed.
+   * Distinguishes accounts without revealing them: account numbers are short enough to be guessed from a
+   * plain hash.
    */
   fingerprint(account: PayoutAccount): string;
 }
@@ -30,8 +30,8 @@ export function createPayoutAccounts(sealer: Sealer, fingerprintKey: Uint8Array)
       return JSON.parse(sealer.unseal(sealed, sealedPlace('payoutAccount', id))) as PayoutAccount;
     },
     fingerprint(account) {
-      // Idempotency keys store the fingerprint forever: a member that is added later must not change the
-      // fingerprint of an account without it.
+      // Idempotency keys store it forever: a new member must not change the fingerprint of an account without
+      // it.
       const given = Object.entries(account).filter(([, value]) => value !== undefined);
       const sorted = given.sort(([a], [b]) => (a < b ? -1 : 1));
       return createHmac('sha256', fingerprintKey)
@@ -41,7 +41,7 @@ export function createPayoutAccounts(sealer: Sealer, fingerprintKey: Uint8Array)
   };
 }
 
-/** The name at providers of each type that is stored and shown. */
+/** Providers' names of the stored types. */
 export const TYPE_AT_PROVIDERS = {
   MOBILE_MONEY: 'mobile-money',
   BANK: 'bank',
@@ -50,7 +50,7 @@ export const TYPE_AT_PROVIDERS = {
 export const payoutAccountTypeOf = ({ type }: PayoutAccount) =>
   type === TYPE_AT_PROVIDERS.BANK ? 'BANK' : 'MOBILE_MONEY';
 
-/** Shows the last characters, a third of the number at most: "••••4321". */
+/** Shows the last characters, at most a third of the number: "••••4321". */
 export function maskAccountNumber(accountNumber: string): string {
   const characters = Array.from(accountNumber);
   const shown = Math.min(MAX_SHOWN_CHARACTERS, Math.floor(characters.length / 3));

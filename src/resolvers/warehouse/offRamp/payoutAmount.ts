@@ -1,5 +1,5 @@
 /**
- * Handles a payout whose amount differs from the quote, for providers that report the amount.
+ * Handles a payout of another amount than was quoted, if the provider reports the amount.
  */
 import { and, eq, isNotNull } from 'drizzle-orm';
 import type { Tx } from '../../../db/connection.ts';
@@ -10,10 +10,7 @@ import type { Needs } from '../../core/dependencies.ts';
 import { applyEvent } from './applyEvent.ts';
 import type { OffRampSession } from './findOffRampSession.ts';
 
-/**
- * Releases the tokens of a paid session. After a payout of another amount, the tokens stay where they are
- * until an operator decides.
- */
+/** After a payout of another amount, the tokens stay where they are until an operator decides. */
 export async function releasePaid(
   tx: Tx,
   deps: Needs<'submission'>,
@@ -26,9 +23,8 @@ export async function releasePaid(
 }
 
 /**
- * Describes a payout of another amount; null when the amount is as quoted, or an operator has decided about
- * it. A decision about something else, such as a payout before the deposit, does not count: no other review
- * shows the amount that the provider pays.
+ * An operator who has decided about this amount is not asked again. A decision about something else, such as
+ * a payout before the deposit, does not count: no other review shows the amount.
  */
 export async function paidOtherwise(
   tx: Tx,

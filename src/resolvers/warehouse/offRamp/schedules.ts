@@ -1,7 +1,6 @@
 /**
- * Schedules the looks at an off-ramp session in each state: the first look after the session enters the
- * state, and the next ones while looks find nothing new. Hints and the network's outcomes make a session due
- * immediately.
+ * Schedules the looks at an off-ramp session in each state: the first, when the session enters the state, and
+ * the next, while looks find nothing new. Hints and the network's outcomes make it due immediately.
  */
 import { sql } from 'drizzle-orm';
 import { backoffMs } from '../../../db/dueWorker.ts';
@@ -19,43 +18,31 @@ import { isEnd } from './offRampMoves.ts';
 const URGENT = { firstMs: 250, longestMs: 15_000 };
 /** While the provider pays: minutes for mobile money, days for banks. Hints are faster. */
 const PATIENT = { firstMs: 2_000, longestMs: 10 * 60_000 };
-/** While a holder is to sign. The holder may also send the deposit without the platform. */
+/** While a holder is to sign; the holder may also send the deposit without the platform. */
 const SIGNING = { firstMs: 1_000, longestMs: 15_000 };
-/**
- * After a refusal because of a pause. Each refusal doubles the wait for the next look, from 15 seconds to 15
- * minutes.
- */
+/** While a pause blocks a release: each refusal doubles the wait, from 15 seconds to 15 minutes. */
 export const PAUSE_LOOKS = { firstMs: 15_000, longestMs: 15 * 60_000 };
 /**
- * Interval of questions about a payout in its first hour, because a webhook may be lost. After that, the next
- * question comes when the payout's age has grown by another 120th, at most after ten minutes: about 500
- * questions in the first day and 144 in each later one.
+ * A webhook may be lost, so the provider is asked about a payout every half minute for the first hour, and
+ * then whenever the payout's age has grown by a 120th, at most every ten minutes: about 500 questions in the
+ * first day and 144 in each later one.
  */
 const PAYOUT_LOOK_MS = 30_000;
 const PAYOUT_AGE_DIVISOR = 120;
-/**
- * Maximum rate of questions about payouts, for all instances together: from 75 open payouts on, each waits
- * longer.
- */
+/** Maximum questions about payouts of all instances: from 75 open payouts on, each waits longer. */
 const PAYOUT_LOOKS_PER_SECOND = 5;
 /** The provider may still change a payout after its end, and the webhook that says so may be lost. */
 const AFTERMATH_INTERVAL_SECONDS = 3600;
 /** Providers take payouts back within days, if at all. */
 const AFTERMATH_MS = 72 * 60 * 60_000;
 /**
- * Time until a look for a holder's late deposit or a provider's late session. Both are more urgent than a
- * payout that may be taken back.
+ * Late deposits of holders and late sessions of providers are more urgent than payouts that may be taken
+ * back.
  */
 const LATE_LOOK_SECONDS = 60;
-/**
- * Time until the first look at a deposit that a holder has signed or owes. Submission sees it land much
- * sooner.
- */
+/** First look at a deposit that a holder signed, or owes. Submission sees it land much sooner. */
 const HOLDER_LOOK_SECONDS = 30;
-/**
- * Looks for a late deposit or payout become rarer: one whenever the time since the session's end has grown by
- * a tenth.
- */
+/** Looks for a late deposit or payout become rarer: one for each tenth by which the closed time has grown. */
 const LATE_LOOK_AGE_DIVISOR = 10;
 const LONGEST_LATE_LOOK_MS = 7 * 24 * 60 * 60_000;
 /** After this time, only a request that names the session makes it due. */
@@ -153,8 +140,8 @@ function nextAfterEndMs(
   { fruitlessSteps, sinceEndedMs, random }: Circumstances,
 ): number | null {
   if (session.providerSessionId === null) {
-    // The provider may show a requested session late, and may pay a session that it has shown under the id of
-    // another session.
+    // The provider may show a requested session late, and pay one that it has shown under another session's
+    // id.
     const mayBeOpened = session.providerAskedAt !== null && sinceEndedMs < AFTERMATH_MS;
     const isUnderWay = session.providerStatus !== null && !isEnd(session.providerStatus);
     return mayBeOpened || isUnderWay ? lateDepositLookMs(sinceEndedMs) : null;
@@ -170,17 +157,13 @@ function nextAfterEndMs(
   return sinceEndedMs < AFTERMATH_MS ? AFTERMATH_INTERVAL_SECONDS * 1000 : null;
 }
 
-/**
- * @returns milliseconds until the next question about a payout that has been awaited for `ageMs`, in case its
- *   webhook is lost.
- */
+/** @returns milliseconds until the next question about a payout of this age, in case its webhook is lost. */
 export function payoutLookMs(
   fruitlessSteps: number,
   { ageMs, openPayouts }: { ageMs: number; openPayouts: number },
   random: () => number,
 ): number {
-  // The backoff's jitter at most halves a delay, so twice the fair share keeps all payouts together within
-  // the rate.
+  // Jitter at most halves a delay: with twice the fair share, all payouts together stay within the rate.
   const shareMs = (2000 * openPayouts) / PAYOUT_LOOKS_PER_SECOND;
   const agedMs = Math.min(Math.max(ageMs / PAYOUT_AGE_DIVISOR, PAYOUT_LOOK_MS), PATIENT.longestMs);
   const limits = { firstMs: Math.max(PATIENT.firstMs, shareMs), longestMs: Math.max(agedMs, shareMs) };

@@ -1,7 +1,7 @@
 /**
  * One look at a cash-out whose deposit a holder signs. The wallet may send a prepared deposit itself, at any
- * time and on some networks without a deadline. So the settlement contract is asked, not only our own
- * submission. transitions.ts says what follows.
+ * time, on some networks forever. So the settlement contract is asked, not only our own submission.
+ * transitions.ts says what follows.
  */
 import { sql } from 'drizzle-orm';
 import type { Tx } from '../../../db/connection.ts';
@@ -92,10 +92,7 @@ async function stepAwaitingSignature(deps: HolderDepositNeeds, session: OpenedOf
   });
 }
 
-/**
- * Puts a session under review if it belongs to another settlement contract: the one in use has no record of
- * deposits into the other.
- */
+/** The settlement contract in use has no record of deposits into the session's own. */
 export async function isReviewedAsForeign(
   deps: Needs<'db' | 'network' | 'submission'>,
   session: OpenedOffRampSession,
@@ -112,8 +109,8 @@ export async function isReviewedAsForeign(
 }
 
 /**
- * Looks at a signed deposit. Submission sends it and asks the network. This step checks what submission can't
- * know: whether the deposit is overdue, and whether the provider has paid.
+ * Submission sends the deposit and asks the network. This step checks the rest: the time, and the provider's
+ * status.
  */
 async function stepDepositing(deps: HolderDepositNeeds, session: OpenedOffRampSession): Promise<void> {
   const answer = await orReview(deps, session, deps.ramp.getStatus(session.providerSessionId));
@@ -146,8 +143,7 @@ async function stepUndepositedReview(deps: HolderDepositNeeds, session: OpenedOf
 }
 
 /**
- * Handles a deposit after the session was closed: the depositor gets it back, unless the provider has paid
- * after all.
+ * After a session was closed, the depositor gets the deposit back, unless the provider has paid after all.
  */
 async function stepLateDeposit(deps: HolderDepositNeeds, session: OpenedOffRampSession): Promise<void> {
   const found = await findDeposit(deps, session);
@@ -162,8 +158,7 @@ async function stepLateDeposit(deps: HolderDepositNeeds, session: OpenedOffRampS
 }
 
 /**
- * Whether the deposit of a session that is closed at the provider goes back to its holder. Deposits of other
- * tokens than the receipt's do not concern the session.
+ * For a session that is closed at the provider. Other tokens than the receipt's do not concern the session.
  */
 export function isToBeGivenBack(
   session: OffRampSession,
@@ -208,9 +203,7 @@ export async function requireSignatureAwaited(deps: Needs<'db'>, session: OffRam
   );
 }
 
-/**
- * Whether the deadline for the signature has passed, and no prepared deposit that expires can land any more.
- */
+/** Whether the deadline has passed, and no prepared deposit that expires can land any more. */
 async function isSigningOver(deps: Needs<'db' | 'network'>, session: OffRampSession): Promise<boolean> {
   if ((await millisecondsPast(deps, session)) <= 0) return false;
   const acts = await readHolderActs(deps, session.id);
@@ -222,18 +215,13 @@ async function isSigningOver(deps: Needs<'db' | 'network'>, session: OffRampSess
   return lastMoments.every((lastMoment) => closedAt > lastMoment);
 }
 
-/**
- * Whether the provider has paid without a deposit. An operator who has decided about this is not asked again.
- */
+/** Whether the provider has paid without a deposit. An operator who has decided is not asked again. */
 async function isPaidUnexpectedly(tx: Tx, session: OffRampSession, status: RampStatus): Promise<boolean> {
   if (status !== 'settled' && status !== 'refunded') return false;
   return !(await isAcknowledged(tx, session.id));
 }
 
-/**
- * Handles a payout before a final deposit: it goes to review, unless custody now deposits the tokens that it
- * owes.
- */
+/** A payout before a final deposit goes to review, unless custody now deposits the tokens that it owes. */
 export async function reviewPaid(
   tx: Tx,
   deps: Needs<'submission'>,
