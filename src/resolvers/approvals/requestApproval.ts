@@ -60,8 +60,7 @@ export async function requestApproval(
   const id = await (keyed ? findFirstUseOrBegin(deps.db, keyed, begin) : begin());
   // If the first use needed no approval, no request has this id.
   const request = id === null ? null : await findApprovalRequest(deps, id);
-  // Without a key, an approved request is returned: after null, one person would make the decision again
-  // alone.
+  // Without a key, an approved request is returned: after null, one person alone would decide again.
   return keyed !== null && request?.state === 'APPROVED' ? null : request;
 }
 
@@ -147,9 +146,9 @@ async function limitAwaiting(tx: Tx, requestedBy: string): Promise<void> {
 }
 
 /**
- * Refuses to make an ended payout pending again: that request could never be granted, and would block others.
- * Also sets a payout to processing that one person reports as made: while it is pending it could be
- * cancelled, before another person confirms it.
+ * Refuses to make an ended payout pending again: the request could never be granted, and would block others.
+ * A payout that one person reports as made is set to processing, because a pending one could be cancelled
+ * before another person confirms.
  * @throws DomainError CONFLICT
  */
 async function checkAndHoldPayout(

@@ -70,10 +70,7 @@ export function checkedProject(input: CreateProjectInput): CreateProjectInput {
   return { ...input, pricePerTonne: pricePerTonne && checkPrice(pricePerTonne) };
 }
 
-/**
- * Commits the project and the intent to deploy. Returns null when another project has the asset id, or this
- * one needs an approval.
- */
+/** Commits the project and the intent to deploy; null when its asset id is taken, or it needs an approval. */
 async function record(
   deps: RecordNeeds,
   developerId: string,
@@ -88,8 +85,7 @@ async function record(
     .transaction(async (tx) => {
       const first = grant ? null : await reserveKey(tx, projectRequest(developerId, input), id, now);
       if (first !== null) return first;
-      // A request without a grant may have passed the approval check because its asset id was taken. If that
-      // project was refused since, this request needs an approval after all.
+      // The asset id was taken, so no approval was asked for. If that project was refused since, one is needed.
       if (!grant && needsApproval(deps.approvalPolicy, { operation: 'createProject', input })) tx.rollback();
       await grant?.confirm(tx);
       const inserted = await tx
@@ -98,8 +94,8 @@ async function record(
         .onConflictDoNothing()
         .returning({ id: projects.id });
       if (inserted.length === 0) {
-        // Releases the key: it must not refer to a project that was never written. `sameProject` reserves the
-        // key for the existing project.
+        // Releases the key, which must not refer to a missing project. sameProject reserves it for the
+        // existing one.
         tx.rollback();
       }
       if (input.pricePerTonne) {
@@ -136,9 +132,7 @@ async function record(
     });
 }
 
-/**
- * Handles a taken asset id: the same request was sent again under a new key, or a request has other facts.
- */
+/** Handles a taken asset id: by the same request under a new key, or by a request with other facts. */
 async function sameProject(
   deps: Needs<'db' | 'clock'>,
   developerId: string,

@@ -34,7 +34,7 @@ export async function followRetirements(
 }
 
 /**
- * Returns a cursor for a client that reads a list afterwards: following from the cursor, it misses nothing.
+ * A cursor for a client that reads a list afterwards: following from the cursor, the client misses nothing.
  */
 export async function latestCursor({ follower }: Needs<'follower'>): Promise<string> {
   const newest = await follower.endForLists();

@@ -1,6 +1,5 @@
 /**
- * Prices of a tonne: reads the price in force and sets the next one. Payment itself is outside of the
- * platform.
+ * Prices of a tonne: the price in force, and the next one. Payment itself is outside of the platform.
  */
 import { and, desc, eq, inArray } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
@@ -17,10 +16,7 @@ export interface Price {
   currency: string;
 }
 
-/**
- * Limits of the database column. With them, the total prices of a project's purchases fit the contract's
- * Decimal.
- */
+/** Limits of the column: the total prices of a project's purchases fit the contract's Decimal. */
 const MAX_WHOLE_DIGITS = 16;
 const MAX_DECIMAL_PLACES = 8;
 
@@ -84,10 +80,7 @@ interface NewPrice {
   at: Date;
 }
 
-/**
- * Replaces the price in force. Purchases wait meanwhile, so each one has entirely the old price or entirely
- * the new one.
- */
+/** Replaces the price in force. Purchases wait meanwhile, so each has entirely the old or the new price. */
 export async function appendPrice(tx: Tx, { id, projectId, price, setBy, at }: NewPrice): Promise<void> {
   await lockById(tx, projects, projectId, 'no key update');
   await tx

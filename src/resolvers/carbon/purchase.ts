@@ -42,7 +42,7 @@ export async function purchase(
   const tokenAddress = requireTokenAddress(deps, input.tokenAddress);
   const { buyerId, amountCO2e: amount, idempotencyKey: key, expectedPricePerTonne } = input;
   const expectedPrice = expectedPricePerTonne && canonicalPrice(expectedPricePerTonne);
-  // The hash of this input is stored. A reconciliation hashes the booked purchase, and compares.
+  // A reconciliation hashes the booked purchase, and compares it with the hash of this input.
   const asked = { buyerId, tokenAddress, amountCO2e: amount, ...expectedPrice };
   const request = { callerSubject, operation: 'purchase', key, input: asked };
   const id = deps.ids.next();

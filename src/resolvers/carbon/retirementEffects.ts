@@ -16,10 +16,7 @@ export function retireEffects(deps: SettleDependencies): Effects {
   const findUnclaimedRecord = createUnclaimedSearch(deps.feed);
   return {
     landedTogether: retirementsTogether(deps),
-    /**
-     * Finds a possible record of the burn: a landed burn must be neither signed again nor returned, and a
-     * record that no retirement claims may belong to it.
-     */
+    /** A landed burn must be neither signed again nor returned: an unclaimed record may be its record. */
     async findOnNetwork({ call, submissionId }) {
       if (call.kind !== 'retire') throw new Error(`retirement effects were asked about ${call.kind}`);
       const found = await findUnclaimedRecord(call, submissionId);
@@ -71,9 +68,9 @@ export function showInFeed({ feed, feedFiller }: SettleDependencies): NonNullabl
 }
 
 /**
- * Finds the transaction of a record; null when the network does not provide it, no longer has it or can't be
- * asked. The record is the proof: a node without that part of its history must not keep an operator from
- * deciding. The feed finds the hash later.
+ * Null when the network does not provide the hash, no longer has it or can't be asked. The record is the
+ * proof: a node without that part of its history must not keep an operator from deciding. The feed finds the
+ * hash later.
  */
 async function transactionOf(
   network: FeedDependencies['network'],

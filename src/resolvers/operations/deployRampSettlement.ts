@@ -31,8 +31,8 @@ interface DeployRampSettlementInput {
 
 /**
  * @returns the deployment in the state reached when the wait ended.
- * @throws DomainError BAD_USER_INPUT, CONFLICT (the platform has one already), IDEMPOTENCY_CONFLICT, LEDGER_REFUSED;
- * NetworkUnavailable
+ * @throws DomainError BAD_USER_INPUT, CONFLICT (the platform has one already), IDEMPOTENCY_CONFLICT,
+ *   LEDGER_REFUSED; NetworkUnavailable
  */
 export async function deployRampSettlement(
   deps: DeployNeeds,

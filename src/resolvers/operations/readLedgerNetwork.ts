@@ -13,9 +13,7 @@ interface NodeFacts extends NetworkStatus {
   settlementAddress: string | null;
 }
 
-/**
- * Facts of the network. The configured ones are available even if neither the node nor the database answers.
- */
+/** The configured facts are available even if neither the node nor the database answers. */
 export interface LedgerNetworkFacts {
   name: string;
   networkId: string;

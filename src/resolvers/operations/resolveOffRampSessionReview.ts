@@ -65,8 +65,8 @@ export interface SessionReviewInput {
 }
 
 /**
- * @throws DomainError NOT_FOUND, CONFLICT (neither under review nor stranded, the provider has said something else since, or
- * the decision does not fit what the network shows); RAMP_UNAVAILABLE; NetworkUnavailable
+ * @throws DomainError NOT_FOUND, CONFLICT (neither under review nor stranded, the provider has said something
+ *   else since, or the decision does not fit what the network shows); RAMP_UNAVAILABLE; NetworkUnavailable
  */
 export async function resolveOffRampSessionReview(
   deps: ResolveOffRampSessionReviewNeeds,

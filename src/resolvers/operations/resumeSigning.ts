@@ -1,5 +1,6 @@
 /**
- * resumeSigning: an operator ends a halt of signing. Unsigned submissions stay under review, to be decided one by one.
+ * resumeSigning: an operator ends a halt of signing. Unsigned submissions stay under review, to be decided
+ * one by one.
  */
 import { resumeSigning as resume } from '../../ledger/submission/haltedSigning.ts';
 import type { Needs } from '../core/dependencies.ts';

@@ -1,6 +1,6 @@
 /**
- * setManualSessionStatus: an operator sets the status of a payout at the manual provider, which then calls the
- * platform's webhook as any provider would.
+ * setManualSessionStatus: an operator sets the status of a payout at the manual provider, which then calls
+ * the platform's webhook as any provider would.
  */
 import { and, eq } from 'drizzle-orm';
 import { manualRampSessions } from '../../db/tables/index.ts';

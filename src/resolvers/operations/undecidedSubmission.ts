@@ -1,6 +1,6 @@
 /**
- * Finds the submission of an off-ramp session that is still undecided. Until its outcome, nothing else about
- * the session can be decided.
+ * Finds an off-ramp session's undecided submission. Until its outcome, nothing else of the session is
+ * decided.
  */
 import { and, eq, exists, inArray, isNull, or } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
@@ -8,8 +8,9 @@ import { offRampSessions, submissions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 
 /**
- * A submission of this session that is under review, or that custody has under way. A holder's submission may stay
- * pending indefinitely, and a late deposit of a holder is refunded; once the deposit was seen, nothing waits for the submission.
+ * A submission of this session that is under review, or that custody has under way. A holder's submission may
+ * stay pending indefinitely, and a late deposit of a holder is refunded; once the deposit was seen, nothing
+ * waits for the submission.
  */
 export async function findUndecided(
   tx: Tx,

@@ -1,8 +1,8 @@
 /**
  * watchRetirements: registers the public address of the retirements hook with the indexer.
  *
- * Each call leaves exactly one live registration: the new one is stored, and all others of this platform are removed
- * from the indexer, including those of interrupted calls.
+ * Each call leaves exactly one live registration: the new one is stored, and all others of this platform are
+ * removed from the indexer, including those of interrupted calls.
  */
 import { eq, inArray, sql } from 'drizzle-orm';
 import { withAdvisoryLock } from '../../db/advisoryLock.ts';

@@ -1,6 +1,6 @@
 /**
- * prepareRetirement: retires credits at a holder's own address, by the holder's signature. The books do not contain
- * these credits, so nothing is held; the token's record shows the holder as retiredBy.
+ * prepareRetirement: retires credits at a holder's own address, by the holder's signature. The books do not
+ * contain these credits, so nothing is held; the token's record shows the holder as retiredBy.
  *
  *   checks ─▶ unsigned transaction, stored ─▶ (signed by the wallet) ─▶ submitSigned
  */
@@ -35,8 +35,8 @@ export interface PrepareRetirementInput {
 
 /**
  * @returns the act that the first use of the key prepared, in its present state.
- * @throws DomainError NOT_FOUND, BAD_USER_INPUT, INSUFFICIENT_BALANCE, IDEMPOTENCY_CONFLICT, RATE_LIMITED; NetworkRefusal,
- * NetworkUnavailable
+ * @throws DomainError NOT_FOUND, BAD_USER_INPUT, INSUFFICIENT_BALANCE, IDEMPOTENCY_CONFLICT, RATE_LIMITED;
+ *   NetworkRefusal, NetworkUnavailable
  */
 export async function prepareRetirement(
   deps: Needs<'db' | 'network' | 'clock' | 'ids'>,

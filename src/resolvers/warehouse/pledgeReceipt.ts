@@ -37,8 +37,8 @@ export interface PledgeReceiptInput {
 
 /**
  * @returns the pledge of the key's first use.
- * @throws DomainError NOT_FOUND, RECEIPT_PLEDGED, RECEIPT_EXPIRED, CONFLICT (not active, being cashed out, or nothing left),
- * IDEMPOTENCY_CONFLICT; NetworkUnavailable
+ * @throws DomainError NOT_FOUND, RECEIPT_PLEDGED, RECEIPT_EXPIRED, CONFLICT (not active, being cashed out, or
+ *   nothing left), IDEMPOTENCY_CONFLICT; NetworkUnavailable
  */
 export async function pledgeReceipt(
   deps: Needs<'db' | 'network' | 'ids' | 'stateSignal'>,

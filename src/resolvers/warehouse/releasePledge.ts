@@ -26,8 +26,8 @@ interface ReleasePledgeInput {
 /**
  * @param caller an operator, or the lender whom the pledge names.
  * @returns the pledge, released.
- * @throws DomainError NOT_FOUND (no such receipt, or none that is pledged to the lender), CONFLICT (not pledged, or pledged under
- * another loanReference), IDEMPOTENCY_CONFLICT
+ * @throws DomainError NOT_FOUND (no such receipt, or none that is pledged to the lender), CONFLICT (not
+ *   pledged, or pledged under another loanReference), IDEMPOTENCY_CONFLICT
  */
 export async function releasePledge(
   deps: Needs<'db' | 'network' | 'stateSignal'>,

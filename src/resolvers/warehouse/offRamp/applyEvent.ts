@@ -1,7 +1,6 @@
 /**
  * The only writer of an off-ramp session's state. It runs on a row that the caller has locked, in one
- * transaction with the intent that follows from the move. A concurrent caller that comes second finds the row
- * moved.
+ * transaction with the intent that follows from the move; a concurrent caller then finds the row moved.
  */
 import { sql } from 'drizzle-orm';
 import type { Tx } from '../../../db/connection.ts';
@@ -65,8 +64,7 @@ function transitionOf(session: OffRampSession, event: OffRampEvent, isUnderWay: 
 
 /**
  * Flags the session for an operator. Deposited tokens stay in the settlement contract. A new reason closes
- * the open review, so that a decision that was requested or approved for the old reason does not apply to the
- * new one.
+ * the open review: a decision requested or approved for the old reason does not apply to the new one.
  */
 async function openReview(
   tx: Tx,
@@ -101,10 +99,7 @@ async function enqueueRelease(
   await enqueueCall(tx, deps, targetId, { kind, sessionId });
 }
 
-/**
- * Handles a deposit after its session was closed: it returns to the depositor if the provider says "failed";
- * otherwise an operator decides.
- */
+/** Returns a late deposit to its depositor if the provider says "failed"; otherwise an operator decides. */
 export async function giveBack(
   tx: Tx,
   deps: MoveDependencies,

@@ -1,6 +1,5 @@
 /**
- * Handles a provider that refuses to answer about a session. Without an answer nothing changes; a refusal is
- * final.
+ * Handles a provider that refuses to answer about a session. No answer changes nothing; a refusal is final.
  */
 import { readDatabaseTime } from '../../../db/databaseTime.ts';
 import { DomainError } from '../../../lib/errors.ts';
@@ -69,8 +68,8 @@ function requireAnswerAbout(id: string) {
 }
 
 /**
- * Whether the quote's end (of an opening) or the network's outcome (of custody's deposit) moves the session
- * on.
+ * Whether the session goes on anyway: the quote's end ends an opening, and the network decides custody's
+ * deposit.
  */
 function goesOnByItself({ state, depositor }: OffRampSession): boolean {
   return state === 'OPENING' || (state === 'DEPOSITING' && depositor === 'CUSTODY');

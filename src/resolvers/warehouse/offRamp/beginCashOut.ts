@@ -58,8 +58,8 @@ const MAX_UNSIGNED = 20;
 
 /**
  * @returns the session in the state reached when the wait ended.
- * @throws DomainError NOT_FOUND, RECEIPT_EXPIRED, RECEIPT_PLEDGED, CONFLICT, INSUFFICIENT_BALANCE, LEDGER_REFUSED, RAMP_REFUSED,
- * RAMP_UNAVAILABLE, IDEMPOTENCY_CONFLICT; NetworkUnavailable
+ * @throws DomainError NOT_FOUND, RECEIPT_EXPIRED, RECEIPT_PLEDGED, CONFLICT, INSUFFICIENT_BALANCE,
+ *   LEDGER_REFUSED, RAMP_REFUSED, RAMP_UNAVAILABLE, IDEMPOTENCY_CONFLICT; NetworkUnavailable
  */
 export async function beginCashOut(
   deps: BeginCashOutNeeds,

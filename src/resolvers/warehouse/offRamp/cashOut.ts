@@ -20,7 +20,8 @@ import type { OffRampSession, OffRampState } from './findOffRampSession.ts';
 const UNDER_WAY: ReadonlySet<OffRampState> = new Set(['OPENING', 'DEPOSITING', 'CLOSING']);
 
 /**
- * @returns the session in the state reached when the wait ended: AWAITING_PAYOUT or further, or still on its way.
+ * @returns the session in the state reached when the wait ended: AWAITING_PAYOUT or further, or still on its
+ *   way.
  * @throws like beginCashOut
  */
 export async function cashOut(

@@ -27,8 +27,8 @@ export interface CashOutPlan {
 
 /**
  * @returns the settlement contract, and what the depositor holds.
- * @throws DomainError CONFLICT (no settlement contract), RECEIPT_EXPIRED, RECEIPT_PLEDGED, INSUFFICIENT_BALANCE, LEDGER_REFUSED
- * (paused, or the simulated deposit was refused); NetworkUnavailable
+ * @throws DomainError CONFLICT (no settlement contract), RECEIPT_EXPIRED, RECEIPT_PLEDGED,
+ *   INSUFFICIENT_BALANCE, LEDGER_REFUSED (paused, or the simulated deposit was refused); NetworkUnavailable
  */
 export async function checkCashOut(
   deps: { db: Db; network: LedgerNetwork },
@@ -66,11 +66,9 @@ export async function requireUnexpired(
 }
 
 /**
- * Checks that custody pays no kilogram of a receipt twice: custody may also be the treasury, and then holds
- * tokens that were paid out before. Tokens in a holder's wallet belong to the holder, wherever they came
- * from.
- * @param counted which sessions without a deposit are counted: those older than `beforeId`, all but
- *   `exceptId`, or all
+ * Custody may also be the treasury, and then holds tokens that were paid out before: it pays no kilogram of a
+ * receipt twice. Tokens in a holder's wallet belong to the holder, wherever they came from.
+ * @param counted of the sessions without a deposit: those older than `beforeId`, all but `exceptId`, or all
  * @throws DomainError INSUFFICIENT_BALANCE
  */
 export async function requireUnpaid(
@@ -110,9 +108,9 @@ export async function requireUnpaid(
 }
 
 /**
- * Checks a session that is to be deposited after all, because it was paid. While it was CLOSED, its receipt
- * could be pledged, and its kilograms could be cashed out by another session, which has passed this check and
- * may deposit at any time. Locks the receipt.
+ * For a session that is deposited after all, because it was paid. While it was CLOSED, its receipt could be
+ * pledged, and its kilograms cashed out by another session, which has passed this check and may deposit at
+ * any time. Locks the receipt.
  * @throws DomainError RECEIPT_PLEDGED, INSUFFICIENT_BALANCE
  */
 export async function requireStillFree(
@@ -127,9 +125,8 @@ export async function requireStillFree(
 }
 
 /**
- * Makes the same checks before custody deposits for a paid session without an operator: its receipt may have
- * been pledged or cashed out while the session was closed, before a RETRY. Returns null when nothing prevents
- * the deposit.
+ * The same before custody deposits without an operator: the receipt may have been pledged or cashed out while
+ * the session was closed, before a RETRY. Null when nothing prevents the deposit.
  */
 export async function obstacleToDeposit(
   tx: Tx,
@@ -156,8 +153,7 @@ export async function requireSettlementOf(
 }
 
 /**
- * Describes the mismatch when the session was opened for another settlement contract than the one in use,
- * which has no record of the session; null when there is none.
+ * A session belongs to the settlement contract that it was opened for; another contract has no record of it.
  */
 export async function settlementMismatch(
   network: Pick<LedgerNetwork, 'settlementContract'>,

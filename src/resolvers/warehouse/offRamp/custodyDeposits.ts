@@ -1,5 +1,5 @@
 /**
- * Custody's deposits, and how they take turns.
+ * Custody's deposits, which take turns.
  *
  * Where a deposit needs an allowance, each allowance sets the total of the token that may be taken, and so
  * overwrites the previous one. Custody's allowances and deposits of one receipt therefore run one pair after
@@ -8,9 +8,9 @@
  *   DEPOSITING ──no other pair of the receipt is under way──▶ allowance ──▶ deposit ──▶ settled: next turn
  *       └──another pair is: wait
  *
- * A turn is not stored: the session with an allowance or a deposit under way has the turn. The receipt's row
- * lock, which is the last lock to take (lockOffRampSession), protects this decision. A submission that ends a
- * turn finds the next session in the same transaction; the poller finds sessions that were missed.
+ * A turn is not stored: the session with an allowance or a deposit under way has the turn. This is decided
+ * under the receipt's row lock, the last lock to take (lockOffRampSession). A submission that ends a turn
+ * finds the next session in the same transaction; the poller finds sessions that were missed.
  */
 import { and, asc, eq, inArray, ne, sql } from 'drizzle-orm';
 import type { Tx } from '../../../db/connection.ts';
@@ -82,15 +82,14 @@ export async function passTurn(
     // Ids are ordered by time.
     .orderBy(asc(offRampSessions.id))
     .limit(1)
-    // A transaction that holds the row may wait for the receipt: that session takes its turn then, or at the
+    // A transaction that has locked the row may wait for the receipt: then that one takes the turn, or the
     // poller's next look.
     .for('update', { skipLocked: true });
   if (next) await enqueueCall(tx, deps, next.id, allowanceCall(requireOpenAtProvider(next)));
 }
 
 /**
- * @returns whether the session got its turn now. Otherwise, also when it has its turn already, another look
- *   is due
+ * @returns whether the session got its turn now; if not, or if it has its turn already, another look is due
  */
 async function takeTurn(tx: Tx, deps: MoveDependencies, session: OpenedOffRampSession): Promise<boolean> {
   await lockById(tx, receipts, session.receiptId, 'no key update');

@@ -20,8 +20,8 @@ export async function isOfAnother(
 }
 
 /**
- * Puts an ended session under review if the provider pays it under another session's id. Nothing can be
- * deposited or closed under that id, so an operator decides, once.
+ * Puts an ended session under review, once, if the provider pays it under another session's id: nothing can
+ * be deposited or closed under that id.
  */
 export async function reviewForeign(tx: Tx, deps: Needs<'submission'>, id: string): Promise<void> {
   const session = await lockOffRampSession(tx, id);

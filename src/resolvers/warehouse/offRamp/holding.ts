@@ -1,8 +1,8 @@
 /**
- * Computes how much of a receipt's token a depositor holds beyond the deposits that other off-ramp sessions
- * are about to make. The network has the balance, the database the promised deposits. A deposit that has
- * landed, but is not settled here yet, has left the balance and is still promised. Counted twice, it would
- * make the check refuse available tokens, and close a session permanently.
+ * Computes what a depositor holds of a receipt's token beyond what other off-ramp sessions are about to
+ * deposit. The network has the balance, the database the promises. A deposit that has landed, but is not
+ * settled here yet, has left the balance and is still promised. Counted twice, it would make the check refuse
+ * available tokens, and close a session permanently.
  */
 import { and, eq, isNotNull, isNull, lt, ne, notInArray, sum } from 'drizzle-orm';
 import type { Db } from '../../../db/connection.ts';
@@ -24,10 +24,7 @@ export interface Holding {
 
 type HoldingNeeds = { db: Db; network: LedgerNetwork };
 
-/**
- * Maximum rounds. A deposit may land between the read of the deposits and that of the balance; the next round
- * sees it.
- */
+/** A deposit may land between the read of the deposits and that of the balance; the next round sees it. */
 const MAX_LOOKS = 3;
 /** Maximum deposits asked about; each is a question to the network. The others count as promised. */
 const MAX_DEPOSITS_ASKED = 20;
@@ -46,8 +43,8 @@ export async function requireHolding(deps: HoldingNeeds, plan: CashOutPlan): Pro
       requireAvailable(deps.network, plan, holding, promisedKg);
       return holding;
     }
-    // Deposits are read before the next round's balance: a deposit that lands later is in that balance, and
-    // must stay promised.
+    // Read before the next round's balance: a deposit that lands later is in that balance, and stays
+    // promised.
     landedIds = await findLanded(deps, plan, older);
   }
 }

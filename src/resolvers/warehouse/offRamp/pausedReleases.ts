@@ -14,15 +14,11 @@ import type { Needs } from '../../core/dependencies.ts';
 import { isUnreleasedReview, type OffRampSession } from './findOffRampSession.ts';
 import { PAUSE_LOOKS } from './schedules.ts';
 
-/**
- * Maximum refused releases, about a day of tries. Each leaves a refused submission; after that an operator
- * decides.
- */
+/** About a day of tries, each of which leaves a refused submission; after that an operator decides. */
 const MAX_PAUSED_REFUSALS = 100;
 
 /**
- * Handles a release that the network refused, or that an operator ended. Call it in the transaction that
- * settles the release.
+ * For a release that the network refused, or an operator ended. Call it in the transaction that settles it.
  */
 export async function releaseRefused(
   tx: Tx,

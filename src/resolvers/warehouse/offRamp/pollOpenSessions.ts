@@ -16,10 +16,7 @@ import { isMisdated, nextLookMs } from './schedules.ts';
 import { stepOffRampSession, type StepNeeds } from './stepOffRampSession.ts';
 
 const MAX_CONCURRENT_STEPS = 8;
-/**
- * How long the count of open payouts is reused. Counting reads an index, and the count changes little in this
- * time.
- */
+/** How long the count of open payouts is reused: counting reads an index, and the count changes little. */
 const OPEN_PAYOUTS_KEPT_MS = 10_000;
 
 type PollerNeeds = Needs<keyof StepNeeds | 'log'>;
@@ -72,9 +69,7 @@ async function processSession(
   await lookAgain(deps, session, await countPayouts());
 }
 
-/**
- * Schedules the next look from the session's present state: effects and hints may have moved it meanwhile.
- */
+/** Schedules the next look from the session's present state, which effects and hints may have changed. */
 async function lookAgain(deps: PollerNeeds, claimed: OffRampSession, openPayouts: number): Promise<void> {
   const session = await deps.db.transaction(async (tx) => {
     const [found] = await tx
