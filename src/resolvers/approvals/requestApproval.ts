@@ -60,7 +60,7 @@ export async function requestApproval(
   const id = await (keyed ? findFirstUseOrBegin(deps.db, keyed, begin) : begin());
   // If the first use needed no approval, no request has this id.
   const request = id === null ? null : await findApprovalRequest(deps, id);
-  // Without a key, an approved request is returned: after null, one person alone would decide again.
+  // Without a key, an approved request is returned: with null, one person alone would decide again.
   return keyed !== null && request?.state === 'APPROVED' ? null : request;
 }
 

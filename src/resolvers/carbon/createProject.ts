@@ -85,7 +85,7 @@ async function record(
     .transaction(async (tx) => {
       const first = grant ? null : await reserveKey(tx, projectRequest(developerId, input), id, now);
       if (first !== null) return first;
-      // The asset id was taken, so no approval was asked for. If that project was refused since, one is needed.
+      // The asset id was taken, so no approval was asked for. If its project was refused, one is needed.
       if (!grant && needsApproval(deps.approvalPolicy, { operation: 'createProject', input })) tx.rollback();
       await grant?.confirm(tx);
       const inserted = await tx

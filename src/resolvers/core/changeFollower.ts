@@ -3,8 +3,8 @@
  * until the row has ended.
  *
  * All subscribers of an instance share its reads: rows notified at the same time are read together, and the
- * change signal comes from every instance. Each subscriber pulls the newest row, so an idle one buffers
- * nothing but its iterator, and may miss a state that was soon replaced.
+ * change signal comes from every instance. Each subscriber pulls the newest row, so an idle one holds
+ * only its iterator, and may miss a state that was soon replaced.
  */
 import type { ChangeSignal } from '../../db/changeSignal.ts';
 import type { Db } from '../../db/connection.ts';

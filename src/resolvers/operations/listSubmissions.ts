@@ -37,7 +37,7 @@ function matching({ states, kinds, reviewCauses, stuck, from, until }: Submissio
     isAmong(submissions.state, states),
     isAmong(submissions.kind, kinds),
     isAmong(submissions.reviewCause, reviewCauses),
-    // Only these have a cause, and an index.
+    // Only submissions under review have a cause, and an index.
     reviewCauses == null ? undefined : eq(submissions.state, 'NEEDS_REVIEW'),
     isTrueOf(whereStuck, stuck),
     isWithin(submissions.createdAt, from, until),

@@ -17,9 +17,7 @@ export function isRejected(error: unknown): error is DomainError {
   return error instanceof DomainError && error.code === 'RAMP_REFUSED';
 }
 
-/**
- * Null also when the provider refuses to look: the session then ends in time, and is looked up afterwards.
- */
+/** Null also when the provider refuses to look: the session ends with its quote, and is looked up later. */
 export async function findAtProvider(
   deps: Needs<'ramp'>,
   { id }: OffRampSession,
@@ -68,8 +66,8 @@ function requireAnswerAbout(id: string) {
 }
 
 /**
- * Whether the session goes on anyway: the quote's end ends an opening, and the network decides custody's
- * deposit.
+ * Whether the session continues without the provider: the quote's end ends an opening, and the network
+ * decides custody's deposit.
  */
 function goesOnByItself({ state, depositor }: OffRampSession): boolean {
   return state === 'OPENING' || (state === 'DEPOSITING' && depositor === 'CUSTODY');

@@ -85,7 +85,7 @@ export async function beginCashOut(
   throw await stopped(deps, session);
 }
 
-/** Includes a failed session that is still looked up at the provider, which may have opened it. */
+/** Whether the session has failed; it may still be looked up at the provider, which may have opened it. */
 function isStopped({ state, stateReason }: OffRampSession): boolean {
   return state === 'CLOSED' || (state === 'OPENING' && stateReason !== null);
 }

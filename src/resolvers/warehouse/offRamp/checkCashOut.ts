@@ -125,8 +125,8 @@ export async function requireStillFree(
 }
 
 /**
- * The same before custody deposits without an operator: the receipt may have been pledged or cashed out while
- * the session was closed, before a RETRY. Null when nothing prevents the deposit.
+ * Why custody must not deposit for a paid session without an operator: its receipt may have been pledged or
+ * cashed out while the session was closed, before a RETRY. Null when nothing prevents the deposit.
  */
 export async function obstacleToDeposit(
   tx: Tx,

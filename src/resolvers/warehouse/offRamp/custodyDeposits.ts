@@ -82,8 +82,8 @@ export async function passTurn(
     // Ids are ordered by time.
     .orderBy(asc(offRampSessions.id))
     .limit(1)
-    // A transaction that has locked the row may wait for the receipt: then that one takes the turn, or the
-    // poller's next look.
+    // A transaction that has locked the row may wait for the receipt: its session takes the turn then, or
+    // at the poller's next look.
     .for('update', { skipLocked: true });
   if (next) await enqueueCall(tx, deps, next.id, allowanceCall(requireOpenAtProvider(next)));
 }

@@ -61,7 +61,7 @@ export async function findOffRampSessionAtProvider(
   return session ?? null;
 }
 
-/** The newest entries are read; only a misbehaving provider has more. */
+/** Maximum entries of a history, the newest ones; only a misbehaving provider causes more. */
 const MAX_HISTORY = 100;
 
 /** The statuses that the provider has reported, oldest first; few, as providers have five. */

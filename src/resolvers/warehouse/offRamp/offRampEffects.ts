@@ -34,8 +34,8 @@ export interface OffRampEffectsDependencies extends MoveDependencies {
 }
 
 /**
- * Maximum allowances of a session. The allowance is set again when another one has replaced it. Custody's own
- * don't, because they take turns (custodyDeposits.ts); another program with its key could.
+ * Maximum allowances of a session. The allowance is set again when another one has replaced it. Custody's
+ * allowances take turns (custodyDeposits.ts) and don't, but another program with custody's key could.
  */
 const MAX_ALLOWANCES = 10;
 

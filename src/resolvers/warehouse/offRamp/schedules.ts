@@ -1,6 +1,6 @@
 /**
  * Schedules the looks at an off-ramp session in each state: the first, when the session enters the state, and
- * the next, while looks find nothing new. Hints and the network's outcomes make it due immediately.
+ * the next, while looks find nothing new. Hints and network outcomes make a session due now.
  */
 import { sql } from 'drizzle-orm';
 import { backoffMs } from '../../../db/dueWorker.ts';
@@ -14,7 +14,7 @@ import {
 } from './findOffRampSession.ts';
 import { isEnd } from './offRampMoves.ts';
 
-/** While the platform needs an answer of the provider. */
+/** While the platform needs an answer from the provider. */
 const URGENT = { firstMs: 250, longestMs: 15_000 };
 /** While the provider pays: minutes for mobile money, days for banks. Hints are faster. */
 const PATIENT = { firstMs: 2_000, longestMs: 10 * 60_000 };
