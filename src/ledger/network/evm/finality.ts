@@ -39,8 +39,8 @@ export interface Finality {
   /** Called before signing. @throws ChainRewritten, RewriteDoubted, NetworkBehind, NetworkUnavailable */
   requireContinuity(): Promise<void>;
   /**
-   * Of a node that lacks what others have shown: its answers are asked for again.
-   * @param latest the latest block, asked for together with what it shows the age of
+   * Whether the node lacks blocks that other answers have shown, and must be asked again.
+   * @param latest the node's latest block, from the batch whose age it shows
    */
   isBehind(latest: Answer<Block | null>): boolean;
   /** The final block of the node's present chain. @throws NetworkBehind, NetworkUnavailable */
@@ -65,10 +65,7 @@ export class VanishedBlock extends Error {
 
 /** One failure may be a reorganisation; so many show that the node does not support blocks by hash. */
 const MAX_HASH_FAILURES = 3;
-/**
- * Pins after which blocks by hash are tried again, because other nodes behind a load balancer may support
- * them. At this interval, the question costs next to nothing.
- */
+/** Pins after which blocks by hash are tried again: other nodes behind a load balancer may support them. */
 const PINS_UNTIL_NEXT_TRY = 1_000;
 
 /**
