@@ -72,6 +72,7 @@ export async function updateById<Table extends TableById>(
   tx: Pick<Tx, 'update'>,
   table: Table,
   id: string,
+  // oxlint-disable-next-line typescript/no-generated-empty-object-type -- no table has this empty type
   values: PgUpdateSetSource<Table>,
 ): Promise<Table['$inferSelect']> {
   const [row] = await tx.update(table).set(values).where(eq(table.id, id)).returning();

@@ -19,7 +19,6 @@ import globalIdInputs from './globalIdInputs.ts';
 import { encodeGlobalId, readGlobalId } from './globalIds.ts';
 import recordedInput from './recordedInput.ts';
 import { relayDescriptions } from './relayDescriptions.ts';
-import type { ScalarDefinition } from './scalarForms.ts';
 import { scalars, type ScalarTypes } from './scalars.ts';
 import { showValue } from './showValue.ts';
 
@@ -49,7 +48,7 @@ export function createBuilder<Dependencies>() {
     relay: { ...relayDescriptions, encodeGlobalID: encodeGlobalId, decodeGlobalID: checkedGlobalId },
   });
   for (const name of Object.keys(scalars) as (keyof typeof scalars)[]) {
-    builder.scalarType(name, scalars[name] as ScalarDefinition<never>);
+    builder.scalarType(name, scalars[name]);
   }
   builder.globalConnectionField('totalCount', (t) =>
     t.int({
