@@ -1,10 +1,10 @@
 /**
- * Process entry: the configured server, until a signal stops it.
+ * Process entry: runs the configured server until a signal stops it.
  */
 import { setFlagsFromString } from 'node:v8';
 
-// Modules are most of what a start allocates, and an idle server would keep the room for as much again. So V8's young generation does
-// not grow while they are loaded, which is before anything else.
+// Most of what a start allocates are modules, and an idle server would keep as much memory again. So V8's
+// young generation does not grow while modules load, and this call comes before anything else.
 setFlagsFromString('--semi-space-growth-factor=1');
 const { loadConfig } = await import('./config/config.ts');
 const { createLogger } = await import('./lib/logger.ts');

@@ -1,5 +1,6 @@
 /**
- * `npm run audit:export -- audit.jsonl --keep-days 400 --prune`: old entries of the audit log, as lines of JSON.
+ * `npm run audit:export -- audit.jsonl --keep-days 400 --prune`: writes old entries of the audit log as lines
+ * of JSON.
  */
 import { Command } from 'commander';
 import { readDatabaseTime } from '../db/databaseTime.ts';
@@ -9,8 +10,8 @@ import { wholeDays } from './wholeDays.ts';
 import { withDatabase } from './withDatabase.ts';
 
 /**
- * What happened lately is looked for in the database, and what is under way gets its outcome there. The database removes no
- * younger entries (prune_audit_entries).
+ * Recent events are looked up in the database, and mutations under way get their outcome there. The database
+ * removes no younger entries (prune_audit_entries).
  */
 const MIN_KEPT_DAYS = 30;
 const MS_PER_DAY = 86_400_000;

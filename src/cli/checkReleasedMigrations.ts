@@ -1,6 +1,6 @@
 /**
- * `npm run db:check` compares the migrations with the released ones, which installations have applied and never apply again.
- * `npm run db:release` makes the present ones the released ones, with each release.
+ * `npm run db:check` compares the migrations with the released ones, which installations have applied and
+ * never apply again. `npm run db:release` marks the present ones as released, with each release.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { createHash } from 'node:crypto';

@@ -1,6 +1,7 @@
 /**
- * `npm run schema:compare` compares the contract with the last released one and fails on what breaks clients without a
- * deprecation. `npm run schema:release` makes the present contract the released one, with each release.
+ * `npm run schema:compare` compares the contract with the last released one, and fails on changes that break
+ * clients without a deprecation. `npm run schema:release` marks the present contract as released, with each
+ * release.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { Command } from 'commander';

@@ -1,5 +1,6 @@
 /**
- * `npm run payout-accounts:erase -- --older-than-days 400`: erases payout accounts of cash-outs that ended before.
+ * `npm run payout-accounts:erase -- --older-than-days 400`: erases the payout accounts of cash-outs that
+ * ended earlier.
  */
 import { Command } from 'commander';
 import { erasePayoutAccounts } from '../db/erasePayoutAccounts.ts';

@@ -20,7 +20,7 @@ import { runCommand } from './runCommand.ts';
 import { withPlatform } from './withPlatform.ts';
 
 const LOOK_INTERVAL_MS = 250;
-/** The command follows the run for this long at most; the run continues without it. */
+/** How long the command follows the run; the run continues without it. */
 const PATIENCE_MS = 10 * 60_000;
 
 const command = new Command('expire')

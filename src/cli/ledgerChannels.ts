@@ -1,7 +1,7 @@
 /**
- * `npm run ledger:channels -- --count 22`: creates Stellar channel accounts, paid with custody's XLM, for more writes
- * at a time, and refills those that have spent theirs. Without --count it only lists them. Their keys go to a file,
- * never to the terminal.
+ * `npm run ledger:channels -- --count 22`: creates Stellar channel accounts, paid with custody's XLM, for
+ * more writes at a time, and tops up accounts that have spent theirs. Without --count it only lists them.
+ * Their keys go to a file, never to the terminal.
  */
 import { randomBytes } from 'node:crypto';
 import { Command, InvalidArgumentError, Option } from 'commander';
@@ -18,7 +18,7 @@ import { runCommand } from './runCommand.ts';
 const STROOPS_DIGITS = 7;
 /** The network reserves 1 XLM per account; the rest pays fees of some hundredths of an XLM per write. */
 const DEFAULT_FUNDS_XLM = '10';
-/** They are topped up at half of it, while they still sign. */
+/** Accounts are topped up at half of these funds, while they can still sign. */
 const LEAST_FUNDS_STROOPS = 2n * (2n * RESERVE_STROOPS + LEAST_SPENDABLE_STROOPS);
 
 const command = new Command('ledger:channels')

@@ -1,5 +1,6 @@
 /**
- * `npm run migrate`: brings the database to the newest schema, so that servers need no role that owns it.
+ * `npm run migrate`: brings the database to the newest schema, so that servers need no role that owns the
+ * schema.
  */
 import { Command } from 'commander';
 import { loadConfig } from '../config/config.ts';

@@ -1,17 +1,20 @@
 /**
- * What must not change of released migrations. An installation decides by `when` alone which ones it lacks: one that is changed
- * reaches new installations only, and one that is older than the newest applied one reaches none.
+ * The changes of released migrations that are refused. An installation decides only by `when` which
+ * migrations it lacks: a changed one reaches only new installations, and one that is older than the newest
+ * applied one reaches none.
  */
 export interface Migration {
-  /** Below drizzle/. */
+  /** Path below drizzle/. */
   file: string;
-  /** When it was written, in milliseconds; the order in which they are applied. */
+  /** When the migration was written, in milliseconds; migrations are applied in this order. */
   when: number;
-  /** Of the file, in hexadecimal. */
+  /** Hash of the file, in hexadecimal. */
   sha256: string;
 }
 
-/** A sentence for each migration that installations would miss or have otherwise. */
+/**
+ * Returns a sentence for each migration that installations would skip, or have applied with another content.
+ */
 export function findRefusedMigrations(
   released: readonly Migration[],
   current: readonly Migration[],

@@ -126,7 +126,7 @@ function list(entries: readonly string[]): string {
   return entries.map((entry) => `- ${entry}`).join('\n');
 }
 
-/** The type as it is written in the contract, and the way to it. */
+/** The type as the contract writes it, with a link. */
 function link(type: GraphQLType): string {
   const { name } = getNamedType(type);
   const written = `\`${String(type)}\``;

@@ -24,7 +24,7 @@ const ENV_HEADER = `# Every setting of the server, with its default. Copy to .en
 # Nothing here is required to run on embedded defaults. Printed by npm run docs:settings.
 `;
 
-/** What the rule says of numbers and of choices; empty for texts, whose form the meaning describes. */
+/** The allowed numbers or choices of a setting; empty for texts, whose form the meaning describes. */
 function allowedOf({ schema }: Setting): string {
   const form = (io: 'input' | 'output') => z.toJSONSchema(schema, { io, unrepresentable: 'any' });
   const { minimum, maximum } = form('output');
@@ -36,7 +36,7 @@ function meaningOf({ description, secret }: Setting): string {
   return [description, ...(secret ? ['Secret.'] : [])].join(' ');
 }
 
-/** Padded, as the formatter wants tables. */
+/** Pads the cells, as the formatter expects in tables. */
 function markdownTable(rows: readonly (readonly string[])[]): string {
   const widths = rows.reduce<number[]>(
     (widest, row) => row.map((cell, at) => Math.max(cell.length, widest[at] ?? 3)),

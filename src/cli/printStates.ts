@@ -1,6 +1,6 @@
 /**
- * `npm run docs:states` prints the states of off-ramp sessions from their table into the docs; with --check it fails when
- * the docs differ.
+ * `npm run docs:states` prints the states of off-ramp sessions from their table into the docs; with `--check`
+ * it fails when the docs differ.
  */
 import { readFile } from 'node:fs/promises';
 import { ENDED_OFF_RAMP_STATES } from '../db/tables/index.ts';
@@ -73,7 +73,7 @@ function statesOf(depositor: Depositor): string {
   ].join('\n');
 }
 
-/** What happens on the way, for each way; in the order of the table. */
+/** Joins the labels of the transitions of each way; the ways keep the order of the table. */
 function together(moves: readonly Transition[], wayOf: (row: Transition) => string): [string, string][] {
   const labels = new Map<string, Set<string>>();
   for (const move of moves) {

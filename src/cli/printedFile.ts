@@ -1,5 +1,6 @@
 /**
- * Files that are printed from the code and committed: written, or compared with what the code prints now.
+ * Files that are printed from the code and committed. They are written, or compared with what the code prints
+ * now.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { Command } from 'commander';
@@ -10,7 +11,7 @@ interface PrintedFile {
   /** Relative to the repository's root. */
   path: string;
   contents: string;
-  /** The npm script that prints it, for the error. */
+  /** The npm script that prints the file, for the error message. */
   script: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * `npm run reconcile`: proves the invariants on the configured database and network, or names what is broken and what
- * could not be compared.
+ * `npm run reconcile`: proves the invariants on the configured database and network, or names the broken ones
+ * and the items that could not be compared.
  */
 import { readFile } from 'node:fs/promises';
 import { SingleBar } from 'cli-progress';

@@ -1,11 +1,14 @@
 /**
- * Runs a command line program: a known cause of failure becomes one sentence and a non-zero exit.
+ * Runs a command line program: a known cause of failure becomes one sentence and a non-zero exit code.
  */
 import { inspect } from 'node:util';
 import type { Command } from 'commander';
 import { explainStartupError } from '../startup/explainStartupError.ts';
 
-/** The exit code of what did not run: the database is away, or a setting or an option is wrong. Commands have 1 and 2 for what they find. */
+/**
+ * The exit code of a command that did not run: the database is unavailable, or a setting or an option is
+ * wrong. Commands use 1 and 2 for their findings.
+ */
 const NOT_RUN = 3;
 
 export async function runCommand(command: Command): Promise<void> {
@@ -17,7 +20,7 @@ export async function runCommand(command: Command): Promise<void> {
     process.stderr.write(
       `${explainStartupError(error) ?? (error instanceof Error ? error.stack : inspect(error))}\n`,
     );
-    // A verdict that was given before the end failed stays.
+    // The exit code of a verdict stays if the command fails after it.
     process.exitCode ??= NOT_RUN;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What a contract breaks of the released one, and whether clients were warned before: what was deprecated in the released
- * contract may be removed from the day on that the reason names, everything else may not.
+ * The changes that break the released contract without a warning. Members that were deprecated in the
+ * released contract may be removed from the day that the reason names; all others may not.
  */
 import {
   BreakingChangeType,
@@ -13,14 +13,17 @@ import {
 } from 'graphql';
 import type { BreakingChange, GraphQLSchema } from 'graphql';
 
-/** Removals that a deprecation announces; the change of a type breaks clients without one. */
+/** Removals that a deprecation announces. A changed type breaks clients in any case. */
 const ANNOUNCED_BY_DEPRECATION = new Set<BreakingChangeType>([
   BreakingChangeType.FIELD_REMOVED,
   BreakingChangeType.VALUE_REMOVED_FROM_ENUM,
   BreakingChangeType.ARG_REMOVED,
 ]);
 
-/** A sentence for each change that breaks clients without a deprecation in the released contract that is due today. */
+/**
+ * A sentence for each change that breaks clients, unless the released contract has a deprecation that is due
+ * today.
+ */
 export function findRefusedChanges(released: GraphQLSchema, current: GraphQLSchema, today: Date): string[] {
   const mayGo = goingBy(today);
   const refused = findBreakingChanges(released, current)
@@ -30,21 +33,24 @@ export function findRefusedChanges(released: GraphQLSchema, current: GraphQLSche
 }
 
 /**
- * graphql-js does not count them as breaking, and those of input fields not at all. A client that leaves a member out would ask for
- * something else, or be refused where the member may not be null.
+ * graphql-js does not report changed defaults as breaking, and ignores those of input fields. A client that
+ * leaves the member out would ask for something else, or be refused if the member may not be null.
  */
 function findChangedDefaults(released: GraphQLSchema, current: GraphQLSchema): string[] {
   const now = inputsOf(current);
   return [...inputsOf(released)].flatMap(([coordinate, before]) => {
     const after = now.get(coordinate);
-    // A removed one is reported as such.
+    // A removed member is reported as a removal.
     if (before === null || after === undefined || after === before) return [];
     const text = after === null ? 'has no default' : `is ${after}`;
     return [`DEFAULT_CHANGED: ${coordinate} was ${before} where it was left out, and now ${text}.`];
   });
 }
 
-/** The default of each argument and input field as JSON, by its coordinate; null where there is none. */
+/**
+ * The default of each argument and input field as JSON, by its coordinate; null for a member without a
+ * default.
+ */
 function inputsOf(schema: GraphQLSchema): Map<string, string | null> {
   const inputs = Object.values(schema.getTypeMap())
     .filter((type) => !isIntrospectionType(type))
@@ -65,7 +71,10 @@ function inputsOf(schema: GraphQLSchema): Map<string, string | null> {
 
 type MayGo = (member: { deprecationReason?: string | null | undefined } | null | undefined) => boolean;
 
-/** A reason names the first day on which its member may be missing; without one clients don't know how long they have. */
+/**
+ * A reason names the first day on which its member may be missing. Without the day clients don't know how
+ * long they have.
+ */
 function goingBy(today: Date): MayGo {
   const day = today.toISOString().slice(0, 10);
   return (member) => {
@@ -74,7 +83,7 @@ function goingBy(today: Date): MayGo {
   };
 }
 
-/** By graphql's descriptions, which name the coordinate: it gives no other form of it. */
+/** Reads graphql-js' descriptions, because only they name the coordinate. */
 function isAnnounced(
   released: GraphQLSchema,
   current: GraphQLSchema,
@@ -82,7 +91,7 @@ function isAnnounced(
   mayGo: MayGo,
 ): boolean {
   if (type === BreakingChangeType.TYPE_REMOVED) {
-    // `Int`, for example, because nothing uses it any more: what used it is reported.
+    // `Int`, for example, because nothing uses it any more; the removed uses are reported.
     if (description.startsWith('Standard scalar')) return true;
     const name = /^(\w+) was removed/.exec(description)?.[1];
     return name !== undefined && isOnlyReachedByGoing(released, name, mayGo);
@@ -98,12 +107,12 @@ function isAnnounced(
   const field = fieldsOf(released, typeName)[fieldName];
   if (field === undefined) return false;
   if (argument === null) return mayGo(field);
-  // An argument of a field that goes away altogether is not reported by itself.
+  // The removal of a field is reported, so its arguments are not.
   const before = field.args?.find(({ name }) => name === argument[3]);
   return mayGo(before) || !(fieldName in fieldsOf(current, typeName));
 }
 
-/** A type that only such members lead to goes with them. */
+/** A type is removed together with the members that lead to it, if all of them may go. */
 function isOnlyReachedByGoing(schema: GraphQLSchema, name: string, mayGo: MayGo): boolean {
   const mentions = Object.values(schema.getTypeMap()).flatMap((type) =>
     Object.values(fieldsOf(schema, type.name)).flatMap((field) => [

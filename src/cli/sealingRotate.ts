@@ -1,5 +1,5 @@
 /**
- * `npm run sealing:rotate`: seals every stored secret anew under the first of SEALING_SECRETS.
+ * `npm run sealing:rotate`: seals every stored secret again under the first of SEALING_SECRETS.
  */
 import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';

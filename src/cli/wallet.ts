@@ -1,6 +1,6 @@
 /**
- * `npm run -s wallet -- new <file>` and `… sign <file>`: a wallet for the embedded network, which no other wallet
- * supports, and for a Stellar network of this machine's own. On real networks use a real one.
+ * `npm run -s wallet -- new <file>` and `… sign <file>`: a wallet for the embedded network, which no other
+ * wallet supports, and for a development Stellar network on this machine. Real networks need a real wallet.
  */
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';

@@ -3,10 +3,10 @@
  */
 import { InvalidArgumentError } from 'commander';
 
-/** A century: dates further away than some hundred thousand years can't be computed. */
+/** A century: dates that are some hundred thousand years away can't be computed. */
 const MAX_DAYS = 36_500;
 
-/** @param least of what the option takes */
+/** @param least the smallest number that the option takes */
 export function wholeDays(least: number): (text: string) => number {
   return (text) => {
     const number = Number(text);

@@ -8,9 +8,9 @@ import { openConfiguredNetwork } from '../startup/openNetwork.ts';
 import { withDatabase } from './withDatabase.ts';
 
 /**
- * Background work is not started: each tool starts what it needs.
- * @param options.signs else it is no instance that was seen at work: on a copy that it compares, the wait before the first signature begins
- * with the server's start
+ * Does not start background work: each tool starts what it needs.
+ * @param options.signs false for a tool that only compares, which does not count as an instance at work: on a
+ *   copy of the database, the wait before the first signature still begins with the server's start
  */
 export function withPlatform(
   work: (platform: Platform) => Promise<void>,

@@ -33,23 +33,24 @@ export interface Config extends Omit<
   GRAPHIQL: boolean;
   INTROSPECTION: boolean;
   METRICS_ACCESS: 'private' | 'token';
-  /** The first seals stored secrets, all of them open them. */
+  /** The first secret seals stored secrets; all of them open stored secrets. */
   sealingSecrets: SealingSecrets;
-  /** What the configured ledger network needs. */
+  /** The settings of the configured ledger network. */
   ledger: LedgerConfig;
-  /** Of the embedded PostgreSQL; null when DATABASE_URL takes its place. */
+  /** The password of the embedded PostgreSQL; null when DATABASE_URL takes its place. */
   databasePassword: string | null;
   /** Whether the bearer secret was generated here, so that development tokens may be shown. */
   hasDevelopmentTokens: boolean;
 }
 
-/** Enough to recognise a value by. */
+/** Maximum characters of a wrong value that a message shows, enough to recognise the value. */
 const MAX_SHOWN_CHARACTERS = 100;
 
-/** @throws WrongSettings, which names every setting that is wrong. */
+/** @throws WrongSettings, which names every wrong setting */
 export async function loadConfig(environment: NodeJS.Dict<string> = readEnvironment()): Promise<Config> {
   const values = await readSettings(environment);
-  // Asked only for what is not set: an installation that brings its own secrets gets no file of others.
+  // Called only for settings without a value: an installation with its own secrets gets no file of generated
+  // ones.
   const generated = () => loadSecrets(values.DATA_DIR, randomBytes);
   const isProduction = values.NODE_ENV === 'production';
   const appSecret = values.APP_SECRET ?? (await generated()).appSecret;
@@ -64,9 +65,10 @@ export async function loadConfig(environment: NodeJS.Dict<string> = readEnvironm
     AUTH_SECRET:
       values.AUTH_JWKS_URL === undefined ? (values.AUTH_SECRET ?? (await generated()).authSecret) : null,
     GRAPHIQL: values.GRAPHIQL ?? !isProduction,
-    // GraphiQL is of little use without it.
+    // GraphiQL is of little use without introspection.
     INTROSPECTION: values.INTROSPECTION ?? values.GRAPHIQL ?? !isProduction,
-    // The addresses of a hosted network are private ones, too: that they may read has to be said.
+    // In a hosted network other tenants' addresses may be private ones, too, so production has to allow them
+    // explicitly.
     METRICS_ACCESS: values.METRICS_ACCESS ?? (isProduction ? 'token' : 'private'),
     databasePassword: values.DATABASE_URL === undefined ? (await generated()).databasePassword : null,
     hasDevelopmentTokens:
@@ -74,24 +76,24 @@ export async function loadConfig(environment: NodeJS.Dict<string> = readEnvironm
   };
 }
 
-/** What was sealed before there were secrets for it opens with APP_SECRET. */
+/** Secrets that were sealed before SEALING_SECRETS was set open with APP_SECRET. */
 function sealingSecretsOf({ SEALING_SECRETS: secrets = [] }: Values, appSecret: string): SealingSecrets {
   const [first, ...others] = secrets;
   return first === undefined ? [appSecret] : [first, ...others, appSecret];
 }
 
-/** The family makes it of the settings that it has declared. */
+/** The family of the network makes its configuration from the settings that the family has declared. */
 function configureLedger(values: Values): LedgerConfig {
   const network = values.LEDGER_NETWORK;
   return familyNamed(network).configure(network, values) as LedgerConfig;
 }
 
-/** Whether `npm start` or the like runs this process, through a shell of its own. */
+/** Whether npm runs this process (such as `npm start`), through a shell. */
 export function isRunByNpm(): boolean {
   return process.env['npm_lifecycle_event'] !== undefined;
 }
 
-/** What was set outside, and in `.env`. */
+/** The variables of the environment, and those in `.env`. */
 export function readEnvironment(): NodeJS.Dict<string> {
   dotenv.config({ quiet: true });
   return process.env;
@@ -114,7 +116,7 @@ async function readSettings(environment: NodeJS.Dict<string>): Promise<Values> {
   return values as Values;
 }
 
-/** An empty variable is how shells and compose files say "not set". */
+/** Shells and compose files write an empty variable for "not set". */
 function givenValue(environment: NodeJS.Dict<string>, name: string): string | undefined {
   return environment[name]?.trim() || undefined;
 }
@@ -126,7 +128,7 @@ function describeProblem(
   error: z.ZodError,
 ): string {
   const rule = error.issues[0]?.message ?? 'is wrong';
-  // An address may hold a user's password.
+  // An address may contain a user's password.
   const harmless = given?.replace(/\/\/[^/]*@/, '//…@').slice(0, MAX_SHOWN_CHARACTERS);
   const shown = setting.secret ? 'a secret value' : JSON.stringify(harmless ?? '');
   return `${name} ${rule}, but is ${shown}. ${setting.description}`;

@@ -1,5 +1,5 @@
 /**
- * Settings that are right by themselves and wrong together; the ledger's are in ledgerContradictions.ts.
+ * Settings that are valid alone and contradict each other. The ledger's are in ledgerContradictions.ts.
  */
 import type { ReadSettings } from './readSettings.ts';
 import { SETTINGS, type SettingName } from './settings.ts';
@@ -8,7 +8,7 @@ interface ForOneChoice {
   names: readonly SettingName[];
   setting: 'RAMP_PROVIDER' | 'APPROVALS';
   choice: string;
-  /** What would happen with another one, where these settings are not read. */
+  /** The consequence with another choice, where these settings are not read. */
   otherwise: string;
 }
 
@@ -35,7 +35,7 @@ const FOR_ONE_CHOICE: readonly ForOneChoice[] = [
   },
 ];
 
-/** Settings that mean nothing without another one, and what would happen there. */
+/** Settings that have no effect without another setting, and the consequence of leaving the other out. */
 const BESIDE_ANOTHER: readonly { name: SettingName; other: SettingName; otherwise: string }[] = [
   { name: 'INDEXER_TOKEN', other: 'INDEXER_URL', otherwise: 'it would be sent to no indexer' },
   {
@@ -85,7 +85,7 @@ export function findContradictions(read: ReadSettings): string[] {
   return problems;
 }
 
-/** What is ignored in silence would seem to hold. */
+/** Reports ignored settings: an operator would believe that an ignored setting takes effect. */
 function findIgnored(
   { values, isGiven }: ReadSettings,
   { names, setting, choice, otherwise }: ForOneChoice,

@@ -1,6 +1,7 @@
 /**
- * Settings of the ledger network that are right by themselves and wrong together: all are found before anything
- * is opened, by name, and no secret is repeated. What depends on the family, the family finds.
+ * Settings of the ledger network that are valid alone and contradict each other. All contradictions are found
+ * before anything is opened, and are reported by name without repeating a secret. Each family checks its own
+ * settings.
  */
 import { familyNamed } from '../ledger/network/families.ts';
 import type { NetworkFamily } from '../ledger/network/family.ts';
@@ -8,7 +9,7 @@ import { staysPrivate } from '../lib/privateHost.ts';
 import { familiesWith, LEDGER_SETTINGS, type LedgerSettingName } from './ledgerSettings.ts';
 import type { ReadSettings } from './readSettings.ts';
 
-/** Settings that are right by themselves and wrong for the network that is configured. */
+/** Settings that are valid alone and contradict the configured network. */
 export async function findLedgerProblems(read: ReadSettings): Promise<string[]> {
   const { values, isProduction } = read;
   const network = values.LEDGER_NETWORK;
@@ -45,7 +46,10 @@ function findMissing({ values, isGiven }: ReadSettings, family: NetworkFamily): 
     );
 }
 
-/** A node decides what is believed to have happened, so no other program may stand between it and the server. */
+/**
+ * The server believes what its node answers, so no other program may be able to change the answers on their
+ * way.
+ */
 function findUnsafeNode({ values, isProduction }: ReadSettings, money: string | null): string[] {
   const problems: string[] = [];
   const url = values.LEDGER_RPC_URL;

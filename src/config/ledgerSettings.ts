@@ -1,6 +1,6 @@
 /**
- * The settings of the ledger network: those that families of networks share, and in their places those that each
- * family declares for itself (src/ledger/network/families.ts).
+ * The settings of the ledger network: those that the families of networks share, with each family's own
+ * settings (src/ledger/network/families.ts) in their places.
  */
 import * as z from 'zod';
 import { FAMILIES, type LedgerNetworkName } from '../ledger/network/families.ts';
@@ -9,7 +9,7 @@ import { httpUrl, setting, text, wholeNumber, type Setting } from '../lib/settin
 
 const families: readonly NetworkFamily[] = FAMILIES;
 
-/** The networks that this build speaks. The first one needs no settings. */
+/** The networks that this build supports. The first one needs no settings. */
 const names = families.flatMap((family) => family.names) as LedgerNetworkName[];
 
 const nodes = families.flatMap(({ node }) => node ?? []);
@@ -36,7 +36,7 @@ const SHARED = {
       ', or ',
     )}.` +
       nodes.map(({ defaultUrl }) => (defaultUrl === undefined ? '' : ` Default ${defaultUrl}.`)).join(''),
-    // Providers put their customer's key into the path.
+    // Providers put their customer's key into the path of the address.
     { secret: true },
   ),
   LEDGER_FACTORY_ADDRESS: setting(
@@ -74,7 +74,7 @@ const SHARED = {
   ),
 } as const;
 
-/** Mean nothing where there is no node. */
+/** Settings that have no effect on a network without a node. */
 const ABOUT_NODES: ReadonlySet<string> = new Set<keyof typeof SHARED>([
   'LEDGER_RPC_URL',
   'LEDGER_FACTORY_ADDRESS',
@@ -93,13 +93,15 @@ export const LEDGER_SETTINGS = inPlace() as typeof SHARED & Together<OwnOfAll>;
 
 export type LedgerSettingName = keyof typeof LEDGER_SETTINGS;
 
-/** The families to which a setting means something; on networks of others it is a mistake. */
+/** The families that read a setting. On other families' networks the setting is a mistake. */
 export function familiesWith(name: LedgerSettingName): readonly NetworkFamily[] {
   if (!(name in SHARED)) return families.filter(({ settings }) => name in settings);
   return families.filter(({ node }) => node !== null || !ABOUT_NODES.has(name));
 }
 
-/** Each setting of a family after the shared one that it names, and there in the families' order. */
+/**
+ * Puts each family's setting after the shared setting that it names; several there keep the families' order.
+ */
 function inPlace(): Record<string, Setting> {
   const own = families.flatMap(({ settings }) => Object.entries<OwnSetting>(settings));
   return Object.fromEntries([

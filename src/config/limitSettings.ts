@@ -1,5 +1,6 @@
 /**
- * The settings of what callers and addresses may ask for, and of how much is done at a time (src/limits).
+ * The settings that limit the requests of callers and addresses, and the work under way at a time
+ * (src/limits).
  */
 import { setting, wholeNumber } from '../lib/settingRules.ts';
 
@@ -30,7 +31,7 @@ export const LIMIT_SETTINGS = {
     'Percent of one processor that one address may make the server compute, over 2.5 s. docs/security.md says what counts.',
   ),
   MAX_OPERATION_COST: setting(
-    // The pages and the console ask by it, and all records of a token cost 4,081.
+    // The minimum lets the pages and the console work: reading all records of a token costs 4,081.
     wholeNumber(5_000, 1_000_000),
     '10000',
     'Objects that one operation may resolve at most, known from its text before it runs.',

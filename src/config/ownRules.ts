@@ -1,5 +1,5 @@
 /**
- * Rules of single settings; those that several share are in src/lib/settingRules.ts.
+ * Rules of single settings. Rules that several settings share are in src/lib/settingRules.ts.
  */
 import { MIN_SECRET_BYTES } from '../lib/secretBytes.ts';
 import { serverUrlsOf } from '../lib/databaseUrl.ts';
@@ -8,7 +8,10 @@ import { isCurrencyCode } from '../lib/currencies.ts';
 import { parseDecimal } from '../lib/decimals.ts';
 import { httpUrl, list, text } from '../lib/settingRules.ts';
 
-/** The parameters of libpq for it, which would be sent to the server as settings, while another host is asked. */
+/**
+ * libpq's parameters for the host. The driver would send them to the server as settings, and connect to
+ * another host.
+ */
 const PLACE_PARAMETERS = ['host', 'hostaddr', 'port'];
 export const postgresUrl = text
   .refine(
@@ -21,12 +24,15 @@ export const postgresUrl = text
     'must name its host and port before the database, not as parameters; no Unix socket can be named',
   )
   .refine(hasReadableCredentials, 'must have a user and a password in which % is written as %25');
-/** Certificates, QR codes, pages and hooks have paths of their own, which would take the place of another one. */
+/** Certificates, QR codes, pages and hooks have fixed paths, which would replace a path of PUBLIC_URL. */
 export const publicUrl = httpUrl.refine(
   (url) => !URL.canParse(url) || new URL(url).href === new URL('/', url).href,
   'must have no path: the server answers at the root of its host',
 );
-/** Sent in a header: what no header may have is refused later with a message that repeats it. */
+/**
+ * A value sent in a header. Without this rule, a character that headers don't allow is refused later, with a
+ * message that repeats the value.
+ */
 export const headerText = text.regex(/^[\x20-\x7e]+$/, 'must be printable ASCII');
 export const headerNames = list.refine(
   (names) => names.every((name) => /^[a-z0-9-]{1,64}$/i.test(name)),
@@ -61,14 +67,18 @@ export const currencyRates = list
     (rates) => Object.values(rates).every((rate) => (parseDecimal(rate)?.units ?? 0n) > 0n),
     'must have positive decimal rates, with a point and at most 18 decimal places',
   );
-/** As the contract takes them: UK is in use for GB, and would be written into tokens for good. */
+/**
+ * A country code as the contract takes it. UK is refused, although it is in use for GB, because a token would
+ * keep it permanently.
+ */
 export const countryCode = text.refine(
   isCountryCode,
   'must be a country of ISO 3166-1 alpha-2 in upper case, such as KE',
 );
 /**
- * `Intl.supportedValuesOf` has one name of each zone, which may be the old one: Asia/Calcutta, not Asia/Kolkata. Abbreviations
- * are those of several zones.
+ * `Intl.supportedValuesOf` has one name of each zone, which may be the old one: Asia/Calcutta, not
+ * Asia/Kolkata. So names are checked by their form, which excludes abbreviations, because several zones share
+ * one.
  */
 const ZONE_NAME = /^(?:UTC|GMT|[A-Za-z_]+(?:\/[A-Za-z0-9_+-]+)+)$/;
 export const timeZone = text.refine(
@@ -84,7 +94,10 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-/** As browsers write it: another text would match no page. Apps have schemes of their own, such as capacitor://localhost. */
+/**
+ * An origin must be written as browsers send it; another text would match no page. Apps have their own
+ * schemes, such as capacitor://localhost.
+ */
 function isOrigin(entry: string): boolean {
   if (!/^[a-z][a-z0-9+.-]*:\/\/[^/?#@]+$/.test(entry) || !URL.canParse(entry)) return false;
   return !/^https?:/.test(entry) || new URL(entry).origin === entry;

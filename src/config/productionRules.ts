@@ -1,5 +1,5 @@
 /**
- * What NODE_ENV=production refuses: settings that are convenient on a laptop and dangerous with other people's money.
+ * The settings that NODE_ENV=production refuses: convenient on a laptop, dangerous with other people's money.
  */
 import { familyNamed } from '../ledger/network/families.ts';
 import { partsOf, serverUrlsOf } from '../lib/databaseUrl.ts';
@@ -7,7 +7,7 @@ import { hostOf, isLinkLocal, isLoopback } from '../lib/privateHost.ts';
 import { SETTINGS, type SettingName } from './settings.ts';
 import type { ReadSettings } from './readSettings.ts';
 
-/** One line for each problem; none repeats a secret. */
+/** @returns one line for each problem, none of which repeats a secret */
 export function findUnsafeSettings({ values, isGiven }: ReadSettings): string[] {
   return [
     ...findMissing(values, isGiven),
@@ -23,13 +23,13 @@ type Values = ReadSettings['values'];
 function findMissing(values: Values, isGiven: ReadSettings['isGiven']): string[] {
   const required: SettingName[] = [
     'DATABASE_URL',
-    // Also the embedded one has to be asked for by its name: nothing there happens on a public ledger.
+    // The embedded network has to be named, too, because its transactions are on no public ledger.
     'LEDGER_NETWORK',
-    // Most networks require it anyhow, and say so.
+    // Most networks require the key anyway, and report it as missing.
     ...(isKeyOptional(values) ? ['LEDGER_SECRET_KEY' as const] : []),
     'APP_SECRET',
     'PUBLIC_URL',
-    // Whether one operator may mint and decide alone is for the business to say.
+    // The business decides whether one operator may mint and decide alone.
     'APPROVALS',
   ];
   const problems = required
@@ -55,7 +55,7 @@ function findMissing(values: Values, isGiven: ReadSettings['isGiven']): string[]
   return problems;
 }
 
-/** Where none is given, one is generated. */
+/** A network that doesn't require the key gets a generated one. */
 function isKeyOptional({ LEDGER_NETWORK: network }: Values): boolean {
   return (
     network !== undefined && !familyNamed(network).requiredSettings(network).includes('LEDGER_SECRET_KEY')
@@ -65,7 +65,7 @@ function isKeyOptional({ LEDGER_NETWORK: network }: Values): boolean {
 interface NamedSecret {
   name: SettingName;
   value: string;
-  /** False for a key that another party issues in a form of its own. */
+  /** False for a key that another party issues in its own form. */
   isOurs: boolean;
 }
 
@@ -89,12 +89,18 @@ function secretsOf(values: Values): NamedSecret[] {
   );
 }
 
-/** Without them APP_SECRET seals: to be replaced there, it is listed among them. */
+/**
+ * Without SEALING_SECRETS, APP_SECRET seals. A deployment that replaces it lists it in SEALING_SECRETS, which
+ * is not a shared secret.
+ */
 function sealingSecretsOf({ SEALING_SECRETS: secrets = [], APP_SECRET: appSecret }: Values): string[] {
   return secrets.filter((secret) => secret !== appSecret);
 }
 
-/** The same role as in DATABASE_URL, on another way: its password may be the same. */
+/**
+ * DATABASE_DIRECT_URL and DATABASE_READ_URL have the same role as DATABASE_URL, so their password may be the
+ * same.
+ */
 function otherPasswordsOf(name: 'DATABASE_DIRECT_URL' | 'DATABASE_READ_URL', values: Values) {
   const password = passwordIn(values[name]);
   return password === passwordIn(values.DATABASE_URL) ? [] : [password];
@@ -104,12 +110,12 @@ function passwordIn(url: string | undefined): string | undefined {
   return url === undefined ? undefined : partsOf(url).password;
 }
 
-/** Words that are in examples and in what people make up, and hardly ever in what was made by chance. */
+/** Words that occur in examples and in invented secrets, and hardly ever in random ones. */
 const MADE_UP = /change.?me|default|example|password/i;
-/** Issued keys name their kind, such as "secret_live_…". */
+/** Only for the platform's own secrets: issued keys name their kind, such as "secret_live_…". */
 const MADE_UP_HERE = /secret/i;
 const MIN_DIFFERENT_CHARACTERS = 12;
-/** Of what others issue; ours are longer, by each setting's own rule. */
+/** For secrets that others issue; the rules of the other settings require longer ones. */
 const MIN_ISSUED_CHARACTERS = 12;
 
 /** A long secret can still be guessed. */
@@ -127,13 +133,13 @@ function adviceAbout({ name, isOurs }: NamedSecret): string {
   if (isOurs)
     return `${name} looks made up: in production use 32 random bytes, such as \`openssl rand -base64 32\`.`;
   const problem = `looks made up, or has fewer than ${MIN_ISSUED_CHARACTERS} characters: in production`;
-  // Of hexadecimal digits, which an address takes as they are.
+  // Advises hexadecimal digits, which an address takes without escapes.
   return DATABASES.some((database) => database === name)
     ? `${name} has a password that ${problem} give its role a random one, such as \`openssl rand -hex 32\`.`
     : `${name} ${problem} use one that its issuer has made by chance.`;
 }
 
-/** A shorter text again and again, or mostly bytes that follow each other, such as "abcdef" and "987654". */
+/** A repeated shorter text, or mostly bytes that follow each other, such as "abcdef" and "987654". */
 function isPattern(value: string): boolean {
   const lengths = Array.from({ length: Math.floor(value.length / 2) }, (_, i) => i + 1);
   if (lengths.some((length) => value.startsWith(value.slice(length)))) return true;
@@ -156,16 +162,16 @@ function findSharedSecrets(values: Values): string[] {
   );
 }
 
-/** They carry secrets, or decide who a caller is and what is believed to have happened. */
+/** These addresses carry secrets, or decide who a caller is and which events the server believes. */
 const TRUSTED_ADDRESSES = ['AUTH_JWKS_URL', 'RAMP_URL', 'INDEXER_URL', 'PUBLIC_URL'] as const;
-/** What is said to them is not encrypted unless the address asks for it. */
+/** Connections to a database are not encrypted unless the address asks for it. */
 const DATABASES = [
   'DATABASE_URL',
   'DATABASE_DIRECT_URL',
   'DATABASE_MIGRATION_URL',
   'DATABASE_READ_URL',
 ] as const;
-/** "prefer" and "allow" go on in clear text when a program in between says that there is nothing else. */
+/** Not "prefer" and "allow": they continue in clear text when a program in between denies encryption. */
 const ENCRYPTED_MODES: ReadonlySet<string | null> = new Set(['require', 'verify-ca', 'verify-full', 'true']);
 
 interface NamedAddress {
@@ -216,7 +222,7 @@ function refuseLinkLocal({ name, url }: NamedAddress): string[] {
   ];
 }
 
-/** Without a host it leads to a socket of this machine. */
+/** A URL without a host leads to a socket of this machine. */
 function isEncrypted(url: string): boolean {
   const { hostname, searchParams } = new URL(url);
   return hostname === '' || ENCRYPTED_MODES.has(searchParams.get('sslmode') ?? searchParams.get('ssl'));

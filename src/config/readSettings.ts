@@ -1,5 +1,5 @@
 /**
- * The settings as they were read, for the rules that look at several of them.
+ * The settings as they were read, for the rules that compare several of them.
  */
 import type * as z from 'zod';
 import type { SETTINGS, SettingName } from './settings.ts';
@@ -7,7 +7,7 @@ import type { SETTINGS, SettingName } from './settings.ts';
 export type Values = { [Name in SettingName]: z.output<(typeof SETTINGS)[Name]['schema']> };
 
 export interface ReadSettings {
-  /** A setting that breaks its own rule was named already, and is not here. */
+  /** Without the settings that break their own rule, which is reported already. */
   values: Partial<Values>;
   isGiven: (name: SettingName) => boolean;
   isProduction: boolean;

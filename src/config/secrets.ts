@@ -1,6 +1,6 @@
 /**
  * Secrets for embedded defaults: generated at the first start and kept in the data folder, readable by its
- * owner alone. Without them a second start would find a database that it can't open.
+ * owner only. Without them a second start would find a database that it can't open.
  */
 import { link, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,14 +21,14 @@ type Secrets = z.infer<typeof storedSecrets>;
 
 const SECRET_BYTES = 32;
 
-/** Two processes that start at once end up with the same secrets. @throws StartupError when they are damaged */
+/** Two processes that start at once get the same secrets. @throws StartupError when the file is damaged */
 export async function loadSecrets(dataDir: string, random: (size: number) => Uint8Array): Promise<Secrets> {
   await makeFolder(dataDir);
   const path = join(dataDir, 'secrets.json');
   const known = await readSecrets(path);
   if (known) return known;
   const made = makeSecrets(random);
-  // The second process finds the name taken, and uses what is there.
+  // The second process finds the name taken, and uses the stored secrets.
   const draft = `${path}.${Buffer.from(random(8)).toString('hex')}.part`;
   return (await publish(draft, path, made)) ? made : loadSecrets(dataDir, random);
 }
@@ -56,7 +56,7 @@ function makeSecrets(random: (size: number) => Uint8Array): Secrets {
   };
 }
 
-/** Appears whole or not at all. @returns false when another process has written one already */
+/** Writes the file completely or not at all. @returns false when another process has written it already */
 async function publish(draft: string, path: string, secrets: Secrets): Promise<boolean> {
   try {
     await writeFile(draft, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600, flush: true });

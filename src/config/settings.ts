@@ -1,7 +1,7 @@
 /**
- * Every setting of the product, once: its name, its meaning, its default and its rule. config.ts reads the environment
- * by this table, and `npm run docs:settings` prints docs/settings.md and .env.example from it. Those of the ledger
- * network are in ledgerSettings.ts, and those of what callers may ask for in limitSettings.ts.
+ * Every setting of the product: its name, its meaning, its default and its rule. config.ts reads the
+ * environment by this table, and `npm run docs:settings` prints docs/settings.md and .env.example from it.
+ * The settings of the ledger network are in ledgerSettings.ts, and the limits in limitSettings.ts.
  */
 import * as z from 'zod';
 import { LEDGER_SETTINGS } from './ledgerSettings.ts';
@@ -21,7 +21,7 @@ import {
 import { MAX_TOKEN_SECONDS } from '../lib/tokenLifetime.ts';
 import { flag, httpUrl, secretText, setting, text, wholeNumber } from '../lib/settingRules.ts';
 
-/** Who can pay out. */
+/** The ways to pay out. */
 const RAMP_PROVIDERS = ['manual', 'http'] as const;
 
 export const SETTINGS = {
@@ -82,7 +82,8 @@ export const SETTINGS = {
     'How old what a replica shows may be. One that is further behind, or does not answer, is not read from.',
   ),
   DATABASE_POOL_SIZE: setting(
-    // Half of them carry transactions, of which a full reconciliation and the review of a halt hold two each, for minutes.
+    // Half of the pool carries transactions. A full reconciliation and the review of a halt hold two
+    // connections each, for minutes.
     wholeNumber(10, 200),
     '20',
     'Connections that one instance opens at most, beside the one that listens; and as many to each replica.',

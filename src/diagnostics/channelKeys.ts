@@ -1,6 +1,7 @@
 /**
- * The keys of channel accounts on their way into the environment: made here, and kept in a file of the data folder
- * that its owner alone can read. They are never printed, so that they end up in no scroll-back and no log.
+ * The keys of channel accounts on their way into the environment: made here, and kept in a file of the data
+ * folder that only its owner can read. They are never printed, so that no terminal history and no log
+ * contains them.
  */
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,9 +11,9 @@ import { decodeStrkey, generateSecretKey } from '../lib/strkey.ts';
 import { StartupError } from '../lib/startupErrors.ts';
 
 export interface ChannelKeys {
-  /** Configured ones first. */
+  /** The configured keys come first. */
   secretKeys: readonly string[];
-  /** Where those are that are not configured yet; null when all are. */
+  /** The file with the keys that are not configured yet; null when all are. */
   file: string | null;
 }
 
@@ -20,8 +21,8 @@ const FILE_NAME = 'ledger-channels.env';
 const VARIABLE = 'LEDGER_CHANNEL_SECRET_KEYS';
 
 /**
- * The configured keys and those that were made before; as many more are made as `count` asks for. Keys are on disk
- * before they are returned: an account whose key is lost keeps its funds for ever.
+ * Collects the configured keys and those made before, and makes more up to `count`. Keys are on disk before
+ * they are returned, because an account whose key is lost keeps its funds for ever.
  * @throws StartupError when the file is damaged
  */
 export async function collectChannelKeys(options: {
@@ -54,7 +55,7 @@ async function readKeys(file: string): Promise<string[]> {
   );
 }
 
-/** Written whole or not at all, with what was in it before. */
+/** Writes the file completely or not at all. */
 async function replaceFile(file: string, text: string, random: (size: number) => Uint8Array): Promise<void> {
   const draft = `${file}.${Buffer.from(random(8)).toString('hex')}.part`;
   await writeFile(draft, text, { mode: 0o600, flush: true });

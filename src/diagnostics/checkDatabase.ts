@@ -1,5 +1,5 @@
 /**
- * Whether the database belongs to the configured network, and what it says about its signing accounts.
+ * Checks whether the database belongs to the configured network, and what it says about its signing accounts.
  */
 import { sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
@@ -14,7 +14,8 @@ export async function* checkDatabase(db: Db, network: LedgerNetwork): AsyncGener
   const belongs = await lookAt('belongs to', () => checkOwner(db, network));
   yield belongs;
   if (belongs.result === 'wrong') return;
-  // Of an earlier version, or new: the server brings it up to date at its start.
+  // A new database, or one of an earlier version, lacks the table; the server brings it up to date at its
+  // start.
   if (await hasTable(db, 'signing_accounts')) yield* checkSigningAccounts(db);
   if (network.signingOrder?.landsUnseenForSeconds !== undefined && (await hasTable(db, 'final_ledger')))
     yield* checkTimeline(db);
@@ -41,7 +42,10 @@ async function* checkSigningAccounts(db: Db): AsyncGenerator<Check> {
   }
 }
 
-/** Where what waits at the node does not show, a promoted standby is known by its timeline alone. */
+/**
+ * On a network that does not show transactions waiting at the node, only the timeline shows that a standby
+ * was promoted.
+ */
 async function* checkTimeline(db: Db): AsyncGenerator<Check> {
   const [found] = await db.execute<{ isTold: boolean }>(
     sql`SELECT database_history() IS NOT NULL AS "isTold"`,
@@ -54,7 +58,7 @@ async function* checkTimeline(db: Db): AsyncGenerator<Check> {
   );
 }
 
-/** One that was deployed from here, and waits for being configured. */
+/** Reports a settlement contract that was deployed from here and is not configured yet. */
 async function* checkDeployedSettlement(db: Db, network: LedgerNetwork): AsyncGenerator<Check> {
   const configured = await network.settlementContract().catch(() => null);
   const deployments = await db.select().from(settlementDeployments);

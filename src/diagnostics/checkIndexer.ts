@@ -1,6 +1,6 @@
 /**
- * Whether the indexer answers, and delivers to this platform. Without deliveries nothing is lost: the feed only
- * hears later of what others retire.
+ * Checks whether the indexer answers, and delivers to this platform. Without deliveries nothing is lost: the
+ * feed only learns later of other accounts' retirements.
  */
 import type { Config } from '../config/config.ts';
 import type { Db } from '../db/connection.ts';
@@ -61,7 +61,7 @@ function checkReachable({ PUBLIC_URL }: Config, indexerUrl: string): Check {
     : right('deliveries', `go to ${hook}`);
 }
 
-/** The indexer's list and ours have to agree. */
+/** The indexer's list and the database have to agree. */
 async function checkRegistration(config: Config, indexer: IndexerClient, db: Db): Promise<Check> {
   const hook = hookUrlOf(config.PUBLIC_URL, 'retirements');
   const listed = await indexer.listWebhooks();

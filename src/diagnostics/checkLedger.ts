@@ -1,6 +1,6 @@
 /**
- * Looks at everything that running on the configured ledger network needs, and changes nothing there: a line for
- * each thing, in an order in which what is wrong explains what comes after it.
+ * Checks everything that running on the configured ledger network needs, and changes nothing there. Yields a
+ * line for each check, in an order in which a failed check explains the following failures.
  */
 import type { Config } from '../config/config.ts';
 import { messageOf } from '../lib/errors.ts';
@@ -16,10 +16,10 @@ import { checkDatabase } from './checkDatabase.ts';
 import { checkIndexer } from './checkIndexer.ts';
 import { checkNetwork } from './checkNetwork.ts';
 
-/** What was opened, or why not: the rest goes on without it. */
+/** The opened resource, or why opening failed: the other checks go on without it. */
 type Opening<T> = { opened: T } | { failed: string };
 
-/** Never throws for what it finds. */
+/** Yields failures instead of throwing them. */
 export async function* checkLedger(config: Config, log: Logger): AsyncGenerator<Check> {
   const database = await attempt(() => openDatabaseToLook(config));
   try {
@@ -39,7 +39,7 @@ export async function* checkLedger(config: Config, log: Logger): AsyncGenerator<
   }
 }
 
-/** Left as it is, unless the network lives in it: then it has to be up to date. */
+/** The schema stays as it is, unless the network lives in the database: then it has to be up to date. */
 function openDatabaseToLook(config: Config): Promise<ConfiguredDatabase> {
   const livesInDatabase = familyOf(config.ledger).migrations.length > 0;
   return openConfiguredDatabase(config, { olderSchema: livesInDatabase ? 'require' : 'leave' });
@@ -58,7 +58,7 @@ async function createNetworkToLook(
   });
 }
 
-/** What an earlier version of the database, or one that is new, does not show is not known. */
+/** A new database, or one of an earlier version, has no known ledgers. */
 async function seenLedgersOf(database: Opening<ConfiguredDatabase>, log: Logger): Promise<SeenLedgers> {
   if ('failed' in database) return seenLedgersInMemory();
   const { db } = database.opened.handle;

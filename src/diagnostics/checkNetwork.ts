@@ -1,5 +1,5 @@
 /**
- * What can be seen of a network through the port alone, whichever it is, and what its family adds.
+ * Checks a network through the port, for every family, and adds the checks of its own family.
  */
 import type { Config } from '../config/config.ts';
 import { messageOf } from '../lib/errors.ts';
@@ -11,7 +11,7 @@ import type { ConfiguredLedger, CreatedNetwork } from '../ledger/network/family.
 import { NetworkBehind, type LedgerNetwork } from '../ledger/network/port.ts';
 import { refuseForeignTreasury } from '../startup/openNetwork.ts';
 
-/** More than clocks differ that are set by the network. */
+/** Clocks that are set by a time server differ less. */
 const MAX_CLOCK_DIFFERENCE_SECONDS = 60;
 
 export async function* checkNetwork(config: Config, created: CreatedNetwork): AsyncGenerator<Check> {
@@ -26,12 +26,12 @@ export async function* checkNetwork(config: Config, created: CreatedNetwork): As
       return right('node', `${hostOf(ledger)} answers, and belongs to this network`);
     });
     yield identity;
-    // What a wrong node says about the rest means nothing, and one that is away says nothing.
+    // A wrong node's other answers mean nothing, and an unavailable node gives none.
     if (identity.result === 'wrong') return;
   }
   await endDoubt(network);
   yield await lookAt('latest ledger', () => checkLatestLedger(ledger, network));
-  // One that lives in the database goes back with it.
+  // A network that lives in the database has no separate history: it goes back together with the database.
   if (familyOf(ledger).migrations.length === 0) yield await lookAt('history', () => checkHistory(network));
   yield* checkFamily(ledger);
   yield await lookAt('settlement', () => checkSettlement(config, network));
@@ -44,7 +44,7 @@ const REWRITTEN_REMEDY =
   'Run npm run reconcile and compare what landed with the chain; then an operator calls resumeSigning, which accepts the ' +
   'present history.';
 
-/** What to do about what an adapter finds, where that depends on settings that families share. */
+/** Remedies for an adapter's findings that depend on settings shared by the families. */
 const SHARED_REMEDIES: Readonly<Record<string, string>> = {
   'token factory': 'Correct LEDGER_FACTORY_ADDRESS.',
   'settlement factory': 'Correct LEDGER_SETTLEMENT_FACTORY_ADDRESS.',
@@ -52,7 +52,7 @@ const SHARED_REMEDIES: Readonly<Record<string, string>> = {
     'Give custody its roles at the settlement contract, or correct RAMP_SETTLEMENT_ADDRESS.',
 };
 
-/** What only the family's own adapter knows to look at. */
+/** The checks that only the family's adapter can make. */
 async function* checkFamily(ledger: ConfiguredLedger): AsyncGenerator<Check> {
   const family = familyOf(ledger);
   const remedies = { ...SHARED_REMEDIES, ...family.remedies };
@@ -130,7 +130,7 @@ function nameOfTreasury(treasury: string | null, network: LedgerNetwork): string
   return treasury === network.custodyAddress ? 'custody' : treasury;
 }
 
-/** Of the node's address the host alone: its path may hold a key. */
+/** Only the host of the node's address is shown, because the path may hold a key. */
 function hostOf({ rpcUrl }: ConfiguredLedger): string {
   return rpcUrl === undefined ? '' : new URL(rpcUrl).host;
 }

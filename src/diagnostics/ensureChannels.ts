@@ -1,6 +1,6 @@
 /**
- * Channel accounts of the configured network: which there are, making those that are missing, and topping up
- * those that have spent their fees.
+ * Channel accounts of the configured network: lists them, makes missing ones, and tops up those that have
+ * spent their fees.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { withAdvisoryLock } from '../db/advisoryLock.ts';
@@ -15,9 +15,9 @@ import { StartupError } from '../lib/startupErrors.ts';
 import { collectChannelKeys, type ChannelKeys } from './channelKeys.ts';
 
 export interface ChannelsRequest {
-  /** How many there should be at least; 0 only looks at those there are. */
+  /** The least number of accounts; 0 only lists the existing ones. */
   count: number;
-  /** What new ones get, and those with less than half of it are topped up to. */
+  /** The funds of a new account. Accounts with less than half of it are topped up to it. */
   fundsStroops: bigint;
 }
 
@@ -30,7 +30,7 @@ export interface EnsuredChannels {
 }
 
 /**
- * @param deps.db learns the sequences that custody uses up.
+ * @param deps.db stores the sequences that custody uses
  * @throws StartupError, NetworkUnavailable, WrongNetwork
  */
 export async function ensureChannels(
@@ -40,10 +40,11 @@ export async function ensureChannels(
   const { ledger, dataDir, db, random } = deps;
   const accounts = await familyOf(ledger).channels?.open(ledger);
   if (!accounts) throw new StartupError('Channels are accounts of Stellar, and other networks need none.');
-  // Keys are made for, and money is given to, accounts of the network that is meant.
+  // Checked first, so that keys are made and accounts paid on the configured network only.
   await accounts.checkIdentity();
   const { configuredKeys: configured } = accounts;
-  // Two at once would each replace the other's keys in the file, and pay accounts whose keys are lost.
+  // Without the lock, two runs would each replace the other's keys in the file, and pay accounts whose keys
+  // are lost.
   const keys = await withAdvisoryLock(db, 'channelKeys', () =>
     collectChannelKeys({ configured, dataDir, count, random }),
   );
@@ -54,7 +55,7 @@ export async function ensureChannels(
   const isMissing = new Set(
     before.filter(({ balanceStroops }) => balanceStroops === null).map(({ address }) => address),
   );
-  // Custody signs with its own sequences only where no channels do.
+  // Custody signs with its own sequences only when no channels are configured.
   const custody = { address: accounts.custodyAddress, isCompared: configured.length === 0 };
   const funded = await explained(
     accounts.fund(keys.secretKeys, {
@@ -74,7 +75,7 @@ export async function ensureChannels(
   };
 }
 
-/** What the network refuses here is for the operator to fix. */
+/** The operator has to fix the causes of the network's refusals here, so they become messages. */
 async function explained<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -1,5 +1,5 @@
 /**
- * What one instance counts by itself, read from where it is counted.
+ * The counts of one instance, read where they are counted.
  */
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { DatabaseHandle } from '../db/connection.ts';
@@ -18,7 +18,10 @@ export interface InstanceMetricsDependencies {
 /** One number, or one for each value of a label. */
 type Read = () => number | Iterable<readonly [string, number]>;
 
-/** What is counted elsewhere: shown anew each time, because the last value of what is not known any more would look like a present one. */
+/**
+ * A metric whose values are counted elsewhere. Each reading replaces all values, because the last value of a
+ * vanished label would look like a present one.
+ */
 function shownAs(Metric: typeof Gauge | typeof Counter, registers: Registry[]) {
   return (name: string, help: string, read: Read, label?: string) =>
     new Metric({

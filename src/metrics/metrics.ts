@@ -1,6 +1,6 @@
 /**
- * Metrics in Prometheus' text format. Requests count as they end; everything else is read when metrics are asked for, and what
- * comes from the database at most every few seconds, however many ask.
+ * Metrics in Prometheus' text format. Requests are counted as they end. Everything else is read when metrics
+ * are asked for; values from the database at most every few seconds, however many callers ask.
  */
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
 import type { ObserveOperation } from '../http/graphql/logOperations.ts';
@@ -16,7 +16,7 @@ export interface Metrics {
   read(load: ServerLoad): Promise<string>;
 }
 
-/** From an answer out of memory to the longest that a mutation waits for the network. */
+/** From an answer out of memory to the longest wait of a mutation for the network. */
 const DURATION_BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 export function createMetrics(deps: StoredMetricsDependencies & InstanceMetricsDependencies): Metrics {
@@ -44,7 +44,7 @@ export function createMetrics(deps: StoredMetricsDependencies & InstanceMetricsD
   let load: ServerLoad = { unfinishedRequests: 0, sockets: 0, subscriptions: 0 };
   registerInstance(registers, deps, () => load);
   const stored = createStoredMetrics(registers, deps);
-  // Labels are hashed once for each combination, not with each request.
+  // Labels are hashed once for each combination, not for each request.
   const counters = new Map<string, Counter.Internal>();
   const histograms = new Map<string, Histogram.Internal<'transport' | 'type'>>();
 
@@ -53,7 +53,7 @@ export function createMetrics(deps: StoredMetricsDependencies & InstanceMetricsD
       find(counters, `${transport} ${type} ${outcome}`, () =>
         operations.labels(transport, type, outcome),
       ).inc();
-      // A subscription's duration is that of its stream.
+      // A subscription is left out: its duration is the duration of its stream.
       if (type !== 'query' && type !== 'mutation') return;
       find(histograms, `${transport} ${type}`, () => durations.labels(transport, type)).observe(
         durationMs / 1000,
@@ -77,7 +77,10 @@ function find<T>(known: Map<string, T>, key: string, make: () => T): T {
   return made;
 }
 
-/** Of the process, whose observers can't be ended: once, and only where metrics are read. */
+/**
+ * The registry of process metrics. Their observers can't be ended, so they are created once, and only when
+ * metrics are read.
+ */
 let ofProcess: Registry | null = null;
 
 function processRegistry(): Registry {

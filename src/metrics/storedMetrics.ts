@@ -1,5 +1,5 @@
 /**
- * What the database shows: the same on every instance, but for some seconds.
+ * Metrics from the database: the same on every instance, except for some seconds of delay.
  */
 import { Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../lib/clock.ts';
@@ -16,9 +16,12 @@ export interface StoredMetricsDependencies {
   log: Pick<Logger, 'warn'>;
 }
 
-/** Scrapers come every fifteen seconds; several of them, and people, share what one has read. */
+/** Scrapers come every fifteen seconds; several of them, and people, share the values of one reading. */
 const KEPT_MS = 5_000;
-/** Under the ten seconds after which scrapers give up: without the database, the rest is worth having. */
+/**
+ * Less than the ten seconds after which scrapers give up: without the database, the other metrics are still
+ * useful.
+ */
 const READ_TIMEOUT_MS = 3_000;
 
 const VERDICTS = ['HOLDS', 'BROKEN', 'NOT_PROVED'] as const;
@@ -27,11 +30,11 @@ export function createStoredMetrics(
   registers: Registry[],
   { readOpenWork, listInvariants, clock, log }: StoredMetricsDependencies,
 ): { update(): Promise<void> } {
-  /** Cleared before each reading: an old value would look like a present one. */
+  /** Each function clears a gauge before a reading: an old value would look like a present one. */
   const clearing: (() => void)[] = [];
   const gauge: MakeGauge = (name, help, ...labelNames) => {
     const made = new Gauge({ name: `marketplace_${name}`, help, labelNames, registers });
-    // Without labels, a reset would leave a zero.
+    // A reset of a gauge without labels would leave a zero.
     clearing.push(() => (labelNames.length === 0 ? made.remove() : made.reset()));
     return made;
   };

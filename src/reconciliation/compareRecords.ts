@@ -1,6 +1,7 @@
 /**
- * Compares a token's retirement records, read again from the network page by page, with the stored ones and with the
- * retirements that claim them. Only pages are in memory, whatever the length of the history.
+ * Compares a token's retirement records, read again from the network page by page, with the stored records
+ * and with the retirements that claim them. Only single pages are in memory, whatever the length of the
+ * history.
  */
 import { sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
@@ -23,11 +24,14 @@ import {
 
 export const INVARIANTS_OF_RECORDS = ['I3', 'I4', 'I10'] as const satisfies Invariant[];
 
-/** Pages under way at once. */
+/** Maximum pages read at a time. */
 const MAX_CONCURRENT_PAGES = 4;
-/** Further findings of one kind and project say nothing new. */
+/** Maximum findings of one kind and project; further ones say nothing new. */
 const MAX_FINDINGS = 50;
-/** Of custody's records without a retirement: under load as many burns have landed and are not settled. One statement looks them all up. */
+/**
+ * Maximum of custody's records without a retirement that are examined: under load as many burns have landed
+ * and are not settled. One statement looks up all of them.
+ */
 const MAX_EXAMINED = 2_000;
 
 /** The index after the last record that the database knows, from the feed or a retirement. */
@@ -44,7 +48,8 @@ export async function readClaimedUpTo(
 }
 
 /**
- * @param read.totals of the token, read after `claimedUpTo`; as many records are stored, or those before `unstoredFrom`
+ * @param read.totals the token's totals, read after `claimedUpTo`. All its records are stored, or those
+ *   before `unstoredFrom`
  */
 export async function compareRecords(
   deps: ReconcileDependencies,
@@ -119,7 +124,10 @@ function leftOut({ assetId }: ReconciledProject, firstIndex: number): NotProved[
   return INVARIANTS_OF_RECORDS.map((invariant) => ({ invariant, obstacle: 'LEFT_OUT', message }));
 }
 
-/** The first ones may all wait for their retirements, and hide those that belong to none. */
+/**
+ * Records after the first ones were not examined: the first may all wait for their retirements, and hide
+ * records without one.
+ */
 function notExamined({ assetId }: ReconciledProject, records: number): NotProved[] {
   if (records === 0) return [];
   const message = `${assetId}: ${records} more of custody's retirement records have no retirement, and were not examined`;
@@ -131,7 +139,7 @@ function pageStarts(first: number, total: number): number[] {
   return Array.from({ length: pages }, (_, i) => first + i * MAX_RECORDS_PER_READ);
 }
 
-/** @throws NetworkUnavailable, also when records are missing that the token has */
+/** @throws NetworkUnavailable, also when the answer lacks records of the token */
 async function readPage(
   { network }: ReconcileDependencies,
   { tokenAddress }: ReconciledProject,
@@ -165,8 +173,8 @@ interface KnownRecord {
 }
 
 /**
- * What the database has for one page. Its claims are materialized: by a plan that was made for a young table, all retirements of the project
- * would be read for each record.
+ * Reads the database's facts about one page. The claims are materialized: with a plan made for a young table,
+ * all retirements of the project would be read for each record.
  */
 async function readKnown(
   db: Db,

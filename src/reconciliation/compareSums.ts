@@ -12,16 +12,16 @@ import { toBaseUnits } from '../ledger/units.ts';
 import type { ReconcileDependencies, ReconciledProject } from './reconcileProject.ts';
 import type { Comparison, Finding, NotProved } from './verdicts.ts';
 
-/** How often the sums are read in the hope that no call is under way. */
+/** How often the sums are read again while calls are under way. */
 const MAX_READS = 5;
 
-/** Calls that the network has not decided. */
+/** The calls that the network has not decided. */
 interface UnderWay {
   calls: number;
-  /** Whole tonnes held by retirements. */
+  /** Whole tonnes that retirements hold. */
   tonnes: bigint;
   isMinting: boolean;
-  /** The review cause of a call that waits for an operator; null when none does. */
+  /** Why a call waits for an operator; null when no call does. */
   review: string | null;
 }
 
@@ -94,7 +94,7 @@ export function compareSums({ assetId }: ReconciledProject, sums: Sums): Compari
   return { findings, notProved };
 }
 
-/** In base units. */
+/** @returns bounds in base units */
 function custodyBounds({ before, after }: Pick<Sums, 'before' | 'after'>) {
   const minting = before.underWay.isMinting ? before.quantityTonnes : 0n;
   return {

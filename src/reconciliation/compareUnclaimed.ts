@@ -1,6 +1,6 @@
 /**
- * Checks records that custody made and no retirement claims: burns that are landed but not settled, or unknown to this
- * database.
+ * Checks custody's records that no retirement claims: their burns are landed but not settled, or unknown to
+ * this database.
  */
 import { sql } from 'drizzle-orm';
 import type { RetirementRecord } from '../ledger/network/port.ts';
@@ -16,7 +16,7 @@ export async function compareUnclaimed(
   if (records.length === 0) return compared;
   for (const { index, places, pending } of await readPlaces(deps, project, records)) {
     const message = `${project.assetId}: custody's retirement record ${index}`;
-    // As many records may belong to pending retirements as there are retirements with the same content.
+    // As many records may belong to pending retirements as retirements with the same content exist.
     if (pending === null || places > pending.count || deps.isStill) {
       compared.findings.push({
         invariant: 'I4',
@@ -33,13 +33,16 @@ export async function compareUnclaimed(
 
 interface Place {
   index: number;
-  /** The record's rank among those with the same content, from 1. */
+  /** The record's rank among the records with the same content, from 1. */
   places: number;
-  /** The unsettled retirements with that content; null when there are none. */
+  /** The unsettled retirements with the same content; null when there are none. */
   pending: { id: string; count: number; isReviewed: boolean } | null;
 }
 
-/** One statement, so that a retirement settled since the records were read is neither unclaimed nor pending. */
+/**
+ * Asks in one statement: a retirement that is settled meanwhile would otherwise be neither unclaimed nor
+ * pending.
+ */
 async function readPlaces(
   { db }: ReconcileDependencies,
   { id }: ReconciledProject,

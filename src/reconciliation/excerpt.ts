@@ -1,13 +1,14 @@
 /**
- * The rows that an incremental reconciliation compares: those that changed since a snapshot, and all that belongs to the
- * same rows (a retirement's transfers, submission, attempts, key, record and project, for example).
+ * The rows that an incremental reconciliation compares: the rows that changed since a snapshot, and all rows
+ * that belong to the same subject (a retirement's transfers, submission, attempts, key, record and project,
+ * for example).
  *
- * A snapshot is the id of a transaction. Every row carries the id of the transaction that wrote it (`xmin`), whichever program that was; at a
- * snapshot, all earlier transactions are over. So the rows from there on are what was inserted or changed since, exactly.
- * What a deletion leaves behind is not seen by it.
+ * A snapshot is the id of a transaction, before which all transactions are over. Every row carries the id of
+ * the transaction that wrote it (`xmin`), whichever program that was. So the rows written from that id on are
+ * exactly the rows inserted or changed since. Deletions are not seen.
  *
- * The excerpt lies in temporary tables with the names of the real ones, which they hide for the rest of the
- * transaction: the same queries then run on it.
+ * The excerpt is in temporary tables with the names of the real ones, which they hide for the rest of the
+ * transaction, so that the same queries run on the excerpt.
  */
 import { sql } from 'drizzle-orm';
 import { CURRENT_DATABASE } from '../db/currentDatabase.ts';
@@ -21,25 +22,34 @@ export interface Snapshot {
   transaction: string;
 }
 
-/** Rows that changed, for what is compared outside of the database. */
+/** Rows that changed, for the comparisons outside of the database. */
 export interface ChangedRows {
-  /** With the index of the first of their token's records to be read again; null when none has changed. */
+  /**
+   * By project id, the index of the first of its token's records to be read again; null when no record has
+   * changed.
+   */
   projects: ReadonlyMap<string, number | null>;
   receiptIds: readonly string[];
   offRampSessionIds: readonly string[];
   submissionIds: readonly string[];
 }
 
-/** More than these take about as long as everything. */
+/** Maximum changed rows. More of them take about as long as a full comparison. */
 const MAX_ROWS = 200_000;
-/** PostgreSQL looks at 300 rows of a table for each: enough for its size and its commonest values, and a tenth of the default. */
+/**
+ * A tenth of the default. PostgreSQL samples 300 rows of a table for each unit, which is enough for the
+ * table's size and its commonest values.
+ */
 const STATISTICS_TARGET = 10;
-/** Transaction ids are compared in a circle of 2^32; a snapshot half of it ago would be in the future. */
+/**
+ * Transaction ids are compared in a circle of 2^32, so a snapshot older than half of the circle would be in
+ * the future.
+ */
 const MAX_AGE = 1_500_000_000;
 
 const isTouched = (column: string) => `${column} IN (SELECT id FROM touched)`;
 
-/** Read before anything that is compared: what changes during the run is then looked at by the next one. */
+/** Read before any comparison, so that the next run compares what changes during this one. */
 export async function readSnapshot(db: Pick<Db, 'execute'>): Promise<Snapshot> {
   const [row] = await db.execute<{ database: string; transaction: string }>(sql`
     SELECT ${sql.raw(CURRENT_DATABASE)} AS database, pg_snapshot_xmin(pg_current_snapshot())::text AS transaction`);
@@ -48,8 +58,10 @@ export async function readSnapshot(db: Pick<Db, 'execute'>): Promise<Snapshot> {
 }
 
 /**
- * Copies the rows that changed since into temporary tables, `changed_…`, and the ids of what they are about into `touched`.
- * @returns false when the snapshot is of another database or too old, or too much has changed: then everything is to be compared
+ * Copies the rows that changed since the snapshot into temporary tables, `changed_…`, and the ids of their
+ * subjects into `touched`.
+ * @returns false when the snapshot is of another database or too old, or too much has changed: everything has
+ *   to be compared then
  */
 export async function collectChanges(tx: Tx, snapshot: Snapshot): Promise<boolean> {
   const [row] = await tx.execute<{ database: string; ahead: string; age: number }>(sql`
@@ -71,7 +83,7 @@ export async function collectChanges(tx: Tx, snapshot: Snapshot): Promise<boolea
   return count !== undefined && count.rows <= MAX_ROWS;
 }
 
-/** Makes the excerpt of what has changed, and hides the real tables behind it. */
+/** Makes the excerpt of the changed rows, and hides the real tables behind it. */
 export async function makeExcerpt(tx: Tx): Promise<ChangedRows> {
   const views = await tx.execute<{ name: string; definition: string }>(sql`
     SELECT name, pg_get_viewdef(name::regclass) AS definition FROM unnest(ARRAY['entries', 'purchases']) AS name`);
@@ -79,7 +91,7 @@ export async function makeExcerpt(tx: Tx): Promise<ChangedRows> {
     ...RELATED_ROWS.flatMap(touch),
     ...EXCERPTS.flatMap(([table, rows]) => [
       `CREATE TEMPORARY TABLE excerpt_${table} ON COMMIT DROP AS ${rows}`,
-      // Queries that group by it name further columns, which depend on it.
+      // Queries that group by the id name further columns, which PostgreSQL allows only with a primary key.
       ...(HAVE_IDS.has(table) ? [`ALTER TABLE excerpt_${table} ADD PRIMARY KEY (id)`] : []),
       `ANALYZE excerpt_${table}`,
     ]),
@@ -87,7 +99,7 @@ export async function makeExcerpt(tx: Tx): Promise<ChangedRows> {
   const changed = await readChanged(tx);
   await run(tx, [
     ...EXCERPTS.map(([table]) => `ALTER TABLE pg_temp.excerpt_${table} RENAME TO ${table}`),
-    // The real views would go on to show the real tables. They end with the tables that they show.
+    // The real views would still show the real tables. The temporary views end with their tables.
     ...views.map(({ name, definition }) => `CREATE TEMPORARY VIEW ${name} AS ${definition}`),
   ]);
   return changed;
@@ -101,12 +113,14 @@ function touch(queries: readonly string[]): string[] {
   ];
 }
 
-/** In one round trip. */
+/** Runs the statements in one round trip. */
 function run(tx: Tx, statements: readonly string[]) {
   return tx.execute(sql.raw(statements.map((statement) => statement.replace(/;\s*$/, '')).join(';\n')));
 }
 
-/** Every table with such rows, and those that count them. */
+/**
+ * Every table whose rows change in ways that contradictions depend on, and the tables that count such rows.
+ */
 export const CHANGING_TABLES = [
   'accounts',
   'api_keys',
@@ -133,7 +147,10 @@ export const CHANGING_TABLES = [
   'transparency_tiles',
 ] as const;
 
-/** Of rows that changed, and of calls under way: what they can still change is compared each time. */
+/**
+ * The ids of changed rows, and of the targets of calls under way: each run compares them, because the calls
+ * can still change them.
+ */
 const CHANGED_ROWS: readonly string[] = [
   'SELECT id FROM changed_transfers',
   'SELECT cause_id FROM changed_transfers',
@@ -164,7 +181,7 @@ const CHANGED_ROWS: readonly string[] = [
   'SELECT id FROM changed_settlement_deployments',
 ];
 
-/** What the queries look up from those rows, in the order in which one leads to the next. */
+/** The rows that the queries look up from the touched ones, in the order in which one leads to the next. */
 const RELATED_ROWS: readonly (readonly string[])[] = [
   [`SELECT off_ramp_session_id FROM holder_acts WHERE ${isTouched('id')}`],
   [`SELECT receipt_id FROM off_ramp_sessions WHERE ${isTouched('id')}`],
@@ -224,9 +241,10 @@ const EXCERPTS: readonly [table: string, rows: string][] = [
 ];
 
 /**
- * Custody's records that look like a retirement without one (compareUnclaimed.ts): they stay as they are, while it decides whether
- * they are still to be claimed, or belong to none. Also such that look like a settled one: until it was, they may have waited for
- * it. Most records are noted as claimed, and not looked at: a beneficiary may have any number of them.
+ * Custody's records that look like a retirement without a record (compareUnclaimed.ts). They don't change
+ * when the retirement decides whether they are still to be claimed, or belong to none. Records that look like
+ * a settled retirement are included: they may have waited for it until it was settled. Most records are noted
+ * as claimed and are skipped, because a beneficiary may have any number of them.
  */
 const UNCLAIMED_RECORDS = `SELECT f.project_id, f.index
   FROM (SELECT DISTINCT p.token_address, r.beneficiary, r.note, r.amount_tonnes
@@ -237,7 +255,7 @@ const UNCLAIMED_RECORDS = `SELECT f.project_id, f.index
   WHERE NOT f.is_claimed AND f.retired_by IN (SELECT custody_address FROM installation)
     AND NOT EXISTS (SELECT 1 FROM retirements c WHERE c.project_id = f.project_id AND c.record_index = f.index)`;
 
-/** Before the excerpt hides the real tables. */
+/** Called before the excerpt hides the real tables. */
 async function readChanged(tx: Tx) {
   const projects = await tx.execute<{ id: string; first: number | null }>(
     sql.raw(`

@@ -1,6 +1,6 @@
 /**
- * Checks the database against itself in SQL alone, without relying on triggers, checks or the program: all of it, or what has
- * changed since a snapshot.
+ * Checks the database against itself in SQL, without relying on triggers, checks or the program: the whole
+ * database, or the rows that changed since a snapshot.
  */
 import { sql } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connection.ts';
@@ -19,16 +19,17 @@ import { TRANSPARENCY_CONTRADICTIONS } from './contradictions/transparency.ts';
 import { collectChanges, makeExcerpt, type ChangedRows, type Snapshot } from './excerpt.ts';
 import type { Finding } from './verdicts.ts';
 
-/** Further findings of one query say nothing new. */
+/** Maximum findings of one query; further ones say nothing new. */
 const MAX_FINDINGS_PER_QUERY = 50;
 
 /** The queries read whole tables: minutes on a long history. */
 const QUERY_TIMEOUT_MS = 30 * 60_000;
-/** Of a sort or a hash table; the tables have many rows, and few queries of this kind run at a time. */
+/** Memory of a sort or a hash table: the tables have many rows, and few such queries run at a time. */
 const WORK_MEMORY = '64MB';
 
 export const CONTRADICTIONS: readonly Contradiction[] = [
-  // They take longest: begun last, one of the two connections would end long before the other.
+  // The transparency queries take longest. If they began last, one of the two connections would finish long
+  // before the other.
   ...TRANSPARENCY_CONTRADICTIONS,
   ...BOOKS_CONTRADICTIONS,
   ...POSTING_CONTRADICTIONS,
@@ -42,13 +43,14 @@ export const CONTRADICTIONS: readonly Contradiction[] = [
   ...ROW_CONTRADICTIONS,
 ];
 
-/** Compares at the moment of its transaction, which reads alone. */
+/** Compares in a transaction that only reads, at its snapshot. */
 type Comparing = (tx: Tx) => Promise<Finding[]>;
 
 /**
- * Every contradiction in the database, at one moment: by two connections with one snapshot, since a query takes one of the
- * database's processors. The second one helps when a connection is free for it.
- * @param beside what else is compared at that moment, begun first: what the process computes for it goes on beside the queries
+ * Finds every contradiction in the database at one moment. Two connections share a snapshot, because a query
+ * uses only one of the database's processors. The second one helps when a free connection exists.
+ * @param beside another comparison at the same moment. It begins first, so that the process computes during
+ *   the queries
  */
 export async function findContradictions(
   db: Pick<Db, 'transaction'>,
@@ -79,7 +81,8 @@ export async function findContradictions(
   try {
     await inOneMoment(db, 'read only', async (tx) => {
       const [exported] = await tx.execute<{ id: string }>(sql`SELECT pg_export_snapshot() AS id`);
-      // What fails before it helps is left to this one: no connection was free, or the snapshot is gone.
+      // A helper that fails at its start leaves the queries to this connection: none was free, or the
+      // snapshot has ended.
       help(exported?.id ?? '').catch(() => {});
       await askWaiting(tx);
     });
@@ -96,8 +99,8 @@ export interface ChangedContradictions {
 }
 
 /**
- * The contradictions that rows are part of which changed since the snapshot.
- * @param beside what else is compared at that moment
+ * Finds the contradictions that involve rows changed since the snapshot.
+ * @param beside another comparison at the same moment
  * @returns null when the snapshot is of another database or too old, or too much has changed
  */
 export async function findChangedContradictions(
@@ -106,7 +109,7 @@ export async function findChangedContradictions(
   contradictions: readonly Contradiction[] = CONTRADICTIONS,
   beside: Comparing = async () => [],
 ): Promise<ChangedContradictions | null> {
-  // Writes temporary tables alone.
+  // The transaction writes only temporary tables.
   return inOneMoment(db, 'read write', async (tx) => {
     if (!(await collectChanges(tx, snapshot))) return null;
     const onWholeTables = contradictions.flatMap(({ invariant, query, incremental = 'EXCERPT' }) =>
@@ -129,7 +132,7 @@ function inOneMoment<T>(
 ): Promise<T> {
   return db.transaction(
     async (tx) => {
-      // Each query runs once, so that compiling it costs more than it saves.
+      // Each query runs once, so compiling it costs more time than it saves.
       await tx.execute(sql.raw(`SET LOCAL jit = off; SET LOCAL work_mem = '${WORK_MEMORY}'`));
       return work(tx);
     },
@@ -143,8 +146,8 @@ async function ask(
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { invariant, query } of contradictions) {
-    // With the limit inside, the planner would prefer plans that are quick when there are many findings, and slow when
-    // there is none.
+    // The limit is outside: with the limit inside, the planner would choose plans that are fast for many
+    // findings, and slow for none.
     const limited = `WITH found AS MATERIALIZED (${query}) SELECT message FROM found LIMIT ${MAX_FINDINGS_PER_QUERY}`;
     const rows = await tx.execute<{ message: string }>(sql.raw(limited));
     findings.push(...rows.map(({ message }) => ({ invariant, message })));

@@ -1,6 +1,7 @@
 /**
- * Reconciles, and keeps the verdicts: an incremental run compares from where everything agreed last, and adds what it finds to
- * what is known; a full one compares everything, and what it could compare it no longer finds is dropped.
+ * Reconciles, and keeps the verdicts. An incremental run compares the changes since everything last agreed,
+ * and adds its findings to the known ones. A full run compares everything, and drops known findings that it
+ * could compare and no longer finds.
  */
 import { getTableColumns, sql } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connection.ts';
@@ -19,22 +20,22 @@ import { INVARIANTS, verdictsOf, type Comparison, type NotProved, type Verdict }
 export type LastVerdict = Omit<typeof reconciledInvariants.$inferSelect, keyof Comparison> & Comparison;
 
 export interface KeptReconciliation extends ReconciliationReport {
-  /** From when on changes were compared; null when everything was. */
+  /** The time from which changes were compared; null when everything was compared. */
   since: Date | null;
-  /** Whether an earlier run said from when on: everything was compared all the same where too much had changed. */
+  /** Whether an earlier run gave that time. Everything was compared nevertheless if too much had changed. */
   hadStart: boolean;
 }
 
 const MAX_FINDINGS = 50;
 
 /**
- * The next incremental run need not begin before these: what is under way or under review is compared each time, and what has
- * nothing to be compared with is kept until a full run. What had no answer is asked for again.
+ * Obstacles that let the next incremental run start from this one: items under way or under review are
+ * compared each time, and items without data are kept until a full run. Unanswered questions are asked again.
  */
 const IS_PASSED_BY: ReadonlySet<NotProved['obstacle']> = new Set(['UNDER_WAY', 'UNDER_REVIEW', 'NO_DATA']);
 
 /**
- * An incremental run is a full one where no earlier run says from where on.
+ * An incremental run becomes a full one when no earlier run gives a start.
  * @throws NetworkUnavailable; the verdicts are then those of the run before
  */
 export async function reconcileAndKeep(
@@ -48,14 +49,14 @@ export async function reconcileAndKeep(
   const report = changed ?? (await reconcileAll(deps, onProgress));
   const since = changed ? (start?.agreedAt ?? null) : null;
   const verdicts = await deps.db.transaction(async (tx) => {
-    // One run keeps its verdicts at a time, and adds them to those that others have kept meanwhile.
+    // One run at a time keeps its verdicts, and adds them to those that others have kept meanwhile.
     await tx.select().from(reconciliationSchedule).for('update');
     const now = await readLastVerdicts(tx);
     const run = { snapshot, isFull: since === null, at: await readDatabaseTime(tx) };
     const kept = report.verdicts.map((verdict) => {
       const { invariant } = verdict;
       const known = now.get(invariant);
-      // What was known when a full run began it has looked for itself, where it could.
+      // A full run has looked for the findings known at its start itself, wherever it could compare.
       const isLookedFor = run.isFull && isCompared(verdict);
       return withKnown(verdict, isLookedFor ? addedSince(last.get(invariant), known) : known);
     });
@@ -73,7 +74,7 @@ export async function readLastVerdicts(db: Pick<Db, 'select'>): Promise<Readonly
   return new Map(rows.map((row) => [row.invariant, row]));
 }
 
-/** The invariants whose last verdict is that. */
+/** Returns the invariants whose last verdict is BROKEN. */
 export async function findBroken(db: Pick<Db, 'select'>): Promise<string[]> {
   const last = await readLastVerdicts(db);
   return [...last.values()]
@@ -82,8 +83,8 @@ export async function findBroken(db: Pick<Db, 'select'>): Promise<string[]> {
 }
 
 /**
- * The earliest snapshot of the invariants that are not broken: those wait for a full run, and delay no other. Null when
- * one never agreed.
+ * The earliest snapshot of the invariants that are not broken. Broken ones wait for a full run, and delay no
+ * other. Null when an invariant never agreed.
  */
 function findStart(last: ReadonlyMap<string, LastVerdict>): (Snapshot & { agreedAt: Date }) | null {
   const snapshots: (Snapshot & { agreedAt: Date })[] = [];
@@ -127,7 +128,7 @@ interface Found {
   obstacle?: string;
 }
 
-/** The same sentence is another finding with another obstacle. */
+/** The same sentence with another obstacle is another finding. */
 const textOf = ({ obstacle, message }: Found) => `${obstacle ?? ''}: ${message}`;
 
 function storable<T extends Found>(list: readonly T[]): T[] {
@@ -150,7 +151,7 @@ function addedSince(before: Comparison | undefined, now: Comparison | undefined)
   };
 }
 
-/** With what stays until a full run: what was found, and what there was nothing to compare with. */
+/** Adds the parts that stay until a full run: known findings, and items without data. */
 function withKnown(verdict: Verdict, known: Comparison | undefined): Verdict {
   const { invariant } = verdict;
   const endless = (known?.notProved ?? []).filter(({ obstacle }) => obstacle === 'NO_DATA');

@@ -1,5 +1,6 @@
 /**
- * The rows that a reconciliation compares, page by page: all of a table in the order of its ids, or those that changed.
+ * The rows that a reconciliation compares, page by page: all rows of a table in the order of their ids, or
+ * the changed ones.
  */
 import { asc, gt, inArray, type AnyColumn, type SQL } from 'drizzle-orm';
 import { MAX_TOKENS_PER_READ } from '../ledger/network/port.ts';
@@ -14,8 +15,8 @@ interface Query<Row> {
 }
 
 /**
- * @param ids of an incremental run: only these
- * @param rows the query for the rows of a page, which meet a condition
+ * @param ids of the changed rows, in an incremental run; only these rows are read
+ * @param rows returns the query for the rows that meet a condition
  */
 export async function* pagesById<Row extends { id: string }>(
   id: AnyColumn,
@@ -24,7 +25,7 @@ export async function* pagesById<Row extends { id: string }>(
 ): AsyncGenerator<Row[]> {
   const read = (where: SQL | undefined) => rows(where).orderBy(asc(id)).limit(PAGE_SIZE);
   if (ids !== undefined) {
-    // By the ids, not by the rows: a page whose rows are all left out is not the last one.
+    // Paged by the ids, not by the rows: a page whose rows are all left out is not the last one.
     for (const page of chunksOf(ids, PAGE_SIZE)) yield await read(inArray(id, page));
     return;
   }

@@ -1,6 +1,6 @@
 /**
- * Asks the network, and keeps what the answers show when others fail to come: without an answer something is not proved, and
- * the rest is compared all the same.
+ * Asks the network, and keeps the answers when other questions fail. Without an answer an invariant is not
+ * proved, and the rest is still compared.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
@@ -8,20 +8,21 @@ import { NetworkUnavailable } from '../ledger/network/port.ts';
 import { add, nothingCompared, unproved, type Comparison, type Invariant } from './verdicts.ts';
 
 /**
- * After this many running without an answer, for each that is under way at once, the others of their kind are skipped: each may last
- * until its time-out. With the pause after each, a network that is away for some seconds skips nothing.
+ * Maximum successive questions without an answer, for each question under way at a time. The remaining ones
+ * of their kind are then skipped, because each may last until its timeout. The pause after each bridges a
+ * network failure of some seconds without skipping.
  */
 const MAX_UNANSWERED = 3;
 const PAUSE_MS = 1_000;
 
 interface Answered extends Comparison {
-  /** Whether the network has answered. Left out, it has when nothing is open for lack of an answer. */
+  /** Whether the network has answered. If left out, it has when no obstacle is NO_ANSWER. */
   isAnswered?: boolean;
 }
 
 interface Questions {
   /**
-   * One question for each item.
+   * Asks one question for each item.
    * @returns the comparisons, null for an item that was skipped
    */
   askAll<T>(
@@ -29,20 +30,20 @@ interface Questions {
     nameOf: (item: T) => string,
     compare: (item: T) => Promise<Answered>,
   ): Promise<(Comparison | null)[]>;
-  /** All comparisons so far, and an obstacle for what was skipped. */
+  /** All comparisons so far, and an obstacle for skipped items. */
   sum(): Comparison;
 }
 
-/** @param kind.noun of the items, in the plural */
+/** @param kind.noun the plural name of the items */
 export function createQuestions(kind: {
   invariants: readonly Invariant[];
   noun: string;
-  /** Under way at once. */
+  /** Maximum questions under way at a time. */
   concurrency: number;
 }): Questions {
   const limit = pLimit(kind.concurrency);
   const sum = nothingCompared();
-  /** Running without an answer. */
+  /** Successive questions without an answer. */
   let unanswered = 0;
   let skipped = 0;
   return {

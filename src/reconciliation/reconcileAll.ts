@@ -1,6 +1,6 @@
 /**
- * Reconciliation: proves the invariants on a live database and network, or names what is broken and what could not be
- * compared.
+ * Reconciliation: proves the invariants on a live database and network, or names the broken ones and the
+ * items that could not be compared.
  */
 import { and, isNotNull, type SQL } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
@@ -37,15 +37,15 @@ export interface ReconciliationReport extends Comparison {
 }
 
 export interface ReconcileAllDependencies extends ReconcileDependencies, LogDependencies {
-  /** Left out where only books and network are compared: the provider is then not asked. */
+  /** Left out when only books and network are compared; the provider is not asked then. */
   ramp?: PayoutDependencies['ramp'];
 }
 
 /**
- * @param deps.isStill when the caller knows that no call is on its way to the network: unsettled calls are then
- * compared as not done, instead of left out
- * @throws NetworkUnavailable when the network does not answer at the start; what it does not answer later is reported as
- * not proved
+ * @param deps.isStill true when the caller knows that no call is on its way to the network: unsettled calls
+ *   are then compared as not done, instead of being left out
+ * @throws NetworkUnavailable when the network does not answer at the start; later missing answers are
+ *   reported as not proved
  */
 export async function reconcileAll(
   deps: ReconcileAllDependencies,
@@ -57,12 +57,12 @@ export async function reconcileAll(
   return { ...counts, ...ofNetwork, verdicts: verdictsOf(ofNetwork) };
 }
 
-/** What compareOutside compares, with the provider too. */
+/** The invariants that compareOutside compares, including those of the provider. */
 const SHOWN_OUTSIDE: readonly Invariant[] = [...INVARIANTS_OF_A_PROJECT, 'I8', 'I9', 'I12', 'I13'];
 
 /**
- * Compares the database with itself and with the heads of its logs, where the network does not answer: on a copy that must not reach it,
- * or while its node is down.
+ * Compares the database with itself and with the heads of its logs when the network does not answer: on a
+ * copy that must not reach the network, or while its node is down.
  * @param because why the network's part is not proved
  */
 export async function reconcileWithoutNetwork(
@@ -75,9 +75,11 @@ export async function reconcileWithoutNetwork(
 }
 
 /**
- * Compares what has changed since a snapshot, and what belongs to it: all rows of the database that other rows contradict now, and of
- * network and provider what those rows are about. What has not changed is not looked at again.
- * @returns null when the snapshot does not show what has changed: then everything is to be compared. @throws NetworkUnavailable
+ * Compares the rows that changed since a snapshot, and the rows that belong to them: every row of the
+ * database that contradicts another row now, and the network's and provider's data about the rows. Unchanged
+ * data is not compared again.
+ * @returns null when the snapshot does not show the changes: everything has to be compared then.
+ * @throws NetworkUnavailable
  */
 export async function reconcileChanged(
   deps: ReconcileAllDependencies,
@@ -93,14 +95,17 @@ export async function reconcileChanged(
   return { ...counts, ...ofNetwork, verdicts: verdictsOf(ofNetwork) };
 }
 
-/** All of the database with itself and with the heads of its logs, which the process hashes while the database compares the rest. */
+/**
+ * Compares the database with itself and with the heads of its logs. The process hashes the logs while the
+ * database compares the rest.
+ */
 async function compareDatabase(deps: LogDependencies): Promise<Comparison> {
   const { unlogged, compare } = await readyLogs(deps);
   unlogged.findings.push(...(await findContradictions(deps.db, CONTRADICTIONS, compare)));
   return unlogged;
 }
 
-/** With network and provider; of an incremental run, what has changed alone. */
+/** Compares with network and provider; an incremental run compares only the changed rows. */
 export async function compareOutside(
   deps: ReconcileAllDependencies,
   changed: Partial<ChangedRows> = {},

@@ -1,5 +1,5 @@
 /**
- * Asks the network again about the newest landed attempts: it must still report them landed, with the same result.
+ * Asks the network again about the newest landed attempts: they must still be landed, with the same result.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { and, desc, eq, isNotNull, sql } from 'drizzle-orm';
@@ -12,7 +12,8 @@ import type { ReconcileDependencies } from './reconcileProject.ts';
 import { broken, nothingCompared, type Comparison } from './verdicts.ts';
 
 /**
- * Nodes keep outcomes for days or weeks, and each costs a request; older attempts are proved by their effects alone.
+ * Maximum attempts that are asked about. Nodes keep outcomes for days or weeks, and each costs a request.
+ * Only their effects prove older attempts.
  */
 export const MAX_OUTCOMES = 200;
 const MAX_CONCURRENT_QUESTIONS = 8;
@@ -22,7 +23,7 @@ export async function reconcileAttempts({
   network,
   submissionIds,
 }: Pick<ReconcileDependencies, 'db' | 'network'> & {
-  /** Of an incremental run: the attempts of these alone. */
+  /** In an incremental run, only the attempts of these submissions are compared. */
   submissionIds?: readonly string[];
 }): Promise<Comparison> {
   if (submissionIds?.length === 0) return nothingCompared();
@@ -44,8 +45,9 @@ export async function reconcileAttempts({
 }
 
 /**
- * By the age of their submissions, which has an index; the attempts' own would cost each retirement an entry in one more. The newest are
- * chosen first: to join and sort all that have ever landed takes longer than a statement may.
+ * The newest landed attempts, by the age of their submissions, which has an index: an index of attempts by
+ * age would cost each retirement another entry. The newest submissions are selected first, because joining
+ * and sorting all landed ones takes longer than a statement may.
  */
 function readLanded(db: Db, submissionIds: readonly string[] | undefined): Promise<Landed[]> {
   const { id, targetId, result, txHash, createdAt } = submissions;
@@ -56,7 +58,8 @@ function readLanded(db: Db, submissionIds: readonly string[] | undefined): Promi
     .orderBy(desc(createdAt), desc(id))
     .limit(MAX_OUTCOMES)
     .as('newest');
-  // With a limit of its own it is looked up for each, which a planner with old statistics may not choose by itself.
+  // With its own limit, the attempt is looked up for each submission. A planner with old statistics may not
+  // choose that alone.
   const landed = db
     .select()
     .from(attempts)
@@ -78,11 +81,11 @@ interface Landed {
 }
 
 function describeDifference({ attempt, result, ledger }: Landed, outcome: Outcome): string | null {
-  // The node's history does not reach back that far.
+  // The node's history does not reach back to this attempt.
   if (outcome.status === 'undeterminable') return null;
   const at = nameOf(attempt);
   if (outcome.status !== 'succeeded') return `${at} landed, and the network says ${outcome.status}`;
-  // After a rollback the same transaction lands once more, in another ledger than both rows say.
+  // After a rollback the same transaction lands again, in another ledger than both rows say.
   const isStoredAlike = ledger === null || ledger === attempt.ledger;
   if (isDeepStrictEqual(outcome.result, result) && isStoredAlike) return null;
   const [said, stored] = [outcome.result, result].map((value) => JSON.stringify(value));

@@ -1,5 +1,6 @@
 /**
- * Compares each off-ramp session with its deposit in the settlement contract: depositor, amount, and where it is now.
+ * Compares each off-ramp session with its deposit in the settlement contract: depositor, amount, and present
+ * status.
  */
 import { and, eq, isNotNull, sql, type SQL } from 'drizzle-orm';
 import { offRampSessions, submissions } from '../db/tables/index.ts';
@@ -11,19 +12,22 @@ import { pagesById } from './pagesById.ts';
 import { broken, nothingCompared, unproved, type Comparison } from './verdicts.ts';
 
 type Dependencies = Pick<ReconcileDependencies, 'db' | 'network' | 'isStill'> & {
-  /** Of an incremental run: only these. */
+  /** In an incremental run, only these sessions are compared. */
   offRampSessionIds?: readonly string[];
 };
 
 const MAX_CONCURRENT_READS = 8;
-/** A session that changes while it is read is read again, at most this often. */
+/** A session that changes while it is read is read again, up to this number of reads. */
 const MAX_READS = 3;
 
-/** The session's table by its name: of a query's only table Drizzle writes the column alone, which is then the submission's. */
+/**
+ * The session's table is written by its name: Drizzle writes only the column of a query's only table, which
+ * would then be the submission's column.
+ */
 const isUnderWay = sql<boolean>`EXISTS (SELECT 1 FROM ${submissions} s
   WHERE s.target_id = off_ramp_sessions.id AND s.state IN ('PENDING', 'NEEDS_REVIEW'))`;
 
-/** Two providers may use the same id, and the settlement contract takes it once. */
+/** Two providers may use the same id, and the settlement contract accepts an id once. */
 const isDepositOfAnother = sql<boolean>`EXISTS (SELECT 1 FROM ${offRampSessions} o
   WHERE o.receipt_id = off_ramp_sessions.receipt_id AND o.settlement_address = off_ramp_sessions.settlement_address
     AND o.provider_session_id = off_ramp_sessions.provider_session_id AND o.id <> off_ramp_sessions.id
@@ -107,14 +111,16 @@ function compareDeposit(
   const mayMove = session.isUnderWay && !isStill;
   const shown = deposit?.status ?? 'no deposit';
   if (session.depositedAt === null) {
-    // Another account may use a reference before its depositor does; that deposit does not belong to the session.
+    // Another account may use a reference before its depositor does; its deposit does not belong to the
+    // session.
     const isOwn = deposit !== null && isAsAgreed(session, deposit) && !session.isDepositOfAnother;
     if (!isOwn) return nothingCompared();
     const isExpected = mayMove || (session.depositor === 'HOLDER' && deposit.status === 'PENDING');
     return isExpected ? underWay(session, shown) : finding(`the settlement contract has a deposit, ${shown}`);
   }
   if (deposit === null) return finding('the settlement contract has no deposit of it');
-  // A holder's deposit that differs from the agreement must be refunded, which may wait: for the end of a pause, or of a halt.
+  // A holder's deposit that differs from the agreement must be refunded, which may wait for the end of a
+  // pause or a halt.
   if (!isAsAgreed(session, deposit) && deposit.status !== 'REFUNDED') {
     if (isBeingGivenBack(session, deposit)) return underWay(session, 'a deposit that was not agreed');
     const { amount, tokenAddress, depositor } = deposit;

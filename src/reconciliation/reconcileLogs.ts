@@ -1,6 +1,7 @@
 /**
- * Holds the transparency logs against their signed heads, the newest one, those that are kept of earlier days, and those that an
- * auditor has kept: the leaves hash to each of these roots, so since each of these heads leaves were appended, and none was changed.
+ * Compares the transparency logs with their signed heads: the newest one, those kept of earlier days, and
+ * those that an auditor has kept. The leaves hash to each of these roots. So since each of these heads,
+ * leaves were only appended, and none was changed.
  */
 import { and, asc, eq, gt, sql } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connection.ts';
@@ -27,22 +28,24 @@ import { add, nothingCompared, unproved, type Comparison, type Finding } from '.
 
 export interface LogDependencies {
   db: Db;
-  /** Left out where only books and network are compared. */
+  /** Left out when only books and network are compared. */
   logs?: Pick<TransparencyLogs, 'key' | 'catchUp'>;
-  /** Signed heads of the logs, from outside: a person who can write to the database can't change them. */
+  /** Signed heads of the logs, kept elsewhere: a person who can write to the database can't change them. */
   keptCheckpoints?: readonly SignedNote[];
 }
 
-/** 8 kB each. */
+/** Tiles read at a time, of 8 kB each. */
 const TILES_PER_READ = 64;
 const CHECKPOINTS_PER_READ = 100;
-/** Further findings of one log say nothing new. */
+/** Maximum findings of one log; further ones say nothing new. */
 const MAX_FINDINGS = 50;
 
 /**
- * Lets the logs grow, so that they have what was committed before: what is compared with them afterwards is in them, or missing.
- * @param snapshot when only tiles that were written since are to be read again
- * @returns what no log has, for a reason that ends; and what holds the logs against their heads, in a transaction that reads
+ * Lets the logs grow by everything committed before: a row that is compared with them afterwards is in them,
+ * or missing.
+ * @param snapshot given when only tiles written since are to be read again
+ * @returns the rows that no log has yet, for a reason that ends; and a function that compares the logs with
+ *   their heads, in a transaction that reads
  */
 export async function readyLogs(
   deps: LogDependencies,
@@ -52,7 +55,7 @@ export async function readyLogs(
   return { unlogged: await findUnlogged(deps), compare: compareLogs(deps, damage, snapshot) };
 }
 
-/** @returns what keeps them from growing */
+/** @returns the damage that keeps the logs from growing */
 async function growLogs({ logs }: Pick<LogDependencies, 'logs'>): Promise<string[]> {
   try {
     await logs?.catchUp();
@@ -79,7 +82,7 @@ function compareLogs(
   };
 }
 
-/** What no log has, for a reason that ends. */
+/** Finds the rows that no log has yet, for a reason that ends. */
 export async function findUnlogged({ db, logs }: LogDependencies): Promise<Comparison> {
   const sum = nothingCompared();
   if (logs === undefined) return sum;
@@ -89,8 +92,8 @@ export async function findUnlogged({ db, logs }: LogDependencies): Promise<Compa
 }
 
 /**
- * The log of another database, or one that has just begun, takes nothing before all transfers were compared with it once, and nothing is
- * compared with it. An open transaction puts that off.
+ * The log of another database, or a new log, accepts nothing and is not compared before all transfers have
+ * been compared with it once. An open transaction delays that.
  */
 async function findUncompared(db: Db): Promise<Comparison> {
   const head = await readHead(db, 'transfers');
@@ -105,8 +108,9 @@ async function findUncompared(db: Db): Promise<Comparison> {
 }
 
 /**
- * A transaction that stays open blocks the transfers that later ones have committed. They are dated by instances, whose clocks may be slow: so
- * it is told by a log that has not grown for a minute. Where this run has let it grow up to the open transaction, the next one says so.
+ * An open transaction blocks the transfers that later ones have committed. Instances date transfers, and
+ * their clocks may be slow, so a delay is reported only if the log has not grown for a minute. If this run
+ * has let the log grow up to the open transaction, the next run reports it.
  */
 async function findLate(db: Db): Promise<Comparison> {
   const [late] = await db.execute<{ transfers: number }>(sql`
@@ -164,7 +168,7 @@ async function examine(
   return messages;
 }
 
-/** The log that a checkpoint is of, by the last part of its name. */
+/** The log that a checkpoint belongs to, by the last part of its name. */
 export function logOf(origin: string): LogName | null {
   return LOG_NAMES.find((log) => origin.endsWith(`/${log}`)) ?? null;
 }
@@ -187,7 +191,10 @@ function readCheckpoints(tx: Tx, log: LogName, after: number) {
     .limit(CHECKPOINTS_PER_READ);
 }
 
-/** Each whole tile has its hash in the tile above, up to the tiles that the root is computed from; none is missing. */
+/**
+ * Checks that no tile is missing, and that each whole tile has its hash in the tile above, up to the tiles
+ * from which the root is computed.
+ */
 async function examineTiles(
   tx: Tx,
   log: LogName,

@@ -17,20 +17,21 @@ import { add, broken, nothingCompared, type Comparison, type NotProved } from '.
 export interface PayoutDependencies {
   db: Db;
   ramp: Pick<RampProvider, 'name' | 'findSessionByReference' | 'freeInMs'>;
-  /** Of an incremental run: only these. */
+  /** In an incremental run, only these sessions are compared. */
   offRampSessionIds?: readonly string[];
 }
 
-/** Requests under way at once: a provider limits its callers. */
+/** Requests under way at a time: a provider limits its callers. */
 const MAX_CONCURRENT_QUESTIONS = 4;
 /**
- * After this many running without an answer the provider counts as unavailable; each lasts until its time-out. One that is away for some
- * seconds, or has refused what was under way at once, skips nothing.
+ * After this number of successive questions without an answer, the provider counts as unavailable, because
+ * each lasts until its timeout. A provider that is unavailable for some seconds, or has refused all requests
+ * under way, skips nothing.
  */
 const MAX_UNANSWERED = 3 * MAX_CONCURRENT_QUESTIONS;
 const TRIES = 2;
 const PAUSE_MS = 1_000;
-/** A provider may ask to be left alone for as long (retryAfter.ts). */
+/** A provider may ask for a pause up to this length (retryAfter.ts). */
 const MAX_PAUSE_MS = 60_000;
 
 type Session = Awaited<ReturnType<ReturnType<typeof selectSessions>>>[number];
@@ -69,9 +70,12 @@ export async function reconcilePayouts(deps: PayoutDependencies): Promise<Compar
 
 type Answer = RampSession | null | 'NO_ANSWER' | 'REFUSED';
 
-/** Each is asked again once, after a pause, and waits while the provider wants no requests: they would all fail at once. */
+/**
+ * Asks each question a second time after a pause, and waits while the provider wants no requests, because
+ * they would all fail.
+ */
 function createQuestion(ramp: PayoutDependencies['ramp']): (reference: string) => Promise<Answer> {
-  /** Running without an answer. */
+  /** Successive questions without an answer. */
   let unanswered = 0;
   return async (reference) => {
     for (let tries = 0; tries < TRIES; tries++) {
@@ -134,10 +138,11 @@ function comparePayout(session: Session, found: RampSession | null): Comparison 
   const at = `off-ramp session ${session.id}`;
   if (found === null) return broken('I13', `${at}: its provider has no session of that reference`);
   for (const message of describeOtherPayout(session, found)) add(compared, broken('I13', `${at}${message}`));
-  // An operator decided about these, and about no later one.
+  // An operator has decided about these statuses, but about no later one.
   const isDecided = session.decidedStatuses.includes(found.status);
   if (isDecided || found.status === session.providerStatus) return compared;
-  // The provider's status may be newer than the last poll; one that contradicts a final state is a finding.
+  // The provider's status may be newer than the last poll. A status that contradicts a final state is a
+  // finding.
   const isSettled = found.status === 'settled';
   const isContradiction =
     ((session.state === 'REFUNDED' || session.state === 'CLOSED') && isSettled) ||
@@ -147,7 +152,7 @@ function comparePayout(session: Session, found: RampSession | null): Comparison 
   return compared;
 }
 
-/** What makes it another payout than the session's, or more than one. */
+/** Describes how the provider's payout differs from the session's, or that there are several. */
 function describeOtherPayout(session: Session, found: RampSession): string[] {
   const messages: string[] = [];
   const { sessionId, others } = found;
@@ -160,7 +165,10 @@ function describeOtherPayout(session: Session, found: RampSession): string[] {
   return messages;
 }
 
-/** Decided by an operator, or closed over it before anything was deposited or paid: found for ever, it would hide what comes later. */
+/**
+ * An operator has decided about the difference, or the session was closed because of it before anything was
+ * deposited or paid. Reported for ever, it would hide later differences.
+ */
 function isDealtWith(session: Session, { status }: RampSession, otherFiat: string): boolean {
   if (session.decidedReasons.includes(otherFiat)) return true;
   return session.state === 'CLOSED' && session.stateReason === otherFiat && status === 'failed';

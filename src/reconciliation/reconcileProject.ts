@@ -37,18 +37,18 @@ export interface ReconcileDependencies {
   db: Db;
   network: LedgerNetwork;
   feed: FeedDependencies;
-  /** No call is on its way to the network, so what is unsettled has not happened. */
+  /** No call is on its way to the network, so unsettled calls have not happened. */
   isStill?: boolean;
   /** How many of each token's newest records are read again; all by default. */
   maxRecords?: number;
-  /** Of an incremental run: the token's records before this index were compared earlier. */
+  /** In an incremental run, the token's records before this index were compared earlier. */
   fromRecord?: number;
 }
 
 export const INVARIANTS_OF_A_PROJECT = ['I2', 'I3', 'I4', 'I10'] as const satisfies Invariant[];
 
 /**
- * Compares what can be compared while the platform works, and names the rest as not proved.
+ * Compares as much as possible while the platform works, and names the rest as not proved.
  * @throws NetworkUnavailable when there is no answer about the token's sums
  */
 export async function reconcileProject(
@@ -89,20 +89,22 @@ async function compareWithToken(
 }
 
 async function compareHistory(deps: ReconcileDependencies, project: ReconciledProject): Promise<Comparison> {
-  // Read before the network: every record claimed by now must be there.
+  // Read before the network: every record that is claimed by now must be there.
   const claimedUpTo = await readClaimedUpTo(deps.db, project);
   try {
     const totals = await fillToken(deps.feed, { projectId: project.id, tokenAddress: project.tokenAddress });
     return await compareRecords(deps, project, { totals, claimedUpTo });
   } catch (error) {
     if (error instanceof HistoryUnaccepted) {
-      // That history is accepted when nothing is found: what waits for that to be stored must not count.
+      // This history is accepted when nothing is found, so records that wait for the acceptance to be stored
+      // must not count.
       const { totals, stored } = error;
       const fromRecord = Math.min(Math.max(0, stored - 1), deps.fromRecord ?? 0);
       return compareRecords({ ...deps, fromRecord }, project, { totals, claimedUpTo, unstoredFrom: stored });
     }
     if (!(error instanceof HistoryRewritten)) throw error;
-    // The stored record has not changed: an incremental run would leave out what contradicts it.
+    // The stored record has not changed, so an incremental run would leave out the records that contradict
+    // it.
     const fromRecord = Math.min(error.index, deps.fromRecord ?? 0);
     return compareRecords({ ...deps, fromRecord }, project, { totals: error.totals, claimedUpTo });
   }

@@ -1,7 +1,7 @@
 /**
- * Compares every warehouse receipt with its token on the network, and each settlement contract's balance of it with the
- * contract's open off-ramp sessions. A page of receipts is compared by one read of each kind: one by one, a million of them
- * would take hours.
+ * Compares every warehouse receipt with its token on the network, and each settlement contract's balance of
+ * the token with the contract's open off-ramp sessions. One read of each kind compares a page of receipts:
+ * single reads would take hours for a million receipts.
  */
 import { and, inArray, sql, type SQL } from 'drizzle-orm';
 import { isOneOf } from '../db/manyRows.ts';
@@ -26,13 +26,15 @@ interface ReceiptReconciliation extends Comparison {
 }
 
 type Dependencies = Pick<ReconcileDependencies, 'db' | 'network' | 'isStill'> & {
-  /** Of an incremental run: only these. */
+  /** In an incremental run, only these receipts are compared. */
   receiptIds?: readonly string[];
 };
 
 type ComparedReceipt = Pick<typeof receipts.$inferSelect, 'id' | 'assetId' | 'quantityKg'> & {
   tokenAddress: string;
-  /** The settlement contracts of its off-ramp sessions: another one may be in use now, or none. */
+  /**
+   * The settlement contracts of the receipt's off-ramp sessions: another contract may be in use now, or none.
+   */
   settlementAddresses: string[];
 };
 
@@ -53,7 +55,7 @@ export async function reconcileReceipts(
     concurrency: 1,
   });
   for await (const page of pagesById(receipts.id, deps.receiptIds, selectReceipts(deps))) {
-    // Of ids that changed, a page may have no receipt that is compared.
+    // If ids are given, a page may have no receipt to compare.
     if (page.length === 0) continue;
     let settled = 0;
     await questions.askAll([page], nameOfPage, async () => {
@@ -78,7 +80,8 @@ const selectReceipts =
         assetId: receipts.assetId,
         quantityKg: receipts.quantityKg,
         tokenAddress: sql<string>`${receipts.tokenAddress}`,
-        // The table by its name: of a query's only table Drizzle writes the column alone, which is then the session's.
+        // The receipts' table is written by its name: Drizzle writes only the column of a query's only table,
+        // which would then be the session's column.
         settlementAddresses: sql<string[]>`(SELECT coalesce(jsonb_agg(DISTINCT s.settlement_address), '[]')
           FROM off_ramp_sessions s WHERE s.receipt_id = receipts.id)`,
       })
@@ -89,7 +92,7 @@ function nameOfPage(page: readonly ComparedReceipt[]): string {
   return `${page.length} receipts from ${page[0]?.assetId} on`;
 }
 
-/** A receipt, and what is found of it. */
+/** A receipt, and its comparison so far. */
 interface Compared {
   receipt: ComparedReceipt;
   comparison: Comparison;
@@ -113,7 +116,10 @@ async function comparePage(
   return page;
 }
 
-/** A page is answered when one of its receipts is: a bad token is no silence of the network. */
+/**
+ * A page is answered if the network answers about one of its receipts: a bad token does not mean that the
+ * network is silent.
+ */
 function sumOf(page: readonly Compared[]): Comparison & { isAnswered: boolean } {
   const sum = nothingCompared();
   for (const { comparison } of page) add(sum, comparison);
@@ -123,7 +129,10 @@ function sumOf(page: readonly Compared[]): Comparison & { isAnswered: boolean } 
   return { ...sum, isAnswered };
 }
 
-/** A receipt token is minted once and never burned. @returns those whose token the network did not refuse */
+/**
+ * A receipt token is minted once and never burned.
+ * @returns the receipts whose token the network did not refuse
+ */
 async function compareSupplies({ network }: Dependencies, page: readonly Compared[]): Promise<Compared[]> {
   const answers = await askAbout(page, (tokens) => network.totalSuppliesOf(tokens));
   for (const [at, compared] of page.entries()) {
@@ -137,7 +146,7 @@ async function compareSupplies({ network }: Dependencies, page: readonly Compare
   return page.filter((_, at) => !isRefusal(answers[at]));
 }
 
-/** What off-ramp sessions say a settlement contract holds of a receipt's token. */
+/** The amounts of a receipt's token that a settlement contract holds according to the off-ramp sessions. */
 interface Deposits {
   openKg: bigint;
   /** Amounts that unsettled calls may have deposited or released. */
@@ -149,8 +158,9 @@ interface Deposits {
 const NO_DEPOSITS: Deposits = { openKg: 0n, comingKg: 0n, leavingKg: 0n, isReviewed: false };
 
 /**
- * By receipt, of those that have sessions with the contract. A wallet may send what it signed at any moment, without the
- * platform, and also after the session was closed. What a holder gets back may be less than was agreed.
+ * The deposits by receipt, for receipts that have sessions with the contract. A wallet may send a signed
+ * deposit at any moment, without the platform, and also after the session was closed. A holder may get back
+ * less than was agreed.
  * @param isStill no call is on its way to the network
  */
 async function readDeposits(
@@ -199,7 +209,8 @@ async function compareCustody(
     const bounds = { before: before.get(id) ?? NO_DEPOSITS, after: after.get(id) ?? NO_DEPOSITS };
     const contract = `${assetId}: the settlement contract ${settlementAddress}`;
     const found = compareHeld(contract, held, bounds);
-    // While a page is read, a session may be opened and settled: neither look shows it, and the balance does.
+    // While a page is read, a session may be opened and settled: neither reading of the sessions shows it,
+    // but the balance does. So the receipt is compared again alone.
     if (found.findings.length > 0 && page.length > 1)
       await compareCustody(deps, [compared], settlementAddress);
     else add(compared.comparison, found);
@@ -207,8 +218,9 @@ async function compareCustody(
 }
 
 /**
- * While calls are under way, the contract's balance lies between the least and the most that they can leave there.
- * @param contract how the message begins
+ * While calls are under way, the contract's balance lies between the least and the most that the calls can
+ * leave there.
+ * @param contract the beginning of the message
  */
 function compareHeld(
   contract: string,
@@ -216,7 +228,7 @@ function compareHeld(
   { before, after }: { before: Deposits; after: Deposits },
 ): Comparison {
   const isSettled = before.openKg === after.openKg && before.leavingKg + after.leavingKg === 0n;
-  // Deposits only add up, so a balance that equals the open sessions is all of them.
+  // Deposits only add up, so a balance that equals the open sessions contains all of them.
   if (isSettled && held === toBaseUnits(after.openKg)) return nothingCompared();
   const lowest = toBaseUnits(smallest(before.openKg - before.leavingKg, after.openKg - after.leavingKg));
   const highest = toBaseUnits(largest(before.openKg + before.comingKg, after.openKg + after.comingKg));
@@ -227,7 +239,10 @@ function compareHeld(
   return unproved(['I9'], obstacle, `${message}; ${reason}`);
 }
 
-/** About each token of the page, in its order; the network's silence, and its refusal of the whole, is the answer of each. */
+/**
+ * Asks about each token of the page, and keeps their order. If the network is silent or refuses the whole
+ * request, that is the answer for each token.
+ */
 async function askAbout(
   page: readonly Compared[],
   read: (tokenAddresses: readonly Address[]) => Promise<AmountAnswer[]>,
@@ -241,7 +256,7 @@ async function askAbout(
   }
 }
 
-/** Null where the network does not say it, which the comparison then has. */
+/** @returns null when the network gives no amount; the comparison then says why */
 function amountOf(
   { receipt, comparison }: Compared,
   answer: AmountAnswer | undefined,

@@ -1,6 +1,6 @@
 /**
- * Tokens that custody has deployed and this database does not know: a copy that was restored from before createProject has
- * neither the project nor its token, so nothing else compares them.
+ * Tokens that custody has deployed and this database does not know: a copy restored from before createProject
+ * has neither the project nor its token, so no other comparison includes them.
  */
 import { and, desc, eq, exists, inArray, isNull, max, ne, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
@@ -8,13 +8,18 @@ import type { Db } from '../db/connection.ts';
 import { attempts, projects, receipts, signingAccounts, submissions } from '../db/tables/index.ts';
 import type { Address, LedgerNetwork } from '../ledger/network/port.ts';
 
-/** Deploys under way or under review: more are not asked about, and their tokens count as unknown. */
+/**
+ * Maximum deploys under way or under review that are asked about; the tokens of further ones count as
+ * unknown.
+ */
 const MAX_OPEN_DEPLOYS = 100;
 
 /**
- * Since the last that custody has signed with this database: whatever another copy has signed is later. All of a database that has signed
- * nothing: it may be a backup of the first day.
- * @returns a sentence for each. @throws NetworkUnavailable
+ * Reads the tokens deployed since custody's last signature with this database, because another copy's
+ * signatures are later. A database that has signed nothing may be a backup of the first day, so all of
+ * custody's tokens are read.
+ * @returns a sentence for each.
+ * @throws NetworkUnavailable
  */
 export async function findUnknownTokens({
   db,
@@ -37,8 +42,9 @@ export async function findUnknownTokens({
 }
 
 /**
- * What custody has signed in the last slot of each account. What holders sign, and what custody signs again for its fee, goes on after the
- * copy was restored: from there on the tokens from before would not be seen.
+ * The newest ledger at which custody prepared the attempt in the last slot of one of its accounts. Attempts
+ * of holders, and those signed again for a higher fee, don't count: they continue after a copy was restored,
+ * and tokens deployed before them would not be found.
  */
 async function readSignedAt(db: Db): Promise<bigint | null> {
   const last = db
@@ -47,7 +53,7 @@ async function readSignedAt(db: Db): Promise<bigint | null> {
     .where(
       and(
         eq(attempts.source, signingAccounts.address),
-        // As the index `attempts_slot` says it, which has the last one at its end.
+        // The condition of the index `attempts_slot`, which ends with the last attempt.
         sql`${attempts.state} <> 'DEAD'`,
         isNull(attempts.replaces),
       ),
@@ -72,9 +78,10 @@ async function readTokens(db: Db, among: readonly Address[]): Promise<(Address |
 }
 
 /**
- * Their tokens may be deployed, and not be written here yet. Only where something that this database has signed may have deployed it: one
- * that is asked for again on a copy, or whose attempts had died when the copy was made, has the token of a lost history, whose retirements
- * are compared with nothing before it is adopted.
+ * The tokens of open deploys, which may be deployed and not be stored yet. Only deploys with a live attempt
+ * in this database count. A deploy that is asked for again on a copy, or whose attempts were dead when the
+ * copy was made, has the token of a lost history, whose retirements nothing compares before the token is
+ * adopted.
  */
 async function findOpenDeploys(
   db: Db,

@@ -1,5 +1,5 @@
 /**
- * What a reconciliation concludes for each invariant: holds, broken, or not proved.
+ * The conclusion of a reconciliation for each invariant: holds, broken, or not proved.
  */
 
 /** The invariants, with the numbers of docs/invariants.md. */
@@ -28,14 +28,16 @@ export type Invariant = keyof typeof INVARIANTS;
 export interface Finding {
   invariant: Invariant;
   message: string;
-  /** Custody holds more than the books say: a transfer from outside, which takes nothing from the platform. */
+  /**
+   * Custody holds more than the books say, by a transfer from outside, which takes nothing from the platform.
+   */
   isGift?: true;
 }
 
 /**
- * Why something is not proved. UNDER_WAY and UNDER_REVIEW end when the network or an operator has decided; NO_ANSWER
- * when the network or the provider answers again; NO_DATA does not end, because there is nothing to compare with;
- * LEFT_OUT when the comparison was skipped.
+ * Why an invariant is not proved. UNDER_WAY and UNDER_REVIEW end when the network or an operator has decided,
+ * and NO_ANSWER when the network or the provider answers again. NO_DATA does not end, because there is
+ * nothing to compare with. LEFT_OUT means that the comparison was skipped.
  */
 type Obstacle = 'UNDER_WAY' | 'UNDER_REVIEW' | 'NO_ANSWER' | 'NO_DATA' | 'LEFT_OUT';
 
@@ -71,12 +73,14 @@ export function unproved(invariants: readonly Invariant[], obstacle: Obstacle, m
 }
 
 export function add(sum: Comparison, more: Comparison): void {
-  // One by one: a call takes no more than some 100,000 arguments.
+  // Added one by one: a call takes at most some 100,000 arguments.
   for (const finding of more.findings) sum.findings.push(finding);
   for (const obstacle of more.notProved) sum.notProved.push(obstacle);
 }
 
-/** One verdict per invariant. A finding makes it broken, even when something else could not be compared. */
+/**
+ * One verdict per invariant. A finding makes an invariant broken, even if another item could not be compared.
+ */
 export function verdictsOf(
   { findings, notProved }: Comparison,
   invariants: readonly Invariant[] = Object.keys(INVARIANTS) as Invariant[],

@@ -1,5 +1,5 @@
 /**
- * Builds the server from its dependencies. Reads no environment and opens no socket before `listen`.
+ * Builds the server from its dependencies. Reads no environment, and opens no socket before `listen`.
  */
 import { systemClock, type Clock } from '../lib/clock.ts';
 import { composePlatform, type ComposeOptions } from './compose.ts';
@@ -40,32 +40,35 @@ export interface AppOptions extends ComposeOptions {
   /** Who reads /metrics without a token: private addresses unless given. */
   metricsAccess?: MetricsPage['access'];
   metricsToken?: MetricsPage['token'];
-  /** How others read a record from a node of theirs; they can't unless given. */
+  /** The commands with which others read a record from their own node; no commands unless given. */
   recordCommands?: RecordCommands | null;
   /** Which documents clients may run; any unless given. */
   documents?: DocumentRules;
-  /** The settings' defaults unless given. */
+  /** The defaults of the settings unless given. */
   limits?: Limits;
 }
 
 export interface App {
   dependencies: Dependencies;
-  /** Begins the background work. */
+  /** Starts the background work. */
   start(): Promise<void>;
-  /** @returns the port in use. @throws EADDRINUSE and the like */
+  /** @returns the port in use. @throws EADDRINUSE and other errors of the socket */
   listen(port: number, host: string): Promise<number>;
   /**
-   * Ends what runs, in order: no new requests, then the workers, then what they use. What takes longer than a few seconds
-   * is left to the next process, as after a crash.
+   * Stops in order: new requests, then the workers, then what they use. Work that takes longer than a few
+   * seconds is left to the next process, as after a crash.
    */
   stop(): Promise<void>;
 }
 
-/** Load balancers ask every instance each second: what is open changes little meanwhile. */
+/** Load balancers ask every instance each second, and the open work changes little in that time. */
 const OPEN_WORK_KEPT_MS = 5_000;
-/** Requests that run when the server stops are given this long. */
+/** How long requests may still run when the server stops. */
 const STOP_GRACE_MS = 5_000;
-/** And then the background work; a step that waits for a silent database or network takes longer. */
+/**
+ * How long the background work may run after the requests; a step that waits for a silent database or network
+ * takes longer.
+ */
 const STOP_WORK_MS = 3_000;
 
 /** @throws WrongInstallation when the database belongs to another network. */
@@ -120,11 +123,11 @@ export async function buildApp(options: AppOptions): Promise<App> {
     start: platform.start,
     listen: (port, host) => server.listen(port, host),
     async stop() {
-      // Followers first: their streams would otherwise keep the server from closing.
+      // Followers stop first: their streams would otherwise keep the server from closing.
       dependencies.follower.close();
       dependencies.changeFollower.close();
-      // A mutation waits for its network longer than the server for its answers: cut off, it would have no outcome in the
-      // audit log.
+      // A mutation waits longer for its network than the server waits for its responses. If it were cut off,
+      // the audit log would have no outcome for it.
       dependencies.stateSignal.endWaits();
       await server.close(STOP_GRACE_MS);
       await stopInTime(log, async () => {

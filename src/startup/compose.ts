@@ -1,5 +1,5 @@
 /**
- * Puts together what the use cases work with, and the background work that belongs to it. The server
+ * Composes the dependencies of the use cases, and the background work that belongs to them. The server
  * (app.ts), the command line tools and the tests all start from here.
  */
 import { randomBytes } from 'node:crypto';
@@ -45,36 +45,44 @@ import { createEffects } from './effects.ts';
 
 export interface ComposeOptions {
   handle: DatabaseHandle;
-  /** Where public lists are read; from the same database unless given. Closed by the caller. */
+  /** Where public lists are read; the same database unless given. The caller closes it. */
   publicReads?: PublicReads;
   network: LedgerNetwork;
-  /** Of a network for development; left out on a real one. */
+  /** The clock of a development network; left out on a real one. */
   clockControl?: ClockControl;
-  /** Null without one: the feed then finds by itself what happened, a little later. */
+  /** Null without an indexer: the feed filler then finds retirements itself, a little later. */
   indexerUrl: string | null;
-  /** What the indexer asks for, if anything. */
+  /** The bearer token that the indexer asks for, if any. */
   indexerToken?: string | undefined;
-  /** Where the indexer reaches this server; never taken from a request. */
+  /** The address at which the indexer reaches this server; never taken from a request. */
   publicUrl: string;
   appSecret: string;
-  /** The first part of the names of the transparency logs; else it follows `publicUrl` when they begin, and stays. */
+  /**
+   * The first part of the names of the transparency logs. Otherwise the host of `publicUrl` at the logs'
+   * start, which stays.
+   */
   transparencyLogOrigin?: string | undefined;
-  /** The first seals stored secrets, all of them open them; the appSecret alone unless given. */
+  /**
+   * The first secret seals stored secrets, all of them open stored secrets; only the appSecret unless given.
+   */
   sealingSecrets?: SealingSecrets;
   mutationWaitMs: number;
   feedCompareIntervalMs: number;
   ramp: RampSettings;
   /** Which operations a second person approves; none unless given. */
   approvalPolicy?: ApprovalPolicy;
-  /** Of receipts whose warehouse names no country. */
+  /** The country of receipts whose warehouse names none. */
   receiptCountryCode: string;
-  /** Where it is 02:00 when the expiry job runs. */
+  /** The time zone in which the expiry job runs at 02:00. */
   nightlyTimeZone: string;
-  /** How long a token lives at most; as long as the setting permits unless given. */
+  /** Maximum lifetime of a token; the maximum of the setting unless given. */
   maxTokenSeconds?: number | undefined;
   /** How often the registration at the indexer is checked; every minute unless given. */
   registrationLookMs?: number;
-  /** How often an idle platform compares the chain with what was final; continuityWatch.ts says it unless given. */
+  /**
+   * How often an idle platform compares the chain with what was final; the default of continuityWatch.ts
+   * unless given.
+   */
   continuityLookMs?: number;
   log: Logger;
   clock?: Clock;
@@ -86,13 +94,13 @@ export interface ComposeOptions {
 export interface Platform {
   dependencies: Dependencies;
   submissionWorker: DueWorker;
-  /** Begins the background work. */
+  /** Starts the background work. */
   start(): Promise<void>;
-  /** Ends it in order, and closes everything but the database handle. */
+  /** Stops the background work in order, and closes everything but the database handle. */
   stop(): Promise<void>;
 }
 
-/** Registering is quick; an indexer that takes longer is down. */
+/** Registering is quick, so an indexer that takes longer is down. */
 const INDEXER_TIMEOUT_MS = 10_000;
 
 /** @throws WrongInstallation when the database belongs to another network. */
@@ -134,7 +142,8 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
       dependencies.changeFollower.close();
       nightlyExpiry.stop();
       overdueWatch.stop();
-      // All at once: while one ends what is under way, a reconciliation for minutes, the others would begin new work.
+      // All workers stop at once: while one finishes its work (a reconciliation takes minutes), the others
+      // would begin new work.
       await Promise.all([
         reconciliationJob.stop(),
         logBuilder.stop(),
@@ -153,7 +162,7 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
   };
 }
 
-/** As a process has them that has just started: it has signed and shown no head yet. */
+/** Opens the logs as a process has them that has just started, and has signed and shown no head yet. */
 export function openLogs(
   options: Pick<ComposeOptions, 'handle' | 'appSecret' | 'publicUrl' | 'transparencyLogOrigin' | 'network'>,
 ): TransparencyLogs {
@@ -251,19 +260,21 @@ async function openSignals(handle: DatabaseHandle, ids: IdSource, log: Logger) {
   return { stateSignal, feedSignal, credentialSignal };
 }
 
-/** What keeps halted signing halted: contradictions that are the platform's own, and questions without an answer. */
+/** Returns what keeps signing halted: the platform's own contradictions, and unanswered questions. */
 async function findOwnContradictions(deps: {
   db: Db;
   network: LedgerNetwork;
   feed: FeedDependencies;
 }): Promise<string[]> {
   await redateRecords(deps);
-  // Before the comparison: a token that is adopted in between is compared by it, or unknown here.
+  // Unknown tokens are read before the comparison: a token that is adopted in between is compared, or unknown
+  // here.
   const unknown = await findUnknownTokens(deps);
   const { findings, notProved } = await reconcileAll({ ...deps, isStill: true });
-  // Every address may send tokens to custody: that must not be a way to stop the platform.
+  // Every address may send tokens to custody, and gifts must not be a way to stop the platform.
   const ours = findings.filter(({ isGift }) => !isGift);
-  // What holders or reviews leave open does not end soon; what the network did not answer may hide a disagreement.
+  // Open questions of holders or reviews do not end soon, so they don't count. A question that the network
+  // did not answer may hide a disagreement.
   const unanswered = notProved.filter(({ obstacle }) => obstacle === 'NO_ANSWER');
   const disagreements = [...ours, ...unanswered].map(({ invariant, message }) => `${invariant}: ${message}`);
   return [...disagreements, ...unknown];

@@ -1,6 +1,6 @@
 /**
- * Puts together what decides who gets in and how much they may ask for: credentials, limits, and the audit log of
- * what was changed.
+ * Composes what decides who gets access and how much they may ask for: credentials, limits, and the audit log
+ * of mutations.
  */
 import { createApiKeyVerifier, looksLikeApiKey } from '../identity/apiKeys.ts';
 import { createAuditLog, type AuditLog } from '../identity/auditLog.ts';
@@ -17,12 +17,12 @@ import { createRateLimits, type RateLimits } from '../limits/rateLimits.ts';
 import type { Dependencies } from '../resolvers/core/dependencies.ts';
 
 interface Access {
-  /** Of tokens and API keys alike. */
+  /** Verifies tokens and API keys alike. */
   verifyToken: TokenVerifier;
   credentialEnds: CredentialEnds;
   rateLimits: RateLimits;
   audit: AuditLog;
-  /** Writes what is left, and closes everything but the database. */
+  /** Writes the remaining entries, and closes everything but the database. */
   stop(): Promise<void>;
 }
 

@@ -1,5 +1,6 @@
 /**
- * What the configuration alone decides of the composition: the server and the command line tools share it.
+ * The options of the composition that only the configuration decides. The server and the command line tools
+ * share them.
  */
 import type { ComposeOptions } from './compose.ts';
 import type { Config } from '../config/config.ts';
@@ -20,7 +21,7 @@ export function composeOptionsOf(config: Config) {
 
 function rampOf(config: Config): RampSettings {
   if (config.RAMP_PROVIDER === 'http') {
-    // The configuration is refused without them.
+    // A configuration without these settings is refused.
     const {
       RAMP_URL: url = '',
       RAMP_API_KEY: apiKey = '',

@@ -7,7 +7,7 @@ import type { Role } from '../identity/roles.ts';
 import { signToken } from '../identity/tokens.ts';
 import { StartupError } from '../lib/startupErrors.ts';
 
-/** Long enough for a week of trying out; real tokens come from an identity provider. */
+/** Long enough to try the product for a week; real tokens come from an identity provider. */
 const DEFAULT_LIFETIME_SECONDS = 7 * 24 * 3600;
 
 /** The subjects of the tokens that the terminal shows; a buyer's is their buyerId. */
@@ -21,7 +21,7 @@ export const DEVELOPMENT_SUBJECTS: Readonly<Record<Role, string>> = {
   lender: 'lender-1',
 };
 
-/** @throws StartupError when tokens are signed elsewhere, or the server would refuse this one. */
+/** @throws StartupError when another issuer signs the tokens, or the server would refuse this token */
 export async function signDevelopmentToken(
   config: Config,
   role: Role,

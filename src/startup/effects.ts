@@ -1,5 +1,6 @@
 /**
- * What each kind of submission does when the network's final word settles it, by signer, target and call.
+ * The effects of each kind of submission when the network's final word settles it, by signer, target and
+ * call.
  */
 import type { ChangeSignal } from '../db/changeSignal.ts';
 import type { FeedDependencies } from '../feed/fillToken.ts';

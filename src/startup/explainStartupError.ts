@@ -1,5 +1,5 @@
 /**
- * The one sentence that an operator reads when the process does not start.
+ * The sentence that an operator reads when the process does not start.
  */
 import postgres from 'postgres';
 import { ConnectionLost } from '../db/connectionLost.ts';
@@ -11,7 +11,7 @@ import { WrongNetwork } from '../ledger/network/nodeIdentity.ts';
 import { NetworkUnavailable } from '../ledger/network/port.ts';
 import { StartupError, codeOf } from '../lib/startupErrors.ts';
 
-/** @returns the sentence for a known cause, or null for a defect that deserves its stack trace. */
+/** @returns the sentence for a known cause, or null for a defect, whose stack trace is printed */
 export function explainStartupError(error: unknown): string | null {
   if (error instanceof StartupError || error instanceof WrongInstallation) return error.message;
   if (error instanceof WrongNetwork || error instanceof NetworkUnavailable) return error.message;
@@ -44,7 +44,7 @@ export function explainStartupError(error: unknown): string | null {
 
 const READ_ONLY = '25006';
 
-/** Of a database that was opened: what could not be opened names its address in openDatabase.ts. */
+/** Explains errors of an opened database. If opening fails, openDatabase.ts names the address. */
 function databaseTrouble(error: unknown): string | null {
   const refusal = refusedByDatabase(error);
   if (refusal?.code === READ_ONLY) {
@@ -65,7 +65,7 @@ function isAboutListening(error: unknown): boolean {
   return (error as { syscall?: string }).syscall === 'listen';
 }
 
-/** What the product writes to is in DATA_DIR. No path, or a missing file that is ours, is a defect. */
+/** The product writes only to DATA_DIR. An error without a path, or a missing file of ours, is a defect. */
 function unusableFolder(error: unknown, problem: string): string | null {
   const { path, syscall } = error as { path?: string; syscall?: string };
   if (path === undefined || (codeOf(error) === 'ENOENT' && syscall !== 'mkdir')) return null;

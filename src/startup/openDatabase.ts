@@ -1,5 +1,6 @@
 /**
- * The configured database, reachable and migrated: one's own by DATABASE_URL, or the embedded one.
+ * Opens the configured database, reachable and migrated: an external one by DATABASE_URL, or the embedded
+ * one.
  */
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/config.ts';
@@ -34,29 +35,35 @@ import { TooLate, within } from '../lib/within.ts';
 export interface ConfiguredDatabase {
   handle: DatabaseHandle;
   publicReads: PublicReads;
-  /** For people: which database this is, without its password. */
+  /** Says to people which database this is, without its password. */
   description: string;
-  /** For operators: that its role could switch off the database's rules, or that a newer version has migrated it. */
+  /**
+   * For operators: the role could switch off the database's rules, or a newer version has migrated the
+   * database.
+   */
   warnings: readonly string[];
   stop(): Promise<void>;
 }
 
 const APPLICATION_NAME = 'asset-token-marketplace';
-/** A notification is there within milliseconds; a database that is busy at its start may take longer. */
+/** A notification arrives within milliseconds; a database that is busy at its start may take longer. */
 const NOTIFICATION_TIMEOUT_MS = 5_000;
 
 /**
- * What becomes of an older schema. `migrate`, for servers and `npm run migrate`: it is brought up to date. `require`, for the other
- * commands, because operators say when: one's own database is refused, and the embedded one brought up to date. `leave`, for who only
- * looks: it stays. Not with a network that lives in the database: that needs its tables.
+ * How an older schema is treated:
+ * - `migrate`, for servers and `npm run migrate`: it is brought up to date.
+ * - `require`, for the other commands, because operators decide the time of a migration: an external database
+ *   is refused, and the embedded one brought up to date.
+ * - `leave`, for commands that only read: it stays. Not possible with a network that lives in the database,
+ *   which needs its tables.
  */
 type OlderSchema = 'migrate' | 'require' | 'leave';
 
 interface OpenDatabaseOptions {
   olderSchema?: OlderSchema;
-  /** Told what is about to be done that may take seconds. */
+  /** Called before each step that may take seconds, with its description. */
   onProgress?: (message: string) => void;
-  /** For a server, which also reads from replicas; commands read from the primary alone. */
+  /** For a server, which also reads from replicas; commands read only from the primary. */
   log?: Pick<Logger, 'info' | 'warn'>;
 }
 
@@ -88,7 +95,8 @@ export async function openConfiguredDatabase(
   };
   const warnings: string[] = [];
   try {
-    // First of all: a lock that migrations take through a pooler could stay behind in one of its connections.
+    // First, because a lock that migrations take through a pooler could remain in one of the pooler's
+    // connections.
     if (!embedded) {
       await checkSessions(handle, { url, directUrl });
       await checkSettings(handle, config, { url, directUrl });
@@ -129,7 +137,7 @@ export async function openConfiguredDatabase(
   };
 }
 
-/** A read that a replica does not answer in this time is done on the primary. */
+/** After this time without a replica's answer, a read is done on the primary. */
 const REPLICA_ANSWER_TIMEOUT_MS = 5_000;
 
 function openPublicReads(
@@ -155,8 +163,9 @@ function openPublicReads(
 }
 
 /**
- * A pooler in transaction mode takes LISTEN and delivers nothing: every wait would last until its next look. So what is
- * notified at `url` must be heard at `directUrl`, which also shows that both lead to one database.
+ * A pooler in transaction mode accepts LISTEN and delivers nothing, so that every wait would last until its
+ * next look. So a notification at `url` must arrive at `directUrl`, which also proves that both lead to one
+ * database.
  * @throws StartupError
  */
 async function checkSessions(
@@ -184,8 +193,8 @@ async function checkSessions(
 }
 
 /**
- * Where there is no pooler, the program sets what it assumes itself. What is committed must outlive a crash of the database: attempts are
- * sent, and callers answered, from then on.
+ * Without a pooler, the program sets the settings that it assumes. A commit must outlive a crash of the
+ * database, because attempts are sent and callers answered after it.
  * @throws StartupError
  */
 async function checkSettings(
@@ -199,7 +208,8 @@ async function checkSettings(
   };
   const encoding = await read('server_encoding');
   if (encoding !== 'UTF8') throw otherEncoding(url, encoding);
-  // A pooler left it out. An instance that stops in a transaction would keep its locks from the others for as long as it is stopped.
+  // A pooler has dropped the setting. Without it, an instance that is suspended in a transaction would keep
+  // its locks from the others until it goes on.
   if (url === directUrl && (await read('idle_in_transaction_session_timeout')) === '0') {
     throw poolerWithoutSessions(url);
   }
@@ -208,7 +218,7 @@ async function checkSettings(
     if (!value.startsWith(assumed)) throw otherSetting(url, name, value, assumed);
   }
   const [session] = await sql<{ schema: string | null }[]>`SELECT current_schema() AS schema`;
-  // Null where the role may not use it yet, which the migration changes.
+  // The schema is null if the role may not use it yet, which the migration changes.
   if ((session?.schema ?? SCHEMA) !== SCHEMA) {
     throw otherSetting(url, 'search_path', await read('search_path'), SCHEMA);
   }
@@ -235,7 +245,7 @@ async function bringUpToDate(
   onProgress("bringing the database's schema up to date");
   const [session] = await sql<{ role: string }[]>`SELECT current_user AS role`;
   try {
-    // Before anything is changed there.
+    // Read before any change to the database.
     const expected = isEmbedded ? undefined : await readDatabase(db);
     return await migrate(migrationUrl, sets, session?.role, { expected });
   } catch (error) {
@@ -258,7 +268,7 @@ async function requireNewest(
 }
 
 /**
- * After the migrations, which make what there is to own.
+ * Runs after the migrations, which create the tables that a role can own.
  * @throws StartupError in production
  */
 async function checkRole(handle: DatabaseHandle, config: Config): Promise<string | null> {

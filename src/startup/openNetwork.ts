@@ -1,5 +1,6 @@
 /**
- * The configured ledger network: made of its settings, and checked to be the one that they name.
+ * Opens the configured ledger network: creates it from its settings, and checks that the node serves the
+ * named network.
  */
 import type { Config } from '../config/config.ts';
 import type { DatabaseHandle } from '../db/connection.ts';
@@ -16,9 +17,9 @@ import { StartupError } from '../lib/startupErrors.ts';
 type OpenedNetwork = Pick<CreatedNetwork, 'network' | 'clockControl'>;
 
 /**
- * After the first start, a node that is away does not keep the server from starting: the books can be read, and
- * what was begun goes on when it is back.
- * @throws WrongNetwork; StartupError when the treasury is not what the custody signer can burn from
+ * After the first start, an unavailable node does not keep the server from starting: the books can be read,
+ * and work under way continues when the node is back.
+ * @throws WrongNetwork; StartupError when the treasury is not the address that the custody signer burns from
  */
 export async function openConfiguredNetwork(
   config: Pick<Config, 'ledger' | 'TREASURY_ADDRESS' | 'NODE_ENV'>,
@@ -32,7 +33,8 @@ export async function openConfiguredNetwork(
     log,
   });
   const { network, checkIdentity } = created;
-  // It does not go back: one request of an operator's would end every receipt, and date all retirements years ahead.
+  // Not in production, because the network's time can't go back: one request of an operator would expire
+  // every receipt, and date all retirements years ahead.
   const clockControl = config.NODE_ENV === 'production' ? undefined : created.clockControl;
   refuseForeignTreasury(network, config.TREASURY_ADDRESS);
   if (checkIdentity === null) return { network, clockControl };
@@ -40,7 +42,10 @@ export async function openConfiguredNetwork(
   return { network: askOnlyOwnNode(network, checkIdentity, () => performance.now()), clockControl };
 }
 
-/** @throws WrongNetwork; StartupError when the node is away, or does not show all of its id, before it was ever seen */
+/**
+ * @throws WrongNetwork; StartupError when the node is unavailable, or does not show its whole id, before the
+ *   database has ever seen it
+ */
 async function lookAtNode(
   { network, idProblem, checkIdentity }: CreatedNetwork & { checkIdentity: CheckIdentity },
   handle: DatabaseHandle,
@@ -56,7 +61,7 @@ async function lookAtNode(
   if (idProblem !== undefined && !(await checkInstallation(handle.db, network))) throw neverSeen(idProblem);
 }
 
-/** A database is tied to its network for ever, so not to one that may be a slip of the pen. */
+/** A database is tied to its network for ever, so not to one that may be named by mistake. */
 function neverSeen(error: unknown): StartupError {
   return new StartupError(
     `${messageOf(error)}. The first start ties the database to its network, and has to see it: correct ` +

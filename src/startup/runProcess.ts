@@ -5,13 +5,13 @@ import { isRunByNpm } from '../config/config.ts';
 import type { Logger } from '../lib/logger.ts';
 import { explainStartupError } from './explainStartupError.ts';
 
-/** What has been opened, newest last: closed in the opposite order. */
+/** Functions that close what has been opened, newest last; they run in the opposite order. */
 export type Stops = (() => Promise<void>)[];
 
-/** A stop that takes longer hangs; the database recovers by itself from what is cut off then. */
+/** A longer stop hangs. The database recovers from work that is cut off then. */
 const STOP_TIMEOUT_MS = 30_000;
 const PARENT_CHECK_MS = 500;
-/** What could not be closed must not keep a failed start alive. */
+/** A resource that can't be closed must not keep a failed start alive. */
 const EXIT_GRACE_MS = 1000;
 
 /** Ends the process with a sentence for a known cause of failure, and with the stack trace of a defect. */
@@ -27,10 +27,10 @@ export async function runProcess(main: () => Promise<void>): Promise<void> {
   }
 }
 
-/** A full disk, or a reader that is gone: who can't be told of the start is served nevertheless. */
+/** Ignores a full disk or a closed reader: an unreadable log does not stop the server. */
 function ignore(): void {}
 
-/** What `start` has opened is closed on a signal, and when the start fails. */
+/** Closes what `start` has opened, on a signal or when the start fails. */
 export async function runUntilStopped(log: Logger, start: (stops: Stops) => Promise<void>): Promise<void> {
   const stops: Stops = [];
   const started = start(stops).catch(async (error: unknown) => {
@@ -38,18 +38,21 @@ export async function runUntilStopped(log: Logger, start: (stops: Stops) => Prom
     throw error;
   });
   stopOnDemand(async () => {
-    // What is half open can't be closed. A start that fails closes what it has opened, and ends the process with its own code.
+    // A half-open start can't be closed. A start that fails closes what it has opened, and ends the process
+    // with its own exit code.
     await started.catch(() => new Promise<never>(() => {}));
     await stopAll(stops);
   }, log);
   await started;
 }
 
-/** On a signal, or after a defect that nothing caught: the state is unknown then, and a new process recovers it. */
+/**
+ * Stops on a signal, or after an uncaught defect: the state is unknown then, and a new process recovers it.
+ */
 function stopOnDemand(stop: () => Promise<void>, log: Logger): void {
   let isStopping = false;
   const stopWith = (exitCode: number) => {
-    // A terminal's Ctrl-C reaches us twice, directly and through npm.
+    // Ctrl-C in a terminal sends the signal twice, directly and through npm.
     if (isStopping) return;
     isStopping = true;
     setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref();
@@ -79,7 +82,7 @@ function stopOnDemand(stop: () => Promise<void>, log: Logger): void {
   });
 }
 
-/** npm hands a SIGTERM to the shell between us, which ends by it and passes nothing on. */
+/** npm passes a SIGTERM to the shell in between, which ends and does not pass the signal on. */
 function onParentGone(callback: () => void): void {
   const parent = process.ppid;
   const timer = setInterval(() => {

@@ -1,5 +1,5 @@
 /**
- * The server: config → database → network → app → listen. What is opened is left to the caller to close.
+ * The server: config → database → network → app → listen. The caller closes what is opened.
  */
 import { randomBytes } from 'node:crypto';
 import { buildApp, type App, type AppOptions } from './app.ts';
@@ -31,11 +31,14 @@ import { welcome } from './welcome.ts';
 interface ServeOptions {
   config: Config;
   log: Logger;
-  /** Gets what is to be stopped, newest last. */
+  /** Receives the functions that close what is opened, newest last. */
   stops: Stops;
-  /** Of a network whose time may be moved; the embedded one brings its own. */
+  /** The clock of a network whose time may be moved; the embedded network has its own. */
   clockControl?: ClockControl;
-  /** Registers with the indexer by itself, as with the embedded one. False by default: it is an act of operators. */
+  /**
+   * Registers with the indexer at the start, as with the embedded one. False by default, because operators
+   * decide it.
+   */
   watchesAtOnce?: boolean;
   /** For crash tests; the product leaves it out. */
   crashPoint?: AppOptions['crashPoint'];
@@ -70,13 +73,13 @@ export async function serve(options: ServeOptions): Promise<void> {
     ...(options.crashPoint && { crashPoint: options.crashPoint }),
   });
   stops.push(app.stop);
-  // Listening comes first: a port that was taken meanwhile should not have let work begin.
+  // The server listens first: if the port was taken in the meantime, no work has begun.
   const port = await app.listen(config.PORT, config.HOST);
   await app.start();
   const registers = hasOwnIndexer || options.watchesAtOnce;
   await (registers ? watchIndexer(app, log) : warnOfMissingDeliveries(app, indexerUrl, config, log)).catch(
     (err: unknown) => {
-      // It serves by now, and without deliveries the feed is only later.
+      // The server already serves, and without deliveries the feed is only later.
       if (!isPassing(err)) throw err;
       log.warn(
         { err },
@@ -89,7 +92,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   );
 }
 
-/** The app's options that the configuration alone decides. */
+/** The options of the app that only the configuration decides. */
 async function configuredOptions(config: Config, log: Logger) {
   return {
     ...composeOptionsOf(config),
@@ -117,7 +120,7 @@ async function configuredOptions(config: Config, log: Logger) {
   } satisfies Partial<AppOptions>;
 }
 
-/** @param hookUrl of this server, which takes several events at once */
+/** @param hookUrl the hook of this server, which takes several events at once */
 async function startIndexer(database: ConfiguredDatabase, hookUrl: string, log: Logger, stops: Stops) {
   const indexer = await startEmbeddedIndexer({
     handle: database.handle,
@@ -130,14 +133,14 @@ async function startIndexer(database: ConfiguredDatabase, hookUrl: string, log: 
   return indexer;
 }
 
-/** Without it, the feed would hear of other accounts' retirements only by its own rounds. */
+/** Without the registration, the feed would learn of other accounts' retirements only in its own rounds. */
 async function watchIndexer({ dependencies }: App, log: Logger): Promise<void> {
   if ((await findRegistration(dependencies))?.isCurrent) return;
   const { webhookId } = await watchRetirements(dependencies);
   log.info({ webhookId }, 'registered with the indexer');
 }
 
-/** Without deliveries nothing is lost: the feed is only later to hear of what others retire. */
+/** Without deliveries nothing is lost: the feed only learns later of other accounts' retirements. */
 async function warnOfMissingDeliveries(
   { dependencies }: App,
   indexerUrl: string | null,
@@ -157,7 +160,9 @@ async function warnOfMissingDeliveries(
   }
 }
 
-/** A document that does not fit the schema is logged and kept: only the application that sends it is wrong. */
+/**
+ * A document that does not fit the schema is logged and kept: only the application that sends it is affected.
+ */
 async function documentRules(config: Config, log: Logger): Promise<DocumentRules> {
   const { DOCUMENTS: which, TRUSTED_DOCUMENTS: path } = config;
   const trusted = path === undefined ? null : await readTrustedDocuments(path);
@@ -179,8 +184,8 @@ function originsOf({ ALLOWED_ORIGINS: origins }: Config): '*' | readonly string[
 }
 
 /**
- * GraphiQL comes with the tokens of all roles on embedded defaults, so that every example works at once. Not when others than
- * this machine could load the page, and with it the tokens.
+ * With embedded defaults, GraphiQL contains the tokens of all roles, so that every example works at once. It
+ * contains none if other machines than this one can load the page, and the tokens with it.
  */
 async function graphiqlOptions(config: Config) {
   const areTokensShown = config.hasDevelopmentTokens && isLoopback(config.HOST);

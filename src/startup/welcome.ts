@@ -1,5 +1,5 @@
 /**
- * What the terminal says once the server is up: what runs where, how to get in, and what to do next.
+ * The message on the terminal once the server is up: what runs where, how to sign in, and the next steps.
  */
 import pc from 'picocolors';
 import type { Config } from '../config/config.ts';
@@ -46,14 +46,14 @@ function describeIndexer(
   return INDEXER_URL === undefined ? `embedded, ${indexerUrl}` : indexerUrl;
 }
 
-/** What a browser on this machine calls the address that the server listens on. */
+/** The host name by which a browser on this machine reaches the server. */
 function nameOf(host: string): string {
   return isLoopback(host) ? 'localhost' : hostInUrl(host);
 }
 
 /**
- * The demo acts in every role, so it needs the tokens of every role; it issues tokens of its own, and with --expiry ends
- * half a year later, so it is for networks of one's own.
+ * The demo acts in every role, so it needs the tokens of every role. It issues its own tokens, and with
+ * --expiry it ends half a year later, so it is only for development networks.
  */
 function nextSteps(config: Config, graphqlUrl: string, isTimeMovable: boolean): string[] {
   return [
@@ -64,7 +64,7 @@ function nextSteps(config: Config, graphqlUrl: string, isTimeMovable: boolean): 
   ];
 }
 
-/** With the settings that a second terminal does not know of. */
+/** Includes the settings that a second terminal does not have. */
 function demoCommand(config: Config): string {
   const moved = (['PORT', 'DATA_DIR'] as const).filter(
     (name) => String(config[name]) !== SETTINGS[name].default,

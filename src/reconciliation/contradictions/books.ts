@@ -1,6 +1,7 @@
 /**
- * Contradictions within the books: transfers, which are entries of two accounts each, and the accounts that they move. With what rows.ts and
- * postings.ts ask, a project's balances sum to zero, and none that must not be is negative: each is the sum of its entries.
+ * Contradictions within the books: between transfers, which are entries of two accounts each, and the
+ * accounts. Together with the queries of rows.ts and postings.ts: the balances of a project sum to zero, and
+ * no balance is negative that must not be, because each is the sum of its entries.
  */
 import type { Contradiction } from './contradiction.ts';
 
@@ -25,8 +26,9 @@ export const BOOKS_CONTRADICTIONS: readonly Contradiction[] = [
   {
     invariant: 'I1',
     query: brokenHistories('(SELECT *, 1 AS first FROM entries) AS entries'),
-    // From before the first that changed to after the last: a part of the history that has to fit into the rest. It is read by its index,
-    // account by account: the planner would read all entries. A number that is gone leaves a gap in the whole history.
+    // Compares each account's entries from before the first changed one to after the last, which have to fit
+    // into the rest of the history. They are read by index, account by account, because the planner would
+    // read all entries. A missing number leaves a gap in the whole history.
     incremental: {
       query: brokenHistories(`(SELECT e.*, c.first
         FROM (SELECT account_id, min(version) - 1 AS first, max(version) + 1 AS last
@@ -52,7 +54,7 @@ export const BOOKS_CONTRADICTIONS: readonly Contradiction[] = [
   },
 ];
 
-/** @param from entries, with the version that their account's part of the history begins with */
+/** @param from a query of entries, with the version at which their account's part of the history begins */
 function brokenHistories(from: string): string {
   return `SELECT format('entry %s of account %s goes from %s by %s to %s, after %s entries that end at %s',
         version, account_id, balance_before, amount, balance_after, place - 1, ends_at) AS message

@@ -1,5 +1,5 @@
 /**
- * Contradictions between a submission's call or result and the row that it is for.
+ * Contradictions between a submission's call or result and its target.
  */
 import type { Contradiction } from './contradiction.ts';
 
@@ -13,7 +13,10 @@ const jsonBaseUnits = (value: string) =>
   `jsonb_build_object('$integer', (${value} * ${BASE_UNITS})::numeric(78, 0)::text)`;
 const NO_DOCUMENT = `'0x' || repeat('0', 64)`;
 
-/** What the tokens of projects and receipts were created with (createProject.ts, createDeposit.ts). */
+/**
+ * The metadata with which the tokens of projects and receipts were created (createProject.ts,
+ * createDeposit.ts).
+ */
 const PROJECT_METADATA = `jsonb_build_object('creditType', credit_type, 'verificationBodyRef', verification_body_ref,
   'vintageYear', vintage_year, 'quantityCO2e', ${jsonBaseUnits('quantity_tonnes')}, 'projectLocation', project_location,
   'projectType', project_type, 'verificationDocHash', ${NO_DOCUMENT},

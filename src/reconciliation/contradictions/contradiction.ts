@@ -5,9 +5,11 @@ export interface Contradiction {
   invariant: Invariant;
   query: string;
   /**
-   * How an incremental run asks it. EXCERPT, unless given: on the rows of what has changed, as if there were no others
-   * (excerpt.ts). WHOLE: on whole tables, which are short, and whose rows the rule compares with each other. A query: on whole
-   * tables and the rows of each that changed, `changed_…`, where the rule is about a history that no excerpt has.
+   * How an incremental run asks the query.
+   * - EXCERPT, unless given: on the changed rows, as if there were no others (excerpt.ts).
+   * - WHOLE: on whole tables, which are short, and whose rows the rule compares with each other.
+   * - A query: on whole tables and their changed rows, `changed_…`, for a rule about a history that no
+   *   excerpt contains.
    */
   incremental?: 'EXCERPT' | 'WHOLE' | { query: string };
 }

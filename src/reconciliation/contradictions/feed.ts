@@ -1,6 +1,6 @@
 /**
- * Contradictions in the feed's order, in its totals, and in the transactions that its records name. compareRecords.ts compares each
- * record's facts with the network's.
+ * Contradictions in the feed's order, in its totals, and in the transactions that its records name.
+ * compareRecords.ts compares the facts of each record with the network's.
  */
 import type { Contradiction } from './contradiction.ts';
 
@@ -54,7 +54,7 @@ export const FEED_CONTRADICTIONS: readonly Contradiction[] = [
     },
   },
   {
-    // A hash that is not known yet is null.
+    // A hash that is not known yet is null, and compares as equal.
     invariant: 'I10',
     query: `SELECT format('record %s of token %s names transaction %s, which is %s of its retirement', f.index,
         f.token_address, f.tx_hash, coalesce(r.tx_hash, h.record_tx_hash)) AS message
@@ -64,7 +64,8 @@ export const FEED_CONTRADICTIONS: readonly Contradiction[] = [
       WHERE f.tx_hash <> coalesce(r.tx_hash, h.record_tx_hash)`,
   },
   {
-    // Noted as claimed, it is not looked for as the record of a burn that the platform does not know.
+    // Reconciliation does not examine a record that is noted as claimed as the possible record of an unknown
+    // burn.
     invariant: 'I10',
     query: claimedByNone('retirement_records'),
     incremental: { query: claimedByNone('changed_retirement_records') },
@@ -76,7 +77,8 @@ export const FEED_CONTRADICTIONS: readonly Contradiction[] = [
         FROM retirement_records GROUP BY 1, 2`,
       kept: 'true',
     }),
-    // All cells of the days on which something changed; and what projects have in all, from their days.
+    // Compares all cells of the days on which something changed, and the totals of projects, summed from
+    // their days.
     incremental: {
       query: compareTotals({
         days: `SELECT timestamp / 86400 AS day FROM changed_retirement_records
@@ -97,7 +99,10 @@ function claimedByNone(records: string): string {
     WHERE f.is_claimed AND NOT EXISTS (SELECT 1 FROM retirements r WHERE r.project_id = f.project_id AND r.record_index = f.index)`;
 }
 
-/** `cells` are what the records of a project come to on a day; `kept` says which rows of the totals are compared. */
+/**
+ * @param totals.cells a query of the sums of a project's records on each day
+ * @param totals.kept the condition for the rows of the totals that are compared
+ */
 function compareTotals({ days, cells, kept }: { days?: string; cells: string; kept: string }): string {
   return `WITH ${days === undefined ? '' : `days AS (${days}), `}cells AS (${cells}), expected AS (
         SELECT c.project_id, p.country_code, p.vintage_year, c.day, sum(c.amount) AS amount, sum(c.retirements) AS retirements

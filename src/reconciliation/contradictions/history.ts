@@ -1,11 +1,12 @@
 /**
- * Contradictions between idempotency keys and their effects, and between audit entries and their writers' counts.
+ * Contradictions between idempotency keys and their effects, and between audit entries and their writers'
+ * counts.
  */
 import type { Contradiction } from './contradiction.ts';
 
 /**
- * The row that each operation with a key creates, but for a purchase, and the caller that it names. The key is written in the transaction of
- * its effect.
+ * The row that each operation with a key creates, except a purchase, and the caller that the row names. The
+ * key is written in the transaction of its effect.
  */
 const EFFECTS = `(SELECT id, 'createProject' AS operation, developer_id AS caller_subject FROM projects
     UNION ALL SELECT id, 'retire', NULL FROM retirements
@@ -20,7 +21,7 @@ const EFFECTS = `(SELECT id, 'createProject' AS operation, developer_id AS calle
     UNION ALL SELECT id, 'createApiKey', created_by FROM api_keys
     UNION ALL SELECT id, 'deployRampSettlement', requested_by FROM settlement_deployments)`;
 
-/** A request that is not approved has the key of what it would create, under the id that it would have. */
+/** A request that is not approved has the key of the row that it would create, under the id of that row. */
 const UNAPPROVED = `(SELECT id, operation::text AS operation FROM approval_requests WHERE state <> 'APPROVED')`;
 
 const MISSING_EFFECT = `format('key "%s" of %s by "%s" stands for %s, which is missing', k.key, k.operation, k.caller_subject,
@@ -28,7 +29,7 @@ const MISSING_EFFECT = `format('key "%s" of %s by "%s" stands for %s, which is m
 
 export const HISTORY_CONTRADICTIONS: readonly Contradiction[] = [
   {
-    // Nearly all of the keys: both directions by one join.
+    // Purchases have nearly all of the keys, so one join compares both directions.
     invariant: 'I14',
     query: `SELECT CASE WHEN t.id IS NULL THEN ${MISSING_EFFECT}
         ELSE format('purchase %s was made without an idempotency key', t.id) END AS message
@@ -56,7 +57,7 @@ export const HISTORY_CONTRADICTIONS: readonly Contradiction[] = [
       FROM approval_requests r
       WHERE r.operation IN ('createProject', 'createDeposit') AND NOT EXISTS (SELECT 1 FROM idempotency_keys k
         WHERE k.target_id = r.id AND k.operation = r.operation::text AND k.caller_subject = r.requested_by)`,
-    // People make them, one at a time.
+    // People make the requests, one at a time, so the table is short.
     incremental: 'WHOLE',
   },
   {

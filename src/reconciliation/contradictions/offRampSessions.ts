@@ -4,15 +4,18 @@
 import { MANUAL_PROVIDER } from '../../ramp/providerName.ts';
 import type { Contradiction } from './contradiction.ts';
 
-/** Where a deposit needs an allowance: that is under way, or it is the turn of another session of the receipt (custodyDeposits.ts). */
+/**
+ * If a deposit needs an allowance: the allowance is under way, or another session of the receipt is served
+ * first (custodyDeposits.ts).
+ */
 const IS_BEFORE_DEPOSIT = `(EXISTS (SELECT 1 FROM submissions s WHERE s.target_id = c.id AND s.kind = 'setAllowance' AND s.state = 'PENDING')
           OR EXISTS (SELECT 1 FROM off_ramp_sessions o JOIN submissions s ON s.target_id = o.id
             WHERE o.receipt_id = c.receipt_id AND o.id <> c.id AND s.kind IN ('setAllowance', 'depositOffRamp')
               AND s.signer = 'CUSTODY' AND s.state IN ('PENDING', 'NEEDS_REVIEW')))`;
 
 /**
- * An operator has decided about what the provider said last, as isAcknowledged asks (offRampMoves.ts). A review that a pause opened, and
- * its end closed, decides nothing.
+ * True when an operator has decided about the provider's last status, as isAcknowledged asks
+ * (offRampMoves.ts). A review that a pause opened, and its end closed, decides nothing.
  * @param session the name of the table of sessions in the query
  */
 export const isAcknowledged = (session: string) => `EXISTS (SELECT 1 FROM off_ramp_reviews r
@@ -119,7 +122,7 @@ export const OFF_RAMP_CONTRADICTIONS: readonly Contradiction[] = [
   },
 ];
 
-/** The manual provider has sessions for the platform alone, and makes their ids. */
+/** The manual provider has sessions only for the platform, and makes their ids. */
 function strangeManualSessions(from: string): string {
   return `SELECT format('session %s of the manual provider is for off-ramp session %s, which does not name it', m.id, m.reference) AS message
       FROM ${from} m

@@ -5,7 +5,7 @@
 import type { Contradiction } from './contradiction.ts';
 
 const hashOf = (text: string) => `encode(sha256(convert_to(${text}, 'UTF8')), 'hex')`;
-/** Once for each account and project, instead of for each purchase. */
+/** JSON is computed once for each account and project, instead of once for each purchase. */
 const ACCOUNTS = `(SELECT id, owner_id, to_json(owner_id) AS owner FROM accounts OFFSET 0)`;
 const PROJECTS = `(SELECT id, to_json(token_address) AS token FROM projects OFFSET 0)`;
 
@@ -24,7 +24,8 @@ export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
           ('retirement_return', 'retiring', 'buyer'), ('credit_transfer', 'buyer', 'buyer'))`,
   },
   {
-    // A purchase has no row but its transfer. Its idempotency key has the hash of what was asked for, at any price or at this.
+    // A purchase has no row except its transfer. Its idempotency key has the hash of the request, with or
+    // without a price.
     invariant: 'I11',
     query: `SELECT format('purchase %s of %s t of project %s by "%s" is not what was asked for under the key "%s"',
         t.id, t.amount, t.project_id, a.owner_id, k.key) AS message
@@ -72,10 +73,11 @@ export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
       WHERE (p.id, p.quantity_tonnes) IS DISTINCT FROM (t.project_id, t.amount)`,
   },
   {
-    // Which of the prices was in force does not follow from the times, which are those of the instances' clocks.
+    // The query accepts any of the project's prices: the times come from the instances' clocks, and don't
+    // prove which price was in force.
     invariant: 'I11',
     query: boughtAtNoPrice('purchases u'),
-    // A price that changed contradicts purchases that did not.
+    // A changed price can contradict purchases that did not change.
     incremental: {
       query: `${boughtAtNoPrice('changed_transfers u')} UNION ${boughtAtNoPrice(
         'purchases u JOIN (SELECT DISTINCT project_id FROM changed_project_prices) AS c USING (project_id)',

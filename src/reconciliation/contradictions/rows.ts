@@ -1,6 +1,6 @@
 /**
- * Rows that break a rule of their own table, as it is declared in db/tables: PostgreSQL has refused them, unless the rule was
- * switched off or dropped.
+ * Rows that break a rule of their table, as db/tables declares it. PostgreSQL refuses such rows, unless the
+ * rule was switched off or dropped.
  */
 import { is } from 'drizzle-orm';
 import { getTableConfig, PgDialect, PgTable } from 'drizzle-orm/pg-core';
@@ -20,7 +20,7 @@ function ofTable(table: PgTable): Contradiction[] {
   if (checks.length === 0) return [];
   const rules = checks.map((rule) => ({ name: rule.name, sql: dialect.sqlToQuery(rule.value).sql }));
   const key = [...columns.filter(({ primary }) => primary), ...primaryKeys.flatMap((of) => of.columns)];
-  // As in a check, a rule holds when it is null.
+  // As in a CHECK constraint, a rule whose value is null holds.
   const broken = rules.map((rule) => `WHEN (${rule.sql}) IS FALSE THEN '${rule.name}'`).join(' ');
   const query = (from: string) => `SELECT format('row %s of ${name} breaks its rule %s', key, rule) AS message
       FROM (SELECT concat_ws(' ', ${key.map((column) => `"${column.name}"`).join(', ')}) AS key, CASE ${broken} END AS rule FROM ${from}) AS row

@@ -1,6 +1,6 @@
 /**
- * Contradictions between the leaves of the transparency logs and the rows that they are of. reconcileLogs.ts compares the leaves with
- * the signed heads.
+ * Contradictions between the leaves of the transparency logs and the rows that they hash. reconcileLogs.ts
+ * compares the leaves with the signed heads.
  */
 import { CURRENT_DATABASE } from '../../db/currentDatabase.ts';
 import {
@@ -21,7 +21,10 @@ const CHANGED_TILES = 'changed_transparency_tiles';
 
 const hashAt = (place: string) =>
   `substring(whole.hashes FROM ${HASH_BYTES} * (${place})::int + 1 FOR ${HASH_BYTES})`;
-/** The tile's hashes in memory: read from their own table for each leaf, they take twice as long as all the rest. */
+/**
+ * Keeps the tile's hashes in memory: reading them from their own table for each leaf would double the run
+ * time of the query.
+ */
 const WHOLE = `CROSS JOIN LATERAL (SELECT tile.hashes || ''::bytea AS hashes OFFSET 0) AS whole`;
 
 /** The leaves of a log whose tiles name their rows. */
@@ -32,8 +35,9 @@ function leavesOf(log: LogName, tiles: string, condition = 'true'): string {
 }
 
 /**
- * Rows that have no leaf with their hash.
- * @param rows selects id and hash of the rows that have to be in the log, from a table or from what of it has changed
+ * Finds rows that have no leaf with their hash.
+ * @param rows selects id and hash of the rows that have to be in the log, from a table or from its changed
+ *   rows
  */
 function withoutLeaf(log: LogName, noun: string, rows: (prefix: '' | 'changed_') => string): Contradiction {
   const message = `format('${noun} %s is not in the transparency log as it is now', found.id) AS message`;
@@ -43,7 +47,8 @@ function withoutLeaf(log: LogName, noun: string, rows: (prefix: '' | 'changed_')
     invariant: 'I15',
     // Materialized: a join would compute each row's hash twice.
     query: `WITH found AS MATERIALIZED (${rows('')}) SELECT ${message} FROM found WHERE ${lacks(leavesOf(log, ALL_TILES))}`,
-    // What was inserted since is in tiles that changed since. All others are read only where a row is in none of those.
+    // Rows inserted since the snapshot are in tiles that changed since. All other tiles are read only if a
+    // row is in none of those.
     incremental: {
       query: `WITH found AS MATERIALIZED (${rows('changed_')}),
         strange AS MATERIALIZED (SELECT * FROM found WHERE ${lacks(leavesOf(log, CHANGED_TILES))})
@@ -52,12 +57,15 @@ function withoutLeaf(log: LogName, noun: string, rows: (prefix: '' | 'changed_')
   };
 }
 
-/** The transfer t, or what it was asked for. */
+/** The transfer t has changed, or the row that it is about. */
 const HAS_CHANGED = `t.id IN (SELECT id FROM changed_transfers UNION SELECT o.id FROM (
     SELECT id FROM changed_projects UNION SELECT id FROM changed_retirements UNION SELECT id FROM changed_credit_transfers) AS changed
   JOIN transfers o ON o.cause_id = changed.id AND o.kind IN ('issue', 'retirement_hold', 'credit_transfer'))`;
 
-/** Those that the log can't have yet are beyond what it has, and were written by transactions of this database. */
+/**
+ * Without the transfers that the log can't have yet: they are beyond the end of the log, and transactions of
+ * this database wrote them.
+ */
 const LOGGED_TRANSFERS = (prefix: '' | 'changed_') => `SELECT t.id, ${hashOfLeaf(TRANSFER_LEAF)} AS hash
   FROM (SELECT t.* FROM transfers t CROSS JOIN transparency_heads h
     WHERE ${prefix === '' ? 'true' : HAS_CHANGED} AND h.log = 'transfers' AND h.database = ${CURRENT_DATABASE}
@@ -116,7 +124,7 @@ export const TRANSPARENCY_CONTRADICTIONS: readonly Contradiction[] = [
         WHERE NOT EXISTS (SELECT 1 FROM audit_entries e WHERE e.id = leaf.id)) AS missing
       CROSS JOIN (SELECT coalesce(sum(pruned), 0) AS entries FROM audit_writers) AS pruned
       WHERE missing.entries <> pruned.entries AND EXISTS (SELECT 1 FROM transparency_heads WHERE log = 'audit')`,
-    // No row says that another one was deleted.
+    // A deletion leaves no changed row that an incremental run could find.
     incremental: { query: `SELECT NULL::text AS message WHERE false` },
   },
 ];
