@@ -6,7 +6,7 @@ import { DomainError, type ErrorCode, type ErrorDetails } from '../lib/errors.ts
 
 export type Ask = (source: string, variables?: Record<string, unknown>) => Promise<ExecutionResult>;
 
-/** @throws DomainError with the code of the first error, for the page that shows it */
+/** @throws DomainError with the code of the first error, for the page that shows the error */
 export async function askFor<Data>(
   ask: Ask,
   source: string,
@@ -20,7 +20,7 @@ export async function askFor<Data>(
   throw new DomainError((code ?? 'INTERNAL_SERVER_ERROR') as ErrorCode, error.message, details);
 }
 
-/** The answer, or null when what was typed into an address or a form breaks a rule of the API. */
+/** The answer, or null when a text from an address or a form breaks a rule of the API. */
 export async function askOrNull<Data>(
   ask: Ask,
   source: string,

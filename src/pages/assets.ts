@@ -1,6 +1,6 @@
 /**
- * Styles and scripts of the pages: read once, served under names with the hash of their content, so that browsers keep
- * them for a year and never an old one.
+ * Styles and scripts of the pages: read once, served under names with the hash of their content, so that
+ * browsers keep them for a year and never use an old version.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -11,13 +11,15 @@ const TYPES = {
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
 } as const;
-/** Each of one file or of several, one after the other. */
+/** Each served file consists of one or several files, one after the other. */
 const FILES = {
   'site.css': ['base.css', 'figures.css', 'lists.css', 'certificate.css', 'console.css', 'media.css'],
   'icon.svg': ['icon.svg'],
 } as const;
 type FileName = keyof typeof FILES;
-/** Modules, which import each other by relative addresses: so one hash, of all of them, is in the name of their folder. */
+/**
+ * Modules import each other by relative addresses, so the name of their folder has one hash over all of them.
+ */
 const SCRIPTS = 'scripts';
 export type Script = 'live.js' | 'verify.js' | 'console/main.js';
 

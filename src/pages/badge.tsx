@@ -1,5 +1,5 @@
 /**
- * A small picture of a certificate, for other sites. It has no text of strangers.
+ * A small picture of a certificate, for other sites. It contains no text of strangers.
  */
 import type { PageAnswer } from '../http/server/pages.ts';
 import type { CertificateRecord } from './certificateRecord.ts';
@@ -31,9 +31,9 @@ export function badge({ tonnes, project }: CertificateRecord): PageAnswer {
     status: 200,
     headers: {
       'content-type': 'image/svg+xml; charset=utf-8',
-      // A record never changes; its picture might, with a new version of this server.
+      // A record never changes, but a new version of this server may change its picture.
       'cache-control': 'public, max-age=86400',
-      // For other sites' pages: that is what it is for.
+      // Pages of other sites may show the picture.
       'cross-origin-resource-policy': 'cross-origin',
     },
     body: rendered(picture),

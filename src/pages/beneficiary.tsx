@@ -1,5 +1,6 @@
 /**
- * `/beneficiaries/:name`: all retirements for one beneficiary, in this spelling or as the platform stores it; and the same as CSV.
+ * `/beneficiaries/:name`: all retirements for one beneficiary, in this spelling or as the platform stores it;
+ * and the same list as CSV.
  */
 import type { PageAnswer, PageRequest } from '../http/server/pages.ts';
 import { DomainError } from '../lib/errors.ts';
@@ -14,7 +15,10 @@ import { beneficiaryPath, certificatePath, LISTED_RECORD, type ListedRecord, typ
 import { absolute, type Site } from './site.ts';
 import { grouped, isoOf, shownName } from './text.ts';
 
-/** A file has so many records; the next one goes on where it ends. Ten questions to the API. */
+/**
+ * A file has the records of ten pages, which are ten questions to the API. The next file continues where this
+ * one ends.
+ */
 const FILE_PAGES = 10;
 const FILE_PAGE_SIZE = 100;
 
@@ -148,7 +152,7 @@ function rowOf(site: Site, record: FiledPage['nodes'][number]): string[] {
   ];
 }
 
-/** Null where there are too many: anyone may make more of them, of a small part of a tonne each. */
+/** Null when there are too many retirements: anyone may make more, each of a small part of a tonne. */
 async function readTotals(ask: Ask, name: string): Promise<Totals | null> {
   try {
     const answer = await askFor<{ retirementTotals: { nodes: Totals[] } }>(ask, TOTALS, { name });

@@ -115,7 +115,7 @@ function factsOfProject({ project }: CertificateRecord): Fact[] {
   ];
 }
 
-/** What the ledger network keeps, for those who check. */
+/** The facts that the ledger network keeps, for those who check them. */
 function Proof({ record }: { record: CertificateRecord }) {
   return (
     <section aria-labelledby="proof-title">
@@ -133,7 +133,7 @@ function Proof({ record }: { record: CertificateRecord }) {
   );
 }
 
-/** What proves that the retirement is in the public log, with how to check it without this server. */
+/** The proof that the retirement is in the public log, and how to check it without this server. */
 function InPublicLog({ inclusion }: { inclusion: Inclusion }) {
   return (
     <section aria-labelledby="log-title">

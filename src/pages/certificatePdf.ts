@@ -1,9 +1,11 @@
 /**
- * The certificate as PDF/A-3b for archives: tagged, with its fonts, and with the JSON of the same certificate attached.
+ * The certificate as PDF/A-3b for archives: tagged, with its fonts, and with the JSON of the same certificate
+ * attached.
  *
- * The font is DejaVu Sans (free, see its package's LICENSE), which has the Latin, Greek, Cyrillic, Arabic and many other
- * letters, but no Chinese, Japanese or Korean ones. PDF/A forbids what a font does not have, so such letters are shown as
- * replacement characters and the page says that the attached file has the exact text.
+ * The font is DejaVu Sans (free, see its package's LICENSE), which has the Latin, Greek, Cyrillic, Arabic and
+ * many other letters, but no Chinese, Japanese or Korean ones. PDF/A forbids characters that the font does
+ * not have, so such letters are shown as replacement characters, and the page says that the attached file has
+ * the exact text.
  */
 import { createRequire } from 'node:module';
 import { createConcurrencyLimit } from '../lib/concurrencyLimit.ts';
@@ -28,9 +30,12 @@ import {
 } from './text.ts';
 import { hasRightToLeft, visualLines } from './visualOrder.ts';
 
-/** What one takes of the thread that serves everything; the first takes longer, which its reader can't help. */
+/**
+ * Time of a PDF on the thread that serves everything. The first one takes longer, which its reader is not
+ * charged for.
+ */
 const USUAL_MS = 80;
-/** One at a time, so that other requests have their turns in between. */
+/** One PDF at a time, so that other requests are served in between. */
 const LIMIT = { maxConcurrent: 1, maxWaiting: 20, waitMs: 10_000 };
 
 const require = createRequire(import.meta.url);
@@ -54,7 +59,10 @@ interface Certificate {
 type Document = PDFKit.PDFDocument;
 type Line = readonly [name: string, value: string | null];
 
-/** @returns makes the answer, for each address in its turn, and charges it what that computes */
+/**
+ * @returns a function that makes the answer, one address after the other, and charges the address its
+ *   computing time
+ */
 export function createCertificatePdf(
   site: Site,
 ): (certificate: Certificate, request: Pick<PageRequest, 'addressKey' | 'chargeCpu'>) => Promise<PageAnswer> {
@@ -63,7 +71,7 @@ export function createCertificatePdf(
     const { record } = certificate;
     const giveBack = await limit.take(request.addressKey);
     try {
-      // Half a megabyte of source that a server whose PDFs are never asked for does not load.
+      // pdfkit is half a megabyte of source. A server that is never asked for a PDF does not load it.
       const { default: PDFDocument } = await import('pdfkit');
       const body = await bytesOf(drawn(new PDFDocument(optionsFor(record)), site, certificate));
       request.chargeCpu(USUAL_MS);
@@ -94,7 +102,7 @@ function optionsFor({ timestamp, tonnes }: CertificateRecord): PDFKit.PDFDocumen
     font: FONT,
     info: {
       Title: `Certificate of retirement: ${tonnes} t CO2e`,
-      // The record's, so that the file is the same each time.
+      // The record's time, so that the file is the same each time.
       CreationDate: new Date(isoOf(timestamp)),
       ModDate: new Date(isoOf(timestamp)),
     },
@@ -141,7 +149,9 @@ function drawn(doc: Document, site: Site, { record, inclusion, check }: Certific
   return doc;
 }
 
-/** Of what is made once and kept: a network that confirms it, or did not answer, may say something else later. */
+/**
+ * A file is kept, so it shows no confirmation and no missing answer of the network: both may change later.
+ */
 function warningOf(check: NetworkCheck, network: string): string | null {
   if (check.outcome === 'SAME' || check.outcome === 'NO_ANSWER') return null;
   return `${titleOf(check)}. ${textOf(check, network)} Asked at ${timeOf(check.checkedAt)}.`;
@@ -186,7 +196,7 @@ function logLine(inclusion: Inclusion): Line {
 function writeName(doc: Document, name: string): void {
   const lines = turnedLines(doc, name, doc.page.width - 2 * MARGIN);
   doc.text(`retired for${lines === null ? ` ${name}` : ''}`);
-  // On lines of its own, whose direction is the name's.
+  // A turned name has its own lines, whose direction is the name's.
   if (lines !== null) drawTurned(doc, lines, MARGIN);
 }
 
@@ -197,7 +207,7 @@ function writeLine(doc: Document, name: string, value: string): void {
     lines === null
       ? doc.heightOfString(value, { width: valueWidth(doc) })
       : lines.length * doc.currentLineHeight(true);
-  // A value is not parted from its name by the end of a page.
+  // The end of a page does not separate a value from its name.
   if (doc.y + height > doc.page.height - MARGIN) doc.addPage();
   const { y } = doc;
   doc.fillColor(DIM).text(name, MARGIN, y, { width: LABEL_WIDTH });
@@ -207,10 +217,12 @@ function writeLine(doc: Document, name: string, value: string): void {
   doc.y = Math.max(doc.y, y + height) + 4;
 }
 
-/** Of two code units, between which PDFKit may part a long word: it would print neither half. */
+/**
+ * A letter of two code units. PDFKit may break a long word between the units, and would print neither half.
+ */
 const LONG_LETTER = /[\u{10000}-\u{10ffff}]/u;
 
-/** Null for a text that PDFKit writes as it has to be. */
+/** Null for a text that PDFKit writes correctly. */
 function turnedLines(doc: Document, text: string, width: number): string[][] | null {
   if (!hasRightToLeft(text) && !LONG_LETTER.test(text)) return null;
   return visualLines(text, (line) => doc.widthOfString(line) <= width);
@@ -253,7 +265,7 @@ function attachJson(
 ): void {
   const json = Buffer.from(`${JSON.stringify(certificateJson(site, record, inclusion), null, 2)}\n`);
   const made = new Date(isoOf(record.timestamp));
-  // PDF/A-3 wants the relationship, which PDFKit knows and its types do not.
+  // PDF/A-3 requires the relationship. PDFKit accepts it, but its types don't have it.
   const options: PDFKit.Mixins.PDFAttachmentOptions & { relationship: string } = {
     name: 'certificate.json',
     type: 'application/json',
@@ -265,7 +277,7 @@ function attachJson(
   doc.file(json, options);
 }
 
-/** Replaces what the font does not have. */
+/** Replaces characters that the font does not have. */
 function printable(doc: Document) {
   // The current font, which PDFKit's types do not show.
   const { font } = Reflect.get(doc, '_font') as {

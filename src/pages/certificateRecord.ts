@@ -1,5 +1,5 @@
 /**
- * A certificate: one retirement with all that the public may know of it, and the same read from the network now.
+ * A certificate: one retirement with all its public facts, and the same record read from the network now.
  */
 import { TooLate, within } from '../lib/within.ts';
 import { DomainError, type ErrorCode } from '../lib/errors.ts';
@@ -52,7 +52,7 @@ export async function readCertificate(ask: Ask, publicId: string): Promise<Certi
   return answer?.retirementRecord ?? null;
 }
 
-/** What the token itself keeps. */
+/** The facts that the token keeps. */
 const NETWORK_FIELDS = ['beneficiary', 'amount', 'timestamp', 'note', 'retiredBy'] as const;
 type NetworkRecord = Pick<CertificateRecord, (typeof NETWORK_FIELDS)[number]>;
 
@@ -62,9 +62,9 @@ export type NetworkCheck =
   | { outcome: 'MISSING'; checkedAt: number }
   | { outcome: 'NO_ANSWER'; checkedAt: number };
 
-/** A reader waits for the page meanwhile. */
+/** The reader of the page waits during this time. */
 const NETWORK_WAIT_MS = 3_000;
-/** The node does not answer, or others use all places for asking it. */
+/** The node does not answer, or other requests use all places for asking it. */
 const SILENCE: ReadonlySet<ErrorCode> = new Set(['LEDGER_UNAVAILABLE', 'OVERLOADED']);
 
 const ON_NETWORK = `query CertificateOnNetwork($tokenAddress: Address!, $index: Int!) {
@@ -73,7 +73,7 @@ const ON_NETWORK = `query CertificateOnNetwork($tokenAddress: Address!, $index: 
   }
 }`;
 
-/** Compares a record with what its token has now. */
+/** Compares a record with the token's present one. */
 export async function checkOnNetwork(
   site: Site,
   ask: Ask,
@@ -91,7 +91,7 @@ export async function checkOnNetwork(
     const fields = NETWORK_FIELDS.filter((field) => String(now[field]) !== String(record[field]));
     return fields.length === 0 ? { outcome: 'SAME', checkedAt } : { outcome: 'DIFFERENT', checkedAt, fields };
   } catch (error) {
-    // The network knows no such token.
+    // The network does not know the token.
     if (error instanceof DomainError && error.code === 'LEDGER_REFUSED')
       return { outcome: 'MISSING', checkedAt };
     const isSilence = error instanceof TooLate || (error instanceof DomainError && SILENCE.has(error.code));
@@ -100,17 +100,20 @@ export async function checkOnNetwork(
   }
 }
 
-/** What distinguishes our files from other JSON. */
+/** Distinguishes the platform's files from other JSON. */
 export const CERTIFICATE_FORMAT = 'carbon-retirement-certificate/1';
 
-/** What a certificate's file says of its record: `/verify` compares every member, so with another one it is another format. */
+/**
+ * The record's facts in a certificate's file. `/verify` compares every member, so another member needs
+ * another format.
+ */
 export function certificateFacts(record: CertificateRecord) {
   return { ...record, retiredAt: isoOf(record.timestamp) };
 }
 
 /**
- * The certificate as a file: the same record each time, so that copies can be compared. The proof is against the head of the log when
- * it was asked for, and null while the log did not have it.
+ * The certificate as a file: the same record each time, so that copies can be compared. The proof is for the
+ * log's head at the time of the request, and null while the log does not have the record.
  */
 export function certificateJson(site: Site, record: CertificateRecord, inclusion: Inclusion) {
   return {

@@ -1,5 +1,5 @@
 /**
- * `/retirements/:id` in its forms. An id in another spelling, and the ids that the API gives, lead to the one address.
+ * `/retirements/:id` in its forms. An id in another spelling, and the API's ids, redirect to the one address.
  */
 import type { PageAnswer, PageRequest } from '../http/server/pages.ts';
 import { DomainError } from '../lib/errors.ts';
@@ -33,7 +33,7 @@ export function certificateRoutes(site: Site): (request: PageRequest, rest?: str
 
 async function elsewhere({ ask }: PageRequest, id: string, form: string): Promise<PageAnswer> {
   const { records } = /^[\w-]{40,400}$/.test(id) ? await search(ask, id) : { records: [] };
-  // A beneficiary may be called like the id of a certificate that another one forges.
+  // A beneficiary may have the id of another certificate as its name, to forge it.
   const [found, ...others] = records.filter(({ beneficiary }) => beneficiary !== id);
   if (found !== undefined && others.length === 0) return redirect(`${certificatePath(found)}${form}`);
   throw new DomainError(

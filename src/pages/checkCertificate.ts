@@ -1,5 +1,6 @@
 /**
- * The check of a certificate in steps: is there such a record, does the file say the same, does the network say the same.
+ * The check of a certificate in steps: whether the record exists, and whether the file and the network have
+ * the same facts.
  */
 import { DomainError } from '../lib/errors.ts';
 import { isSameNetwork } from '../lib/sameNetwork.ts';
@@ -34,11 +35,11 @@ export interface Step {
 
 export interface Checked {
   steps: Step[];
-  /** What this registry has; null when it has none. */
+  /** This registry's record; null when it has none. */
   record: CertificateRecord | null;
 }
 
-/** What was pasted: a text to look for, or a file whose facts are to be compared. */
+/** The pasted input: a text to look up, or a file whose facts are compared. */
 type AskedCertificate =
   | { kind: 'TEXT'; text: string }
   | {
@@ -62,7 +63,7 @@ export function askedCertificate(given: string): AskedCertificate {
     };
   }
   const { tokenAddress, index } = facts;
-  // Lists in lists can't be made a text: the stack ends first.
+  // Checked by type, because converting deeply nested lists to text would overflow the stack.
   if (typeof tokenAddress !== 'string' || typeof index !== 'number') {
     return { kind: 'NONE', because: 'The file is not a certificate: its record has no token or no index.' };
   }
@@ -96,7 +97,7 @@ export async function checkCertificate(site: Site, ask: Ask, asked: AskedCertifi
 
 interface FoundRecord {
   record: CertificateRecord | null;
-  /** Why it is not known whether there is one. */
+  /** Why the record's existence is not known. */
   unknown?: string;
 }
 
@@ -108,7 +109,7 @@ async function findRecord(
   try {
     const name = asked.text.normalize('NFC');
     const { records } = await search(ask, asked.text);
-    // A beneficiary's name is not a certificate, even when it has only one.
+    // A beneficiary's name is not a certificate, even if it has only one.
     const [found, ...others] = records.filter(({ beneficiary }) => beneficiary.normalize('NFC') !== name);
     if (found === undefined) return { record: null };
     if (others.length === 0) return { record: await readCertificate(ask, publicId(found)) };
@@ -119,7 +120,7 @@ async function findRecord(
     };
   } catch (error) {
     if (!(error instanceof DomainError && error.code === 'LEDGER_UNAVAILABLE')) throw error;
-    // Only what the books have retired is looked for on the network.
+    // The network is asked only about retirements of the books.
     return {
       record: null,
       unknown: 'The ledger network, which has it, did not answer. Try again in a minute.',
@@ -147,7 +148,7 @@ function sameNetwork({ network }: Site, networkId: unknown): Step {
     : step(question, 'FAILED', `This registry reads ${network.name}; the file is about another network.`);
 }
 
-/** The date that the log proves, which is the first one. */
+/** The first date of the record, which the log proves. */
 function firstDateIn(site: Site, record: CertificateRecord, inclusion: Inclusion): number | null {
   if (inclusion.outcome !== 'PROVED') return null;
   const { proof } = inclusion;
@@ -157,8 +158,8 @@ function firstDateIn(site: Site, record: CertificateRecord, inclusion: Inclusion
 }
 
 /**
- * The file has the same facts, and no other; what is not in the token's record may be missing in it: the platform learns it later. A
- * file from before a chain was rolled back has the first date.
+ * The file has the same facts, and no others. It may lack facts that the token's record does not have,
+ * because the platform learns them later. A file from before a rollback of the chain has the first date.
  */
 function sameFacts(
   facts: Record<string, unknown>,
@@ -190,7 +191,10 @@ function sameFacts(
   );
 }
 
-/** What the platform alone keeps: a restore of an older backup loses it, while the record itself comes back from the network. */
+/**
+ * Facts that only the platform keeps: a restore of an older backup loses them, while the record comes back
+ * from the network.
+ */
 const BESIDE_THE_RECORD: ReadonlySet<string> = new Set([
   'txHash',
   'serialRange',
@@ -205,7 +209,7 @@ function isSame(a: unknown, b: unknown): boolean {
   return namesOf(a, b).every((name) => isSame(a[name], b[name]));
 }
 
-/** Of either: what is added to a file is not what the registry says. */
+/** The names in either object: a member that was added to a file counts as a difference. */
 function namesOf(a: object, b: object): string[] {
   return [...new Set([...Object.keys(a), ...Object.keys(b)])];
 }
@@ -272,7 +276,9 @@ function step(question: string, outcome: Step['outcome'], explanation: string): 
   return { question, outcome, explanation };
 }
 
-/** Of a certificate's own address, whichever host it names: the network decides what is true. */
+/**
+ * The id in a certificate's address, whichever host it names: the network decides whether the record exists.
+ */
 function idInAddress(text: string): string | null {
   if (!URL.canParse(text)) return null;
   return /^\/retirements\/([^/]+?)(?:\.json|\.pdf|\/badge\.svg)?$/.exec(new URL(text).pathname)?.[1] ?? null;

@@ -1,6 +1,6 @@
 /**
- * `/console`: the frame that operators sign in to. It is the same for everyone and has no data: its scripts ask the GraphQL API
- * with the token that is typed in, and keep it in memory alone.
+ * `/console`: the page that operators sign in to. It is the same for everyone and contains no data: its
+ * scripts ask the GraphQL API with the entered token, and keep the token only in memory.
  */
 import type { Child } from 'hono/jsx';
 import type { PageAnswer } from '../http/server/pages.ts';
@@ -29,8 +29,8 @@ export function consolePage(site: Site): PageAnswer {
 }
 
 /**
- * The field has no name, so a form that is sent without the script has no token in its address. It is no password field: browsers
- * would offer to store what is typed there.
+ * The field has no name, so that a form sent without the script has no token in its address. It is not a
+ * password field, because browsers would offer to store the token.
  */
 function SignIn() {
   return (
@@ -147,7 +147,7 @@ function Sections() {
   );
 }
 
-/** A list that the scripts fill; what is not for the caller's roles stays hidden. */
+/** A list that the scripts fill. Lists for other roles than the caller's stay hidden. */
 function Part({
   id,
   title,
@@ -158,7 +158,7 @@ function Part({
   id: string;
   title: string;
   audience?: Audience;
-  /** Without a word when it is empty: that it is says something else there. */
+  /** Shows nothing when it is empty: another element says so. */
   isSilent?: boolean;
   children?: Child;
 }) {

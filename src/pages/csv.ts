@@ -1,10 +1,11 @@
 /**
- * CSV by RFC 4180, for programs and for spreadsheets, which run a cell that begins like a formula.
+ * CSV by RFC 4180, for programs and for spreadsheets. Spreadsheets run a cell that begins like a formula.
  */
 
 /**
- * What spreadsheets take for the beginning of a formula, with what they skip before it: where a cell begins. In many countries they
- * end cells at semicolons, and then no quotes that begin behind a comma hold one together.
+ * The beginning of a formula, with the characters that spreadsheets skip before it, at the beginning of a
+ * cell. In many countries spreadsheets end cells at semicolons, and then quotes that begin after a comma
+ * don't hold a cell together.
  */
 const FORMULA = /(^|[;\t\r\n])(?=[\s"\u{feff}]*[=+\-@\uff0b\uff0d\uff1d\uff20])|^(?=[\t\r\n])/gu;
 /** A negative amount is a number, not a formula. */

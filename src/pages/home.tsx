@@ -1,5 +1,5 @@
 /**
- * `/`: what was retired, in all and lately, and each retirement as it happens.
+ * `/`: the totals, the latest retirements, and each new retirement as it happens.
  */
 import type { PageAnswer, PageRequest } from '../http/server/pages.ts';
 import { askFor, askOrNull } from './ask.ts';
@@ -30,14 +30,14 @@ export async function homePage(site: Site, request: PageRequest, overview: Overv
   if (text !== '') return searchPage(site, request, overview, text);
   const filter = placeFilter(request.query);
   const after = request.query.get('after');
-  // Before the list: what comes in between is then in both, and in neither never.
+  // Read before the list, so that a retirement in between is in both, and never missing.
   const { retirementFeedCursor: cursor } = await askFor<{ retirementFeedCursor: string }>(
     request.ask,
     'query FeedCursor { retirementFeedCursor }',
   );
   const answer = await askOrNull<{ retirementRecords: RecordPage }>(request.ask, LIST, { after, filter });
   const page = answer?.retirementRecords ?? EMPTY_PAGE;
-  // The feed would refuse the same filter, and live.js load the page again for that.
+  // The feed would refuse the same filter, and live.js would then reload the page.
   const isLive = after === null && answer !== null;
   return htmlAnswer(
     site,
@@ -110,7 +110,7 @@ function Search({ text }: { text: string }) {
   );
 }
 
-/** Where live.js goes on, and what it fills for each retirement. */
+/** The cursor from which live.js continues, and the template that it fills for each retirement. */
 function LiveState({ cursor, filter }: { cursor: string; filter: PlaceFilter }) {
   const blank: ListedRecord = {
     index: 0,

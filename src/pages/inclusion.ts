@@ -1,5 +1,6 @@
 /**
- * That a retirement is in the transparency log: the proof as the API gives it, and whether it is about a given record.
+ * The proof that a retirement is in the transparency log, as the API returns it, and the comparison of its
+ * entry with a record.
  */
 import { createHash } from 'node:crypto';
 import { DomainError } from '../lib/errors.ts';
@@ -9,7 +10,7 @@ import { parsedObject } from './pasted.ts';
 
 export interface InclusionProof {
   leafIndex: number;
-  /** What the leaf is a hash of: canonical JSON. */
+  /** The hashed content of the leaf: canonical JSON. */
   entry: string;
   /** Hexadecimal, from the leaf to the root. */
   hashes: string[];
@@ -20,7 +21,7 @@ export interface InclusionProof {
 
 export type Inclusion =
   | { outcome: 'PROVED'; proof: InclusionProof }
-  /** It is read from the network, and not logged yet. */
+  /** The record is read from the network, and not logged yet. */
   | { outcome: 'NOT_YET' }
   | { outcome: 'NO_ANSWER' };
 
@@ -30,7 +31,7 @@ const QUERY = `query CertificateInclusion($tokenAddress: Address!, $index: Int!)
   }
 }`;
 
-/** A log that is damaged or can't be read takes no certificate away. */
+/** A log that is damaged or can't be read does not prevent the certificate. */
 export async function readInclusion(
   ask: Ask,
   { tokenAddress, index }: Pick<CertificateRecord, 'tokenAddress' | 'index'>,
@@ -49,7 +50,7 @@ export async function readInclusion(
   }
 }
 
-/** A proof in a file, which may be anything. */
+/** Reads the proof in a file, which may contain anything. */
 export function readProof(value: unknown): InclusionProof | null {
   if (typeof value !== 'object' || value === null) return null;
   const { leafIndex, entry, hashes, leafCount, rootHash, checkpoint } = value as Partial<InclusionProof>;
@@ -63,8 +64,8 @@ export function readProof(value: unknown): InclusionProof | null {
 }
 
 /**
- * Which facts an entry has otherwise than the record. The time is not among them: a record that was dated anew, after its chain was
- * rolled back, keeps its first date in the log.
+ * The names of the facts that differ between an entry and the record. The time is left out: a record whose
+ * date changed after a rollback of its chain keeps its first date in the log.
  */
 export function differencesOf(entry: string, record: CertificateRecord): string[] {
   const logged = parsedObject(entry);
@@ -79,7 +80,7 @@ export function differencesOf(entry: string, record: CertificateRecord): string[
   return [...texts, ...others].map(([name]) => name);
 }
 
-/** Of texts that are longer than an entry may be. */
+/** For texts that are longer than an entry may have. */
 function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }

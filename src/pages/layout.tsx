@@ -1,5 +1,5 @@
 /**
- * The frame of every page: head, masthead, main, footer; and its answer with the content security policy.
+ * The frame of every page (head, masthead, main, footer), and its answer with the content security policy.
  */
 import type { Child } from 'hono/jsx';
 import type { PageAnswer } from '../http/server/pages.ts';
@@ -7,7 +7,10 @@ import { assetPath, type Script } from './assets.ts';
 import { rendered } from './render.ts';
 import { absolute, type Site } from './site.ts';
 
-/** No inline code or style, nothing from elsewhere; the websocket of the live list is of this origin. */
+/**
+ * No inline code or style, and nothing from other origins; the websocket of the live list has the page's
+ * origin.
+ */
 const PAGE_POLICY = [
   "default-src 'none'",
   "style-src 'self'",
@@ -20,15 +23,15 @@ const PAGE_POLICY = [
 ].join('; ');
 
 interface PageHead {
-  /** Of the window and of previews; strangers' text in it is already cut. */
+  /** The title of the window and of previews; strangers' text in it is already shortened. */
   title: string;
   description: string;
-  /** The one address of the page, from the root. */
+  /** The canonical address of the page, from the root. */
   path: string;
   script?: Script;
-  /** In the navigation. */
+  /** The current entry of the navigation. */
   section?: 'registry' | 'projects' | 'verify';
-  /** Not for search engines: results of a search, forms, errors. */
+  /** Hides the page from search engines: results of a search, forms, errors. */
   isUnlisted?: boolean;
 }
 

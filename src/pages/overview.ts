@@ -1,5 +1,6 @@
 /**
- * What was retired in all, and in the last weeks: the same for all readers, so it is asked for once in a few seconds.
+ * The totals of all retirements and of the last weeks. All readers see the same ones, so they are read once
+ * in a few seconds.
  */
 import type { Clock } from '../lib/clock.ts';
 import { keepAnswer } from '../lib/keepAnswer.ts';
@@ -17,7 +18,7 @@ export interface Totals {
 }
 
 export interface Week extends Totals {
-  /** Its Monday. */
+  /** The week's Monday. */
   day: string;
 }
 
@@ -78,7 +79,7 @@ export function addUp(parts: readonly Totals[]): Totals {
   };
 }
 
-/** The beginnings of the last weeks in UTC, in Unix seconds, oldest first. The first day of 1970 was a Thursday. */
+/** The beginnings of the last weeks in UTC, in Unix seconds, oldest first. 1970-01-01 was a Thursday. */
 function lastMondays(nowMs: number): number[] {
   const today = Math.floor(nowMs / 1000 / DAY_SECONDS);
   const monday = today - ((today + 3) % 7);

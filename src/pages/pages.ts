@@ -1,5 +1,5 @@
 /**
- * The public pages: which paths are theirs, and what each answers.
+ * The public pages: their paths, and the answer of each.
  *
  *   /                            totals, live retirements, search
  *   /projects, /projects/:assetId
@@ -57,7 +57,7 @@ export function createPages(site: Site): PublicPages {
   };
 }
 
-/** @throws DomainError NOT_FOUND for a part that no text is encoded as */
+/** @throws DomainError NOT_FOUND for a part that is not a valid encoding */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);

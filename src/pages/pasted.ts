@@ -1,9 +1,9 @@
 /**
- * JSON that visitors paste: any text.
+ * Parses JSON that visitors paste, which may be any text.
  */
 import { parseJson } from '../lib/parseJson.ts';
 
-/** Null for what is not JSON, and for JSON that is no object. */
+/** Null for a text that is not JSON, and for JSON that is no object. */
 export function parsedObject(text: string): Record<string, unknown> | null {
   const value = parseJson(text);
   return isObject(value) ? value : null;

@@ -1,5 +1,6 @@
 /**
- * `/projects/:assetId`: what a project is, where its tonnes are, and what happened on the network.
+ * `/projects/:assetId`: a project's facts, the distribution of its tonnes, and its retirements and
+ * transactions.
  */
 import type { PageAnswer, PageRequest } from '../http/server/pages.ts';
 import { DomainError } from '../lib/errors.ts';
@@ -107,7 +108,7 @@ export async function projectPage(site: Site, request: PageRequest, assetId: str
 
 const PICTURE_WIDTH = 1000;
 
-/** Where the tonnes are, as one bar, with its numbers below. */
+/** The distribution of the tonnes as one bar, with its numbers below. */
 function TonnesPicture({ books }: Pick<Project, 'books'>) {
   const parts = [
     ['retired', 'Retired', books.retired],

@@ -3,18 +3,18 @@
  */
 import qrcode from 'qrcode-generator';
 
-/** Modules of white around the code, without which readers miss it. */
+/** White modules around the code, without which readers don't find it. */
 const QUIET = 4;
 
 interface QrSquares {
-  /** Modules on a side, the white around included. */
+  /** Modules on a side, including the white ones. */
   size: number;
   /** An SVG path of the dark modules. */
   path: string;
 }
 
 export function qrSquares(text: string): QrSquares {
-  // Zero: as large as the text needs. M: readable with a seventh of it damaged.
+  // Zero: as large as the text needs. M: readable with up to a seventh of the code damaged.
   const code = qrcode(0, 'M');
   code.addData(text);
   code.make();
@@ -28,7 +28,7 @@ export function qrSquares(text: string): QrSquares {
   return { size: count + 2 * QUIET, path };
 }
 
-/** Dark on white in every colour scheme: many readers can't do it the other way. */
+/** Dark on white in every colour scheme: many readers can't read the inverse. */
 export function QrCode({ text, label }: { text: string; label: string }) {
   const { size, path } = qrSquares(text);
   return (

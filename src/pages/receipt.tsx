@@ -1,5 +1,5 @@
 /**
- * `/receipts/:token`: what a warehouse receipt stands for, for those who were given its address.
+ * `/receipts/:token`: the facts of a warehouse receipt, for those who have its address.
  */
 import type { PageAnswer, PageRequest } from '../http/server/pages.ts';
 import { unixSeconds } from '../lib/clock.ts';
@@ -54,7 +54,7 @@ export function standingAt(receipt: Standing & Pick<Receipt, 'expiryDate'>, nowS
   return isOverdue ? { ...receipt, state: 'EXPIRED' } : receipt;
 }
 
-/** What a lender may rely on: something is left, and there is no other claim to it. */
+/** A lender may rely on this: something is left, and no other claim exists. */
 export function isFree({ state, remainingKg, beingCashedOut, pledged }: Standing): boolean {
   return state === 'ACTIVE' && remainingKg !== '0' && !beingCashedOut && !pledged;
 }

@@ -1,5 +1,5 @@
 /**
- * Retirement records as the API gives them to the pages, and their public ids.
+ * Retirement records as the API returns them to the pages, and their public ids.
  */
 export interface ListedRecord {
   index: number;
@@ -25,9 +25,9 @@ export type RecordPage = Page<ListedRecord>;
 export const EMPTY_PAGE: Page<never> = { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };
 
 /**
- * The id of a retirement in addresses of pages: its token's address and its index there. Both are facts of the ledger
- * network, which every reader of it sees and no one changes: the id holds after this platform's database is
- * restored or replaced, and says nothing that only the platform knows.
+ * The id of a retirement in addresses of pages: its token's address and its index there. Both are facts of
+ * the ledger network, which everyone can read and no one can change. So the id stays valid after this
+ * platform's database is restored or replaced, and reveals nothing that only the platform knows.
  */
 export function publicId({ tokenAddress, index }: Pick<ListedRecord, 'tokenAddress' | 'index'>): string {
   return `${tokenAddress}-${index}`;
@@ -35,7 +35,7 @@ export function publicId({ tokenAddress, index }: Pick<ListedRecord, 'tokenAddre
 
 const PUBLIC_ID = /^([0-9A-Za-z]{1,128})-(0|[1-9]\d{0,8})$/;
 
-/** Null for a text that is no public id; the address may still be none of this network. */
+/** Null for a text that is no public id. The token's address may still be invalid on this network. */
 export function readPublicId(text: string): { tokenAddress: string; index: number } | null {
   const [, tokenAddress, index] = PUBLIC_ID.exec(text) ?? [];
   return tokenAddress === undefined ? null : { tokenAddress, index: Number(index) };
@@ -49,15 +49,15 @@ export function projectPath(assetId: string): string {
   return `/projects/${encodeURIComponent(assetId)}`;
 }
 
-/** An address can't be as long as some holders' names are: those have no page of their own. */
+/** Some holders' names are longer than an address can be; they have no page. */
 const MAX_BENEFICIARY_IN_PATH = 256;
 
 export function beneficiaryPath(name: string): string | null {
-  // A lone surrogate has no place in an address.
+  // An address can't contain a lone surrogate.
   if (name === '' || name.length > MAX_BENEFICIARY_IN_PATH || /\p{Cs}/u.test(name)) return null;
-  // Browsers resolve a segment of dots, however it is encoded. `=` stands in no encoded name.
+  // Browsers resolve a segment of dots, however it is encoded. No encoded name contains `=`.
   if (name === '.' || name === '..') return `/beneficiaries/${name}=`;
-  // With the dot as it is, the address would be that of another name's file.
+  // With an unencoded dot, the address would be the one of another name's file.
   return `/beneficiaries/${encodeURIComponent(name).replace(/\.csv$/, '%2Ecsv')}`;
 }
 

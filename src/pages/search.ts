@@ -1,6 +1,7 @@
 /**
- * What a reader may have meant by one text: a certificate's id, a serial number, a transaction's hash, a project, or a
- * beneficiary. The API finds a beneficiary as it is written here and as the platform stores it.
+ * Looks up a reader's text as each of its possible meanings: a certificate's id, a serial number, a
+ * transaction's hash, a project, or a beneficiary. The API finds a beneficiary as it is written here and as
+ * the platform stores it.
  */
 import { askOrNull, type Ask } from './ask.ts';
 import { LISTED_RECORD, readPublicId, type ListedRecord } from './records.ts';
@@ -45,7 +46,7 @@ interface Answer {
 
 export async function search(ask: Ask, given: string): Promise<Found> {
   const written = given.trim().slice(0, MAX_TEXT);
-  // As the platform writes asset ids; other holders write names as they like.
+  // NFC, as the platform writes asset ids; other holders write names freely.
   const text = written.normalize('NFC').slice(0, MAX_TEXT);
   const answers: (Answer | null)[] = [];
   for (const [source, variables] of questionsAbout(text, written)) {
@@ -63,8 +64,8 @@ export async function search(ask: Ask, given: string): Promise<Found> {
 }
 
 /**
- * The narrowest first; six at most. Asset ids and names are asked for apart: a name may be longer than an asset id, and the API
- * refuses such a question as a whole.
+ * The narrowest questions come first; at most six. Asset ids and names are separate questions: a name may be
+ * longer than an asset id, and the API would refuse a common question as a whole.
  */
 function* questionsAbout(text: string, name: string): Generator<[string, Record<string, unknown>]> {
   const place = readPublicId(text);
@@ -72,7 +73,7 @@ function* questionsAbout(text: string, name: string): Generator<[string, Record<
   if (place !== null && place.tokenAddress.length > 20) yield [BY_PLACE, { ...place }];
   if (/.-\d{6,19}$/.test(text)) yield [BY_SERIAL, { text }];
   if (hash !== undefined) {
-    // As the networks print them: with 0x where addresses have it, and without.
+    // As the networks print hashes: with 0x if addresses have it, and without.
     yield [BY_HASH, { text: `0x${hash}` }];
     yield [BY_HASH, { text: hash }];
     return;

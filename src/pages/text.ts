@@ -1,18 +1,21 @@
 /**
- * How pages show texts, amounts and times. Beneficiaries, notes and names are strangers' text: rendered as text by the
- * JSX, without what changes how their neighbours look, and of limited length.
+ * Formats texts, amounts and times for pages. Beneficiaries, notes and names are strangers' text: the JSX
+ * renders them as text, without characters that change how their neighbours look, and of limited length.
  */
 import { formatDecimal, parseDecimal } from '../lib/decimals.ts';
 
-/** Control characters, and those that change the direction of what stands around them. */
+/** Control characters, and characters that change the direction of the text around them. */
 const DISTURBING = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u{61c}\u{200e}\u{200f}\u{202a}-\u{202e}\u{2066}-\u{2069}]/gu;
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** The longest text that the platform accepts is 1024 bytes; other holders may write more into a token. */
+/**
+ * The longest text that the platform accepts has 1024 bytes; other holders may write longer ones into a
+ * token.
+ */
 export const MAX_NAME = 120;
 export const MAX_NOTE = 1_200;
 
-/** Cut between what readers see as characters, and never longer than `max` code units. */
+/** Cuts between the characters that readers see, to at most `max` code units. */
 export function shown(text: string, max: number): string {
   const clean = text.slice(0, max + 1).replace(DISTURBING, '\u{fffd}');
   if (clean.length <= max) return clean;
@@ -24,10 +27,13 @@ export function shown(text: string, max: number): string {
   return `${kept}…`;
 }
 
-/** Fillers count as letters, and are not seen. */
+/** Filler characters count as letters, and are invisible. */
 const UNSEEN = /^(?:[^\p{L}\p{N}\p{P}\p{S}]|[\u{115f}\u{1160}\u{2800}\u{3164}\u{ffa0}])*$/u;
 
-/** A beneficiary's name as `shown`. Other holders may write one that can't be seen: a link needs a text. */
+/**
+ * A beneficiary's name, formatted by `shown`. Other holders may write an invisible one, but a link needs a
+ * text.
+ */
 export function shownName(name: string, max: number): string {
   return UNSEEN.test(name) ? '(no name)' : shown(name, max);
 }
@@ -39,7 +45,7 @@ export function grouped(decimal: string): string {
   return fraction === undefined ? parted : `${parted}.${fraction}`;
 }
 
-/** An exact sum. */
+/** The exact sum. */
 export function sumOf(decimals: readonly string[]): string {
   const scale = 18;
   const units = decimals.reduce((sum, text) => sum + atScale(text, scale), 0n);
@@ -54,12 +60,12 @@ function atScale(text: string, scale: number): bigint {
   return text.startsWith('-') ? -units : units;
 }
 
-/** The same for all readers, whatever their language. */
+/** The same format for all readers, whatever their language. */
 export function dateOf(unixSeconds: number): string {
   return isoOf(unixSeconds).slice(0, 10);
 }
 
-/** Until its last day: `until` is the day after it, which people would read as a part of it. */
+/** Shows the last day: people would read `until`, the day after it, as a part of the period. */
 export function periodText({ from, until }: { from: string; until: string }): string {
   const last = dateOf(Date.parse(until) / 1000 - 86_400);
   return last === from ? from : `${from} to ${last}`;
@@ -69,7 +75,7 @@ export function timeOf(unixSeconds: number): string {
   return `${isoOf(unixSeconds).slice(0, 19).replace('T', ' ')} UTC`;
 }
 
-/** A token's clock may say anything: times that no calendar has are shown as the first day. */
+/** A token's clock may have any value: times that no calendar has are shown as 1970-01-01. */
 export function isoOf(unixSeconds: number): string {
   const moment = new Date(unixSeconds * 1000);
   return Number.isNaN(moment.getTime()) ? new Date(0).toISOString() : moment.toISOString();
@@ -81,7 +87,7 @@ export function countryName(code: string): string {
   return /^[A-Z]{2}$/.test(code) ? (regions.of(code) ?? code) : code;
 }
 
-/** A location such as "Kasigau, Kenya" names its country already. */
+/** Leaves the country out of a location that names it, such as "Kasigau, Kenya". */
 export function placeOf({
   projectLocation: location,
   countryCode,
@@ -98,7 +104,7 @@ export function placeOf({
   return { location, country: isNamed ? null : country };
 }
 
-/** `0x12345678…9abc`: for lists. Certificates show the whole. */
+/** `0x12345678…9abc`, for lists. Certificates show the whole hash. */
 export function shortened(hash: string): string {
   return hash.length <= 20 ? hash : `${hash.slice(0, 10)}…${hash.slice(-6)}`;
 }

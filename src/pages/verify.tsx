@@ -1,5 +1,6 @@
 /**
- * `/verify`: checks a certificate's file, id, serial number or transaction hash, and says step by step what was checked.
+ * `/verify`: checks a certificate's file, id, serial number or transaction hash, and explains each step of
+ * the check.
  */
 import type { PageAnswer, PageRequest } from '../http/server/pages.ts';
 import { askedCertificate, checkCertificate, type Checked, type Step } from './checkCertificate.ts';

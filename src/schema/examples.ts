@@ -1,6 +1,6 @@
 /**
- * The operations that GraphiQL opens with, one tab each, in the order in which a newcomer would try them. Each runs as it
- * stands once those left of it have run.
+ * The operations that GraphiQL opens with, one tab each, in the order in which a newcomer would try them.
+ * Each runs unchanged once those left of it have run.
  */
 import type { GraphiqlExample } from './core/example.ts';
 import { ACCESS_EXAMPLES } from './access/examples.ts';

@@ -1,11 +1,11 @@
 /**
- * The whole contract. Each file of a business's folder registers its part when it is loaded, so that a new file or folder is in the
- * schema without being named here.
+ * The whole contract. Each file of a business's folder registers its part when it is loaded, so that a new
+ * file or folder is in the schema without being named here.
  */
 import { readdirSync } from 'node:fs';
 import { builder } from './core/builder.ts';
 
-/** What the others are built with. */
+/** The folder of the parts with which the others are built. */
 const CORE = 'core';
 
 const businesses = readdirSync(new URL('.', import.meta.url), { withFileTypes: true })

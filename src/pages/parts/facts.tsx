@@ -1,5 +1,5 @@
 /**
- * Names and values of one thing. What is not known is left out.
+ * Names and values of one thing. Unknown values are left out.
  */
 import type { Child } from 'hono/jsx';
 

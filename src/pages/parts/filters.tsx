@@ -42,8 +42,8 @@ export interface PlaceFilter {
 }
 
 /**
- * As the address has it: what is no country or year, the API refuses. Left out, the list would be shown without the filter that the form
- * shows.
+ * The filter as the address has it; the API refuses a wrong country or year. Without it, the list would not
+ * match the form's filter.
  */
 export function placeFilter(query: URLSearchParams): PlaceFilter {
   const country = query.get('country') ?? '';
@@ -54,7 +54,7 @@ export function placeFilter(query: URLSearchParams): PlaceFilter {
   };
 }
 
-/** Of an address that was written by hand. */
+/** The value of an address that was written by hand. */
 function chosen(query: URLSearchParams, name: string): string[] {
   const value = query.get(name) ?? '';
   return value === '' || value.length > 128 ? [] : [value];

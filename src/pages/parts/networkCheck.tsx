@@ -1,5 +1,5 @@
 /**
- * What the network says of a record now, in plain words.
+ * The result of comparing a record with the network, in plain words.
  */
 import type { NetworkCheck } from '../certificateRecord.ts';
 import { Moment } from './shownText.tsx';

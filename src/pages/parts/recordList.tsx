@@ -1,5 +1,5 @@
 /**
- * A list of retirements, and the way to the older ones of a list.
+ * A list of retirements, and the link to older ones.
  */
 import { certificatePath, projectPath, type ListedRecord, type Page } from '../records.ts';
 import { grouped } from '../text.ts';
@@ -21,7 +21,7 @@ export function RecordList({
   );
 }
 
-/** live.js fills a copy of it, found by these classes. */
+/** live.js fills a copy of this element, and finds its parts by these classes. */
 export function RecordItem({ record }: { record: ListedRecord }) {
   const { project } = record;
   return (
@@ -47,7 +47,7 @@ export function RecordItem({ record }: { record: ListedRecord }) {
   );
 }
 
-/** In place of a list that the API refuses: an empty one would say that there is nothing. */
+/** Shown in place of a list that the API refuses: an empty list would say that there are no items. */
 export const NO_SUCH_LIST =
   'This address asks for something to filter by, or a place in the list, that does not exist.';
 

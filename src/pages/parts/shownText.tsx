@@ -3,17 +3,17 @@
  */
 import { isoOf, MAX_NAME, placeOf, shortened, shown, shownName, timeOf } from '../text.ts';
 
-/** Text that strangers wrote: what its letters do to the direction of a line ends with it. */
+/** Text that strangers wrote: the direction of its letters does not affect the text around it. */
 export function Foreign({ text, max = MAX_NAME }: { text: string; max?: number }) {
   return <bdi class="foreign">{shown(text, max)}</bdi>;
 }
 
-/** A beneficiary's, which may have no letter that is seen. */
+/** A beneficiary's name, which may have no visible character. */
 export function Name({ name, max = MAX_NAME }: { name: string; max?: number }) {
   return <bdi class="foreign">{shownName(name, max)}</bdi>;
 }
 
-/** Where a project is: its location, and its country unless the location names that. */
+/** The place of a project: its location, and its country unless the location names it. */
 export function Place({ project }: { project: { projectLocation: string; countryCode: string } }) {
   const { location, country } = placeOf(project);
   return (
@@ -28,7 +28,7 @@ export function Moment({ seconds }: { seconds: number }) {
   return <time datetime={isoOf(seconds)}>{timeOf(seconds)}</time>;
 }
 
-/** Hashes and addresses: whole, to be copied and compared. */
+/** Hashes and addresses in full, to be copied and compared. */
 export function Code({ text }: { text: string }) {
   return <code class="hash">{text}</code>;
 }

@@ -1,10 +1,10 @@
 /**
- * Tonnes by week as bars, and the same as a table for those who can't see them or want the numbers.
+ * Tonnes by week as bars, and as a table for readers who can't see them or want the numbers.
  */
 import { WEEKS, type Week } from '../overview.ts';
 import { grouped } from '../text.ts';
 
-/** Of the picture, which is stretched to the width that there is. */
+/** Units of the picture, which is stretched to the available width. */
 const WIDTH = 130;
 const HEIGHT = 100;
 const SLOT = WIDTH / WEEKS;

@@ -1,5 +1,5 @@
 /**
- * ApiKey: the credential of a service account. The key itself is shown once, when it is created.
+ * ApiKey: the credential of a service account. The key is shown once, when it is created.
  */
 import { visiblePart, type ApiKeyRow } from '../../identity/apiKeys.ts';
 import { ROLES, type Role } from '../../identity/roles.ts';

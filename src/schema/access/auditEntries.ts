@@ -162,7 +162,7 @@ builder.queryField('auditEntries', (t) =>
           ...rest,
           isUnfinished: unfinished,
           apiKeyIds: apiKeyIds?.map(({ id }) => id),
-          // Kept as it was sent where it is no object's id: a subject may look like one.
+          // A text that is no object's id is kept as it was sent, because a subject may look like an id.
           targetIds: targetIds?.flatMap((id) => [...new Set([id, localId(id)])]),
         };
         return pageOf(args, cursors, listAuditEntries(dependencies, filter));

@@ -1,5 +1,5 @@
 /**
- * ApprovalRequest: an operation that waits for a second person; and the list of them.
+ * ApprovalRequest: an operation that waits for a second person, and the list of requests.
  */
 import { findProjectById } from '../../resolvers/carbon/findProject.ts';
 import {
@@ -78,7 +78,10 @@ const ApprovalInputValueRef = builder
 
 export const ApprovalRequestRef = builder.objectRef<ApprovalRequest>('ApprovalRequest');
 
-/** Of a deposit, its requester needs the warehouse still: another credential of the same subject may name other ones. */
+/**
+ * The requester of a deposit still needs access to its warehouse: another credential of the same subject may
+ * name other warehouses.
+ */
 export function maySeeApproval(caller: Caller | null, request: ApprovalRequest): boolean {
   if (isOperator(caller)) return true;
   const { operation, input } = askedOf(request);
@@ -125,7 +128,10 @@ builder.node(ApprovalRequestRef, {
   }),
 });
 
-/** A deposit's input says what a receipt will. The other operations are the platform's, or what they are about says whose it is. */
+/**
+ * A deposit's input has the owners of the future receipt. The other operations are the platform's, or their
+ * target has its own owners.
+ */
 function ownersOfInput(request: ApprovalRequest): (string | null)[] {
   const { operation, input } = askedOf(request);
   return operation === 'createDeposit' ? [input.farmerId ?? null, input.warehouseId] : [];
@@ -139,7 +145,7 @@ function valuesOf(input: object, path = ''): { name: string; value: string }[] {
   });
 }
 
-/** By the rules of what it is: who asked for the operation may have another role by now. */
+/** Applies the rules of the target: the requester may have another role by now. */
 async function targetOf(context: Context, { operation, targetId }: ApprovalRequest) {
   const { caller, dependencies } = context;
   if (targetId === null) return null;
@@ -158,7 +164,7 @@ async function targetOf(context: Context, { operation, targetId }: ApprovalReque
   }
 }
 
-/** The field `approvalRequest` of each payload whose mutation can need one. */
+/** The field `approvalRequest` of each payload whose mutation can need approval. */
 export const APPROVAL = {
   type: ApprovalRequestRef,
   nullable: true,

@@ -1,5 +1,5 @@
 /**
- * grantApproval: a second person approves an operation, which is then done.
+ * grantApproval: a second person approves an operation, which then runs.
  */
 import type { ApprovalRequest } from '../../resolvers/approvals/approvalRequests.ts';
 import { grantApproval } from '../../resolvers/approvals/decideApproval.ts';

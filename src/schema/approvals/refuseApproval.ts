@@ -1,5 +1,5 @@
 /**
- * refuseApproval: ends a request for approval without doing what it asks for.
+ * refuseApproval: ends a request for approval without running its operation.
  */
 import type { ApprovalRequest } from '../../resolvers/approvals/approvalRequests.ts';
 import { refuseApproval } from '../../resolvers/approvals/decideApproval.ts';

@@ -1,6 +1,6 @@
 /**
- * Runs an approved operation as its requester asked for it. The one place that reaches every operation that can need
- * approval, so it takes what all of them take; the contract has it, as each use case takes a few.
+ * Runs an approved operation as its requester asked for it. Only this function reaches every operation that
+ * can need approval, so it takes the dependencies of all of them, where a use case takes a few.
  */
 import { createProject } from '../../resolvers/carbon/createProject.ts';
 import type { Dependencies } from '../../resolvers/core/dependencies.ts';
@@ -12,7 +12,7 @@ import { setManualSessionStatus } from '../../resolvers/operations/setManualSess
 import { createDeposit } from '../../resolvers/warehouse/createDeposit.ts';
 import { askedOf, type ApprovalRequest } from '../../resolvers/approvals/approvalRequests.ts';
 
-/** @throws what the operation throws */
+/** @throws the errors of the operation */
 export async function runApproved(
   deps: Dependencies,
   request: ApprovalRequest,

@@ -1,5 +1,5 @@
 /**
- * Where a project's tonnes are in the platform's books.
+ * BooksBalances: a project's tonnes by account of the platform's books.
  */
 import type { ProjectBalances } from '../../ledger/books/readBalances.ts';
 import { builder } from '../core/builder.ts';

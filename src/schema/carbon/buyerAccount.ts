@@ -1,5 +1,5 @@
 /**
- * buyerAccount: a buyer's balances. Its statement and purchases are in files of their own.
+ * buyerAccount: a buyer's balances. The statement and the purchases have their own files.
  */
 import * as z from 'zod';
 import { listBalances, type BuyerBalance } from '../../resolvers/carbon/readBuyerAccount.ts';

@@ -1,5 +1,5 @@
 /**
- * The ways between a project, its registry, and a retirement's public record.
+ * The links between a project, its registry, and a retirement's public record.
  */
 import { findRecord } from '../../resolvers/carbon/findRecord.ts';
 import { addressKey } from '../../lib/addressKey.ts';

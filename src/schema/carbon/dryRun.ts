@@ -1,5 +1,6 @@
 /**
- * DryRun: what a mutation of credits would do. Declared once for purchase, transferCredits and retire.
+ * DryRun: the effect that a mutation of credits would have. Declared once for purchase, transferCredits and
+ * retire.
  */
 import type { DryRun } from '../../resolvers/carbon/dryRun.ts';
 import { totalOf } from '../../resolvers/carbon/projectPrices.ts';

@@ -1,5 +1,6 @@
 /**
- * RetirementRecord.inclusionProof, Purchase.inclusionProof: that they are in the transparency logs of retirements and of transfers.
+ * RetirementRecord.inclusionProof, Purchase.inclusionProof: the proof that the record or purchase is in the
+ * transparency log of retirements or of transfers.
  */
 import {
   leafIndexOf,
@@ -65,7 +66,8 @@ builder.objectFields(PurchaseRef, (t) => ({
     description:
       'The proof that it is in the transparency log of transfers, whose entries are not public, against ' +
       'the newest head. Null for some seconds after the purchase is booked.',
-    // A purchase is a transfer. Its entry shows its buyer nothing about other buyers, as that of a credit transfer would.
+    // A purchase is a transfer. Its entry shows the buyer nothing about other buyers, unlike the entry of a
+    // credit transfer.
     resolve: ({ id }, _args, { dependencies }) => proveTransfer(dependencies.db, id),
   }),
 }));

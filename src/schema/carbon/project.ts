@@ -24,7 +24,7 @@ import { UPDATES_UNTIL_FINAL, updatesOf } from '../core/updates.ts';
 import { TOKEN_ADDRESS } from '../core/tokenAddress.ts';
 import { moment, momentOrNull } from '../core/time.ts';
 
-/** The project that an item of a list belongs to. */
+/** The project of a list's item. */
 export const projectOf = createRequiredBatch('project', findProjectsByIds);
 
 export const balancesOfProject = createRequiredBatch(

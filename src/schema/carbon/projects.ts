@@ -1,5 +1,6 @@
 /**
- * projects: lists projects for buyers; projectTypes, creditTypes: the kinds of projects and of credits that there are.
+ * projects: lists projects for buyers. projectTypes, creditTypes: the kinds of projects and of credits in
+ * use.
  */
 import {
   listCreditTypes,

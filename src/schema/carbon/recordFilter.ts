@@ -1,5 +1,5 @@
 /**
- * The filters of public retirement records: of their list, their totals and their feed.
+ * The filters of public retirement records, for their list, their totals and their feed.
  */
 import type { RecordFilter } from '../../resolvers/carbon/recordFilter.ts';
 import { builder } from '../core/builder.ts';

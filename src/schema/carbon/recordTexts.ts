@@ -1,6 +1,6 @@
 /**
- * The texts of a retirement that its public record shows, as both ways of retiring take them: from the books, and from a holder's
- * own address.
+ * The texts of a retirement that its public record shows. Both ways of retiring take them: from the books,
+ * and from a holder's own address.
  */
 import { beneficiary, note } from '../core/text.ts';
 

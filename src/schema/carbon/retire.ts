@@ -1,5 +1,5 @@
 /**
- * retire: credits are burned for a beneficiary, permanently.
+ * retire: burns credits for a beneficiary, permanently.
  */
 import type { DryRun } from '../../resolvers/carbon/dryRun.ts';
 import type { Retirement } from '../../resolvers/carbon/findRetirement.ts';
@@ -97,7 +97,7 @@ builder.mutationField('retire', (t) =>
         periodFrom: period?.from ?? null,
         periodUntil: period?.until ?? null,
       };
-      // No note and an empty one are the same request, also for its key.
+      // A request without a note and one with an empty note are the same, also for the idempotency key.
       const request = { buyerId: named ?? subjectOf(caller), purpose, ...rest, note: rest.note ?? '' };
       if (dryRun === true)
         return { retirement: null, dryRun: await rehearseRetirement(dependencies, request) };

@@ -40,7 +40,7 @@ function maySee(caller: Caller | null, { buyerId }: Retirement): boolean {
   return maySeeBuyer(caller, buyerId);
 }
 
-/** Null where there is none, or the caller may not see it. */
+/** Null when there is none, or the caller may not see it. */
 async function findVisibleRetirement(
   { caller, dependencies }: Context,
   id: string,

@@ -1,6 +1,6 @@
 /**
- * For whom and what credits were retired, and their serial numbers: on the platform's retirements, and publicly on the
- * token's records that belong to one.
+ * The beneficiary and purpose of retired credits, and their serial numbers: on the platform's retirements,
+ * and publicly on the token's records that belong to a retirement.
  */
 import type { ObjectFieldBuilder } from '@pothos/core';
 import { findRetirementsOfRecords, type Retirement } from '../../resolvers/carbon/findRetirement.ts';
@@ -66,7 +66,7 @@ function periodOf({ periodFrom, periodUntil }: RetirementPurpose): Period | null
 
 interface Source<Parent> {
   retirementOf: (parent: Parent, context: Context) => Promise<Retirement | undefined>;
-  /** When they are null, after what each of them says itself. */
+  /** Says when the fields are null, besides the cases that each description names itself. */
   otherwise?: string;
   serialOtherwise: string;
 }

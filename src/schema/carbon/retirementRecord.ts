@@ -81,7 +81,10 @@ export const RetirementRecordConnection = builder.connectionObject(
   RetirementRecordEdge,
 );
 
-/** Base units as tonnes, exactly. Records of other accounts may hold a negative amount, which the token accepts. */
+/**
+ * Base units as tonnes, exactly. Records of other accounts may have a negative amount, because the token
+ * accepts it.
+ */
 export function decimalTonnes(amount: bigint): string {
   if (amount < 0n) return `-${decimalTonnes(-amount)}`;
   const whole = amount / BASE_UNITS_PER_WHOLE;

@@ -1,5 +1,5 @@
 /**
- * retirementTotals: what was retired, by day, project, country or vintage.
+ * retirementTotals: the retired amounts, by day, project, country or vintage.
  */
 import * as z from 'zod';
 import {

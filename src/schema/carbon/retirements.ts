@@ -1,5 +1,5 @@
 /**
- * retirements: a buyer's own, or all of them for operators.
+ * retirements: a buyer's own retirements, or all of them for operators.
  */
 import type { Caller } from '../../identity/roles.ts';
 import { listRetirements } from '../../resolvers/carbon/listRetirements.ts';
@@ -49,7 +49,7 @@ builder.queryField('retirements', (t) =>
       nullable: true,
       args: { filter: t.arg({ type: RetirementFilterInput, description: 'Which retirements.' }) },
       resolve: (_root, args, { caller, dependencies }) => {
-        // A list that names no buyer is no caller's: it stays empty.
+        // A list without any buyer is not the caller's, so it stays empty.
         const own =
           isOperator(caller) || args.filter?.buyerIds != null ? {} : { buyerIds: [subjectOf(caller)] };
         const filter = { ...args.filter, ...own };

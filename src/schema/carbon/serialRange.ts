@@ -1,5 +1,5 @@
 /**
- * SerialRange: the numbers of the tonnes that a retirement retired.
+ * SerialRange: the serial numbers of the tonnes of a retirement.
  */
 import type { Needs } from '../../resolvers/core/dependencies.ts';
 import type { Retirement } from '../../resolvers/carbon/findRetirement.ts';
@@ -25,7 +25,7 @@ const batch = createBatch(async (deps: Needs<'db'>, asked: readonly Retirement[]
   return new Map(asked.map((retirement) => [retirement, byId.get(retirement.id) ?? null]));
 });
 
-/** Null until it is RETIRED. */
+/** Null until the retirement is RETIRED. */
 export async function serialNumbersOf(
   retirement: Retirement,
   _args: object,

@@ -1,5 +1,5 @@
 /**
- * setProjectPrice: what a tonne of a project costs from now on.
+ * setProjectPrice: sets the price of a project's tonne from now on.
  */
 import type { Project } from '../../resolvers/carbon/findProject.ts';
 import { setProjectPrice } from '../../resolvers/carbon/setProjectPrice.ts';
@@ -10,7 +10,7 @@ import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { MoneyInput } from '../core/money.ts';
 import { ProjectRef } from './project.ts';
 
-/** Of every price in an input. */
+/** The limits of every price in an input. */
 export const PRICE_LIMITS = 'More than 0, with at most 16 digits before the point and 8 after it.';
 
 const SetProjectPriceInput = builder.inputType('SetProjectPriceInput', {

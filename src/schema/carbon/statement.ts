@@ -13,7 +13,7 @@ import { BuyerAccountRef } from './buyerAccount.ts';
 import { projectOf, ProjectRef } from './project.ts';
 import { fromTime, moment, untilTime } from '../core/time.ts';
 
-/** Of a list of one buyer's transfers. */
+/** The cursors of a list of one buyer's transfers. */
 export const transferCursors = (list: string) =>
   listCursors<StatementCursor>(list, {
     postedAt: cursorValues.moment,
@@ -69,7 +69,7 @@ export const StatementEntryRef = builder.objectRef<StatementEntry>('StatementEnt
   }),
 });
 
-/** Never those of accounts that are no buyer's. */
+/** @throws Error for a kind that only accounts other than buyers' have */
 function kindOf({ kind }: StatementEntry) {
   if (kind === 'issue' || kind === 'retirement_settle') {
     throw new Error(`a buyer's account has an entry of kind ${kind}`);

@@ -1,5 +1,5 @@
 /**
- * What caused an entry of a statement, a purchase, a retirement or a transfer, and what the entry says of it.
+ * The cause of a statement's entry (a purchase, a retirement or a transfer), and the entry's fields about it.
  */
 import { findPurchases } from '../../resolvers/carbon/purchase.ts';
 import { findCreditTransfers } from '../../resolvers/carbon/transferCredits.ts';

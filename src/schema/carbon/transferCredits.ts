@@ -1,5 +1,5 @@
 /**
- * transferCredits: a buyer gives credits to another.
+ * transferCredits: moves credits from one buyer to another.
  */
 import { SUBJECT_FORM } from '../../identity/roles.ts';
 import type { DryRun } from '../../resolvers/carbon/dryRun.ts';

@@ -1,5 +1,6 @@
 /**
- * Access rules of fields, stated once: as scopes for the scope-auth plugin and as text in the field's description.
+ * Access rules of fields, each stated once: as scopes for the scope-auth plugin and as text in the field's
+ * description.
  *
  *   purchases: t.field({ ...forRoles(['operator'], 'Every purchase.'), type: …, resolve: … })
  */
@@ -26,11 +27,11 @@ export function forRoles(roles: readonly Role[], description: string): Restricte
   };
 }
 
-/** Of every `buyerId` that may be left out. */
+/** The description of every `buyerId` that may be left out. */
 export const OWN_BUYER_ID =
   "The buyer: the subject of the buyer's token. When omitted, the caller, who then needs role buyer.";
 
-/** For fields whose arguments name a buyer, or none: then the caller, as a buyer. */
+/** For fields whose arguments name a buyer. Without a name, the caller is the buyer. */
 export function forBuyerOrOperator<Args>(
   buyerIdOf: (args: Args) => string | null | undefined,
   description: string,
@@ -42,7 +43,7 @@ export function forBuyerOrOperator<Args>(
       'or with role operator (or admin).',
     authScopes: (_parent: unknown, args: Args) => {
       const buyerId = buyerIdOf(args);
-      // An operator without a buyerId would act for an account in the operator's own name, which no buyer has.
+      // Without a buyerId, an operator would act for an account in the operator's name, which no buyer has.
       if (buyerId == null) return { ownBuyer: buyerIdName };
       return { $any: { role: ['operator'] as const, buyer: buyerId } };
     },

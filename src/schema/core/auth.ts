@@ -7,7 +7,10 @@ import { DomainError } from '../../lib/errors.ts';
 import type { Caller, Role } from '../../identity/roles.ts';
 
 export interface AuthScopes {
-  /** Every caller, with or without a token. Fields state it, so that a forgotten rule is an error. */
+  /**
+   * Every caller, with or without a token. Public fields state this scope, so that a forgotten rule is an
+   * error.
+   */
   public: boolean;
   /** Every caller with a valid token. */
   authenticated: boolean;
@@ -15,9 +18,9 @@ export interface AuthScopes {
   role: readonly Role[];
   /** The buyer of this id: role buyer, and the token's subject is the id. */
   buyer: string;
-  /** A buyer that names no buyer is its own; an operator has to give the input of this name. */
+  /** The caller as a buyer. An operator has to give the input of this name. */
   ownBuyer: string;
-  /** The warehouse of this id: role warehouse, and the id is one of the caller's. */
+  /** The warehouse of this id: role warehouse, and the caller's token or key names the id. */
   warehouse: string;
 }
 
@@ -37,14 +40,15 @@ export function scopesOf(caller: Caller | null) {
 }
 
 /**
- * Forgets what the plugin has decided for a request that has ended. It keeps that in a WeakMap, and V8 takes the values of
- * one for reachable until its next full collection: each request's objects would outlive it until then.
+ * Forgets the plugin's decisions for a request that has ended. The plugin keeps them in a WeakMap, whose
+ * values V8 treats as reachable until its next full collection, so each request's objects would outlive the
+ * request until then.
  */
 export function forgetScopes(context: object): void {
   RequestCache.clearForContext(context);
 }
 
-/** UNAUTHENTICATED without a token, FORBIDDEN with one, with the roles that are needed and those that the caller has. */
+/** UNAUTHENTICATED without a token, FORBIDDEN with one. Names the required roles and the caller's roles. */
 export function unauthorized(caller: Caller | null, fieldName: string, failure: AuthFailure): DomainError {
   const scopes = failedScopes(failure);
   const needed = needs(scopes);
@@ -52,7 +56,7 @@ export function unauthorized(caller: Caller | null, fieldName: string, failure: 
     return new DomainError('UNAUTHENTICATED', `${fieldName} needs ${needed}; no bearer token was sent.`);
   }
   return new DomainError('FORBIDDEN', `${fieldName} needs ${needed}; this one has ${has(caller, scopes)}.`, {
-    // As the contract's enum spells them.
+    // Spelled as in the contract's enum.
     roles: caller.roles.map((role) => role.toUpperCase()),
   });
 }
@@ -76,13 +80,13 @@ function needs(scopes: readonly FailedScope[]): string {
 
 function neededRoles({ scope, parameter }: FailedScope): string[] {
   if (scope === 'role') return [...(parameter as readonly string[])];
-  // Without a token, a list of the caller's own is a list of no subject.
+  // Without a token, the scope of the caller's own list has an empty subject.
   if (scope === 'buyer') return [parameter === '' ? 'buyer' : `buyer and subject ${String(parameter)}`];
   if (scope === 'ownBuyer') return [`buyer (an operator has to give ${String(parameter)})`];
   return scope === 'warehouse' ? [`warehouse and warehouseId ${String(parameter)}`] : [];
 }
 
-/** The caller's roles, and its subject or warehouses where the scope depends on them. */
+/** The caller's roles, with its subject or warehouses if a scope depends on them. */
 function has(caller: Caller, scopes: readonly FailedScope[]): string {
   const isAbout = (name: string) => scopes.some(({ scope }) => scope === name);
   return [

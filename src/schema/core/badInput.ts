@@ -1,5 +1,5 @@
 /**
- * From a broken rule to the error a client can act on: which field, what is wrong, with what value.
+ * Turns a broken rule into an error that a client can act on: the field, the problem and the value.
  */
 import type * as z from 'zod';
 import { DomainError } from '../../lib/errors.ts';
@@ -7,7 +7,7 @@ import { showValue } from './showValue.ts';
 
 /**
  * The first broken rule as BAD_USER_INPUT, with `details.field` as a dotted path from the arguments.
- * `args` are the arguments as they were sent, to repeat the offending value.
+ * @param args the arguments as they were sent, to repeat the wrong value
  */
 export function badUserInput(error: z.ZodError, args: unknown): DomainError {
   const issue = error.issues[0];

@@ -9,7 +9,7 @@ type Load<Needed, Key, Value> = (
   keys: readonly Key[],
 ) => Promise<ReadonlyMap<Key, Value>>;
 
-/** `load` is given the dependencies of the request and the distinct keys that were asked for. */
+/** @param load receives the dependencies of the request, and the requested keys without duplicates */
 export function createBatch<Needed, Key, Value>(
   load: Load<Needed, Key, Value>,
 ): (context: { dependencies: Needed }, key: Key) => Promise<Value | undefined> {
@@ -18,7 +18,8 @@ export function createBatch<Needed, Key, Value>(
     let loader = loaders.get(context);
     if (loader === undefined) {
       const loadAll = async (keys: readonly Key[]) => {
-        // What is asked for later makes another one. Kept, it would keep the request's objects past its end (see auth.ts).
+        // Later keys make another loader. Keeping this one would keep the request's objects past its end (see
+        // auth.ts).
         loaders.delete(context);
         const values = await load(context.dependencies, [...new Set(keys)]);
         return keys.map((one) => values.get(one));
@@ -30,7 +31,7 @@ export function createBatch<Needed, Key, Value>(
   };
 }
 
-/** The same of what must be there. */
+/** A batch whose values must exist. */
 export function createRequiredBatch<Needed, Value>(
   what: string,
   load: Load<Needed, string, Value>,

@@ -6,10 +6,10 @@ import { createBuilder } from './createBuilder.ts';
 
 export const builder = createBuilder<Dependencies>();
 
-/** For functions that make fields of several types. */
+/** The builder's types, for functions that make fields of several types. */
 export type ContractTypes = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer T> ? T : never;
 
-/** Of the lists in the descriptions of fields; docs/errors.md has the same. */
+/** Added to the lists of errors in the descriptions of fields; docs/errors.md has the same. */
 const EVERY_FIELDS_ERRORS =
   'A description lists the errors of its own field; any field can also be answered with BAD_USER_INPUT where its input breaks a rule, ' +
   'UNAUTHENTICATED, FORBIDDEN, OPERATION_TOO_LARGE, RATE_LIMITED, OVERLOADED or DATABASE_UNAVAILABLE.';

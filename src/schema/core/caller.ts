@@ -1,5 +1,5 @@
 /**
- * The caller of a field that its scopes have let through.
+ * The caller of a field whose scopes have admitted it.
  */
 import type { Caller, Role } from '../../identity/roles.ts';
 
@@ -20,22 +20,22 @@ export function isOperator(caller: Caller | null): boolean {
   return caller !== null && caller.roles.some((role) => role === 'operator' || role === 'admin');
 }
 
-/** Who acts, for use cases in which operators may act for others. */
+/** The caller and its rights, for use cases in which operators may act for others. */
 export function actorOf(caller: Caller | null): { subject: string; isOperator: boolean } {
   return { subject: subjectOf(caller), isOperator: isOperator(caller) };
 }
 
-/** Whether the caller acts as that buyer, farmer, …. */
+/** Whether the caller acts as this buyer, farmer, …. */
 export function actsAs(caller: Caller | null, role: Role, subject: string | null): boolean {
   return caller !== null && caller.roles.includes(role) && caller.subject === subject;
 }
 
-/** Operators see all; buyers what is theirs. */
+/** Operators see all buyers; a buyer sees only itself. */
 export function maySeeBuyer(caller: Caller | null, buyerId: string): boolean {
   return isOperator(caller) || actsAs(caller, 'buyer', buyerId);
 }
 
-/** Operators see all; warehouses what is theirs. */
+/** Operators see all warehouses; a caller with role warehouse sees its own. */
 export function maySeeWarehouse(caller: Caller | null, warehouseId: string): boolean {
   return (
     isOperator(caller) ||
@@ -43,7 +43,7 @@ export function maySeeWarehouse(caller: Caller | null, warehouseId: string): boo
   );
 }
 
-/** Operators see all; farmers what is theirs. */
+/** Operators see all farmers; a farmer sees only itself. */
 export function maySeeFarmer(caller: Caller | null, farmerId: string | null): boolean {
   return isOperator(caller) || actsAs(caller, 'farmer', farmerId);
 }

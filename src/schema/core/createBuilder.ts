@@ -1,8 +1,8 @@
 /**
- * The Pothos builder that every type of the contract is made with: plugins, scalars and their rules.
+ * The Pothos builder for every type of the contract: plugins, scalars and their rules.
  *
- * Order of the plugins matters: the first is the outermost, so a caller who may not use a field learns
- * that before the input is looked at.
+ * The order of the plugins matters: the first is the outermost, so a caller who may not use a field learns
+ * that before its input is checked.
  */
 import SchemaBuilder from '@pothos/core';
 import RelayPlugin from '@pothos/plugin-relay';
@@ -22,7 +22,7 @@ import { relayDescriptions } from './relayDescriptions.ts';
 import { scalars, type ScalarTypes } from './scalars.ts';
 import { showValue } from './showValue.ts';
 
-/** A fresh builder with the scalars registered and no fields yet. */
+/** Creates a builder with the scalars registered and no fields yet. */
 export function createBuilder<Dependencies>() {
   const builder = new SchemaBuilder<{
     Context: Context<Dependencies>;
@@ -37,7 +37,7 @@ export function createBuilder<Dependencies>() {
     plugins: [ScopeAuthPlugin, ZodPlugin, RelayPlugin, globalIdInputs, recordedInput],
     defaultFieldNullability: false,
     scopeAuth: {
-      // A subscription is checked once, when it starts: the socket ends with the token that opened it.
+      // A subscription is checked once, at its start: the socket ends with the token that opened it.
       authorizeOnSubscribe: true,
       defaultStrategy: 'all',
       authScopes: (context) => scopesOf(context.caller),
@@ -61,7 +61,10 @@ export function createBuilder<Dependencies>() {
   return builder;
 }
 
-/** `globalIdInputs` names the path of a wrong one; this holds where it does not look. @throws DomainError BAD_USER_INPUT */
+/**
+ * Checks ids that `globalIdInputs` does not; that plugin also names the path of a wrong id.
+ * @throws DomainError BAD_USER_INPUT
+ */
 function checkedGlobalId(globalId: string): { typename: string; id: string } {
   const parts = readGlobalId(globalId);
   if (parts !== undefined) return parts;

@@ -1,5 +1,5 @@
 /**
- * What `dryRun` means, in every mutation that has it. The input: `dryRun: t.boolean(DRY_RUN)`.
+ * The meaning of `dryRun` in every mutation that has it. The input: `dryRun: t.boolean(DRY_RUN)`.
  */
 
 export const DRY_RUN = {

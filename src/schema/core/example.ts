@@ -1,13 +1,13 @@
 /**
- * What one of GraphiQL's ready-made operations consists of.
+ * The parts of one of GraphiQL's ready-made operations.
  */
 import type { Role } from '../../identity/roles.ts';
 
 export interface GraphiqlExample {
-  /** Whose development token its tab begins with; null for the public. */
+  /** The role of the development token in its tab; null for the public. */
   role: Role | null;
-  /** One operation with a name of its own, below a comment that says what it does. */
+  /** One named operation, below a comment that says what the operation does. */
   document: string;
-  /** The variables, each by where an earlier answer has its value: "Operation.field.field". */
+  /** The variables, each by the path of its value in an earlier answer: "Operation.field.field". */
   variables?: Readonly<Record<string, string>>;
 }

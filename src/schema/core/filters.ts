@@ -1,5 +1,6 @@
 /**
- * The form of every list's filter, stated once: plural members take lists, times (time.ts) are from … until, amounts min … max.
+ * The form of every list's filter: plural members take lists, times (time.ts) are from … until, amounts min …
+ * max.
  */
 import * as z from 'zod';
 import { assetId, auditTarget, keyword, label, subject, type TextRule } from './text.ts';
@@ -7,11 +8,11 @@ import { assetId, auditTarget, keyword, label, subject, type TextRule } from './
 const MAX_VALUES = 100;
 const TOO_MANY = { error: `must be at most ${MAX_VALUES} values` };
 
-/** Of each filter input, after what it selects. */
+/** Follows the selected noun in the description of each filter input. */
 export const FILTER_RULE =
   'must match every member that is given: of a list, one of its values (an empty list matches nothing).';
 
-/** A list of values that a filter lets through. */
+/** A list of values of a filter. */
 export function filterList<Value>(): z.ZodType<Value[], Value[]> {
   return z.array(z.custom<Value>()).max(MAX_VALUES, TOO_MANY);
 }
@@ -22,11 +23,11 @@ function textList(rule: TextRule): z.ZodType<string[], string[]> {
 
 /** Subjects of tokens: of buyers, farmers, lenders, callers; and ids of warehouses. */
 export const subjectList = textList(subject);
-/** Kinds and types, whose spelling must match. */
+/** Kinds and types, whose spelling must match exactly. */
 export const labelList = textList(label);
 /** A verification body's reference and a year. */
 export const assetIdList = textList(assetId);
-/** Codes, names of fields, ids. */
+/** Codes, names of fields and ids. */
 export const keywordList = textList(keyword);
 export const auditTargetList = textList(auditTarget);
 
@@ -35,7 +36,7 @@ export function oneOf(what: string): string {
   return `${what}, at most ${MAX_VALUES}.`;
 }
 
-/** A member of what belongs to projects. */
+/** A filter's member for items that belong to projects. */
 export const PROJECT_TOKENS = {
   validate: { schema: filterList<string>() },
   description: oneOf('Of the project with one of these tokens'),

@@ -1,6 +1,6 @@
 /**
- * Checks the global ids of a field's input before they are taken apart, and names the input path of one that is wrong: the
- * Relay plugin, which takes them apart, does not know where they stood.
+ * Checks the global ids of a field's input before they are decoded, and names the input path of a wrong one.
+ * The Relay plugin, which decodes them, does not know their path.
  */
 import SchemaBuilder, {
   BasePlugin,
@@ -26,7 +26,7 @@ declare global {
   }
 }
 
-/** The types that an id may be of; empty for all. */
+/** The types that an id may have; empty for all. */
 type Allowed = readonly string[];
 type Mapping<Types extends SchemaTypes> = InputFieldsMapping<Types, Allowed>;
 
@@ -51,7 +51,7 @@ class GlobalIdInputsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> 
   }
 }
 
-/** As the Relay plugin marks an input that is a global id; null for others. */
+/** Recognises a global id by the mark of the Relay plugin; null for other inputs. */
 function allowedBy(extensions: Readonly<Record<string, unknown>> | null | undefined): Allowed | null {
   if (extensions?.['isRelayGlobalID'] !== true) return null;
   const types = (extensions['relayGlobalIDFor'] ?? []) as readonly { typename: string }[];

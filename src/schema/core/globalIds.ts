@@ -1,9 +1,9 @@
 /**
- * Opaque global ids: base64url of `Type:id`, so that they can be put in an address unescaped.
+ * Opaque global ids: base64url of `Type:id`, so that an address can contain them unescaped.
  */
 import { SUBJECT_PATTERN } from '../../identity/roles.ts';
 
-/** The types that have a UUID of their own. */
+/** The types whose objects have their own UUID. */
 const UUID_TYPES = [
   'ApiKey',
   'ApprovalRequest',
@@ -22,7 +22,7 @@ const UUID_TYPES = [
   'TokenRevocation',
 ] as const;
 
-/** What the id of each type looks like within its global id. */
+/** The form of each type's id within its global id. */
 const LOCAL_IDS = {
   ...(Object.fromEntries(
     UUID_TYPES.map((type) => [type, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/]),
@@ -35,7 +35,7 @@ const LOCAL_IDS = {
 export type NodeType = keyof typeof LOCAL_IDS;
 export const NODE_TYPES = Object.keys(LOCAL_IDS) as readonly NodeType[];
 
-/** Undefined for what `encodeGlobalId` did not make. */
+/** Undefined for a text that `encodeGlobalId` did not make. */
 export function readGlobalId(globalId: string): { typename: NodeType; id: string } | undefined {
   const text = Buffer.from(globalId, 'base64url').toString();
   const end = text.indexOf(':');
@@ -47,7 +47,7 @@ export function readGlobalId(globalId: string): { typename: NodeType; id: string
   return isOurs ? { typename, id } : undefined;
 }
 
-/** The id within a global id; anything else as it is. */
+/** The id within a global id; any other text is returned as it is. */
 export function localId(value: string): string {
   return readGlobalId(value)?.id ?? value;
 }

@@ -21,7 +21,7 @@ export const MoneyRef = builder.objectRef<Money>('Money').implement({
   }),
 });
 
-/** As an input; what it may be at most is said where it is asked for. */
+/** Money as an input. The descriptions of its uses state the maximum. */
 export const MoneyInput = builder.inputType('MoneyInput', {
   description: 'An amount of fiat money with its currency.',
   fields: (t) => ({

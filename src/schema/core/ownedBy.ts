@@ -1,12 +1,13 @@
 /**
- * Whose data an object is. When an operator reads it, the audit log says of whom (http/graphql/auditReads.ts). Each type with
- * an id says whose it is, or is on the list of those that belong to the platform in the tests of the contract.
+ * The owners of an object's data. When an operator reads the object, the audit log names the owners
+ * (http/graphql/auditReads.ts). Each type with an id declares its owners, or is on the list of the platform's
+ * types in the tests of the contract.
  *
  *   builder.node(PurchaseRef, { ...ownedBy<Purchase>(({ buyerId }) => [buyerId]), … })
  */
 import type { GraphQLNamedType } from 'graphql';
 
-/** Subjects of tokens, and ids of warehouses; null where there is none. */
+/** Subjects of tokens, and ids of warehouses; null for no owner. */
 type OwnersOf<Value> = (value: Value) => readonly (string | null)[];
 
 const OWNERS = 'owners';
@@ -15,7 +16,7 @@ export function ownedBy<Value>(owners: OwnersOf<Value>): { extensions: Record<st
   return { extensions: { [OWNERS]: owners } };
 }
 
-/** Undefined for what belongs to the platform, or to the public. */
+/** Undefined for a type that belongs to the platform or to the public. */
 export function ownersOf({
   extensions,
 }: Pick<GraphQLNamedType, 'extensions'>): OwnersOf<unknown> | undefined {

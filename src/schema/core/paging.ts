@@ -1,6 +1,6 @@
 /**
- * Relay connections over keyset pages: `first` or `last`, 1 to 100, the first 20 without either. Cursors are checked
- * before they reach the database, and a list is counted only for `totalCount`.
+ * Relay connections over keyset pages: `first` or `last`, 1 to 100, the first 20 without either. Cursors are
+ * checked before they reach the database, and a list is counted only for `totalCount`.
  */
 import { resolveCursorConnection } from '@pothos/plugin-relay';
 import type { DefaultConnectionArguments } from '@pothos/plugin-relay';
@@ -12,19 +12,19 @@ import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from '../../lib/pageSizes.ts';
 import { parseJson } from '../../lib/parseJson.ts';
 import { showValue } from './showValue.ts';
 
-/** What the Relay plugin is to call the connection and edge types of a list. */
+/** The names of a list's connection and edge types, as the Relay plugin takes them. */
 export function listNames<Name extends string>(name: Name) {
   return [{ name: `${name}Connection` }, { name: `${name}Edge` }] as const;
 }
 
-/** How a list's cursors are written and read. */
+/** Writes and reads a list's cursors. */
 interface CursorCodec<Cursor> {
   encode: (cursor: Cursor) => string;
-  /** Undefined for what `encode` did not make. */
+  /** Undefined for a text that `encode` did not make. */
   decode: (text: string) => Cursor | undefined;
 }
 
-/** A page of a list. @throws DomainError BAD_USER_INPUT naming the argument that is wrong */
+/** A page of a list. @throws DomainError BAD_USER_INPUT that names the wrong argument */
 export async function pageOf<Item, Cursor>(
   asked: DefaultConnectionArguments,
   codec: CursorCodec<Cursor>,
@@ -38,7 +38,7 @@ export async function pageOf<Item, Cursor>(
     { args, maxSize: MAX_PAGE_SIZE, toCursor },
     ({ limit, inverted }): Promise<unknown[]> => list({ after, before, limit, inverted }),
   );
-  // The plugin makes up cursors for a page without items: "" is one that no list takes.
+  // The plugin invents cursors for a page without items: "" is one that no list takes.
   const place = { startCursor: args.before ?? null, endCursor: args.after ?? null };
   return {
     edges: edges as { cursor: string; node: Item }[],
@@ -82,7 +82,7 @@ function readCursor<Cursor>(
   );
 }
 
-/** Cursors of lists ordered by a moment, or another value, and an id. */
+/** Cursors of lists that are ordered by a moment or another value, and an id. */
 export function keysetCursors(
   list: string,
   value: z.ZodType<string, string> = cursorValues.moment,
@@ -90,15 +90,15 @@ export function keysetCursors(
   return listCursors(list, { value, id: z.uuid() });
 }
 
-/** Cursors of lists ordered by one number or text. */
+/** Cursors of lists that are ordered by one number or text. */
 export function valueCursors<Value>(list: string, value: z.ZodType<Value, string>): CursorCodec<Value> {
   const { encode, decode } = listCursors<{ value: Value }>(list, { value });
   return { encode: (only) => encode({ value: only }), decode: (text) => decode(text)?.value };
 }
 
 /**
- * Cursors of lists ordered by several values: the members of a cursor, each written as text, in the order in which they are given
- * here. `list` keeps the cursors of two lists or orders apart.
+ * Cursors of lists that are ordered by several values: the cursor's members as text, in the order of
+ * `members`. `list` keeps the cursors of two lists or orders apart.
  */
 export function listCursors<Cursor extends object>(
   list: string,
@@ -124,16 +124,16 @@ function decode(text: string): unknown {
   return parseJson(Buffer.from(text, 'base64url').toString());
 }
 
-/** What a cursor's value may be, so that the database's casts can't fail. */
+/** The allowed values of a cursor, so that the database's casts can't fail. */
 export const cursorValues = {
-  /** PostgreSQL has no year 0, and takes no number of digits: a moment here has six of a second at most. */
+  /** PostgreSQL has no year 0 and limits the digits of a second: a moment here has at most six. */
   moment: z.iso
     .datetime()
     .max(27)
     .regex(/^(?!0000)/),
-  /** Of a 32-bit column. */
+  /** For a 32-bit column. */
   integer: z.string().regex(/^\d{1,9}$/),
-  /** Of a 64-bit column. What is no number goes no further: BigInt throws for it. */
+  /** For a 64-bit column. A text that is no number stops here, because BigInt throws for it. */
   bigint: z
     .string()
     .regex(/^\d{1,19}$/, { abort: true })

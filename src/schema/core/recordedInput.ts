@@ -1,10 +1,10 @@
 /**
- * What of a mutation's input leaves it: for the audit log, and for the log. Each mutation declares it for each field of
- * its input; one that doesn't, or forgets a field, fails when the schema is built.
+ * The parts of a mutation's input that the audit log and the log may contain. Each mutation declares them for
+ * each field of its input; a missing declaration or field is an error when the schema is built.
  *
  *   recordedInput: { targets: ['buyerId'], shown: ['amountCO2e'], hidden: ['note'] }
  *
- * A mutation whose input has no idempotency key says as well why a repeated request does no harm:
+ * A mutation whose input has no idempotency key also says why a repeated request does no harm:
  *
  *   safeWithoutKey: 'deciding what is decided is a CONFLICT'
  */
@@ -25,24 +25,27 @@ import {
 } from 'graphql';
 import type { Context } from './context.ts';
 
-/** Names of arguments, and of the fields of arguments that are input objects. What these hold is not looked into. */
+/**
+ * Names of arguments, and of the fields of arguments that are input objects. Deeper fields follow their
+ * parent.
+ */
 export interface RecordedInput {
-  /** Ids and addresses that say what the mutation is about: kept by the audit log, shown by the log. */
+  /** Ids and addresses of the mutation's targets: kept by the audit log, shown by the log. */
   targets?: readonly string[];
   /** Sizes, kinds and other public facts: shown by the log. */
   shown?: readonly string[];
-  /** Names, accounts, words and signatures of people: in neither. */
+  /** Names, accounts, words and signatures of people: in neither log. */
   hidden?: readonly string[];
   /**
-   * The one transaction that the mutation commits writes the entry of the audit log, `context.entry`, with its effect;
-   * otherwise it is written before the mutation runs.
+   * True when the mutation's only transaction writes the entry of the audit log, `context.entry`, with its
+   * effect. Otherwise the entry is written before the mutation runs.
    */
   isEntryWithEffect?: boolean;
 }
 
 type Field = Pick<GraphQLField<unknown, unknown>, 'extensions'>;
 
-/** Of a field of Mutation in a schema made with the plugin. */
+/** Reads the declaration of a field of Mutation, in a schema made with the plugin. */
 export function recordedInputOf(field: Field): RecordedInput {
   return field.extensions[PLUGIN] ?? {};
 }
@@ -63,7 +66,9 @@ declare global {
       ResolveReturnShape,
     > {
       recordedInput: RecordedInput;
-      /** Why a request may be repeated without an idempotency key; only of a mutation whose input has none. */
+      /**
+       * Why a request may be repeated without an idempotency key; only for a mutation whose input has no key.
+       */
       safeWithoutKey?: string;
     }
   }
@@ -77,13 +82,13 @@ class RecordedInputPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     return { ...config, extensions };
   }
 
-  /** The last of the plugins around a resolver: scopes and input have been checked. */
+  /** This plugin is the innermost around a resolver, so scopes and input have been checked. */
   override wrapResolve(
     resolve: GraphQLFieldResolver<unknown, Types['Context'], object>,
     config: PothosOutputFieldConfig<Types>,
   ): GraphQLFieldResolver<unknown, Types['Context'], object> {
     if (config.kind !== 'Mutation') return resolve;
-    // One that is missing is reported by afterBuild, with the name of its mutation.
+    // afterBuild reports a missing declaration, with the name of its mutation.
     const declared: RecordedInput | undefined = config.pothosOptions.recordedInput;
     const isEntryWithEffect = declared?.isEntryWithEffect ?? false;
     return async (parent, args, context, info) => {
@@ -101,7 +106,7 @@ class RecordedInputPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   }
 }
 
-/** @throws DomainError OVERLOADED when it can't be written */
+/** @throws DomainError OVERLOADED when the entry can't be written */
 async function beginEntry(context: Context<unknown>, isEntryWithEffect: boolean): Promise<void> {
   const { audited } = context;
   if (audited === undefined) return;

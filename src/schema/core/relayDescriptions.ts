@@ -1,5 +1,5 @@
 /**
- * Descriptions of what the Relay plugin generates: connections, edges, page information and global ids.
+ * Descriptions of the Relay plugin's types and fields: connections, edges, page information and global ids.
  */
 
 const cursorType = 'String' as const;
@@ -16,7 +16,7 @@ export const relayDescriptions = {
     authScopes: { public: true },
     args: { id: { description: 'The global id of an object.' } },
   },
-  // Clients read several nodes with aliases, each of which is priced.
+  // Clients read several nodes with aliases, and the cost of each is counted.
   nodesQueryOptions: false,
   pageInfoTypeOptions: { description: 'Where a page lies in its list.' },
   hasNextPageFieldOptions: {

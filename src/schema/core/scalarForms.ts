@@ -5,10 +5,13 @@ import type { ValueNode } from 'graphql';
 import { GraphQLError, Kind, print } from 'graphql';
 import { escapeUnprintable, showValue, truncate } from './showValue.ts';
 
-/** How one scalar is printed, and read from JSON variables and from literals in a document. */
+/** How a scalar is printed, and read from JSON variables and from literals in a document. */
 export interface ScalarDefinition<T> {
   description: string;
-  /** A standard, which the SDL shows as `@specifiedBy`; left out where the description is all there is. */
+  /**
+   * A standard, which the SDL shows as `@specifiedBy`; left out when only the description specifies the
+   * scalar.
+   */
   specifiedByURL?: string;
   serialize: (value: unknown) => string | number;
   parseValue: (value: unknown) => T;
@@ -52,12 +55,12 @@ export function serializeInteger(name: string, value: unknown, minimum: bigint, 
   throw new Error(`${name} can't print ${showValue(value)}.`);
 }
 
-/** A literal as it stands in the document. */
+/** A literal as the document has it. */
 export function showLiteral(node: ValueNode): string {
   return node.kind === Kind.STRING ? showValue(node.value) : escapeUnprintable(truncate(print(node)));
 }
 
-/** `node` is the literal, which the error points at; of a variable graphql-js says itself where it stood. */
+/** @param node the literal that the error points at; graphql-js names the place of a variable itself */
 export function refused(name: string, shown: string, expected: string, node?: ValueNode): GraphQLError {
   return new GraphQLError(`${name} must be ${expected}, but is ${shown}.`, {
     nodes: node,

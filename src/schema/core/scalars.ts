@@ -1,6 +1,6 @@
 /**
- * The scalars of the contract: amounts, times, codes, addresses and hashes that GraphQL's own Int, Float and String would
- * round, overflow or let through.
+ * The scalars of the contract: amounts, times, codes, addresses and hashes. GraphQL's Int, Float and String
+ * would round, overflow or not check them.
  */
 import type { ValueNode } from 'graphql';
 import { Kind } from 'graphql';
@@ -12,22 +12,22 @@ import { printText, refused, serializeInteger, showLiteral, stringScalar } from 
 import type { ScalarDefinition } from './scalarForms.ts';
 import { showValue } from './showValue.ts';
 
-/** ASCII digits alone: no sign, leading zero, decimals, exponent, hex, spaces or other scripts' digits. */
+/** Only ASCII digits: no sign, leading zero, decimals, exponent, hex, spaces or other scripts' digits. */
 const DECIMAL_INTEGER = /^[1-9][0-9]{0,39}$/;
 const DECIMAL = /^(0|[1-9][0-9]{0,39})(\.[0-9]{1,18})?$/;
-/** Records of other accounts may hold negative amounts: they are printed, but never accepted as input. */
+/** Records of other accounts may have negative amounts: they are printed, but never accepted as input. */
 const SHOWN_DECIMAL = /^-?(0|[1-9][0-9]{0,39})(\.[0-9]{1,18})?$/;
-/** Of every family of networks; the network itself decides, and normalises the spelling. */
+/** Fits every family of networks; the network decides, and normalises the spelling. */
 export const ADDRESS = /^[0-9A-Za-z][0-9A-Za-z._:-]{0,127}$/;
 const COUNTRY_CODE = /^[A-Z]{2}$/;
 const CURRENCY_CODE = /^[A-Z]{3}$/;
-/** PostgreSQL has no year 0, which JavaScript has. */
+/** PostgreSQL has no year 0, but JavaScript has. */
 const CALENDAR_DATE = /^(?!0000)\d{4}-\d{2}-\d{2}$/;
 const HASH_32 = /^0x[0-9a-fA-F]{64}$/;
-/** i128, which Soroban contracts count in. */
+/** The maximum of i128, in which Soroban contracts count. */
 const MAX_BASE_UNITS = 2n ** 127n - 1n;
 const MIN_SHOWN_BASE_UNITS = -(2n ** 127n);
-/** The end of the year 9999: anything later is milliseconds taken for seconds. */
+/** The end of the year 9999: a later time is in milliseconds instead of seconds. */
 const MAX_UNIX_TIME = 253_402_300_799;
 
 /**
@@ -45,7 +45,7 @@ function wholeUnits(name: string, unit: string): ScalarDefinition<bigint> {
     description:
       `Whole ${unit}. In: an integer from 1 to ${MAX_WHOLE_UNITS}, either a JSON integer up to ` +
       `${Number.MAX_SAFE_INTEGER} or a decimal string. Out: always a decimal string, from "0" on.`,
-    // A sum of amounts may be larger than any of them.
+    // A sum of amounts may be larger than the maximum of an amount.
     serialize: (value) => serializeInteger(name, value, 0n, MAX_BASE_UNITS),
     parseValue: (value) => {
       if (typeof value === 'string') return read(value, showValue(value));
@@ -200,9 +200,7 @@ function isCalendarDate(text: string): boolean {
   return !Number.isNaN(moment.getTime()) && moment.toISOString().startsWith(text);
 }
 
-/**
- * Text that no error repeats: graphql-js itself would quote a String that is wrong.
- */
+/** Text that no error repeats; graphql-js would quote a wrong String. */
 const privateText: ScalarDefinition<string> = {
   description:
     'Text that no error repeats, and no answer but that to the operator who pays by hand: 1 to 64 characters, none of them ' +
@@ -247,7 +245,7 @@ export const scalars = {
 
 type Scalars = typeof scalars;
 
-/** What a scalar is inside the program: what resolvers are given, and what they return. */
+/** A scalar's values inside the program: the values that resolvers receive and return. */
 export type ScalarTypes = {
   [Name in keyof Scalars]: {
     Input: ReturnType<Scalars[Name]['parseValue']>;

@@ -15,7 +15,7 @@ export function showValue(value: unknown): string {
   return escapeUnprintable(text);
 }
 
-/** Replaces what can't be seen, or would reorder what can, with `\u{…}`. */
+/** Replaces invisible characters, and those that would reorder others, with `\u{…}`. */
 export function escapeUnprintable(text: string): string {
   return text.replace(UNPRINTABLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }

@@ -1,5 +1,6 @@
 /**
- * What names a token: `tokenAddress: t.arg(TOKEN_ADDRESS)`, `tokenAddress: t.field(PROJECT_TOKEN)`.
+ * The argument or field that names a token: `tokenAddress: t.arg(TOKEN_ADDRESS)`, `tokenAddress:
+ * t.field(PROJECT_TOKEN)`.
  */
 export const TOKEN_ADDRESS = {
   type: 'Address',

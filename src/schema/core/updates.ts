@@ -1,5 +1,6 @@
 /**
- * Subscriptions to one object: as it is, then after each change, for those who may see it.
+ * Subscriptions to one object: its present state, then the state after each change, for callers who may see
+ * it.
  */
 import type { Caller } from '../../identity/roles.ts';
 import { notVisible } from '../../lib/notFound.ts';
@@ -11,15 +12,15 @@ interface FollowedField<Row extends { id: string }> {
   kind: FollowedKind<Row>;
   find(dependencies: Dependencies, id: string): Promise<Row | null>;
   maySee(caller: Caller | null, row: Row): boolean;
-  /** For the error. */
+  /** The object's name in the error. */
   noun: string;
 }
 
-/** How such a subscription behaves, for its description. */
+/** The behaviour of these subscriptions, for their descriptions. */
 export const UPDATES =
   'Sent as it is at first, then again after each change. A client that reconnects goes on with the state at that time. A state that ' +
   'lasted for a moment may be left out. ';
-/** Of what can't be reopened. */
+/** For an object that can't be reopened. */
 export const UPDATES_UNTIL_FINAL = `${UPDATES}The subscription ends in a state that is final: `;
 
 /** @throws DomainError NOT_FOUND, also for an object that the caller may not see */
@@ -35,7 +36,7 @@ export async function updatesOf<Row extends { id: string }>(
   const seen = whileSeen(rows, (now) => maySee(caller, now));
   const stream: AsyncIterableIterator<Row> = {
     next: () => seen.next(),
-    // Ends it also while it waits: a generator answers only after its next value.
+    // Ends the stream also while it waits: a generator would return only after its next value.
     return: () => {
       ending.abort();
       return seen.return();
@@ -45,7 +46,7 @@ export async function updatesOf<Row extends { id: string }>(
   return stream;
 }
 
-/** A caller may lose sight of what it follows: a lender, of a receipt that is no longer pledged. */
+/** A caller may lose access to a followed object: a lender, to a receipt that is no longer pledged. */
 async function* whileSeen<Row>(
   rows: AsyncIterable<Row>,
   isSeen: (row: Row) => boolean,

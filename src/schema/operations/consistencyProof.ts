@@ -1,5 +1,5 @@
 /**
- * consistencyProof: that a transparency log only grew.
+ * consistencyProof: the proof that a transparency log only grew.
  */
 import { proveConsistency, type ConsistencyProof } from '../../resolvers/operations/proveConsistency.ts';
 import { forPublic } from '../core/access.ts';

@@ -1,5 +1,5 @@
 /**
- * The member that says why a decision is taken: `reason: t.string(DECISION_REASON)`.
+ * The reason of a decision, as an input: `reason: t.string(DECISION_REASON)`.
  */
 import { reason } from '../core/text.ts';
 

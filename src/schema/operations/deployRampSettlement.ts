@@ -1,5 +1,6 @@
 /**
- * deployRampSettlement: the contract that holds receipt tokens during off-ramp sessions, once per platform.
+ * deployRampSettlement: deploys the contract that holds receipt tokens during off-ramp sessions, once per
+ * platform.
  */
 import { deployRampSettlement } from '../../resolvers/operations/deployRampSettlement.ts';
 import type { SettlementDeployment } from '../../resolvers/operations/deployRampSettlement.ts';

@@ -1,5 +1,5 @@
 /**
- * indexerRegistration: where the indexer delivers retirements to, as this platform knows it.
+ * indexerRegistration: the address to which the indexer delivers retirements, as this platform knows it.
  */
 import { findRegistration, type Registration } from '../../resolvers/operations/watchRetirements.ts';
 import { forRoles } from '../core/access.ts';

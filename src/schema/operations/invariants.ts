@@ -1,5 +1,5 @@
 /**
- * invariants: what the server's own reconciliations say of each invariant, for operators.
+ * invariants: the last verdict of the server's own reconciliations on each invariant, for operators.
  */
 import { listInvariants, type InvariantStatus } from '../../resolvers/operations/listInvariants.ts';
 import { forRoles } from '../core/access.ts';

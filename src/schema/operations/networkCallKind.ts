@@ -1,5 +1,5 @@
 /**
- * NetworkCallKind: what the platform, or a holder, calls on the network.
+ * NetworkCallKind: the contract calls of the platform and of holders.
  */
 import type { NetworkCallKind } from '../../ledger/network/port.ts';
 import { builder } from '../core/builder.ts';
@@ -31,7 +31,7 @@ export const NetworkCallKindEnum = builder.enumType('NetworkCallKind', {
   values: KINDS,
 });
 
-/** Of a stored submission, whose kind is that of its call. */
+/** The kind of a stored submission, which is its call's kind. */
 export function kindOf({ kind }: { kind: string }): NetworkCallKind {
   return kind as NetworkCallKind;
 }

@@ -1,5 +1,6 @@
 /**
- * openWork: what is under way, late, under review or halted, in numbers, for operators.
+ * openWork: the numbers of submissions and sessions that are under way, late, under review or halted, for
+ * operators.
  */
 import {
   readOpenWork,

@@ -1,5 +1,5 @@
 /**
- * resolveOffRampSessionReview: an operator decides about an off-ramp session what no rule could.
+ * resolveOffRampSessionReview: an operator decides an off-ramp session that no rule decides.
  */
 import type { ApprovalRequest } from '../../resolvers/approvals/approvalRequests.ts';
 import { requestApproval } from '../../resolvers/approvals/requestApproval.ts';

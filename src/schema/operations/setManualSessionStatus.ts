@@ -116,7 +116,8 @@ builder.mutationField('setManualSessionStatus', (t) =>
     safeWithoutKey: 'the status is what it is set to',
     resolve: async (_root, { input }, { caller, dependencies }): Promise<Answer> => {
       const operation = { operation: 'setManualSessionStatus', input } as const;
-      // Repeated by a client that does not know of the approval: a second person would be asked for what is done.
+      // A repeated request for a status that is already set needs no approval: a second person would be asked
+      // about a finished operation.
       if (
         needsApproval(dependencies.approvalPolicy, operation) &&
         (await hasManualStatus(dependencies, input))

@@ -1,5 +1,5 @@
 /**
- * What a submission is for.
+ * Submission.target: the row that a submission is for.
  */
 import type { Submission } from '../../ledger/submission/settle.ts';
 import { findRetirement } from '../../resolvers/carbon/findRetirement.ts';

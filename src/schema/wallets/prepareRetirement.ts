@@ -69,7 +69,7 @@ builder.mutationField('prepareRetirement', (t) =>
       hidden: ['beneficiary', 'note'],
     },
     resolve: (_root, { input: { holderAddress: holder, ...rest } }, { caller, dependencies }) =>
-      // No note and an empty one are the same request, also for its key.
+      // A request without a note and one with an empty note are the same, also for the idempotency key.
       prepareRetirement(dependencies, subjectOf(caller), { ...rest, holder, note: rest.note ?? '' }),
   }),
 );

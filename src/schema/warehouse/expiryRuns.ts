@@ -11,7 +11,7 @@ import { builder } from '../core/builder.ts';
 import { receiptOf, ReceiptRef } from './receipt.ts';
 import { moment, momentOrNull } from '../core/time.ts';
 
-/** Several fields of one run read its counts at the same time. */
+/** Batched, because several fields of one run read its counts at the same time. */
 const countsOf = createRequiredBatch('expiry run', countItems);
 
 const ExpiryTriggerEnum = builder.enumType('ExpiryTrigger', {

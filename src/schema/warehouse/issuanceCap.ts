@@ -1,5 +1,6 @@
 /**
- * IssuanceCap: how many kilograms of a commodity may be outstanding in receipts of a warehouse; and the list of caps.
+ * IssuanceCap: the maximum of kilograms of a commodity outstanding in a warehouse's receipts; and the list of
+ * caps.
  */
 import {
   findIssuanceCap,

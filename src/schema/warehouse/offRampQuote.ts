@@ -1,5 +1,5 @@
 /**
- * offRampQuote: what a cash-out would pay.
+ * offRampQuote: the payout of a cash-out, as the provider quotes it.
  */
 import type { Quote } from '../../ramp/port.ts';
 import { quoteOffRamp } from '../../resolvers/warehouse/quoteOffRamp.ts';

@@ -87,7 +87,7 @@ function maySeeOffRampSession(caller: Caller | null, session: OffRampSession): b
   return maySeeFarmer(caller, session.farmerId);
 }
 
-/** Null where there is none, or the caller may not see it. */
+/** Null when there is none, or the caller may not see it. */
 export async function findVisibleSession(
   { caller, dependencies }: Context,
   id: string,
@@ -170,7 +170,7 @@ builder.node(OffRampSessionRef, {
   }),
 });
 
-/** What became of it. */
+/** The fields about the session's course and outcome. */
 builder.objectFields(OffRampSessionRef, (t) => ({
   providerStatus: t.expose('providerStatus', {
     type: RampStatusEnum,

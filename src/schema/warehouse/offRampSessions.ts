@@ -1,5 +1,5 @@
 /**
- * offRampSessions: a farmer's own, or all of them for operators.
+ * offRampSessions: a farmer's own sessions, or all of them for operators.
  */
 import { listOffRampSessions } from '../../resolvers/warehouse/offRamp/listOffRampSessions.ts';
 import { OVERDUE_RULE } from '../../resolvers/operations/overdueWork.ts';

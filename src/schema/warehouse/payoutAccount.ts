@@ -30,7 +30,10 @@ const ACCOUNT_NUMBER = /^[A-Za-z0-9+][A-Za-z0-9 +-]{2,32}[A-Za-z0-9]$/;
 type AccountInput = typeof PayoutAccountInput.$inferInput;
 type OptionalField = 'provider' | 'bankCode' | 'accountName';
 
-/** What each type of account has, must have, or must not have: a field of the other type is a mistake, not to be ignored. */
+/**
+ * The fields that each type of account needs, may have, or must not have. A field of the other type is
+ * reported instead of ignored.
+ */
 const FIELDS: Readonly<
   Record<AccountInput['type'], Record<OptionalField, 'needed' | 'optional' | 'foreign'>>
 > = {
@@ -38,7 +41,10 @@ const FIELDS: Readonly<
   BANK: { provider: 'foreign', bankCode: 'needed', accountName: 'needed' },
 };
 
-/** In the form that providers take. @throws DomainError BAD_USER_INPUT that names the field, never its value */
+/**
+ * The account in the form that providers take.
+ * @throws DomainError BAD_USER_INPUT that names the field, never its value
+ */
 export function payoutAccountOf(input: AccountInput): PayoutAccount {
   const { type, accountNumber, provider, bankCode, accountName } = input;
   if (!ACCOUNT_NUMBER.test(accountNumber)) {

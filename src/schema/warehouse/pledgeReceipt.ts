@@ -1,5 +1,5 @@
 /**
- * pledgeReceipt and releasePledge: a receipt as security for a loan.
+ * pledgeReceipt and releasePledge: pledge a receipt as security for a loan, and release it.
  */
 import { SUBJECT_FORM } from '../../identity/roles.ts';
 import { pledgeReceipt } from '../../resolvers/warehouse/pledgeReceipt.ts';

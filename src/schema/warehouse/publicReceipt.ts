@@ -1,5 +1,5 @@
 /**
- * publicReceipt: what everyone who has a receipt's address may know of it.
+ * publicReceipt: the fields of a receipt that everyone who has its address may read.
  */
 import { findOpenPledges } from '../../resolvers/warehouse/findPledge.ts';
 import { findReceiptByToken, type TokenizedReceipt } from '../../resolvers/warehouse/findReceipt.ts';

@@ -29,7 +29,7 @@ import { moment, momentOrNull } from '../core/time.ts';
 
 export const openPledgeByReceipt = createBatch(findOpenPledges);
 
-/** The receipt that an item of a list belongs to. */
+/** The receipt of a list's item. */
 export const receiptOf = createRequiredBatch('receipt', findReceiptsByIds);
 
 export const ReceiptRef = builder.objectRef<Receipt>('Receipt');
@@ -42,7 +42,7 @@ export function isLenderOf(caller: Caller | null, { lenderId }: ReceiptPledge): 
   return actsAs(caller, 'lender', lenderId);
 }
 
-/** Its lender sees it as well, while it is pledged. */
+/** The receipt's lender sees it as well, while it is pledged. */
 function maySeePledged(
   caller: Caller | null,
   receipt: Receipt & { openPledge: ReceiptPledge | null },
@@ -58,7 +58,7 @@ export async function mayLookAt(context: Context, receipt: Receipt): Promise<boo
   return maySeePledged(context.caller, { ...receipt, openPledge });
 }
 
-/** Null where there is none, or the caller may not look at it. */
+/** Null when there is none, or the caller may not see it. */
 export async function findVisibleReceipt(context: Context, id: string): Promise<Receipt | null> {
   const found = await findReceiptById(context.dependencies, id);
   return found !== null && (await mayLookAt(context, found)) ? found : null;

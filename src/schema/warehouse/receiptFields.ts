@@ -1,5 +1,5 @@
 /**
- * What a receipt stands for, and its state: the fields of Receipt and of PublicReceipt.
+ * The description and state of a receipt: the fields of Receipt and of PublicReceipt.
  */
 import type { ObjectFieldBuilder } from '@pothos/core';
 import type { Receipt } from '../../resolvers/warehouse/findReceipt.ts';

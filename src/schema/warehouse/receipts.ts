@@ -1,5 +1,6 @@
 /**
- * receipts: a farmer's own, those of a warehouse, or all of them for operators; commodityTypes: what they are of.
+ * receipts: a farmer's own receipts, those of a warehouse, or all of them for operators. commodityTypes: the
+ * commodities of the receipts.
  */
 import { listCommodityTypes, listReceipts } from '../../resolvers/warehouse/listReceipts.ts';
 import type { ReceiptSight } from '../../resolvers/warehouse/listReceipts.ts';
@@ -55,7 +56,7 @@ const ReceiptFilterInput = builder.inputType('ReceiptFilter', {
 
 const cursors = keysetCursors('receipts');
 
-/** Null for operators, who see all. */
+/** @returns null for operators, who see all receipts */
 function sightOf(caller: Caller | null): ReceiptSight | null {
   if (isOperator(caller)) return null;
   const roles = caller?.roles ?? [];

@@ -1,5 +1,5 @@
 /**
- * setIssuanceCap: how many kilograms of a commodity may be outstanding in receipts of a warehouse.
+ * setIssuanceCap: sets the maximum of kilograms of a commodity outstanding in a warehouse's receipts.
  */
 import { SUBJECT_FORM } from '../../identity/roles.ts';
 import { setIssuanceCap, type IssuanceCap } from '../../resolvers/warehouse/issuanceCaps.ts';
