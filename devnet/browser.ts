@@ -1,6 +1,6 @@
 /**
- * A browser of this machine, for tests and measurements of the pages, and for pictures of them: Debian's Chromium, or the one
- * that CHROMIUM_PATH names. Nothing is downloaded: where there is none, they are left out.
+ * A browser on this machine, for tests, measurements and pictures of the pages: Debian's Chromium, or the one
+ * that CHROMIUM_PATH names. Nothing is downloaded; without a browser, the tests that need it are left out.
  */
 import { existsSync } from 'node:fs';
 import { chromium, type Browser } from 'playwright-core';
@@ -11,6 +11,6 @@ export const chromiumPath = CANDIDATES.find((path) => path !== undefined && path
 
 export function openBrowser(): Promise<Browser> {
   if (chromiumPath === undefined) throw new Error('There is no Chromium on this machine.');
-  // Containers rarely let it make a sandbox; it opens the pages of the test's own server alone.
+  // Containers rarely allow a sandbox. The browser opens only pages of the test's own server.
   return chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
 }

@@ -18,7 +18,7 @@ import type {
 import { ZERO_HASH } from '../src/ledger/units.ts';
 
 export const TONNE = 10n ** 18n;
-/** Longer than any adapter needs to decide its own transaction. */
+/** Longer than any adapter needs to decide its transaction. */
 const OUTCOME_TIMEOUT_MS = 30_000;
 
 export function freshSalt(): string {
@@ -80,7 +80,7 @@ export async function prepare(network: LedgerNetwork, call: NetworkCall): Promis
   return prepared;
 }
 
-/** Signs calls that can be under way together: each in a slot of its own, in the given order. */
+/** Signs calls that can be under way together: each in its own slot, in the given order. */
 export async function prepareAll<const Calls extends readonly NetworkCall[]>(
   network: LedgerNetwork,
   calls: Calls,
@@ -143,7 +143,10 @@ export async function settled(network: LedgerNetwork, sent: PreparedTransaction)
   }
 }
 
-/** Signs, sends and settles; fails unless the call succeeds. Sets the allowance for a deposit first where the network needs it. */
+/**
+ * Signs, sends and settles a call; fails unless it succeeds. Sets the allowance for a deposit first if the
+ * network needs it.
+ */
 export async function land(network: LedgerNetwork, call: NetworkCall): Promise<CallResult> {
   if (call.kind === 'depositOffRamp' && network.depositsNeedAllowance) {
     const { tokenAddress, amount } = call;
@@ -167,7 +170,7 @@ export async function mintedCarbon(network: LedgerNetwork, tonnes: bigint): Prom
   return tokenAddress;
 }
 
-/** The refusal that a promise is rejected with; fails when there is none. */
+/** The refusal with which a promise is rejected; fails when there is none. */
 export async function refusalOf(work: Promise<unknown>): Promise<{ reason: RefusalReason; message: string }> {
   try {
     await work;

@@ -1,6 +1,6 @@
 /**
- * Compiles the programs that tests start as processes, once per run. Through tsx each start costs a second of a core;
- * hundreds of them are most of what a run would take.
+ * Compiles the programs that tests start as processes, once per run. With tsx each start takes a second of a
+ * core, and a run starts hundreds of them.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,22 +9,22 @@ import { bundled } from '../scripts/bundle.mjs';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 
-/** Below the project, so that what is not compiled in is found in its node_modules. */
+/** Below the project, so that imports that are not compiled in are found in its node_modules. */
 export const programsFolderOf = (runId: string) => join(ROOT, 'node_modules/.cache', `programs-${runId}`);
 
 /**
- * Everything else that a program imports goes into its few files, which start in a fifth of a second.
+ * Bundles a program with all its imports into a few files, which start in a fifth of a second.
  * @param programs their paths from the root of the project
  */
 export async function compilePrograms(folder: string, programs: readonly string[]): Promise<void> {
   await build({
     ...bundled(folder),
-    // Less to read at hundreds of starts: a sixth of what one costs. Names stay, for stacks.
+    // Smaller files save a sixth of the time of a start, hundreds of times. Names stay, for stack traces.
     minifyWhitespace: true,
     minifySyntax: true,
-    // All in one folder: they find other files from there.
+    // All programs are in one folder, from which they find other files.
     entryPoints: programs.map((program) => ({ in: join(ROOT, program), out: nameOf(program) })),
-    // Below node_modules, a file's name alone decides its format.
+    // Below node_modules, only a file's name decides its format.
     outExtension: { '.js': '.mjs' },
   });
 }
@@ -33,7 +33,7 @@ export function compiledPath(folder: string, program: string): string {
   return join(folder, `${nameOf(program)}.mjs`);
 }
 
-/** With its folders, because several programs are called `main.ts`. */
+/** The name includes the folders, because several programs are called `main.ts`. */
 function nameOf(program: string): string {
   return program.replace(/\.ts$/, '').replaceAll('/', '-');
 }

@@ -1,12 +1,12 @@
 /**
- * A TCP proxy in front of PostgreSQL that also loses the answer of a commit that took effect. It reads just enough of the wire
- * protocol to know what a transaction did.
+ * A TCP proxy in front of PostgreSQL that also loses the answer of a commit that took effect. It reads only
+ * as much of the wire protocol as shows a transaction's statements.
  */
 import { startTcpProxy, type Reader, type TcpProxy } from './tcpProxy.ts';
 
 /**
- * Asked when the server has committed, with the statements since BEGIN, or the one that was sent by itself: true cuts
- * instead of answering.
+ * Called when the server has committed, with the statements since BEGIN, or the one outside a transaction.
+ * True cuts the connection instead of answering.
  */
 type CommitPlan = (statements: readonly string[]) => boolean;
 
@@ -48,7 +48,8 @@ function createCommitReader(isLost: CommitPlan): Reader {
         }
         if (command === 'COMMIT' && isLost(statements.list())) return yield null;
         if (isReadyAndIdle(message)) {
-          // A statement by itself is committed by now, and not known as answered before this message.
+          // A statement outside a transaction is committed by now; only this message shows that it was
+          // answered.
           if (!isInTransaction && isLost(statements.list())) return yield null;
           statements.clear();
           isInTransaction = false;
@@ -59,7 +60,9 @@ function createCommitReader(isLost: CommitPlan): Reader {
   };
 }
 
-/** What a connection said, by the texts that it had parsed before: a statement is bound by name later. */
+/**
+ * The statements of a connection. A statement is bound by its name later, so the log keeps the parsed texts.
+ */
 function createStatementLog() {
   const messages = createMessageReader({ hasStartup: true });
   const textOf = new Map<string, string>();
@@ -81,7 +84,7 @@ function createStatementLog() {
   };
 }
 
-/** `BEGIN`, `COMMIT`, `INSERT`, … when the message says that a statement is done. */
+/** `BEGIN`, `COMMIT`, `INSERT`, … if the message reports the end of a statement. */
 function completedCommand(message: Buffer): string | null {
   if (message[0] !== 'C'.charCodeAt(0)) return null;
   return message.toString('utf8', 5).split(/[ \0]/)[0] ?? null;
@@ -92,7 +95,7 @@ function isReadyAndIdle(message: Buffer): boolean {
   return message[0] === 'Z'.charCodeAt(0) && message[5] === 'I'.charCodeAt(0);
 }
 
-/** Cuts a stream into the protocol's messages; a client's first one, the startup, has no type byte. */
+/** Cuts a stream into the protocol's messages. A client's first message, the startup, has no type byte. */
 function createMessageReader({ hasStartup }: { hasStartup: boolean }) {
   let rest: Buffer = Buffer.alloc(0);
   let typeBytes = hasStartup ? 0 : 1;

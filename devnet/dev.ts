@@ -1,11 +1,12 @@
 /**
- * What `npm run dev:evm` and `npm run dev:stellar` have in common: the whole product on a network of this machine's own.
+ * The common part of `npm run dev:evm` and `npm run dev:stellar`: the whole product on a network on this
+ * machine.
  *
  *   node, with contracts ──▶ indexer double ──▶ empty database ──▶ server
  *
- * Network and database are new at each start: books of a network that is gone are of no use. Their files are in
- * DATA_DIR/<family>-<port of the node>, which belongs to the process that holds that port. The secrets are those of
- * DATA_DIR, so `npm run demo` and `npm run token` need no settings.
+ * Network and database are new at each start, because the books of an earlier network are of no use. Their
+ * files are in DATA_DIR/<family>-<port of the node>, which belongs to the process that holds the port. The
+ * secrets are those of DATA_DIR, so `npm run demo` and `npm run token` need no settings.
  */
 import { constants } from 'node:fs';
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
@@ -29,7 +30,7 @@ export interface DevFamily {
   name: 'evm' | 'stellar';
   description: string;
   defaultRpcPort: number;
-  /** The node with its contracts, and the indexer; what has to be stopped is pushed. */
+  /** Opens the node with its contracts, and the indexer, and adds the functions that stop them to `stops`. */
   open(options: {
     rpcPort: number;
     log: Logger;
@@ -41,9 +42,9 @@ export interface DevFamily {
 
 interface DevNetwork {
   settings: Record<string, string>;
-  /** Lets the network's time pass. @returns it in unix seconds */
+  /** Moves the network's time ahead. @returns the new time in Unix seconds */
   advanceClock(seconds: number): Promise<bigint>;
-  /** Lines for the terminal: a name, and what is to be known of it. */
+  /** Lines for the terminal: a name, and a description. */
   facts: [name: string, text: string][];
 }
 
@@ -68,7 +69,7 @@ export async function runDev(family: DevFamily): Promise<void> {
 
 interface StartOptions {
   environment: NodeJS.Dict<string>;
-  /** Of this machine's embedded network: whose folder and secrets are used. */
+  /** The configuration of this machine's embedded network, whose folder and secrets are used. */
   config: Config;
   log: Logger;
   stops: Stops;
@@ -112,7 +113,7 @@ async function openNetwork(family: DevFamily, options: StartOptions): Promise<De
   }
 }
 
-/** Settings that this command provides itself are not taken from the environment. */
+/** Settings that this command provides are not taken from the environment. */
 function withoutOutside(): Record<string, undefined> {
   const names = [...Object.keys(LEDGER_SETTINGS), 'DATABASE_URL', 'DATABASE_MIGRATION_URL', 'INDEXER_URL'];
   return Object.fromEntries(names.map((name) => [name, undefined]));
@@ -121,7 +122,7 @@ function withoutOutside(): Record<string, undefined> {
 async function prepareFolder(dataDir: string, name: string): Promise<string> {
   const folder = join(dataDir, name);
   await mkdir(folder, { recursive: true });
-  // The database in there was made with these, and opens with no others.
+  // The database in the folder was made with these secrets, and opens with no others.
   await copyFile(join(dataDir, 'secrets.json'), join(folder, 'secrets.json'), constants.COPYFILE_EXCL).catch(
     (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
@@ -130,7 +131,7 @@ async function prepareFolder(dataDir: string, name: string): Promise<string> {
   return folder;
 }
 
-/** The cluster is kept, which makes the next start faster; the database in it is another one each time. */
+/** Keeps the cluster, which makes the next start faster, and replaces the database in it. */
 async function openEmptyDatabase(config: Config, log: Logger, stops: Stops): Promise<void> {
   const { ownerUrl: url, stop } = await openEmbeddedPostgres({
     dataDir: config.DATA_DIR,
@@ -148,11 +149,11 @@ async function openEmptyDatabase(config: Config, log: Logger, stops: Stops): Pro
   }
 }
 
-/** For the other commands, which would look at the embedded network. */
+/** Settings for the other commands, which would otherwise use the embedded network. */
 async function writeSettings(folder: string, settings: Record<string, string>): Promise<string> {
   const file = join(folder, 'settings.env');
   const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}\n`);
-  // The key in it is public.
+  // The file needs no protection, because its key is public.
   await writeFile(file, lines.join(''));
   return file;
 }

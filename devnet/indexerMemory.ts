@@ -1,5 +1,6 @@
 /**
- * An indexer's store in memory, for doubles of deployed indexers: filled from a network, and lost with the process.
+ * An indexer's store in memory, for doubles of deployed indexers: filled from a network, and lost with the
+ * process.
  */
 import { randomBytes } from 'node:crypto';
 import { systemClock, unixSeconds } from '../src/lib/clock.ts';
@@ -9,23 +10,26 @@ import { MAX_REGISTRATIONS, wants } from '../src/indexer/embedded/store.ts';
 import type { IndexerStore, Registration } from '../src/indexer/embedded/store.ts';
 
 export interface News {
-  /** The first ledger whose events the network removed, with all later ones; null when it removed none. */
+  /**
+   * The first ledger whose events the network removed, together with all later ones; null when it removed
+   * none.
+   */
   undoneFrom: number | null;
   /** In the network's order. */
   events: IndexedEvent[];
-  /** The next call has more of what is there already. */
+  /** Whether the next call returns more events that exist already. */
   hasMore: boolean;
 }
 
 interface Wanted extends Registration {
-  /** How many events existed before: those are not delivered. */
+  /** The number of events before the registration, which are not delivered. */
   skips: number;
 }
 
-/** More than a test's history. Beyond it the double throws instead of dropping the oldest events. */
+/** More than a test's history. Beyond it the double throws, instead of dropping the oldest events. */
 const MAX_EVENTS = 200_000;
 
-/** @param readNews the events since its last call */
+/** @param readNews returns the events since its last call */
 export function createIndexerMemory(readNews: () => Promise<News>): IndexerStore {
   let events: IndexedEvent[] = [];
   let claimed = 0;
@@ -61,7 +65,7 @@ export function createIndexerMemory(readNews: () => Promise<News>): IndexerStore
     listRegistrations: async () => [...registrations.values()],
     removeRegistration: async (id) => registrations.delete(id),
     async claimDeliveries(maxEvents) {
-      // A registration skips what came before it, so that it is early enough to read that then.
+      // The first registration skips earlier events, so it is early enough to read them then.
       if (registrations.size === 0) return { eventCount: 0, deliveries: [] };
       await catchUp();
       const first = claimed;

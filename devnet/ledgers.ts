@@ -1,5 +1,6 @@
 /**
- * The ledgers that tests run the product on, as plain values, so that another process can join the same one.
+ * The ledgers on which tests run the product, as plain values, so that another process can join the same
+ * ledger.
  */
 import type { DatabaseHandle } from '../src/db/connection.ts';
 import { familyOf, type LedgerConfig } from '../src/ledger/network/families.ts';
@@ -7,12 +8,12 @@ import type { LedgerNetwork } from '../src/ledger/network/port.ts';
 import { openSeenLedgers } from '../src/ledger/network/seenLedgers.ts';
 import { custodySecretKey, silentLog } from './platform.ts';
 
-/** The embedded network lies in the database of the platform itself. */
+/** The embedded network is in the platform's own database. */
 export type TestLedger = LedgerConfig;
 
 export const embeddedLedger: TestLedger = { family: 'embedded', secretKey: custodySecretKey };
 
-/** An adapter, as each instance of the product has one. */
+/** Opens an adapter, as each instance of the product has one. */
 export async function connectLedger(ledger: TestLedger, handle: DatabaseHandle): Promise<LedgerNetwork> {
   const seenLedgers = () => openSeenLedgers({ db: handle.db, log: silentLog });
   return (await familyOf(ledger).create(ledger, { handle, seenLedgers, log: silentLog })).network;

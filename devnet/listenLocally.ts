@@ -1,5 +1,5 @@
 /**
- * Opens a server on a free port of this machine alone.
+ * Opens a server on a free port, for this machine only.
  */
 import { once } from 'node:events';
 import type { Server } from 'node:http';
@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 export interface LocalServer {
   /** Without a slash at the end. */
   url: string;
-  /** Ends its open connections too: one that waits for an answer would hold it up. */
+  /** Also closes open connections: a waiting one would delay the end. */
   close(): Promise<void>;
 }
 

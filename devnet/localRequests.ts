@@ -1,6 +1,6 @@
 /**
- * Asks a server of this machine. `fetch` takes four times as much of the processor for it, and tests ask, and have proxies ask,
- * thousands of times.
+ * Asks a server on this machine. `fetch` takes four times as much processor time, and tests and their proxies
+ * ask thousands of times.
  */
 import { Agent, request } from 'node:http';
 
@@ -8,7 +8,7 @@ interface Passed {
   method?: string | undefined;
   headers?: Record<string, string>;
   body?: string | undefined;
-  /** After this long without a sign of life it is given up; for a server that hangs. */
+  /** Milliseconds without data after which the request fails, for a server that hangs. */
   silenceMs?: number;
 }
 
@@ -17,10 +17,10 @@ interface PassedAnswer {
   text: string;
 }
 
-/** Connections stay open from request to request; idle ones keep no process alive. */
+/** Connections stay open between requests; idle ones keep no process alive. */
 const agent = new Agent({ keepAlive: true });
 
-/** @throws when there is no whole answer */
+/** @throws when there is no complete answer */
 export function passOn(
   url: URL | string,
   { method = 'GET', headers = {}, body, silenceMs }: Passed,
@@ -40,10 +40,10 @@ export function passOn(
   });
 }
 
-/** A local server without an answer in this time hangs. */
+/** A local server that does not answer in this time hangs. */
 const SILENCE_MS = 10_000;
 
-/** What is answered to a POST of JSON, whatever its status. @throws also when it is no JSON */
+/** The answer to a POST of JSON, whatever its status. @throws also when the answer is not JSON */
 export async function postJson(
   url: string,
   question: unknown,

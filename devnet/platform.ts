@@ -1,5 +1,5 @@
 /**
- * What tests and benchmarks compose a platform with, and the project that they begin with.
+ * The options with which tests and benchmarks compose a platform, and their first project.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { ComposeOptions, Platform } from '../src/startup/compose.ts';

@@ -1,5 +1,6 @@
 /**
- * A PostgreSQL of a test's own, to be crashed, filled up, put back to an older copy, and started again on the same port.
+ * A private PostgreSQL for one test, to be crashed, filled up, restored from an older copy, and started again
+ * on the same port.
  */
 import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
@@ -13,22 +14,25 @@ import { migrate, type MigrationSet } from '../src/db/migrate.ts';
 import { memoryFolder } from './memoryFolder.ts';
 
 const DATABASE = 'marketplace';
-/** A process that got the signal to quit is gone within moments, on a busy machine within seconds. */
+/** A process ends within moments after the signal, on a busy machine within seconds. */
 const MAX_LOOKS = 400;
 const LOOK_EVERY_MS = 50;
 
 export interface PrivatePostgres {
   /** A migrated database. */
   url: string;
-  /** Stops it at once, without a checkpoint or a word to its clients: `pg_ctl stop -m immediate`. */
+  /**
+   * Stops the server immediately, without a checkpoint or a message to its clients: `pg_ctl stop -m
+   * immediate`.
+   */
   crash(): Promise<void>;
-  /** Starts it again after a crash; recovery from its log comes first. */
+  /** Starts the server again after a crash; it recovers from its log first. */
   start(): Promise<void>;
-  /** Keeps a copy of all its data, which `restore` puts back. Only while it is crashed. */
+  /** Copies all its data; `restore` puts the copy back. Only while the server is crashed. */
   saveCopy(): Promise<void>;
-  /** Only while it is crashed. */
+  /** Only while the server is crashed. */
   restore(): Promise<void>;
-  /** Its next connections can't write further into any file than this, as on a full disk; until it is crashed. */
+  /** Limits the size of files for its next connections, like a full disk, until the server is crashed. */
   limitFiles(bytes: number): Promise<void>;
   stop(): Promise<void>;
 }
@@ -39,7 +43,7 @@ export async function startPrivatePostgres(
   sets: readonly MigrationSet[] = ['platform', 'embedded-network'],
 ): Promise<PrivatePostgres> {
   const folder = await mkdtemp(join(await memoryFolder(), 'marketplace-private-'));
-  // As root, PostgreSQL runs as a user of its own, who must be able to reach the folder.
+  // Under root, PostgreSQL runs as its own user, who must be able to reach the folder.
   await chmod(folder, 0o755);
   const port = await freePort();
   const open = () =>
@@ -71,7 +75,7 @@ export async function startPrivatePostgres(
     url,
     async crash() {
       const pid = await readPid();
-      // It may have ended by itself, when it could not write.
+      // The server may have ended after it could not write.
       if (pid === null || !isAlive(pid)) return;
       process.kill(pid, 'SIGQUIT');
       for (let looks = 0; isAlive(pid); looks++) {
@@ -83,12 +87,12 @@ export async function startPrivatePostgres(
       server = open();
       await server.start();
     },
-    // With owners and rights: PostgreSQL refuses files of others.
+    // Copies owners and rights, because PostgreSQL refuses files of other users.
     saveCopy: () => copyFolder(data, copy),
     restore: () => copyFolder(copy, data),
     async limitFiles(bytes) {
       const pid = await readPid();
-      // By its own user, who needs no right for a soft limit.
+      // Runs as the server's own user, who needs no right for a soft limit.
       const { uid, gid } = await stat(`/proc/${pid}`);
       await run('prlimit', [`--pid=${pid}`, `--fsize=${bytes}:`], { uid, gid });
     },

@@ -1,6 +1,6 @@
 /**
- * A double of a ramp provider's HTTP interface, on a real socket: payouts by client reference, signed callbacks, and
- * faults on demand.
+ * A double of a ramp provider's HTTP interface, on a real socket: payouts by client reference, signed
+ * callbacks, and faults on demand.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -14,7 +14,7 @@ interface ServedPayout {
   id: string;
   clientReference: string;
   status: RampStatus;
-  /** The request that created it. */
+  /** The request that created the payout. */
   request: Record<string, unknown>;
   fiatCurrency?: unknown;
   fiatAmount?: unknown;
@@ -35,7 +35,7 @@ type Misbehaviour =
   | 'zero-amount'
   | 'zero-rate';
 
-/** What is wrong in the answer. */
+/** The wrong fields in the answer. */
 const WRONG_FIELDS: Partial<Record<Misbehaviour, object>> = {
   'other-reference': { clientReference: 'x' },
   'other-payout': { id: 'another' },
@@ -48,17 +48,17 @@ export interface RampServer extends LocalServer {
   requests: { method: string; path: string; authorization: string | undefined; body: Body }[];
   /** Null for normal answers. */
   misbehave(how: Misbehaviour | null): void;
-  /** Sends a payout's callback; `secret` signs it. */
+  /** Sends a payout's callback, signed with `secret`. */
   callBack(webhookUrl: string, sessionId: string, secret: string): Promise<number>;
 }
 
-/** What is not taken by then is lost, as at real providers. */
+/** A callback that is not accepted in this time is lost, as with real providers. */
 const CALLBACK_TIMEOUT_MS = 10_000;
 
 export const RAMP_API_KEY = 'key of the tests';
 
 interface RampServerOptions {
-  /** Whether payouts say what is paid out, as good providers do. */
+  /** Whether payouts show the amount paid out, as good providers' do. */
   returnsAmounts?: boolean;
 }
 
@@ -124,7 +124,7 @@ interface Asked {
   returnsAmounts: boolean;
 }
 
-/** The faults that take effect before the request does. @returns whether this was one of them */
+/** Applies the faults that act before the request does. @returns whether this was one of them */
 function misbehaveAtOnce(
   how: Misbehaviour,
   to: { response: ServerResponse; body: Body; answer: (status: number, value: unknown) => void },
@@ -203,7 +203,7 @@ function quoteFor(body: Body): unknown {
     ...body,
     fiatAmount: '4925.00',
     fiatFee: '75.00',
-    // Banks take the same for each payout, which has no rate.
+    // Banks take the same fee for each payout, which has no rate.
     ...(body['payoutAccountType'] !== 'bank' && { feeBps: 150 }),
     exchangeRate: '0.02',
     expiresAt: new Date(Date.now() + 600_000).toISOString(),

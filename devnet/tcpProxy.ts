@@ -1,6 +1,6 @@
 /**
- * A TCP proxy that misbehaves the way networks do, whatever is spoken through it: it cuts, resets, goes silent, is slow, lets
- * only one direction through, or loses the answer to what it has delivered.
+ * A TCP proxy with the faults of networks, for any protocol: it cuts, resets, goes silent, is slow, passes
+ * only one direction, or loses the answer to a delivered question.
  */
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
@@ -11,19 +11,19 @@ export type LinkFault = (typeof LINK_FAULTS)[number];
 export interface TcpProxy {
   port: number;
   /**
-   * From now on, on the open connections and on new ones, until `heal`. What fell silent stays so, as behind a firewall that
-   * forgot it: only its ends can find that out.
+   * Applies the fault to open and new connections until `heal`. A silent connection stays silent, as behind a
+   * firewall that forgot it: only its ends can find that out.
    */
   suffer(fault: LinkFault): void;
   heal(): void;
-  /** The open connections alone: new ones pass. */
+  /** Applies the fault only to open connections; new ones pass. */
   strike(fault: 'cut' | 'reset' | 'silent'): void;
-  /** Called, once, when the next answer arrives, before it is passed on. */
+  /** Called once, when the next answer arrives, before it is passed on. */
   atNextAnswer(act: () => void): void;
   close(): Promise<void>;
 }
 
-/** Follows what is said on one connection, for what depends on the protocol. */
+/** Follows the data of one connection, for faults that depend on the protocol. */
 export interface Reader {
   readQuestion(chunk: Buffer): void;
   /** @returns the parts to pass on; at null the connection is cut */
@@ -41,7 +41,7 @@ interface Pair {
   fault: LinkFault | null;
 }
 
-/** Between the patience of a person and the time-outs of programs. */
+/** Slow for a person, and shorter than the timeouts of programs. */
 const SLOW_BY_MS = 400;
 
 export async function startTcpProxy(
@@ -61,7 +61,7 @@ export async function startTcpProxy(
     const pair: Pair = { client, server: connect({ ...target, noDelay: true }), fault: present };
     pairs.add(pair);
     const end = () => {
-      // The other end of a lost connection hears nothing of its end.
+      // The other end of a lost connection does not learn of this end's close.
       if (pair.fault === 'silent' || pair.fault === 'half-open') return;
       destroy(pair);
     };

@@ -13,19 +13,19 @@ import { HDKey, privateKeyToAccount } from 'viem/accounts';
 import { sendRpc, type RpcCall } from './rpc.ts';
 
 export interface AnvilOptions {
-  /** A free one by default. */
+  /** A free port by default. */
   port?: number;
   chainId?: number;
   /**
-   * `each-transaction` (the default) closes a block per transaction; a number of seconds closes one at every interval,
-   * empty or not; `on-demand` only when `mine` is called.
+   * `each-transaction` (the default) closes a block per transaction. A number of seconds closes a block at
+   * every interval, empty or not. `on-demand` closes blocks only when `mine` is called.
    */
   mining?: 'each-transaction' | 'on-demand' | { everySeconds: number };
-  /** How many funded accounts, 10 by default. */
+  /** The number of funded accounts, 10 by default. */
   accounts?: number;
-  /** The chain is read from it if it exists, and written to it when the node stops. */
+  /** The node reads the chain from this file if it exists, and writes the chain to it when it stops. */
   stateFile?: string;
-  /** Seconds since 1970 of the first block; the present by default. */
+  /** The time of the first block in Unix seconds; the present by default. */
   genesisTimestamp?: number;
   /** Further flags of anvil, such as `--block-base-fee-per-gas`, `100`. */
   flags?: readonly string[];
@@ -41,20 +41,23 @@ export interface Anvil {
   readonly port: number;
   readonly chainId: number;
   readonly accounts: readonly [AnvilAccount, ...AnvilAccount[]];
-  /** One JSON-RPC call; anvil's own ones (`anvil_…`, `evm_…`) too. @throws Error with the node's message */
+  /**
+   * One JSON-RPC call, also of anvil's own methods (`anvil_…`, `evm_…`).
+   * @throws Error with the node's message
+   */
   rpc: RpcCall;
   /** Closes this many blocks now. */
   mine(blocks?: number): Promise<void>;
-  /** Moves the time of further blocks ahead and closes one, which makes it visible at once. */
+  /** Moves the time of further blocks ahead, and closes one, so that the new time is visible. */
   advanceTime(seconds: number): Promise<void>;
-  /** The node accepts requests without answering, like one that hangs; `resume` ends it. */
+  /** From now on the node accepts requests without answering, as if it hung; `resume` ends that. */
   pause(): Promise<void>;
   resume(): Promise<void>;
-  /** kill -9: loses what is not in the state file. */
+  /** kill -9: loses everything that is not in the state file. */
   crash(): Promise<void>;
-  /** Stops in order; the state file is then complete. */
+  /** Stops the node in order; the state file is then complete. */
   stop(): Promise<void>;
-  /** After `stop` or `crash`: starts again on the same port. */
+  /** Starts again on the same port, after `stop` or `crash`. */
   start(): Promise<void>;
 }
 
@@ -62,10 +65,10 @@ const DEFAULT_CHAIN_ID = 31_337;
 const DEFAULT_ACCOUNTS = 10;
 const ANY_PORT = 0;
 
-/** The mnemonic of development nodes: public, and worthless elsewhere. */
+/** The public mnemonic of development nodes, worthless elsewhere. */
 const MNEMONIC = 'test test test test test test test test test test test junk';
 const KEEPER = fileURLToPath(new URL('anvilKeeper.mjs', import.meta.url));
-/** It starts in about 200 ms; the rest is for a busy machine. */
+/** A start takes about 200 ms; the rest is for a busy machine. */
 const START_TIMEOUT_MS = 30_000;
 const MAX_ERROR_CHARACTERS = 4_000;
 
@@ -114,7 +117,7 @@ export function isPortTaken(error: unknown): boolean {
 
 interface Running {
   port: number;
-  /** Resolves when the signal was delivered, or the node has ended. */
+  /** Resolves when the signal is delivered, or the node has ended. */
   signal(name: NodeJS.Signals): Promise<void>;
   end(): void;
   ended: Promise<null>;
@@ -122,7 +125,8 @@ interface Running {
 
 /** Resolves when the node listens. */
 async function launch(flags: string[]): Promise<Running> {
-  // A session of its own, so that a terminal's Ctrl-C does not stop the node while other programs use it.
+  // The keeper has its own session, so that Ctrl-C in a terminal does not stop the node while other programs
+  // use it.
   const keeper = spawn(process.execPath, [KEEPER, anvilBinary(), ...flags], {
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -131,7 +135,7 @@ async function launch(flags: string[]): Promise<Running> {
   keeper.stderr.on('data', (chunk: Buffer) => {
     if (complaint.length < MAX_ERROR_CHARACTERS) complaint += chunk.toString();
   });
-  // Writing to a keeper that has just ended may fail: `ended` reports it.
+  // Writing to a keeper that has just ended may fail; `ended` reports the end.
   keeper.stdin.on('error', () => {});
   const ended = once(keeper, 'close').then(() => null);
   const answers = createInterface({ input: keeper.stdout });
@@ -142,7 +146,7 @@ async function launch(flags: string[]): Promise<Running> {
   const port = Number(told);
   if (!port)
     throw new Error(`anvil did not start (${flags.join(' ')}): ${complaint.trim() || (told ?? 'it ended')}`);
-  // Its log names every call and is not used.
+  // The node's log names every call, and nothing reads it.
   await sendRpc(urlOf(port), 'anvil_setLoggingEnabled', [false]);
   return {
     port,
@@ -156,11 +160,12 @@ async function launch(flags: string[]): Promise<Running> {
   };
 }
 
-/** A chain from a state file continues with the wall clock's time, and then mines as configured. */
+/** Lets a chain from a state file continue at the time of the wall clock, and mine as configured. */
 async function goOn(url: string, mining: AnvilOptions['mining'] = 'each-transaction'): Promise<void> {
   const latest = (await sendRpc(url, 'eth_getBlockByNumber', ['latest', false])) as { timestamp: string };
   const aheadSeconds = Number(latest.timestamp) - Math.floor(Date.now() / 1000);
-  // One more: a node's time that was cut to whole seconds would let the next block be a second older than the latest one.
+  // One second more: if the node cuts its time to whole seconds, the next block would be a second older than
+  // the latest one.
   if (aheadSeconds > 0) await sendRpc(url, 'evm_increaseTime', [aheadSeconds + 1]);
   if (mining === 'each-transaction') await sendRpc(url, 'evm_setAutomine', [true]);
   if (typeof mining === 'object') await sendRpc(url, 'evm_setIntervalMining', [mining.everySeconds]);
@@ -174,16 +179,16 @@ function flagsFor(options: AnvilOptions, port: number): string[] {
     'chain-id': options.chainId ?? DEFAULT_CHAIN_ID,
     mnemonic: MNEMONIC,
     accounts: options.accounts ?? DEFAULT_ACCOUNTS,
-    // The `finalized` block is two of these behind.
+    // The `finalized` block is two epochs behind.
     'slots-in-an-epoch': 1,
     'block-time': typeof mining === 'object' && stateFile === undefined ? mining.everySeconds : undefined,
     state: stateFile,
     timestamp: options.genesisTimestamp,
   };
   return [
-    // Mining starts when the clock is set, which a state file does not keep.
+    // With a state file, which does not keep the clock, mining starts when the clock is set.
     ...(mining === 'on-demand' || stateFile !== undefined ? ['--no-mining'] : []),
-    // Otherwise older finalized blocks could not be read.
+    // Keeps older finalized blocks readable.
     ...(stateFile === undefined ? [] : ['--preserve-historical-states']),
     ...Object.entries(valued).flatMap(([name, value]) =>
       value === undefined ? [] : [`--${name}`, String(value)],
@@ -192,7 +197,7 @@ function flagsFor(options: AnvilOptions, port: number): string[] {
   ];
 }
 
-/** The platform's own package; the wrapper would be one more process to stop. */
+/** The binary in the platform's own package; the wrapper would be one more process to stop. */
 function anvilBinary(): string {
   const architecture = process.arch === 'x64' ? 'amd64' : process.arch;
   const platform = `@foundry-rs/anvil-${process.platform}-${architecture}`;
@@ -211,7 +216,7 @@ function accountsOf(count: number): [AnvilAccount, ...AnvilAccount[]] {
   return [accountAt(0), ...Array.from({ length: count - 1 }, (_, index) => accountAt(index + 1))];
 }
 
-/** The same in each node. */
+/** Every node has the same accounts. */
 const derived = new Map<number, AnvilAccount>();
 let parent: HDKey | null = null;
 
@@ -226,7 +231,7 @@ function accountAt(addressIndex: number): AnvilAccount {
   return made;
 }
 
-/** By BIP-39 and BIP-44. Node hashes in a millisecond what viem hashes in thirty, at each account anew. */
+/** Derives by BIP-39 and BIP-44. Node hashes in a millisecond; viem takes thirty, for each account again. */
 function deriveParent(): HDKey {
   const seed = pbkdf2Sync(MNEMONIC, 'mnemonic', 2048, 64, 'sha512');
   return HDKey.fromMasterSeed(seed).derive("m/44'/60'/0'/0");

@@ -1,11 +1,11 @@
 /**
- * Runs between a test and its anvil, so that the node never outlives the test: even kill -9 closes this process's
- * standard input. Plain JavaScript, for a fast start.
+ * Runs between a test and its anvil, so that the node never outlives the test: even kill -9 closes this
+ * process's standard input. Plain JavaScript, for a fast start.
  *
- *   a line of standard input   the name of a signal to pass on to anvil; answered with the same line, of SIGSTOP and
- *                              SIGCONT when it is in force
- *   the end of standard input  anvil is asked to end, and after a while made to
- *   the first line of output   the port that anvil listens on
+ *   a line of standard input   the name of a signal to pass on to anvil; answered with the same line,
+ *                              for SIGSTOP and SIGCONT when the signal is in force
+ *   the end of standard input  anvil is asked to end, and killed after a while
+ *   the first line of output   the port on which anvil listens
  */
 import { execFile, spawn } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
@@ -14,11 +14,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 const [binary = '', ...options] = process.argv.slice(2);
-/** Time to write a state file; a node without one ends at once. */
+/** Time to write a state file; a node without one ends immediately. */
 const GRACE_MS = 10_000;
 
 const anvil = spawn(binary, options, { stdio: ['ignore', 'pipe', 'inherit'] });
-// All output has to be read, or anvil would block on it.
+// All output has to be read, because anvil blocks on unread output.
 createInterface({ input: anvil.stdout }).on('line', (line) => {
   const [, port] = /^Listening on .*:(\d+)$/.exec(line) ?? [];
   if (port !== undefined) process.stdout.write(`${port}\n`);
@@ -32,17 +32,17 @@ anvil.on('exit', (code) => process.exit(code ?? 0));
 const commands = createInterface({ input: process.stdin });
 commands.on('line', (signal) => void pass(signal));
 
-/** Passes a signal on, and says so once it has taken effect. @param {string} signal */
+/** Passes a signal on, and answers once it has taken effect. @param {string} signal */
 async function pass(signal) {
   anvil.kill(/** @type {NodeJS.Signals} */ (signal));
   const isStopped = { SIGSTOP: true, SIGCONT: false }[signal];
-  // The kernel stops a process thread by thread: until the last one, it may still answer.
+  // The kernel stops a process thread by thread: until the last one is stopped, the node may still answer.
   while (isStopped !== undefined && anvil.exitCode === null && (await stopped()) !== isStopped)
     await delay(5);
   process.stdout.write(`${signal}\n`);
 }
 
-/** Whether every thread of anvil is stopped; where threads can't be seen, whether the process is. */
+/** Whether every thread of anvil is stopped; on systems without visible threads, whether the process is. */
 async function stopped() {
   const tasks = `/proc/${anvil.pid}/task`;
   const states =
@@ -66,5 +66,5 @@ commands.on('close', () => {
 
 // The reader of this output may have ended.
 process.stdout.on('error', () => {});
-// A terminal's Ctrl-C is for the parent, which ends this process in its own order.
+// Ctrl-C in a terminal is for the parent, which ends this process in its own order.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});

@@ -1,5 +1,6 @@
 /**
- * Follows an EVM node's logs: each documented event once, in order, and the blocks that a reorganisation removed.
+ * Follows an EVM node's logs: yields each documented event once, in order, and the blocks that a
+ * reorganisation removed.
  */
 import { decodeEventLog, toEventSelector } from 'viem';
 import type { Abi, AbiEvent, Hex, RpcLog } from 'viem';
@@ -8,7 +9,7 @@ import type { News } from '../indexerMemory.ts';
 import { carbonTokenAbi, factoryAbi } from './referenceAbi.ts';
 import type { RpcCall } from './rpc.ts';
 
-/** The indexer's names of the events that it knows; other logs are ignored. */
+/** The indexer's names of the events that it supports; other logs are ignored. */
 const EVENT_TYPES: Readonly<Record<string, string>> = {
   CreditsRetired: 'retired',
   TokenDeployed: 'deployed',
@@ -16,7 +17,7 @@ const EVENT_TYPES: Readonly<Record<string, string>> = {
 };
 const DOCUMENTED: Abi = [...carbonTokenAbi, ...factoryAbi];
 const EVENTS = DOCUMENTED.filter(isKnownEvent);
-/** Nodes limit the logs per answer. */
+/** Nodes limit the logs of an answer. */
 const MAX_BLOCKS_PER_READ = 1_000;
 /** Deeper than any test's reorganisation. */
 const MAX_REMEMBERED_BLOCKS = 256;
@@ -29,7 +30,7 @@ interface RpcBlock {
 /** Starts at the chain's first block; call the result repeatedly. */
 export function createChainReader(rpc: RpcCall): () => Promise<News> {
   let nextBlock = 0;
-  /** By number: the block that was canonical when it was read. */
+  /** By number, the block that was canonical when it was read. */
   const known = new Map<number, Hex>();
 
   const blockAt = (number: number) =>
@@ -46,7 +47,7 @@ export function createChainReader(rpc: RpcCall): () => Promise<News> {
     return nextBlock < before ? nextBlock : null;
   }
 
-  /** Every block is kept, not only those with logs: a fork can begin at any. */
+  /** Every block is kept, not only those with logs, because a fork can begin at any block. */
   async function timesOf(from: number, to: number): Promise<Map<number, number>> {
     const times = new Map<number, number>();
     for (let number = from; number <= to; number++) {
@@ -81,7 +82,10 @@ export function createChainReader(rpc: RpcCall): () => Promise<News> {
   };
 }
 
-/** Positional: the indexed arguments are the topics, the others the value. Addresses as the node writes them. */
+/**
+ * Arguments by position: the indexed ones are the topics, the others the value. Addresses are as the node
+ * writes them.
+ */
 function toIndexedEvent(log: RpcLog, timestamp: number): IndexedEvent {
   const { eventName, args } = decodeEventLog({ abi: EVENTS, data: log.data, topics: log.topics });
   const event = EVENTS.find(({ name }) => name === eventName);
@@ -101,7 +105,7 @@ function toIndexedEvent(log: RpcLog, timestamp: number): IndexedEvent {
   };
 }
 
-/** Numbers are decimal strings on the wire, but for a record's index. */
+/** Numbers are decimal strings on the wire, except a record's index. */
 function wireValue(name: string, value: unknown): unknown {
   if (name === 'retirementIndex') return Number(value);
   return typeof value === 'bigint' ? String(value) : value;

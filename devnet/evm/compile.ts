@@ -1,5 +1,5 @@
 /**
- * Compiles the contracts in `contracts/` with solc from npm. It takes seconds, so the result is cached in
+ * Compiles the contracts in `contracts/` with solc from npm. That takes seconds, so the result is cached in
  * node_modules/.cache until a source, a library or the compiler changes.
  */
 import { createHash, randomUUID } from 'node:crypto';
@@ -13,9 +13,9 @@ import { size, type Abi, type Hex } from 'viem';
 
 interface CompiledContract {
   abi: Abi;
-  /** Runs the constructor. */
+  /** The code that runs the constructor. */
   bytecode: Hex;
-  /** The code at the address afterwards, without immutables. */
+  /** The code at the address after the deployment, without immutables. */
   deployedBytecode: Hex;
 }
 
@@ -36,7 +36,7 @@ export type ContractName = (typeof CONTRACT_NAMES)[number];
 const MAX_DEPLOYED_BYTES = 24_576;
 const SETTINGS = {
   optimizer: { enabled: true, runs: 200 },
-  // Supported by chains in use for years; newer instructions would need the newest nodes.
+  // Chains in use have supported it for years; newer instructions would need the newest nodes.
   evmVersion: 'cancun',
   outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } },
 };
@@ -44,7 +44,7 @@ const SETTINGS = {
 const require = createRequire(import.meta.url);
 let compiled: Promise<CompiledContracts> | null = null;
 
-/** Once per process. @throws Error with the compiler's messages */
+/** Compiles once per process. @throws Error with the compiler's messages */
 export function compileContracts(): Promise<CompiledContracts> {
   compiled ??= readOrCompile();
   return compiled;
@@ -90,7 +90,7 @@ interface CompilerContract {
 }
 
 async function compile(sources: Record<string, { content: string }>): Promise<CompiledContracts> {
-  // Loading it takes a second by itself.
+  // Loading solc takes a second.
   const { default: solc } = await import('solc');
   const input = { language: 'Solidity', sources, settings: SETTINGS };
   const answer: unknown = solc.compile(JSON.stringify(input), { import: readLibrary });
@@ -120,8 +120,8 @@ function pick(output: CompilerOutput, name: ContractName): CompiledContract {
 }
 
 /**
- * Written to a temporary file and renamed, because other processes compile at the same time. False when the folder
- * can't be used.
+ * Writes a temporary file and renames it, because other processes compile at the same time.
+ * @returns false when the folder can't be used
  */
 async function keep(folder: string, fileName: string, contracts: CompiledContracts): Promise<boolean> {
   const aside = join(folder, `${fileName}.${randomUUID()}`);

@@ -1,6 +1,6 @@
 /**
- * Deploys the test contracts: the factories, custody's settlement contract, and Multicall3 at its usual address. Uses
- * plain signed transactions, whatever the node's mining mode.
+ * Deploys the test contracts: the factories, custody's settlement contract, and Multicall3 at its usual
+ * address. Uses plain signed transactions, in any mining mode of the node.
  */
 import { encodeDeployData, encodeFunctionData, getContractAddress, parseEventLogs } from 'viem';
 import type { Abi, Address, Hex, Log } from 'viem';
@@ -16,10 +16,10 @@ export interface DeployedContracts {
   settlementAddress: Address;
 }
 
-/** More than the largest contract needs, and several fit into a block. */
+/** More than the largest contract needs; several such transactions fit into a block. */
 const GAS = 7_000_000n;
 const MAX_FEE_PER_GAS = 100n * 10n ** 9n;
-/** Each block takes several transactions, so after this many none is left. */
+/** Each block takes several transactions, so this number of blocks includes all. */
 const MAX_BLOCKS = 20;
 
 type Node = Pick<Anvil, 'rpc' | 'chainId'>;
@@ -27,13 +27,13 @@ type Node = Pick<Anvil, 'rpc' | 'chainId'>;
 export async function deployContracts(
   node: Node,
   options: {
-    /** Pays for the deploys and owns the factory (`setDeploymentFee`). */
+    /** The account that pays for the deploys and owns the factory (`setDeploymentFee`). */
     deployer: AnvilAccount;
-    /** Admin of the settlement contract. */
+    /** The admin of the settlement contract. */
     custodyAddress: Address;
     /** Custody by default. */
     treasuryAddress?: Address;
-    /** False leaves the chain without it. */
+    /** False leaves Multicall3 out. */
     multicall?: boolean;
   },
 ): Promise<DeployedContracts> {
@@ -75,7 +75,7 @@ interface Sent {
   created: Address;
 }
 
-/** Assigns the nonces itself, so that no transaction waits for the one before it. */
+/** Assigns the nonces here, so that no transaction waits for the one before it. */
 async function createSender(node: Node, { secretKey }: AnvilAccount) {
   const account = privateKeyToAccount(secretKey);
   let nonce = Number(await node.rpc('eth_getTransactionCount', [account.address, 'pending']));
@@ -99,7 +99,7 @@ interface Receipt {
   logs: Log[];
 }
 
-/** Mines blocks where the node does not do so by itself. */
+/** Mines blocks if the node does not mine them itself. */
 async function landAll(node: Node, hashes: readonly Hex[]): Promise<Receipt[]> {
   for (let blocks = 0; blocks < MAX_BLOCKS; blocks++) {
     const receipts = await Promise.all(hashes.map((hash) => node.rpc('eth_getTransactionReceipt', [hash])));

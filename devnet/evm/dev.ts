@@ -1,5 +1,5 @@
 /**
- * `npm run dev:evm`: the whole product on a real EVM chain of this machine's own: anvil, a block a second.
+ * `npm run dev:evm`: the whole product on a real EVM chain on this machine: anvil, with a block each second.
  */
 import pc from 'picocolors';
 import { runDev } from '../dev.ts';
@@ -9,12 +9,12 @@ import type { Anvil } from './anvil.ts';
 import { deployContracts } from './deploy.ts';
 import { startEvmIndexer } from './indexer.ts';
 
-/** The port where wallets look for a local node. */
+/** The port at which wallets look for a local node. */
 const DEFAULT_RPC_PORT = 8545;
 const SECONDS_PER_BLOCK = 1;
 /** This chain has no reorganisations. LEDGER_FINALITY=finalized tries waiting for finality. */
 const DEFAULT_CONFIRMATIONS = '0';
-/** The `finalized` block is two behind the latest: with a third one, it too has the new time. */
+/** The `finalized` block is two behind the latest. After a third block, it has the new time as well. */
 const BLOCKS_UNTIL_FINAL = 3;
 
 const open: DevFamily['open'] = async ({ rpcPort, log, stops, environment }) => {

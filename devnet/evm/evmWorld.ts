@@ -45,7 +45,7 @@ export async function startEvmWorld({ ledger, ...nodeOptions }: EvmWorldOptions 
       factoryAddress: contracts.factoryAddress,
       settlementFactoryAddress: contracts.settlementFactoryAddress,
       settlementAddress: contracts.settlementAddress,
-      // A block for each transaction, and no reorg unless a test makes one.
+      // The node closes a block for each transaction, and reorganises only in tests.
       finality: { confirmations: 0 },
       maxFeePerGasCap: 500n * 10n ** 9n,
       maxDeploymentFee: 10n ** 17n,
@@ -70,7 +70,7 @@ export async function startEvmWorld({ ledger, ...nodeOptions }: EvmWorldOptions 
         to: tokenAddress,
         data: encodeFunctionData({ abi, functionName: 'transfer', args }),
       });
-      // The product must not learn of it, and another signature would be one too many.
+      // The product must not learn of the transaction, whose nonce would count as an unknown signature.
       await node.rpc('anvil_setNonce', [custody.address, nonce]);
     },
     advanceClock: (seconds) => node.advanceTime(seconds),

@@ -1,6 +1,6 @@
 /**
- * A node whose answers may be false: in front of a real one, it speaks JSON-RPC over HTTP and passes on
- * what no rule answers.
+ * A proxy in front of a real node whose answers may be false. It speaks JSON-RPC over HTTP, and passes on the
+ * questions that no rule answers.
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -14,7 +14,7 @@ export interface RpcQuestion {
   params: readonly unknown[];
 }
 
-/** What is answered instead of the node's own answer; undefined passes the question on. */
+/** Answers in place of the node; undefined passes the question on. */
 export type Rule = (
   question: RpcQuestion,
 ) => { result: unknown } | { error: { code: number; message: string; data?: unknown } } | 'cut' | undefined;
@@ -28,17 +28,17 @@ interface FixedAnswer {
 export interface FaultyNode extends LocalServer {
   /** The newest questions, in the order they came. */
   readonly questions: RpcQuestion[];
-  /** Of each request: how many questions it held. */
+  /** The number of questions in each request. */
   readonly batchSizes: number[];
-  /** The first rule that answers does; called without any, it answers truly. */
+  /** The first rule with an answer decides. Without rules, the node's own answers are returned. */
   obey(...rules: Rule[]): void;
-  /** Answers this instead of JSON-RPC, whatever is asked; null ends that. */
+  /** Answers every request with this response instead of JSON-RPC; null ends that. */
   answerAll(response: FixedAnswer | null): void;
-  /** Takes no more questions than these at once; null ends that. */
+  /** The maximum of questions in a batch; null ends the limit. */
   limitBatches(max: number | null): void;
 }
 
-/** More than any test asks; the laboratory's runs are longer. */
+/** More than any test asks; measurements run longer. */
 const MAX_QUESTIONS = 100_000;
 
 export async function startFaultyNode(nodeUrl: string): Promise<FaultyNode> {
@@ -82,7 +82,7 @@ export async function startFaultyNode(nodeUrl: string): Promise<FaultyNode> {
   }
 
   const server = createServer((request, response) => {
-    // The node behind is away: so is this one.
+    // The real node is unavailable, so this one is, too.
     answer(request, response).catch(() => response.socket?.destroy());
   });
   return {

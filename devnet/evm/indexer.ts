@@ -1,6 +1,6 @@
 /**
- * The double of a deployed indexer on an EVM chain: speaks its REST interface, and signs and sends its
- * deliveries once, as soon as an event is in a block; what it reads is the node's logs alone.
+ * The double of a deployed indexer on an EVM chain. It has the same REST interface, and signs and sends each
+ * delivery once, as soon as the event is in a block. It reads only the node's logs.
  */
 import { randomBytes } from 'node:crypto';
 import { serveIndexer } from '../../src/indexer/embedded/serveIndexer.ts';
@@ -9,7 +9,7 @@ import { createIndexerMemory } from '../indexerMemory.ts';
 import type { Anvil } from './anvil.ts';
 import { createChainReader } from './chainEvents.ts';
 
-/** Often enough that a delivery comes within moments of its block. */
+/** Short enough for a delivery within moments of its block. */
 const POLL_MS = 200;
 
 export function startEvmIndexer(
@@ -17,7 +17,7 @@ export function startEvmIndexer(
   onError: IndexerOptions['onError'] = () => {},
 ): Promise<RunningIndexer> {
   return serveIndexer({
-    // As deployed ones are.
+    // Like deployed ones.
     token: null,
     store: createIndexerMemory(createChainReader(node.rpc)),
     // No notifications: it polls.

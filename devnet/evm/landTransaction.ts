@@ -1,11 +1,11 @@
 /**
- * A transaction that the node signs with a key of its own, for what people do past the platform.
+ * A transaction that the node signs with its own key, for acts of people outside the platform.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Hex } from 'viem';
 import type { Anvil } from './anvil.ts';
 
-/** A block is there within a second or two. */
+/** A block comes within a second or two. */
 const MAX_LOOKS = 200;
 const LOOK_EVERY_MS = 50;
 
@@ -16,7 +16,10 @@ interface NodeTransaction {
   nonce?: Hex;
 }
 
-/** Resolves when it is in a block, which comes a moment after the node's answer. @throws Error when it is reverted, or never is */
+/**
+ * Resolves when the transaction is in a block, a moment after the node's answer.
+ * @throws Error when it is reverted, or never in a block
+ */
 export async function landTransaction(node: Pick<Anvil, 'rpc'>, transaction: NodeTransaction): Promise<void> {
   const hash = await node.rpc('eth_sendTransaction', [transaction]);
   for (let looks = 0; looks < MAX_LOOKS; looks++) {

@@ -1,5 +1,5 @@
 /**
- * The interface of the deployed EVM contracts, as it is documented: what the test contracts are held to.
+ * The documented interface of the deployed EVM contracts, with which the test contracts are compared.
  */
 import { parseAbi } from 'viem';
 
@@ -68,7 +68,7 @@ export const settlementFactoryAbi = parseAbi([
   'event RampSettlementDeployed(address indexed settlementAddress, address indexed deployer, address admin, address treasury, uint256 timestamp)',
 ]);
 
-/** OpenZeppelin's, on the tokens and on the settlement contract. */
+/** OpenZeppelin's functions of the tokens and of the settlement contract. */
 export const guardedAbi = parseAbi([
   'function pause()',
   'function unpause()',

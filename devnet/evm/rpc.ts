@@ -1,11 +1,11 @@
 /**
- * One JSON-RPC call to a node, past the product's adapter.
+ * One JSON-RPC call to a node, without the product's adapter.
  */
 import { postJson } from '../localRequests.ts';
 
 export type RpcCall = (method: string, params?: readonly unknown[]) => Promise<unknown>;
 
-/** @throws Error with the node's own message, or when it can't be reached */
+/** @throws Error with the node's own message, or when the node can't be reached */
 export async function sendRpc(
   url: string,
   method: string,

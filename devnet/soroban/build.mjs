@@ -1,8 +1,9 @@
 /**
- * Builds what lies in built/ from the sources beside it, with cargo. `--check` builds it too, but compares instead.
+ * Builds the files in built/ from the sources here, with cargo. `--check` builds them as well, and compares
+ * instead of writing.
  *
- * Versions are exact: crates.json names each crate of either build with its version and checksum. A lock file for cargo is
- * made of it in the folder of the build, so that none has to be kept.
+ * Versions are exact: crates.json names each crate of either build with its version and checksum. The build
+ * makes cargo's lock file from it, so the repository has none.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -11,7 +12,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 
-/** Another compiler makes other bytes of the same sources. */
+/** Another compiler makes other bytes from the same sources. */
 const RUST = '1.95.0';
 const here = import.meta.dirname;
 /** Kept between builds: the first one takes minutes. */
@@ -62,14 +63,14 @@ function compilerVersion() {
   }
 }
 
-/** The sources, with a lock file of the versions that are wanted. */
+/** Copies the sources, and adds a lock file with the required versions. */
 function prepare(workspace) {
   const to = join(folder, workspace);
   rmSync(to, { recursive: true, force: true });
   cpSync(join(here, workspace), to, { recursive: true });
   const lockFile = join(to, 'Cargo.lock');
   cargo(to, ['generate-lockfile', '--quiet']);
-  // Cargo names the registry that it is configured with.
+  // The lock file must name the registry that cargo is configured with.
   const source = /^source = .*$/m.exec(readFileSync(lockFile, 'utf8'))?.[0];
   const crates = JSON.parse(readFileSync(join(here, 'crates.json'), 'utf8'))[workspace];
   const packages = crates.map(
@@ -106,7 +107,7 @@ function cargo(cwd, args) {
   const env = {
     ...process.env,
     CARGO_TARGET_DIR: `${cwd}-target`,
-    // Panics name their source files: without the folder of this machine.
+    // Panics name their source files; this removes the folder of this machine from them.
     RUSTFLAGS: `--remap-path-prefix=${cargoHome}=/cargo`,
   };
   mkdirSync(folder, { recursive: true });

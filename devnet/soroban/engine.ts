@@ -1,5 +1,5 @@
 /**
- * The WebAssembly module of one protocol, run: text in, text out, through its memory.
+ * Runs the WebAssembly module of one protocol: text in, text out, through the module's memory.
  */
 import { randomFillSync } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -34,7 +34,7 @@ interface Exports {
   call(pointer: number, length: number): bigint;
 }
 
-/** Compiled once per process: compiling takes longer than all else at a start. */
+/** Compiled once per process, because compiling takes longer than the rest of a start. */
 const compiled = new Map<Protocol, Promise<WebAssembly.Module>>();
 
 /** @throws RpcError when the options are refused */
@@ -68,7 +68,7 @@ async function run(module: WebAssembly.Module, options: unknown): Promise<Engine
       exports.release(at, length);
       return text;
     } catch (error) {
-      // After a trap the memory is in no known state.
+      // After a trap the state of the memory is unknown.
       broken = new Error(`The Soroban host stopped: ${system.lastWords()}`, { cause: error });
       throw broken;
     }
@@ -86,7 +86,10 @@ function resultOf(text: string): unknown {
   return answer.result;
 }
 
-/** Of the system interface, what Rust's standard library calls: seeds of hash tables, and words of a panic. */
+/**
+ * The functions of the system interface that Rust's standard library calls: seeds of hash tables, and the
+ * text of a panic.
+ */
 function createSystem(memory: () => WebAssembly.Memory) {
   const MAX_WORDS = 2_000;
   let words = '';

@@ -1,5 +1,5 @@
 /**
- * A proxy in front of a node, with the faults that nodes and the ways to them have.
+ * A proxy in front of a node, with the faults of nodes and of their connections.
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -10,7 +10,7 @@ import type { SorobanNode } from './startSorobanNode.ts';
 import { listenLocally } from '../listenLocally.ts';
 import { passOn } from '../localRequests.ts';
 
-/** Switched on and off by a test. Numbers count down as they are used. */
+/** A test switches faults on and off. Numbers count down as they are used. */
 export interface Faults {
   /** This many of the next transactions are answered with TRY_AGAIN_LATER, and not passed on. */
   tryAgainLater: number;
@@ -20,13 +20,13 @@ export interface Faults {
   sayBadSequence: number;
   /** For this many of the next transactions, the connection is cut after they were passed on. */
   loseSendAnswers: number;
-  /** For this many of the next look-ups, the transaction is reported missing. */
+  /** This number of the next look-ups reports the transaction missing. */
   denyTransactions: number;
   /** How all requests fail, until it is null again. */
   unreachable: 'reset' | 'status-503' | 'status-429' | 'truncated' | 'silent' | null;
   /** Extra delay of each answer. */
   delayMs: number;
-  /** The node answers from so many ledgers ago; transactions sent to it get through. */
+  /** The node answers as it was this number of ledgers ago; transactions are still passed on. */
   lagLedgers: number;
 }
 
@@ -109,7 +109,7 @@ export async function startFaultProxy(
   return { url, faults, stop: close };
 }
 
-/** A proxy alone cannot know what a ledger was like before. */
+/** A proxy can't know the state of an earlier ledger, so the node makes the lag. */
 function passLagOn(faults: Faults, node: Pick<SorobanNode, 'setLag'>): void {
   let lag = 0;
   Object.defineProperty(faults, 'lagLedgers', {
@@ -129,7 +129,7 @@ function createAnswers(
 ): (question: Question, pass: () => Promise<string>) => Promise<string | null> {
   const strikes = (fault: Counted) => faults[fault] > 0 && (faults[fault] -= 1) >= 0;
 
-  /** As of a node that does not know how far the network is. */
+  /** The answer of a node that does not know the network's latest ledger. */
   function sent({ params }: Question) {
     const transaction = TransactionBuilder.fromXDR(params?.transaction ?? '', passphrase);
     return { hash: transaction.hash().toString('hex'), latestLedger: 1, latestLedgerCloseTime: '1' };
@@ -174,7 +174,7 @@ function badSequence(): string {
   return result.toXDR('base64');
 }
 
-/** Promises the whole body, sends half of it, and hangs up. */
+/** Announces the whole body, sends half of it, and closes the connection. */
 function truncate(response: ServerResponse, body: string): void {
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
   response.writeHead(200, headers);

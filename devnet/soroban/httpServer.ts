@@ -9,18 +9,21 @@ interface HttpServerOptions {
   port: number;
   /** The answer as JSON text, `{"result":…}` or `{"error":…}`. */
   ask: (method: string, params: unknown) => string;
-  /** Makes an account with lumens, and gives the transaction's hash; null when there is one already. */
+  /** Creates an account with lumens, and returns the transaction's hash; null when the account exists. */
   befriend: (address: string) => string | null;
   onError: (error: unknown) => void;
 }
 
-/** 200 keys of a few hundred bytes each, or one large transaction. */
+/** Room for 200 keys of a few hundred bytes each, or one large transaction. */
 const MAX_BODY_BYTES = 512 * 1024;
-/** What comes beyond that is read and dropped up to here: a client that still sends would see a broken pipe instead of the answer. */
+/**
+ * Bytes up to this limit are read and dropped: a client that still sends would see a broken pipe instead of
+ * the answer.
+ */
 const MAX_READ_BYTES = MAX_BODY_BYTES + 1024 * 1024;
 /**
- * Longer than a program may be held up by a function that waits for the node: its connections would be closed meanwhile,
- * and what it sends next on one of them lost.
+ * Longer than a function that waits for the node may block its program. Otherwise the program's connections
+ * would be closed meanwhile, and its next request on one of them lost.
  */
 export const KEEP_ALIVE_MS = 180_000;
 const PARSE_ERROR = -32_700;
@@ -68,9 +71,10 @@ async function answer(
 }
 
 /**
- * Null when it is too long. Not by the product's `readBody`, which does more: this module has to run without the rest of the
- * repository. By events: an iterator of the stream costs as much as all else of a small request.
- * @throws when the client goes away before its end
+ * Null for a body that is too long. Not the product's `readBody`, which does more: this module has to run
+ * without the rest of the repository. Uses events, because an iterator of the stream costs as much as the
+ * rest of a small request.
+ * @throws when the client closes the connection before the end
  */
 export function readText(request: IncomingMessage): Promise<string | null> {
   return new Promise((resolve, reject) => {
@@ -93,7 +97,7 @@ function answerCall(options: HttpServerOptions, body: string): string {
   if (typeof question?.method !== 'string') return failure(null, PARSE_ERROR, 'invalid request');
   const { id = null, method, params = {} } = question;
   try {
-    // The result stays text: a page of events may be megabytes.
+    // The result stays text, because a page of events may have megabytes.
     return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},${options.ask(method, params).slice(1)}`;
   } catch (error) {
     options.onError(error);

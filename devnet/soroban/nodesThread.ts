@@ -1,5 +1,5 @@
 /**
- * The thread that nodes run in: carries out what the thread that started it asks for.
+ * The thread in which nodes run: it carries out the commands of the thread that started it.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { openNode } from './openNode.ts';

@@ -18,7 +18,7 @@ export interface OpenNode {
   call: Engine['call'];
   hold(): void;
   release(): void;
-  /** Does nothing while the node is held: it was asked for before. */
+  /** Does nothing while the node is held, because the request may be older than the hold. */
   closeInTime(): void;
   save(): Promise<void>;
   stop(): Promise<void>;
@@ -80,7 +80,7 @@ async function openOn(file: StateFile | null, options: NodeOptions, onError: OnE
   };
 }
 
-/** Controls are for those who run the network: a page in a browser could reach the port. */
+/** Only the owner of the network may use controls: a page in a browser could reach the port. */
 const REFUSED_CONTROL = JSON.stringify({ error: { code: -32_601, message: 'method not found' } });
 
 function load(engine: Engine, state: unknown, path: string): void {

@@ -1,9 +1,10 @@
 /**
- * A Stellar network of one node in this process: the real Soroban host behind stellar-rpc's JSON-RPC over HTTP, in a
- * thread of its own. What a function here asks of the node is done when it returns; clients over HTTP hold up nothing.
+ * A Stellar network of one node in this process: the real Soroban host behind stellar-rpc's JSON-RPC over
+ * HTTP, in its own thread. A function here returns when the node has carried it out; HTTP clients block
+ * nothing.
  *
- * Its ledgers close at an interval, or only by hand. Its clock starts at `startsAt` and moves by `closeSeconds` with
- * each ledger, whatever the wall clock says.
+ * Its ledgers close at an interval, or only on request. Its clock starts at `startsAt` and moves by
+ * `closeSeconds` with each ledger, independently of the wall clock.
  */
 import type { Protocol } from './engine.ts';
 import { nodesThread } from './thread.ts';
@@ -15,27 +16,30 @@ export interface SorobanNodeOptions {
   protocolVersion?: Protocol;
   /** 127.0.0.1 by default. */
   host?: string;
-  /** A free one by default. */
+  /** A free port by default. */
   port?: number;
-  /** Milliseconds between ledgers, 5,000 by default; null closes none by itself. */
+  /** Milliseconds between ledgers, 5,000 by default; with null, ledgers close only on request. */
   closeEveryMs?: number | null;
   /** Seconds of the ledger's clock between ledgers, 5 by default. */
   closeSeconds?: number;
   /** Unix seconds of the first ledger; now by default. */
   startsAt?: number;
   startsAtLedger?: number;
-  /** How far back look-ups reach, 17,280 ledgers (a day) by default. */
+  /** How many ledgers back look-ups reach, 17,280 (a day) by default. */
   retentionLedgers?: number;
-  /** How long what contracts write lives at first; as on the test network by default. */
+  /** The first lifetime of the entries that contracts write; as on the test network by default. */
   minPersistentTtlLedgers?: number;
   maxTransactionsPerLedger?: number;
-  /** After so many ledgers a waiting transaction is dropped, 4 by default. */
+  /** A waiting transaction is dropped after this number of ledgers, 4 by default. */
   queueLedgers?: number;
-  /** Whether diagnostic events are switched on, which alone have a landed contract error's number; they are. */
+  /**
+   * Whether diagnostic events are on; true by default. Only they contain the number of a landed contract
+   * error.
+   */
   diagnostics?: boolean;
-  /** Where the network is kept between runs: read at the start if it is there, written at the end. */
+  /** The file that keeps the network between runs: read at the start if it exists, written at the end. */
   stateFile?: string;
-  /** Told of what no client should be able to cause. */
+  /** Called with errors that no client should be able to cause. */
   onError?: (error: unknown) => void;
 }
 
@@ -52,32 +56,33 @@ export interface SorobanNode {
   call(method: string, params?: unknown): unknown;
   latest(): LedgerPosition;
   closeLedger(): LedgerPosition;
-  /** As if so many ledgers without transactions had closed. */
+  /** Acts as if this number of ledgers without transactions had closed. */
   skipLedgers(count: number): LedgerPosition;
-  /** The next ledger closes so many seconds later. */
+  /** The next ledger closes this number of seconds later. */
   passTime(seconds: number): void;
-  /** Ledgers close only by hand. */
+  /** From now on, ledgers close only on request. */
   hold(): void;
-  /** Ledgers close by themselves again. */
+  /** Ledgers close at the interval again. */
   release(): void;
   /** The minimum bid in stroops per operation, from now on. */
   setInclusionPrice(stroops: number): void;
-  /** The node answers from so many ledgers ago; transactions sent to it get through. */
+  /** The node answers as it was this number of ledgers ago; transactions still get through. */
   setLag(ledgers: number): void;
   /** Hashes of the transactions that wait for a ledger. */
   waiting(): string[];
   dropWaiting(hash: string): boolean;
-  /** Creates an account with 10,000 lumens at once, or adds to it. */
+  /** Creates an account with 10,000 lumens immediately, or adds to its balance. */
   fund(address: string, stroops?: bigint): void;
   /**
    * Carries out a host function (base64 XDR) without transaction, signature and fee.
-   * @returns its value in base64 XDR
-   * @throws RpcError what the host refuses
+   * @returns the function's value in base64 XDR
+   * @throws RpcError when the host refuses
    */
   invoke(hostFunction: string, source?: string): string;
   /**
-   * Ends the life of an entry (its key in base64 XDR) now; with `evicted`, so long ago that the node no longer reports when.
-   * @throws RpcError when there is no such entry that can be archived
+   * Ends the life of an entry (its key in base64 XDR) now; with `evicted`, so long ago that the node no
+   * longer reports when.
+   * @throws RpcError when no such entry can be archived
    */
   archive(key: string, how?: 'evicted'): void;
   /** Removes an entry without a trace. */
@@ -93,7 +98,7 @@ const DEFAULT_CLOSE_MS = 5_000;
 
 let started = 0;
 
-/** @throws when the port or the state file is another's, or the file cannot be used */
+/** @throws when another program has the port or the state file, or the file can't be used */
 export async function startSorobanNode(options: SorobanNodeOptions = {}): Promise<SorobanNode> {
   const { onError = (error) => console.error(error), closeEveryMs = DEFAULT_CLOSE_MS, ...given } = options;
   const { passphrase = TEST_NETWORK } = options;
@@ -137,8 +142,8 @@ export async function startSorobanNode(options: SorobanNodeOptions = {}): Promis
 }
 
 /**
- * In the caller's thread, and one ledger at a time: on a busy machine the network's time waits for the program that uses
- * it, whose transactions would be too late otherwise.
+ * Runs in the caller's thread, one ledger at a time. So on a busy machine the network's time waits for the
+ * program that uses it, whose transactions would otherwise be too late.
  */
 function createTimer(
   everyMs: number | null,
@@ -157,7 +162,7 @@ function createTimer(
     try {
       await close();
     } catch (error) {
-      // After stop() the node is gone.
+      // After stop() the node does not exist any more.
       if (timer) onError(error);
       stop();
     } finally {

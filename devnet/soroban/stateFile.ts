@@ -1,18 +1,21 @@
 /**
- * The file that a network is kept in between runs. It belongs to one node at a time, which the file beside it names.
+ * The file that keeps a network between runs. It belongs to one node at a time, which a lock file names.
  */
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 
 export interface StateFile {
-  /** Undefined when there is none yet. @throws when it holds anything but JSON */
+  /** Undefined when there is no file yet. @throws when the file is not JSON */
   read(): Promise<unknown>;
-  /** A process that ends meanwhile leaves the earlier file. @throws when another node has it by now */
+  /**
+   * A process that ends during the write leaves the earlier file.
+   * @throws when another node has the file by now
+   */
   write(state: unknown): Promise<void>;
   release(): Promise<void>;
 }
 
-/** Of nodes in this process: the number of a process alone does not show them apart. */
+/** Marks of the nodes in this process, which the process id alone does not distinguish. */
 const ownMarks = new Set<string>();
 
 /** @throws when another node has the file */
@@ -32,7 +35,8 @@ export async function claimStateFile(path: string): Promise<StateFile> {
       }
     },
     async write(state) {
-      // It was taken for abandoned, or removed by hand, and another node has begun: its work must not be overwritten.
+      // The lock was taken for abandoned, or removed by hand, and another node has started: its file must not
+      // be overwritten.
       if ((await textIn(lock)) !== mark)
         throw new Error(`The network's file ${path} belongs to another node by now.`);
       await writeFile(`${path}.new`, JSON.stringify(state), { flush: true });
@@ -62,7 +66,7 @@ async function claim(path: string, lock: string, mark: string): Promise<void> {
         `The network's file ${path} is in use by another node. If there is none, remove ${lock} and try again.`,
       );
     }
-    // Of a process that was killed.
+    // The lock of a process that was killed.
     await rm(lock, { force: true });
   }
 }
@@ -70,12 +74,12 @@ async function claim(path: string, lock: string, mark: string): Promise<void> {
 function isRunning(mark: string): boolean {
   const number = Number(mark.split(' ')[0]);
   if (number === process.pid) return ownMarks.has(mark);
-  // It is being written.
+  // An empty lock is being written.
   if (mark === '') return true;
   try {
     return process.kill(number, 0);
   } catch (error) {
-    // It runs, but as another user.
+    // The process runs, but as another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

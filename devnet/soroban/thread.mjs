@@ -1,5 +1,6 @@
 /**
- * The first module of the nodes' thread. Node 20 reads no TypeScript, and a thread has no loader but its own.
+ * The first module of the nodes' thread. Node 20 does not read TypeScript, and a thread has only its own
+ * loader.
  */
 import { register } from 'tsx/esm/api';
 

@@ -1,23 +1,23 @@
 /**
- * The thread that all nodes of this process run in, so that carrying out contracts holds up nothing else.
+ * The thread in which all nodes of this process run, so that carrying out contracts blocks nothing else.
  */
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import { errorOf } from './threadMessages.ts';
 import type { Command, Question, ThreadAnswer, ThreadData, Trouble } from './threadMessages.ts';
 
 interface NodesThread {
-  /** @throws RpcError what the node refuses */
+  /** @throws RpcError when the node refuses */
   ask(command: Command): Promise<unknown>;
   /**
-   * The same for what the thread answers at once: this thread stands still meanwhile.
-   * @throws RpcError what the node refuses
+   * The same for commands that the thread answers immediately; the calling thread blocks until then.
+   * @throws RpcError when the node refuses
    */
   askNow(command: Command): unknown;
-  /** Until it is called with null again, the process goes on, and errors that belong to no question are reported. */
+  /** Keeps the process alive, and reports errors that belong to no question, until it is called with null. */
   watch(node: number, onError: ((error: unknown) => void) | null): void;
 }
 
-/** A ledger takes a second at the most; without a limit, a thread that has died would stop this one for ever. */
+/** A ledger takes at most a second. Without a limit, a dead thread would block this one for ever. */
 const MAX_WAIT_MS = 120_000;
 
 let current: NodesThread | null = null;
@@ -33,7 +33,7 @@ function startThread(): NodesThread {
   const worker = new Worker(new URL('thread.mjs', import.meta.url), {
     workerData: data,
     transferList: [port2],
-    // It has a loader of its own.
+    // The thread has its own loader.
     execArgv: [],
   });
   worker.unref();
@@ -76,7 +76,7 @@ function startThread(): NodesThread {
       if (ended) throw ended;
       const before = Atomics.load(answers, 0);
       controls.postMessage({ ...command, id: (asked += 1) });
-      // The notification of an earlier answer, which was there before it was waited for, may come only now.
+      // A late notification of an earlier answer, which arrived before the wait for it, may end this wait.
       while (Atomics.load(answers, 0) === before) {
         if (Atomics.wait(answers, 0, before, MAX_WAIT_MS) !== 'timed-out') continue;
         end(new Error(`The thread of the Soroban nodes has not answered for ${MAX_WAIT_MS / 1000} s`));

@@ -6,13 +6,13 @@ import { RpcError } from './engine.ts';
 import type { NodeOptions } from './openNode.ts';
 
 export interface ThreadData {
-  /** Questions whose answers are waited for with `Atomics.wait`. */
+  /** Questions whose answers the caller awaits with `Atomics.wait`. */
   controls: MessagePort;
   /** Counts the answers in `controls`. */
   answers: Int32Array;
 }
 
-/** Of the node with this number. */
+/** A command for the node with this number. */
 export type Command =
   | { name: 'open'; node: number; options: NodeOptions }
   | { name: 'call'; node: number; method: string; params: unknown }
@@ -26,7 +26,7 @@ export interface Trouble {
   failure: Failure;
 }
 
-/** An error as it is passed between threads, which would make a plain `Error` of any. */
+/** An error as it passes between threads, which would turn every error into a plain `Error`. */
 interface Failure {
   message: string;
   code: string | number | undefined;

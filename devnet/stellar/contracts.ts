@@ -1,5 +1,5 @@
 /**
- * Puts the contracts of the deployed interface on a Soroban node: the code, and the two factories.
+ * Installs the contracts of the deployed interface on a Soroban node: their code, and the two factories.
  */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -7,14 +7,14 @@ import { Address, Asset, Keypair, nativeToScVal, Operation, xdr } from '@stellar
 import type { SorobanNode } from '../soroban/startSorobanNode.ts';
 
 /**
- * Whether `initiate_off_ramp` asks the caller itself (`root`), or leaves it to the token's transfer (`nested`).
- * Both are in use; with the second, a simulation has to allow authorisations below the root.
+ * Whether `initiate_off_ramp` asks the caller itself (`root`), or leaves it to the token's transfer
+ * (`nested`). Both are in use; with the second, a simulation has to allow authorisations below the root.
  */
 export type DepositAuth = 'root' | 'nested';
 
 export interface FurnishOptions {
   depositAuth: DepositAuth;
-  /** Stroops that factories ask for. */
+  /** The fee of the factories, in stroops. */
   deploymentFee: bigint;
 }
 

@@ -1,6 +1,6 @@
 /**
- * `npm run dev:stellar`: the whole product on a Stellar network of this machine's own, with the real Soroban host: a
- * ledger a second.
+ * `npm run dev:stellar`: the whole product on a Stellar network on this machine, with the real Soroban host,
+ * and a ledger each second.
  */
 import { Keypair } from '@stellar/stellar-sdk';
 import pc from 'picocolors';
@@ -15,9 +15,9 @@ import { startStellarIndexer } from './indexer.ts';
 /** The port of Stellar's own local network. */
 const DEFAULT_RPC_PORT = 8000;
 const SECONDS_PER_LEDGER = 1;
-/** Its own, so that nothing signed here is good on a public network; without spaces, for `env $(cat …)`. */
+/** No public network's, so that signatures are not valid there; without spaces, for `env $(cat …)`. */
 const PASSPHRASE = 'dev-stellar';
-/** So many writes at a time. */
+/** The number of writes at a time. */
 const CHANNELS = 22;
 const MAX_INCLUSION_FEE_STROOPS = 1_000_000;
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -70,7 +70,7 @@ const open: DevFamily['open'] = async ({ rpcPort, log, stops }) => {
       INDEXER_URL: indexer.url,
     },
     async advanceClock(seconds) {
-      // Waiting transactions land before the time has passed; the next ledger is the first to show it.
+      // Waiting transactions land before the time moves; the next ledger is the first with the new time.
       node.closeLedger();
       node.passTime(seconds);
       return BigInt(node.closeLedger().closedAt);

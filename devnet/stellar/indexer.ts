@@ -1,6 +1,6 @@
 /**
- * A double of a deployed indexer on Stellar: its REST interface, and signed deliveries sent once, soon after an
- * event's ledger. Reads the node's `getEvents` only.
+ * A double of a deployed indexer on Stellar: its REST interface, and each signed delivery sent once, soon
+ * after the event's ledger. It reads only the node's `getEvents`.
  */
 import { randomBytes } from 'node:crypto';
 import { scValToNative } from '@stellar/stellar-sdk';
@@ -12,13 +12,16 @@ import type { IndexerOptions, RunningIndexer } from '../../src/indexer/embedded/
 import { createIndexerMemory } from '../indexerMemory.ts';
 import type { News } from '../indexerMemory.ts';
 
-/** Often enough for a delivery within moments of its ledger. */
+/** Short enough for a delivery within moments of its ledger. */
 const POLL_MS = 200;
-/** Of a node that falls silent, nothing more would be read. */
+/** A silent node would otherwise stop the reading. */
 const REQUEST_TIMEOUT_MS = 5_000;
-/** Events per question. */
+/** Events of one question. */
 const PAGE = 1_000;
-/** Pages per reading; a page also ends after a number of ledgers without events. The next reading continues. */
+/**
+ * Pages of one reading. A page also ends after a number of ledgers without events; the next reading
+ * continues.
+ */
 const MAX_PAGES = 20;
 
 export function startStellarIndexer(
@@ -27,7 +30,7 @@ export function startStellarIndexer(
 ): Promise<RunningIndexer> {
   const server = openServer({ rpcUrl: node.url, requestTimeoutMs: REQUEST_TIMEOUT_MS });
   return serveIndexer({
-    // As deployed ones are.
+    // Like deployed ones.
     token: null,
     store: createIndexerMemory(createEventReader(server)),
     // No notifications: it polls.
@@ -44,7 +47,7 @@ function createEventReader(server: rpc.Server): () => Promise<News> {
 
   async function readPage(): Promise<rpc.Api.GetEventsResponse> {
     const { oldestLedger } = await server.getHealth();
-    // A node that dropped the cursor's ledger refuses it: then reading restarts at its oldest ledger.
+    // A node that dropped the cursor's ledger refuses the cursor; reading then restarts at the oldest ledger.
     const isKnown = read !== null && ledgerOf(read.cursor) >= oldestLedger;
     const from = read && isKnown ? { cursor: read.cursor } : { startLedger: oldestLedger };
     return server.getEvents({ ...from, filters: [], limit: PAGE });
@@ -67,7 +70,7 @@ function ledgerOf(cursor: string): number {
   return Number(BigInt(cursor.split('-')[0] ?? 0) >> 32n);
 }
 
-/** Positional, as the contract publishes it; the first topic is the event's name. */
+/** Arguments by position, as the contract publishes them; the first topic is the event's name. */
 function toIndexedEvent(event: rpc.Api.EventResponse): IndexedEvent {
   const [name, ...topics] = event.topic;
   return {

@@ -1,6 +1,7 @@
 /**
- * A Stellar network of one node for tests: the real Soroban host, the contracts of the deployed interface, and faults on
- * demand between it and its clients. `rpc.Server` of the SDK works with it as it is (`allowHttp`).
+ * A Stellar network of one node for tests: the real Soroban host, the contracts of the deployed interface,
+ * and faults on demand between the node and its clients. The SDK's `rpc.Server` works with it unchanged
+ * (`allowHttp`).
  */
 import { StrKey, xdr } from '@stellar/stellar-sdk';
 import { startFaultProxy } from '../soroban/faultProxy.ts';
@@ -27,20 +28,22 @@ interface DevnetControls extends Pick<SorobanNode, Passed> {
   faults: Faults;
   /**
    * Ends an entry's life now; with `evicted`, so long ago that the node no longer reports when.
-   * @throws RpcError when there is no such entry that can be archived
+   * @throws RpcError when no such entry can be archived
    */
   archive(key: xdr.LedgerKey, how?: 'evicted'): void;
   /** Removes an entry without a trace. */
   remove(key: xdr.LedgerKey): void;
-  /** As if the account had so many entries, such as trustlines: it keeps half a lumen for each. */
+  /**
+   * Acts as if the account had this number of entries, such as trustlines: it keeps half a lumen for each.
+   */
   setSubEntries(address: string, count: number): void;
 }
 
 export interface StellarDevnet extends Furniture {
-  /** Of the proxy that makes the faults. */
+  /** The address of the proxy that makes the faults. */
   url: string;
   passphrase: string;
-  /** Creates an account with 10,000 lumens at once, or adds to it. */
+  /** Creates an account with 10,000 lumens immediately, or adds to its balance. */
   fund(address: string, stroops?: bigint): void;
   controls: DevnetControls;
   close(): Promise<void>;

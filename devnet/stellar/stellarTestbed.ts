@@ -1,5 +1,6 @@
 /**
- * A Stellar network on the real Soroban host with a settlement contract, a custody signer and channels, and adapters to it.
+ * A Stellar network on the real Soroban host with a settlement contract, a custody signer and channels, and
+ * adapters to it.
  */
 import { randomBytes } from 'node:crypto';
 import { Account, Keypair, Operation, rpc, TransactionBuilder } from '@stellar/stellar-sdk';
@@ -21,7 +22,7 @@ export interface StellarTestbed {
   settlementAddress: Address;
   /** The options of `network`. */
   options: StellarNetworkOptions;
-  /** Another adapter on the same network. */
+  /** Opens another adapter on the same network. */
   open: (overrides?: Partial<StellarNetworkOptions>) => Promise<LedgerNetwork>;
   freshAddress: () => Address;
   advanceClock: (seconds: number) => Promise<void>;
@@ -36,7 +37,8 @@ export interface TestbedOptions {
 }
 
 /**
- * A ledger every few milliseconds, a second apart by its own clock: signed bytes live for some seconds of the test.
+ * A ledger every few milliseconds, a second apart by the network's clock: signed bytes live for some seconds
+ * of the test.
  */
 const QUICK: StellarDevnetOptions = { closeEveryMs: 25, closeSeconds: 1 };
 
@@ -78,7 +80,7 @@ export async function startStellarTestbed(options: TestbedOptions): Promise<Stel
     freshAddress: () => Keypair.fromRawEd25519Seed(randomBytes(32)).publicKey(),
     advanceClock: async (seconds) => {
       const { closeLedger, passTime } = devnet.controls;
-      // Waiting transactions land before the time has passed; the next ledger is the first to show it.
+      // Waiting transactions land before the time moves; the next ledger is the first with the new time.
       closeLedger();
       passTime(seconds);
       closeLedger();
@@ -93,7 +95,7 @@ async function deploySettlement(options: StellarNetworkOptions, treasury: Addres
   return deploy(network, { kind: 'deployRampSettlement', salt: freshSalt(), treasury });
 }
 
-/** Any call by any signer, landed with the SDK alone in a ledger that closes at once. */
+/** Lands any call by any signer, using only the SDK, in a ledger that closes immediately. */
 export async function invoke(
   devnet: StellarDevnet,
   signer: Keypair,

@@ -1,6 +1,6 @@
 /**
- * The product's surroundings on a Stellar network of its own: a Soroban node with the deployed contracts, channels, and
- * a double of an indexer.
+ * The product's surroundings on a private Stellar network: a Soroban node with the deployed contracts,
+ * channels, and a double of an indexer.
  */
 import { randomBytes } from 'node:crypto';
 import { Address, Keypair, nativeToScVal, TransactionBuilder } from '@stellar/stellar-sdk';

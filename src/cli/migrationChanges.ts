@@ -12,9 +12,7 @@ export interface Migration {
   sha256: string;
 }
 
-/**
- * Returns a sentence for each migration that installations would skip, or have applied with another content.
- */
+/** A sentence for each migration that installations would skip, or apply otherwise. */
 export function findRefusedMigrations(
   released: readonly Migration[],
   current: readonly Migration[],

@@ -8,9 +8,9 @@ import { openConfiguredNetwork } from '../startup/openNetwork.ts';
 import { withDatabase } from './withDatabase.ts';
 
 /**
- * Does not start background work: each tool starts what it needs.
- * @param options.signs false for a tool that only compares, which does not count as an instance at work: on a
- *   copy of the database, the wait before the first signature still begins with the server's start
+ * Starts no background work: each tool starts what it needs.
+ * @param options.signs without it, the tool is no instance at work: on a copy that it compares, the wait
+ *   before the first signature still begins with the server's start
  */
 export function withPlatform(
   work: (platform: Platform) => Promise<void>,

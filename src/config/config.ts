@@ -33,7 +33,7 @@ export interface Config extends Omit<
   GRAPHIQL: boolean;
   INTROSPECTION: boolean;
   METRICS_ACCESS: 'private' | 'token';
-  /** The first secret seals stored secrets; all of them open stored secrets. */
+  /** The first secret seals stored secrets, all of them open. */
   sealingSecrets: SealingSecrets;
   /** The settings of the configured ledger network. */
   ledger: LedgerConfig;
@@ -43,7 +43,7 @@ export interface Config extends Omit<
   hasDevelopmentTokens: boolean;
 }
 
-/** Maximum characters of a wrong value that a message shows, enough to recognise the value. */
+/** Maximum shown characters of a wrong value. */
 const MAX_SHOWN_CHARACTERS = 100;
 
 /** @throws WrongSettings, which names every wrong setting */
@@ -67,8 +67,7 @@ export async function loadConfig(environment: NodeJS.Dict<string> = readEnvironm
     GRAPHIQL: values.GRAPHIQL ?? !isProduction,
     // GraphiQL is of little use without introspection.
     INTROSPECTION: values.INTROSPECTION ?? values.GRAPHIQL ?? !isProduction,
-    // In a hosted network other tenants' addresses may be private ones, too, so production has to allow them
-    // explicitly.
+    // Addresses in a hosted network are private, too, so production must allow them explicitly.
     METRICS_ACCESS: values.METRICS_ACCESS ?? (isProduction ? 'token' : 'private'),
     databasePassword: values.DATABASE_URL === undefined ? (await generated()).databasePassword : null,
     hasDevelopmentTokens:
@@ -82,7 +81,7 @@ function sealingSecretsOf({ SEALING_SECRETS: secrets = [] }: Values, appSecret: 
   return first === undefined ? [appSecret] : [first, ...others, appSecret];
 }
 
-/** The family of the network makes its configuration from the settings that the family has declared. */
+/** The family makes it from the settings that the family declares. */
 function configureLedger(values: Values): LedgerConfig {
   const network = values.LEDGER_NETWORK;
   return familyNamed(network).configure(network, values) as LedgerConfig;
@@ -93,7 +92,7 @@ export function isRunByNpm(): boolean {
   return process.env['npm_lifecycle_event'] !== undefined;
 }
 
-/** The variables of the environment, and those in `.env`. */
+/** The variables of the environment and of `.env`. */
 export function readEnvironment(): NodeJS.Dict<string> {
   dotenv.config({ quiet: true });
   return process.env;

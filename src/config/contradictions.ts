@@ -35,7 +35,7 @@ const FOR_ONE_CHOICE: readonly ForOneChoice[] = [
   },
 ];
 
-/** Settings that have no effect without another setting, and the consequence of leaving the other out. */
+/** Settings without effect unless another one is set, and the consequence. */
 const BESIDE_ANOTHER: readonly { name: SettingName; other: SettingName; otherwise: string }[] = [
   { name: 'INDEXER_TOKEN', other: 'INDEXER_URL', otherwise: 'it would be sent to no indexer' },
   {
@@ -85,7 +85,7 @@ export function findContradictions(read: ReadSettings): string[] {
   return problems;
 }
 
-/** Reports ignored settings: an operator would believe that an ignored setting takes effect. */
+/** An ignored setting that is not reported would seem to take effect. */
 function findIgnored(
   { values, isGiven }: ReadSettings,
   { names, setting, choice, otherwise }: ForOneChoice,

@@ -30,8 +30,8 @@ export const publicUrl = httpUrl.refine(
   'must have no path: the server answers at the root of its host',
 );
 /**
- * A value sent in a header. Without this rule, a character that headers don't allow is refused later, with a
- * message that repeats the value.
+ * Sent in a header. A character that headers don't allow would be refused later, with a message that repeats
+ * the value.
  */
 export const headerText = text.regex(/^[\x20-\x7e]+$/, 'must be printable ASCII');
 export const headerNames = list.refine(
@@ -67,18 +67,14 @@ export const currencyRates = list
     (rates) => Object.values(rates).every((rate) => (parseDecimal(rate)?.units ?? 0n) > 0n),
     'must have positive decimal rates, with a point and at most 18 decimal places',
   );
-/**
- * A country code as the contract takes it. UK is refused, although it is in use for GB, because a token would
- * keep it permanently.
- */
+/** As the contract takes it. UK, in use for GB, would be written into tokens permanently. */
 export const countryCode = text.refine(
   isCountryCode,
   'must be a country of ISO 3166-1 alpha-2 in upper case, such as KE',
 );
 /**
  * `Intl.supportedValuesOf` has one name of each zone, which may be the old one: Asia/Calcutta, not
- * Asia/Kolkata. So names are checked by their form, which excludes abbreviations, because several zones share
- * one.
+ * Asia/Kolkata. The form excludes abbreviations, which several zones share.
  */
 const ZONE_NAME = /^(?:UTC|GMT|[A-Za-z_]+(?:\/[A-Za-z0-9_+-]+)+)$/;
 export const timeZone = text.refine(
@@ -95,8 +91,8 @@ function isTimeZone(name: string): boolean {
 }
 
 /**
- * An origin must be written as browsers send it; another text would match no page. Apps have their own
- * schemes, such as capacitor://localhost.
+ * As browsers send it: another text would match no page. Apps have their own schemes, such as
+ * capacitor://localhost.
  */
 function isOrigin(entry: string): boolean {
   if (!/^[a-z][a-z0-9+.-]*:\/\/[^/?#@]+$/.test(entry) || !URL.canParse(entry)) return false;

@@ -7,7 +7,7 @@ import { hostOf, isLinkLocal, isLoopback } from '../lib/privateHost.ts';
 import { SETTINGS, type SettingName } from './settings.ts';
 import type { ReadSettings } from './readSettings.ts';
 
-/** @returns one line for each problem, none of which repeats a secret */
+/** @returns one line for each problem, without secrets */
 export function findUnsafeSettings({ values, isGiven }: ReadSettings): string[] {
   return [
     ...findMissing(values, isGiven),
@@ -25,7 +25,7 @@ function findMissing(values: Values, isGiven: ReadSettings['isGiven']): string[]
     'DATABASE_URL',
     // The embedded network has to be named, too, because its transactions are on no public ledger.
     'LEDGER_NETWORK',
-    // Most networks require the key anyway, and report it as missing.
+    // Most networks require it anyway, and report it.
     ...(isKeyOptional(values) ? ['LEDGER_SECRET_KEY' as const] : []),
     'APP_SECRET',
     'PUBLIC_URL',
@@ -89,18 +89,12 @@ function secretsOf(values: Values): NamedSecret[] {
   );
 }
 
-/**
- * Without SEALING_SECRETS, APP_SECRET seals. A deployment that replaces it lists it in SEALING_SECRETS, which
- * is not a shared secret.
- */
+/** APP_SECRET seals without SEALING_SECRETS, and is listed there to be replaced: no shared secret. */
 function sealingSecretsOf({ SEALING_SECRETS: secrets = [], APP_SECRET: appSecret }: Values): string[] {
   return secrets.filter((secret) => secret !== appSecret);
 }
 
-/**
- * DATABASE_DIRECT_URL and DATABASE_READ_URL have the same role as DATABASE_URL, so their password may be the
- * same.
- */
+/** The same role as in DATABASE_URL, at another address: its password may be the same. */
 function otherPasswordsOf(name: 'DATABASE_DIRECT_URL' | 'DATABASE_READ_URL', values: Values) {
   const password = passwordIn(values[name]);
   return password === passwordIn(values.DATABASE_URL) ? [] : [password];
@@ -112,10 +106,10 @@ function passwordIn(url: string | undefined): string | undefined {
 
 /** Words that occur in examples and in invented secrets, and hardly ever in random ones. */
 const MADE_UP = /change.?me|default|example|password/i;
-/** Only for the platform's own secrets: issued keys name their kind, such as "secret_live_…". */
+/** Not for others' keys, which name their kind, such as "secret_live_…". */
 const MADE_UP_HERE = /secret/i;
 const MIN_DIFFERENT_CHARACTERS = 12;
-/** For secrets that others issue; the rules of the other settings require longer ones. */
+/** For secrets that others issue; the rules of the platform's own require longer ones. */
 const MIN_ISSUED_CHARACTERS = 12;
 
 /** A long secret can still be guessed. */

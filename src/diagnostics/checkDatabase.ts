@@ -14,8 +14,7 @@ export async function* checkDatabase(db: Db, network: LedgerNetwork): AsyncGener
   const belongs = await lookAt('belongs to', () => checkOwner(db, network));
   yield belongs;
   if (belongs.result === 'wrong') return;
-  // A new database, or one of an earlier version, lacks the table; the server brings it up to date at its
-  // start.
+  // A new or older database lacks the table; the server brings it up to date at its start.
   if (await hasTable(db, 'signing_accounts')) yield* checkSigningAccounts(db);
   if (network.signingOrder?.landsUnseenForSeconds !== undefined && (await hasTable(db, 'final_ledger')))
     yield* checkTimeline(db);
@@ -42,10 +41,7 @@ async function* checkSigningAccounts(db: Db): AsyncGenerator<Check> {
   }
 }
 
-/**
- * On a network that does not show transactions waiting at the node, only the timeline shows that a standby
- * was promoted.
- */
+/** If transactions waiting at the node don't show, only the timeline tells of a promoted standby. */
 async function* checkTimeline(db: Db): AsyncGenerator<Check> {
   const [found] = await db.execute<{ isTold: boolean }>(
     sql`SELECT database_history() IS NOT NULL AS "isTold"`,
@@ -58,7 +54,7 @@ async function* checkTimeline(db: Db): AsyncGenerator<Check> {
   );
 }
 
-/** Reports a settlement contract that was deployed from here and is not configured yet. */
+/** A settlement contract that was deployed from here, and is not configured yet. */
 async function* checkDeployedSettlement(db: Db, network: LedgerNetwork): AsyncGenerator<Check> {
   const configured = await network.settlementContract().catch(() => null);
   const deployments = await db.select().from(settlementDeployments);

@@ -16,7 +16,7 @@ import { checkDatabase } from './checkDatabase.ts';
 import { checkIndexer } from './checkIndexer.ts';
 import { checkNetwork } from './checkNetwork.ts';
 
-/** The opened resource, or why opening failed: the other checks go on without it. */
+/** The opened resource, or why it failed: the other checks go on. */
 type Opening<T> = { opened: T } | { failed: string };
 
 /** Yields failures instead of throwing them. */
@@ -39,7 +39,7 @@ export async function* checkLedger(config: Config, log: Logger): AsyncGenerator<
   }
 }
 
-/** The schema stays as it is, unless the network lives in the database: then it has to be up to date. */
+/** The schema stays as it is, unless the network lives in it and needs the newest one. */
 function openDatabaseToLook(config: Config): Promise<ConfiguredDatabase> {
   const livesInDatabase = familyOf(config.ledger).migrations.length > 0;
   return openConfiguredDatabase(config, { olderSchema: livesInDatabase ? 'require' : 'leave' });

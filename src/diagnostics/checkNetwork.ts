@@ -31,7 +31,7 @@ export async function* checkNetwork(config: Config, created: CreatedNetwork): As
   }
   await endDoubt(network);
   yield await lookAt('latest ledger', () => checkLatestLedger(ledger, network));
-  // A network that lives in the database has no separate history: it goes back together with the database.
+  // A network in the database goes back together with it.
   if (familyOf(ledger).migrations.length === 0) yield await lookAt('history', () => checkHistory(network));
   yield* checkFamily(ledger);
   yield await lookAt('settlement', () => checkSettlement(config, network));
@@ -130,7 +130,7 @@ function nameOfTreasury(treasury: string | null, network: LedgerNetwork): string
   return treasury === network.custodyAddress ? 'custody' : treasury;
 }
 
-/** Only the host of the node's address is shown, because the path may hold a key. */
+/** Shows only the host of the node's address: its path may hold a key. */
 function hostOf({ rpcUrl }: ConfiguredLedger): string {
   return rpcUrl === undefined ? '' : new URL(rpcUrl).host;
 }

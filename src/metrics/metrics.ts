@@ -53,7 +53,7 @@ export function createMetrics(deps: StoredMetricsDependencies & InstanceMetricsD
       find(counters, `${transport} ${type} ${outcome}`, () =>
         operations.labels(transport, type, outcome),
       ).inc();
-      // A subscription is left out: its duration is the duration of its stream.
+      // A subscription lasts as long as its stream.
       if (type !== 'query' && type !== 'mutation') return;
       find(histograms, `${transport} ${type}`, () => durations.labels(transport, type)).observe(
         durationMs / 1000,
@@ -77,10 +77,7 @@ function find<T>(known: Map<string, T>, key: string, make: () => T): T {
   return made;
 }
 
-/**
- * The registry of process metrics. Their observers can't be ended, so they are created once, and only when
- * metrics are read.
- */
+/** The process' registry. Its observers can't be ended, so it is made once, and only if metrics are read. */
 let ofProcess: Registry | null = null;
 
 function processRegistry(): Registry {

@@ -30,7 +30,7 @@ export function createStoredMetrics(
   registers: Registry[],
   { readOpenWork, listInvariants, clock, log }: StoredMetricsDependencies,
 ): { update(): Promise<void> } {
-  /** Each function clears a gauge before a reading: an old value would look like a present one. */
+  /** Cleared before each reading: an old value would look like a present one. */
   const clearing: (() => void)[] = [];
   const gauge: MakeGauge = (name, help, ...labelNames) => {
     const made = new Gauge({ name: `marketplace_${name}`, help, labelNames, registers });

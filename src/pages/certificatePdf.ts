@@ -31,8 +31,7 @@ import {
 import { hasRightToLeft, visualLines } from './visualOrder.ts';
 
 /**
- * Time of a PDF on the thread that serves everything. The first one takes longer, which its reader is not
- * charged for.
+ * Usual time of a PDF on the thread that serves everything. The reader does not pay for the longer first one.
  */
 const USUAL_MS = 80;
 /** One PDF at a time, so that other requests are served in between. */
@@ -59,10 +58,7 @@ interface Certificate {
 type Document = PDFKit.PDFDocument;
 type Line = readonly [name: string, value: string | null];
 
-/**
- * @returns a function that makes the answer, one address after the other, and charges the address its
- *   computing time
- */
+/** @returns makes the answer, one address after the other, and charges it the computing time */
 export function createCertificatePdf(
   site: Site,
 ): (certificate: Certificate, request: Pick<PageRequest, 'addressKey' | 'chargeCpu'>) => Promise<PageAnswer> {
@@ -71,7 +67,7 @@ export function createCertificatePdf(
     const { record } = certificate;
     const giveBack = await limit.take(request.addressKey);
     try {
-      // pdfkit is half a megabyte of source. A server that is never asked for a PDF does not load it.
+      // pdfkit is half a megabyte of source, which a server without requests for PDFs does not load.
       const { default: PDFDocument } = await import('pdfkit');
       const body = await bytesOf(drawn(new PDFDocument(optionsFor(record)), site, certificate));
       request.chargeCpu(USUAL_MS);
@@ -149,9 +145,7 @@ function drawn(doc: Document, site: Site, { record, inclusion, check }: Certific
   return doc;
 }
 
-/**
- * A file is kept, so it shows no confirmation and no missing answer of the network: both may change later.
- */
+/** A kept file shows no confirmation and no missing answer: the network may answer otherwise later. */
 function warningOf(check: NetworkCheck, network: string): string | null {
   if (check.outcome === 'SAME' || check.outcome === 'NO_ANSWER') return null;
   return `${titleOf(check)}. ${textOf(check, network)} Asked at ${timeOf(check.checkedAt)}.`;
@@ -217,9 +211,7 @@ function writeLine(doc: Document, name: string, value: string): void {
   doc.y = Math.max(doc.y, y + height) + 4;
 }
 
-/**
- * A letter of two code units. PDFKit may break a long word between the units, and would print neither half.
- */
+/** Two code units: PDFKit may break a long word between them, and would print neither half. */
 const LONG_LETTER = /[\u{10000}-\u{10ffff}]/u;
 
 /** Null for a text that PDFKit writes correctly. */
@@ -265,7 +257,7 @@ function attachJson(
 ): void {
   const json = Buffer.from(`${JSON.stringify(certificateJson(site, record, inclusion), null, 2)}\n`);
   const made = new Date(isoOf(record.timestamp));
-  // PDF/A-3 requires the relationship. PDFKit accepts it, but its types don't have it.
+  // PDF/A-3 requires the relationship, which PDFKit accepts, but not its types.
   const options: PDFKit.Mixins.PDFAttachmentOptions & { relationship: string } = {
     name: 'certificate.json',
     type: 'application/json',

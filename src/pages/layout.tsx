@@ -23,15 +23,15 @@ const PAGE_POLICY = [
 ].join('; ');
 
 interface PageHead {
-  /** The title of the window and of previews; strangers' text in it is already shortened. */
+  /** The title of window and previews; strangers' text in it is already shortened. */
   title: string;
   description: string;
   /** The canonical address of the page, from the root. */
   path: string;
   script?: Script;
-  /** The current entry of the navigation. */
+  /** In the navigation. */
   section?: 'registry' | 'projects' | 'verify';
-  /** Hides the page from search engines: results of a search, forms, errors. */
+  /** Hides results of a search, forms and errors from search engines. */
   isUnlisted?: boolean;
 }
 

@@ -1,14 +1,16 @@
 /**
- * The pieces of a text as they stand on paper from left to right, line by line. PDFKit turns the letters of a piece that is written
- * from right to left, as long as nothing else is in it, and leaves the pieces themselves from left to right.
+ * The pieces of a text in their order on paper, from left to right, line by line. PDFKit reverses the letters
+ * of a piece that is written from right to left, if the piece contains nothing else, and draws the pieces
+ * from left to right.
  *
- * What names and notes need of the Unicode bidirectional algorithm (UAX 9): the direction of the whole is that of its first
- * letter, as `<bdi>` has it on the page. Overrides and isolates are not shown at all.
+ * Implements the part of the Unicode bidirectional algorithm (UAX 9) that names and notes need: the whole
+ * text has the direction of its first letter, as in the page's `<bdi>`. Overrides and isolates are not shown
+ * at all.
  */
 
 const FROM_RIGHT = String.raw`\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}`;
 const RIGHT_LETTER = new RegExp(`(?=[${FROM_RIGHT}])\\p{L}`, 'u');
-/** Letters with what joins and marks them; numbers; and anything else by itself. */
+/** A piece is a run of letters with their joiners and marks, a number, or any other single character. */
 const PIECE = new RegExp(
   [
     String.raw`(?<right>(?=[${FROM_RIGHT}])\p{L}(?:(?=[${FROM_RIGHT}])\p{L}|[\p{M}\u200c\u200d])*)`,
@@ -35,19 +37,19 @@ type Direction = 'LEFT' | 'RIGHT';
 
 interface Piece {
   text: string;
-  /** Null for what has none of its own. */
+  /** Null for a piece without its own direction. */
   direction: Direction | null;
   isNumber: boolean;
 }
 
-/** Others need no order. */
+/** Other texts need no order. */
 export function hasRightToLeft(text: string): boolean {
   return RIGHT_LETTER.test(text);
 }
 
 /**
- * @param fits whether this text fits into a line
- * @returns lines, each with what is to be drawn from left to right
+ * @param fits whether a text fits into a line
+ * @returns lines, each with its pieces from left to right
  */
 export function visualLines(text: string, fits: (line: string) => boolean): string[][] {
   const base = piecesOf(text).find(({ direction }) => direction !== null)?.direction ?? 'LEFT';
@@ -62,13 +64,13 @@ function piecesOf(text: string): Piece[] {
   }));
 }
 
-/** A word that no line has room for is cut between its characters. */
+/** A word that is too long for a line is cut between its characters. */
 function logicalLines(text: string, fits: (line: string) => boolean): string[] {
   const words = text.split(' ').flatMap((word) => (fits(word) ? [word] : filled(word, '', fits)));
   return filled(words, ' ', fits);
 }
 
-/** Lines of as many parts as fit, and of one at least. */
+/** Lines with as many parts as fit, and at least one. */
 function filled(parts: Iterable<string>, joint: string, fits: (line: string) => boolean): string[] {
   const lines: string[] = [];
   for (const part of parts) {
@@ -79,7 +81,10 @@ function filled(parts: Iterable<string>, joint: string, fits: (line: string) => 
   return lines;
 }
 
-/** Numbers go on with the letters before them; the rest goes with its neighbours where they agree, else with the whole. */
+/**
+ * Numbers take the direction of the letters before them. Other pieces take the direction of their neighbours
+ * if both agree, else that of the whole text.
+ */
 function resolved(pieces: readonly Piece[], base: Direction): { text: string; direction: Direction }[] {
   let before = base;
   const strong = pieces.map(({ direction, isNumber }) => {

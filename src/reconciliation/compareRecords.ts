@@ -29,8 +29,8 @@ const MAX_CONCURRENT_PAGES = 4;
 /** Maximum findings of one kind and project; further ones say nothing new. */
 const MAX_FINDINGS = 50;
 /**
- * Maximum of custody's records without a retirement that are examined: under load as many burns have landed
- * and are not settled. One statement looks up all of them.
+ * Maximum examined records of custody without a retirement: under load as many burns have landed and are not
+ * settled. One statement looks all of them up.
  */
 const MAX_EXAMINED = 2_000;
 
@@ -124,10 +124,7 @@ function leftOut({ assetId }: ReconciledProject, firstIndex: number): NotProved[
   return INVARIANTS_OF_RECORDS.map((invariant) => ({ invariant, obstacle: 'LEFT_OUT', message }));
 }
 
-/**
- * Records after the first ones were not examined: the first may all wait for their retirements, and hide
- * records without one.
- */
+/** The examined ones may all wait for their retirements, and hide records without one. */
 function notExamined({ assetId }: ReconciledProject, records: number): NotProved[] {
   if (records === 0) return [];
   const message = `${assetId}: ${records} more of custody's retirement records have no retirement, and were not examined`;

@@ -34,17 +34,14 @@ export interface ChangedRows {
   submissionIds: readonly string[];
 }
 
-/** Maximum changed rows. More of them take about as long as a full comparison. */
+/** Maximum changed rows. More take about as long as a full comparison. */
 const MAX_ROWS = 200_000;
 /**
- * A tenth of the default. PostgreSQL samples 300 rows of a table for each unit, which is enough for the
- * table's size and its commonest values.
+ * PostgreSQL samples 300 rows of a table for each unit: enough for its size and its commonest values, and a
+ * tenth of the default.
  */
 const STATISTICS_TARGET = 10;
-/**
- * Transaction ids are compared in a circle of 2^32, so a snapshot older than half of the circle would be in
- * the future.
- */
+/** Transaction ids are compared in a circle of 2^32; a snapshot half a circle ago would be in the future. */
 const MAX_AGE = 1_500_000_000;
 
 const isTouched = (column: string) => `${column} IN (SELECT id FROM touched)`;
@@ -91,7 +88,7 @@ export async function makeExcerpt(tx: Tx): Promise<ChangedRows> {
     ...RELATED_ROWS.flatMap(touch),
     ...EXCERPTS.flatMap(([table, rows]) => [
       `CREATE TEMPORARY TABLE excerpt_${table} ON COMMIT DROP AS ${rows}`,
-      // Queries that group by the id name further columns, which PostgreSQL allows only with a primary key.
+      // Queries that group by the id name further columns, which needs a primary key.
       ...(HAVE_IDS.has(table) ? [`ALTER TABLE excerpt_${table} ADD PRIMARY KEY (id)`] : []),
       `ANALYZE excerpt_${table}`,
     ]),
@@ -113,14 +110,12 @@ function touch(queries: readonly string[]): string[] {
   ];
 }
 
-/** Runs the statements in one round trip. */
+/** One round trip. */
 function run(tx: Tx, statements: readonly string[]) {
   return tx.execute(sql.raw(statements.map((statement) => statement.replace(/;\s*$/, '')).join(';\n')));
 }
 
-/**
- * Every table whose rows change in ways that contradictions depend on, and the tables that count such rows.
- */
+/** Every table whose rows change, and the tables that count such rows. */
 export const CHANGING_TABLES = [
   'accounts',
   'api_keys',
@@ -147,10 +142,7 @@ export const CHANGING_TABLES = [
   'transparency_tiles',
 ] as const;
 
-/**
- * The ids of changed rows, and of the targets of calls under way: each run compares them, because the calls
- * can still change them.
- */
+/** Changed rows, and calls under way: each run compares what the calls can still change. */
 const CHANGED_ROWS: readonly string[] = [
   'SELECT id FROM changed_transfers',
   'SELECT cause_id FROM changed_transfers',
@@ -181,7 +173,7 @@ const CHANGED_ROWS: readonly string[] = [
   'SELECT id FROM changed_settlement_deployments',
 ];
 
-/** The rows that the queries look up from the touched ones, in the order in which one leads to the next. */
+/** The rows that the queries look up from those, in the order in which one leads to the next. */
 const RELATED_ROWS: readonly (readonly string[])[] = [
   [`SELECT off_ramp_session_id FROM holder_acts WHERE ${isTouched('id')}`],
   [`SELECT receipt_id FROM off_ramp_sessions WHERE ${isTouched('id')}`],
@@ -242,9 +234,9 @@ const EXCERPTS: readonly [table: string, rows: string][] = [
 
 /**
  * Custody's records that look like a retirement without a record (compareUnclaimed.ts). They don't change
- * when the retirement decides whether they are still to be claimed, or belong to none. Records that look like
- * a settled retirement are included: they may have waited for it until it was settled. Most records are noted
- * as claimed and are skipped, because a beneficiary may have any number of them.
+ * when the retirement decides whether they can still be claimed, or belong to none. Settled retirements
+ * count, because the records may have waited for them. Most records are noted as claimed and are skipped: a
+ * beneficiary may have any number of them.
  */
 const UNCLAIMED_RECORDS = `SELECT f.project_id, f.index
   FROM (SELECT DISTINCT p.token_address, r.beneficiary, r.note, r.amount_tonnes

@@ -15,8 +15,8 @@ interface Query<Row> {
 }
 
 /**
- * @param ids of the changed rows, in an incremental run; only these rows are read
- * @param rows returns the query for the rows that meet a condition
+ * @param ids the changed rows of an incremental run
+ * @param rows the query for the rows that meet a condition
  */
 export async function* pagesById<Row extends { id: string }>(
   id: AnyColumn,

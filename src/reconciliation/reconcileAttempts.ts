@@ -12,8 +12,8 @@ import type { ReconcileDependencies } from './reconcileProject.ts';
 import { broken, nothingCompared, type Comparison } from './verdicts.ts';
 
 /**
- * Maximum attempts that are asked about. Nodes keep outcomes for days or weeks, and each costs a request.
- * Only their effects prove older attempts.
+ * Maximum attempts asked about. Nodes keep outcomes for days or weeks, and each costs a request; only effects
+ * prove older attempts.
  */
 export const MAX_OUTCOMES = 200;
 const MAX_CONCURRENT_QUESTIONS = 8;
@@ -23,7 +23,7 @@ export async function reconcileAttempts({
   network,
   submissionIds,
 }: Pick<ReconcileDependencies, 'db' | 'network'> & {
-  /** In an incremental run, only the attempts of these submissions are compared. */
+  /** In an incremental run, the submissions whose attempts are compared. */
   submissionIds?: readonly string[];
 }): Promise<Comparison> {
   if (submissionIds?.length === 0) return nothingCompared();
@@ -45,9 +45,9 @@ export async function reconcileAttempts({
 }
 
 /**
- * The newest landed attempts, by the age of their submissions, which has an index: an index of attempts by
- * age would cost each retirement another entry. The newest submissions are selected first, because joining
- * and sorting all landed ones takes longer than a statement may.
+ * Orders by the age of submissions, which has an index; an index of attempts by age would cost each
+ * retirement another entry. The newest are selected first, because joining and sorting all landed ones takes
+ * longer than a statement may.
  */
 function readLanded(db: Db, submissionIds: readonly string[] | undefined): Promise<Landed[]> {
   const { id, targetId, result, txHash, createdAt } = submissions;

@@ -12,7 +12,7 @@ import { pagesById } from './pagesById.ts';
 import { broken, nothingCompared, unproved, type Comparison } from './verdicts.ts';
 
 type Dependencies = Pick<ReconcileDependencies, 'db' | 'network' | 'isStill'> & {
-  /** In an incremental run, only these sessions are compared. */
+  /** In an incremental run, the compared sessions. */
   offRampSessionIds?: readonly string[];
 };
 

@@ -17,16 +17,15 @@ import { add, broken, nothingCompared, type Comparison, type NotProved } from '.
 export interface PayoutDependencies {
   db: Db;
   ramp: Pick<RampProvider, 'name' | 'findSessionByReference' | 'freeInMs'>;
-  /** In an incremental run, only these sessions are compared. */
+  /** In an incremental run, the compared sessions. */
   offRampSessionIds?: readonly string[];
 }
 
 /** Requests under way at a time: a provider limits its callers. */
 const MAX_CONCURRENT_QUESTIONS = 4;
 /**
- * After this number of successive questions without an answer, the provider counts as unavailable, because
- * each lasts until its timeout. A provider that is unavailable for some seconds, or has refused all requests
- * under way, skips nothing.
+ * Maximum successive questions without an answer before the provider counts as unavailable; each lasts until
+ * its timeout. A provider that is unavailable for seconds, or refuses all requests under way, skips nothing.
  */
 const MAX_UNANSWERED = 3 * MAX_CONCURRENT_QUESTIONS;
 const TRIES = 2;
@@ -152,7 +151,7 @@ function comparePayout(session: Session, found: RampSession | null): Comparison 
   return compared;
 }
 
-/** Describes how the provider's payout differs from the session's, or that there are several. */
+/** The differences from the session's payout, or that there are several payouts. */
 function describeOtherPayout(session: Session, found: RampSession): string[] {
   const messages: string[] = [];
   const { sessionId, others } = found;
@@ -166,8 +165,8 @@ function describeOtherPayout(session: Session, found: RampSession): string[] {
 }
 
 /**
- * An operator has decided about the difference, or the session was closed because of it before anything was
- * deposited or paid. Reported for ever, it would hide later differences.
+ * Decided by an operator, or the session was closed because of it before a deposit or payout. Reported for
+ * ever, it would hide later differences.
  */
 function isDealtWith(session: Session, { status }: RampSession, otherFiat: string): boolean {
   if (session.decidedReasons.includes(otherFiat)) return true;

@@ -26,15 +26,13 @@ interface ReceiptReconciliation extends Comparison {
 }
 
 type Dependencies = Pick<ReconcileDependencies, 'db' | 'network' | 'isStill'> & {
-  /** In an incremental run, only these receipts are compared. */
+  /** In an incremental run, the compared receipts. */
   receiptIds?: readonly string[];
 };
 
 type ComparedReceipt = Pick<typeof receipts.$inferSelect, 'id' | 'assetId' | 'quantityKg'> & {
   tokenAddress: string;
-  /**
-   * The settlement contracts of the receipt's off-ramp sessions: another contract may be in use now, or none.
-   */
+  /** The settlement contracts of its off-ramp sessions: another contract may be in use now, or none. */
   settlementAddresses: string[];
 };
 
@@ -80,8 +78,8 @@ const selectReceipts =
         assetId: receipts.assetId,
         quantityKg: receipts.quantityKg,
         tokenAddress: sql<string>`${receipts.tokenAddress}`,
-        // The receipts' table is written by its name: Drizzle writes only the column of a query's only table,
-        // which would then be the session's column.
+        // The table by its name: Drizzle writes only the column of a query's only table, which would then be
+        // the session's.
         settlementAddresses: sql<string[]>`(SELECT coalesce(jsonb_agg(DISTINCT s.settlement_address), '[]')
           FROM off_ramp_sessions s WHERE s.receipt_id = receipts.id)`,
       })
@@ -116,10 +114,7 @@ async function comparePage(
   return page;
 }
 
-/**
- * A page is answered if the network answers about one of its receipts: a bad token does not mean that the
- * network is silent.
- */
+/** A page is answered if one of its receipts is: a bad token does not mean that the network is silent. */
 function sumOf(page: readonly Compared[]): Comparison & { isAnswered: boolean } {
   const sum = nothingCompared();
   for (const { comparison } of page) add(sum, comparison);
@@ -146,7 +141,7 @@ async function compareSupplies({ network }: Dependencies, page: readonly Compare
   return page.filter((_, at) => !isRefusal(answers[at]));
 }
 
-/** The amounts of a receipt's token that a settlement contract holds according to the off-ramp sessions. */
+/** A settlement contract's amounts of a receipt's token, by the off-ramp sessions. */
 interface Deposits {
   openKg: bigint;
   /** Amounts that unsettled calls may have deposited or released. */
@@ -209,8 +204,8 @@ async function compareCustody(
     const bounds = { before: before.get(id) ?? NO_DEPOSITS, after: after.get(id) ?? NO_DEPOSITS };
     const contract = `${assetId}: the settlement contract ${settlementAddress}`;
     const found = compareHeld(contract, held, bounds);
-    // While a page is read, a session may be opened and settled: neither reading of the sessions shows it,
-    // but the balance does. So the receipt is compared again alone.
+    // While a page is read, a session may be opened and settled: neither reading shows it, but the balance
+    // does.
     if (found.findings.length > 0 && page.length > 1)
       await compareCustody(deps, [compared], settlementAddress);
     else add(compared.comparison, found);
@@ -240,8 +235,8 @@ function compareHeld(
 }
 
 /**
- * Asks about each token of the page, and keeps their order. If the network is silent or refuses the whole
- * request, that is the answer for each token.
+ * Asks about each token of the page, in order. The network's silence, or its refusal of the whole request, is
+ * the answer for each.
  */
 async function askAbout(
   page: readonly Compared[],

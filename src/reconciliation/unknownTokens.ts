@@ -15,9 +15,8 @@ import type { Address, LedgerNetwork } from '../ledger/network/port.ts';
 const MAX_OPEN_DEPLOYS = 100;
 
 /**
- * Reads the tokens deployed since custody's last signature with this database, because another copy's
- * signatures are later. A database that has signed nothing may be a backup of the first day, so all of
- * custody's tokens are read.
+ * Reads the tokens deployed since custody's last signature with this database, because another copy's are
+ * later. All tokens, if nothing was signed: the database may be a backup of the first day.
  * @returns a sentence for each.
  * @throws NetworkUnavailable
  */
@@ -42,9 +41,8 @@ export async function findUnknownTokens({
 }
 
 /**
- * The newest ledger at which custody prepared the attempt in the last slot of one of its accounts. Attempts
- * of holders, and those signed again for a higher fee, don't count: they continue after a copy was restored,
- * and tokens deployed before them would not be found.
+ * The newest ledger of custody's attempts, by the last slot of each account. Attempts of holders, and those
+ * signed again for a fee, continue after a copy was restored: tokens deployed before them would not be found.
  */
 async function readSignedAt(db: Db): Promise<bigint | null> {
   const last = db

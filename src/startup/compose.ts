@@ -54,7 +54,7 @@ export interface ComposeOptions {
   indexerUrl: string | null;
   /** The bearer token that the indexer asks for, if any. */
   indexerToken?: string | undefined;
-  /** The address at which the indexer reaches this server; never taken from a request. */
+  /** The address for the indexer; never taken from a request. */
   publicUrl: string;
   appSecret: string;
   /**
@@ -62,9 +62,7 @@ export interface ComposeOptions {
    * start, which stays.
    */
   transparencyLogOrigin?: string | undefined;
-  /**
-   * The first secret seals stored secrets, all of them open stored secrets; only the appSecret unless given.
-   */
+  /** The first secret seals stored secrets, all of them open; only the appSecret unless given. */
   sealingSecrets?: SealingSecrets;
   mutationWaitMs: number;
   feedCompareIntervalMs: number;
@@ -96,7 +94,7 @@ export interface Platform {
   submissionWorker: DueWorker;
   /** Starts the background work. */
   start(): Promise<void>;
-  /** Stops the background work in order, and closes everything but the database handle. */
+  /** Stops the work in order, and closes everything but the database handle. */
   stop(): Promise<void>;
 }
 
@@ -162,7 +160,7 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
   };
 }
 
-/** Opens the logs as a process has them that has just started, and has signed and shown no head yet. */
+/** Opens the logs like a process that has just started, and has signed and shown no head yet. */
 export function openLogs(
   options: Pick<ComposeOptions, 'handle' | 'appSecret' | 'publicUrl' | 'transparencyLogOrigin' | 'network'>,
 ): TransparencyLogs {
@@ -267,14 +265,13 @@ async function findOwnContradictions(deps: {
   feed: FeedDependencies;
 }): Promise<string[]> {
   await redateRecords(deps);
-  // Unknown tokens are read before the comparison: a token that is adopted in between is compared, or unknown
-  // here.
+  // Read before the comparison: a token that is adopted in between is compared, or unknown here.
   const unknown = await findUnknownTokens(deps);
   const { findings, notProved } = await reconcileAll({ ...deps, isStill: true });
   // Every address may send tokens to custody, and gifts must not be a way to stop the platform.
   const ours = findings.filter(({ isGift }) => !isGift);
-  // Open questions of holders or reviews do not end soon, so they don't count. A question that the network
-  // did not answer may hide a disagreement.
+  // Obstacles of holders or reviews don't end soon, so they are left out. A missing answer of the network may
+  // hide a disagreement.
   const unanswered = notProved.filter(({ obstacle }) => obstacle === 'NO_ANSWER');
   const disagreements = [...ours, ...unanswered].map(({ invariant, message }) => `${invariant}: ${message}`);
   return [...disagreements, ...unknown];

@@ -1,6 +1,5 @@
 /**
- * Opens the configured ledger network: creates it from its settings, and checks that the node serves the
- * named network.
+ * Opens the configured ledger network, and checks that the node serves it.
  */
 import type { Config } from '../config/config.ts';
 import type { DatabaseHandle } from '../db/connection.ts';
@@ -33,8 +32,8 @@ export async function openConfiguredNetwork(
     log,
   });
   const { network, checkIdentity } = created;
-  // Not in production, because the network's time can't go back: one request of an operator would expire
-  // every receipt, and date all retirements years ahead.
+  // Time can't go back: in production, one request of an operator would expire every receipt, and date all
+  // retirements years ahead.
   const clockControl = config.NODE_ENV === 'production' ? undefined : created.clockControl;
   refuseForeignTreasury(network, config.TREASURY_ADDRESS);
   if (checkIdentity === null) return { network, clockControl };
@@ -43,8 +42,8 @@ export async function openConfiguredNetwork(
 }
 
 /**
- * @throws WrongNetwork; StartupError when the node is unavailable, or does not show its whole id, before the
- *   database has ever seen it
+ * @throws WrongNetwork; StartupError when the node is unavailable, or does not show its whole id, before it
+ *   was ever seen
  */
 async function lookAtNode(
   { network, idProblem, checkIdentity }: CreatedNetwork & { checkIdentity: CheckIdentity },

@@ -1,7 +1,7 @@
 /**
  * Contradictions within the books: between transfers, which are entries of two accounts each, and the
- * accounts. Together with the queries of rows.ts and postings.ts: the balances of a project sum to zero, and
- * no balance is negative that must not be, because each is the sum of its entries.
+ * accounts. With the queries of rows.ts and postings.ts, a project's balances sum to zero, and none is
+ * negative that must not be: each is the sum of its entries.
  */
 import type { Contradiction } from './contradiction.ts';
 
@@ -26,9 +26,9 @@ export const BOOKS_CONTRADICTIONS: readonly Contradiction[] = [
   {
     invariant: 'I1',
     query: brokenHistories('(SELECT *, 1 AS first FROM entries) AS entries'),
-    // Compares each account's entries from before the first changed one to after the last, which have to fit
-    // into the rest of the history. They are read by index, account by account, because the planner would
-    // read all entries. A missing number leaves a gap in the whole history.
+    // Compares the entries from before the first changed one to after the last, which have to fit into the
+    // rest of the history. They are read by index, account by account, because the planner would read all
+    // entries. A missing number leaves a gap in the whole history.
     incremental: {
       query: brokenHistories(`(SELECT e.*, c.first
         FROM (SELECT account_id, min(version) - 1 AS first, max(version) + 1 AS last

@@ -54,7 +54,7 @@ export const FEED_CONTRADICTIONS: readonly Contradiction[] = [
     },
   },
   {
-    // A hash that is not known yet is null, and compares as equal.
+    // An unknown hash is null, which never differs.
     invariant: 'I10',
     query: `SELECT format('record %s of token %s names transaction %s, which is %s of its retirement', f.index,
         f.token_address, f.tx_hash, coalesce(r.tx_hash, h.record_tx_hash)) AS message
@@ -64,8 +64,7 @@ export const FEED_CONTRADICTIONS: readonly Contradiction[] = [
       WHERE f.tx_hash <> coalesce(r.tx_hash, h.record_tx_hash)`,
   },
   {
-    // Reconciliation does not examine a record that is noted as claimed as the possible record of an unknown
-    // burn.
+    // A record that is noted as claimed is not examined as the record of an unknown burn.
     invariant: 'I10',
     query: claimedByNone('retirement_records'),
     incremental: { query: claimedByNone('changed_retirement_records') },
@@ -100,8 +99,8 @@ function claimedByNone(records: string): string {
 }
 
 /**
- * @param totals.cells a query of the sums of a project's records on each day
- * @param totals.kept the condition for the rows of the totals that are compared
+ * @param totals.cells a query of the sums of a project's records by day
+ * @param totals.kept a condition for the compared rows of the totals
  */
 function compareTotals({ days, cells, kept }: { days?: string; cells: string; kept: string }): string {
   return `WITH ${days === undefined ? '' : `days AS (${days}), `}cells AS (${cells}), expected AS (

@@ -29,7 +29,7 @@ const MISSING_EFFECT = `format('key "%s" of %s by "%s" stands for %s, which is m
 
 export const HISTORY_CONTRADICTIONS: readonly Contradiction[] = [
   {
-    // Purchases have nearly all of the keys, so one join compares both directions.
+    // Purchases have nearly all of the keys: one join compares both directions.
     invariant: 'I14',
     query: `SELECT CASE WHEN t.id IS NULL THEN ${MISSING_EFFECT}
         ELSE format('purchase %s was made without an idempotency key', t.id) END AS message
@@ -57,7 +57,7 @@ export const HISTORY_CONTRADICTIONS: readonly Contradiction[] = [
       FROM approval_requests r
       WHERE r.operation IN ('createProject', 'createDeposit') AND NOT EXISTS (SELECT 1 FROM idempotency_keys k
         WHERE k.target_id = r.id AND k.operation = r.operation::text AND k.caller_subject = r.requested_by)`,
-    // People make the requests, one at a time, so the table is short.
+    // People make these requests, one at a time.
     incremental: 'WHOLE',
   },
   {

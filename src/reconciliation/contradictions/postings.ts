@@ -5,7 +5,7 @@
 import type { Contradiction } from './contradiction.ts';
 
 const hashOf = (text: string) => `encode(sha256(convert_to(${text}, 'UTF8')), 'hex')`;
-/** JSON is computed once for each account and project, instead of once for each purchase. */
+/** Converted once for each account and project, instead of for each purchase. */
 const ACCOUNTS = `(SELECT id, owner_id, to_json(owner_id) AS owner FROM accounts OFFSET 0)`;
 const PROJECTS = `(SELECT id, to_json(token_address) AS token FROM projects OFFSET 0)`;
 
@@ -73,8 +73,8 @@ export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
       WHERE (p.id, p.quantity_tonnes) IS DISTINCT FROM (t.project_id, t.amount)`,
   },
   {
-    // The query accepts any of the project's prices: the times come from the instances' clocks, and don't
-    // prove which price was in force.
+    // Any of the project's prices is accepted: times of the instances' clocks don't prove which one was in
+    // force.
     invariant: 'I11',
     query: boughtAtNoPrice('purchases u'),
     // A changed price can contradict purchases that did not change.

@@ -63,8 +63,8 @@ const HAS_CHANGED = `t.id IN (SELECT id FROM changed_transfers UNION SELECT o.id
   JOIN transfers o ON o.cause_id = changed.id AND o.kind IN ('issue', 'retirement_hold', 'credit_transfer'))`;
 
 /**
- * Without the transfers that the log can't have yet: they are beyond the end of the log, and transactions of
- * this database wrote them.
+ * Without the transfers that the log can't have yet, which are beyond its end and written by transactions of
+ * this database.
  */
 const LOGGED_TRANSFERS = (prefix: '' | 'changed_') => `SELECT t.id, ${hashOfLeaf(TRANSFER_LEAF)} AS hash
   FROM (SELECT t.* FROM transfers t CROSS JOIN transparency_heads h
@@ -124,7 +124,7 @@ export const TRANSPARENCY_CONTRADICTIONS: readonly Contradiction[] = [
         WHERE NOT EXISTS (SELECT 1 FROM audit_entries e WHERE e.id = leaf.id)) AS missing
       CROSS JOIN (SELECT coalesce(sum(pruned), 0) AS entries FROM audit_writers) AS pruned
       WHERE missing.entries <> pruned.entries AND EXISTS (SELECT 1 FROM transparency_heads WHERE log = 'audit')`,
-    // A deletion leaves no changed row that an incremental run could find.
+    // A deletion changes no other row.
     incremental: { query: `SELECT NULL::text AS message WHERE false` },
   },
 ];

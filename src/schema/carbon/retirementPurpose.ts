@@ -1,6 +1,6 @@
 /**
  * The beneficiary and purpose of retired credits, and their serial numbers: on the platform's retirements,
- * and publicly on the token's records that belong to a retirement.
+ * and publicly on the token's records that belong to one.
  */
 import type { ObjectFieldBuilder } from '@pothos/core';
 import { findRetirementsOfRecords, type Retirement } from '../../resolvers/carbon/findRetirement.ts';
@@ -66,7 +66,7 @@ function periodOf({ periodFrom, periodUntil }: RetirementPurpose): Period | null
 
 interface Source<Parent> {
   retirementOf: (parent: Parent, context: Context) => Promise<Retirement | undefined>;
-  /** Says when the fields are null, besides the cases that each description names itself. */
+  /** When the fields are null, besides the cases that each names itself. */
   otherwise?: string;
   serialOtherwise: string;
 }

@@ -20,7 +20,7 @@ export function isOperator(caller: Caller | null): boolean {
   return caller !== null && caller.roles.some((role) => role === 'operator' || role === 'admin');
 }
 
-/** The caller and its rights, for use cases in which operators may act for others. */
+/** The caller, for use cases in which operators may act for others. */
 export function actorOf(caller: Caller | null): { subject: string; isOperator: boolean } {
   return { subject: subjectOf(caller), isOperator: isOperator(caller) };
 }
@@ -30,12 +30,12 @@ export function actsAs(caller: Caller | null, role: Role, subject: string | null
   return caller !== null && caller.roles.includes(role) && caller.subject === subject;
 }
 
-/** Operators see all buyers; a buyer sees only itself. */
+/** Operators see all; buyers only themselves. */
 export function maySeeBuyer(caller: Caller | null, buyerId: string): boolean {
   return isOperator(caller) || actsAs(caller, 'buyer', buyerId);
 }
 
-/** Operators see all warehouses; a caller with role warehouse sees its own. */
+/** Operators see all; warehouses their own. */
 export function maySeeWarehouse(caller: Caller | null, warehouseId: string): boolean {
   return (
     isOperator(caller) ||
@@ -43,7 +43,7 @@ export function maySeeWarehouse(caller: Caller | null, warehouseId: string): boo
   );
 }
 
-/** Operators see all farmers; a farmer sees only itself. */
+/** Operators see all; farmers only themselves. */
 export function maySeeFarmer(caller: Caller | null, farmerId: string | null): boolean {
   return isOperator(caller) || actsAs(caller, 'farmer', farmerId);
 }

@@ -1,6 +1,5 @@
 /**
- * Subscriptions to one object: its present state, then the state after each change, for callers who may see
- * it.
+ * Subscriptions to one object: its state now and after each change, for callers who may see it.
  */
 import type { Caller } from '../../identity/roles.ts';
 import { notVisible } from '../../lib/notFound.ts';
@@ -12,7 +11,7 @@ interface FollowedField<Row extends { id: string }> {
   kind: FollowedKind<Row>;
   find(dependencies: Dependencies, id: string): Promise<Row | null>;
   maySee(caller: Caller | null, row: Row): boolean;
-  /** The object's name in the error. */
+  /** For the error. */
   noun: string;
 }
 

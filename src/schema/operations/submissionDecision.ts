@@ -34,7 +34,7 @@ export const SubmissionDecisionRef = builder.objectRef<OperatorDecision>('Submis
     decision: t.field({
       type: SubmissionReviewDecisionEnum,
       description: 'The decision.',
-      // The end of a halt belongs to no submission, so its decision can't occur here.
+      // The end of a halt belongs to no submission.
       resolve: ({ decision }) => decision as SubmissionReviewDecision,
     }),
     decidedBy: t.exposeString('decidedBy', { description: "The subject of the operator's token." }),
@@ -43,5 +43,5 @@ export const SubmissionDecisionRef = builder.objectRef<OperatorDecision>('Submis
   }),
 });
 
-/** The decisions about a submission, oldest first. */
+/** A submission's decisions, oldest first. */
 export const decisionsOf = createBatch(readDecisions);

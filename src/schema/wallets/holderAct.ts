@@ -73,10 +73,7 @@ const UnsignedTransactionRef = builder.objectRef<UnsignedTransaction>('UnsignedT
 
 export const HolderActRef = builder.objectRef<HolderAct>('HolderAct');
 
-/**
- * Visible to the caller for whom a retirement was prepared, to callers that may see the off-ramp session, and
- * to operators.
- */
+/** Visible to the retirement's preparer, to callers that may see the off-ramp session, and to operators. */
 export async function findVisibleAct(context: Context, id: string): Promise<HolderAct | null> {
   const act = await findHolderAct(context.dependencies, id);
   if (act === null) return null;
@@ -143,7 +140,7 @@ builder.node(HolderActRef, {
     stateReason: t.string({
       nullable: true,
       description: 'Why it was refused, has expired or needs review, as text; null otherwise.',
-      // While the submission is PENDING, its reason describes a node's failure, for operators.
+      // The reason of a PENDING submission is about a node, for operators.
       resolve: ({ submission }) =>
         submission?.state === 'PENDING' ? null : (submission?.stateReason ?? null),
     }),

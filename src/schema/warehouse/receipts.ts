@@ -1,6 +1,6 @@
 /**
- * receipts: a farmer's own receipts, those of a warehouse, or all of them for operators. commodityTypes: the
- * commodities of the receipts.
+ * receipts: a farmer's own, those of a warehouse, or all of them for operators. commodityTypes: the receipts'
+ * commodities.
  */
 import { listCommodityTypes, listReceipts } from '../../resolvers/warehouse/listReceipts.ts';
 import type { ReceiptSight } from '../../resolvers/warehouse/listReceipts.ts';
@@ -56,7 +56,7 @@ const ReceiptFilterInput = builder.inputType('ReceiptFilter', {
 
 const cursors = keysetCursors('receipts');
 
-/** @returns null for operators, who see all receipts */
+/** Null for operators, who see all. */
 function sightOf(caller: Caller | null): ReceiptSight | null {
   if (isOperator(caller)) return null;
   const roles = caller?.roles ?? [];
