@@ -20,7 +20,7 @@ interface ServedPayout {
   fiatAmount?: unknown;
 }
 
-/** How the next requests are answered, in place of the normal answer. */
+/** The faults of the next answers. */
 type Misbehaviour =
   | 'hang'
   | 'hang-after-effect'

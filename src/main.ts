@@ -3,8 +3,8 @@
  */
 import { setFlagsFromString } from 'node:v8';
 
-// Most of what a start allocates are modules, and an idle server would keep as much memory again. So V8's
-// young generation does not grow while modules load, and this call comes before anything else.
+// Modules are most of the memory that a start allocates, and an idle server would keep as much again. So V8's
+// young generation does not grow while modules load, and this call comes first.
 setFlagsFromString('--semi-space-growth-factor=1');
 const { loadConfig } = await import('./config/config.ts');
 const { createLogger } = await import('./lib/logger.ts');

@@ -12,7 +12,7 @@ import { startEvmIndexer } from './indexer.ts';
 /** The port at which wallets look for a local node. */
 const DEFAULT_RPC_PORT = 8545;
 const SECONDS_PER_BLOCK = 1;
-/** This chain has no reorganisations. LEDGER_FINALITY=finalized tries waiting for finality. */
+/** This chain has no reorganisations. LEDGER_FINALITY=finalized tests waiting for finality. */
 const DEFAULT_CONFIRMATIONS = '0';
 /** The `finalized` block is two behind the latest. After a third block, it has the new time as well. */
 const BLOCKS_UNTIL_FINAL = 3;

@@ -85,7 +85,7 @@ export interface SorobanNode {
    * @throws RpcError when no such entry can be archived
    */
   archive(key: string, how?: 'evicted'): void;
-  /** Removes an entry without a trace. */
+  /** Removes an entry, without archiving it. */
   remove(key: string): void;
   /** Writes the network into its file. */
   save(): Promise<void>;

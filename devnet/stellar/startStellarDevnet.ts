@@ -31,7 +31,7 @@ interface DevnetControls extends Pick<SorobanNode, Passed> {
    * @throws RpcError when no such entry can be archived
    */
   archive(key: xdr.LedgerKey, how?: 'evicted'): void;
-  /** Removes an entry without a trace. */
+  /** Removes an entry, without archiving it. */
   remove(key: xdr.LedgerKey): void;
   /**
    * Acts as if the account had this number of entries, such as trustlines: it keeps half a lumen for each.

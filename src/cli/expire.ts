@@ -1,5 +1,6 @@
 /**
- * `npm run expire`: marks every due receipt expired now, as the nightly job does. `--dry-run` only lists them.
+ * `npm run expire`: marks every due receipt expired now, as the nightly job does. `--dry-run` only lists
+ * them.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { SingleBar } from 'cli-progress';

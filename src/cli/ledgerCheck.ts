@@ -1,6 +1,6 @@
 /**
- * `npm run ledger:check`: checks the configuration and the network, database and indexer that it names. Prints one
- * line per check, with what to do when it fails.
+ * `npm run ledger:check`: checks the configuration and the network, database and indexer that it names.
+ * Prints one line per check, with the remedy for a failure.
  */
 import { Command } from 'commander';
 import pc from 'picocolors';

@@ -1,6 +1,6 @@
 /**
- * `npm run docs:reference` writes the reference of the contract to docs/reference.md; with `--check` it fails when the
- * committed page differs from the code.
+ * `npm run docs:reference` writes the reference of the contract to docs/reference.md; with `--check` it fails
+ * when the committed page differs from the code.
  */
 import {
   getNamedType,

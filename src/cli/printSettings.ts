@@ -1,6 +1,6 @@
 /**
- * `npm run docs:settings` writes the table of settings to docs/settings.md and .env.example; with `--check` it
- * fails when a committed file differs from the code.
+ * `npm run docs:settings` writes the table of settings to docs/settings.md and .env.example; with `--check`
+ * it fails when a committed file differs from the code.
  */
 import * as z from 'zod';
 import { SETTINGS } from '../config/settings.ts';

@@ -1,5 +1,5 @@
 /**
- * Opens the configured database for a command line tool, and closes it whatever happens.
+ * Opens the configured database for a command line tool, and always closes it.
  */
 import { loadConfig, type Config } from '../config/config.ts';
 import type { DatabaseHandle } from '../db/connection.ts';

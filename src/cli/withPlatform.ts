@@ -1,5 +1,5 @@
 /**
- * Opens the configured platform for a command line tool, and closes it whatever happens.
+ * Opens the configured platform for a command line tool, and always closes it.
  */
 import { composePlatform, type Platform } from '../startup/compose.ts';
 import { composeOptionsOf } from '../startup/composeOptions.ts';

@@ -1,5 +1,5 @@
 /**
- * The only reader of the environment: checks every setting, and reports all that are wrong at once, by name.
+ * The only reader of the environment: checks every setting, and reports all wrong ones at once, by name.
  */
 import { randomBytes } from 'node:crypto';
 import dotenv from 'dotenv';

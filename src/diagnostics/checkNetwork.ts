@@ -1,5 +1,5 @@
 /**
- * Checks a network through the port, for every family, and adds the checks of its own family.
+ * Checks a network through the port, for every family, and adds the family's own checks.
  */
 import type { Config } from '../config/config.ts';
 import { messageOf } from '../lib/errors.ts';

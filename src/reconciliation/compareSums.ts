@@ -1,8 +1,9 @@
 /**
  * Compares a project's sums in the books with its token's on the network, while both change.
  *
- * The books hold an amount before its burn is signed, and settle it after the burn landed. So custody's balance at any
- * moment is at most what the books say before it, and at least what they say after it, less all that is held then.
+ * The books hold an amount before its burn is signed, and settle it after the burn landed. So custody's
+ * balance at any moment is at most the books' amount before it, and at least the amount after it, less all
+ * that is held then.
  */
 import { sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';

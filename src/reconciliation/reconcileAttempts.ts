@@ -58,8 +58,8 @@ function readLanded(db: Db, submissionIds: readonly string[] | undefined): Promi
     .orderBy(desc(createdAt), desc(id))
     .limit(MAX_OUTCOMES)
     .as('newest');
-  // With its own limit, the attempt is looked up for each submission. A planner with old statistics may not
-  // choose that alone.
+  // With its own limit, the attempt is looked up for each submission, which a planner with old statistics may
+  // not choose itself.
   const landed = db
     .select()
     .from(attempts)

@@ -1,6 +1,6 @@
 /**
- * Compares each off-ramp session with its provider's answer: the session behind the reference, its status, and the
- * amount paid.
+ * Compares each off-ramp session with its provider's answer: the session behind the reference, its status,
+ * and the amount paid.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { and, isNotNull, sql, type SQL } from 'drizzle-orm';

@@ -55,8 +55,8 @@ export interface App {
   /** @returns the port in use. @throws EADDRINUSE and other errors of the socket */
   listen(port: number, host: string): Promise<number>;
   /**
-   * Stops in order: new requests, then the workers, then what they use. Work that takes longer than a few
-   * seconds is left to the next process, as after a crash.
+   * Stops in order: new requests, then the workers, then their dependencies. Work that takes longer than a
+   * few seconds is left to the next process, as after a crash.
    */
   stop(): Promise<void>;
 }

@@ -258,7 +258,7 @@ async function openSignals(handle: DatabaseHandle, ids: IdSource, log: Logger) {
   return { stateSignal, feedSignal, credentialSignal };
 }
 
-/** Returns what keeps signing halted: the platform's own contradictions, and unanswered questions. */
+/** Returns the contradictions that keep signing halted: the platform's own, and unanswered questions. */
 async function findOwnContradictions(deps: {
   db: Db;
   network: LedgerNetwork;

@@ -1,6 +1,5 @@
 /**
- * Composes what decides who gets access and how much they may ask for: credentials, limits, and the audit log
- * of mutations.
+ * Composes access control: credentials, limits, and the audit log of mutations.
  */
 import { createApiKeyVerifier, looksLikeApiKey } from '../identity/apiKeys.ts';
 import { createAuditLog, type AuditLog } from '../identity/auditLog.ts';

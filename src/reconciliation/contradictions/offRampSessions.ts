@@ -1,5 +1,6 @@
 /**
- * Contradictions between off-ramp sessions or receipts, their submissions, and the recorded provider statuses.
+ * Contradictions between off-ramp sessions or receipts, their submissions, and the recorded provider
+ * statuses.
  */
 import { MANUAL_PROVIDER } from '../../ramp/providerName.ts';
 import type { Contradiction } from './contradiction.ts';

@@ -1,6 +1,6 @@
 /**
- * Contradictions between each posting and its target (a project's mint, a purchase, a retirement, a credit transfer), in both
- * directions.
+ * Contradictions between each posting and its target (a project's mint, a purchase, a retirement, a credit
+ * transfer), in both directions.
  */
 import type { Contradiction } from './contradiction.ts';
 
@@ -77,7 +77,7 @@ export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
     // force.
     invariant: 'I11',
     query: boughtAtNoPrice('purchases u'),
-    // A changed price can contradict purchases that did not change.
+    // Purchases that did not change may contradict a changed price.
     incremental: {
       query: `${boughtAtNoPrice('changed_transfers u')} UNION ${boughtAtNoPrice(
         'purchases u JOIN (SELECT DISTINCT project_id FROM changed_project_prices) AS c USING (project_id)',

@@ -1,5 +1,6 @@
 /**
- * Contradictions between retirements, their transfers, their submission and its attempts; and between projects.
+ * Contradictions between retirements, their transfers, their submission and its attempts; and between
+ * projects.
  */
 import type { Contradiction } from './contradiction.ts';
 

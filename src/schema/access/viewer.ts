@@ -1,5 +1,5 @@
 /**
- * viewer: who the server takes the caller for.
+ * viewer: the caller as the server knows it.
  */
 import type { Caller } from '../../identity/roles.ts';
 import { forPublic } from '../core/access.ts';

@@ -12,7 +12,7 @@ export interface Context<Deps = Dependencies> {
   requestId: string;
   /** The client's address: the socket's remote end, or the address that the trusted proxies report. */
   remoteAddress: string;
-  /** Receives one entry for each mutation field. */
+  /** Receives one entry for each mutation field, and for operators' reads of others' data. */
   audit: AuditLog;
   /**
    * The audit entry of the running mutation field, when its effect's transaction writes it (recordedInput's

@@ -1,6 +1,6 @@
 /**
- * Formats a client's value for an error message: truncated, and escaped so that it can't change how the message
- * is displayed or logged.
+ * Formats a client's value for an error message: truncated, and escaped so that it can't change how the
+ * message is displayed or logged.
  */
 
 /** Enough to recognise the value, too short to make answers or logs grow. */

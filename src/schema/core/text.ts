@@ -13,9 +13,9 @@ import { SESSION_ID_PATTERN } from '../../ramp/port.ts';
 export type TextRule = z.ZodType<string, string>;
 
 /**
- * Characters that can't be seen, or that change how their neighbours are shown: control characters, line and
- * paragraph separators, bidi marks, overrides and isolates, zero-width and filler characters, interlinear and
- * tag characters, and halves of surrogate pairs.
+ * Characters that can't be seen, or that change how their neighbours are shown: control characters, line
+ * and paragraph separators, bidi marks, overrides and isolates, zero-width and filler characters,
+ * interlinear and tag characters, and halves of surrogate pairs.
  */
 const HIDDEN_CHARACTER =
   /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u{ad}\u{61c}\u{115f}\u{1160}\u{180e}\u{200b}-\u{200f}\u{202a}-\u{202e}\u{2060}-\u{206f}\u{2800}\u{3164}\u{feff}\u{ffa0}\u{fff0}-\u{fffb}\u{e0000}-\u{e0fff}]/u;
@@ -87,15 +87,15 @@ export const beneficiary = text({ maxBytes: 256 });
 export const beneficiaryId = text({ maxBytes: 128 });
 /** A verification body's reference of 128 bytes and a year. */
 export const assetId = text({ maxBytes: 140 });
-/** Of a retired tonne: an asset id (128 bytes and a year) and a number. */
+/** The serial number of a retired tonne: an asset id (128 bytes and a year) and a number. */
 export const serialNumber: TextRule = text({ maxBytes: 160 }).refine((serial) => /.-\d{6,19}$/.test(serial), {
   error: 'must be a serial number, such as VCS-1-2024-000041',
 });
 /** A retirement's remark; written to the network. */
 export const note = text({ maxBytes: 1024, mayBeEmpty: true });
-/** Why an operator decided something; kept with the decision. */
+/** The reason of an operator's decision; kept with the decision. */
 export const reason = text({ maxBytes: 512 });
-/** What a transfer of credits is for; kept in the books. */
+/** The purpose of a transfer of credits; kept in the books. */
 export const memo = text({ maxBytes: 512 });
 /** Names, references, types and places in a token's metadata. */
 export const label = text({ maxBytes: 128 });

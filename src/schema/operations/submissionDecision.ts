@@ -1,5 +1,5 @@
 /**
- * SubmissionDecision: what an operator decided about a submission under review.
+ * SubmissionDecision: an operator's decision about a submission under review.
  */
 import type { SubmissionReviewDecision } from '../../resolvers/operations/resolveSubmissionReview.ts';
 import { readDecisions, type OperatorDecision } from '../../resolvers/operations/operatorDecisions.ts';

@@ -1,5 +1,6 @@
 /**
- * OffRampSession: receipt tokens in the settlement contract while a ramp provider pays out, with the history of both.
+ * OffRampSession: receipt tokens in the settlement contract while a ramp provider pays out, with the history
+ * of both.
  */
 import type { Caller } from '../../identity/roles.ts';
 import {
