@@ -89,7 +89,9 @@ function secretsOf(values: Values): NamedSecret[] {
   );
 }
 
-/** APP_SECRET seals without SEALING_SECRETS, and is listed there to be replaced: no shared secret. */
+/**
+ * Without SEALING_SECRETS, APP_SECRET seals. Its replacement lists it there, which is not a shared secret.
+ */
 function sealingSecretsOf({ SEALING_SECRETS: secrets = [], APP_SECRET: appSecret }: Values): string[] {
   return secrets.filter((secret) => secret !== appSecret);
 }
@@ -106,10 +108,10 @@ function passwordIn(url: string | undefined): string | undefined {
 
 /** Words that occur in examples and in invented secrets, and hardly ever in random ones. */
 const MADE_UP = /change.?me|default|example|password/i;
-/** Not for others' keys, which name their kind, such as "secret_live_…". */
+/** Only for our secrets: issued keys name their kind, such as "secret_live_…". */
 const MADE_UP_HERE = /secret/i;
 const MIN_DIFFERENT_CHARACTERS = 12;
-/** For secrets that others issue; the rules of the platform's own require longer ones. */
+/** For issued secrets; the rules of the settings require longer ones of ours. */
 const MIN_ISSUED_CHARACTERS = 12;
 
 /** A long secret can still be guessed. */
@@ -165,7 +167,7 @@ const DATABASES = [
   'DATABASE_MIGRATION_URL',
   'DATABASE_READ_URL',
 ] as const;
-/** Not "prefer" and "allow": they continue in clear text when a program in between denies encryption. */
+/** Without "prefer" and "allow", which continue in clear text when a program in between denies encryption. */
 const ENCRYPTED_MODES: ReadonlySet<string | null> = new Set(['require', 'verify-ca', 'verify-full', 'true']);
 
 interface NamedAddress {

@@ -7,7 +7,7 @@ import type { SETTINGS, SettingName } from './settings.ts';
 export type Values = { [Name in SettingName]: z.output<(typeof SETTINGS)[Name]['schema']> };
 
 export interface ReadSettings {
-  /** Without the settings that break their own rule, which is reported already. */
+  /** Lacks settings that break their own rule, because those are reported already. */
   values: Partial<Values>;
   isGiven: (name: SettingName) => boolean;
   isProduction: boolean;

@@ -58,7 +58,7 @@ interface Certificate {
 type Document = PDFKit.PDFDocument;
 type Line = readonly [name: string, value: string | null];
 
-/** @returns makes the answer, one address after the other, and charges it the computing time */
+/** @returns a function that makes the answer, for each address in turn, and charges it the computing time */
 export function createCertificatePdf(
   site: Site,
 ): (certificate: Certificate, request: Pick<PageRequest, 'addressKey' | 'chargeCpu'>) => Promise<PageAnswer> {
@@ -211,7 +211,7 @@ function writeLine(doc: Document, name: string, value: string): void {
   doc.y = Math.max(doc.y, y + height) + 4;
 }
 
-/** Two code units: PDFKit may break a long word between them, and would print neither half. */
+/** A letter of two code units: PDFKit may break a word between them, and would print neither half. */
 const LONG_LETTER = /[\u{10000}-\u{10ffff}]/u;
 
 /** Null for a text that PDFKit writes correctly. */
@@ -257,7 +257,7 @@ function attachJson(
 ): void {
   const json = Buffer.from(`${JSON.stringify(certificateJson(site, record, inclusion), null, 2)}\n`);
   const made = new Date(isoOf(record.timestamp));
-  // PDF/A-3 requires the relationship, which PDFKit accepts, but not its types.
+  // PDF/A-3 requires the relationship, which PDFKit's types lack.
   const options: PDFKit.Mixins.PDFAttachmentOptions & { relationship: string } = {
     name: 'certificate.json',
     type: 'application/json',

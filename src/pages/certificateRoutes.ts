@@ -33,7 +33,7 @@ export function certificateRoutes(site: Site): (request: PageRequest, rest?: str
 
 async function elsewhere({ ask }: PageRequest, id: string, form: string): Promise<PageAnswer> {
   const { records } = /^[\w-]{40,400}$/.test(id) ? await search(ask, id) : { records: [] };
-  // A beneficiary may have the id of another certificate as its name, to forge it.
+  // A beneficiary's name may be the id of another certificate, to forge it.
   const [found, ...others] = records.filter(({ beneficiary }) => beneficiary !== id);
   if (found !== undefined && others.length === 0) return redirect(`${certificatePath(found)}${form}`);
   throw new DomainError(

@@ -54,7 +54,7 @@ export interface ComposeOptions {
   indexerUrl: string | null;
   /** The bearer token that the indexer asks for, if any. */
   indexerToken?: string | undefined;
-  /** The address for the indexer; never taken from a request. */
+  /** The address at which the indexer reaches this server; never taken from a request. */
   publicUrl: string;
   appSecret: string;
   /**

@@ -8,7 +8,7 @@ import { explainStartupError } from './explainStartupError.ts';
 /** Functions that close what has been opened, newest last; they run in the opposite order. */
 export type Stops = (() => Promise<void>)[];
 
-/** A longer stop hangs. The database recovers from work that is cut off then. */
+/** A stop that takes longer hangs. The database recovers from work that is cut off then. */
 const STOP_TIMEOUT_MS = 30_000;
 const PARENT_CHECK_MS = 500;
 /** A resource that can't be closed must not keep a failed start alive. */
