@@ -21,10 +21,7 @@ const LOOK_EVERY_MS = 50;
 export interface PrivatePostgres {
   /** A migrated database. */
   url: string;
-  /**
-   * Stops the server immediately, without a checkpoint or a message to its clients: `pg_ctl stop -m
-   * immediate`.
-   */
+  /** Stops it immediately, without a checkpoint or a message to its clients: `pg_ctl stop -m immediate`. */
   crash(): Promise<void>;
   /** Starts the server again after a crash; it recovers from its log first. */
   start(): Promise<void>;

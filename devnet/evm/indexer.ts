@@ -17,7 +17,7 @@ export function startEvmIndexer(
   onError: IndexerOptions['onError'] = () => {},
 ): Promise<RunningIndexer> {
   return serveIndexer({
-    // Like deployed ones.
+    // Deployed indexers have none either.
     token: null,
     store: createIndexerMemory(createChainReader(node.rpc)),
     // No notifications: it polls.

@@ -30,7 +30,7 @@ export function startStellarIndexer(
 ): Promise<RunningIndexer> {
   const server = openServer({ rpcUrl: node.url, requestTimeoutMs: REQUEST_TIMEOUT_MS });
   return serveIndexer({
-    // Like deployed ones.
+    // Deployed indexers have none either.
     token: null,
     store: createIndexerMemory(createEventReader(server)),
     // No notifications: it polls.
