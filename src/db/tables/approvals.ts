@@ -16,20 +16,20 @@ export const approvalOperation = pgEnum('approval_operation', [
   'setManualSessionStatus',
 ]);
 
-/** AWAITING ends once. That a request has expired follows from `expires_at` and is not written. */
+/** AWAITING ends once. Expiry is not a state: it follows from `expires_at`. */
 export const approvalState = pgEnum('approval_state', ['AWAITING', 'APPROVED', 'REFUSED', 'WITHDRAWN']);
 
 export const approvalRequests = pgTable(
   'approval_requests',
   {
-    /** Of a project or receipt that is asked for: the id that it gets. */
+    /** For a requested project or receipt: the id that it will have. */
     id: uuid('id').primaryKey(),
     operation: approvalOperation('operation').notNull(),
     /** The operation's whole input, encoded by exactJson. */
     input: jsonb('input').notNull(),
-    /** The project, receipt, submission or off-ramp session that it is about; null for the halt of signing. */
+    /** The project, receipt, submission or off-ramp session concerned; null for the halt of signing. */
     targetId: uuid('target_id'),
-    /** What a decision is about, as it stood when it was asked for: a later review is not decided by it. */
+    /** The state of the target at the request, such as the review in question: no later state is approved. */
     basis: text('basis').notNull(),
     state: approvalState('state').notNull().default('AWAITING'),
     requestedBy: text('requested_by').notNull(),

@@ -1,7 +1,7 @@
 /**
  * The books: the platform's double-entry accounts in whole tonnes, one set of accounts per project.
  *
- * A transfer is both of its entries: it carries the version and the balance that each of its two accounts has after it.
+ * A transfer is both of its entries: it has the version and the balance of each of its two accounts after it.
  * The database moves the accounts itself when transfers are inserted (drizzle/platform), and refuses a transfer that does
  * not continue both histories, and every other change of an account.
  */
@@ -32,7 +32,7 @@ export const transferKind = pgEnum('transfer_kind', [
   'credit_transfer',
 ]);
 
-/** Of the transfers that debit, or credit, a buyer's account. */
+/** Conditions for transfers that debit, or credit, a buyer's account. */
 export const BUYER_DEBITED = sql.raw(`kind IN ('retirement_hold', 'credit_transfer')`);
 export const BUYER_CREDITED = sql.raw(`kind IN ('purchase', 'retirement_return', 'credit_transfer')`);
 
@@ -64,53 +64,53 @@ export const accounts = pgTable(
   ],
 );
 
-/** What transfers_once has of a kind: a hold is either settled or returned. */
+/** The step that transfers_once makes unique: a hold is either settled or returned, so both are one step. */
 export const STEP_OF_CAUSE = sql`(CASE WHEN kind = 'retirement_return' THEN 'retirement_settle'::transfer_kind ELSE kind END)`;
 
 /**
- * Append-only. Without foreign keys: the trigger that moves the accounts finds them, of this project and of the kinds that
- * the posting's kind has, and accounts are never deleted.
+ * Append-only. It has no foreign keys: the trigger that moves the accounts finds them by the project and the
+ * posting's kind, and accounts are never deleted.
  */
 export const transfers = pgTable(
   'transfers',
   {
-    /** Of a purchase: the purchase's id. */
+    /** For a purchase: the purchase's id. */
     id: uuid('id').primaryKey(),
     projectId: uuid('project_id').notNull(),
     kind: transferKind('kind').notNull(),
-    /** What the transfer belongs to: the id of the project, purchase, retirement or credit transfer. */
+    /** The transfer's cause: the id of the project, purchase, retirement or credit transfer. */
     causeId: uuid('cause_id').notNull(),
     debitAccountId: bigint('debit_account_id', { mode: 'bigint' }).notNull(),
     /** Number in the debited account's history, from 1 without gaps. */
     debitVersion: bigint('debit_version', { mode: 'bigint' }).notNull(),
-    /** Of the debited account, after the transfer. */
+    /** Balance of the debited account after the transfer. */
     debitBalance: bigint('debit_balance', { mode: 'bigint' }).notNull(),
     creditAccountId: bigint('credit_account_id', { mode: 'bigint' }).notNull(),
     creditVersion: bigint('credit_version', { mode: 'bigint' }).notNull(),
     creditBalance: bigint('credit_balance', { mode: 'bigint' }).notNull(),
     amount: bigint('amount', { mode: 'bigint' }).notNull(),
-    /** Of a purchase: the price of a tonne that was in force; null where none was set. */
+    /** For a purchase: the price of a tonne that was in force; null if none was set. */
     pricePerTonne: numeric('price_per_tonne'),
     priceCurrency: text('price_currency'),
     createdAt: moment('created_at').notNull(),
-    /** The transaction that inserted it: the order in which the transparency log takes transfers. */
+    /** The transaction that inserted the row: the transparency log takes transfers in this order. */
     writtenIn: bigint('written_in', { mode: 'bigint' })
       .notNull()
       .default(sql`(pg_current_xact_id()::text)::bigint`),
   },
   (t) => [
-    // A row a megabyte: transactions follow the order of the pages, and the log asks for the newest.
+    // A row for each half megabyte: transactions follow the order of pages, and the log asks for the newest.
     index('transfers_written_in')
       .using('brin', t.writtenIn)
       .with({ pages_per_range: 64, autosummarize: true }),
-    // The same step of the same cause is posted once, and a hold is either settled or returned. A purchase is its transfer,
-    // so its primary key says so.
+    // The same step of the same cause is posted once, and a hold is either settled or returned. A purchase is
+    // its transfer, so its primary key ensures the same.
     uniqueIndex('transfers_once')
       .on(t.causeId, STEP_OF_CAUSE)
       .where(sql`kind <> 'purchase'`),
     unique('transfers_debit').on(t.debitAccountId, t.debitVersion),
     unique('transfers_credit').on(t.creditAccountId, t.creditVersion),
-    // Buyers' statements, which go through all their accounts in the order of time.
+    // For buyers' statements, which go through all accounts of a buyer in the order of time.
     index('transfers_buyer_debited').on(t.debitAccountId, t.createdAt, t.debitVersion).where(BUYER_DEBITED),
     index('transfers_buyer_credited')
       .on(t.creditAccountId, t.createdAt, t.creditVersion)
@@ -122,7 +122,7 @@ export const transfers = pgTable(
     check('transfers_positive', sql`amount > 0`),
     check('transfers_two_sides', sql`debit_account_id <> credit_account_id`),
     check('transfers_purchase_is_transfer', sql`(kind = 'purchase') = (cause_id = id)`),
-    // Only issuance, the contra account, goes below zero: on no step of the way.
+    // Only issuance, the contra account, may go below zero. The rule holds after every transfer.
     check(
       'transfers_sign',
       sql`credit_balance >= amount AND CASE WHEN kind = 'issue' THEN debit_balance <= -amount ELSE debit_balance >= 0 END`,
@@ -156,7 +156,7 @@ export const entries = pgView('entries', {
     amount, credit_balance - amount, credit_balance, created_at
   FROM transfers`);
 
-/** What buyers bought: the transfers of that kind, by the buyer whose account they credit. */
+/** Purchases: the transfers of that kind, with the buyer whose account they credit. */
 export const purchases = pgView('purchases', {
   id: uuid('id').notNull(),
   projectId: uuid('project_id').notNull(),

@@ -10,7 +10,7 @@ export const bigNumeric = customType<{ data: bigint; driverData: string }>({
   fromDriver: (value) => BigInt(value),
 });
 
-/** Sums of those: without a limit, so that no amount in another holder's record can make a sum fail. */
+/** Sums of such integers, without a limit, so that no amount in a holder's record can make a sum fail. */
 export const sumNumeric = customType<{ data: bigint; driverData: string }>({
   dataType: () => 'numeric',
   toDriver: (value) => value.toString(),

@@ -1,6 +1,6 @@
 /**
- * What buyers do with credits beyond the books: transfers to each other, and retirements, which hold credits in the books
- * and burn them on the network.
+ * Buyers' transfers to each other, and retirements, which hold credits in the books and burn them on the
+ * network.
  */
 import { sql } from 'drizzle-orm';
 import {
@@ -18,7 +18,7 @@ import {
 import { moment } from './columns.ts';
 import { projects } from './projects.ts';
 
-/** Credits that one buyer gave to another. Triggers hold each to its transfer in the books, and the reverse. */
+/** Credits that one buyer gave to another. Triggers match the rows with transfers in the books, both ways. */
 export const creditTransfers = pgTable(
   'credit_transfers',
   {
@@ -29,7 +29,7 @@ export const creditTransfers = pgTable(
     fromBuyerId: text('from_buyer_id').notNull(),
     toBuyerId: text('to_buyer_id').notNull(),
     amountTonnes: bigint('amount_tonnes', { mode: 'bigint' }).notNull(),
-    /** Part of a signed leaf of the transparency log, so it can't be erased: it may hold nothing personal. */
+    /** Part of a signed leaf of the transparency log, which can't be erased: it may hold nothing personal. */
     memo: text('memo'),
     createdAt: moment('created_at').notNull(),
   },
@@ -46,7 +46,7 @@ export const creditTransfers = pgTable(
  */
 export const retirementState = pgEnum('retirement_state', ['PENDING', 'RETIRED', 'REFUSED', 'NEEDS_REVIEW']);
 
-/** What registries ask for; what each means is in the contract. */
+/** The reasons that registries ask for; the contract says what each one means. */
 export const retirementReason = pgEnum('retirement_reason', [
   'VOLUNTARY_OFFSET',
   'CONTRIBUTION',
@@ -65,19 +65,19 @@ export const retirements = pgTable(
     buyerId: text('buyer_id').notNull(),
     beneficiary: text('beneficiary').notNull(),
     note: text('note').notNull(),
-    /** This and the next four are the platform's alone: the token's record does not have them. */
+    /** The platform alone has this and the next four columns; the token's record does not have them. */
     beneficiaryId: text('beneficiary_id'),
     /** ISO 3166-1 alpha-2. */
     jurisdiction: text('jurisdiction'),
     reason: retirementReason('reason'),
     periodFrom: date('period_from', { mode: 'string' }),
-    /** Not part of the period itself. */
+    /** The first day after the period. */
     periodUntil: date('period_until', { mode: 'string' }),
     amountTonnes: bigint('amount_tonnes', { mode: 'bigint' }).notNull(),
     state: retirementState('state').notNull(),
     /**
-     * With the index of its record in the token: the hash of the landed burn. Null for an adopted record until it is
-     * known.
+     * The hash of the landed burn, whose record in the token has `recordIndex`. Null for an adopted record
+     * until the hash is known.
      */
     txHash: text('tx_hash'),
     recordIndex: integer('record_index'),
@@ -91,7 +91,7 @@ export const retirements = pgTable(
     index('retirements_buyer').on(t.buyerId, t.createdAt, t.id),
     index('retirements_project').on(t.projectId, t.createdAt, t.id),
     index('retirements_created').on(t.createdAt, t.id),
-    // Those that are asked for by their state are few among the retired ones.
+    // For lists by state: rows that are not retired are few.
     index('retirements_not_retired')
       .on(t.createdAt, t.id)
       .where(sql`state <> 'RETIRED'`),

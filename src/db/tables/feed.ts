@@ -31,13 +31,19 @@ export const retirementRecords = pgTable(
     retiredBy: text('retired_by').notNull(),
     amount: bigNumeric('amount').notNull(),
     timestamp: bigint('timestamp', { mode: 'bigint' }).notNull(),
-    /** The timestamp under which it was appended, and is in the transparency log; null unless it was dated anew since. */
+    /**
+     * The timestamp under which the record was appended, and is in the transparency log; null unless the
+     * record was dated anew since.
+     */
     firstTimestamp: bigint('first_timestamp', { mode: 'bigint' }),
     beneficiary: text('beneficiary').notNull(),
     note: text('note').notNull(),
     /** Not part of the token's record: from the platform's own attempt or the network's logs; null until known. */
     txHash: text('tx_hash'),
-    /** Where true, a retirement of this platform claims it. Where false, one may: its record could not be stored with its settlement. */
+    /**
+     * If true, a retirement of this platform claims the record. If false, one may still claim it: its record
+     * could not be stored with its settlement.
+     */
     isClaimed: boolean('is_claimed').notNull().default(false),
     appendedAt: moment('appended_at').notNull(),
   },
@@ -47,14 +53,14 @@ export const retirementRecords = pgTable(
     index('retirement_records_token_position').on(t.tokenAddress, t.position),
     index('retirement_records_time').on(t.timestamp, t.position),
     index('retirement_records_project_time').on(t.projectId, t.timestamp, t.position),
-    // By its hash: a holder's text may be longer than an index entry.
+    // Indexes the beneficiary's hash, because a holder's text may be longer than an index entry.
     index('retirement_records_beneficiary_time').on(
       sql`hashtextextended(beneficiary, 0)`,
       t.timestamp,
       t.position,
     ),
     index('retirement_records_transaction').on(t.txHash),
-    // Custody's own are few: each burn that is signed is compared with them.
+    // Each burn that is signed is compared with custody's own unclaimed records, which are few.
     index('retirement_records_unclaimed')
       .on(t.tokenAddress, t.retiredBy)
       .where(sql`NOT is_claimed`),
@@ -66,9 +72,9 @@ export const retirementRecords = pgTable(
 );
 
 /**
- * What was retired, added up: a row for each project, and for each UTC day of a project, of a country, of a vintage and
- * of all; a column that a row is not grouped by is null. Triggers keep it from the records, in the transaction that writes
- * them.
+ * Sums of retirements: a row for each project, and for each UTC day of a project, of a country, of a vintage
+ * and of all. A column that a row is not grouped by is null. Triggers update the sums in the transaction that
+ * writes the records.
  */
 export const retirementTotals = pgTable(
   'retirement_totals',

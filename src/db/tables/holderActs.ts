@@ -28,7 +28,7 @@ export const holderActs = pgTable(
     offRampSessionId: uuid('off_ramp_session_id').references(() => offRampSessions.id),
     /** The project whose credits a retirement burns; null for an off-ramp session's act. */
     projectId: uuid('project_id').references(() => projects.id),
-    /** Of a retirement that landed: the record in its token, and the transaction that made it. */
+    /** For a retirement that landed: the record in its token, and the transaction that made the record. */
     recordIndex: integer('record_index'),
     recordTxHash: text('record_tx_hash'),
     /** The format of the payload that the wallet got. */
@@ -39,8 +39,8 @@ export const holderActs = pgTable(
     /** The latest ledger before it was prepared: a wallet cannot have sent it earlier. */
     preparedAtLedger: bigint('prepared_at_ledger', { mode: 'bigint' }).notNull(),
     /**
-     * Set when the signed transaction was submitted. Another submission replaces it only when that one is dead and the
-     * wallet has landed the act itself.
+     * Set when the signed transaction was submitted. Another submission replaces this one only when this one
+     * is dead and the wallet has landed the act itself.
      */
     submissionId: uuid('submission_id').references(() => submissions.id),
     createdAt: moment('created_at').notNull(),
@@ -53,7 +53,7 @@ export const holderActs = pgTable(
     index('holder_acts_record')
       .on(t.projectId, t.recordIndex)
       .where(sql`record_index IS NOT NULL`),
-    // How many a caller has had prepared and not signed.
+    // For the number of acts that a caller has had prepared and not signed.
     index('holder_acts_unsigned')
       .on(t.preparedBy, t.createdAt)
       .where(sql`kind = 'retire' AND submission_id IS NULL`),

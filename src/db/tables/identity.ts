@@ -21,7 +21,7 @@ export const apiKeys = pgTable(
   'api_keys',
   {
     id: uuid('id').primaryKey(),
-    /** Which client uses it, for operators. */
+    /** The client that uses the key, for operators. */
     name: text('name').notNull(),
     /** SHA-256 of the whole key. The key has 256 random bits, so a slow hash adds nothing. */
     keyHash: bytes('key_hash').notNull(),
@@ -47,8 +47,8 @@ export const apiKeys = pgTable(
 );
 
 /**
- * Bearer tokens that ended before their expiry: one token by its `jti`, or a subject's by when they were issued. One row for
- * each `jti` and subject, removed when the tokens have expired by themselves.
+ * Bearer tokens that were revoked before their expiry: one token by its `jti`, or a subject's tokens by their
+ * time of issue. One row for each `jti` and subject, removed when the tokens have expired.
  */
 export const tokenRevocations = pgTable(
   'token_revocations',
@@ -56,12 +56,12 @@ export const tokenRevocations = pgTable(
     id: uuid('id').primaryKey(),
     jti: text('jti').unique('token_revocations_jti'),
     subject: text('subject').unique('token_revocations_subject'),
-    /** Of a subject: tokens that were issued before this time, or that do not say when, are refused. */
+    /** For a subject: tokens issued before this time, or without a time of issue, are refused. */
     issuedUntil: moment('issued_until'),
     reason: text('reason'),
     revokedBy: text('revoked_by').notNull(),
     revokedAt: moment('revoked_at').notNull(),
-    /** By then the longest token that it is about has expired. */
+    /** When the longest-lived of the revoked tokens has expired. */
     endsAt: moment('ends_at').notNull(),
   },
   (t) => [
@@ -80,13 +80,13 @@ export const auditWriters = pgTable(
   {
     /** Chosen by the process when it starts. */
     id: uuid('id').primaryKey(),
-    /** When it wrote its first entry. */
+    /** When the process wrote its first entry. */
     startedAt: moment('started_at').notNull(),
-    /** As lib/programVersion.ts says it. */
+    /** The version from lib/programVersion.ts. */
     programVersion: text('program_version').notNull(),
-    /** How many entries it has written. */
+    /** Number of entries that the process has written. */
     entries: bigint('entries', { mode: 'bigint' }).notNull(),
-    /** Up to which number they are exported and removed. */
+    /** Entries up to this number are exported and removed. */
     pruned: bigint('pruned', { mode: 'bigint' })
       .notNull()
       .default(sql`0`),
@@ -104,7 +104,7 @@ export const auditPrunings = pgTable(
     writerId: uuid('writer_id')
       .notNull()
       .references(() => auditWriters.id),
-    /** The first and the last number. */
+    /** The first and the last number of the removed entries. */
     fromNumber: bigint('from_number', { mode: 'bigint' }).notNull(),
     toNumber: bigint('to_number', { mode: 'bigint' }).notNull(),
     /** SHA-256 of their lines in the file. */
@@ -121,16 +121,20 @@ export const auditPrunings = pgTable(
 export const auditEntryKind = pgEnum('audit_entry_kind', ['MUTATION', 'READ']);
 
 /**
- * One row per field of each mutation, written before it runs; the outcome is added once, afterwards. One without an outcome is
- * under way, or its process was killed during it. And one row per field with which an operator read other subjects' data,
- * written before the answer: it never gets an outcome.
+ * One row for each field of each mutation, written before the field runs or with its effect; the outcome is
+ * added once. A row without an outcome is under way, or its process was killed. Also one row for each field
+ * with which an operator read other subjects' data, written before the answer; that row never gets an
+ * outcome.
  */
 export const auditEntries = pgTable(
   'audit_entries',
   {
     id: uuid('id').primaryKey(),
     kind: auditEntryKind('kind').notNull(),
-    /** insert_audit_entries counts the writer's entries in the same statement. A foreign key would cost a tenth of a batch of purchases. */
+    /**
+     * No foreign key, which would cost a tenth of a batch of purchases: insert_audit_entries counts the
+     * writer's entries in the same statement.
+     */
     writerId: uuid('writer_id').notNull(),
     /** Its number among the writer's entries, from 1 without gaps. */
     number: bigint('number', { mode: 'bigint' }).notNull(),
@@ -152,10 +156,11 @@ export const auditEntries = pgTable(
     unique('audit_entries_number').on(t.writerId, t.number),
     index('audit_entries_started').on(t.startedAt, t.id),
     index('audit_entries_caller').on(t.callerSubject, t.startedAt, t.id),
-    // An id says when its request began, but not when its entries did: mutations of a document wait for each other, and clocks are set.
+    // A request's id says when the request began, but not when its entries did: mutations of a document wait
+    // for each other, and clocks are set.
     index('audit_entries_request').on(t.requestId),
-    // What fills the list of pending entries moves it into the index, 4 MB by default: half a second in which a batch of postings holds its
-    // accounts.
+    // The insertion that fills the list of pending entries moves the list into the index. With the default of
+    // 4 MB that takes half a second, in which a batch of postings holds its accounts.
     index('audit_entries_targets').using('gin', t.targetIds).with({ gin_pending_list_limit: 256 }),
     check('audit_entries_outcome', sql`(outcome IS NULL) = (ended_at IS NULL)`),
     check('audit_entries_read', sql`kind <> 'READ' OR outcome IS NULL`),

@@ -8,7 +8,8 @@ import { moment } from './columns.ts';
 /**
  *   LIVE ──registered again──▶ REPLACED (removed at the indexer)
  *
- * An attempt that had no answer leaves no row: what it left at the indexer is found there by its address, and removed.
+ * An attempt without an answer leaves no row: its registration at the indexer is found there by the address,
+ * and removed.
  */
 export const registrationState = pgEnum('registration_state', ['LIVE', 'REPLACED']);
 

@@ -1,13 +1,14 @@
 /**
- * Caps of issuance: how many kilograms of a commodity may be outstanding in receipts of a warehouse.
+ * Caps of issuance: the most kilograms of a commodity that may be outstanding in receipts of a warehouse.
  */
 import { sql } from 'drizzle-orm';
 import { bigint, check, index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
 import { moment } from './columns.ts';
 
 /**
- * The limits that were set for a commodity of a warehouse, oldest first; the last one is in force. Append-only: under which cap a
- * receipt was issued stays known. A rule of the database keeps the id the same in all rows of one commodity.
+ * The limits that were set for a commodity of a warehouse, oldest first; the last one is in force.
+ * Append-only, so that the cap under which a receipt was issued stays known. A rule of the database keeps the
+ * id the same in all rows of one commodity.
  */
 export const issuanceCaps = pgTable(
   'issuance_caps',
@@ -15,11 +16,11 @@ export const issuanceCaps = pgTable(
     id: uuid('id').notNull(),
     warehouseId: text('warehouse_id').notNull(),
     commodityType: text('commodity_type').notNull(),
-    /** The same for all spellings of it (lib/spellingKey.ts). */
+    /** One key for all spellings of the commodity (lib/spellingKey.ts). */
     commodityKey: text('commodity_key').notNull(),
     /** Number in the history of the commodity at the warehouse, from 1 without gaps. */
     number: integer('number').notNull(),
-    /** Null: the cap was removed. */
+    /** Null if the cap was removed. */
     limitKg: bigint('limit_kg', { mode: 'bigint' }),
     /** The caller's subject. */
     setBy: text('set_by').notNull(),

@@ -1,5 +1,6 @@
 /**
- * Runs of the expiry job with the result for each receipt that was due, and what reconciliations found last.
+ * Runs of the expiry job with the result for each receipt that was due, and the last findings of
+ * reconciliations.
  */
 import { sql } from 'drizzle-orm';
 import {
@@ -83,7 +84,7 @@ export const expiryItems = pgTable(
     uniqueIndex('expiry_items_one_pending')
       .on(t.receiptId)
       .where(sql`state = 'PENDING'`),
-    // Asked with each item that is decided: is it the run's last one?
+    // Read with each decided item, to see whether it is the run's last one.
     index('expiry_items_pending')
       .on(t.runId)
       .where(sql`state = 'PENDING'`),
@@ -92,22 +93,22 @@ export const expiryItems = pgTable(
   ],
 );
 
-/** One row for each invariant: the last verdict, and from where on an incremental run compares. */
+/** One row for each invariant: the last verdict, and the snapshot from which an incremental run compares. */
 export const reconciledInvariants = pgTable(
   'reconciled_invariants',
   {
     invariant: text('invariant').primaryKey(),
     verdict: text('verdict', { enum: ['HOLDS', 'BROKEN', 'NOT_PROVED'] }).notNull(),
-    /** A list. What an incremental run found stays until a full one no longer finds it. */
+    /** A list. A finding of an incremental run stays until a full run no longer finds it. */
     findings: jsonb('findings').notNull(),
-    /** A list: what could not be compared, and why. */
+    /** A list of what could not be compared, and why. */
     notProved: jsonb('not_proved').notNull(),
-    /** The snapshot in which everything agreed (reconciliation/excerpt.ts); null when that was never so. */
+    /** The last snapshot in which everything agreed (reconciliation/excerpt.ts); null if there was none. */
     database: text('database'),
     transaction: text('transaction'),
     agreedAt: moment('agreed_at'),
     comparedAt: moment('compared_at').notNull(),
-    /** When everything was compared last, not only what had changed. */
+    /** When everything was compared last, and not only the changes. */
     fullyComparedAt: moment('fully_compared_at'),
   },
   () => [

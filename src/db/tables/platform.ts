@@ -28,12 +28,15 @@ export const finalLedger = pgTable(
     hash: text('hash'),
     /** Unix seconds of the network's own time; null where ledgers have a hash. */
     closedAt: bigint('closed_at', { mode: 'bigint' }),
-    /** How often a history was accepted that contradicts what was final before. */
+    /** Number of accepted histories that contradict a ledger which was final before. */
     acceptances: integer('acceptances').notNull().default(0),
     seenAt: moment('seen_at').notNull(),
     /** The database's `database_history()` at that time; null where the server does not tell. */
     databaseHistory: text('database_history'),
-    /** When it was seen again after a time in which none was, or by another history, as after a restore; null before the first. */
+    /**
+     * When a final ledger was seen again after a time in which none was seen, or in another history of the
+     * database, as after a restore; null before the first time.
+     */
     resumedAt: moment('resumed_at'),
   },
   () => [check('final_ledger_singleton', sql`singleton`)],
@@ -48,7 +51,7 @@ export const idempotencyKeys = pgTable(
     key: text('key').notNull(),
     /** SHA-256 of the canonical input: reusing the key with another input is an error. */
     inputHash: text('input_hash').notNull(),
-    /** What the first use created, changed or asked for. */
+    /** The row that the first use created, changed or asked for. */
     targetId: uuid('target_id').notNull(),
     createdAt: moment('created_at').notNull(),
   },

@@ -1,5 +1,5 @@
 /**
- * Pledges of receipts: who has a claim to what a receipt stands for, from when to when. Kept for ever.
+ * Pledges of receipts: the lenders who have a claim to a receipt, from when to when. Kept for ever.
  */
 import { sql } from 'drizzle-orm';
 import { check, index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';

@@ -73,14 +73,14 @@ export const projects = pgTable(
     check('projects_country_code', sql`country_code ~ '^[A-Z]{2}$'`),
     check('projects_open_has_token', sql`state NOT IN ('OPEN', 'MINTING') OR token_address IS NOT NULL`),
     check('projects_opened_at', sql`state <> 'OPEN' OR opened_at IS NOT NULL`),
-    // What has a token may be minted: its asset id is not free.
+    // A project with a token may be minted, so its asset id is not free.
     check('projects_refused_has_no_token', sql`state <> 'REFUSED' OR token_address IS NULL`),
   ],
 );
 
 /**
- * The prices that a developer asked for a tonne, oldest first; the last one is in force. Append-only: what was sold keeps its
- * price. The price that a project is created with has the project's id.
+ * The prices that a developer asked for a tonne, oldest first; the last one is in force. Append-only: a
+ * purchase keeps its price. The price that a project is created with has the project's id.
  */
 export const projectPrices = pgTable(
   'project_prices',

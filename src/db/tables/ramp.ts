@@ -21,13 +21,13 @@ import { approvalRequests } from './approvals.ts';
 import { moment } from './columns.ts';
 import { receipts } from './receipts.ts';
 
-/** As providers spell them. */
+/** Payout statuses in the providers' spelling. */
 export const rampStatus = pgEnum('ramp_status', ['pending', 'processing', 'settled', 'failed', 'refunded']);
 /** Who gives the tokens to the settlement contract: custody's key, or a holder with a wallet of their own. */
 export const offRampDepositor = pgEnum('off_ramp_depositor', ['CUSTODY', 'HOLDER']);
 export const payoutAccountType = pgEnum('payout_account_type', ['MOBILE_MONEY', 'BANK']);
 
-/** States that end by themselves or by a decision. AWAITING_SIGNATURE is of a holder's cash-outs alone. */
+/** States that end automatically or by a decision. Only a holder's cash-outs have AWAITING_SIGNATURE. */
 export const OPEN_OFF_RAMP_STATES = [
   'OPENING',
   'AWAITING_SIGNATURE',
@@ -39,9 +39,9 @@ export const OPEN_OFF_RAMP_STATES = [
   'NEEDS_REVIEW',
 ] as const;
 export const ENDED_OFF_RAMP_STATES = ['SETTLED', 'REFUNDED', 'CLOSED'] as const;
-/** Which event leads from which state to which: resolvers/warehouse/offRamp/transitions.ts, printed as diagrams in docs/. */
+/** Their transitions: resolvers/warehouse/offRamp/transitions.ts, printed as diagrams in docs/. */
 export const offRampState = pgEnum('off_ramp_state', [...OPEN_OFF_RAMP_STATES, ...ENDED_OFF_RAMP_STATES]);
-/** Where the deposited tokens go: to the treasury, or back to the depositor. Decided once. */
+/** The destination of the deposited tokens: the treasury, or the depositor. Decided once. */
 export const offRampResolution = pgEnum('off_ramp_resolution', ['SETTLE', 'REFUND']);
 
 export const offRampSessions = pgTable(
@@ -66,7 +66,7 @@ export const offRampSessions = pgTable(
 
     countryCode: text('country_code').notNull(),
     payoutAccountType: payoutAccountType('payout_account_type').notNull(),
-    /** Both are null once the account was erased, which an operator may do when the session has ended. */
+    /** This and the next column are null after an operator erased the account of an ended session. */
     sealedPayoutAccount: text('sealed_payout_account'),
     /** The part of the account number that may be shown. */
     maskedAccountNumber: text('masked_account_number'),
@@ -82,7 +82,7 @@ export const offRampSessions = pgTable(
     quoteExpiresAt: moment('quote_expires_at').notNull(),
 
     providerName: text('provider_name').notNull(),
-    /** Set before the provider is called: from then on it may have the session, whether its answer came or not. */
+    /** Set before the provider is called: from then on it may have the session, even without an answer. */
     providerAskedAt: moment('provider_asked_at'),
     providerSessionId: text('provider_session_id'),
     providerStatus: rampStatus('provider_status'),
@@ -95,11 +95,11 @@ export const offRampSessions = pgTable(
     resolutionTxHash: text('resolution_tx_hash'),
     refusalCode: text('refusal_code'),
     stateReason: text('state_reason'),
-    /** The provider is asked not to pay from then on; its answer decides. */
+    /** From this time the provider is asked not to pay; its answer decides. */
     cancelRequestedAt: moment('cancel_requested_at'),
     cancelRequestedBy: text('cancel_requested_by'),
 
-    /** When to check it next; null when only a callback or a settled submission can change it. */
+    /** When to check the session next; null when only a callback or a settled submission can change it. */
     dueAt: moment('due_at'),
     fruitlessSteps: integer('fruitless_steps').notNull().default(0),
     /** Counts callbacks, so that one that arrives during a check leads to another check. */
@@ -109,7 +109,7 @@ export const offRampSessions = pgTable(
   },
   (t) => [
     unique('off_ramp_provider_session').on(t.providerName, t.providerSessionId),
-    // The settlement contract takes an id once, and two providers may use the same one.
+    // The settlement contract takes a session's id once, and two providers may use the same id.
     uniqueIndex('off_ramp_deposit')
       .on(t.settlementAddress, t.providerSessionId)
       .where(sql`deposited_at IS NOT NULL`),
@@ -181,7 +181,7 @@ export const offRampProviderStatuses = pgTable(
 
 export const offRampDecision = pgEnum('off_ramp_decision', ['RETRY', 'CONFIRM', 'REFUND', 'ACCEPT']);
 
-/** Reviews: what no rule could decide, and the operator's decision. */
+/** Reviews of sessions that no rule could decide, with the operator's decision. */
 export const offRampReviews = pgTable(
   'off_ramp_reviews',
   {
@@ -196,12 +196,12 @@ export const offRampReviews = pgTable(
     /** Null while the review is open, or when the network's outcome or another reason closed it. */
     decision: offRampDecision('decision'),
     decidedBy: text('decided_by'),
-    /** The operator's. */
+    /** The operator's reason. */
     reason: text('reason'),
     /** The approval that the decision needed, which names who approved; then `decidedBy` is its requester. */
     approvalRequestId: uuid('approval_request_id').references(() => approvalRequests.id),
     closedAt: moment('closed_at'),
-    /** How many provider statuses were known at the decision: it covers these and no later one. */
+    /** Number of provider statuses that were known at the decision, which covers these and no later one. */
     statusesSeen: integer('statuses_seen'),
   },
   (t) => [
@@ -239,7 +239,10 @@ export const manualRampSessions = pgTable(
   ],
 );
 
-/** What each manual session's status was set to, in order, and who said so: `settled` sends the tokens to the treasury. Append-only. */
+/**
+ * The statuses of each manual session, in order, with the operator who set them: `settled` sends the tokens
+ * to the treasury. Append-only.
+ */
 export const manualRampStatuses = pgTable(
   'manual_ramp_statuses',
   {
@@ -250,9 +253,9 @@ export const manualRampStatuses = pgTable(
     status: rampStatus('status').notNull(),
     /** The operator; null where the platform closed the session. */
     setBy: text('set_by'),
-    /** Of the payment at the bank or the mobile money service, as the operator gave it. */
+    /** The payment's reference at the bank or the mobile money service, as the operator gave it. */
     paymentReference: text('payment_reference'),
-    /** The approval that it needed, which names who approved; then `setBy` is its requester. */
+    /** The approval that the status needed, which names who approved; then `setBy` is its requester. */
     approvalRequestId: uuid('approval_request_id').references(() => approvalRequests.id),
     setAt: moment('set_at').notNull(),
   },

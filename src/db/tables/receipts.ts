@@ -20,7 +20,7 @@ export const receiptState = pgEnum('receipt_state', [
   'NEEDS_REVIEW',
 ]);
 
-/** Of a receipt that counts against a cap. */
+/** Condition for receipts that count against a cap. */
 export const IS_OUTSTANDING = sql.raw(`state NOT IN ('EXPIRED', 'REFUSED')`);
 
 export const receipts = pgTable(
@@ -38,7 +38,7 @@ export const receipts = pgTable(
     gradeClassification: text('grade_classification').notNull(),
     warehouseLocation: text('warehouse_location').notNull(),
     harvestSeason: text('harvest_season').notNull(),
-    /** Zeros when there is none. */
+    /** Zeros when there is no report. */
     inspectionReportHash: text('inspection_report_hash').notNull(),
     /** Whole US dollars. */
     valuationUsd: bigint('valuation_usd', { mode: 'bigint' }).notNull(),
@@ -78,12 +78,13 @@ export const receipts = pgTable(
     index('receipts_farmer_address').on(t.farmerAddress, t.createdAt, t.id),
     index('receipts_warehouse').on(t.warehouseId, t.createdAt, t.id),
     index('receipts_state').on(t.state, t.createdAt, t.id),
-    // What counts against a cap is added up under the warehouse's lock: its receipts of half a year, and not those of all years.
+    // The receipts that count against a cap are summed under the warehouse's lock. This index finds them, the
+    // receipts of half a year, without those of all years.
     index('receipts_outstanding').on(t.warehouseId).where(IS_OUTSTANDING),
     check('receipts_quantity_positive', sql`quantity_kg > 0`),
     check('receipts_valuation_positive', sql`valuation_usd > 0`),
     check('receipts_country_code', sql`country_code ~ '^[A-Z]{2}$'`),
-    // A counted repetition of 64 costs thirty times as much, with each change of a receipt.
+    // A pattern with a counted repetition of 64 costs thirty times as much at each change of a receipt.
     check(
       'receipts_inspection_report_hash',
       sql`length(inspection_report_hash) = 66 AND inspection_report_hash ~ '^0x[0-9a-f]*$'`,

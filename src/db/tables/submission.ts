@@ -28,11 +28,11 @@ export const submissionState = pgEnum('submission_state', [
 
 /** Why a submission is under review by an operator. */
 export const reviewCause = pgEnum('review_cause', [
-  // Signing stopped while it was unsigned: its effect may exist already.
+  // Signing stopped while the submission was unsigned: its effect may exist already.
   'SIGNING_HALTED',
-  // The same, and signing has gone on since, which says nothing about this: only an operator resumes it.
+  // The same, and signing has gone on since, which proves nothing here: only an operator resumes it.
   'SIGNING_RESUMED',
-  // The network shows its effect in a transaction that this database does not know.
+  // The network shows the effect in a transaction that this database does not know.
   'FOUND_ON_NETWORK',
   // The network no longer has the history that would decide an attempt.
   'UNDETERMINABLE',
@@ -40,12 +40,13 @@ export const reviewCause = pgEnum('review_cause', [
   'ATTEMPTS_DIED',
   // The network decided, but the effects could not be written.
   'SETTLEMENT_FAILED',
-  // The network refused it, or it contradicts the configuration, and no rule says what follows.
+  // The network refused the call, or the call contradicts the configuration, and no rule says what follows.
   'REFUSED',
 ]);
 
 /**
- * Who signs: custody, which signs again when an attempt is dead; or a holder, whose key the platform does not have.
+ * The signer: custody, which signs again when an attempt is dead; or a holder, whose key the platform does
+ * not have.
  */
 export const submissionSigner = pgEnum('submission_signer', ['CUSTODY', 'HOLDER']);
 
@@ -65,20 +66,22 @@ export const submissions = pgTable(
     id: uuid('id').primaryKey(),
     /** The kind of network call. */
     kind: text('kind').notNull(),
-    /** What the call is for. With kind and signer it says what the network's word means (effects.ts). */
+    /** The table of the call's row. With kind and signer it selects the call's effects (effects.ts). */
     targetType: submissionTarget('target_type').notNull(),
     targetId: uuid('target_id').notNull(),
     /** The call, encoded by callCodec. */
     call: jsonb('call').notNull(),
     signer: submissionSigner('signer').notNull().default('CUSTODY'),
     state: submissionState('state').notNull(),
-    /** When the next step is due; a lease moves it ahead, so a dead instance's work becomes due by itself. */
+    /** When the next step is due. A lease moves it ahead, so a dead instance's work is due at its end. */
     dueAt: moment('due_at').notNull(),
-    /** The number of its latest attempt when an operator last resumed it: deaths up to that one no longer count. */
+    /**
+     * Number of the latest attempt at an operator's last resume: deaths up to that attempt no longer count.
+     */
     attemptsBeforeResume: integer('attempts_before_resume').notNull().default(0),
-    /** Consecutive looks at what is under way, without progress; drives the backoff. */
+    /** Consecutive looks at open attempts without progress; drives the backoff. */
     fruitlessSteps: integer('fruitless_steps').notNull().default(0),
-    /** Consecutive steps that failed: apart from looks, so that an outage makes no later look a rare one. */
+    /** Consecutive failed steps, counted apart from looks, so that an outage does not make looks rare. */
     failedSteps: integer('failed_steps').notNull().default(0),
     /** How often writing the effects failed since the last review. */
     failedSettlements: integer('failed_settlements').notNull().default(0),
@@ -91,18 +94,18 @@ export const submissions = pgTable(
     /** Set exactly while it is under review. */
     reviewCause: reviewCause('review_cause'),
     /**
-     * A description of the effect on the network that an operator adopted as its outcome; then no attempt of its own
-     * landed.
+     * A description of the effect on the network that an operator adopted as the outcome; no attempt of the
+     * submission landed then.
      */
     adoptedOutcome: text('adopted_outcome'),
     createdAt: moment('created_at').notNull(),
     settledAt: moment('settled_at'),
   },
   (t) => [
-    // One per kind and target. Exceptions: a refused call may be asked again, and so may `setAllowance`, which sets the
-    // total allowance and so has no further effect when repeated.
-    // The exceptions are told apart by their ids, so that one index also finds all of a target: each submission is updated
-    // a few times, and each time in every index.
+    // One per kind and target. Exceptions: a refused call may be asked again, and so may `setAllowance`,
+    // which sets the total allowance and so has no further effect when repeated. The exceptions differ by
+    // their ids, so that one index also finds all submissions of a target: each submission is updated a few
+    // times, and each time in every index.
     uniqueIndex('submissions_intent').on(
       t.targetId,
       t.kind,
@@ -111,7 +114,7 @@ export const submissions = pgTable(
     index('submissions_due')
       .on(t.dueAt)
       .where(sql`state = 'PENDING'`),
-    // The list of all of them, and of those that an operator must decide: few among many.
+    // For the list of all submissions, and of those that an operator must decide, which are few.
     index('submissions_created').on(t.createdAt, t.id),
     index('submissions_review')
       .on(t.createdAt, t.id)
@@ -121,7 +124,7 @@ export const submissions = pgTable(
       sql`state <> 'SUCCEEDED' OR tx_hash IS NOT NULL OR adopted_outcome IS NOT NULL`,
     ),
     check('submissions_settled_at', sql`(state IN ('SUCCEEDED', 'REFUSED')) = (settled_at IS NOT NULL)`),
-    // Those of NetworkCallKind: a stored one that the program does not have can be neither sent nor shown.
+    // The kinds of NetworkCallKind: a stored kind that the program lacks can be neither sent nor shown.
     check(
       'submissions_kind',
       sql`kind IN ('deployCarbonCredit', 'deployCommodityReceipt', 'mint', 'retire', 'markExpired', 'deployRampSettlement',
@@ -133,7 +136,7 @@ export const submissions = pgTable(
 
 export const operatorDecision = pgEnum('operator_decision', ['RESUME', 'ADOPT', 'GIVE_UP', 'RESUME_SIGNING']);
 
-/** What operators have decided where no rule does, committed with its effect. Append-only. */
+/** Decisions of operators where no rule decides, committed with their effects. Append-only. */
 export const operatorDecisions = pgTable(
   'operator_decisions',
   {
@@ -143,9 +146,9 @@ export const operatorDecisions = pgTable(
     decision: operatorDecision('decision').notNull(),
     decidedBy: text('decided_by').notNull(),
     reason: text('reason').notNull(),
-    /** What was decided about, as it stood: the decision clears the cause and the reason of the submission, or the halt. */
+    /** The cause and the reason of the submission, or of the halt, at the decision, which clears them. */
     basis: text('basis').notNull(),
-    /** The approval that it needed, which names who approved; then `decidedBy` is its requester. */
+    /** The approval that the decision needed, which names who approved; then `decidedBy` is its requester. */
     approvalRequestId: uuid('approval_request_id').references(() => approvalRequests.id),
     decidedAt: moment('decided_at').notNull(),
   },
@@ -162,22 +165,23 @@ export const operatorDecisions = pgTable(
 export const signingAccounts = pgTable('signing_accounts', {
   address: text('address').primaryKey(),
   /**
-   * One past the highest sequence assigned, without a last one that was proved unused. When the network expects a higher one, the
-   * account was used elsewhere.
+   * One past the highest sequence assigned, not counting a last one that was proved unused. When the network
+   * expects a higher sequence, the account was used elsewhere.
    */
   nextSequence: bigint('next_sequence', { mode: 'bigint' }).notNull(),
   /** Why signing is halted for all accounts; null when it is not. */
   haltedBecause: text('halted_because'),
   /**
-   * When an instance may look again whether the reason still stands; without a reason, whether all that went to review
-   * for it has been resumed.
+   * When an instance may look again whether the reason still holds; without a reason, whether all submissions
+   * that went to review for it have been resumed.
    */
   reviewDueAt: moment('review_due_at'),
 });
 
 /**
- * Each reason for which an account was halted: written by the database when it is set, ended when signing goes on. An account that is
- * halted anew before that has several open rows, which end together.
+ * Each reason for which an account was halted. The database writes the row when the reason is set; the row
+ * ends when signing goes on. An account that is halted anew before that has several open rows, which end
+ * together.
  */
 export const signingHalts = pgTable(
   'signing_halts',
@@ -189,9 +193,9 @@ export const signingHalts = pgTable(
     because: text('because').notNull(),
     beganAt: moment('began_at').notNull(),
     endedAt: moment('ended_at'),
-    /** The operator's; null where the end was proved by the program. */
+    /** The operator's decision; null if the program proved the end. */
     decisionId: uuid('decision_id').references(() => operatorDecisions.id),
-    /** The highest final ledger seen until then, and the one of the present chain that was accepted in its place. */
+    /** The highest final ledger seen until then, and the ledger of the present chain that replaced it. */
     replacedLedger: bigint('replaced_ledger', { mode: 'bigint' }),
     replacedHash: text('replaced_hash'),
     acceptedLedger: bigint('accepted_ledger', { mode: 'bigint' }),
@@ -228,7 +232,7 @@ export const attempts = pgTable(
     createdAt: moment('created_at').notNull(),
     /** The proof of death, or the deciding ledger. */
     evidence: text('evidence'),
-    /** The ledger that includes it. */
+    /** The ledger that includes the attempt. */
     ledger: bigint('ledger', { mode: 'bigint' }),
     /** Why a landed attempt had no effect, as a constant phrase. */
     cause: text('cause'),
@@ -245,14 +249,15 @@ export const attempts = pgTable(
     uniqueIndex('attempts_slot')
       .on(t.source, t.sequence)
       .where(sql`state <> 'DEAD' AND replaces IS NULL`),
-    // Few replace another.
+    // Few attempts replace another.
     uniqueIndex('attempts_replaces')
       .on(t.replaces)
       .where(sql`replaces IS NOT NULL`),
     uniqueIndex('attempts_one_landed')
       .on(t.submissionId)
       .where(sql`state = 'LANDED'`),
-    // What became of an account's sequences, in the slots of dead attempts and of replacements too, and which was the highest in a ledger.
+    // For the outcome of an account's sequences, also in the slots of dead attempts and of replacements, and
+    // for the highest sequence in a ledger.
     index('attempts_account')
       .on(t.source, t.sequence)
       .where(sql`sequence IS NOT NULL`),

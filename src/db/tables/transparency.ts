@@ -1,19 +1,19 @@
 /**
- * The transparency logs: append-only Merkle trees (RFC 9162) over rows of other tables, whose roots are signed and published.
- * Triggers refuse to shrink a log, and to change what it has (drizzle/platform).
+ * The transparency logs: append-only Merkle trees (RFC 9162) over rows of other tables, whose roots are
+ * signed and published. Triggers refuse to shrink a log, and to change its contents (drizzle/platform).
  */
 import { sql } from 'drizzle-orm';
 import { bigint, check, index, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
 import { bytes, moment } from './columns.ts';
 import { auditEntries, auditWriters } from './identity.ts';
 
-/** What each log is about: feed records, transfers in the books, and entries of the audit log. */
+/** The contents of each log: feed records, transfers in the books, and entries of the audit log. */
 export const LOG_NAMES = ['retirements', 'transfers', 'audit'] as const;
 
 const logName = () => text('log', { enum: LOG_NAMES }).notNull();
 const isLogName = sql.raw(`log IN ('${LOG_NAMES.join("', '")}')`);
 
-/** One row a log: how far it goes. */
+/** One row for each log: its head. */
 export const transparencyHeads = pgTable(
   'transparency_heads',
   {
@@ -21,10 +21,10 @@ export const transparencyHeads = pgTable(
     /** The number of leaves. */
     size: bigint('size', { mode: 'number' }).notNull(),
     root: bytes('root').notNull(),
-    /** The signed note that says so, as it is published. */
+    /** The signed note of this head, as it is published. */
     checkpoint: text('checkpoint').notNull(),
     madeAt: moment('made_at').notNull(),
-    /** Of transfers: up to which transaction, and which id of it, they are in the log; null before the first one. */
+    /** For transfers: the transaction, and the id in it, up to which the log has them; null before any. */
     writtenIn: bigint('written_in', { mode: 'bigint' }),
     rowId: uuid('row_id'),
     /** The database that the transfers were written in, `<cluster>/<number>`. */
@@ -38,18 +38,21 @@ export const transparencyHeads = pgTable(
 );
 
 /**
- * The tree in tiles of height 8 (c2sp.org/tlog-tiles): 256 hashes of one level, in whole tiles but for the last one of a
- * level, which grows.
+ * The tree in tiles of height 8 (c2sp.org/tlog-tiles): 256 hashes of one level each, except for the last tile
+ * of a level, which grows.
  */
 export const transparencyTiles = pgTable(
   'transparency_tiles',
   {
     log: logName(),
-    /** 0 has the hashes of leaves; each higher one those of whole tiles of the level below. */
+    /** Level 0 has the hashes of leaves; each higher level, the hashes of whole tiles of the level below. */
     level: integer('level').notNull(),
     index: bigint('index', { mode: 'number' }).notNull(),
     hashes: bytes('hashes').notNull(),
-    /** Level 0 of transfers and audit entries: the rows behind the hashes, in their order. A record's is its position. */
+    /**
+     * On level 0 of transfers and audit entries: the rows behind the hashes, in order. A record's leaf
+     * follows from its position.
+     */
     rowIds: uuid('row_ids').array(),
   },
   (t) => [
@@ -83,7 +86,7 @@ export const transparencyCheckpoints = pgTable(
   ],
 );
 
-/** Up to which number the entries of a process are in the log. */
+/** The number up to which the entries of a process are in the log. */
 export const transparencyAuditWriters = pgTable('transparency_audit_writers', {
   writerId: uuid('writer_id')
     .primaryKey()
@@ -91,7 +94,10 @@ export const transparencyAuditWriters = pgTable('transparency_audit_writers', {
   number: bigint('number', { mode: 'bigint' }).notNull(),
 });
 
-/** Mutations' audit entries that were logged without an outcome: it becomes a leaf of its own. Those of killed processes stay until they are pruned. */
+/**
+ * Mutations' audit entries that were logged without an outcome. The outcome becomes a leaf of its own.
+ * Entries of killed processes stay until they are pruned.
+ */
 export const transparencyOpenEntries = pgTable('transparency_open_entries', {
   entryId: uuid('entry_id')
     .primaryKey()
