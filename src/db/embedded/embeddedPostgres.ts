@@ -22,9 +22,9 @@ import { announceUse } from './otherContainers.ts';
 import { join, type Credentials, type Presence } from './presence.ts';
 
 export interface EmbeddedPostgres {
-  /** As the application's role, which can't change the rules of the database. */
+  /** Address with the application's role, which can't change the rules of the database. */
   url: string;
-  /** As the role that owns everything, for migrations. */
+  /** Address with the role that owns everything, for migrations. */
   ownerUrl: string;
   /** Whether a server that was already running is used. */
   attached: boolean;
@@ -46,7 +46,7 @@ const INVALID_PASSWORD = '28P01';
 export async function openEmbeddedPostgres(options: {
   dataDir: string;
   password: string;
-  /** Told what is about to be done that takes seconds. */
+  /** Called before each action that takes seconds, with its description. */
   onProgress?: (message: string) => void;
 }): Promise<EmbeddedPostgres> {
   const { onProgress = () => {} } = options;
@@ -98,7 +98,7 @@ async function openServer(
   return { url: urlOf(application, port, DATABASE), ownerUrl: urlOf(owner, port, DATABASE), attached, stop };
 }
 
-/** The owner's password does not follow from it. */
+/** Derives the application's password, from which the owner's does not follow. */
 function applicationPassword(ownerPassword: string): string {
   return createHmac('sha256', ownerPassword).update(APPLICATION_ROLE).digest('hex');
 }
@@ -146,7 +146,7 @@ async function requireRunning(cluster: Cluster, port: number): Promise<void> {
   );
 }
 
-/** Errors that trying again won't fix. */
+/** Throws errors that a retry won't fix. */
 async function refuseHopeless(cluster: Cluster, error: unknown, starts: number): Promise<void> {
   if ((error as { code?: unknown }).code === INVALID_PASSWORD) {
     throw new StartupError(
@@ -155,7 +155,7 @@ async function refuseHopeless(cluster: Cluster, error: unknown, starts: number):
       { cause: error },
     );
   }
-  // Lost to another process that starts the same cluster: it will run in a moment.
+  // Another process that starts the same cluster was first: the server will run soon.
   const isStartedElsewhere = (await findRunning(cluster)) !== null;
   if (starts >= MAX_START_ATTEMPTS && !isStartedElsewhere) throw error;
 }

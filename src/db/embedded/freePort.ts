@@ -1,14 +1,14 @@
 /**
- * A free port of the loopback interface, for a server that takes its port as an option. Another server may take it before it
- * is listened on, so a caller binds it at once, and tries again when it is taken.
+ * A free port of the loopback interface, for a server that takes its port as an option. Another server may
+ * take the port first, so a caller binds it at once, and tries again when it is taken.
  */
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** Below the ports that systems give to outgoing connections, which would take one in the meantime: Linux from 32768. */
+/** Below the ports of outgoing connections (Linux: from 32768), which could take one in the meantime. */
 const FIRST_PORT = 15_000;
 const LAST_PORT = 32_000;
-/** Most are free: this many in a row are only taken where nothing can be bound at all. */
+/** Most ports are free: this many failures in a row mean that no port can be bound at all. */
 const MAX_ATTEMPTS = 50;
 
 /** @throws the system's error when none can be bound */

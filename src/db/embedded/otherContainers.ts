@@ -1,11 +1,13 @@
 /**
- * Keeps processes in other containers away from a data folder. PostgreSQL recognises a running server by its process id, which says
- * nothing in another container: each would start a server of its own on the same files, and destroy them.
+ * Keeps processes in other containers away from a data folder. PostgreSQL recognises a running server by its
+ * process id, which says nothing in another container: each container would start a server of its own on the
+ * same files, and destroy them.
  *
- * Every process of the machine that sees a folder can reach the sockets in it, and a socket is dead at once when its process is,
- * however that ends. So each process listens on one in the data folder, which shows who starts or uses the database, and
- * PostgreSQL on one in its own folder (cluster.ts), which shows a server that a killed process has left behind. The
- * former's name says in which PID namespace the process is: within one, PostgreSQL itself keeps servers apart.
+ * Every process of the machine that sees a folder can reach the sockets in it, and a socket is dead as soon
+ * as its process has ended, in whatever way. So each process listens on a socket in the data folder, which
+ * shows that it starts or uses the database. PostgreSQL listens on a socket in its own folder (cluster.ts),
+ * which shows a server that a killed process has left behind. The name of a process's socket has its PID
+ * namespace: within one namespace, PostgreSQL itself keeps servers apart.
  */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -18,17 +20,18 @@ interface Use {
   end(): Promise<void>;
 }
 
-/** Of file systems without sockets, such as a folder of another operating system. */
+/** Errors of file systems without sockets, such as a folder of another operating system. */
 const NO_SOCKETS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP']);
-/** A socket is not accepted at for a moment before its process listens. */
+/** A new socket refuses connections until its process listens, so a younger one is not called dead. */
 const YOUNG_MS = 10_000;
 
 /**
- * Before the cluster is made, started or joined: of two processes that announce themselves at once, at least one sees the other.
+ * Call it before the cluster is made, started or joined: if two processes announce themselves at once, at
+ * least one sees the other.
  * @throws StartupError when a process in another container uses the folder
  */
 export async function announceUse(dataFolder: string, onProgress: (message: string) => void): Promise<Use> {
-  // Elsewhere there are no such containers.
+  // Other systems have no such containers.
   if (process.platform !== 'linux') return { end: async () => {} };
   const namespace = await readNamespace();
   const folder = join(dataFolder, 'postgres.in-use');
@@ -52,7 +55,7 @@ export async function announceUse(dataFolder: string, onProgress: (message: stri
   return { end };
 }
 
-/** 'denied' is what another user hears, also of a dead socket; 'silent' one that its process may not listen on yet. */
+/** 'denied': another user's socket, alive or dead. 'silent': the socket's process may not listen yet. */
 type Answer = 'alive' | 'denied' | 'silent' | 'removed';
 
 const isUse = (answer: Answer) => answer === 'alive' || answer === 'denied';
@@ -67,7 +70,7 @@ function usedElsewhere(folder: string, answer: Answer): StartupError {
   );
 }
 
-/** Of PostgreSQL, in the folder of its cluster. */
+/** The names of PostgreSQL's sockets in the folder of its cluster. */
 const SERVER_SOCKET = /^\.s\.PGSQL\.\d+$/;
 
 /** Whether PostgreSQL can have a socket in its folder. */
@@ -81,7 +84,7 @@ export async function canListenIn(folder: string): Promise<boolean> {
 }
 
 /**
- * @param isServedHere whether a process of this container serves the cluster: asked when a server was seen, which was there before
+ * @param isServedHere whether a process of this container serves the cluster; called after a server was seen
  * @throws StartupError when a server runs that only another container sees
  */
 export async function requireNotServedElsewhere(
@@ -101,7 +104,7 @@ async function readNamespace(): Promise<string> {
   return (await readlink('/proc/self/ns/pid')).replace(/\D/g, '');
 }
 
-/** The path of a socket has 107 bytes at most; by way of the open folder it is short. */
+/** Makes short paths through the open folder, because the path of a socket has 107 bytes at most. */
 async function within<T>(folder: string, work: (pathOf: (name: string) => string) => Promise<T>): Promise<T> {
   const handle: FileHandle = await open(folder);
   try {
@@ -111,7 +114,7 @@ async function within<T>(folder: string, work: (pathOf: (name: string) => string
   }
 }
 
-/** Null where there are no sockets. @throws StartupError when the folder is another user's */
+/** Null if the file system has no sockets. @throws StartupError when the folder is another user's */
 function listen(folder: string, name: string): Promise<Server | null> {
   return within(folder, async (pathOf) => {
     const server = createServer((socket) => socket.destroy());
@@ -133,7 +136,7 @@ function listen(folder: string, name: string): Promise<Server | null> {
   });
 }
 
-/** The system accepts for a process, also for a busy one. Dead sockets are removed. */
+/** Connects to a socket, which the system accepts even for a busy process. Removes dead sockets. */
 function ask(folder: string, name: string): Promise<Answer> {
   return within(folder, async (pathOf) => {
     const socket = connect(pathOf(name));

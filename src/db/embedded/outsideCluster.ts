@@ -1,13 +1,14 @@
 /**
- * A cluster that is not in its data folder but at the end of a link there, because its user can't enter that folder. A copy of
- * the folder has the same link: opened beside the original, it would serve and change the original's database.
+ * A cluster that is not in its data folder but at the end of a link there, because its user can't enter that
+ * folder. A copy of the data folder has the same link: a server opened on the copy would serve and change the
+ * original's database.
  */
 import { realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readIfThere } from '../../lib/readIfThere.ts';
 import { StartupError } from '../../lib/startupErrors.ts';
 
-/** Beside the cluster: its own folder has to be empty when it is made. */
+/** The file is beside the cluster, whose folder has to be empty when it is made. */
 export const homeFileOf = (folder: string) => `${folder}.data-dir`;
 
 export async function noteHome(folder: string, dataFolder: string): Promise<void> {
@@ -15,7 +16,8 @@ export async function noteHome(folder: string, dataFolder: string): Promise<void
 }
 
 /**
- * Says where the cluster is when it is outside. One that an operator has moved and linked names no home.
+ * Reports where a cluster outside of the data folder is. A cluster that an operator has moved and linked has
+ * no home file.
  * @throws StartupError when it was made for another data folder
  */
 export async function checkHome(

@@ -1,17 +1,17 @@
 /**
- * Who uses the embedded PostgreSQL: each process holds a shared advisory lock in it, on a connection kept open
- * for that alone. The lock falls with the process, however it ends, so nothing stale can stay behind. A process
- * that gets the lock exclusively is alone, and no other one joins while it holds the lock.
+ * Tracks the users of the embedded PostgreSQL: each process holds a shared advisory lock in it, on a
+ * connection kept open for the lock alone. The lock ends with the process, so no stale lock can stay behind.
+ * A process that gets the lock exclusively is alone, and no other one joins while it holds the lock.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import postgres from 'postgres';
 
-/** In the database "postgres", which nothing else of ours uses. */
+/** Locks in the database "postgres", which this product uses for nothing else. */
 const PRESENCE_LOCK = 1;
 const CREATION_LOCK = 2;
 const CONNECT_TIMEOUT_SECONDS = 5;
 const REJOIN_DELAY_MS = 1000;
-/** A restart by hand takes less. */
+/** A restart by an operator takes less time than so many looks. */
 const MAX_LOOKS_WITHOUT_SERVER = 5;
 
 const ONE_CONNECTION = {
@@ -20,21 +20,21 @@ const ONE_CONNECTION = {
   idle_timeout: 0,
   max_lifetime: null,
   connect_timeout: CONNECT_TIMEOUT_SECONDS,
-  // As in client.ts: a server that is being stopped would end the process by not answering.
+  // As in client.ts: without an answer from a stopping server, postgres.js would end this process.
   fetch_types: false,
   onnotice: () => {},
 } as const;
 
-/** Of a role; its name and its password need no quotes. */
+/** Credentials of a role, whose name and password need no quotes. */
 export interface Credentials {
   name: string;
   password: string;
 }
 
 export interface Presence {
-  /** Makes a role that may connect, and nothing else, unless it is there. */
+  /** Makes a role that may only connect, unless the role exists. */
   ensureRole(role: Credentials): Promise<void>;
-  /** Makes a database unless it is there. */
+  /** Makes a database unless it exists. */
   ensureDatabase(name: string): Promise<void>;
   /**
    * Ends the presence. When no other process is present, runs `whenLast` while none can join.
@@ -43,9 +43,9 @@ export interface Presence {
 }
 
 /**
- * @param requireServer throws when the server has ended, and not only its connections: no process starts it again, so the process ends with
- * that error, and its next start does
- * @throws what postgres.js throws when the server can't be used; another process may be stopping it right now.
+ * @param requireServer throws when the server itself has ended, and not only its connections: no process
+ * starts it again, so this process ends with that error, and its next start starts the server
+ * @throws the error of postgres.js when the server can't be used; another process may be stopping it
  */
 export async function join(url: string, requireServer: () => Promise<void>): Promise<Presence> {
   let isJoined = false;
@@ -61,7 +61,7 @@ export async function join(url: string, requireServer: () => Promise<void>): Pro
     isJoined = true;
   };
 
-  /** After a crash PostgreSQL starts itself again, without our lock. */
+  /** After a crash PostgreSQL restarts itself, without this process's lock. */
   async function rejoin(): Promise<void> {
     isJoined = false;
     for (let looks = 1; !isJoined && !isLeaving; looks++) {
@@ -84,7 +84,7 @@ export async function join(url: string, requireServer: () => Promise<void>): Pro
     await sql.end({ timeout: 0 });
     throw error;
   }
-  /** One process at a time, so that of two that find it missing one makes it. */
+  /** Runs in one process at a time, so that only one of two processes makes the missing role or database. */
   async function create(work: () => Promise<unknown>): Promise<void> {
     await sql`SELECT pg_advisory_lock(${CREATION_LOCK})`;
     await work();
@@ -105,7 +105,7 @@ export async function join(url: string, requireServer: () => Promise<void>): Pro
     leave: async (whenLast) => {
       isLeaving = true;
       try {
-        // A server that can't be asked is gone: nothing is left to stop.
+        // A server that can't be asked has ended and needs no stop.
         if (await isLast().catch(() => false)) await whenLast();
       } finally {
         await sql.end({ timeout: 0 });
