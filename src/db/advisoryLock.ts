@@ -34,7 +34,7 @@ export async function withAdvisoryLock<T>(
   const outcome = await turn(() =>
     db.transaction(
       async (tx) => {
-        // The transaction is idle meanwhile, and the work may call other services.
+        // The transaction is idle during the work, which may call other services.
         await tx.execute(sql.raw(`SET LOCAL idle_in_transaction_session_timeout = ${MAX_WORK_MS}`));
         await tx.execute(sql`SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS[lock]})`);
         return { value: await work() };
@@ -45,7 +45,7 @@ export async function withAdvisoryLock<T>(
   return outcome.value;
 }
 
-/** Transactions that lock the same name take turns, each until it ends. A name begins with what it is of, as in `receipt:…`. */
+/** Serializes transactions that lock the same name. A name begins with its kind, as in `receipt:…`. */
 export async function lockName(tx: Pick<Tx, 'execute'>, name: string): Promise<void> {
   await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${name}, 0))`);
 }

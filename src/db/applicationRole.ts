@@ -1,16 +1,17 @@
 /**
- * What the application's role may do in the database: what the program does, and nothing that changes the rules. The
- * migrations' role owns the tables; a role that owns none of them can't disable their triggers.
+ * The privileges of the application's role in the database: those that the program needs, and none that
+ * changes the rules. The migrations' role owns the tables, and a role that owns no table can't disable its
+ * triggers.
  */
 import type postgres from 'postgres';
 import type { DatabaseHandle } from './connection.ts';
 
 type Privilege = 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE';
 
-/** Rows that functions of the owner write. */
+/** Tables that only functions of the owner write; the role reads them. */
 const READ: ReadonlySet<string> = new Set(['public.audit_prunings']);
 
-/** Rows that are written once: they are neither changed nor locked. */
+/** Tables whose rows are written once, and are neither changed nor locked. */
 const APPENDED: ReadonlySet<string> = new Set([
   'public.credit_transfers',
   'public.idempotency_keys',
@@ -26,7 +27,7 @@ const APPENDED: ReadonlySet<string> = new Set([
   'embedded_network.transactions',
 ]);
 
-/** Rows that end: expired, handled, or withdrawn. */
+/** Tables whose rows are deleted when they are expired, handled or withdrawn. */
 const DELETED: ReadonlySet<string> = new Set([
   'public.indexer_events',
   'public.rate_limits',
@@ -42,13 +43,13 @@ interface Relation {
   schema: string;
   name: string;
   isView: boolean;
-  /** What the role itself was granted, in the order of the alphabet. */
+  /** The privileges granted to the role itself, in alphabetical order. */
   granted: string[];
 }
 
 /**
- * Grants the role what it needs and takes back what it has beyond that. Writes nothing where that is so already: each
- * change makes every connection plan its statements anew.
+ * Grants the role the privileges that it needs and revokes all others. Writes nothing when the privileges are
+ * right already, because each change makes every connection plan its statements anew.
  */
 export async function grantApplicationRole(sql: postgres.Sql, role: string): Promise<void> {
   const [own] = await sql<{ isOwn: boolean }[]>`SELECT current_user = ${role} AS "isOwn"`;
@@ -87,18 +88,18 @@ async function findTableGrants(sql: postgres.Sql, role: string): Promise<string[
 }
 
 function privilegesOn({ schema, name, isView }: Relation): Privilege[] {
-  // The history of migrations says whether one is missing.
+  // The program reads the history of migrations to find a missing one.
   if (isView || schema === HISTORY_SCHEMA) return ['SELECT'];
   const table = `${schema}.${name}`;
   if (READ.has(table)) return ['SELECT'];
   if (APPENDED.has(table)) return ['SELECT', 'INSERT'];
   return DELETED.has(table)
     ? ['SELECT', 'INSERT', 'UPDATE', 'DELETE']
-    : // To lock a row is a right of those who may change it; the triggers refuse the change where there is none.
+    : // Locking a row needs the right to change it. The triggers refuse changes that no one may make.
       ['SELECT', 'INSERT', 'UPDATE'];
 }
 
-/** Every role has most of them, unless the defaults of the database were changed. */
+/** Returns few grants: every role may execute most functions, unless the database's defaults were changed. */
 async function findFunctionGrants(sql: postgres.Sql, role: string): Promise<string[]> {
   const rows = await sql<{ statement: string }[]>`
     SELECT format('GRANT EXECUTE ON FUNCTION %s TO %I', p.oid::regprocedure, ${role}::text) AS statement
@@ -113,8 +114,9 @@ function quote(name: string): string {
 }
 
 /**
- * What lets the role of this connection change the rules of the database, each as the end of a sentence that begins with
- * its name. A member of another role can take its place, also where it does not inherit what that may.
+ * Finds the powers by which the role of this connection could change the rules of the database. Each power is
+ * the end of a sentence that begins with the role's name. A member of another role can take that role's
+ * place, even if it does not inherit that role's privileges.
  */
 export async function findPowersOverRules(
   sql: DatabaseHandle['sql'],

@@ -1,13 +1,13 @@
 /**
- * Rows of the audit log on their way to the database: its functions insert and number them, whichever transaction they
- * are written in (drizzle/platform/0001_rules.sql).
+ * Encodes rows of the audit log for the database functions that insert and number them, in any transaction
+ * (drizzle/platform/0001_rules.sql).
  */
 import type { auditEntries } from './tables/index.ts';
 
-/** Without the columns that the database numbers. */
+/** A row of the audit log without the columns that the database numbers. */
 export type AuditRow = Omit<typeof auditEntries.$inferInsert, 'writerId' | 'number'>;
 
-/** As insert_audit_entries takes it. */
+/** Returns the row in the form that insert_audit_entries takes. */
 export function encodeAuditRow(row: AuditRow): object {
   return {
     id: row.id,

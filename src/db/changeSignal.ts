@@ -10,11 +10,14 @@ import type { DatabaseHandle } from './connection.ts';
 export interface ChangeSignal {
   /** Notifies this instance at once, and the others after at most COALESCE_MS. */
   notify(key: string): void;
-  /** Resolves at the key's next notification, or after `timeoutMs`. Call it before reading the table, or one is missed. */
+  /**
+   * Resolves at the key's next notification, or after `timeoutMs`. Call it before reading the table;
+   * otherwise a notification is missed.
+   */
   waitFor(key: string, timeoutMs: number): Promise<void>;
-  /** Called with each notification's key, and with null when some may have been missed. */
+  /** Calls the listener with each notification's key, or with null when some may have been missed. */
   onNotify(listener: (key: string | null) => void): () => void;
-  /** For the beginning of a stop: wakes the waiters, who are to end then. */
+  /** Wakes all waiters at the beginning of a stop; they must then end. */
   endWaits(): void;
   hasEndedWaits(): boolean;
   close(): Promise<void>;
@@ -27,12 +30,12 @@ const MAX_KEYS_PER_NOTIFY = 150;
  */
 const MAX_PENDING_KEYS = 1500;
 const EVERYTHING = '*';
-/** What is notified within this time goes together. */
+/** Notifications within this time are sent together. */
 const COALESCE_MS = 10;
 
 /**
  * Listens on `channel`; resolves when the subscription stands.
- * @param senderId of this instance alone; without commas
+ * @param senderId unique to this instance; without commas
  */
 export async function openChangeSignal(
   handle: Pick<DatabaseHandle, 'sql' | 'listen'>,
@@ -57,7 +60,7 @@ export async function openChangeSignal(
     channel,
     (payload) => {
       const [sender, ...keys] = payload.split(',');
-      // PostgreSQL sends its own notifications back: those waiters were woken before.
+      // PostgreSQL also sends an instance its own notifications. Their waiters were woken before.
       if (sender === senderId) return;
       for (const key of keys) wake(key === EVERYTHING ? null : key);
     },
@@ -86,7 +89,10 @@ export async function openChangeSignal(
   };
 }
 
-/** One send at a time. What comes meanwhile goes together after it, or a slow database would pile up notifications. */
+/**
+ * Sends one batch at a time. Keys that come meanwhile go together in the next batch; otherwise a slow
+ * database would pile up notifications.
+ */
 function createOutbox(send: (keys: string[]) => Promise<void>, onError: (error: unknown) => void) {
   let pending = new Set<string>();
   let timer: NodeJS.Timeout | null = null;
@@ -110,7 +116,7 @@ function createOutbox(send: (keys: string[]) => Promise<void>, onError: (error: 
       if (pending.size <= MAX_PENDING_KEYS) pending.add(key);
       timer ??= setTimeout(flush, COALESCE_MS);
     },
-    /** Resolves when all has been sent. */
+    /** Resolves when all keys have been sent. */
     async empty(): Promise<void> {
       if (timer) clearTimeout(timer);
       flush();
@@ -122,7 +128,7 @@ function createOutbox(send: (keys: string[]) => Promise<void>, onError: (error: 
 function createWaiters() {
   const waiters = new Map<string, Set<() => void>>();
   let hasEnded = false;
-  /** Null wakes all. */
+  /** Null wakes all waiters. */
   const wake = (key: string | null): void => {
     const woken = key === null ? [...waiters.values()] : [waiters.get(key) ?? new Set()];
     for (const set of woken) for (const resolve of set) resolve();

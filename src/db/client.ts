@@ -1,13 +1,14 @@
 /**
  * One connection to PostgreSQL that never reconnects.
  *
- * A client of postgres.js reconnects while earlier statements are open: it may send the rest of a transaction on the
- * new connection, where it takes effect by itself (porsager/postgres#1155), leave queued statements without an answer
- * (#1186, #1215), or write to a closed socket and end the process (#1133). So each client is allowed one connection,
- * and what is unanswered when that ends is rejected. Tests: crash/lostCommit, crash/resetConnections.
+ * A client of postgres.js reconnects while earlier statements are open: it may send the rest of a transaction
+ * on the new connection, where the rest takes effect alone (porsager/postgres#1155), leave queued statements
+ * without an answer (#1186, #1215), or write to a closed socket and end the process (#1133). So each client
+ * is allowed one connection, and its unanswered statements are rejected when the connection ends. Tests:
+ * crash/lostCommit, crash/resetConnections.
  *
- * A connection can also fall silent: open, without answers. postgres.js waits for ever; here each statement has a
- * deadline, and missing it closes the connection. Test: crash/silentConnections.
+ * A connection can also fall silent: it stays open without answers. postgres.js would wait for ever. Here
+ * each statement has a deadline, and a missed deadline closes the connection. Test: crash/silentConnections.
  */
 import type { Socket } from 'node:net';
 import { drizzle } from 'drizzle-orm/postgres-js';
@@ -25,16 +26,17 @@ type AllOptions = ClientOptions & { socket: (address: SocketAddress) => Promise<
 
 export interface Client {
   /**
-   * Sends what `statement` builds and waits for its answer.
-   * @throws ConnectionLost when the connection ends, or no answer comes in time; it is then closed.
+   * Sends the statement that `statement` builds and waits for its answer.
+   * @throws ConnectionLost when the connection ends, or no answer comes in time; the connection is then
+   * closed
    */
   ask<T>(statement: (sql: postgres.Sql) => PromiseLike<T>, timeoutMs: number): Promise<T>;
   /** Settles as the work does, or rejects at once when the connection is lost first. */
   untilLost<T>(work: Promise<T>): Promise<T>;
   isLost(): boolean;
-  /** The connection was given up because an answer did not come in time. */
+  /** Whether the connection was given up because an answer did not come in time. */
   isSilent(): boolean;
-  /** By `performance.now()`. */
+  /** The moment of the client's creation, by `performance.now()`. */
   openedAt: number;
   /** The moment of the last answer, by `performance.now()`. */
   answeredAt(): number;
@@ -44,22 +46,22 @@ export interface Client {
   end(): Promise<void>;
 }
 
-/** A server that is there closes at once; a silent one never does. */
+/** A reachable server closes at once; a silent one never does. */
 const CLOSE_TIMEOUT_MS = 1000;
 
-/** What each client asks of postgres.js. */
+/** Options of every client for postgres.js. */
 const ONE_CONNECTION = {
   onnotice: () => {},
   // postgres.js would query array types on every new connection, and a failure of that query would end the process.
   fetch_types: false,
-  // Named statements are lost behind a pooler: only what knows that there is none asks for them.
+  // Named statements are lost behind a pooler, so only callers without a pooler ask for them.
   prepare: false,
   // The pool decides when a connection has lived long enough.
   idle_timeout: 0,
   max_lifetime: 0,
 } satisfies ClientOptions;
 
-/** @param url of one server */
+/** @param url the address of one server */
 export function createClient(url: string, options: ClientOptions, onLost: () => void = () => {}): Client {
   let noteClosed = () => {};
   const whenClosed = new Promise<void>((resolve) => (noteClosed = resolve));
@@ -105,7 +107,7 @@ export function createClient(url: string, options: ClientOptions, onLost: () => 
     onclose,
   };
   const sql = postgres(url, own);
-  // Drizzle sets how a client reads dates when it is given one.
+  // Drizzle sets the date parsers of a client that it is given.
   drizzle(sql);
 
   return {

@@ -22,7 +22,7 @@ interface TransactionConfig extends PgTransactionConfig {
   statementTimeoutMs?: number;
 }
 
-/** Its transactions reject with NoFreeConnection when no connection becomes free in time. */
+/** Drizzle on the pool. A transaction rejects with NoFreeConnection when no connection is free in time. */
 export type Db = PostgresJsDatabase & {
   transaction<T>(work: (tx: Tx) => Promise<T>, config?: TransactionConfig): Promise<T>;
 };
@@ -61,7 +61,7 @@ interface DatabaseOptions {
   url: string;
   /** An address with sessions, when `url` is a pooler in transaction mode; `url` by default. */
   directUrl?: string | undefined;
-  /** Maximum connections beside the one that listens; at least 2. */
+  /** Maximum connections, not counting the one that listens; at least 2. */
   poolSize: number;
   /** Shown in pg_stat_activity. */
   applicationName: string;
@@ -77,8 +77,9 @@ const ANSWER_TIMEOUT_MS = 10_000;
  */
 const SERVER_TIMEOUT_SHARE = 0.8;
 /**
- * What the program counts on, and the administrator of the database may have set otherwise: how values are written that it reads, and
- * that what follows a lock sees what its last holder committed.
+ * Settings that the program relies on and that the database's administrator may have changed: the format of
+ * the values that it reads, and the isolation by which a statement after a lock sees what the lock's last
+ * holder committed.
  */
 export const ASSUMED_SETTINGS = {
   bytea_output: 'hex',
@@ -86,17 +87,21 @@ export const ASSUMED_SETTINGS = {
   default_transaction_isolation: 'read committed',
 } as const;
 
-/** A role or database may have a schema of its own before it: statements name tables alone, and the database's functions look here. */
+/**
+ * The schema of the tables and functions. Statements name tables alone, and the database's functions look
+ * here. A role or database may have another schema earlier in its search path.
+ */
 export const SCHEMA = 'public';
 
 /**
- * What reading a page by an index costs, against reading the next page of a table: PostgreSQL's default of 4 is that of a disk that moves
- * its head. With it, a connection that plans a statement while its table has a few pages reads the whole table, and keeps that plan until the
- * table is analysed.
+ * The planner's cost of reading a page by an index, relative to reading the next page of a table.
+ * PostgreSQL's default of 4 is that of a disk with a moving head. With it, a connection that plans a
+ * statement while the table has a few pages reads the whole table, and keeps that plan until the table is
+ * analysed.
  */
 const PAGE_BY_INDEX_COST = 1.1;
 
-/** Set at connecting, where there is no pooler. */
+/** Settings sent at connecting, if there is no pooler. */
 const OWN_SETTINGS = { ...ASSUMED_SETTINGS, search_path: SCHEMA, random_page_cost: PAGE_BY_INDEX_COST };
 
 export function openDatabase(options: DatabaseOptions): DatabaseHandle {
@@ -116,7 +121,7 @@ export function openDatabase(options: DatabaseOptions): DatabaseHandle {
     connection: { application_name },
   });
 
-  /** A transaction whose statements may take `statementTimeoutMs`; the common deadline by default. */
+  /** Begins transactions whose statements may take `statementTimeoutMs`; the common deadline by default. */
   function beginWithin(statementTimeoutMs?: number): Begin {
     const local = {
       ...(isPooled && serverTimeouts),
@@ -177,6 +182,6 @@ type Begin = <T>(work: (tx: postgres.TransactionSql) => Promise<T>) => Promise<T
 function drizzleOn(sql: SqlForDrizzle & { begin: Begin }): PostgresJsDatabase {
   // Drizzle writes date parsers into the client that it is given; client.ts has already set them on the real ones.
   const client = { ...sql, options: { parsers: {}, serializers: {} } };
-  // It is told of no tables: it would make an object of each at every transaction, for queries of its own that are not used.
+  // Drizzle gets no tables: each transaction would make objects of them, for queries that are not used.
   return drizzle(client as unknown as postgres.Sql);
 }

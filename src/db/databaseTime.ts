@@ -5,10 +5,10 @@
 import { sql } from 'drizzle-orm';
 import type { Db } from './connection.ts';
 
-/** In a statement: not the transaction's start, which may have waited for a lock since. */
+/** SQL for the present moment. The transaction's start would be too early after a wait for a lock. */
 export const DATABASE_NOW = sql`clock_timestamp()`;
 
-/** In a statement: the transaction's start, in whole milliseconds: a Date holds no more, and so do the cursors of lists. */
+/** SQL for the transaction's start in whole milliseconds, the precision of a Date and of lists' cursors. */
 export const TRANSACTION_TIME = sql`date_trunc('milliseconds', now())`;
 
 /** The present moment, also inside a transaction that has waited for a lock (not the transaction's start). */

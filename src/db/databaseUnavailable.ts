@@ -1,6 +1,6 @@
 /**
- * What callers are told whose operation failed because the database was not there, ended, did not answer in
- * time, or had no connection free in time.
+ * The answers to callers whose operation failed because the database was unreachable, ended the connection,
+ * did not answer in time, or had no connection free in time.
  */
 import { DrizzleQueryError } from 'drizzle-orm';
 import postgres from 'postgres';
@@ -8,7 +8,7 @@ import { DomainError } from '../lib/errors.ts';
 import { ConnectionLost } from './connectionLost.ts';
 import { isPassing } from './passingFailures.ts';
 
-/** As long as after OVERLOADED: a server that restarts is back within seconds. */
+/** The same as after OVERLOADED: a server that restarts is back within seconds. */
 const RETRY_AFTER_SECONDS = 1;
 
 const ASK_AGAIN = 'The database is not available at the moment. Ask again shortly.';
@@ -16,17 +16,17 @@ const OUTCOME_UNKNOWN =
   'The database became unavailable while this was under way: whether it took effect is not known. Send the same again, with ' +
   'the same idempotency key where it has one; that is safe.';
 
-/** The answer to what changes nothing; null when the failure is another one. */
+/** The answer to an operation that changes nothing; null when the failure has another cause. */
 export function databaseUnavailable(error: unknown): DomainError | null {
   return isOfDatabase(error) ? answer(ASK_AGAIN, error) : null;
 }
 
-/** The answer to a mutation that was begun; null when the failure is another one. */
+/** The answer to a mutation that has begun; null when the failure has another cause. */
 export function outcomeUnknown(error: unknown): DomainError | null {
   return isOfDatabase(error) ? answer(OUTCOME_UNKNOWN, error) : null;
 }
 
-/** Of the database alone: what else can't be reached has answers of its own. */
+/** True for failures of the database alone; other unreachable services have answers of their own. */
 function isOfDatabase(error: unknown): boolean {
   const root = error instanceof DrizzleQueryError ? error.cause : error;
   const isItsError = root instanceof ConnectionLost || root instanceof postgres.PostgresError;

@@ -1,14 +1,14 @@
 /**
- * The names that a column has: what a reader chooses from, in the spelling that a filter needs.
+ * Reads the distinct names in a column: a reader chooses one of them, in the spelling that a filter needs.
  */
 import { asc, sql, type AnyColumn, type SQL } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Db } from './connection.ts';
 
-/** A platform has a few. */
+/** Maximum names read. A platform has a few. */
 const MAX_NAMES = 100;
 
-/** Each once, in alphabetical order. */
+/** Returns each name once, in alphabetical order. */
 export async function readNames(db: Db, table: PgTable, column: AnyColumn, where?: SQL): Promise<string[]> {
   const rows = await db
     .selectDistinct({ name: sql<string>`${column}` })

@@ -1,6 +1,7 @@
 /**
- * The loop for rows that become due: lease some, take each one step further, wait for the change signal. While nothing happens
- * it only asks when the first row is due. Any number of instances may run one over the same table. Leases: leases.ts.
+ * The loop for rows that become due: it leases some, takes each one step further, and waits for the change
+ * signal. While nothing happens, it only asks when the first row is due. Any number of instances may run a
+ * loop over the same table. Leases: leases.ts.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChangeSignal } from './changeSignal.ts';
@@ -24,19 +25,20 @@ interface DueWorkerOptions<Row extends Leased> {
   changeSignal: Pick<ChangeSignal, 'notify' | 'waitFor'>;
   /** The change signal's key for "something is due". */
   signalKey: string;
-  /** Steps under way at once in one instance; each needs a database connection at times. */
+  /** Maximum steps under way at once in one instance; each needs a database connection at times. */
   maxConcurrent: number;
   leases: Omit<Leases<Row>, 'claimWhere'>;
-  /** Leases rows in an order of its own; the longest due first by default. */
+  /** Leases rows in another order; by default the longest due come first. */
   claim?: (limit: number) => Promise<Row[]>;
   /**
-   * One step of a row, which reschedules it at its end. When it rejects, the row is due again when its lease ends, or at once if it
-   * became due meanwhile.
+   * Takes a row one step further, and reschedules it at the end. When it rejects, the row is due again when
+   * its lease ends, or at once if it became due meanwhile.
    */
   process(row: Row): Promise<void>;
   /**
-   * Left out, the next claim is made as soon as CLAIM_INTERVAL_MS allows. Else it waits until the last claim's steps have ended,
-   * this long at most: what becomes due meanwhile goes through its steps together, and shares their batches.
+   * How long at most the next claim waits for the last claim's steps to end: rows that become due meanwhile
+   * go through their steps together, and share their batches. If left out, the next claim is made as soon as
+   * CLAIM_INTERVAL_MS allows.
    */
   gatherMs?: number;
   /** Time between two looks at the table without a notification, while something is due or under way. */
@@ -44,15 +46,17 @@ interface DueWorkerOptions<Row extends Leased> {
   log: Pick<Logger, 'error'>;
 }
 
-/** What is due and could not be claimed, because of a lock or a limit, is tried again after this long. */
+/** Due rows that could not be claimed, because of a lock or a limit, are tried again after this long. */
 const LOOK_MS = 500;
-/** Nothing is due before, as the table shows; only a row whose notification was lost waits this long. */
+/**
+ * The longest wait while the table shows nothing due. Only a row with a lost notification waits this long.
+ */
 const MAX_IDLE_MS = 4_000;
-/** So a wait for a notification that ends within MAX_IDLE_MS has ended with one. */
+/** Timeout of a wait for a notification: a wait that ends within MAX_IDLE_MS ended with a notification. */
 const LONGER_THAN_IDLE_MS = 2 * MAX_IDLE_MS;
-/** Under load, what becomes due within this time is claimed together; the first after a quiet moment does not wait. */
+/** Under load, rows due within this time are claimed together. The first after an idle time does not wait. */
 const CLAIM_INTERVAL_MS = 20;
-/** After a step's end without a notification, which seldom leaves anything due. */
+/** Time between claims after a step's end without a notification, which seldom leaves anything due. */
 const UNNOTIFIED_CLAIM_INTERVAL_MS = 50;
 
 export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Row>): DueWorker {
@@ -76,7 +80,7 @@ export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Ro
     const held: Row[] = [];
     for (const row of next) {
       if (leases.isHeld(row.id)) held.push(row);
-      // After a pause of this process, another instance may hold it.
+      // After a pause of this process, another instance may hold the row.
       else await leases.release(row.id);
     }
     if (held.length > 0) steps.startAll(held);
@@ -147,7 +151,7 @@ async function awaitWork(
   }
   const dueInMs = (await leases.firstDueInMs()) ?? Infinity;
   if (dueInMs <= 0) {
-    // A lock or a limit kept it from the claim.
+    // A lock or a limit kept the due row from the claim.
     if (hasClaimed) await waitAtMost(lookMs, woken);
     return true;
   }
@@ -155,7 +159,6 @@ async function awaitWork(
   return isWoken || dueInMs <= MAX_IDLE_MS;
 }
 
-/** The steps under way. */
 function createSteps<Row extends Leased>({ name, idField, leases, process, log }: DueWorkerOptions<Row>) {
   const underWay = new Set<Promise<void>>();
   let noteDone = () => {};
@@ -180,7 +183,7 @@ function createSteps<Row extends Leased>({ name, idField, leases, process, log }
     startAll(rows: readonly Row[]): void {
       lastDone = Promise.all(rows.map(start));
     },
-    /** Resolves when those that were started last have ended. */
+    /** Resolves when the steps that were started last have ended. */
     lastDone: () => lastDone,
     /** Resolves when the next step ends, also one that starts later. For one caller at a time. */
     oneDone: () =>

@@ -1,16 +1,17 @@
 /**
- * Erases the payout accounts of cash-outs that ended long ago: what is sealed of them, and the part that is shown.
+ * Erases the payout accounts of cash-outs that ended long ago: their sealed text, and the part that is shown.
  */
 import { inArray, sql } from 'drizzle-orm';
 import type { Db } from './connection.ts';
 import { ENDED_OFF_RAMP_STATES, offRampSessions } from './tables/index.ts';
 
-/** Locked for some milliseconds; a callback for one of the sessions waits as long. */
+/** Rows locked at a time, for some milliseconds; a callback for one of the sessions waits as long. */
 const ROWS_PER_PAGE = 200;
 
 /**
- * A session that an operator reopens meanwhile keeps its account. Goes on where it was killed: what is erased is committed.
- * @returns how many were erased
+ * A session that an operator reopens meanwhile keeps its account. A killed run can be repeated, because each
+ * page is committed.
+ * @returns the number of erased accounts
  */
 export async function erasePayoutAccounts(
   db: Db,

@@ -1,5 +1,5 @@
 /**
- * Rows by their ids, or by another column that names them, many in one statement; and one row that is locked or changed.
+ * Finds rows by their ids or by another column, many in one statement; locks or changes one row.
  */
 import { eq, getTableName, sql, type AnyColumn } from 'drizzle-orm';
 import { QueryBuilder, type PgTable, type PgUpdateSetSource } from 'drizzle-orm/pg-core';
@@ -36,18 +36,18 @@ export async function findById<Row>(
   return row ?? null;
 }
 
-/** One that the caller knows to exist. */
+/** Finds a row that the caller knows to exist. */
 export async function requireById<Row>(db: Pick<Db, '_'>, source: SourceById<Row>, id: string): Promise<Row> {
   const row = await findById(db, source, id);
   return required(row, source, id);
 }
 
-/** How use cases find one, with the database among what they take. */
+/** Returns the use cases' finder of one row, which takes the database from their dependencies. */
 export function finderOf<Row>(source: SourceById<Row>) {
   return ({ db }: { db: Pick<Db, '_'> }, id: string): Promise<Row | null> => findById(db, source, id);
 }
 
-/** The same of many, for lists whose items each name one. */
+/** Returns the use cases' finder of many rows, for lists whose items each name one. */
 export function findersOf<Row extends { id: string }>(source: SourceById<Row>) {
   return ({ db }: { db: Pick<Db, '_'> }, ids: readonly string[]): Promise<Map<string, Row>> =>
     findByIds(db, source, ids);
@@ -55,7 +55,9 @@ export function findersOf<Row extends { id: string }>(source: SourceById<Row>) {
 
 type TableById = PgTable & { id: AnyColumn };
 
-/** One that the caller knows to exist, which no other transaction locks or changes until this one ends. */
+/**
+ * Locks a row that the caller knows to exist: until this transaction ends, no other one locks or changes it.
+ */
 export async function lockById<Table extends TableById>(
   tx: Pick<Tx, 'select'>,
   table: Table,
@@ -67,7 +69,7 @@ export async function lockById<Table extends TableById>(
   return required(row, table, id);
 }
 
-/** One that the caller knows to exist. @returns the row as it is then */
+/** Changes a row that the caller knows to exist. @returns the changed row */
 export async function updateById<Table extends TableById>(
   tx: Pick<Tx, 'update'>,
   table: Table,
@@ -90,7 +92,7 @@ function rowsById<Row>(source: SourceById<Row>): FindRows<Row> {
   return find;
 }
 
-/** @returns finds the rows whose column has one of the values */
+/** @returns a function that finds the rows whose column has one of the values */
 export function findBy<Row>(source: Source<Row>, column: AnyColumn): FindRows<Row> {
   const rows = new QueryBuilder().select().from(source as unknown as PgTable);
   const select = hotSelect(rows.where(isOneOf(column, sql.placeholder('values'))));

@@ -1,22 +1,22 @@
 /**
- * Which statements a connection should keep prepared: those whose text comes again and again. One that is not kept takes two round
- * trips, because postgres.js first asks for the types of its parameters.
+ * Decides which statements a connection keeps prepared: those whose text comes again and again. A statement
+ * that is not kept takes two round trips, because postgres.js first asks for the types of its parameters.
  *
- * Lists of values of every length make new texts without end, and each kept statement takes memory of each connection: so a text has
- * to be frequent first, and there is a bound. A plan that was made for a young table lasts as long as its connection, half an hour
- * (pool.ts), or until the table is analysed.
+ * Lists of values of every length make ever new texts, and each kept statement takes memory of each
+ * connection. So only frequent texts are kept, up to a maximum. A plan that was made for a young table lasts
+ * as long as its connection, half an hour (pool.ts), or until the table is analysed.
  */
 
-/** Seen this often, it will be again. */
+/** A text that was seen this often will be seen again. */
 const FREQUENT_FROM = 3;
-/** Some tens of kilobytes each, on each connection. */
+/** Maximum kept statements; each takes some tens of kilobytes on each connection. */
 const MAX_FREQUENT = 150;
-/** Texts that are counted at a time; then the counting begins anew. */
+/** Maximum texts counted at a time; at this number the counting begins anew. */
 const MAX_COUNTED = 1_000;
-/** A longer one is a list of values. */
+/** A longer text is a list of values. */
 const MAX_CHARACTERS = 4_000;
 
-/** @returns counts a statement that is about to be sent, and says whether to keep it prepared */
+/** @returns a function that counts a statement about to be sent, and says whether to keep it prepared */
 export function createFrequentStatements(): (text: string) => boolean {
   const frequent = new Set<string>();
   const counts = new Map<string, number>();

@@ -1,15 +1,16 @@
 /**
- * Queries of hot paths. Drizzle makes the text of a query anew each time, from an object for each column that it names, and asks each
- * object what it is: of a short query that takes longer than PostgreSQL takes to run it. Here the text is made once.
+ * Queries of hot paths. Drizzle builds the text of a query anew each time, from an object for each column,
+ * and asks each object for its type: for a short query that takes longer than PostgreSQL takes to run it.
+ * Here the text is built once.
  */
 import { fillPlaceholders, SQL, StringChunk, type SQLWrapper } from 'drizzle-orm';
 import { PgDialect, type PgColumn } from 'drizzle-orm/pg-core';
 import type { Db } from './connection.ts';
 
-/** By the names of the query's placeholders. */
+/** Values by the names of the query's placeholders. */
 type Values = Readonly<Record<string, unknown>>;
 
-/** What is selected, by the name in the result. */
+/** The selected columns, by their names in the result. */
 type Columns = Readonly<Record<string, PgColumn>>;
 
 interface Selecting extends SQLWrapper {
@@ -18,18 +19,18 @@ interface Selecting extends SQLWrapper {
 
 type RowOf<Query extends Selecting> = Query['_']['result'][number];
 
-/** Runs a query with these values, on a connection or in a transaction; it is sent before the call returns. */
+/** Runs a query with these values, on a connection or in a transaction. Sends it before the call returns. */
 type RunQuery<Row> = (on: Pick<Db, '_'>, values: Values) => Promise<Row[]>;
 
 /**
  * @param query a select of columns, by a `QueryBuilder`; its values are `sql.placeholder(name)`, others are constants.
- * @returns runs it. Its rows are those that Drizzle's own would have.
+ * @returns a function that runs the query, with the same rows as Drizzle's own
  */
 export function hotSelect<Query extends Selecting>(query: Query): RunQuery<RowOf<Query>> {
   return hotQuery<RowOf<Query>>(query, query._.selectedFields as Columns);
 }
 
-/** @param columns what the query answers, in its order */
+/** @param columns the columns of the query's answer, in its order */
 export function hotQuery<Row>(query: SQLWrapper, columns: Columns): RunQuery<Row> {
   const { sql: text, params } = new PgDialect().sqlToQuery(query.getSQL());
   const readRows = rowsReader<Row>(columns);
@@ -58,7 +59,7 @@ function rowsReader<Row>(columns: Columns): (rows: unknown[][]) => Row[] {
     });
 }
 
-/** Stands for a parameter in a text that is not complete: no text of PostgreSQL's has a NUL. */
+/** Marks the place of a parameter in an incomplete text: no PostgreSQL text contains a NUL. */
 const PARAMETER = '\0';
 
 class PartDialect extends PgDialect {
@@ -68,8 +69,8 @@ class PartDialect extends PgDialect {
 }
 
 /**
- * The same for a part of a query.
- * @returns the part with these values. It throws when one is missing.
+ * Like hotQuery, for a part of a query.
+ * @returns a function that returns the part with these values; throws when a value is missing
  */
 export function renderOnce(part: SQLWrapper): (values: Values) => SQL {
   const { sql: text, params } = new PartDialect().sqlToQuery(part.getSQL());

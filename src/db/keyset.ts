@@ -19,11 +19,11 @@ export interface KeysetCursor {
   id: string;
 }
 
-/** Where the pages of a list come from. */
+/** The source of a list's pages. */
 export interface PageSource<Item, Cursor> {
   list: (page: KeysetPage<Cursor>) => Promise<Item[]>;
   cursorOf: (item: Item) => Cursor;
-  /** Items on all pages, MAX_COUNTED at most; asked for only where it is shown. */
+  /** Items on all pages, MAX_COUNTED at most. Called only when the number is shown. */
   count: () => Promise<number>;
 }
 
@@ -55,7 +55,7 @@ function beyond(order: KeysetOrder, cursor: KeysetCursor, upwards: boolean): SQL
   return sql`(${order.column}, ${order.id}) ${operator} (${cursor.value}::${type}, ${cursor.id}::uuid)`;
 }
 
-/** The same for a list ordered by one unique column, whose cursor is its value. */
+/** Like keyset, for a list ordered by one unique column, whose cursor is the column's value. */
 export function keysetOf<Value>(
   column: AnyColumn,
   page: KeysetPage<Value>,
@@ -87,7 +87,7 @@ export async function listRows<Table extends PgTable>(
     .limit(page.limit);
 }
 
-/** Lists of a table's rows that match, by the moment that a column has, newest first unless the direction is given. */
+/** Returns the page source of a table's matching rows, ordered by a timestamp, newest first by default. */
 export function rowsByMoment<
   Moment extends string,
   Table extends PgTable & { $inferSelect: { id: string } & Record<Moment, Date> },
@@ -103,7 +103,7 @@ export function rowsByMoment<
   });
 }
 
-/** Counting ends here: enough for people to know, and bounded for the database. */
+/** Maximum number of rows counted: enough for people to know, and bounded work for the database. */
 export const MAX_COUNTED = 10_000;
 
 /** The number of rows that match, MAX_COUNTED at most. */

@@ -8,7 +8,7 @@ type Unsent = ReturnType<postgres.Sql['unsafe']>;
 type Send = (query: Unsent) => PromiseLike<unknown>;
 
 interface LazyQuery extends PromiseLike<postgres.Row[]> {
-  /** The rows as arrays of values; to be asked for instead of the rows. */
+  /** The rows as arrays of values. Call it instead of awaiting the rows. */
   values(): Promise<unknown>;
 }
 
@@ -16,7 +16,7 @@ export interface SqlForDrizzle {
   unsafe(text: string, parameters?: postgres.ParameterOrJSON<never>[]): LazyQuery;
 }
 
-/** Runs once, when its answer is asked for: only then is it known in which form. */
+/** Runs the statement once, when its answer is asked for: only then the form of the answer is known. */
 export function lazyQuery(run: (send: Send) => Promise<unknown>): LazyQuery {
   let answer: Promise<unknown> | undefined;
   return {

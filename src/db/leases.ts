@@ -21,9 +21,9 @@ export const LEASE_MS = 2_500;
 const RENEW_EVERY_MS = 500;
 /** Most work ends sooner, and its lease is never renewed. A lease survives renewals that are late by 1.5 s. */
 const RENEW_FROM_AGE_MS = 500;
-/** How often rows are looked for that are due too late; the index of due times has them at its end. */
+/** Time between two looks for misdated rows, which are at the end of the index of due times. */
 const MISDATED_LOOK_MS = 60_000;
-/** In one statement; the others at the next look. */
+/** Maximum rows redated in one statement; the others follow at the next look. */
 const MAX_REDATED = 5_000;
 
 type DueTable = PgTable & { id: PgColumn; dueAt: PgColumn };
@@ -36,7 +36,7 @@ export interface Leased {
 export interface Leases<Row extends Leased> {
   /** Leases at most `limit` due rows, without those that this instance holds already. */
   claim(limit: number): Promise<Row[]>;
-  /** The same for those that meet a condition. */
+  /** Like claim, for rows that meet a condition. */
   claimWhere(condition: SQL | undefined): (limit: number) => Promise<Row[]>;
   /** Milliseconds until a claim has something to do, 0 or less when it has; null when no open row will be due. */
   firstDueInMs(): Promise<number | null>;
@@ -53,16 +53,16 @@ export const leaseEnd = sql`${TRANSACTION_TIME} + make_interval(secs => ${LEASE_
 
 interface LeaseOptions {
   /**
-   * Which rows are open; an index over their due times should match it. Constants belong in its text: as parameters, the index would be
-   * of no use to a plan that is kept.
+   * The condition of open rows; an index over their due times should match it. Constants belong in its text:
+   * with parameters, a plan that is kept could not use the index.
    */
   isOpen: SQL;
   /**
-   * Which open rows are due later than any delay lasts: the database's clock was set back since, as by a failover to a server with another
-   * time. They are made due.
+   * The condition of open rows that are due later than any delay lasts: the database's clock was set back,
+   * for example by a failover to a server with another time. These rows are made due.
    */
   isMisdated: SQL;
-  /** When a claim has something else to do, which no row shows. */
+  /** The time of other work of a claim, which no row shows. */
   alsoDueAt?: SQL;
   onError: (error: unknown) => void;
 }
@@ -83,7 +83,7 @@ export function createLeases<Table extends DueTable>(
       await redate();
       const leasedAtMs = performance.now();
       const claimed = await leaseDue(db, { limit });
-      // A row that this instance still holds is due after a pause of the process, and when an event comes before the release.
+      // A held row can be due after a pause of the process, or when an event comes before the release.
       const fresh = claimed.filter(({ id }) => !held.has(id));
       for (const row of claimed) held.keep(row, leasedAtMs, held.has(row.id));
       return fresh;
@@ -105,7 +105,7 @@ export function createLeases<Table extends DueTable>(
 
 interface Held {
   dueAt: Date | null;
-  /** Of the monotonic clock. */
+  /** The end of the lease, by the monotonic clock. */
   untilMs: number;
   wasClaimedAgain: boolean;
 }
@@ -150,25 +150,28 @@ function holdRows(db: Db, rows: DueTable, isOpen: SQL, onError: (error: unknown)
     has: (id: string) => held.has(id),
     isHeld: (id: string) => (held.get(id)?.untilMs ?? 0) > performance.now(),
     async release(id: string) {
-      // Its answer has the present end of the lease.
+      // The renewal's answer has the present end of the lease.
       if (held.get(id)?.wasClaimedAgain) await renewal;
       const last = held.get(id);
       held.delete(id);
-      // Else what made it due would wait for the end of a lease under which no instance works.
+      // Otherwise the row, which an event made due, would wait for the end of an unused lease.
       if (!last?.wasClaimedAgain) return;
       await makeDue(db, rows, and(isOpen, areStill(rows, [{ id, ...last }]))).catch(onError);
     },
   };
 }
 
-/** Two values however many the rows: the same text each time, and its rows stay locked for a short time. */
+/**
+ * The rows that still have the due time of their lease. The condition has two values for any number of rows:
+ * its text stays the same, and the rows stay locked for a short time.
+ */
 function areStill(rows: DueTable, leased: readonly Leased[]): SQL {
   const ids = `{${leased.map(({ id }) => id).join(',')}}`;
   const ends = `{${leased.map(({ dueAt }) => dueAt?.toISOString() ?? 'NULL').join(',')}}`;
   return sql`(${rows.id}, ${rows.dueAt}) IN (SELECT * FROM unnest(${ids}::uuid[], ${ends}::timestamptz[]))`;
 }
 
-/** @returns what looks for misdated rows, unless it has just done so */
+/** @returns a function that makes misdated rows due, unless it has just looked for them */
 function createRedating(db: Db, rows: DueTable, misdated: SQL | undefined): () => Promise<void> {
   let lookedAtMs = Number.NEGATIVE_INFINITY;
   return async () => {
@@ -192,7 +195,7 @@ function prepareClaim<Row>(db: Db, rows: DueTable, condition: SQL | undefined) {
   return hotQuery<Row>(claim, getTableColumns(rows));
 }
 
-/** Its text is made once: an idle instance asks nothing more often. */
+/** Builds the text once: this is the most frequent query of an idle instance. */
 function prepareFirstDue(db: Db, rows: DueTable, isOpen: SQL, alsoDueAt = sql`NULL`) {
   const firstDue = db
     .select({

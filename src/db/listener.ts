@@ -33,9 +33,9 @@ interface Subscription {
   onListen: () => void;
 }
 
-/** A database restarts within seconds, and all instances reconnect at once, so not faster. */
+/** A database restarts within seconds; all instances reconnect at once, so faster retries would load it. */
 const RECONNECT_DELAY_MS = 500;
-/** A connection that only listens does not notice by itself that it is silent. */
+/** Time between two checks: a connection that only listens does not notice otherwise that it is silent. */
 const HEARTBEAT_MS = 5_000;
 const ANSWER_TIMEOUT_MS = 5_000;
 
@@ -75,7 +75,7 @@ export function createListener(primary: Primary, options: ClientOptions): Listen
     timer = isClosed ? null : setTimeout(() => void check(), delayMs);
   }
 
-  /** Reconnects when the connection is gone, else checks that it still answers, and is the primary's. */
+  /** Reconnects after a lost connection; otherwise checks that it still answers, and leads to the primary. */
   async function check(): Promise<void> {
     const before = client;
     try {
@@ -117,7 +117,7 @@ function createSubscriptions() {
     notify(channel: string, payload: string): void {
       for (const subscription of all) if (subscription.channel === channel) subscription.onNotify(payload);
     },
-    /** On a new connection. */
+    /** Repeats every LISTEN on a new connection. */
     async listenAgain(client: Client): Promise<void> {
       for (const channel of new Set([...all].map((one) => one.channel))) await listenOn(client, channel);
       for (const { onListen } of all) onListen();

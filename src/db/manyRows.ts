@@ -1,14 +1,14 @@
 /**
- * Statements about many rows or values whose text is the same for any number of them: what they are about is one
- * parameter, a JSON document. So a connection keeps them prepared (frequentStatements.ts), and hundreds of parameters
- * need not be numbered, typed and encoded one by one.
+ * Statements about many rows or values. Their text is the same for any number of rows, because the rows are
+ * one parameter, a JSON document. So a connection keeps the statement prepared (frequentStatements.ts), and
+ * hundreds of parameters need not be numbered, typed and encoded one by one.
  */
 import { getTableColumns, getTableName, sql, type AnyColumn, type Placeholder, type SQL } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Db } from './connection.ts';
 import { renderOnce } from './hotQueries.ts';
 
-/** Inserts them as `insertionOf` says. */
+/** Inserts the rows with the statement of `insertionOf`. */
 export async function insertRows<Table extends PgTable>(
   db: Pick<Db, 'execute'>,
   table: Table,
@@ -18,8 +18,9 @@ export async function insertRows<Table extends PgTable>(
 }
 
 /**
- * @param rows at least one; what is left out of one and given in another is null
- * @param computed columns whose values the database makes, the same expression for each row; the same object for each call
+ * @param rows at least one; a column left out of one row and given in another is null
+ * @param computed columns that the database computes, with the same expression for each row; the statement is
+ * cached by this object, so pass the same object in every call
  */
 export function insertionOf<Table extends PgTable, Computed extends string = never>(
   table: Table,
@@ -39,7 +40,7 @@ export function insertionOf<Table extends PgTable, Computed extends string = nev
 
 type Render = (values: { rows: string }) => SQL;
 
-/** By what is the same for each call, and then by the names of the columns. */
+/** Cached insertions by the object that is the same for each call, then by the names of the columns. */
 const renders = new WeakMap<object, Map<string, Render>>();
 
 function renderOf(
@@ -68,9 +69,9 @@ function renderInsertion(
 }
 
 /**
- * One statement that makes all of these changes: a statement by itself costs a connection as much as dozens of rows. None of them sees
- * what the others change; references between their rows are checked at the end.
- * @param answer what is selected with them
+ * Makes all changes in one statement, because a statement alone costs a connection as much as dozens of rows.
+ * No change sees the effects of the others; references between their rows are checked at the end.
+ * @param answer the select at the end of the statement
  */
 export function inOneStatement(changes: readonly SQL[], answer = sql`SELECT`): SQL {
   const parts = changes.map((change, i) => sql`${sql.raw(`change_${i}`)} AS (${change})`);
@@ -79,7 +80,7 @@ export function inOneStatement(changes: readonly SQL[], answer = sql`SELECT`): S
 
 /**
  * Begins a statement that has the rows as `v`: `UPDATE … FROM v WHERE ${isGiven('r.id', 'id')}`.
- * @param columns with their types: `id uuid, ledger bigint`
+ * @param columns names with their types: `id uuid, ledger bigint`
  */
 export function givenRows(rows: readonly object[], columns: string): SQL {
   return sql`WITH v AS MATERIALIZED (
@@ -87,24 +88,25 @@ export function givenRows(rows: readonly object[], columns: string): SQL {
 }
 
 /**
- * The column is that of a given row. Both conditions say so, but with the first alone the planner would read a whole table of up to some
- * ten thousand rows, and connections keep the plan that was made for a young table until it is analysed.
+ * The column equals that of a given row. The second condition follows from the first. Without it the planner
+ * would read a whole table of up to some ten thousand rows, and connections keep the plan that was made for a
+ * young table until it is analysed.
  * @param given the name of the column in `v`
  */
 export function isGiven(column: string, given: string): SQL {
   return sql.raw(`(${column} = v.${given} AND ${column} = ANY (ARRAY(SELECT ${given} FROM v)))`);
 }
 
-/** The column is one of the values. @param values or a placeholder for their JSON */
+/** The column is one of the values. @param values the values, or a placeholder for their JSON */
 export function isOneOf(column: AnyColumn, values: readonly string[] | Placeholder): SQL {
   return sql`${column} = ANY (ARRAY(SELECT value::${sql.raw(column.getSQLType())}
     FROM json_array_elements_text(${Array.isArray(values) ? JSON.stringify(values) : values}::text::json)))`;
 }
 
-/** As PostgreSQL reads it as text, or as JSON. */
+/** Returns the value in a form that PostgreSQL reads as text or as JSON. */
 function toJson(value: unknown): unknown {
   if (typeof value === 'bigint') return value.toString();
-  // As UTF-8 has it: half a surrogate pair can't be stored.
+  // Half a surrogate pair has no UTF-8 form and can't be stored.
   if (typeof value === 'string') return value.toWellFormed();
   if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString('hex')}`;
   return value;

@@ -22,30 +22,31 @@ export type MigrationSet = (typeof MIGRATION_SETS)[number];
 
 /** A database that can't be reached in this time is reported, instead of blocking the start. */
 const CONNECT_TIMEOUT_SECONDS = 10;
-/** Another instance's migrations may run first, and they may wait for a table as long as these. */
+/** Time for another instance's migrations, which may run first and wait for a table as long as these. */
 const OTHER_INSTANCE_TIMEOUT_MS = 300_000;
 /**
- * While a migration waits for a table, every later statement on it waits behind the migration, and a request's ends after 8 s. So it
- * waits briefly, gives those in the queue their turn, and tries again: a reconciliation reads tables for a minute.
+ * While a migration waits for a table, every later statement on the table waits behind the migration, and a
+ * request's statement ends after 8 s. So the migration waits briefly, lets the queue pass, and tries again: a
+ * reconciliation reads tables for a minute.
  */
 const LOCK_TIMEOUT_MS = 2_000;
 const PAUSE_MS = 3_000;
-/** A table that stays locked must not block the start for good. */
+/** How long a migration is retried: a table that stays locked must not block the start for ever. */
 const RETRY_FOR_MS = 180_000;
-/** A lock that was not available in time, and a deadlock with what the platform does meanwhile. */
+/** SQLSTATEs of a lock that was not available in time, and of a deadlock with the platform's other work. */
 const HELD_BY_OTHERS: ReadonlySet<string> = new Set(['55P03', '40P01']);
 /** The longest time-out of PostgreSQL, three weeks: postgres.js leaves out a setting that is 0. */
 const NO_LIMIT_MS = 2_147_483_647;
 const MIGRATIONS_SCHEMA = 'drizzle';
 const MIGRATIONS_FOLDER = new URL('../../drizzle/', import.meta.url);
 
-/** The address leads to another database than the one that the program works on: it stays as it is. */
+/** The address leads to another database than the program's; that database is not changed. */
 export class OtherDatabase extends Error {
   override readonly name = 'OtherDatabase';
 }
 
 interface MigrateOptions {
-  /** As readDatabase shows it, where it may be another one than at `url`. */
+  /** The expected database, in readDatabase's form, if `url` may lead to another one. */
   expected?: string | undefined;
   folder?: URL;
 }
@@ -66,10 +67,11 @@ export async function migrate(
     ...endpointOf(primaryUrl),
     max: 1,
     connect_timeout: CONNECT_TIMEOUT_SECONDS,
-    // As in client.ts: its failure would end the process without a sentence.
+    // A failure of that query would end the process without a message (see client.ts).
     fetch_types: false,
     onnotice: () => {},
-    // The role's own limits may be meant for requests. A session that ended in a pause would go on as a new one, without the lock.
+    // The role's own limits may be meant for requests. A session that ended in a pause would continue as a
+    // new one, without the lock.
     connection: {
       application_name: 'migrations',
       search_path: SCHEMA,
@@ -85,12 +87,12 @@ export async function migrate(
     let isNewer = false;
     for (const set of sets) {
       const migrations = migrationsOf(set, folder);
-      // The migrator begins by making its schema, which the application's role may not, also where it is there.
+      // The migrator begins by making its schema, even if it exists, which the application's role may not.
       const age = await compareSchema(sql, migrations);
       if (age === 'OLDER') await untilUnlocked(() => runMigrations(drizzle(sql), migrations));
       isNewer ||= age === 'NEWER';
     }
-    // This version does not know what the newer one needs, and would take it back from servers that run.
+    // This version does not know the newer one's rights, and would revoke them from running servers.
     if (sets.length > 0 && applicationRole !== undefined && !isNewer)
       await grantApplicationRole(sql, applicationRole);
     return { isNewer };
@@ -100,7 +102,10 @@ export async function migrate(
   }
 }
 
-/** All of `work` is undone when it fails: the migrator runs what is pending in one transaction. */
+/**
+ * Repeats the work while its tables are locked. A failed run is undone as a whole, because the migrator runs
+ * the pending migrations in one transaction.
+ */
 async function untilUnlocked(work: () => Promise<void>): Promise<void> {
   const end = performance.now() + RETRY_FOR_MS;
   for (;;) {
@@ -118,7 +123,7 @@ async function untilUnlocked(work: () => Promise<void>): Promise<void> {
 type SchemaAge = 'OLDER' | 'SAME' | 'NEWER';
 type Statements = Pick<DatabaseHandle['sql'], 'unsafe'>;
 
-/** Changes nothing, and needs the application's role alone. OLDER when one of the sets lacks a migration. */
+/** Changes nothing; the application's role is enough. OLDER when one of the sets lacks a migration. */
 export async function readSchemaAge(sql: Statements, sets: readonly MigrationSet[]): Promise<SchemaAge> {
   const ages: SchemaAge[] = [];
   for (const set of sets) ages.push(await compareSchema(sql, migrationsOf(set, MIGRATIONS_FOLDER)));
@@ -133,7 +138,7 @@ function migrationsOf(set: MigrationSet, folder: URL) {
   };
 }
 
-/** What was applied against what is known, by the time of the newest migration, as the migrator itself decides. */
+/** Compares applied with known migrations by the time of the newest one, as the migrator does. */
 async function compareSchema(
   sql: Statements,
   { migrationsFolder, migrationsTable }: ReturnType<typeof migrationsOf>,

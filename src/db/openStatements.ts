@@ -4,7 +4,7 @@
 import postgres from 'postgres';
 import { asConnectionLost, ConnectionLost } from './connectionLost.ts';
 
-/** Statements have a deadline by `performance.now()`, a transaction's work has none. */
+/** A statement with its deadline by `performance.now()`, or a transaction's work, which has no deadline. */
 interface Open {
   reject: (reason: Error) => void;
   timeoutMs: number;
@@ -18,22 +18,22 @@ interface OpenStatements {
   untilLost<T>(work: Promise<T>): Promise<T>;
   /** The moment of the last answer, by `performance.now()`. */
   answeredAt(): number;
-  /** An answer did not come in time. */
+  /** Whether an answer did not come in time. */
   isSilent(): boolean;
-  /** Rejects all of them; deadlines no longer count. */
+  /** Rejects all open statements; deadlines no longer count. */
   rejectAll(reason: Error): void;
 }
 
-/** @param onBroken is called with the reason why the connection can't be used any more: an answer is missing, or the socket failed */
+/** @param onBroken called once the connection is unusable: an answer is missing, or the socket failed */
 export function createOpenStatements(onBroken: (reason: Error) => void): OpenStatements {
   const all = new Set<Open>();
-  /** Of the one timer: the first deadline of what was open when it was set. */
+  /** The one timer, set for the first deadline of the statements that were open at that moment. */
   let timer: NodeJS.Timeout | undefined;
   let wakesAt = Number.POSITIVE_INFINITY;
   let answeredAt = performance.now();
   let isSilent = false;
 
-  /** An answer leaves the timer as it is; when it fires it is set for what is open then. */
+  /** An answer leaves the timer as it is; when the timer fires, it is set for the statements open then. */
   function wakeAt(deadline: number): void {
     if (deadline >= wakesAt) return;
     clearTimeout(timer);
@@ -92,7 +92,7 @@ export function createOpenStatements(onBroken: (reason: Error) => void): OpenSta
   };
 }
 
-/** SQLSTATE of a write to a standby, or to a server that was made read-only: the next connection may lead to the primary. */
+/** SQLSTATE of a write to a standby or a read-only server: the next connection may lead to the primary. */
 const READ_ONLY = '25006';
 
 /** The server refused the statement; after a FATAL refusal it ends the connection as well. */

@@ -8,11 +8,11 @@ import { asConnectionLost, ConnectionLost } from './connectionLost.ts';
 /** SQLSTATE classes of temporary trouble: connection, resources, intervention, transaction rollback. */
 const PASSING_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '40', '25', '55']);
 
-/** Drizzle wraps what the driver throws. */
+/** Whether the failure passes. Drizzle wraps the driver's errors, so the causes are examined as well. */
 export function isPassing(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof postgres.PostgresError) return endsConnection(cause) || isOfPassingClass(cause);
-    // Its cause may be another server's.
+    // The cause of a DomainError may come from another server.
     if (cause instanceof DomainError) return false;
     if (asConnectionLost(cause) instanceof ConnectionLost) return true;
   }
@@ -20,8 +20,9 @@ export function isPassing(error: unknown): boolean {
 }
 
 /**
- * Such as a role that may not log in any more: it is about the connection, and says nothing of the statement. A pooler's own errors
- * have no `severity`, also those of a login that PostgreSQL refused to the pooler.
+ * The error is about the connection, such as a role that may no longer log in, and says nothing about the
+ * statement. A pooler's own errors have no `severity`, even for a login that PostgreSQL refused to the
+ * pooler.
  */
 function endsConnection({ severity }: postgres.PostgresError): boolean {
   return severity !== 'ERROR';

@@ -1,12 +1,12 @@
 /**
- * A pool of clients. Each is lent to one statement or one transaction at a time, so statements of two callers never
- * share a connection, and none waits behind a connection that is gone or silent.
+ * A pool of clients. Each client is lent to one statement or one transaction at a time, so statements of two
+ * callers never share a connection, and no statement waits behind a lost or silent connection.
  *
  *   waiting for a place ──▶ lent ──answered──▶ idle ──lent again, or idle for long──▶ closed
  *    └─ too long: NoFreeConnection  └─ connection lost, or no answer in time: rejected; the next one connects anew
  *
- * Transactions get at most half of the places: their work may need single statements beside them, which would
- * otherwise wait for transactions that wait for them.
+ * Transactions get at most half of the places: their work may need single statements on other connections,
+ * which would otherwise wait for transactions that wait for them.
  */
 import type postgres from 'postgres';
 import { createConcurrencyLimit } from '../lib/concurrencyLimit.ts';
@@ -30,25 +30,25 @@ interface Pool {
   /** Lends a client to one transaction. @throws NoFreeConnection, and what `work` throws */
   lend<T>(work: (client: Client) => Promise<T>): Promise<T>;
   load(): PoolLoad;
-  /** Gives open statements a moment to end; the rest is rejected. */
+  /** Gives open statements a short time to end; the rest is rejected. */
   close(): Promise<void>;
 }
 
-/** What statements and transactions wait for is counted together. */
+/** The load of the pool. Statements and transactions are counted together. */
 export interface PoolLoad {
-  /** Connections that a statement or a transaction has now, and open ones that none has. */
+  /** Connections that a statement or a transaction uses now, and open connections that are unused. */
   lent: number;
   idle: number;
   /** Statements and transactions that wait for a connection now. */
   waiting: number;
-  /** How many had to wait since the start, and how many got none in time. */
+  /** Statements and transactions since the start that had to wait, and that got no connection in time. */
   waited: number;
   refused: number;
 }
 
 /**
- * Requests give their places back by the answer deadline, so a longer wait means a long queue in front. Reconciliation holds a
- * few of them for minutes.
+ * How much longer than the answer deadline a caller waits for a place. Requests free their places by that
+ * deadline, so a longer wait means a long queue in front. Reconciliation holds a few places for minutes.
  */
 const EXTRA_WAIT_MS = 2_000;
 /** A guard against a defect: the limits on requests admit far fewer. */
@@ -74,7 +74,7 @@ export function createPool({ primary, client: clientOptions, size, answerTimeout
   const idleTimer = setInterval(() => idle.closeQuiet(IDLE_MS), IDLE_CHECK_MS);
   idleTimer.unref();
 
-  /** What fell silent with a client would cost the next ones their deadlines, one after the other. */
+  /** Closes quiet clients: one that fell silent, too, would cost the next statement its deadline. */
   const giveUpQuiet = () => {
     idle.closeQuiet(answerTimeoutMs);
     primary.doubt();
@@ -92,7 +92,7 @@ export function createPool({ primary, client: clientOptions, size, answerTimeout
   const unusedWithin = (timeoutMs: number) =>
     waitAtMost(timeoutMs, new Promise<void>((resolve) => (noteUnused = resolve)));
 
-  /** The way of every statement: each promise more on it is paid for by all of them. */
+  /** Lends a client to the work. Every statement comes this way, so each added promise slows all of them. */
   async function inPlace<T>(work: (client: Client) => Promise<T>): Promise<T> {
     const free = await places.take();
     try {
@@ -147,14 +147,14 @@ function createPlaces(maxConcurrent: number, answerTimeoutMs: number) {
   return createConcurrencyLimit({ maxConcurrent, maxWaiting: MAX_WAITING, waitMs, refusal });
 }
 
-/** The clients that nothing is sent on. */
+/** The clients that are not lent. */
 function createIdleClients(isUseless: (client: Client) => boolean) {
   /** Last in, first out. */
   let clients: Client[] = [];
   return {
     add: (client: Client) => void clients.push(client),
     count: () => clients.length,
-    /** Undefined when there is none that can be used. */
+    /** Returns a usable client; undefined when there is none. */
     take(): Client | undefined {
       let client = clients.pop();
       while (client && isUseless(client)) {
@@ -163,7 +163,7 @@ function createIdleClients(isUseless: (client: Client) => boolean) {
       }
       return client;
     },
-    /** Closes those without an answer for `quietMs`. */
+    /** Closes the clients without an answer for `quietMs`. */
     closeQuiet(quietMs: number): void {
       const quietSince = performance.now() - quietMs;
       const kept = clients.filter((client) => !client.isLost() && client.answeredAt() > quietSince);

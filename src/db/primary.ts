@@ -1,13 +1,14 @@
 /**
- * The server that takes writes, of those that an address names.
+ * Finds the server that takes writes among the servers of an address.
  *
  *   connect ──▶ the server in use ──takes writes──▶ a client
- *                └─ else: all are asked at once; of those that take writes the newest timeline wins, and is in use then
+ *                └─ else: all servers are asked; of those that take writes, the newest timeline is used
  *
- * Each promotion begins a new timeline. So an old primary that comes back beside the new one is recognised, although it would
- * take writes as well: no client goes to an older timeline than this process has seen, and those that are there are given up.
+ * Each promotion begins a new timeline. So an old primary that comes back beside the new one is recognised,
+ * although it would take writes as well: no client connects to an older timeline than this process has seen,
+ * and clients of an older timeline are given up.
  *
- * With one server in the address there is no choice, and nothing is asked.
+ * With one server in the address there is no choice, and no server is asked.
  */
 import { shareRun } from '../lib/sharedRuns.ts';
 import { serverUrlsOf } from '../lib/databaseUrl.ts';
@@ -17,17 +18,20 @@ import { ConnectionLost } from './connectionLost.ts';
 export interface Primary {
   /** A client of the server that takes writes. @throws ConnectionLost when there is none */
   connect(options: ClientOptions, onLost?: () => void): Promise<Client>;
-  /** A primary was promoted since the client connected: what it reads is old, and what it writes is lost. */
+  /** Whether a primary was promoted since the client connected: its reads are old, its writes are lost. */
   isOutdated(client: Client): boolean;
-  /** An answer did not come in time: the next connection asks all servers, because another one may have been promoted. */
+  /**
+   * Reports that an answer did not come in time: the next connection asks all servers, because another one
+   * may have been promoted.
+   */
   doubt(): void;
 }
 
-/** What a server says of itself. */
+/** A server's description of itself. */
 interface Server {
   isStandby: boolean;
   isReadOnly: boolean;
-  /** Of the cluster: a copy has the same as its original. */
+  /** The cluster's identifier; a copy has the same one as its original. */
   systemId: string;
   /** The first eight digits of a log file's name; null on a standby. */
   timeline: string | null;
@@ -53,13 +57,13 @@ export function createPrimary(address: string): Primary {
   return createElection(urls);
 }
 
-/** The address of the one server that takes writes, for what connects by itself. @throws ConnectionLost */
+/** Returns the primary's address, for callers that connect themselves. @throws ConnectionLost */
 export async function findPrimaryUrl(address: string): Promise<string> {
   const urls = serverUrlsOf(address);
   return urls.length <= 1 ? address : elect(urls, { systemId: null, timeline: '' });
 }
 
-/** What this process knows of the cluster. */
+/** This process's knowledge of the cluster. */
 interface Known {
   systemId: string | null;
   timeline: string;
@@ -138,7 +142,7 @@ async function probe(client: Client): Promise<Server> {
   return server;
 }
 
-/** @returns its timeline. @throws ConnectionLost unless it takes writes and nothing newer is known */
+/** @returns the server's timeline @throws ConnectionLost unless it takes writes and none newer is known */
 function requireCurrent(server: Server, known: Known): string {
   if (server.timeline === null || server.isReadOnly) throw new ConnectionLost('the server takes no writes');
   if (known.systemId !== null && known.systemId !== server.systemId) {
@@ -162,7 +166,7 @@ function describe(error: unknown): string {
   return message || code || 'gave no answer';
 }
 
-/** Of one length. */
+/** Compares timelines, whose texts have one length. */
 function compare(a: string | null, b: string | null): number {
   return (a ?? '') < (b ?? '') ? -1 : 1;
 }

@@ -1,11 +1,11 @@
 /**
- * Where public reads go: to a replica that is fresh enough, else to the primary.
+ * Sends public reads to a replica that is fresh enough, else to the primary.
  *
  *   each second: the primary's place in its log is noted with the time, and each replica asked how far it has replayed
  *   fresh as of = the time of the latest noted place that the replica has passed
  *
- * So staleness is known without a write and without comparing clocks, also when nothing is written; and a replica that
- * can't be asked grows stale by itself.
+ * So staleness is known without a write and without comparing clocks, also when nothing is written. A replica
+ * that can't be asked becomes stale.
  */
 import { innermostMessage } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -13,13 +13,13 @@ import type { DatabaseHandle, Db } from './connection.ts';
 import { isPassing } from './passingFailures.ts';
 
 export interface PublicReads {
-  /** Reads what may be some seconds old. `work` runs again on the primary when the replica fails meanwhile. */
+  /** Reads data that may be some seconds old. When the replica fails, `work` runs again on the primary. */
   run<T>(work: (db: Db, isReplica: boolean) => Promise<T>): Promise<T>;
-  /** How old an answer may be; 0 without replicas. */
+  /** Maximum age of an answer; 0 without replicas. */
   maxAgeMs: number;
-  /** Of each replica; empty without one. */
+  /** The state of each replica; empty without replicas. */
   replicas(): readonly ReplicaState[];
-  /** How many reads each has served. */
+  /** Number of reads that the replicas and the primary have served. */
   served(): { replica: number; primary: number };
   close(): Promise<void>;
 }
@@ -27,9 +27,9 @@ export interface PublicReads {
 interface ReplicaState {
   /** `host:port`. */
   name: string;
-  /** Why it is not used; null when it is fresh enough. */
+  /** Why the replica is not used; null when it is fresh enough. */
   obstacle: string | null;
-  /** How old what it shows may be; null while that is not known: it never was as far as the primary, or is not believed. */
+  /** Maximum age of the replica's data; null while it has not caught up with the primary or is distrusted. */
   lagMs: number | null;
 }
 
@@ -47,13 +47,16 @@ const LOOK_EVERY_MS = 1_000;
 const PRIMARY_PLACE = `SELECT pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::text AS place,
   ('x' || left(pg_walfile_name(pg_current_wal_flush_lsn()), 8))::bit(32)::int AS timeline,
   (SELECT system_identifier::text FROM pg_control_system()) AS cluster`;
-/** The timeline is as of its last restart point: after a failover it may be unused for some minutes, and is never wrong. */
+/**
+ * The timeline is that of the replica's last restart point: after a failover the replica may be unused for
+ * some minutes, but the timeline is never wrong.
+ */
 const REPLICA_PLACE = `SELECT pg_is_in_recovery() AS "isStandby",
   pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::text AS place,
   (SELECT min_recovery_end_timeline FROM pg_control_recovery()) AS timeline,
   (SELECT system_identifier::text FROM pg_control_system()) AS cluster`;
 
-/** Without replicas. */
+/** Reads from the primary, without replicas. */
 export function readPrimary(db: Db): PublicReads {
   let served = 0;
   return {
@@ -70,7 +73,7 @@ export function readPrimary(db: Db): PublicReads {
 
 interface ReplicaOptions {
   primary: Pick<DatabaseHandle, 'db' | 'sql'>;
-  /** The first one that is fresh enough is used; closed with the reads. */
+  /** The first replica that is fresh enough is used. The handles are closed with the reads. */
   replicas: readonly { name: string; handle: DatabaseHandle }[];
   maxLagMs: number;
   log: Pick<Logger, 'info' | 'warn'>;
@@ -84,7 +87,7 @@ export function readReplicas({ primary, replicas: given, maxLagMs, log }: Replic
   async function look(): Promise<void> {
     const mark = await markPrimary(primary).catch(() => null);
     if (mark !== null) {
-      // What a replica had of an older timeline may never have been in the new one.
+      // A replica's data of an older timeline may never have been in the new one.
       const isPromoted = marks.some(({ timeline }) => timeline !== mark.timeline);
       if (isPromoted) for (const replica of replicas) replica.distrust('another primary was promoted');
       marks = [...marks.filter(({ atMs }) => !isPromoted && atMs >= mark.atMs - maxLagMs), mark];
@@ -106,7 +109,7 @@ export function readReplicas({ primary, replicas: given, maxLagMs, log }: Replic
           return answer;
         } catch (error) {
           if (!isPassing(error)) throw error;
-          // Shown in public, and a failed statement's message has the caller's values.
+          // The reason is public: it must not be a failed statement's message, with the caller's values.
           replica.distrust(innermostMessage(error));
         }
       }
@@ -130,7 +133,7 @@ function createReplica({ name, handle, maxLagMs, log }: OneReplica) {
   let freshAsOfMs = Number.NEGATIVE_INFINITY;
   let problem: string | null = null;
   let isAsked = false;
-  /** What was asked before a distrust says nothing any more. */
+  /** Number of distrusts: an answer to a look that began before the last one is ignored. */
   let distrusts = 0;
   let wasUsable = false;
   const lagMs = () => performance.now() - freshAsOfMs;
@@ -165,7 +168,7 @@ function createReplica({ name, handle, maxLagMs, log }: OneReplica) {
       obstacle: obstacle(),
       lagMs: Number.isFinite(freshAsOfMs) ? lagMs() : null,
     }),
-    /** One look at a time: one that has no answer takes no further connection. */
+    /** Only one look runs at a time, so a look without an answer takes no further connection. */
     async look(marks: readonly Mark[]): Promise<void> {
       report();
       if (isAsked) return;
@@ -177,7 +180,7 @@ function createReplica({ name, handle, maxLagMs, log }: OneReplica) {
         problem = null;
         freshAsOfMs = Math.max(freshAsOfMs, passedAtMs);
       } catch (error) {
-        // A replica that only does not answer grows stale by itself.
+        // A replica that merely does not answer becomes stale without a distrust.
         if (error instanceof NotComparable) distrust(error.message);
         else problem = innermostMessage(error);
       } finally {
@@ -206,7 +209,7 @@ class NotComparable extends Error {
   override readonly name = 'NotComparable';
 }
 
-/** The time of the latest mark that the replica has passed. @throws NotComparable */
+/** Returns the time of the latest mark that the replica has passed. @throws NotComparable */
 async function readPassed({ sql }: DatabaseHandle, marks: readonly Mark[]): Promise<number> {
   const [row] = (await sql.unsafe(REPLICA_PLACE)) as unknown as (Place & { isStandby: boolean })[];
   const newest = marks.at(-1);

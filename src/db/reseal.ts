@@ -1,10 +1,12 @@
 /**
- * Seals everything that is stored anew, under the first of the sealer's keys, so that the others are no longer needed.
+ * Seals all stored sealed texts anew, under the first of the sealer's keys, so that the others are no longer
+ * needed.
  *
  *   a page of rows under another key ─▶ locked ─▶ opened and sealed anew ─▶ committed ─▶ the next page
  *
- * Killed between two pages it leaves rows under both keys, and goes on with what is left when it is started again. Of two at
- * once each waits for the other's page, and then finds it done. The texts stay the same, so the server runs meanwhile.
+ * A run that is killed between two pages leaves rows under both keys, and the next run seals the rest. Two
+ * runs at once wait for each other's pages, and then find them done. The plain texts stay the same, so the
+ * server runs meanwhile.
  */
 import { sql, type SQL } from 'drizzle-orm';
 import { messageOf } from '../lib/errors.ts';
@@ -13,25 +15,25 @@ import type { Db } from './connection.ts';
 import { givenRows, isGiven } from './manyRows.ts';
 import { SEALED_COLUMNS } from './sealedColumns.ts';
 
-/** Locked for some milliseconds; a payout that needs one of the rows waits as long. */
+/** Rows locked at a time, for some milliseconds; a payout that needs one of the rows waits as long. */
 const ROWS_PER_PAGE = 200;
-/** Counting reads every row. */
+/** Deadline of a count, which reads every row. */
 const COUNT_TIMEOUT_MS = 60_000;
-/** As many as a person looks into. */
+/** Maximum problems shown: as many as a person looks into. */
 const MAX_NAMED = 10;
 
 export interface ResealReport {
   resealed: number;
-  /** Still under another key: they don't open, or an instance still seals with that key. */
+  /** Rows still under another key: they don't open, or an instance still seals with that key. */
   left: number;
-  /** Why the first of them do not open. */
+  /** Why rows do not open, for the first of them. */
   problems: string[];
 }
 
 interface ResealOptions {
   db: Db;
   sealer: Sealer;
-  /** Told after each page how many rows are done, of about how many. */
+  /** Called after each page with the number of finished rows and the approximate total. */
   onProgress?: (done: number, total: number) => void;
   rowsPerPage?: number;
 }
@@ -55,7 +57,7 @@ export async function resealAll(options: ResealOptions): Promise<ResealReport> {
       }
     }
     left = await countLeft(options);
-    // Another process may have sealed some with the old key meanwhile: as long as there are fewer, it goes on.
+    // Another process may have sealed rows with the old key: the rounds go on while fewer rows are left.
     if (left === 0 || left >= before) return { resealed, left, problems };
   }
 }
@@ -65,7 +67,7 @@ interface Page {
   problems: string[];
 }
 
-/** From the first row to the last; a row that does not open is left behind. */
+/** Goes from the first row to the last, and leaves out a row that does not open. */
 async function* pagesOf(
   { db, sealer, rowsPerPage = ROWS_PER_PAGE }: ResealOptions,
   { table, column }: Column,
@@ -95,7 +97,7 @@ async function* pagesOf(
       }
       return { last: rows.at(-1)?.id ?? null, resealed: anew.length, problems };
     });
-    // Empty at the end, and when another process was quicker: the next round finds what is left.
+    // Empty at the end, or when another process was quicker; the next round finds the remaining rows.
     if (page.last === null) return;
     after = page.last;
     yield page;

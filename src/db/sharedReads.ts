@@ -1,16 +1,17 @@
 /**
- * One statement for the rows that different requests ask for in the same turn of the event loop. Under load a turn brings
- * many requests, and sending a statement takes longer than all else that a short read does.
+ * One statement for the rows that different requests ask for in the same turn of the event loop. Under load a
+ * turn brings many requests, and sending a statement takes longer than all other work of a short read.
  *
- * Each statement begins after its requests came, so each sees what was committed before it asked. Nothing is kept.
+ * Each statement begins after its requests came, so each request sees the commits before it. No row is
+ * cached.
  */
 import DataLoader from 'dataloader';
 import type { Db } from './connection.ts';
 
-/** In one statement; more make another one. */
+/** Maximum keys in one statement; further keys make another one. */
 const MAX_KEYS = 64;
 
-/** @param readMany rows by their keys */
+/** @param readMany reads rows by their keys */
 export function createSharedRead<Key, Row>(
   readMany: (db: Db, keys: readonly Key[]) => Promise<ReadonlyMap<Key, Row>>,
 ): (db: Db, key: Key) => Promise<Row | null> {

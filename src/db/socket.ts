@@ -7,18 +7,18 @@ import { ConnectionLost } from './connectionLost.ts';
 export interface SocketAddress {
   host: string[];
   port: number[];
-  /** Of a Unix socket; false for TCP. */
+  /** The path of a Unix socket; false for TCP. */
   path: string | false;
 }
 
-/** Of the first server in the address: primary.ts gives each client one. */
+/** Opens a socket to the first server in the address: primary.ts gives each client one server. */
 export async function openSocket(
   { host: [host], port: [port = 5432], path }: SocketAddress,
   onOpening: (socket: Socket) => void,
 ): Promise<Socket> {
   if (path) return opened(connect({ path }), onOpening);
   const socket = connect({ host, port, noDelay: true });
-  // Where postgres.js looks for the name that a certificate must have.
+  // postgres.js reads here the name that a certificate must have.
   return opened(Object.assign(socket, { host }), onOpening);
 }
 

@@ -1,6 +1,6 @@
 /**
- * A transaction on one client: BEGIN, the work, COMMIT or ROLLBACK, with a deadline for each statement. The `begin` of
- * postgres.js has no deadline, and sends statements after the connection is gone (see client.ts).
+ * A transaction on one client: BEGIN, the work, COMMIT or ROLLBACK, with a deadline for each statement. The
+ * `begin` of postgres.js has no deadline, and sends statements after the connection is lost (see client.ts).
  */
 import type postgres from 'postgres';
 import type { Client } from './client.ts';
@@ -42,7 +42,7 @@ export async function runTransaction<T>(
     throw error;
   }
   const { command } = await ask('COMMIT');
-  // PostgreSQL answers so, and with no error, where a statement has failed that the work did not wait for.
+  // PostgreSQL answers ROLLBACK, without an error, when a statement failed that the work did not wait for.
   if (command === 'ROLLBACK') {
     throw new Error('The transaction was rolled back: a statement of it has failed');
   }
@@ -50,8 +50,9 @@ export async function runTransaction<T>(
 }
 
 /**
- * Runs the work of the transaction, and within it that of its savepoints. What work sends after its end is refused: the connection may
- * have another transaction by then, and of a savepoint that was taken back it would be kept.
+ * Runs the work of the transaction, and within it the work of its savepoints. Statements that work sends
+ * after its end are refused: the connection may have another transaction by then, and after a savepoint was
+ * rolled back they would be kept.
  */
 function createScopes(
   client: Client,
@@ -99,7 +100,7 @@ function createScopes(
 
   async function runWithin<R>(run: Work<R>, isOver: () => boolean): Promise<R> {
     const name = `s${savepoints++}`;
-    // The work does not wait for it: should it fail, PostgreSQL refuses every statement after it.
+    // The work does not wait for the SAVEPOINT: if it fails, PostgreSQL refuses every statement after it.
     const isSet = ask(`SAVEPOINT ${name}`);
     try {
       const [result] = await Promise.all([runScope(run, isOver), isSet]);
