@@ -9,7 +9,7 @@ export function addressKey(address: string): string {
   return `${groupsOf(plain.replace(/%.*$/, '')).slice(0, 4).join(':')}::/64`;
 }
 
-/** The network around the address with this key: the /16 of an IPv4 address, the /48 of an IPv6 one; null when it is no address. */
+/** Returns the network around a key's address: IPv4 /16, IPv6 /48; null when the key is no address. */
 export function networkKey(key: string): string | null {
   if (isIPv4(key)) return `${key.split('.').slice(0, 2).join('.')}.0.0/16`;
   return key.endsWith('::/64') ? `${key.split(':').slice(0, 3).join(':')}::/48` : null;

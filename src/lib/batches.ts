@@ -3,33 +3,33 @@
  */
 
 export interface Batcher<T, R> {
-  /** The item's own result. Rejects with its batch's error, or when it would wait or has waited too long. */
+  /** Returns the item's own result. Rejects with its batch's error, or when the queue or wait is too long. */
   submit(item: T): Promise<R>;
 }
 
 interface BatcherOptions<T, R> {
-  /** Items in one batch, at most. */
+  /** Maximum items in one batch. */
   maxItems: number;
-  /** Items that may wait for their batch; further ones are rejected. */
+  /** Maximum items that wait for their batch; further ones are rejected. */
   maxWaiting?: number;
-  /** An item that has waited longer when a batch is taken is rejected. Left out, a wait ends with the batches before. */
+  /** An item that has waited longer when a batch is taken is rejected. By default a wait has no limit. */
   maxWaitMs?: number;
-  /** The error of an item that was rejected before its batch; says how many items wait. */
+  /** Makes the error of an item that was rejected before its batch, from the number of waiting items. */
   overloaded?: (waiting: number) => Error;
   /** Items of one key never share a batch: the later one's result depends on the earlier one's. */
   keyOf?: (item: T) => string;
   /**
-   * Of at least so many that wait, as many are taken as make two equal batches of them and the one before; and the next batch begins
-   * before the results of the last one are given. The work on one batch and what is done with the results of the other go on beside
-   * each other; taken as one, after a pause too, each would wait for the other. Left out, all that wait are one batch, and results
-   * are given at once.
+   * With at least this many waiting items, a batch takes half of the waiting items and the last batch
+   * together, and the next batch begins before the results of the last one are given. So the work on one
+   * batch and the use of the other's results overlap; as one batch, each would wait for the other, even after
+   * a pause. By default all waiting items are one batch, and results are given at once.
    */
   halvesFrom?: number;
   /** Called with one batch at a time; returns one result each, in order. */
   run: (items: T[]) => Promise<R[]>;
   /**
-   * True of an error that a single item may have caused: the batch is then divided, until that item stands alone and
-   * the others are done. Left out, every error is that of the whole batch.
+   * Whether a single item may have caused the error: the batch is then divided, until that item is alone and
+   * the others are done. By default every error is that of the whole batch.
    */
   dividesOn?: (error: unknown) => boolean;
 }
@@ -43,7 +43,7 @@ interface Waiting<T, R> {
   reject: (error: unknown) => void;
 }
 
-/** Far more than are under way side by side: a guard against a defect. */
+/** A guard against a defect: far fewer items are under way at once. */
 const MAX_WAITING = 10_000;
 
 export function createBatcher<T, R>(options: BatcherOptions<T, R>): Batcher<T, R> {
@@ -83,7 +83,7 @@ export function createBatcher<T, R>(options: BatcherOptions<T, R>): Batcher<T, R
     return batch;
   }
 
-  /** Never rejects. Of nothing, when all that waited has waited too long. */
+  /** Never rejects. The batch is empty when all waiting items have waited too long. */
   async function runOne(batch: Waiting<T, R>[]): Promise<void> {
     if (batch.length === 0) return;
     try {
@@ -110,7 +110,7 @@ export function createBatcher<T, R>(options: BatcherOptions<T, R>): Batcher<T, R
         waiting.push({ item, key: options.keyOf?.(item), since: performance.now(), resolve, reject });
         if (isRunning) return;
         isRunning = true;
-        // What arrives in the same turn of the event loop shares the first batch.
+        // Items that arrive in the same turn of the event loop share the first batch.
         setImmediate(() => void runAll());
       });
     },

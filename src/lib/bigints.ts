@@ -1,4 +1,4 @@
-/** As Math.min and Math.max, which take no integers beyond 2^53. At least one value each. */
+/** Math.min and Math.max for bigints. Both need at least one value. */
 export function smallest(...values: bigint[]): bigint {
   return values.reduce((one, other) => (other < one ? other : one));
 }

@@ -1,4 +1,4 @@
-/** The items in their order, in parts of at most so many. */
+/** Splits the items, in order, into parts of at most `size`. */
 export function chunksOf<T>(items: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, at) =>
     items.slice(at * size, (at + 1) * size),

@@ -14,7 +14,7 @@ export interface IdSource {
 
 export const systemClock: Clock = { now: () => new Date() };
 
-/** @param random the uuid library's own unless given, which takes the bytes for many ids at once */
+/** @param random by default the uuid library's own, which takes the bytes for many ids at once */
 export function createIdSource(clock: Clock, random?: (size: number) => Uint8Array): IdSource {
   return { next: () => uuidv7({ msecs: clock.now().getTime(), random: random?.(16) }) };
 }

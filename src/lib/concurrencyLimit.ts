@@ -1,20 +1,22 @@
 /**
- * Limits concurrent work: a number of places, a number of waiting callers, and a maximum wait. What can't be served in
- * time is refused at once, because an answer after the client's time-out costs as much and is of no use.
+ * Limits concurrent work: a number of places, a number of waiting callers, and a maximum wait. A caller that
+ * can't be served in time is refused, because an answer after the client's timeout costs as much and is of no
+ * use.
  *
- * Callers with different keys, such as addresses, take turns: one that asks for much waits for itself, and fills the queue
- * for no other. Where a key has a share of its own, others find free places whatever it asks for.
+ * Callers with different keys, such as addresses, take turns: a key with many requests delays only itself,
+ * and does not fill the queue for others. With a maximum per key, others find free places whatever one key
+ * asks for.
  */
 import { DomainError } from './errors.ts';
 import { createFairQueue, type FairQueue } from './fairQueue.ts';
 
 interface ConcurrencySettings {
   maxConcurrent: number;
-  /** Places that one key has at most; all by default. */
+  /** Maximum places of one key; all by default. */
   maxPerKey?: number;
   maxWaiting: number;
   waitMs: number;
-  /** What a caller is refused with; OVERLOADED by default, which says that nothing was done. */
+  /** Makes the error of a refused caller; by default OVERLOADED, which says that nothing was done. */
   refusal?: () => Error;
 }
 
@@ -24,7 +26,7 @@ export interface ConcurrencyLimit {
    * @throws the refusal
    */
   take(key?: string): Promise<() => void>;
-  /** The same at once; null when there is no free place. */
+  /** Like take, but at once; null when there is no free place. */
   takeFree(key?: string): (() => void) | null;
   load(): PlacesLoad;
 }
@@ -37,11 +39,11 @@ interface Waiter {
 }
 
 interface PlacesLoad {
-  /** Who waits for a place now. */
+  /** Callers that wait for a place now. */
   waiting: number;
-  /** How many had to wait since the start. */
+  /** Callers that had to wait since the start. */
   waited: number;
-  /** How many were refused since the start, at once or after their wait. */
+  /** Callers that were refused since the start, at once or after their wait. */
   refused: number;
 }
 
@@ -104,10 +106,10 @@ export function createConcurrencyLimit({
 }
 
 /**
- * One timer for all: in a burst, one for each that waits takes longer than its work. It may run when none waits any more, so no
- * program stays for it.
+ * One timer serves all waiters: in a burst, a timer for each waiter takes longer than its work. The timer may
+ * run when nobody waits any more, so it does not keep the process alive.
  *
- * @returns what has those refused that are late then, unless it is set for an earlier time
+ * @returns a function that sets the timer, which refuses late waiters, unless it is set for an earlier time
  */
 function createRefusals(queue: Pick<FairQueue<Waiter>, 'dropWhile'>): (ms: number) => void {
   let isTimed = false;
@@ -120,7 +122,7 @@ function createRefusals(queue: Pick<FairQueue<Waiter>, 'dropWhile'>): (ms: numbe
     isTimed = false;
     const nowMs = performance.now();
     let untilMs = Infinity;
-    // The first of each key is the earliest of it, and the key whose turn is next may have come last.
+    // Each key's first waiter is its earliest, but the key whose turn is next may have come last.
     queue.dropWhile((first) => {
       if (first.untilMs > nowMs) {
         untilMs = Math.min(untilMs, first.untilMs);

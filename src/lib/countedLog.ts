@@ -1,17 +1,17 @@
 /**
- * One log line a second for what strangers can cause as often as they like: the first at once, what follows counted.
+ * One log line a second for events that strangers can cause at will: the first at once, later ones counted.
  */
 import type { Logger } from './logger.ts';
 
 export interface CountedLog {
-  /** @param about short texts by plural names: a line has the first values of each as a list, and counts all. */
+  /** @param about short texts by plural names; a line lists the first values of each name and counts all */
   count(about: Readonly<Record<string, string>>): void;
-  /** Logs what is counted and not yet logged. */
+  /** Logs the events that are counted and not logged yet. */
   stop(): void;
 }
 
 const INTERVAL_MS = 1_000;
-/** Of one name in one line. */
+/** Maximum values of one name in one line. */
 const MAX_VALUES = 10;
 
 export function createCountedLog(log: Pick<Logger, 'warn'>, message: string): CountedLog {

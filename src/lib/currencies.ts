@@ -7,7 +7,7 @@ const NO_MONEY = new Set(['XXX', 'XTS']);
 
 const names = new Intl.DisplayNames(['en'], { type: 'currency', fallback: 'none' });
 
-/** Node's own list, so that it is kept up with Node; it has retired ones, too. */
+/** Uses Node's list, so that it is kept up to date with Node; it has retired currencies, too. */
 export function isCurrencyCode(code: string): boolean {
   return /^[A-Z]{3}$/.test(code) && !NO_MONEY.has(code) && names.of(code) !== undefined;
 }

@@ -1,25 +1,26 @@
 /**
- * Reads what is kept in memory, and notices that this process was paused meanwhile, as by a container that is frozen.
+ * Reads data into memory, and notices that this process was paused meanwhile, for example in a frozen
+ * container.
  *
- * On the way out of a pause, what waits in its sockets is read before timers run and notifications are heard. What is kept in
- * memory is then as old as the pause.
+ * After a pause, requests that wait in the sockets are read before timers run and notifications arrive. The
+ * data in memory is then as old as the pause.
  */
 import { shareFreshRuns } from './sharedRuns.ts';
 
 export interface CurrentReads {
   read(): Promise<void>;
-  /** At each use of what is kept. Null at once, but after a pause: then it is read first. */
+  /** Call it before each use of the data. Null while the data is current; after a pause, a new reading. */
   awaitCurrent(): Promise<void> | null;
 }
 
-/** A regular reading that is half of its interval late is a busy process's; a later one is a paused one's. */
+/** A regular reading up to half an interval late is a busy process's; a later one is a paused process's. */
 const PAUSE_FROM_INTERVALS = 1.5;
 
-/** @param intervalMs how often `read` is called at least */
+/** @param intervalMs the longest time between two calls of `read` */
 export function createCurrentReads(intervalMs: number, readNow: () => Promise<void>): CurrentReads {
   let askedAtMs = performance.now();
   let pauses = 0;
-  /** How many there had been when the last reading began. */
+  /** Number of pauses when the last reading began. */
   let readAfter = 0;
 
   function countPauses(): number {

@@ -4,11 +4,11 @@
 
 /** The scheme with the credentials, the servers, and the rest. */
 const PARTS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/s;
-/** What it asks for is decided by the program. postgres.js would try another server, which client.ts refuses. */
+/** The program chooses the server itself. postgres.js would try another server, which client.ts refuses. */
 const OWN_PARAMETERS = ['target_session_attrs'];
 const DEFAULT_PORT = 5432;
 
-/** One address for each server, in their order; empty when one of them is no address. */
+/** Returns one address for each server, in order; empty when one of them is no address. */
 export function serverUrlsOf(url: string): string[] {
   const [, before = '', servers = '', rest = ''] = PARTS.exec(url) ?? [];
   if (before === '') return [];
@@ -24,15 +24,16 @@ export function serversOf(url: string): string {
     .join(', ');
 }
 
-/** What all servers of the address have in common. @throws TypeError when it is no address */
+/** Returns the parts that all servers of the address share. @throws TypeError when it is no address */
 export function partsOf(url: string): { database: string; password: string } {
   const { pathname, password } = new URL(serverUrlsOf(url)[0] ?? url);
   return { database: pathname.slice(1), password: decodeURIComponent(password) };
 }
 
 /**
- * Options for postgres.js, which takes `[` for the host where an address has one of IPv6. Its types leave out that both may be lists.
- * @param url of one server
+ * Options for postgres.js, which takes `[` for the host of an IPv6 address. Its types leave out that both
+ * options may be lists.
+ * @param url the address of one server
  */
 export function endpointOf(url: string): object {
   const { hostname, port } = new URL(url);

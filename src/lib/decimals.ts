@@ -21,14 +21,14 @@ export function parseDecimal(text: string): Scaled | null {
   return { units: BigInt(whole + fraction), scale: fraction.length };
 }
 
-/** With all its decimal places: `{ units: 1050n, scale: 2 }` is "10.50". */
+/** Returns the number with all its decimal places: `{ units: 1050n, scale: 2 }` is "10.50". */
 export function formatDecimal({ units, scale }: Scaled): Decimal {
   if (scale === 0) return units.toString();
   const digits = units.toString().padStart(scale + 1, '0');
   return `${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }
 
-/** `units` × 10^scale ÷ `divisor`, as an integer of that scale, rounded down. */
+/** `whole` × 10^scale ÷ `divisor`, as an integer of that scale, rounded down. */
 export function divideDown(whole: bigint, divisor: Scaled, scale: number): bigint {
   return (whole * 10n ** BigInt(divisor.scale + scale)) / divisor.units;
 }
@@ -38,12 +38,12 @@ export function shareUp(amount: bigint, parts: bigint, base: bigint): bigint {
   return (amount * parts + base - 1n) / base;
 }
 
-/** In one spelling: without zeros at the end, so that equal numbers are equal texts. */
+/** Returns the number's one spelling, without zeros at the end, so that equal numbers are equal texts. */
 export function canonicalDecimal(text: Decimal): Decimal {
   return text.includes('.') ? text.replace(/\.?0+$/, '') : text;
 }
 
-/** Exact, in one spelling. */
+/** Returns the exact product, in its one spelling. */
 export function timesWhole(text: Decimal, whole: bigint): Decimal {
   const scaled = parseDecimal(text);
   if (!scaled) throw new Error(`${text} is no decimal`);

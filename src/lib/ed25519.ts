@@ -1,15 +1,15 @@
 /**
- * Ed25519 keys as Node's crypto takes them, from their 32 bytes and back (RFC 8410).
+ * Converts Ed25519 keys from their 32 bytes to keys of Node's crypto and back (RFC 8410).
  */
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 
-/** What comes before the seed in PKCS #8, and before the public key in SPKI. */
+/** The bytes before the seed in PKCS #8, and before the public key in SPKI. */
 const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex');
 const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex');
 
 /** @param seed 32 secret bytes */
 export function privateKeyOf(seed: Uint8Array): KeyObject {
-  // Memory of its own: what Buffer.concat takes from Node's pool would be given to others with the seed in it.
+  // Buffer.concat would take memory from Node's pool, which would be reused with the seed in it.
   const der = Buffer.alloc(PKCS8_HEAD.length + seed.length);
   der.set(PKCS8_HEAD);
   der.set(seed, PKCS8_HEAD.length);

@@ -29,7 +29,10 @@ const items = z.array(z.looseObject({ type: z.string() }));
 /** Compilers put the ABI into an object beside other output. */
 const fileSchema = z.union([items, z.looseObject({ abi: items }).transform(({ abi }) => abi)]);
 
-/** Empty without a file. @throws Error, with the file's name, when it can't be read or holds no contract errors */
+/**
+ * Empty without a file.
+ * @throws Error, with the file's name, when it can't be read or holds no contract errors
+ */
 export async function readErrorAbi(file: string | undefined): Promise<readonly AbiError[]> {
   if (file === undefined) return [];
   const errors = parseAbi(file, await readText(file)).filter(({ type }) => type === 'error');

@@ -45,7 +45,7 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** Every detail that stands beside a code; docs/errors.md says which code has which. */
+/** Every detail of an error; docs/errors.md says which code has which details. */
 export const ERROR_DETAILS = [
   'actual',
   'amount',
@@ -109,7 +109,7 @@ export class DomainError extends Error {
 /** A longer chain of causes is a cycle. */
 export const MAX_CAUSES = 8;
 
-/** What was wrong at first: of a failed statement the database's error, without the statement and its parameters. */
+/** Returns the first cause: for a failed statement the database's error, without statement and parameters. */
 export function innermost(error: unknown): unknown {
   let root = error;
   for (let i = 0; i < MAX_CAUSES && root instanceof Error && root.cause instanceof Error; i++)
@@ -121,7 +121,7 @@ export function innermostMessage(error: unknown): string {
   return messageOf(innermost(error));
 }
 
-/** With what caused it: fetch says of every failure that it failed, and its cause says why. */
+/** Returns the message with its cause: fetch's message says only that it failed, and its cause says why. */
 export function messageWithCause(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? ` (${messageOf(error.cause)})` : '';
   return messageOf(error) + cause;

@@ -1,22 +1,22 @@
 /**
- * A queue in which callers with different keys, such as addresses, take turns: one waiter of each key, those of one key in the
- * order of arrival.
+ * A queue in which callers with different keys, such as addresses, take turns: one waiter of each key, and
+ * the waiters of one key in the order of arrival.
  *
- * Arrays, and no Set for each key: a Set that is filled and emptied again makes new tables, each of which the one before it
- * points to. Once V8 has moved one of them to its old generation, all later ones and what is in them stay until its next full
- * collection, and that was a quarter of what a small request costs.
+ * Each key has an array and not a Set: a Set that is filled and emptied again makes new tables, and each
+ * table points to the next one. Once V8 has moved a table to its old generation, all later tables and their
+ * contents stay until its next full collection, which was a quarter of the cost of a small request.
  */
 export interface FairQueue<T> {
   size(): number;
   /**
-   * Whether one more of the key may wait. A full queue refuses the last waiter of the key with the most for it, unless no key has more
-   * than this one would.
+   * Whether one more waiter of the key may wait. A full queue refuses the last waiter of the key with the
+   * most waiters to make room, unless no key has more than this key would.
    */
   makeRoomFor(key: string): boolean;
   push(waiter: T): void;
-  /** The first waiter in turn whose key may go on. */
+  /** Takes out the first waiter in turn whose key may go on. */
   shift(mayGoOn?: (key: string) => boolean): T | undefined;
-  /** Takes out the first of each key for as long as it is over. */
+  /** Takes out the first waiter of each key as long as `isOver` is true of it. */
   dropWhile(isOver: (first: T) => boolean): void;
 }
 
@@ -26,7 +26,7 @@ interface Waiting {
 }
 
 export function createFairQueue<T extends Waiting>(maxWaiting: number): FairQueue<T> {
-  /** The key whose turn is next comes first; none is empty. */
+  /** The waiters by key. The key whose turn is next comes first; no list is empty. */
   const byKey = new Map<string, T[]>();
   let size = 0;
   const removeAt = (key: string, own: T[], index: number) => {

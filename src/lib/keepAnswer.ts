@@ -1,16 +1,16 @@
 /**
- * An answer that serves all who ask within a time: what it costs is paid once, however many ask.
+ * Keeps an answer for all callers within a time: its cost is paid once, however many ask.
  */
 import type { Clock } from './clock.ts';
 
 interface Keeping {
   keptMs: number;
   clock: Clock;
-  /** False where a failure may be the first caller's alone, such as its own rate limit: those who wait with it then ask anew. */
+  /** False if a failure may concern the first caller alone, such as its rate limit: others then ask anew. */
   keepsFailures: boolean;
 }
 
-/** @returns what asks with the arguments of the first caller, for all who follow within the time */
+/** @returns a function that asks with the first caller's arguments, for all callers within the time */
 export function keepAnswer<A extends unknown[], T>(
   { keptMs, clock, keepsFailures }: Keeping,
   ask: (...args: A) => Promise<T>,
@@ -20,7 +20,7 @@ export function keepAnswer<A extends unknown[], T>(
   function shared(args: A, orElse: () => Promise<T>): Promise<T> {
     const nowMs = clock.now().getTime();
     if (kept !== undefined) {
-      // A clock that was set back says nothing about how long ago it was.
+      // After the clock was set back, the age of the answer is unknown.
       const ageMs = nowMs - kept.askedAtMs;
       if (ageMs >= 0 && ageMs < keptMs) return keepsFailures ? kept.answer : kept.answer.catch(orElse);
     }
@@ -34,6 +34,7 @@ export function keepAnswer<A extends unknown[], T>(
     return asked.answer;
   }
 
-  // Together once more, because many may wait for what is slow; then each for itself, because the second one may be refused too.
+  // After a failure the callers share one more try, because many may wait for a slow answer; then each asks
+  // alone, because the second try may be refused, too.
   return (...args) => shared(args, () => shared(args, () => ask(...args)));
 }

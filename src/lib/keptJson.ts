@@ -1,17 +1,18 @@
 /**
- * The JSON of lists that never change and read the same for every caller, kept for as long as the list is.
+ * Keeps the JSON of lists that never change and are the same for every caller, for as long as the list
+ * exists.
  */
 import type { ReadyJson } from './readyJson.ts';
 
-/** What was written last of each: another document asks for other fields, and each text is as long as the list. */
+/** The last JSON of each list. Other documents ask for other fields, and each text is as long as the list. */
 const written = new WeakMap<readonly unknown[], { by: object; json: ReadyJson } | null>();
 
-/** Says that the list never changes, and that no field of its items depends on who asks. */
+/** Declares that the list never changes, and that no field of its items depends on the caller. */
 export function keepJsonOf(list: readonly unknown[]): void {
   written.set(list, null);
 }
 
-/** @param by what the JSON depends on besides the list: the same object, the same JSON */
+/** @param by stands for all that the JSON depends on besides the list: the same object, the same JSON */
 export function jsonOf(list: readonly unknown[], by: object, write: () => ReadyJson): ReadyJson {
   const kept = written.get(list);
   if (kept?.by === by) return kept.json;
@@ -23,7 +24,10 @@ export function jsonOf(list: readonly unknown[], by: object, write: () => ReadyJ
   return json;
 }
 
-/** A text that was put together stays a tree of its pieces, five times as large and slow to copy, until a character of it is read. */
+/**
+ * Reads a character, because a concatenated text stays a tree of its pieces, five times as large and slow to
+ * copy, until a character of it is read.
+ */
 function flatten(text: string): void {
   text.charCodeAt(0);
 }

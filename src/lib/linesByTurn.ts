@@ -1,18 +1,18 @@
 /**
- * Writes the lines of one turn of the event loop together: under load a call of the system for each line takes a sixth of
- * a small request's time, and a turn brings many.
+ * Writes the lines of one turn of the event loop together: under load a system call for each line takes a
+ * sixth of a small request's time, and a turn brings many lines.
  *
  *   line, line, line ─▶ end of the turn, or MAX_CHARACTERS ─▶ one write
  *
- * A process that is killed loses the lines of its last turn. What must not be lost is in the database.
+ * A process that is killed loses the lines of its last turn. Facts that must not be lost are in the database.
  */
 
-/** More in one turn is written in pieces, so that a burst takes no more memory than this. */
+/** Longer text in one turn is written in pieces, so that a burst takes no more memory than this. */
 const MAX_CHARACTERS = 64 * 1024;
 
 interface Lines {
   write(line: string): void;
-  /** Writes what waits. */
+  /** Writes the waiting lines. */
   flush(): void;
 }
 

@@ -1,12 +1,13 @@
 /**
- * Where the log's lines go: a file descriptor that may take nothing for a while, because its disk is full or the reader of a pipe has
- * stopped. The server works on meanwhile: its log is not worth its end, nor all of its memory.
+ * Writes the log's lines to a file descriptor that may take nothing for a while, because its disk is full or
+ * the reader of a pipe has stopped. The server works on meanwhile, and keeps a limited number of lines in
+ * memory.
  *
  *   waiting ──write──▶ under way ──taken──▶ the next
  *        └─ full: lost, and counted  └─ refused: again soon
  *
- * Not pino's own destination: it ends the process when the disk is full, keeps all that a stopped reader does not take, and an exit waits for
- * that reader without end.
+ * pino's own destination is not used: it ends the process when the disk is full, keeps all lines that a
+ * stopped reader does not take, and an exit waits for that reader without end.
  */
 import fs from 'node:fs';
 
@@ -15,7 +16,7 @@ const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 /** A pipe has room again as soon as its reader goes on. */
 const RETRY_FULL_PIPE_MS = 10;
 const RETRY_MS = 100;
-/** Of a whole exit: a reader that is only behind takes what is left within this time. */
+/** Maximum delay of an exit: a reader that is only behind takes the remaining lines within this time. */
 const EXIT_PATIENCE_MS = 1_000;
 const EXIT_LOOK_MS = 20;
 
@@ -24,18 +25,18 @@ type WriteAsync = (fd: number, bytes: Buffer, done: (error: Error | null, writte
 const NOTHING = Buffer.alloc(0);
 
 interface LogOutput {
-  /** Whole lines. */
+  /** Takes whole lines. */
   write(lines: string): void;
-  /** Writes what waits; from now on each write is done at once, because a process that exits has no later turn. */
+  /** Writes the waiting lines. Later writes are synchronous: a process that exits has no later turn. */
   beginExit(): void;
 }
 
 interface LogOutputOptions {
   fd: number;
-  /** Called when the output takes lines again, with the number of those that it will never have. */
+  /** Called when the output takes lines again, with the number of lost lines. */
   onLost: (lines: number) => void;
   maxWaitingBytes?: number;
-  /** The file system's unless given. */
+  /** The file system's by default. */
   writeAsync?: WriteAsync;
 }
 
@@ -44,12 +45,12 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
   let waiting: Buffer[] = [];
   let waitingBytes = 0;
   let underWay: Buffer = NOTHING;
-  /** False while nothing is under way, or what is waits for its next try. */
+  /** False while nothing is under way, or while the bytes under way wait for their next try. */
   let isWriting = false;
   let retryTimer: NodeJS.Timeout | undefined;
   let lostLines = 0;
   let writeLast: ((bytes: Buffer) => void) | undefined;
-  /** Its reader is gone for good. */
+  /** Whether the reader has closed the pipe. */
   let isClosed = false;
 
   function takeWaiting(): Buffer {
@@ -103,14 +104,14 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
     beginExit() {
       writeLast = createLastWrite(fd);
       clearTimeout(retryTimer);
-      // What is being written leaves by itself.
+      // A write in progress must not be repeated.
       if (!isWriting) writeLast(underWay);
       writeLast(takeWaiting());
     },
   };
 }
 
-/** Gives up all that is left at what is not taken in time: later lines would continue a torn one. */
+/** Gives up all remaining bytes when some are not taken in time: later lines would continue a torn line. */
 function createLastWrite(fd: number): (bytes: Buffer) => void {
   const giveUpAt = performance.now() + EXIT_PATIENCE_MS;
   let isOver = false;

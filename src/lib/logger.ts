@@ -33,7 +33,7 @@ export function createLogger(
     level: options.level,
     serializers: { err: describeLogged },
     hooks: { logMethod: logBriefly },
-    // Not pino's own redaction: it compiles its paths again for each line.
+    // pino's own redaction is not used: it compiles its paths again for each line.
     formatters: { log: withoutSecrets },
     ...(options.pretty
       ? { transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname', singleLine: true } } }
@@ -49,7 +49,7 @@ export function createLogger(
 }
 
 function standardOutput(onLost: (lines: number) => void): pino.DestinationStream {
-  // Naming it makes a pipe refuse what it has no room for, where a write would block.
+  // Using `process.stdout` makes a full pipe refuse a write, which would block otherwise.
   const output = createLogOutput({ fd: process.stdout.fd, onLost });
   const lines = linesByTurn(output.write);
   process.once('exit', () => {
@@ -59,7 +59,7 @@ function standardOutput(onLost: (lines: number) => void): pino.DestinationStream
   return lines;
 }
 
-/** What is logged as `err` by a line that is less important than an error: unless it is a defect, it passes, and its stack says nothing. */
+/** The `err` of a line below the level error: unless it is a defect, it passes, and its stack is useless. */
 class Passing {
   readonly error: unknown;
 
@@ -91,8 +91,8 @@ function isDefect(error: unknown): boolean {
 }
 
 /**
- * Only the message, code and stack. Other properties of an error may hold confidential values: Drizzle's hold the
- * failed statement's parameters, PostgreSQL's the row.
+ * Returns only the type, message, code, stack and cause. Other properties of an error may hold confidential
+ * values: Drizzle's hold the failed statement's parameters, PostgreSQL's the row.
  */
 function describeError(error: unknown, options: { withStack: boolean }, depth = 0): unknown {
   if (!(error instanceof Error)) return typeof error === 'string' ? shorten(error) : typeof error;
@@ -117,8 +117,8 @@ function framesOf(error: Error): string {
 }
 
 /**
- * Without secret fields; and for texts that quote an error's message, without parameters. Copied only if there is something
- * to take out: most lines have nothing.
+ * Removes secret fields, and parameters from texts that quote an error's message. The fields are copied only
+ * if there is something to remove: most lines have nothing.
  */
 function withoutSecrets(fields: Record<string, unknown>): Record<string, unknown> {
   let safe: Record<string, unknown> | undefined;
@@ -132,7 +132,7 @@ function withoutSecrets(fields: Record<string, unknown>): Record<string, unknown
 
 function withoutSecretsInside(value: unknown): unknown {
   if (typeof value === 'string') return cutParameters(value);
-  // An error has its serializer, which shows none of its own fields.
+  // An error has a serializer, which shows none of its own fields.
   if (typeof value !== 'object' || value === null || value instanceof Error) return value;
   if (Array.isArray(value) || !Object.keys(value).some((name) => SECRET_FIELDS.has(name))) return value;
   const entries = Object.entries(value).map(([name, inner]) => [

@@ -1,14 +1,14 @@
 /**
- * Pauses in long work, so that what others have sent meanwhile is read.
+ * Pauses long work, so that requests that others have sent meanwhile are read.
  */
 
 /** Far less than a person notices, and longer than most operations compute in all. */
 const LONG_TURN_MS = 5;
 
-/** To be awaited between two parts of the work; null while this turn of the event loop is short, as in most operations. */
+/** Await it between two parts of the work. Null while this turn is short, as in most operations. */
 type PauseInLongTurn = () => Promise<void> | null;
 
-/** For all that computes in one process. */
+/** The pauses of all computing in one process. */
 export const pauseInLongTurn = createPauses(() => performance.now());
 
 export function createPauses(nowMs: () => number): PauseInLongTurn {

@@ -2,8 +2,8 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * As `mkdir` with `recursive`, which in Node 20 never ends below /proc, and says of a disk that can only be read that something is not
- * there.
+ * Like `mkdir` with `recursive`, which in Node 20 never ends below /proc, and reports a read-only disk as a
+ * missing file.
  */
 export async function makeFolder(path: string): Promise<void> {
   try {

@@ -1,5 +1,5 @@
 /**
- * NOT_FOUND of an id.
+ * The NOT_FOUND error for an id.
  */
 import { DomainError } from './errors.ts';
 
@@ -8,7 +8,7 @@ export function notFound(what: string, field: string): DomainError {
   return new DomainError('NOT_FOUND', `There is no ${what} with this id.`, { field });
 }
 
-/** The same for an object that does not exist and for one that the caller may not see. */
+/** The same error for an object that does not exist and for one that the caller may not see. */
 export function notVisible(what: string, field: string): DomainError {
   return new DomainError('NOT_FOUND', `There is no ${what} with this id that you may see.`, { field });
 }

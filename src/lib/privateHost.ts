@@ -12,7 +12,7 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-/** Names and addresses of the same, in clouds that have others. */
+/** Names and other addresses of metadata services, in clouds that have them. */
 const METADATA_HOSTS: ReadonlySet<string> = new Set([
   'metadata.google.internal',
   'instance-data.ec2.internal',
@@ -23,8 +23,9 @@ const METADATA_HOSTS: ReadonlySet<string> = new Set([
 const EMBEDDED_LINK_LOCAL = /^(::(ffff:)?|64:ff9b::|2002:)a9fe:/i;
 
 /**
- * Where machines of clouds keep their credentials, and where no service of another machine is meant to be. @param host as a parsed
- * URL has it: there, every way of writing an IPv4 address has become the same
+ * Whether the host is where machines of clouds get their credentials; no service of another machine belongs
+ * there.
+ * @param host in the form of a parsed URL, which has one spelling for each IPv4 address
  */
 export function isLinkLocal(host: string): boolean {
   if (METADATA_HOSTS.has(host)) return true;
@@ -43,9 +44,9 @@ export function staysPrivate(url: string): boolean {
   return !host.includes('.') || PRIVATE_SUFFIXES.some((suffix) => host.endsWith(suffix));
 }
 
-/** Whether an IP address is of this machine or a private network; false of every other text. */
+/** Whether an IP address belongs to this machine or a private network; false for every other text. */
 export function isPrivateAddress(address: string): boolean {
-  // How a socket that listens on IPv6 shows an IPv4 address.
+  // A socket that listens on IPv6 shows an IPv4 address with this prefix.
   const plain = address.replace(/^::ffff:(?=[\d.]+$)/i, '');
   if (isIPv4(plain)) return isLoopback(plain) || /^(10|192\.168|172\.(1[6-9]|2\d|3[01]))\./.test(plain);
   // Unique local and link-local addresses.

@@ -1,5 +1,6 @@
 /**
- * Which program this is: the version in package.json and, where the build knows it, the commit. Rows that it writes name it.
+ * The program's version: the version in package.json and, if the build knows it, the commit. Rows that the
+ * program writes name it.
  */
 import { readFileSync } from 'node:fs';
 

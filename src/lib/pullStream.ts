@@ -1,13 +1,14 @@
 /**
- * Streams that are read by a reader of one step at a time. What thousands of subscribers are sent at the same moment passes some layers
- * for each of them: with a promise in each layer, the layers took most of the time, and most of a waiting subscriber's memory. Nothing
- * is read ahead: each `pull` is one `pull` of the source.
+ * Streams whose reader asks for one step at a time. An event that goes to thousands of subscribers at the
+ * same moment passes some layers for each of them: with a promise in each layer, the layers took most of the
+ * time, and most of a waiting subscriber's memory. Nothing is read ahead: each `pull` is one `pull` of the
+ * source.
  *
- * Layers are classes, and readers of the layer below: with closures, a subscriber had four times as many objects, and reading each of
- * them from memory took longer than what they did.
+ * Layers are classes, and readers of the layer below: with closures, a subscriber had four times as many
+ * objects, and reading them from memory took longer than their work.
  */
 
-/** Who asked for the next step, and gets one call for each time that it asked. */
+/** The reader that asked for the next step. Each `pull` leads to one call. */
 export interface StepReader<T> {
   onValue(value: T): void;
   onError(error: unknown): void;
@@ -15,11 +16,11 @@ export interface StepReader<T> {
 }
 
 export interface PullStream<T> extends AsyncGenerator<T, void, void> {
-  /** Asks for the next step; the reader is called at once where it is known. One at a time. */
+  /** Asks for the next step, one at a time. The reader is called at once when the step is known. */
   pull(reader: StepReader<T>): void;
 }
 
-/** What makes an iterator of `pull` and `stop`. */
+/** Implements an iterator with `pull` and `stop`. */
 export abstract class StreamBase<T> implements PullStream<T> {
   abstract pull(reader: StepReader<T>): void;
 
@@ -56,7 +57,7 @@ export abstract class StreamBase<T> implements PullStream<T> {
   }
 }
 
-/** Any stream, as one that is read by readers. */
+/** Returns any stream as a PullStream. */
 export function pullStreamOf<T>(source: AsyncIterable<T>): PullStream<T> {
   return 'pull' in source ? (source as PullStream<T>) : new IteratorStream(source[Symbol.asyncIterator]());
 }
@@ -81,7 +82,7 @@ class IteratorStream<T> extends StreamBase<T> {
   }
 }
 
-/** A stream of what `map` makes of each value. */
+/** A stream of the results of `map` for each value. */
 export abstract class MappedStream<T, R> extends StreamBase<R> implements StepReader<T> {
   protected readonly source: PullStream<T>;
   private reader: StepReader<R> = UNASKED;
@@ -91,14 +92,17 @@ export abstract class MappedStream<T, R> extends StreamBase<R> implements StepRe
     this.source = source;
   }
 
-  /** What it throws, or rejects with, ends the stream. @returns undefined when `give` or `deliver` is called later */
+  /**
+   * An error that it throws or rejects with ends the stream.
+   * @returns undefined when `give` or `deliver` is called later
+   */
   protected abstract map(value: T): R | Promise<R> | undefined;
 
   protected shownError(error: unknown): unknown {
     return error;
   }
 
-  /** Called after the last step, and when the reader wants no more; perhaps for both. */
+  /** Called after the last step, and when the reader wants no more; perhaps twice. */
   protected ended(): void {}
 
   pull(reader: StepReader<R>): void {
@@ -110,7 +114,7 @@ export abstract class MappedStream<T, R> extends StreamBase<R> implements StepRe
     this.deliver(this.map, value);
   }
 
-  /** Gives the reader what `map` makes of the value. */
+  /** Gives the reader the result of `map` for the value. */
   protected deliver<V>(map: (value: V) => R | Promise<R> | undefined, value: V): void {
     let mapped: R | Promise<R> | undefined;
     try {

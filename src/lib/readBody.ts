@@ -15,8 +15,8 @@ class ClientGone extends Error {
 }
 
 /**
- * The client disconnected: not a defect, and no answer is needed. The request may have come completely, and not have been read,
- * since it waited for its turn.
+ * Whether the client disconnected, which is no defect and needs no answer. The request may have arrived
+ * completely without being read, because it waited for its turn.
  */
 export function hasLeft(request: IncomingMessage, error: unknown): boolean {
   return error instanceof ClientGone || (request.destroyed && !request.complete);
@@ -26,16 +26,16 @@ export function hasLeft(request: IncomingMessage, error: unknown): boolean {
 export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | null> {
   const declaredBytes = Number(request.headers['content-length'] ?? 0);
   if (declaredBytes > maxBytes + MAX_DROPPED_BYTES) return Promise.resolve(null);
-  // Small ones come with their headers, and wait.
+  // Small bodies arrive with their headers, and wait.
   if (request.complete && !request.destroyed) {
     const chunks: Buffer[] = [];
     const next = () => request.read() as Buffer | null;
-    // Before Node 26 the first has all of it, since then what came in one packet.
+    // Before Node 26 the first chunk is the whole body; since then it is the content of one packet.
     for (let chunk = next(); chunk !== null; chunk = next()) chunks.push(chunk);
     const whole = joined(chunks);
     return Promise.resolve(whole.length > maxBytes ? null : whole);
   }
-  // By events: an iterator of the stream costs as much as all else of a small request.
+  // Events are used because an iterator of the stream costs as much as all other work of a small request.
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let byteLength = 0;
@@ -48,7 +48,7 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Bu
       resolve(null);
     };
     const leave = () => {
-      // Also after the end of a body.
+      // The event also comes after the end of a body.
       if (!request.readableEnded) reject(new ClientGone('the client went away before the end of the body'));
     };
     if (request.destroyed) return leave();
@@ -63,8 +63,8 @@ function joined(chunks: readonly Buffer[]): Buffer {
 }
 
 /**
- * Gives a body that is already read to yoga's adapter, which takes it from here. As a stream: the adapter lists the keys of
- * what it gets, and those of a text are its characters.
+ * Gives a body that is already read to yoga's adapter, which takes `request.body`. The body is a stream
+ * because the adapter lists the keys of its input, and the keys of a text are its characters.
  */
 export function giveBody(request: IncomingMessage, body: Buffer): void {
   Object.assign(request, { body: Readable.from(body) });

@@ -1,9 +1,9 @@
 /**
- * JSON that is written already, in an answer whose other values are not.
+ * JSON that is already written, in an answer whose other values are not.
  */
 export class ReadyJson {
   readonly text: string;
-  /** As measureAnswer counts what it writes. */
+  /** The size of the text as measureAnswer counts it. */
   readonly bytes: number;
 
   constructor(text: string, bytes: number) {
@@ -11,7 +11,7 @@ export class ReadyJson {
     this.bytes = bytes;
   }
 
-  /** Right everywhere; `stringify` does without it. */
+  /** Makes the value correct in JSON.stringify; `stringify` does not need it. */
   toJSON(): unknown {
     return JSON.parse(this.text);
   }
@@ -19,12 +19,12 @@ export class ReadyJson {
 
 const holders = new WeakSet<object>();
 
-/** Says that there is ready JSON among plain values in it. What has none is left to JSON.stringify, which is faster. */
+/** Declares that the data contains ready JSON. Other data is left to JSON.stringify, which is faster. */
 export function holdsReady(data: object): void {
   holders.add(data);
 }
 
-/** As JSON.stringify. */
+/** Like JSON.stringify. */
 export function stringify(result: { data?: object | null }): string {
   return result.data != null && holders.has(result.data) ? write(result) : JSON.stringify(result);
 }
@@ -36,7 +36,7 @@ function write(value: unknown): string {
   return `{${withCommas(Object.entries(value), ([name, inner]) => `${JSON.stringify(name)}:${write(inner)}`)}}`;
 }
 
-/** As `join`, which copies: a list of megabytes was copied once for each level that it stands below. */
+/** Like `join`, which copies: it copied a list of megabytes once for each level above the list. */
 function withCommas<T>(values: readonly T[], textOf: (value: T) => string): string {
   let text = '';
   for (const value of values) text += text === '' ? textOf(value) : `,${textOf(value)}`;

@@ -1,13 +1,14 @@
 /**
- * Retry-After: how long a server that is too busy asked for no requests. Asking earlier makes providers refuse for longer.
+ * Retry-After: how long a busy server asked for no requests. Earlier requests make providers refuse for
+ * longer.
  */
 
-/** A longer pause is cut to this: a server that meant it answers with another one. */
+/** A longer pause is cut to this: a server that means it asks for another one. */
 const MAX_PAUSE_MS = 60_000;
 const BUSY_STATUSES: ReadonlySet<number> = new Set([429, 503]);
 
 /**
- * Requests to one server, which its busy answers pause.
+ * Pauses requests to one server after its busy answers.
  * @param nowMs Unix time
  */
 export function createPause(nowMs: () => number): {
@@ -20,7 +21,7 @@ export function createPause(nowMs: () => number): {
   return {
     requireOver() {
       const leftMs = endsAtMs - nowMs();
-      // A longer pause than any begun here: the machine's clock was set back.
+      // A longer pause than any begun here means that the machine's clock was set back.
       if (leftMs > 0 && leftMs <= MAX_PAUSE_MS) {
         throw new Error(`it asked to be left alone for ${Math.ceil(leftMs / 1000)} s more`);
       }

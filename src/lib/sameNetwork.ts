@@ -1,6 +1,6 @@
 /**
- * Whether two ids name the same ledger network. A longer id that continues a shorter one after a colon does: a chain id, and the same
- * with the hash of its first block, which only a node has.
+ * Whether two ids name the same ledger network. They do if the longer id continues the shorter one after a
+ * colon, as a chain id and the same with the hash of its first block, which only a node has.
  */
 export function isSameNetwork(one: string, other: string): boolean {
   return one === other || one.startsWith(`${other}:`) || other.startsWith(`${one}:`);

@@ -23,15 +23,15 @@ export interface SealedPlace {
   id: string;
 }
 
-/** What the keys are derived from: the first seals, all of them open. */
+/** The secrets from which the keys are derived: the first key seals, all of them open. */
 export type SealingSecrets = readonly [string, ...string[]];
 
 export interface Sealer {
-  /** Under the first of the keys. */
+  /** Seals under the first of the keys. */
   seal(plainText: string, place: SealedPlace): string;
   /** @throws when the text was sealed under a key that is not at hand, for another place, or was changed */
   unseal(sealed: string, place: SealedPlace): string;
-  /** How each text begins that was sealed under the first of the keys. */
+  /** The beginning of each text that was sealed under the first of the keys. */
   currentPrefix: string;
 }
 

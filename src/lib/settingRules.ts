@@ -1,5 +1,5 @@
 /**
- * What a setting is, and the rules that several settings share.
+ * The type of a setting, and the rules that several settings share.
  */
 import * as z from 'zod';
 import { MIN_SECRET_BYTES } from './secretBytes.ts';
@@ -7,14 +7,14 @@ import { MIN_SECRET_BYTES } from './secretBytes.ts';
 export interface Setting {
   /** For docs/settings.md and .env.example. */
   description: string;
-  /** As it would be written in the environment; null when there is none. */
+  /** The default as it would be written in the environment; null when there is none. */
   default: string | null;
   /** Values of secrets are never repeated in a message. */
   secret?: true;
   schema: z.ZodType<unknown, string | undefined>;
 }
 
-/** `more`: that it is a secret, and what tables of settings know of it beside. */
+/** @param more marks a secret, and adds values for tables of settings */
 export function setting<T, const More extends object = object>(
   schema: z.ZodType<T, string | undefined>,
   defaultValue: string | null,

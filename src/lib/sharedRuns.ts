@@ -1,14 +1,14 @@
 /**
- * One run for many who ask at the same time.
+ * One run for many callers at the same time.
  */
 
-/** One run at a time: what asks while it is under way gets its answer, which may be older than the question. */
+/** One run at a time: a caller during a run gets its answer, which may be older than the question. */
 export function shareRun<T>(run: () => Promise<T>): () => Promise<T> {
   const share = shareRunsByKey<T>();
   return () => share('', run);
 }
 
-/** One run at a time for each key, whichever asks first for it. */
+/** One run at a time for each key, the run of the key's first caller. */
 export function shareRunsByKey<T>(): (key: string, run: () => Promise<T>) => Promise<T> {
   const running = new Map<string, Promise<T>>();
   return (key, run) => {
@@ -20,7 +20,7 @@ export function shareRunsByKey<T>(): (key: string, run: () => Promise<T>) => Pro
   };
 }
 
-/** What asks while a run is under way shares the next one, so an answer is never older than its question. */
+/** Callers during a run share the next one, so an answer is never older than its question. */
 export function shareFreshRuns<T>(run: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | null = null;
   let next: Promise<T> | null = null;
@@ -36,7 +36,7 @@ export function shareFreshRuns<T>(run: () => Promise<T>): () => Promise<T> {
   }
 
   return () => {
-    // Also between the end of a run and the beginning of the next, which may be awaited already.
+    // `next` is also set between the end of a run and the beginning of the next.
     if (next !== null) return next;
     if (running === null) return start();
     next = running.then(ignore, ignore).then(() => {

@@ -1,12 +1,12 @@
 /**
- * The signature of a webhook, from an indexer or a ramp provider: `sha256=` and the lower-case hex HMAC-SHA256 of the raw body, keyed with the
- * secret string that both know.
+ * The signature of a webhook, from an indexer or a ramp provider: `sha256=` and the lower-case hex
+ * HMAC-SHA256 of the raw body, keyed with the secret string that both know.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 const SIGNATURE_PATTERN = /^sha256=[0-9a-f]{64}$/;
 
-/** Whether the header has the form of a signature; any other one verifies under no secret. */
+/** Whether the header has the form of a signature. A header of another form verifies under no secret. */
 export function isSignature(header: string | null | undefined): header is string {
   return header != null && SIGNATURE_PATTERN.test(header);
 }

@@ -43,7 +43,7 @@ export function databaseUnreachable(url: string, error: unknown): StartupError {
 
 const INSUFFICIENT_PRIVILEGE = '42501';
 
-/** Whether the role may not do what it was asked to. */
+/** Whether the role lacked the right to do what it was asked to. */
 export function isLackOfRights(error: unknown): boolean {
   if (codeOf(error) === INSUFFICIENT_PRIVILEGE) return true;
   return error instanceof Error && error.cause !== undefined && isLackOfRights(error.cause);
@@ -67,7 +67,7 @@ export const MIGRATED_BY_NEWER =
   'The database was migrated by a newer version of this program: its schema and the rights of the role of DATABASE_URL are ' +
   'left as they are. Start the newer version, unless this one is being replaced.';
 
-/** One sentence about a role that can switch off what the database promises. */
+/** One sentence about a role that can switch off the rules of the database. */
 export function roleOverRules(role: string, powers: readonly string[]): string {
   return (
     `The database role "${role}" of DATABASE_URL ${powers.join(', and ')}: it could switch off the rules that keep the books ` +

@@ -2,8 +2,8 @@
  * Stellar strkeys and the ed25519 keys behind them: the spelling of every address on the embedded and Stellar networks.
  * `G…` is an account (an ed25519 public key), `C…` a contract, `S…` a secret seed; a payload has one spelling only.
  *
- * Only the strkey file of the SDK is loaded: all of it takes a quarter of a second and 20 MB, which the embedded network
- * does without. Node's own crypto signs.
+ * Only the strkey file of the SDK is loaded: the whole SDK takes a quarter of a second and 20 MB, which the
+ * embedded network does without. Node's own crypto signs.
  */
 import { sign, verify } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
@@ -62,14 +62,14 @@ export function encodeStrkey(kind: StrkeyKind, payload: Uint8Array): string {
 
 /** The strkey's kind and payload; null when the text is not exactly one valid account, contract or seed strkey. */
 export function decodeStrkey(text: string): DecodedStrkey | null {
-  // By its first letter: the library makes an exception of each kind that it is not.
+  // The first letter gives the kind, because the library creates an Error for each wrong kind.
   const kind = KINDS_BY_LETTER[text.charAt(0)];
   return kind === undefined || !CODECS[kind].isValid(text)
     ? null
     : { kind, payload: Uint8Array.from(CODECS[kind].decode(text)) };
 }
 
-/** Addresses found valid, and the keys of accounts: requests name the same few again and again. */
+/** Maximum addresses found valid, and keys of accounts: requests name the same few again and again. */
 const MAX_REMEMBERED = 10_000;
 const valid = new Set<string>();
 const keys = new Map<string, KeyObject>();
@@ -118,7 +118,7 @@ export function verifyAccountSignature(address: string, message: Uint8Array, sig
     const key = keyOfAccount(address);
     return key !== null && verify(null, message, key, signature);
   } catch {
-    // 32 bytes that are no point on the curve: no signature is valid for them.
+    // The 32 bytes are no point on the curve: no signature is valid for them.
     return false;
   }
 }

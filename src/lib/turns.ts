@@ -1,19 +1,19 @@
 /**
- * Turns of the event loop, so that work of one client can't hold up others by coming all at once: what arrives in a turn begins
- * together at its end, so many in each turn, of each key in its turn, and what others send is read between them. After a long
- * turn it begins one by one.
+ * Spreads work over turns of the event loop, so that a client can't hold up others by sending much at once:
+ * the work that arrives in a turn begins together at its end, up to `perTurn` pieces in each turn, with keys
+ * taking turns, and requests of others are read between them. After a long turn, work begins one by one.
  *
  *   arrives ─▶ waits for the end of this turn ─▶ among the next `perTurn`? ─▶ begins
  *                                                       └─no─▶ waits for the next turn, at most `waitMs`
  *
- * What begins together is also done together, step by step, and answered in one go: for a small request that takes half of the
- * processor time that one by one takes.
+ * Work that begins together is also done together, step by step, and answered together: for a small request
+ * that takes half of the processor time that one by one takes.
  */
 import { overloaded } from './concurrencyLimit.ts';
 import { createFairQueue } from './fairQueue.ts';
 
 interface TurnSettings {
-  /** What begins in one turn of the event loop. */
+  /** Maximum pieces of work that begin in one turn of the event loop. */
   perTurn: number;
   maxWaiting: number;
   waitMs: number;

@@ -1,9 +1,9 @@
 /**
- * Makes errors without a stack, for refusals that clients see and no log shows: to take a stack, and to format it, costs more than all
- * else of an error, and strangers can ask for many.
+ * Makes errors without a stack, for refusals that clients see and no log shows: taking and formatting a stack
+ * costs more than all other work of an error, and strangers can ask for many.
  */
 
-/** @param make at once: what it awaits has stacks again */
+/** @param make synchronous: errors made after an await have stacks again */
 export function withoutStack<T>(make: () => T): T {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
