@@ -1,5 +1,5 @@
 /**
- * API keys: what service accounts send as `authorization: Bearer <key>` where people send a token.
+ * API keys: service accounts send `authorization: Bearer <key>` where people send a token.
  *
  *   atm_0192f0c4a1b27d3e8f5a6b7c8d9e0f1a_<43 characters>
  *       └─ the key's id, visible          └─ 256 random bits, stored as part of a SHA-256 alone
@@ -23,7 +23,7 @@ const SECRET_BYTES = 32;
 
 /** A change whose notification was lost takes effect this late. */
 const MAX_CACHED_MS = 5_000;
-/** Of one instance. */
+/** Maximum keys cached in one instance. */
 const MAX_CACHED_KEYS = 1_000;
 /** Resolution of lastUsedAt, so that not every request writes. */
 const USE_NOTED_EVERY_SECONDS = 5 * 60;
@@ -76,11 +76,11 @@ export function createApiKeyVerifier(deps: ApiKeyDependencies): TokenVerifier {
   };
 }
 
-/** A key as read, with what the database's clock decides. */
+/** A key as read, with the values that the database's clock decides. */
 interface ReadKey extends ApiKeyRow {
-  /** Time to its expiry when it was read. */
+  /** Time to the key's expiry when it was read. */
   remainingMs: number;
-  /** Whether its last use is due to be written again. */
+  /** Whether the key's last use is due to be written again. */
   isUseDue: boolean;
   /** By performance.now(), which is independent of the wall clock. */
   readAtMs: number;
@@ -94,7 +94,7 @@ function isExpired(row: ReadKey): boolean {
   return remainingMsOf(row) <= 0;
 }
 
-/** Its expiry by this instance's clock, which the timers of sockets and streams use. */
+/** Returns the caller. It expires by this instance's clock, which the timers of sockets and streams use. */
 function callerOf(row: ReadKey, clock: Clock): Caller {
   return {
     subject: row.subject,
@@ -112,7 +112,7 @@ function createCachedFind({ db, credentialSignal }: ApiKeyDependencies) {
   const cache = new LRUCache<string, Promise<ReadKey | null>>({
     max: MAX_CACHED_KEYS,
     ttl: MAX_CACHED_MS,
-    // The time would else be kept until a timer runs; after a pause of this process, requests come before timers.
+    // Otherwise the cache keeps the time until a timer runs; after a pause, requests come before timers.
     ttlResolution: 0,
   });
   credentialSignal.onNotify((id) => (id === null ? cache.clear() : cache.delete(id)));

@@ -1,16 +1,18 @@
 /**
- * The audit log: one row for each field of each mutation, and for each field with which an operator reads what is others'.
+ * The audit log: one row for each field of each mutation, and for each field with which an operator reads
+ * data of others.
  *
  *   open ─begin──row written──▶ the field runs ──▶ end: the outcome is added to the row
  *     │    └─can't be written: OVERLOADED, and nothing runs
  *     └─row──▶ the field's one transaction writes the row, with its effect ──▶ end adds an outcome that the row lacks
  *         └─nothing was committed ──▶ end: the whole row is written
  *
- * What is refused because the caller has no right to the field is counted, and logged once a second: strangers could fill
- * the table with it.
+ * A field that is refused because the caller has no right to it is counted, and logged once a second:
+ * strangers could fill the table with such rows.
  *
- * So no change is without a record: a process that is killed in the middle leaves a row without an outcome, or neither row
- * nor change. Rows are written in batches: entries that arrive during a write go into the next one.
+ * So every change has a record: a process that is killed in the middle leaves a row without an outcome, or
+ * neither row nor change. Rows are written in batches: entries that arrive during a write go into the next
+ * one.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
@@ -45,41 +47,44 @@ interface AuditedOutcome {
 
 /** A mutation's entry on its way into the log. */
 export interface OpenEntry {
-  /** Writes it, without an outcome, before its field runs. @throws DomainError OVERLOADED when it can't be written */
+  /**
+   * Writes the entry, without an outcome, before its field runs.
+   * @throws DomainError OVERLOADED when it can't
+   */
   begin(): Promise<void>;
   /**
-   * The row, for a transaction that does what the field asks for. Without an outcome, `end` adds it. Say `markWritten` when
-   * it is committed.
+   * Returns the row, for a transaction that executes the field. If `outcome` is left out, `end` adds it. Call
+   * `markWritten` when the transaction is committed.
    */
   row(outcome?: AuditedOutcome): AuditRow;
   markWritten(): void;
   /**
-   * Adds the outcome in the background when the row is written, and else writes the whole row. Says whether the log has it,
-   * or will.
+   * Adds the outcome in the background when the row is written; otherwise writes the whole row.
+   * @returns whether the log has the row, or will have it
    */
   end(outcome: AuditedOutcome): Promise<boolean>;
 }
 
-/** An entry about what an operator reads of others. It has no outcome: it is written before the answer is sent. */
+/** An entry about an operator's read of others' data. It has no outcome, because it precedes the answer. */
 export interface OpenRead {
-  /** Says whether the log has it. */
+  /** @returns whether the log has the entry */
   write(targetIds: readonly string[]): Promise<boolean>;
 }
 
 export interface AuditLog {
   open(field: AuditedField): OpenEntry;
   openRead(field: FieldOfCaller): OpenRead;
-  /** A field that the caller has no right to, so that nothing of it ran. */
+  /** Counts a field that the caller has no right to, so that nothing of it ran. */
   countRefused(field: FieldOfCaller, code: string): void;
   /** Writes pending rows, for a few seconds at most. */
   stop(): Promise<void>;
 }
 
-/** Of one statement. */
+/** Maximum rows of one statement. */
 const MAX_ROWS = 500;
 /** Delay before another attempt while the database is unavailable. */
 const RETRY_MS = 1_000;
-/** For outcomes that are not written yet when the server stops. */
+/** Maximum time to write the remaining outcomes when the server stops. */
 const STOP_WRITES_MS = 5_000;
 
 interface EndRow {
@@ -104,8 +109,8 @@ export function createAuditLog(deps: {
   });
   const ends = createBatcher({
     maxItems: MAX_ROWS,
-    // What an outcome records has happened: none is turned away. Bounded by the mutations that were under way when the database failed: no new
-    // one starts without it.
+    // No outcome is rejected, because its mutation has happened. The number of outcomes is bounded by the
+    // mutations that were under way when the database failed: no new one starts without it.
     maxWaiting: Infinity,
     run: (outcomes: EndRow[]) => writeOutcomes(db, outcomes, log),
   });
@@ -156,7 +161,7 @@ function openEntry({ clock, write, addOutcome }: Entries, start: AuditRow): Open
         await write(start);
         isWritten = true;
       } catch (cause) {
-        // If only the answer was lost, the row already has its outcome.
+        // If only the answer was lost, the row exists and needs an outcome: its field does not run.
         addOutcome(start.id, { outcome: 'OVERLOADED', targetIds: [] });
         throw auditUnavailable(cause);
       }
@@ -177,7 +182,8 @@ function openEntry({ clock, write, addOutcome }: Entries, start: AuditRow): Open
         () => true,
         () => false,
       );
-      // The transaction may have committed its row and lost the answer: a row that is there is not written again.
+      // The transaction may have committed its row and lost the answer: an existing row is not written again,
+      // and gets its outcome here.
       if (given !== null && given.outcome == null) addOutcome(start.id, outcome);
       return isKept;
     },
@@ -211,7 +217,7 @@ function startRow(kind: AuditRow['kind'], id: string, field: AuditedField, start
   };
 }
 
-/** The database counts and numbers them. Idempotent: rows that are there already, after a lost answer, are left out. */
+/** Inserts rows, which the database numbers. Idempotent: rows that exist after a lost answer are left out. */
 async function writeStarts(
   db: Db,
   writerId: string,
@@ -233,7 +239,7 @@ async function writeStarts(
   return rows.map(() => undefined);
 }
 
-/** Until they are written. Idempotent: only rows without an outcome are updated. */
+/** Retries until the outcomes are written. Idempotent: only rows without an outcome are updated. */
 async function writeOutcomes(db: Db, outcomes: readonly EndRow[], log: ErrorLog): Promise<undefined[]> {
   const listed = JSON.stringify(
     outcomes.map(({ id, outcome, endedAt, targetIds }) => ({

@@ -1,6 +1,5 @@
 /**
- * Ends sockets and streams when their credential ends: a token or key that expires, and one that an instance
- * revokes.
+ * Ends sockets and streams when their token or API key expires, or is revoked on any instance.
  */
 import { and, inArray, isNotNull } from 'drizzle-orm';
 import type { Clock } from '../lib/clock.ts';
@@ -12,7 +11,10 @@ import type { Logger } from '../lib/logger.ts';
 import type { Caller } from './roles.ts';
 import type { TokenRevocations } from './tokenRevocations.ts';
 
-/** Timers stand still while the machine sleeps, and know nothing of a clock that is set: one until the expiry would end hours after it. */
+/**
+ * Maximum time of one timer. Timers stand still while the machine sleeps, and do not follow a clock that is
+ * set: a timer until the expiry would end hours late.
+ */
 const LONGEST_WAIT_MS = 60_000;
 /** Notifications may be lost; the table is read this often. */
 const LOOK_INTERVAL_MS = 5_000;
@@ -20,7 +22,7 @@ const LOOK_INTERVAL_MS = 5_000;
 export interface CredentialEnds {
   /** Calls `onEnd` once, with the reason as a sentence. @returns the function that ends the watch. */
   watch(caller: Caller, onEnd: (reason: string) => void): () => void;
-  /** Null at once, but after a pause of this process: then those that were revoked meanwhile are ended first. */
+  /** Null at once; after a pause, a promise that resolves when credentials revoked meanwhile are ended. */
   awaitCurrent(): Promise<unknown> | null;
 }
 
@@ -67,9 +69,10 @@ export function createCredentialEnds(deps: {
   log: Pick<Logger, 'warn'>;
 }): CredentialEnds & { stop(): void } {
   const expiry = endsByExpiry(deps.clock);
-  /** By the API key, and null for tokens. */
+  /** The watched callers by the id of their API key; null for tokens. */
   const watched = new Map<string | null, Set<Watched>>();
-  // All of them at each reading: one may have been verified while it was read before, and ten thousands take a millisecond.
+  // Each reading checks all tokens: one may have been verified while the last reading was under way, and ten
+  // thousand take a millisecond.
   const stopReading = deps.tokenRevocations.onRead(() => {
     for (const { caller, end } of watched.get(null) ?? []) if (deps.tokenRevocations.isRevoked(caller)) end();
   });

@@ -1,6 +1,6 @@
 /**
- * Writes old entries of the audit log to a file, and removes them when it is asked to: each process's entries from its first one on,
- * without a gap, so that what is left still proves its completeness.
+ * Writes old entries of the audit log to a file, and removes them if `prune` is set: each process's entries
+ * from its first one on, without a gap, so that the remaining entries still prove their completeness.
  *
  *   entries before the day ─▶ lines, on the disk ─▶ removed, with the number and digest of the lines kept
  */
@@ -13,16 +13,16 @@ import { refusedByDatabase } from '../db/refusedByDatabase.ts';
 import { innermostMessage } from '../lib/errors.ts';
 import { codeOf, StartupError } from '../lib/startupErrors.ts';
 
-/** Memory and lock time of one step; an entry has some hundred bytes. */
+/** Bounds the memory and lock time of one step; an entry has some hundred bytes. */
 const ENTRIES_PER_STEP = 5_000;
 
 interface AuditExport {
   db: Db;
-  /** Longer ago than any mutation takes: what has no outcome by then gets none any more, and is exported without. */
+  /** Longer ago than any mutation takes: entries without an outcome get none any more. */
   before: Date;
-  /** Must not exist. */
+  /** The file to write, which must not exist. */
   path: string;
-  /** Without it the entries stay. */
+  /** Whether exported entries are removed from the database. */
   prune: boolean;
 }
 
@@ -31,17 +31,17 @@ interface Line {
   line: string;
 }
 
-/** Entries of this run. */
+/** Numbers of entries in this run. */
 interface Progress {
   inFile: number;
-  /** Whose removal was asked for: where the answer was lost, they may be removed. */
+  /** Entries whose removal was asked for; if the answer was lost, they may be removed. */
   asked: number;
   removed: number;
 }
 
 /**
- * @returns how many entries the file has
- * @throws StartupError where the file exists, where entries are missing, and where some are in the file alone
+ * @returns the number of entries in the file
+ * @throws StartupError when the file exists, when entries are missing, and when some are in the file alone
  */
 export async function exportAuditLog({ db, before, path, prune }: AuditExport): Promise<number> {
   const file = await openNew(path);
@@ -92,7 +92,7 @@ async function openNew(path: string): Promise<FileHandle> {
   }
 }
 
-/** Other sentences lead to an export that begins again, and to this file's being taken for a failed try. */
+/** Says which entries only this file has: otherwise an operator would discard it as a failed try. */
 function sayWhatIsOnlyHere(path: string, { asked, removed }: Progress, error: unknown): unknown {
   const atMost = refusedByDatabase(error) === null ? asked : removed;
   if (atMost === 0) return error;
@@ -104,7 +104,7 @@ function sayWhatIsOnlyHere(path: string, { asked, removed }: Progress, error: un
   );
 }
 
-/** Up to the first one that is too young. */
+/** Reads the next entries, up to the first one that is too young. */
 function nextLines(db: Db, writerId: string, done: bigint, before: Date): Promise<Line[]> {
   return db.execute<{ number: string; line: string }>(sql`
     WITH page AS (
@@ -116,7 +116,7 @@ function nextLines(db: Db, writerId: string, done: bigint, before: Date): Promis
     ORDER BY number`);
 }
 
-/** The digest of what is left would prove that nothing was ever missing. */
+/** After a gap, the digest of the remaining entries would prove that nothing was ever missing. */
 function refuseGaps(writerId: string, done: bigint, lines: readonly Line[]): void {
   const missing: string[] = [];
   let next = done + 1n;
@@ -131,9 +131,9 @@ function refuseGaps(writerId: string, done: bigint, lines: readonly Line[]): voi
   );
 }
 
-/** A file that is on the disk without its name is lost with the machine's power, and what was pruned with it. */
+/** Writes a new file's name to the disk: otherwise a power failure loses the file and the pruned entries. */
 async function syncFolder(path: string): Promise<void> {
-  // Windows has no such call for folders, and keeps their entries by itself.
+  // Windows has no such call for folders, and keeps their entries without it.
   if (process.platform === 'win32') return;
   const folder = await open(path);
   try {

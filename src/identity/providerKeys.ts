@@ -10,9 +10,12 @@ import { readBounded } from '../lib/boundedAnswer.ts';
 import { DomainError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 
-/** A withdrawn key is accepted for this long, and for as long again by the tokens that are remembered. */
+/** A withdrawn key is accepted for this long, and for as long again by the remembered tokens. */
 const MAX_KEY_AGE_MS = 60_000;
-/** Without an answer of the provider: no key is withdrawn meanwhile, and every caller would be locked out. */
+/**
+ * How long the last good keys are used without an answer of the provider: otherwise every caller would be
+ * locked out. No withdrawal of a key is noticed meanwhile.
+ */
 const MAX_OUTAGE_MS = 3_600_000;
 /** A request waits at most this long for the identity provider's keys. */
 const TIMEOUT_MS = 5_000;
@@ -20,7 +23,7 @@ const TIMEOUT_MS = 5_000;
 const MAX_BYTES = 256 * 1024;
 
 export function createProviderKeys(url: string, log?: Pick<Logger, 'warn'>): JWTVerifyGetKey {
-  // Times by a clock that no one sets: set back, another would keep withdrawn keys.
+  // Times are by the monotonic clock: a clock that is set back would keep withdrawn keys.
   let lastGood: { text: string; atMs: number } | null = null;
   let givenAtMs = Number.NEGATIVE_INFINITY;
   const fetchKeys: FetchImplementation = async (address, options) => {
@@ -32,12 +35,13 @@ export function createProviderKeys(url: string, log?: Pick<Logger, 'warn'>): JWT
       log?.warn({ err, isKept }, "the identity provider's keys could not be read at AUTH_JWKS_URL");
       if (!isKept) throw keysUnavailable(err);
     }
-    // The last good ones, too: during an outage each request would else ask for keys, and wait for the time-out.
+    // The time also counts for the last good keys: otherwise each request during an outage would ask for
+    // keys, and wait for the timeout.
     givenAtMs = performance.now();
     return new Response(lastGood?.text);
   };
   const keys = createRemoteJWKSet(new URL(url), {
-    // Their age is counted here: jose counts it by the machine's clock.
+    // The keys' age is counted here, because jose counts it by the machine's clock.
     cacheMaxAge: Number.POSITIVE_INFINITY,
     timeoutDuration: TIMEOUT_MS,
     [customFetch]: fetchKeys,
@@ -48,7 +52,7 @@ export function createProviderKeys(url: string, log?: Pick<Logger, 'warn'>): JWT
   };
 }
 
-/** An endless answer must not fill the memory, and one without keys not replace those that are known. */
+/** An endless answer must not fill the memory, and an answer without keys must not replace the known keys. */
 async function readKeys(...[url, options]: Parameters<FetchImplementation>): Promise<string> {
   const answer = await fetch(url, options);
   if (answer.status !== 200) throw new Error(`it answered with status ${answer.status}`);

@@ -1,6 +1,6 @@
 /**
- * Remembers the callers of verified tokens, so that a client's signature is verified once a minute instead of at each
- * request. Known by their hash: the tokens themselves do not stay in memory.
+ * Remembers the callers of verified tokens, so that a client's signature is verified once a minute instead of
+ * at each request. Tokens are known by their hash and do not stay in memory themselves.
  */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -10,7 +10,7 @@ import type { TokenVerifier } from './tokens.ts';
 
 /** More callers than one instance serves in a minute; each costs about a kilobyte. */
 const MAX_REMEMBERED = 10_000;
-/** A key that the identity provider takes back is asked for again this late, and then as late as providerKeys.ts hears of it. */
+/** A withdrawn key is asked for again this late, and then as late as providerKeys.ts notices. */
 const REMEMBERED_MS = 60_000;
 
 interface Remembered {
@@ -30,7 +30,7 @@ export function rememberTokens(
     const known = remembered.get(key);
     if (known !== undefined) {
       const nowMs = now().getTime();
-      // A clock that was set back says nothing about how long ago it was.
+      // After the clock was set back, the age of the verification is unknown.
       const ageMs = nowMs - known.verifiedAtMs;
       if (ageMs >= 0 && ageMs < REMEMBERED_MS && !isOver(known.caller, nowMs)) return known.caller;
       remembered.delete(key);

@@ -2,12 +2,15 @@
  * Callers: the roles of a token, and what the product knows about a caller.
  */
 
-/** What each may: docs/security.md. */
+/** The rights of each role: docs/security.md. */
 export const ROLES = ['admin', 'operator', 'developer', 'buyer', 'warehouse', 'farmer', 'lender'] as const;
 
 export type Role = (typeof ROLES)[number];
 
-/** A verified credential (a bearer token or an API key), reduced to what authorization needs. Never the credential itself. */
+/**
+ * A verified credential (a bearer token or an API key), reduced to the facts that authorization needs. Never
+ * the credential itself.
+ */
 export interface Caller {
   /** The token's `sub`, or the key's subject; for a buyer this is the buyerId, for a farmer the farmerId. */
   subject: string;
@@ -30,7 +33,7 @@ export interface Caller {
  * form of identity providers.
  */
 export const SUBJECT_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:@|+-]{0,127}$/;
-/** The same in words, for messages and the contract. */
+/** The pattern in words, for messages and the contract. */
 export const SUBJECT_FORM = '1 to 128 letters, digits and . _ : @ | + -, beginning with a letter or digit';
 
 export function isRole(value: unknown): value is Role {

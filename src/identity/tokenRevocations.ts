@@ -1,5 +1,5 @@
 /**
- * Which bearer tokens were revoked, in memory: asked at each request, so that none waits for the database.
+ * Keeps the revoked bearer tokens in memory: each request asks for them, and none waits for the database.
  */
 import { gt, sql } from 'drizzle-orm';
 import type { ChangeSignal } from '../db/changeSignal.ts';
@@ -13,26 +13,29 @@ import type { TokenVerifier } from './tokens.ts';
 
 export type TokenRevocationRow = typeof tokenRevocations.$inferSelect;
 
-/** `read` shows the listeners, too. */
+/** `read` also calls the listeners. */
 export interface TokenRevocations extends CurrentReads {
   isRevoked(caller: Caller): boolean;
-  /** Called after each reading. @returns the function that ends it */
+  /** Called after each reading. @returns the function that removes the listener */
   onRead(listener: () => void): () => void;
-  /** From its issue to the end of its longest life. */
+  /** Maximum lifetime of a token, from its issue. */
   maxTokenSeconds: number;
   stop(): void;
 }
 
-/** What instances send each other by the signal of credentials. */
+/** The key that instances send each other by the credential signal. */
 export const TOKENS_REVOKED = 'tokens';
-/** Each instance holds as many in memory, and reads them at each look; a subject counts once for all its tokens. */
+/**
+ * Maximum revocations: each instance holds all in memory, and reads them at each look. A subject counts once
+ * for all its tokens.
+ */
 export const MAX_REVOCATIONS = 5_000;
 /** Notifications may be lost; the table is read this often. */
 const LOOK_INTERVAL_MS = 5_000;
 
 interface Revoked {
   jtis: ReadonlySet<string>;
-  /** Unix seconds before which the tokens of a subject were issued. */
+  /** By subject, the time in Unix seconds before which its revoked tokens were issued. */
   issuedUntil: ReadonlyMap<string, number>;
 }
 
@@ -43,7 +46,7 @@ interface RevocationDependencies {
   maxTokenSeconds: number;
 }
 
-/** Rejects when they can't be read: no request is served without them. */
+/** Rejects when the revocations can't be read: no request is served without them. */
 export async function openTokenRevocations(deps: RevocationDependencies): Promise<TokenRevocations> {
   const { db, credentialSignal, log, maxTokenSeconds } = deps;
   const listeners = new Set<() => void>();
@@ -80,7 +83,10 @@ export async function openTokenRevocations(deps: RevocationDependencies): Promis
   };
 }
 
-/** Of tokens that are good otherwise. Outside of what remembers them: they may be revoked meanwhile. */
+/**
+ * Refuses revoked tokens that are otherwise valid. Remembered tokens are checked as well, because they may be
+ * revoked meanwhile.
+ */
 export function refuseRevoked(
   verify: TokenVerifier,
   { isRevoked, awaitCurrent }: Pick<TokenRevocations, 'isRevoked' | 'awaitCurrent'>,

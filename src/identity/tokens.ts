@@ -30,8 +30,9 @@ const SECRET_ALGORITHMS = ['HS256'];
 const JWKS_ALGORITHMS = ['RS256', 'ES256', 'EdDSA'];
 
 /**
- * Returns a token's caller. @throws DomainError UNAUTHENTICATED, with the token's defect; OVERLOADED while the identity provider's
- * keys are not known
+ * Returns a token's caller.
+ * @throws DomainError UNAUTHENTICATED, with the token's defect; OVERLOADED while the identity provider's keys
+ * are not known
  */
 export type TokenVerifier = (token: string) => Promise<Caller>;
 
@@ -41,15 +42,15 @@ interface TokenClaims {
   subject: string;
   roles: readonly Role[];
   expiresInSeconds: number;
-  /** A name of its own, by which it can be revoked. */
+  /** The token's own name, by which it can be revoked. */
   jti?: string;
 }
 
-/** What a token must say. */
+/** The claims that a token must have. */
 export interface TokenRules {
   issuer: string;
   audience: string;
-  /** From its issue, or from now when it does not say when it was issued, to its expiry; any time unless given. */
+  /** Maximum time from the token's issue (from now, if it names none) to its expiry; unlimited by default. */
   maxLifetimeSeconds?: number;
 }
 
@@ -106,7 +107,7 @@ export function createTokenVerifier(
   return rememberTokens(verifyAnew, options.now, isOver);
 }
 
-/** As jose judges it: by whole seconds. */
+/** Whether the token has expired, by whole seconds as in jose. */
 function isOver({ expiresAt }: Caller, nowMs: number): boolean {
   return expiresAt <= Math.floor(nowMs / 1000) - CLOCK_TOLERANCE_SECONDS;
 }
@@ -137,10 +138,10 @@ function secretKey(secret: string): Uint8Array {
   return bytes;
 }
 
-/** A stolen token works until its end. */
+/** Limits a token's lifetime, because a stolen token works until its end. */
 function requireShortLived({ exp = 0, iat }: JWTPayload, now: Date, maxSeconds: number): void {
   const nowSeconds = Math.floor(now.getTime() / 1000);
-  // A date of issue that lies ahead would hide the rest of the lifetime.
+  // A time of issue in the future would hide a part of the lifetime.
   const seconds = exp - Math.min(iat ?? nowSeconds, nowSeconds);
   if (seconds <= maxSeconds + CLOCK_TOLERANCE_SECONDS) return;
   throw unauthenticated(
@@ -150,8 +151,9 @@ function requireShortLived({ exp = 0, iat }: JWTPayload, now: Date, maxSeconds: 
 }
 
 /**
- * Then it says nothing of when the token was issued, and a revocation of what was issued before a time would miss it. The
- * clocks of the identity provider and of the database that revokes by its own may both be off.
+ * Whether the time of issue is in the future. It then proves nothing, and a revocation of tokens issued
+ * before a time would miss the token. The clocks of the identity provider and of the database, which sets
+ * that time, may both be off.
  */
 function isAhead(iat: number, now: Date): boolean {
   return iat > now.getTime() / 1000 + 2 * CLOCK_TOLERANCE_SECONDS;
