@@ -1,43 +1,43 @@
 /**
- * The pace of an address that makes the server compute: after each piece of work its next request waits for a while, so that others are
- * answered between two pieces. Its budget (rateLimits.ts) bounds how much it computes in seconds, and says nothing of
- * what comes all at once.
+ * The pace of an address that makes the server compute: after each piece of work its next request waits for a
+ * while, so that others are answered between two pieces. Its budget (rateLimits.ts) bounds its computing over
+ * some seconds, but not the work of requests that come all at once.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 
-/** The shortest wait of a timer: of shorter steps, as many as fit into it are taken at once. */
+/** The shortest wait of a timer: shorter steps are taken together, as many as fit into it. */
 export const MAX_STEP_MS = 1;
-/** After one piece of work, however long it was. */
+/** Maximum rest after one piece of work, however long the work was. */
 const MAX_REST_MS = 1_000;
-/** A client that waits for longer may have given up: it is let in. */
+/** A request that has waited this long is let in, because its client may give up. */
 const MAX_WAIT_MS = 5_000;
-/** Limit on keys. One that is forgotten goes on at once. */
+/** Maximum keys. A forgotten key goes on at once. */
 const MAX_KEYS = 50_000;
 
 export interface ComputingPace {
-  /** A piece of work of `key` that took so long, or as if it had. */
+  /** Notes a piece of work of `key` that took `ms`, or counts as much. */
   charge(key: string, ms: number): void;
-  /** Resolves when the next request of `key` may begin; null when it may at once, as nearly always. */
+  /** Resolves when the next request of `key` may begin; null when it may begin at once, as nearly always. */
   awaitTurn(key: string): Promise<void> | null;
 }
 
 interface Pace {
   freeAtMs: number;
   waiting: number;
-  /** Of the last one that waits; each waits for the one before it. */
+  /** The turn of the last waiting request; each one waits for the one before it. */
   last: Promise<void>;
 }
 
 interface PaceSettings {
-  /** How long to rest, for each millisecond of work. */
+  /** Milliseconds of rest for each millisecond of work. */
   restShare: number;
-  /** After one that waited and was let in, before it is known what it computes; at most MAX_STEP_MS. */
+  /** Rest after a request that waited and was let in, before its computing is known; at most MAX_STEP_MS. */
   stepMs: number;
 }
 
 /**
- * Each that waits is an open request or operation, which are limited.
+ * Waiters need no limit: each one is an open request or operation, which are limited.
  *
  * @param nowMs a clock that never goes back
  */
@@ -46,7 +46,7 @@ export function createComputingPace(
   nowMs: () => number = () => performance.now(),
   wait: (ms: number) => Promise<void> = delay,
 ): ComputingPace {
-  /** How far ahead of the clock the next one may begin. */
+  /** How far ahead of the clock the next request may begin. */
   const aheadMs = MAX_STEP_MS - stepMs;
   const paces = new LRUCache<string, Pace>({ max: MAX_KEYS });
   const isFree = (pace: Pace, now: number) => pace.freeAtMs - aheadMs <= now;

@@ -3,7 +3,7 @@
  */
 export interface Counters {
   readonly total: number;
-  /** Counts one more. @returns the function that uncounts it, or null at the limit */
+  /** Counts one more item. @returns the function that uncounts it, or null at the limit */
   open(key: string, weight?: number): (() => void) | null;
 }
 

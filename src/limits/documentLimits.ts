@@ -1,6 +1,7 @@
 /**
- * Limits on variables, and on a document before validation: its lines, its aliases, its directives, and how often it selects the same name. (The
- * parser limits its tokens; its depth, breadth and cost are limited before execution.)
+ * Limits on variables, and on a document before validation: its lines, its aliases, its directives, and how
+ * often it selects the same name. (The parser limits its tokens; its depth, breadth and cost are limited
+ * before execution.)
  */
 import { visit } from 'graphql';
 import type { DocumentNode } from 'graphql';
@@ -10,29 +11,32 @@ import { requireAtMost } from './tooLarge.ts';
 const MAX_ALIASES = 50;
 const MAX_DIRECTIVES = 50;
 /**
- * Validation compares each two selections of a name, which may be the same field of an object: 480 of one name take a tenth
- * of a second. Two hundred of one name, such as `id`, are accepted.
+ * Validation compares each pair of selections of a name, which may be the same field of an object: 480
+ * selections of one name take a tenth of a second. Two hundred of one name, such as `id`, are accepted.
  */
 const MAX_EQUAL_PAIRS = 200 ** 2;
 /**
- * As many as tokens. Each error counts the lines before each field that it names: with forty thousand empty ones, the hundred
- * errors of a document take half a second.
+ * As many as tokens. Each error counts the lines before each field that it names: with forty thousand empty
+ * lines, the hundred errors of a document take half a second.
  */
 const MAX_LINES = 2_000;
 
-/** Before it is parsed. @throws DomainError OPERATION_TOO_LARGE */
+/** Call it before the document is parsed. @throws DomainError OPERATION_TOO_LARGE */
 export function requireModestText(text: string): void {
   requireAtMost(MAX_LINES, 'LINES', text.split(/\r\n|[\n\r]/).length);
 }
 
-/** The longest lists of a filter have a hundred. Each value is checked by its scalar, more than once, before its list is measured. */
+/**
+ * Maximum values in variables; the longest lists of a filter have a hundred. Each value is checked by its
+ * scalar, more than once, before its list is measured.
+ */
 const MAX_VALUES = 2_000;
 
-/** Before they are read. @throws DomainError OPERATION_TOO_LARGE */
+/** Call it before the variables are read. @throws DomainError OPERATION_TOO_LARGE */
 export function requireModestVariables(variables: unknown): void {
   const unread = [variables];
   let values = 0;
-  // Not by recursion: they may be nested as deep as a body is long.
+  // No recursion, because the values may be nested as deep as a body is long.
   for (let value = unread.pop(); value !== undefined; value = unread.pop()) {
     values += 1;
     if (typeof value === 'object' && value !== null) unread.push(...Object.values(value));

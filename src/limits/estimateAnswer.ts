@@ -1,7 +1,7 @@
 /**
- * How large an operation's answer can become, known before anything of it runs: every leaf as long as its type lets it
- * be, in every list as often as that may have entries. A leaf costs nothing to resolve, so fifty aliases of one note
- * would otherwise make hundreds of megabytes out of one list.
+ * Estimates how large an operation's answer can become, before anything of it runs: every leaf has its type's
+ * maximum length, and every list its maximum number of entries. A leaf costs nothing to resolve, so fifty
+ * aliases of one note would otherwise make hundreds of megabytes out of one list.
  */
 import {
   getNamedType,
@@ -25,7 +25,7 @@ import { isList, LIST_SIZE, LONG_LISTS } from './operationCost.ts';
 import { LARGE_BYTES } from './measureAnswer.ts';
 import { requireAtMost } from './tooLarge.ts';
 
-/** A whole registry once with all of its fields, at the longest; answers as they are have a tenth of that. */
+/** The longest answer with a whole registry and all of its fields once; real ones have a tenth of that. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /** Texts that may be long, in UTF-8 bytes; JSON escapes at most one of two characters in them. */
@@ -35,8 +35,8 @@ const LEAF_BYTES = 96;
 const PUNCTUATION_BYTES = 4;
 
 /**
- * A query's answer is measured again when it is made. A mutation's can't be refused any more, because it has had its effect by then:
- * what would be large is not begun.
+ * A query's answer is measured again when it is made. A mutation's answer can't be refused then, because the
+ * mutation has had its effect: a mutation whose answer may be large is not begun.
  * @throws DomainError OPERATION_TOO_LARGE
  */
 export function requireModestAnswer(
@@ -56,7 +56,7 @@ export function requireModestAnswer(
   else requireAtMost(MAX_ANSWER_BYTES, 'LONGEST_ANSWER_BYTES', bytes);
 }
 
-/** Introspection is counted by itself. The document is valid, so fragments have no cycles. */
+/** Introspection is counted separately. The document is valid, so fragments have no cycles. */
 export function estimateAnswerBytes(
   schema: GraphQLSchema,
   document: DocumentNode,
@@ -102,7 +102,7 @@ export function estimateAnswerBytes(
   return root ? bytesOf(operation.selectionSet, root) : 0;
 }
 
-/** The pages of a connection: its `edges` and `nodes` have as many entries as the connection was asked for. */
+/** Maximum entries of a field. A connection counts as its page, so its `edges` and `nodes` count once. */
 function entriesOf(
   path: string,
   field: GraphQLField<unknown, unknown>,

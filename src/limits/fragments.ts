@@ -1,5 +1,5 @@
 /**
- * The fragments of a document by name, for what walks an operation before it is executed.
+ * The fragments of a document by name, for code that walks an operation before it is executed.
  */
 import { Kind, type DocumentNode, type FragmentDefinitionNode } from 'graphql';
 

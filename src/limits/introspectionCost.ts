@@ -1,6 +1,7 @@
 /**
- * What an introspection costs: the objects that it makes of this schema. The executor makes them without any resolver of
- * ours, so nothing else counts them; and a type leads to fields, which lead to types, as deep as a document goes.
+ * Counts the objects that an introspection makes of this schema. The executor makes them without this
+ * product's resolvers, so no other limit counts them. A type leads to fields, which lead to types, as deep as
+ * a document goes.
  */
 import {
   isEnumType,
@@ -25,7 +26,7 @@ interface IntrospectionSize {
 const MAX_INTROSPECTION_OBJECTS = 75_000;
 const MAX_INTROSPECTION_DEPTH = 16;
 
-/** How many objects each list of the introspection's own types holds: of this schema, on average. */
+/** The average number of objects, in this schema, in each list of the introspection's own types. */
 type ListSizes = Readonly<Record<string, number>>;
 
 const sizesOf = new WeakMap<GraphQLSchema, ListSizes>();
@@ -41,7 +42,7 @@ export function requireModestIntrospection(
   requireAtMost(MAX_INTROSPECTION_DEPTH, 'INTROSPECTION_DEPTH', depth);
 }
 
-/** Of `__schema` and `__type` alone; 0 of an operation without them. The document is valid, so fragments have no cycles. */
+/** Counts `__schema` and `__type` alone. The document is valid, so fragments have no cycles. */
 export function measureIntrospection(
   schema: GraphQLSchema,
   document: DocumentNode,
@@ -102,7 +103,7 @@ function countLists(schema: GraphQLSchema): ListSizes {
   return {
     types: types.length,
     directives: schema.getDirectives().length,
-    // Of the types that have some: a document that goes on to their types goes where fields are.
+    // The average over types with fields: a document that goes on to the fields' types goes to such types.
     fields: average(fields, withFields),
     inputFields: average(inputFields, types),
     enumValues: average(values, types),

@@ -1,5 +1,5 @@
 /**
- * The limits that are settings, as the server takes them. Their defaults: config/limitSettings.ts.
+ * The limits that are settings, in the form that the server takes. Their defaults: config/limitSettings.ts.
  */
 import type { Config } from '../config/config.ts';
 import { LIMIT_SETTINGS } from '../config/limitSettings.ts';

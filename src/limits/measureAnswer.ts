@@ -1,15 +1,15 @@
 /**
- * How many bytes an answer takes as text, counted before the text is made: what is over the limit takes no memory for
- * it. estimateAnswer.ts estimates the same before anything runs, from what types allow.
+ * Counts the bytes of an answer as text before the text is made: an answer over the limit takes no memory for
+ * it. estimateAnswer.ts estimates the same before anything runs, from the types.
  */
 import { ReadyJson } from '../lib/readyJson.ts';
 import { requireAtMost } from './tooLarge.ts';
 
 /** A whole registry with the longest texts in all of its fields has 20 MiB. */
 export const MAX_WRITTEN_BYTES = 24 * 1024 * 1024;
-/** What a mutation's answer may be estimated at: it has had its effect, and can't be refused by then. */
+/** Maximum estimate of a mutation's answer, which can't be refused once the mutation has had its effect. */
 export const LARGE_BYTES = 256 * 1024;
-/** Of a number, a boolean and null at the longest; most are shorter. */
+/** Maximum bytes of a number, a boolean or null; most are shorter. */
 const SCALAR_BYTES = 8;
 /** Quotes, colon and comma. */
 const PUNCTUATION_BYTES = 4;
@@ -23,7 +23,7 @@ export function bytesOfScalar(value: unknown): number {
 }
 
 /**
- * @returns at most a quarter less than the text has, where it consists of characters that JSON escapes
+ * @returns the bytes; at most a quarter too few, if the text consists of characters that JSON escapes
  * @throws DomainError OPERATION_TOO_LARGE, as soon as the limit is passed
  */
 export function measureAnswer(data: unknown, limit: number = MAX_WRITTEN_BYTES): number {

@@ -18,30 +18,30 @@ export interface OperationLimits {
 const MAX_FIELDS = 500;
 /** Assumed size of a list without pages. */
 export const LIST_SIZE = 10;
-/** Longer lists without pages: the most entries, and a price at which an operation may select one twice, not fifty times. */
+/** Longer lists without pages, at a price at which an operation may select one twice, not fifty times. */
 export const LONG_LISTS: Readonly<Record<string, { maxEntries: number; price: number }>> = {
   'Registry.records': { maxEntries: 10_000, price: 4_000 },
 };
-/** Fields that cost the database more than what they show: each is measured in tenths of a second at a million records. */
+/** Fields that cost the database more than their answer: tenths of a second at a million records. */
 const COSTLY_FIELDS: Readonly<Record<string, number>> = {
   'Query.retirementTotals': 500,
   'Query.retirementRecords': 100,
-  // Looks at every project, or receipt.
+  // Reads every project or receipt.
   'Query.projectTypes': 100,
   'Query.creditTypes': 100,
   'Query.commodityTypes': 100,
   // A request to the network.
   'RetirementRecord.onNetwork': 100,
-  // Up to three, which all who ask for a token share; an operation may ask for a page of a hundred projects, once.
+  // Up to three requests, shared by all callers for a token. One page of a hundred projects is allowed.
   'Query.registry': 80,
   'Project.registry': 80,
   // Three reads: the head, the tiles, the entry.
   'RetirementRecord.inclusionProof': 20,
-  // Looks at the ids of all leaves.
+  // Reads the ids of all leaves.
   'Purchase.inclusionProof': 200,
   'Query.consistencyProof': 20,
 };
-/** Of counting a list, which reads up to MAX_COUNTED index entries. */
+/** Price of counting a list, which reads up to MAX_COUNTED index entries. */
 const COUNT_COST = 10;
 
 export interface OperationSize {
@@ -53,8 +53,9 @@ export interface OperationSize {
 type Field = GraphQLField<unknown, unknown>;
 
 /**
- * Attaches a price to every field, for `measure`. Prices are of the arguments as they were sent: mapping would take global ids
- * apart before the field runs, and a malformed one would end the operation with all its fields, without saying where it stands.
+ * Attaches a price to every field, for `measure`. Prices use the arguments as they were sent: mapping would
+ * decode global ids before the field runs, and a malformed id would end the whole operation without naming
+ * its place.
  */
 export function priceFields(schema: GraphQLSchema): void {
   const roots = new Set([schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()]);
@@ -64,7 +65,7 @@ export function priceFields(schema: GraphQLSchema): void {
     for (const field of Object.values(type.getFields())) {
       Object.assign(field.extensions, {
         complexity: priceOf(`${type.name}.${field.name}`, field, roots.has(type), isPage),
-        // Of the schema that is built, only the measuring reads these.
+        // Only the measuring reads these mappers of the built schema.
         pothosArgMappers: [],
       });
     }

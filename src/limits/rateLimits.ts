@@ -8,8 +8,9 @@
  *   refused-deliveries   every delivery to a webhook that was not believed, per address
  *   cpu                  computing time of this instance, per address, over 2.5 seconds
  *
- * A refusal waits until the one before it of the same caller or address is 10 ms old (refusalDelays.ts), and a request until its address
- * has rested from what it made this instance compute (computingPace.ts).
+ * A refusal waits until the last refusal of the same caller or address is 10 ms old (refusalDelays.ts). A
+ * request waits until its address has rested from the computing that it caused on this instance
+ * (computingPace.ts).
  */
 import { lt, sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
@@ -32,7 +33,7 @@ export interface RateLimitSettings {
   callerPerMinute: number;
   mutationsPerMinute: number;
   refusedCredentialsPerMinute: number;
-  /** Of one processor. */
+  /** Percent of one processor. */
   cpuPercentPerAddress: number;
 }
 
@@ -43,37 +44,46 @@ interface Asker {
 }
 
 export interface RateLimits {
-  /** One request, socket or operation of an address. @throws DomainError RATE_LIMITED. Adds what was used to `usages`. */
+  /**
+   * Admits one request, socket or operation of an address; adds to `usages`.
+   * @throws DomainError RATE_LIMITED
+   */
   admitAddress(remoteAddress: string, usages: Usage[]): Promise<void>;
-  /** The same, of a caller. */
+  /** Like admitAddress, for a caller. */
   admitCaller(caller: Caller, usages: Usage[]): Promise<void>;
-  /** Before a credential is verified. @throws DomainError RATE_LIMITED after too many that were refused */
+  /** Call it before a credential is verified. @throws DomainError RATE_LIMITED after too many refused ones */
   admitCredential(remoteAddress: string): Promise<void>;
   noteRefusedCredential(remoteAddress: string): Promise<void>;
-  /** Before a delivery to a webhook is read. @throws DomainError RATE_LIMITED, also after too many that were refused */
+  /**
+   * Call it before a webhook's delivery is read.
+   * @throws DomainError RATE_LIMITED, also after refused ones
+   */
   admitDelivery(remoteAddress: string): Promise<void>;
   noteRefusedDelivery(remoteAddress: string): Promise<void>;
-  /** Computing time that an address has caused; when it has caused too much, `admitAddress` refuses it for a while. */
+  /** Charges computing time to an address; after too much, `admitAddress` refuses it for a while. */
   chargeCpu(remoteAddress: string, ms: number): void;
-  /** Lets the next request of an address wait as after a small query, which is not charged. */
+  /** Lets the next request of an address wait as after a small query, without charging the address. */
   slowDown(remoteAddress: string): void;
-  /** At once, for what was admitted moments ago. @throws DomainError RATE_LIMITED, while an address has caused too much of it */
+  /**
+   * Checks a recently admitted request at once.
+   * @throws DomainError RATE_LIMITED while its address has caused too much computing
+   */
   requireCpu(remoteAddress: string): void;
   /** @throws DomainError RATE_LIMITED */
   admitMutations(asker: Asker, fields: number, usages: Usage[]): Promise<void>;
-  /** How often each policy has refused since the start. */
+  /** Number of refusals of each policy since the start. */
   refusals: ReadonlyMap<string, number>;
   stop(): Promise<void>;
 }
 
 const WINDOW_SECONDS = 60;
-/** A sender whose secret was replaced has some that are refused, and those of its next secret must still come in. */
+/** After a change of its secret a sender has refused deliveries, and the next ones must still come in. */
 const REFUSED_DELIVERIES_PER_MINUTE = 120;
-/** To read and verify a large one, and look into the database. */
+/** Charge for reading and verifying a large delivery, and a look into the database. */
 const REFUSED_DELIVERY_MS = 2;
 const SHARE_INTERVAL_MS = 1_000;
 const SWEEP_INTERVAL_MS = 5 * 60_000;
-/** Short: all other clients wait during a burst. With the default it is half a second of computing. */
+/** Short, because other clients wait during a burst. By default it is half a second of computing. */
 const CPU_WINDOW_SECONDS = 2.5;
 
 /** @param db null for a single instance. */
@@ -146,7 +156,7 @@ export function createRateLimits(
   };
 }
 
-/** Addresses and callers are counted apart: strangers at many addresses would else leave one budget among all callers. */
+/** Separate for addresses and callers: otherwise strangers at many addresses use up the callers' budget. */
 function createBudgets(settings: RateLimitSettings, db: Db | null) {
   const policyOf = (name: string, points: number) => ({ name, points, windowSeconds: WINDOW_SECONDS });
   const ofAddresses = (name: string, points: number) =>
@@ -162,7 +172,7 @@ function createBudgets(settings: RateLimitSettings, db: Db | null) {
   };
 }
 
-/** They are counted by policy. */
+/** Makes the refusals, and counts them by policy. */
 function createRefusals() {
   const counts = new Map<string, number>();
   const refusalOf = ({ policy, resetSeconds }: Refused): DomainError => {
@@ -177,21 +187,21 @@ function createRefusals() {
 }
 
 /**
- * Between two requests of an address that is slowed down: half of the time in which its budget allows one, so that while the event
- * loop is not late, this is no limit below that one.
+ * Time between two requests of a slowed address: half of the time in which its budget allows one request, so
+ * that the pace is no lower limit than the budget, unless the event loop is late.
  */
 function stepOf(addressPerMinute: number): number {
   return Math.min((WINDOW_SECONDS * 1000) / addressPerMinute / 2, MAX_STEP_MS);
 }
 
-/** Half of what would make an address compute no more than its percentage at any time: a short burst is what people cause. */
+/** Half of the rest that would keep an address at its percentage, because people cause short bursts. */
 function restShareOf(percent: number): number {
   return Math.max(100 / percent - 1, 0) / 2;
 }
 
 type Refused = Pick<Usage, 'policy' | 'resetSeconds'>;
 
-/** Of this instance alone: another one has processors of its own. */
+/** The computing budgets of this instance alone: another one has processors of its own. */
 function createCpuBudget(percent: number, pace: ComputingPace) {
   const perSecond = percent * 10;
   const points = perSecond * CPU_WINDOW_SECONDS;
@@ -203,7 +213,7 @@ function createCpuBudget(percent: number, pace: ComputingPace) {
       pace.charge(key, ms);
     },
     pace,
-    /** Null while something is left. */
+    /** Null while points are left. */
     overspent(key: string): Refused | null {
       const resetSeconds = buckets.waitSeconds(key);
       return resetSeconds > 0 ? { policy, resetSeconds } : null;
@@ -211,7 +221,7 @@ function createCpuBudget(percent: number, pace: ComputingPace) {
   };
 }
 
-/** @returns the function that ends it, after the running turn. */
+/** @returns the function that ends the sharing, after the running turn */
 function shareRegularly(
   budgets: readonly SharedBudget[],
   db: Db | null,

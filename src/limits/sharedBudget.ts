@@ -13,7 +13,7 @@ import { chunksOf } from '../lib/chunksOf.ts';
 interface Policy {
   /** Its name in the RateLimit headers. */
   name: string;
-  /** Where it is stored: its name, unless policies of the same name count different kinds of keys. */
+  /** The prefix of stored keys: the name, unless policies of the same name count different kinds of keys. */
   keyPrefix?: string;
   points: number;
   windowSeconds: number;
@@ -22,7 +22,7 @@ interface Policy {
 export interface Usage {
   policy: Policy;
   remainingPoints: number;
-  /** When the window ends. */
+  /** Seconds until the window ends. */
   resetSeconds: number;
   isOverspent: boolean;
 }
@@ -38,26 +38,26 @@ export interface SharedBudget {
 /** Spending below this share of the budget is not shared: most keys never exceed it. */
 const SHARED_FROM = 1 / 50;
 /**
- * Limit on keys in one window, so that invented addresses can't fill the memory. Further keys share the budgets of their groups, of which
- * there may be as many, and beyond that one.
+ * Maximum keys in one window, so that invented addresses can't fill the memory. Further keys share the
+ * budgets of their groups, of which there may be as many, and beyond that one budget.
  */
 const MAX_KEYS = 50_000;
 const OVERFLOW_KEY = 'all other keys';
-/** Concurrent statements. */
+/** Maximum concurrent statements. */
 const SHARED_AT_ONCE = 8;
 
 interface Counted {
-  /** By all instances, as far as this one knows. */
+  /** Points spent on all instances, as far as this one knows. */
   points: number;
-  /** Of them, spent here and not in the table yet. */
+  /** Points spent here that are not in the table yet. */
   unsharedPoints: number;
   /** When the window ends, by performance.now(): no clock that is set moves it. */
   endsAtMs: number;
 }
 
 /**
- * @param db null where no other instance counts with this one.
- * @param groupOf the group that a key beyond the limit is counted with, null for one with all others of its kind
+ * @param db null when no other instance shares the budget
+ * @param groupOf the group that counts a key beyond the limit; null for the group of all other keys
  */
 export function createSharedBudget(
   policy: Policy,
@@ -77,7 +77,8 @@ export function createSharedBudget(
       const nowMs = performance.now();
       const known = counted.get(key);
       const isOver = known === undefined || known.endsAtMs <= nowMs;
-      // Another object: what a window has not shared is not spent of the next, also while it is being written.
+      // A new window is a new object: points that the old window has not shared are not spent from the new
+      // one, even while they are being written.
       const entry = isOver ? { points: 0, unsharedPoints: 0, endsAtMs: nowMs + duration * 1000 } : known;
       entry.points += spent;
       entry.unsharedPoints += spent;
@@ -104,7 +105,7 @@ export function createSharedBudget(
   };
 }
 
-/** Adds what was spent here to the stored counter, and counts on from there. */
+/** Adds the local spending to the stored counter, and counts on from its value. */
 async function shareCounter(db: Db, key: string, entry: Counted, windowSeconds: number): Promise<void> {
   const spent = entry.unsharedPoints;
   entry.unsharedPoints = 0;
@@ -120,8 +121,8 @@ async function shareCounter(db: Db, key: string, entry: Counted, windowSeconds: 
 }
 
 /**
- * Adds to the counter of a key, or begins its next window: by the database's clock, because instances' clocks may be days apart, and
- * a window that one of them ends would last for days by another.
+ * Adds to the counter of a key, or begins its next window, by the database's clock: instances' clocks may be
+ * days apart, and a window that one instance ends would last for days by another's clock.
  */
 async function addStored(
   db: Db,
@@ -131,8 +132,8 @@ async function addStored(
 ): Promise<{ points: number; msBeforeNext: number }> {
   const { points, endsAt } = rateLimits;
   const end = sql`now() + make_interval(secs => ${windowSeconds})`;
-  // One that ends much later is of before the database's clock was set back. A little later does one that another instance has just begun, by
-  // a statement that began after this one.
+  // A window that ends much later began before the database's clock was set back. A window that ends a little
+  // later was just begun by another instance, in a statement that began after this one.
   const isOver = sql`(${endsAt} <= now() OR ${endsAt} > ${end} + interval '10 seconds')`;
   const [stored] = await db
     .insert(rateLimits)

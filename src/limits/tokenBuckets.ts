@@ -1,13 +1,13 @@
 /**
- * Budgets that refill steadily: bursts up to the capacity, and no more than the refill for long. One by itself, or one for
- * each key.
+ * Budgets that refill steadily: bursts up to the capacity, and in the long run no more than the refill. A
+ * single budget, or one for each key.
  */
 import { LRUCache } from 'lru-cache';
 
 export interface TokenBucket {
-  /** Takes points, also more than are left. @returns whether as many were left */
+  /** Takes points, also more than are left. @returns whether enough were left */
   take(points: number): boolean;
-  /** Seconds until something is left again; 0 when something is. */
+  /** Seconds until points are left again; 0 when points are left. */
   waitSeconds(): number;
 }
 
@@ -21,7 +21,7 @@ interface Rate {
   perSecond: number;
 }
 
-/** Limit on keys. The one that was idle for longest starts again with a full bucket, as it would have by then. */
+/** Maximum keys. The key that was idle for longest starts again with a full bucket, as it would anyway. */
 const MAX_KEYS = 50_000;
 
 /** @param nowMs a clock that never goes back. */
@@ -29,7 +29,7 @@ export function createTokenBucket(rate: Rate, nowMs: () => number): TokenBucket 
   return new Bucket(rate, nowMs);
 }
 
-/** A class, because every socket has two: with functions of its own, each takes three times the memory. */
+/** A class, because every socket has two buckets: with closures, each takes three times the memory. */
 class Bucket implements TokenBucket {
   private readonly rate: Rate;
   private readonly nowMs: () => number;
@@ -65,7 +65,10 @@ class Bucket implements TokenBucket {
   }
 }
 
-/** Made once for a server: the room for all keys is taken at once. @param nowMs a clock that never goes back. */
+/**
+ * Make it once for a server: it takes the room for all keys at once.
+ * @param nowMs a clock that never goes back
+ */
 export function createTokenBuckets(rate: Rate, nowMs: () => number): TokenBuckets {
   const buckets = new LRUCache<string, TokenBucket>({ max: MAX_KEYS });
   return {

@@ -3,7 +3,7 @@
  */
 import { DomainError } from '../lib/errors.ts';
 
-/** What is measured of an operation, as programs are told and as people read it. */
+/** The measures of an operation: their names for programs and for people. */
 const MEASURES = {
   COST: 'cost',
   DEPTH: 'depth',
