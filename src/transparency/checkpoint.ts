@@ -9,26 +9,29 @@ export interface Checkpoint {
   origin: string;
   size: number;
   root: Buffer;
-  /** Whose records the log has, in an extension line: nothing else that is signed names it, and one address can be on two chains. */
+  /**
+   * The network of the log's records, in an extension line: nothing else that is signed names it, and one
+   * address can be on two chains.
+   */
   networkId: string;
 }
 
 export interface LogKey {
-  /** The note that says so, in the name of the origin. */
+  /** Returns the signed note of the checkpoint, in the name of its origin. */
   signCheckpoint(checkpoint: Checkpoint): string;
-  /** Whether it is signed with this key, in the name of its own origin. */
+  /** Whether the note is signed with this key, in the name of its own origin. */
   isSigned(note: SignedNote): boolean;
-  /** For other people's tools: the key under the name of a log. */
+  /** Returns the key under the name of a log, for other people's tools. */
   verifierKey(origin: string): string;
 }
 
 export interface SignedNote extends Checkpoint {
-  /** What is signed. */
+  /** The signed text. */
   text: string;
   signatures: readonly { name: string; bytes: Buffer }[];
 }
 
-/** Ed25519, in signed notes. */
+/** The number of Ed25519 in signed notes. */
 const ALGORITHM = Buffer.of(1);
 const KEY_ID_BYTES = 4;
 const NETWORK_LINE = 'network ';
@@ -63,7 +66,7 @@ export function createLogKey(seed: Uint8Array): LogKey {
   };
 }
 
-/** Null when it is not a signed checkpoint of a log of this product. */
+/** Null when the note is not a signed checkpoint of a log of this product. */
 export function parseCheckpoint(note: string): SignedNote | null {
   const end = note.lastIndexOf('\n\n');
   if (note.length > MAX_NOTE_BYTES || end < 0 || !note.endsWith('\n')) return null;

@@ -1,5 +1,6 @@
 /**
- * That a retirement record or a transfer is in its log: made from the stored tiles, and checked from what a certificate has.
+ * Proofs that a retirement record or a transfer is in its log: made from the stored tiles, and checked from a
+ * certificate's data.
  */
 import { eq, sql, type SQL } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
@@ -13,13 +14,13 @@ import { computeFrom } from './tiles.ts';
 
 export interface InclusionProof {
   leafIndex: number;
-  /** What the leaf is a hash of. */
+  /** The text that the leaf is a hash of. */
   entry: string;
-  /** From the leaf to the root. */
+  /** The hashes from the leaf to the root. */
   hashes: Buffer[];
   leafCount: number;
   rootHash: Buffer;
-  /** The signed head that says so. */
+  /** The signed head with this size and root. */
   checkpoint: string;
 }
 
@@ -28,7 +29,7 @@ export async function readHead(db: Pick<Db, 'select'>, log: LogName) {
   return head ?? null;
 }
 
-/** Of a record: leaves are in the feed's order, whose positions begin with 1. */
+/** The leaf index of a record: leaves are in the feed's order, whose positions begin with 1. */
 export function leafIndexOf({ position }: { position: bigint }): bigint {
   return position - 1n;
 }
@@ -38,7 +39,7 @@ export async function proveInclusion(db: Db, leafIndex: number): Promise<Inclusi
   return prove(db, 'retirements', leafIndex, async () => (await readEntries(db, leafIndex, 1))[0]);
 }
 
-/** Of a transfer in the books, whose leaf is found by its id. Null while the log does not have it yet. */
+/** Proves a transfer in the books, found by its id. Null while the log does not have the leaf yet. */
 export async function proveTransfer(db: Db, id: string): Promise<InclusionProof | null> {
   const index = await findLeafOfTransfer(db, id);
   if (index === null) return null;
@@ -49,7 +50,7 @@ export async function proveTransfer(db: Db, id: string): Promise<InclusionProof 
   });
 }
 
-/** All tiles are looked through only for one that was logged in another copy of the database. */
+/** All tiles are searched only for a transfer that was logged in another copy of the database. */
 export async function findLeafOfTransfer(db: Pick<Db, 'execute'>, id: string): Promise<number | null> {
   const tile = await findTileOfTransfer(db, id);
   const leaf = tile === null ? null : await findInTiles(db, id, sql`index = ${tile}::bigint`);
@@ -68,8 +69,9 @@ async function findInTiles(db: Pick<Db, 'execute'>, id: string, isMeant: SQL): P
 }
 
 /**
- * By halves: a log takes transfers in the order of their transactions and ids. Not across the copies of a database, each of which goes on
- * with transactions of its own: there it is another tile.
+ * A binary search: a log takes transfers in the order of their transactions and ids. The order does not hold
+ * across copies of a database, each of which has transactions of its own: there the search finds a wrong
+ * tile.
  */
 async function findTileOfTransfer(db: Pick<Db, 'execute'>, id: string): Promise<number | null> {
   const [found] = await db.execute<{ tile: number }>(sql`
@@ -117,7 +119,7 @@ export async function readEntries(db: Db, first: number, count: number): Promise
   return rows.map(({ data }) => data);
 }
 
-/** What is wrong with a proof; null when the entry is in the log whose head this installation has signed. */
+/** Returns a proof's defect; null when the entry is in the log whose head this installation signed. */
 type CheckInclusion = (
   proof: Pick<InclusionProof, 'leafIndex' | 'entry' | 'leafCount' | 'checkpoint'> & {
     hashes: readonly string[];
@@ -125,7 +127,7 @@ type CheckInclusion = (
   },
 ) => 'NO_CHECKPOINT' | 'NOT_SIGNED' | 'OTHER_NETWORK' | 'OTHER_HEAD' | 'NOT_INCLUDED' | null;
 
-/** A tree of as many leaves as a number counts exactly is no higher. */
+/** Maximum height of a tree whose leaves a number counts exactly. */
 const MAX_HASHES = 53;
 
 export function createInclusionCheck(key: LogKey, networkId: string): CheckInclusion {
@@ -135,7 +137,7 @@ export function createInclusionCheck(key: LogKey, networkId: string): CheckInclu
     if (!key.isSigned(note)) return 'NOT_SIGNED';
     // Installations on two networks may have one secret, and so one key.
     if (!isSameNetwork(note.networkId, networkId)) return 'OTHER_NETWORK';
-    // Readers of the proof are shown them, although its hashes are held against what is signed.
+    // Readers of the proof see the count and the root, although the hashes are compared with the signed ones.
     if (leafCount !== note.size || rootHash !== note.root.toString('hex')) return 'OTHER_HEAD';
     const path = hashes.slice(0, MAX_HASHES + 1).map((hash) => Buffer.from(hash, 'hex'));
     const isWhole = path.length <= MAX_HASHES && path.every(({ length }) => length === HASH_BYTES);

@@ -1,31 +1,35 @@
 /**
- * What each log has of a row: canonical JSON (RFC 8785), written and hashed by the database, so that no row has to travel for it.
+ * The leaf that each log makes of a row: canonical JSON (RFC 8785), written and hashed by the database, so
+ * that no row is transferred for it.
  *
- * A form never changes: what is logged could not be computed again. A further column gets a form of its own.
+ * A form never changes: otherwise logged leaves could not be computed again. A further column gets a form of
+ * its own.
  */
 import type { LOG_NAMES } from '../db/tables/transparency.ts';
 
 export type LogName = (typeof LOG_NAMES)[number];
 
 /**
- * By their names in the JSON: an SQL expression of the value's JSON; or, within `quoted`, of what stands between its quotes. That has fewer
- * texts to join, a quarter of a leaf's time, and a full reconciliation writes every leaf.
+ * By the names in the JSON: an SQL expression for the value's JSON or, as `quoted`, for the text between its
+ * quotes. `quoted` joins fewer texts, which saves a quarter of a leaf's time, and a full reconciliation
+ * writes every leaf.
  */
 type Fields = Readonly<Record<string, string | { quoted: string }>>;
 
 const text = (column: string) => `coalesce(to_json(${column}), 'null')`;
 /**
- * Of columns that are never null, with ids, names of the contract, enumerations or digits, in which JSON escapes nothing. Decimals and
- * numbers beyond 2^53 are strings, because most programs lose digits of JSON's numbers.
+ * For columns that are never null, with ids, names of the contract, enumerations or digits, in which JSON
+ * escapes nothing. Decimals and numbers beyond 2^53 are strings, because most programs lose digits of JSON's
+ * numbers.
  */
 const quoted = (column: string) => ({ quoted: column });
-/** The same of columns that may be null. */
+/** Like quoted, for columns that may be null. */
 const plain = (column: string) => `coalesce('"' || ${column}::text || '"', 'null')`;
 const microsOf = (column: string) => `(extract(epoch FROM ${column}) * 1000000)::bigint`;
 const micros = (column: string) => plain(microsOf(column));
 const texts = (column: string) => `coalesce(to_json(${column}), '[]')`;
 
-/** In the order of their names, as RFC 8785 has them. */
+/** Puts the fields in the order of their names, as RFC 8785 requires. */
 function jsonOf(fields: Fields): string {
   const parts: string[] = [];
   let before = '{';
@@ -37,24 +41,24 @@ function jsonOf(fields: Fields): string {
   return `concat(${parts.join(', ')}, '${before.slice(0, -1)}}')`;
 }
 
-/** Of the bytes that tlog-tiles can hold of one entry, 65,535, when each of them is escaped with six. */
+/** Keeps an entry within the 65,535 bytes of tlog-tiles, even when each byte is escaped with six. */
 const MAX_TEXT_BYTES = 4_096;
 
-/** A text of a holder's own may be longer than an entry: then its digest takes its place. */
+/** A holder's text may be longer than an entry; then its digest replaces it. */
 function boundedText(name: string, column: string): string {
   return `CASE WHEN octet_length(${column}) <= ${MAX_TEXT_BYTES} THEN '"${name}":' || ${text(column)}
     ELSE '"${name}Sha256":"' || encode(sha256(convert_to(${column}, 'UTF8')), 'hex') || '"' END`;
 }
 
 /**
- * The token's record r: what is public and never changes. A record that was dated anew, after its chain was rolled back, is in the
- * log with its first date.
+ * The public and unchanging facts of the token's record r. A record that was dated anew, after its chain was
+ * rolled back, is in the log with its first date.
  */
 export const RECORD_LEAF = `('{"amount":' || ${plain('r.amount')} || ',' || ${boundedText('beneficiary', 'r.beneficiary')}
   || ',"index":' || r.index || ',' || ${boundedText('note', 'r.note')} || ',"retiredBy":' || ${text('r.retired_by')}
   || ',"timestamp":' || coalesce(r.first_timestamp, r.timestamp) || ',"tokenAddress":' || ${text('r.token_address')} || '}')`;
 
-/** What the transfer t was asked for: the facts of the project x that was issued, of the retirement r or of the credit transfer g. */
+/** The cause of the transfer t: facts of the issued project x, the retirement r or the credit transfer g. */
 const CAUSE_OF_TRANSFER = `CASE t.kind
   WHEN 'issue' THEN ${jsonOf({
     assetId: text('x.asset_id'),
@@ -84,8 +88,8 @@ const CAUSE_OF_TRANSFER = `CASE t.kind
   ELSE 'null' END`;
 
 /**
- * The transfer t, with the owners of its accounts d and c, and what it was asked for. Its random id keeps others from guessing what is behind a
- * hash.
+ * The transfer t, with the owners of its accounts d and c, and its cause. The random id keeps others from
+ * guessing the data behind a hash.
  */
 export const TRANSFER_LEAF = jsonOf({
   id: quoted('t.id'),
@@ -107,7 +111,7 @@ export const TRANSFER_LEAF = jsonOf({
   cause: CAUSE_OF_TRANSFER,
 });
 
-/** Left joins: a transfer of an account or for something that is missing has a leaf, which is another one. */
+/** Left joins, so that a transfer whose account or cause is missing still has a leaf, a different one. */
 export const RELATED_TO_TRANSFER = `LEFT JOIN accounts d ON d.id = t.debit_account_id LEFT JOIN accounts c ON c.id = t.credit_account_id
   LEFT JOIN projects x ON t.kind = 'issue' AND x.id = t.cause_id
   LEFT JOIN retirements r ON t.kind = 'retirement_hold' AND r.id = t.cause_id
@@ -127,7 +131,7 @@ const BEGUN_ENTRY: Fields = {
   field: quoted('e.field'),
 };
 
-/** The mutation's entry e before its outcome is known: without what the outcome adds. */
+/** The mutation's entry e before its outcome is known, without the columns that the outcome adds. */
 export const BEGUN_ENTRY_LEAF = jsonOf(BEGUN_ENTRY);
 
 /** The whole entry e of a mutation. */
@@ -138,7 +142,7 @@ export const ENDED_ENTRY_LEAF = jsonOf({
   targetIds: texts('e.target_ids'),
 });
 
-/** The whole entry e about what was read, which never has an outcome. */
+/** The whole entry e about a read, which never has an outcome. */
 const READ_ENTRY_LEAF = jsonOf({ ...BEGUN_ENTRY, targetIds: texts('e.target_ids') });
 
 /** SQL of a leaf's hash. @param data an expression of text */
@@ -146,6 +150,6 @@ export function hashOfLeaf(data: string): string {
   return `sha256('\\x00'::bytea || convert_to(${data}, 'UTF8'))`;
 }
 
-/** The hash of the audit entry e, as it is. */
+/** The hash of the audit entry e in its present state. */
 export const ENTRY_HASH = `CASE WHEN e.kind = 'READ' THEN ${hashOfLeaf(READ_ENTRY_LEAF)}
   WHEN e.outcome IS NULL THEN ${hashOfLeaf(BEGUN_ENTRY_LEAF)} ELSE ${hashOfLeaf(ENDED_ENTRY_LEAF)} END`;

@@ -21,25 +21,28 @@ import { readTiles, writeTiles } from './tiles.ts';
 
 export interface TransparencyLogs {
   key: LogKey;
-  /** For who serves a head. */
+  /** For code that serves a head. */
   shown: Pick<ShownHeads, 'note'>;
-  /** The logs that committed rows are missing from. One statement. */
+  /** Returns the logs that lack committed rows. One statement. */
   findBehind(): Promise<LogName[]>;
   /**
-   * Appends what was committed before the call, a step at a time, until `isOver`. Leaves a log alone that another instance
-   * builds.
+   * Appends the rows that were committed before the call, a step at a time, until `isOver`. Skips a log that
+   * another instance builds.
    */
   build(log: LogName, isOver?: () => boolean): Promise<void>;
-  /** The same for all logs, and waits for the other instance's step. @throws the first log's error, after the others */
+  /**
+   * Like build for all logs, but waits for other instances.
+   * @throws the first log's error, after the others
+   */
   catchUp(): Promise<void>;
 }
 
-/** The log is not what its head says: nothing more is appended, which would sign what was changed. */
+/** The log contradicts its head. Nothing more is appended, because that would sign the change. */
 export class LogDamaged extends Error {
   override readonly name = 'LogDamaged';
 }
 
-/** Comparing all ids once, in a copy of the database. */
+/** Deadline for comparing all ids once, in a copy of the database. */
 const COMPARE_TIMEOUT_MS = 30 * 60_000;
 
 export function createTransparencyLogs(deps: {
@@ -54,7 +57,7 @@ export function createTransparencyLogs(deps: {
   const signer: Signer = { key: createLogKey(deps.seed), origin, networkId, shown: createShownHeads() };
 
   async function buildAll(log: LogName, waits: boolean, isOver: () => boolean = () => false): Promise<void> {
-    // Ends: what is committed after a step has begun is left to the next call.
+    // The loop ends: rows that are committed after a step has begun are left to the next call.
     while (!isOver() && (await step(db, log, signer, waits)));
   }
 
@@ -71,15 +74,17 @@ export function createTransparencyLogs(deps: {
   };
 }
 
-/** The first part of the logs' names. Changing one begins a new log for all who follow it, so it is asked for by itself. */
+/**
+ * The first part of the logs' names. A change begins a new log for all followers: it needs its own setting.
+ */
 export interface OriginSettings {
-  /** Of logs that have no name yet. */
+  /** For logs that have no name yet. */
   first: string;
-  /** TRANSPARENCY_LOG_ORIGIN: of all logs, from now on. */
+  /** TRANSPARENCY_LOG_ORIGIN: for all logs, from now on. */
   given?: string | undefined;
 }
 
-/** `<host>/logs`: without a scheme, the address that the logs are below. */
+/** `<host>/logs`: the address of the logs without a scheme. */
 export function originOfUrl(publicUrl: string): string {
   return `${new URL(publicUrl).host}/logs`;
 }
@@ -99,7 +104,7 @@ async function findBehind(db: Db, signer: Signer): Promise<LogName[]> {
       (SELECT json_object_agg(log, checkpoint) FROM transparency_heads) AS checkpoints`);
   return LOG_NAMES.filter((log) => {
     const checkpoint = behind?.checkpoints?.[log];
-    // Another instance has signed it, and may not live as long as this one.
+    // Another instance may have signed the checkpoint, and may not live as long as this one.
     if (checkpoint !== undefined) signer.shown.note(checkpoint);
     return checkpoint === undefined || isToBeRenamed({ log, checkpoint }, signer) || behind?.[log] !== false;
   });
@@ -112,7 +117,7 @@ interface Signer {
   networkId: string;
 }
 
-/** @returns whether more may have been committed before it */
+/** @returns whether more rows may have been committed before the step */
 async function step(db: Db, log: LogName, signer: Signer, waits: boolean): Promise<boolean> {
   const known = await readHead(db, log);
   const isCompared = log === 'transfers' && (known === null || (await isOfOtherDatabase(db, known)));
@@ -144,7 +149,7 @@ function isToBeRenamed(head: Pick<Head, 'log' | 'checkpoint'>, signer: Signer): 
   return parseCheckpoint(head.checkpoint)?.origin !== originOf(head.log, head, signer);
 }
 
-/** @returns null when another program has it */
+/** @returns null when another program has locked it */
 async function lockHead(tx: Tx, log: LogName, signer: Signer, waits: boolean): Promise<Head | null> {
   const select = () =>
     tx
@@ -165,7 +170,7 @@ async function lockHead(tx: Tx, log: LogName, signer: Signer, waits: boolean): P
   return (await select())[0] ?? null;
 }
 
-/** Tiles, head and checkpoint, in the caller's transaction. @returns the checkpoint */
+/** Writes tiles, head and checkpoint in the caller's transaction. @returns the checkpoint */
 async function append(
   tx: Tx,
   head: Head,
@@ -186,9 +191,9 @@ async function append(
   return checkpoint;
 }
 
-/** The database may have lost its newest commits: another root would be signed for a size that readers have one of. */
+/** The database may have lost its newest commits: a second root would be signed for a published size. */
 function requireNoneLost(head: Head, signer: Signer): void {
-  // As it was signed: where the row says something else, it is damaged, which is found before anything is appended.
+  // The signed head is compared. A row that differs is damaged, which is found before an append.
   const signed = parseCheckpoint(head.checkpoint) ?? head;
   const contradiction = signer.shown.contradictionOf(originOf(head.log, head, signer), signed);
   if (contradiction === null) return;
@@ -198,7 +203,7 @@ function requireNoneLost(head: Head, signer: Signer): void {
   );
 }
 
-/** Before the next root is signed: what it is computed from is what was signed before. */
+/** Checks, before the next root is signed, that the data from which it is computed was signed before. */
 function requireUndamaged(head: Head, edge: readonly Tile[], { key }: Signer): void {
   const note = parseCheckpoint(head.checkpoint);
   if (note === null || !key.isSigned(note) || note.size !== head.size) {
@@ -224,7 +229,7 @@ function edgeRoot(edge: readonly Tile[], size: number): Uint8Array | null {
   }
 }
 
-/** Of tiles that have grown, as they are now. */
+/** Returns each tile once, in its newest form. */
 function newest(tiles: readonly Tile[]): Tile[] {
   return [...new Map(tiles.map((tile) => [`${tile.level}/${tile.index}`, tile])).values()];
 }

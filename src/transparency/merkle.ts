@@ -21,14 +21,14 @@ export interface Tile {
 
 const LEAF = Buffer.of(0);
 const NODE = 1;
-/** What is hashed for a node: its prefix and two hashes, in one place, since a full reconciliation hashes every node. */
+/** The input of a node's hash: prefix and two hashes. Reused, because reconciliation hashes every node. */
 const nodeInput = Buffer.alloc(1 + 2 * HASH_BYTES, NODE);
 
 export function leafHash(data: Uint8Array): Buffer {
   return sha256(Buffer.concat([LEAF, data]));
 }
 
-/** @throws RangeError for hashes of another length: what was in the place before would be hashed with them */
+/** @throws RangeError for hashes of another length: older bytes in the buffer would be hashed with them */
 function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
   if (left.length !== HASH_BYTES || right.length !== HASH_BYTES) {
     throw new RangeError(
@@ -61,7 +61,7 @@ export function inclusionProof(at: HashAt, index: number, size: number): Uint8Ar
   return path.toReversed();
 }
 
-/** The root that a proof leads to: RFC 9162, section 2.1.3.2. Null when it is not of a tree of that size. */
+/** The root that a proof leads to: RFC 9162, section 2.1.3.2. Null when the tree has another size. */
 export function rootOfProof(
   leaf: Uint8Array,
   index: number,
@@ -106,7 +106,7 @@ function splitOf(count: number): number {
   return 2 ** (Math.ceil(Math.log2(count)) - 1);
 }
 
-/** Of ranges that the splits of a tree lead to. */
+/** The hash of a range that the splits of a tree lead to. */
 function rangeHash(at: HashAt, from: number, to: number): Uint8Array {
   const count = to - from;
   if (Number.isInteger(Math.log2(count))) return subtreeHash(at, Math.log2(count), from / count);
@@ -114,13 +114,13 @@ function rangeHash(at: HashAt, from: number, to: number): Uint8Array {
   return nodeHash(rangeHash(at, from, middle), rangeHash(at, middle, to));
 }
 
-/** Of the whole subtree with 2^height leaves. */
+/** The hash of the whole subtree with 2^height leaves. */
 function subtreeHash(at: HashAt, height: number, index: number): Uint8Array {
   if (height % TILE_HEIGHT === 0) return at(height / TILE_HEIGHT, index);
   return nodeHash(subtreeHash(at, height - 1, 2 * index), subtreeHash(at, height - 1, 2 * index + 1));
 }
 
-/** Of a whole tile: what the tile above has for it. */
+/** The hash of a whole tile, which the tile above holds. */
 export function tileHash({ hashes }: Pick<Tile, 'hashes'>): Uint8Array {
   const level = Buffer.from(hashes);
   for (let width = level.length / HASH_BYTES; width > 1; width /= 2) {
@@ -141,7 +141,7 @@ export function widthOf(size: number, level: number): number {
   return Math.floor(size / TILE_WIDTH ** level);
 }
 
-/** The tiles at the right edge that are not whole: what further leaves are appended to, and the root is computed from. */
+/** The unfinished tiles at the right edge, to which leaves are appended; the root is computed from them. */
 export function edgeOf(size: number): Pick<Tile, 'level' | 'index'>[] {
   const edge: Pick<Tile, 'level' | 'index'>[] = [];
   for (let level = 0; widthOf(size, level) > 0; level += 1) {
@@ -194,7 +194,7 @@ export function hashesOf(tiles: readonly Tile[]): HashAt {
 
 export class MissingHash extends Error {}
 
-/** The tiles that a computation looks at: which they are depends on sizes alone, not on hashes. */
+/** The tiles that a computation reads, which depend on sizes alone, not on hashes. */
 export function tilesFor(compute: (at: HashAt) => unknown): Pick<Tile, 'level' | 'index'>[] {
   const needed = new Map<string, Pick<Tile, 'level' | 'index'>>();
   compute((level, index) => {

@@ -1,5 +1,6 @@
 /**
- * The rows that a log has to take next: committed ones, in an order in which none can come before those that it has.
+ * Finds the rows that a log takes next: committed rows, in an order in which no later row precedes those in
+ * the log.
  */
 import { sql } from 'drizzle-orm';
 import { readDatabase } from '../db/currentDatabase.ts';
@@ -23,21 +24,22 @@ export type Head = typeof transparencyHeads.$inferSelect;
 interface NextLeaves {
   /** 32 bytes each. */
   hashes: Buffer;
-  /** Null where a leaf's row is known by its place. */
+  /** Null if a leaf's row follows from its place. */
   rowIds: string[] | null;
-  /** What the head says about its rows, after them. */
+  /** The changes of the head after these leaves. */
   head: Partial<Head>;
-  /** Of what was committed before they were read, there may be more. */
+  /** Whether more rows may have been committed before these were read. */
   hasMore: boolean;
 }
 
-/** Of one transaction: some milliseconds of the head's lock, and of the database's processor. */
+/** Maximum leaves in one transaction: some milliseconds of the head's lock, and of the processor. */
 const LEAVES_PER_STEP = 1_024;
-/** Where there are as many: fewer are a transaction and a signature for little. */
+/** Minimum leaves of a step, if there are as many: fewer are not worth a transaction and a signature. */
 const FEWEST_LEAVES = LEAVES_PER_STEP / 4;
 /**
- * Transactions that are looked at together, at first, and how many times as many where those wrote too little. All that they wrote is sorted
- * for a step: of batches of 256 purchases that is 16,384, and with thousands of transactions a log that is behind would fall back further.
+ * The number of transactions in the first look, and the factor for the next look when they wrote too little.
+ * All that they wrote is sorted for a step: with batches of 256 purchases that is 16,384 transfers, and with
+ * thousands of transactions a log that is behind would fall back further.
  */
 const TRANSACTIONS_PER_LOOK = 64n;
 const WIDER = 8n;
@@ -47,7 +49,7 @@ type Batch = { hashes: Uint8Array | null; ids?: string[] | null };
 const aggregated = (order: string) =>
   `string_agg(hash, ''::bytea ORDER BY ${order}) AS hashes, json_agg(id ORDER BY ${order}) AS ids`;
 
-/** Reads, and for audit entries notes how far it has read, in the caller's transaction, which holds the head. */
+/** Reads the next leaves in the caller's transaction, which holds the head; notes the audit entries read. */
 export const NEXT_LEAVES: Readonly<Record<LogName, (tx: Tx, head: Head) => Promise<NextLeaves>>> = {
   retirements: nextRecords,
   transfers: async (tx, head) =>
@@ -66,12 +68,12 @@ async function nextRecords(tx: Tx, { size }: Head): Promise<NextLeaves> {
 }
 
 /**
- * By the transactions that wrote them, up to the oldest that is under way: what commits later was written by a later one, and is
- * found later.
+ * Reads transfers by the transactions that wrote them, up to the oldest one under way: a transfer that
+ * commits later was written by a later transaction, and is found later.
  */
 async function nextTransfers(tx: Tx, head: Head): Promise<NextLeaves> {
   const from = head.writtenIn ?? 0n;
-  // Ends: each look is wider, up to the oldest transaction under way.
+  // The loop ends, because each look is wider, up to the oldest transaction under way.
   for (let look = TRANSACTIONS_PER_LOOK; ; look *= WIDER) {
     const [batch] = await tx.execute<
       Batch & { until: string; end: string; last: string | null; last_id: string | null }
@@ -102,7 +104,10 @@ async function nextTransfers(tx: Tx, head: Head): Promise<NextLeaves> {
 const OLDEST_OPEN = '(SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint)';
 const NO_ID = '00000000-0000-0000-0000-000000000000';
 
-/** Also a log that has just begun: it has no record of which rows were restored. */
+/**
+ * Whether the log was written in another database. True also for a log that has just begun: it has no record
+ * of which rows were restored.
+ */
 export async function isOfOtherDatabase(
   tx: Pick<Tx, 'execute'>,
   { database }: Pick<Head, 'database'>,
@@ -111,12 +116,14 @@ export async function isOfOtherDatabase(
 }
 
 /**
- * In a copy of the database, whose rows were written by other transactions, the ids of all transfers are compared with those in the
- * log, once: what was committed and not yet logged when the copy was made is in none of them. From the oldest transaction that is
- * under way then, the transactions of this database go on.
+ * In a copy of the database, whose rows were written by other transactions, the ids of all transfers are
+ * compared with those in the log, once. This finds the rows that were committed and not yet logged when the
+ * copy was made. From the oldest transaction under way then, the transactions of this database continue the
+ * log.
  *
- * Undecided are rows of later transactions that may have been restored, as long as an earlier one is open: taken for rows of this
- * database, they would be logged twice or never. What is posted meanwhile is none of them, or with enough purchases it would never end.
+ * Rows of later transactions that may have been restored are undecided as long as an earlier transaction is
+ * open: taken for rows of this database, they would be logged twice or never. Rows that are posted meanwhile
+ * are not undecided; otherwise the comparison would never end with enough purchases.
  */
 async function missingTransfers(tx: Tx): Promise<NextLeaves> {
   const [batch] = await tx.execute<Batch & { until: string; undecided: boolean }>(sql`
@@ -188,7 +195,7 @@ function isFull(hashes: Buffer): boolean {
   return hashes.length >= LEAVES_PER_STEP * HASH_BYTES;
 }
 
-/** Those of the one before those of the other. */
+/** Joins the leaves of `one` before those of `other`. */
 function joined(one: NextLeaves, other: NextLeaves): NextLeaves {
   return {
     hashes: Buffer.concat([one.hashes, other.hashes]),

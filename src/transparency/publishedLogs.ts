@@ -1,11 +1,11 @@
 /**
- * What anyone may read of the logs, by its path below /logs/, as in c2sp.org/tlog-tiles:
+ * The public part of the logs, by paths below /logs/, as in c2sp.org/tlog-tiles:
  *
  *   <log>/checkpoint                              the signed head
  *   <log>/key                                     the key that it is signed with, as tools for signed notes take it
  *   <log>/tile/<level>/<index>[.p/<width>]        hashes
- *   retirements/tile/entries/<index>[.p/<width>]  what the hashes of level 0 are of
- *   retirements/proof/<leaf>                      that a leaf is in the log (c2sp.org/tlog-proof)
+ *   retirements/tile/entries/<index>[.p/<width>]  the entries behind the hashes of level 0
+ *   retirements/proof/<leaf>                      the proof that a leaf is in the log (c2sp.org/tlog-proof)
  *
  * The entries of the other logs are not published: their hashes say nothing about them.
  */
@@ -21,15 +21,16 @@ import { readTiles } from './tiles.ts';
 interface Published {
   body: string | Buffer;
   contentType: string;
-  /** How long others may keep it. */
+  /** How long others may keep the answer. */
   keptSeconds: number;
 }
 
-/** The logs are a few seconds behind anyhow. */
+/** The logs are a few seconds behind in any case. */
 const HEAD_KEPT_SECONDS = 2;
 /**
- * Tiles of one log never change. But a log of a new name, which has lost or changed its past, has others at the same addresses:
- * caches that kept them for ever would give its readers proofs that fail.
+ * The tiles of one log never change. But a log with a new name, which has lost or changed its past, has other
+ * tiles at the same addresses: caches that kept the old ones for ever would give its readers proofs that
+ * fail.
  */
 const PARTIAL_TILE_KEPT_SECONDS = 60;
 const FULL_TILE_KEPT_SECONDS = 24 * 60 * 60;
@@ -121,7 +122,7 @@ async function proofOf(db: Db, leaf: number): Promise<string | undefined> {
   return `${['c2sp.org/tlog-proof@v1', `index ${leaf}`, ...hashes].join('\n')}\n\n${proof.checkpoint}`;
 }
 
-/** Under the name that the log has now. */
+/** Returns the key under the log's present name. */
 async function verifierKeyOf(db: Pick<Db, 'select'>, log: LogName, key: LogKey): Promise<string | undefined> {
   const head = await readHead(db, log);
   const origin = head && parseCheckpoint(head.checkpoint)?.origin;

@@ -1,20 +1,23 @@
 /**
- * The largest head of each log that this process has signed, seen or served, by the log's name. A database that lost its newest
- * commits, by a failover to a standby that had not received them, has an earlier one: what would be signed next contradicts
- * what readers have. Processes outlive a failover, so their memory is enough; a restored backup has a step of its own
- * (docs/operations.md).
+ * The largest head of each log that this process has signed, seen or served, by the log's name. A database
+ * that lost its newest commits, by a failover to a standby that had not received them, has an earlier head:
+ * the next signed head would contradict those that readers have. Processes outlive a failover, so their
+ * memory is enough; a restored backup has a step of its own (docs/operations.md).
  */
 import { parseCheckpoint, type Checkpoint } from './checkpoint.ts';
 
 export interface ShownHeads {
-  /** Of a committed head. */
+  /** Notes the checkpoint of a committed head. */
   note(checkpoint: string): void;
-  /** What is wrong with a head that is locked, so that none came after it; null when it may grow in that name. */
+  /**
+   * Returns the contradiction of a head; null when it may grow in that name. The head must be locked, so that
+   * no newer one exists.
+   */
   contradictionOf(origin: string, head: { size: number; root: Uint8Array }): string | null;
 }
 
 export function createShownHeads(): ShownHeads {
-  /** A log is renamed by an operator, so there are few. */
+  /** There are few names, because only an operator renames a log. */
   const largest = new Map<string, Checkpoint>();
   return {
     note(checkpoint) {

@@ -24,14 +24,14 @@ export async function readTiles(
   return rows.map((row) => ({ ...row, hashes: Buffer.from(row.hashes) }));
 }
 
-/** Computes from the stored tiles. @throws MissingHash when the log does not have what it needs */
+/** Computes from the stored tiles. @throws MissingHash when the log lacks a needed hash */
 export async function computeFrom<T>(db: Reader, log: LogName, compute: (at: HashAt) => T): Promise<T> {
   return compute(hashesOf(await readTiles(db, log, tilesFor(compute))));
 }
 
 /**
- * Adds to each tile what it has beyond the earlier size.
- * @param rowIds of the leaves that are new; null where a leaf's row is known by its place
+ * Adds to each stored tile its hashes beyond the earlier size.
+ * @param rowIds the rows of the new leaves; null if a leaf's row follows from its place
  */
 export async function writeTiles(
   tx: Tx,
