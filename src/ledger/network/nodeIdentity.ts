@@ -53,7 +53,7 @@ export function askOnlyOwnNode(
 }
 
 /**
- * What keeps a check from its end leaves the network unknown, and is told with the node that it is about.
+ * A check that fails with NetworkUnavailable, which names the node, unless the node belongs to another network.
  * @param check asks the node, and throws WrongNetwork for its answer
  */
 export function checkOf(node: NodeOptions, check: () => Promise<void>): CheckIdentity {
@@ -63,7 +63,7 @@ export function checkOf(node: NodeOptions, check: () => Promise<void>): CheckIde
     } catch (error) {
       if (error instanceof WrongNetwork) throw error;
       throw new NetworkUnavailable(
-        `The node at ${hostOf(node)} does not say which network it belongs to: ${messageOf(error)}`,
+        `Which network the node at ${hostOf(node)} belongs to could not be checked: ${messageOf(error)}`,
         { cause: error },
       );
     }
@@ -71,6 +71,6 @@ export function checkOf(node: NodeOptions, check: () => Promise<void>): CheckIde
 }
 
 /** Without the path: it may hold a provider's key. */
-export function hostOf({ rpcUrl }: Pick<NodeOptions, 'rpcUrl'>): string {
+export function hostOf({ rpcUrl }: NodeOptions): string {
   return new URL(rpcUrl).host;
 }

@@ -32,14 +32,17 @@ afterEach(async () => {
   for (const close of toClose.splice(0)) await close();
 });
 
-/** A node that gives `answer` (a JSON-RPC result) to every question, and asks for a pause while busy. */
-async function startNode(answer: unknown) {
+/**
+ * A node that gives `answer` (a JSON-RPC result) to every question, or `body` as it is, and asks for a pause while
+ * busy.
+ */
+async function startNode(answer: unknown, body?: string) {
   const node = { answer, questions: [] as string[], rpcUrl: '', isBusy: false };
   async function reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { id, method } = (await json(request)) as { id: number; method: string };
     node.questions.push(method);
     if (node.isBusy) response.writeHead(429, { 'retry-after': '60' });
-    response.end(JSON.stringify({ jsonrpc: '2.0', id, result: node.answer }));
+    response.end(body ?? JSON.stringify({ jsonrpc: '2.0', id, result: node.answer }));
   }
   const server = createServer((request, response) => void reply(request, response));
   const { url, close } = await listenLocally(server);
@@ -78,6 +81,18 @@ describe('a node', () => {
     await expect(evmIdentityOf(node, 1)()).rejects.toThrow(WrongNetwork);
     await expect(stellarIdentityCheck({ ...options, passphrase: 'x' })()).rejects.toThrow(WrongNetwork);
   });
+
+  it.each(['', '{}', '[]', '{"jsonrpc":"2.0","id":1}', '<html>down</html>'])(
+    'whose answer is %j, without a result, is unavailable',
+    async (body) => {
+      const node = await startNode(undefined, body);
+      const options = { rpcUrl: node.rpcUrl, requestTimeoutMs: TIMEOUT_MS };
+      await expect(evmIdentityOf(node, 1)()).rejects.toThrow(NetworkUnavailable);
+      await expect(stellarIdentityCheck({ ...options, passphrase: 'x' })()).rejects.toThrow(
+        NetworkUnavailable,
+      );
+    },
+  );
 
   it('that is away is unavailable, and the key in its address is not repeated', async () => {
     const rpcUrl = 'http://127.0.0.1:9/v2/hunter2';

@@ -15,8 +15,11 @@ const texts = z
   .nullish()
   .transform((value) => value ?? []);
 
-/** What is of another form names no network. */
-export const networkAnswer = z.object({ passphrase: z.unknown() }).catch({ passphrase: undefined });
+/** A result of another form names no network. An answer without a result is refused, because it says nothing. */
+export const networkAnswer = z.union([
+  z.object({ passphrase: z.unknown() }),
+  z.json().transform(() => ({ passphrase: undefined })),
+]);
 
 export const transactionAnswer = z.object({
   status: z.enum(['SUCCESS', 'FAILED', 'NOT_FOUND']),
