@@ -82,6 +82,9 @@ export async function migrate(
   });
   try {
     if (expected !== undefined && (await readDatabase(drizzle(sql))) !== expected) throw new OtherDatabase();
+    // PostgreSQL has this limit from version 17 on, and refuses a connection that sets an unknown one.
+    await sql`SELECT set_config('transaction_timeout', '0', false)
+      WHERE current_setting('transaction_timeout', true) IS NOT NULL`;
     await sql`SELECT pg_advisory_lock(${ADVISORY_LOCKS.migrations})`;
     await sql`SELECT set_config('lock_timeout', ${String(LOCK_TIMEOUT_MS)}, false)`;
     let isNewer = false;

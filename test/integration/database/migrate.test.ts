@@ -124,12 +124,14 @@ it('waits for a table in use without keeping statements from it, and is tried ag
   const next = { ...journal.entries.at(-1), idx: journal.entries.length, when: Date.now(), tag: '0099_next' };
   await writeFile(journalPath, JSON.stringify({ ...journal, entries: [...journal.entries, next] }));
   await writeFile(join(folder, 'platform/0099_next.sql'), 'ALTER TABLE projects ADD COLUMN later integer');
-  const [reconciliation, request] = [1, 2].map(() => postgres(url, { max: 1, onnotice: () => {} }));
+  const [reconciliation, request] = [1, 2].map(() =>
+    postgres(url, { max: 1, onnotice: () => {}, connection: { transaction_timeout: 60_000 } }),
+  );
   if (!reconciliation || !request) throw new Error('there are two');
   try {
     let migrated: Promise<unknown> | undefined;
     // Shorter than the pause between two tries, in which another instance must not get the lock, and than its waits.
-    for (const limit of ['idle_session_timeout', 'statement_timeout']) {
+    for (const limit of ['idle_session_timeout', 'statement_timeout', 'transaction_timeout']) {
       await server.unsafe(`ALTER DATABASE ${name} SET ${limit} = '1s'`);
     }
     const waiting = async () => {
