@@ -14,15 +14,23 @@ const NOT_RUN = 3;
 export async function runCommand(command: Command): Promise<void> {
   process.stdout.on('error', endQuietly);
   command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : NOT_RUN));
+  process.once('uncaughtException', (error) => {
+    explain(error);
+    process.exit();
+  });
   try {
     await command.parseAsync();
   } catch (error) {
-    process.stderr.write(
-      `${explainStartupError(error) ?? (error instanceof Error ? error.stack : inspect(error))}\n`,
-    );
-    // The exit code of a verdict stays if the command fails after it.
-    process.exitCode ??= NOT_RUN;
+    explain(error);
   }
+}
+
+function explain(error: unknown): void {
+  process.stderr.write(
+    `${explainStartupError(error) ?? (error instanceof Error ? error.stack : inspect(error))}\n`,
+  );
+  // The exit code of a verdict stays if the command fails after it.
+  process.exitCode ??= NOT_RUN;
 }
 
 /** The reader of a pipe, such as `head`, may close it early; work under way still ends in order. */

@@ -19,6 +19,7 @@ export const PROGRAMS = [
   'test/support/database/embeddedPostgresHolder.ts',
   'test/support/database/reaper.ts',
   'test/support/evm/anvilHolder.ts',
+  'test/support/run/failingCommand.ts',
 ] as const;
 
 export type Program = (typeof PROGRAMS)[number];

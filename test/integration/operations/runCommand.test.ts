@@ -1,0 +1,13 @@
+/**
+ * A command line program that fails outside of its action.
+ */
+import { spawnSync } from 'node:child_process';
+import { expect, it } from 'vitest';
+import { pathOf } from '../../support/run/programs.ts';
+
+it('says in one sentence why it ends, and that it did not run', () => {
+  const { status, stderr } = spawnSync(process.execPath, [pathOf('test/support/run/failingCommand.ts')], {
+    encoding: 'utf8',
+  });
+  expect({ status, stderr }).toEqual({ status: 3, stderr: 'The database has ended.\n' });
+});
