@@ -34,27 +34,28 @@ export function createNightlyExpiry(
   /** The last night whose run this instance has requested. */
   let requested: string | null = null;
 
-  async function request(trigger: 'NIGHTLY' | 'CATCH_UP'): Promise<void> {
+  async function request(): Promise<void> {
     const night = latestNight(await readTime(), timeZone);
     if (night === requested) return;
+    const trigger = requested === null ? 'CATCH_UP' : 'NIGHTLY';
     await requestRun(deps, { trigger, night, requestedBy: null });
     requested = night;
   }
 
-  /** What fails is requested by the next look. */
-  async function fire(trigger: 'NIGHTLY' | 'CATCH_UP'): Promise<void> {
-    await request(trigger).catch((error: unknown) => {
+  /** The next look repeats a request that fails. */
+  async function look(): Promise<void> {
+    await request().catch((error: unknown) => {
       deps.log.error({ err: error }, 'the nightly expiry could not be requested');
     });
   }
 
   return {
     async start() {
-      const look = () => void fire('NIGHTLY');
-      job = schedule.scheduleJob({ rule: EXPIRY_CRON, tz: timeZone }, look);
-      timer = setInterval(look, lookMs).unref();
+      const inBackground = () => void look();
+      job = schedule.scheduleJob({ rule: EXPIRY_CRON, tz: timeZone }, inBackground);
+      timer = setInterval(inBackground, lookMs).unref();
       // The server listens by now: a database that is away for a moment must not end it.
-      await fire('CATCH_UP');
+      await look();
     },
     stop() {
       job?.cancel();
