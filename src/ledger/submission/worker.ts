@@ -233,9 +233,11 @@ async function nextStep(
         break;
       }
       fruitlessSteps = 0;
-      // Nothing was tried, so nothing counts as fruitless. What a node said was of a transaction that is dead by now.
-      if (result === 'no-slot')
-        return { delayMs: NO_SLOT_DELAY_MS, fruitlessSteps, failedSteps, stateReason: null };
+      // Nothing was tried, so nothing counts as fruitless. After progress, the old reason is about a dead transaction.
+      if (result === 'no-slot') {
+        const reason = i === 0 ? stateReason : null;
+        return { delayMs: NO_SLOT_DELAY_MS, fruitlessSteps, failedSteps, stateReason: reason };
+      }
     }
     const delayMs = backoffMs(fruitlessSteps, backoff, deps.random);
     return { delayMs, fruitlessSteps: fruitlessSteps + 1, failedSteps: 0, stateReason: notTaken };
