@@ -3,6 +3,7 @@
  */
 import { isRunByNpm } from '../config/config.ts';
 import type { Logger } from '../lib/logger.ts';
+import { StartupError } from '../lib/startupErrors.ts';
 import { explainStartupError } from './explainStartupError.ts';
 
 /** Functions that close what has been opened, newest last; they run in the opposite order. */
@@ -77,7 +78,10 @@ function stopOnDemand(stop: () => Promise<void>, log: Logger): void {
     });
   }
   process.on('uncaughtException', (err) => {
-    log.fatal({ err }, 'stopping after a defect that nothing caught');
+    log.fatal(
+      { err },
+      err instanceof StartupError ? err.message : 'stopping after a defect that nothing caught',
+    );
     stopWith(1);
   });
 }

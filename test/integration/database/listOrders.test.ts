@@ -75,7 +75,10 @@ it.each(LISTS)('%s', async (_name, list) => {
   const db = drizzle(client, { logger }) as unknown as Db;
   for (const inverted of [false, true]) {
     asked = [];
-    await list({ db, publicReads: readPrimary(db) } as Dependencies, { limit: 21, inverted });
+    await list({ db, publicReads: readPrimary(db), ramp: { name: 'manual' } } as Dependencies, {
+      limit: 21,
+      inverted,
+    });
     expect(asked).toHaveLength(1);
     for (const { query, params } of asked) {
       const plan = await client.unsafe(`EXPLAIN ${query}`, params as never[]);

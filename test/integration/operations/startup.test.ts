@@ -49,6 +49,13 @@ function start(environment: NodeJS.Dict<string>) {
   return { child, ended, output: () => output };
 }
 
+async function untilUp(server: ReturnType<typeof start>): Promise<void> {
+  const failed = server.ended.then((code) => Promise.reject(new Error(`${code}: ${server.output()}`)));
+  failed.catch(() => {});
+  while (!server.output().includes('GraphiQL in a browser'))
+    await Promise.race([once(server.child.stdout, 'data'), failed]);
+}
+
 describe('the build', () => {
   it('is made again when a source has changed, and only then', { timeout: START_TIMEOUT_MS }, async () => {
     const madeAtMs = async () => (await stat(join(built, 'main.js'))).mtimeMs;
@@ -89,11 +96,8 @@ describe('the server', () => {
 
   it('says what a first start does while it takes its time', { timeout: START_TIMEOUT_MS }, async () => {
     const server = start({ PORT: String(await freePort()), HOST: '127.0.0.1' });
-    const failed = server.ended.then((code) => Promise.reject(new Error(`${code}: ${server.output()}`)));
-    failed.catch(() => {});
     try {
-      const isUp = () => server.output().includes('GraphiQL in a browser');
-      while (!isUp()) await Promise.race([once(server.child.stdout, 'data'), failed]);
+      await untilUp(server);
       expect(server.output()).toMatch(
         /making a PostgreSQL[^]*starting PostgreSQL[^]*database's schema[^]*GraphiQL in a browser/,
       );
@@ -111,8 +115,7 @@ describe('the server', () => {
     async () => {
       const server = start({ PORT: String(await freePort()), HOST: '127.0.0.1' });
       try {
-        const isUp = () => server.output().includes('GraphiQL in a browser');
-        while (!isUp()) await Promise.race([once(server.child.stdout, 'data'), server.ended]);
+        await untilUp(server);
         const [pid] = (await readFile(join(folder, 'postgres/postmaster.pid'), 'utf8')).split('\n');
         // A disk without room ends it as well.
         process.kill(Number(pid), 'SIGKILL');

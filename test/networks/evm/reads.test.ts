@@ -101,6 +101,7 @@ describe('where there is no multicall', () => {
   beforeAll(async () => {
     code = await testbed.anvil.rpc('eth_getCode', [MULTICALL3_ADDRESS, 'latest']);
     await placeMulticall('0x');
+    expect(await testbed.anvil.rpc('eth_getCode', [MULTICALL3_ADDRESS, 'latest'])).toBe('0x');
   });
   afterAll(() => placeMulticall(code));
 

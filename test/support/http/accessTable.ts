@@ -179,7 +179,7 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
   createDeposit: {
     who: ['warehouse', 'operator'],
     query: mutation('createDeposit', 'CreateDepositInput'),
-    variables: ({ tokenAddress }) => ({ input: depositFor(tokenAddress) }),
+    variables: () => ({ input: depositFor(HOLDER) }),
   },
   createProject: {
     who: ['developer', 'operator'],
