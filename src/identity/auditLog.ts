@@ -109,8 +109,8 @@ export function createAuditLog(deps: {
   });
   const ends = createBatcher({
     maxItems: MAX_ROWS,
-    // No outcome is rejected, because its mutation has happened. The number of outcomes is bounded by the
-    // mutations that were under way when the database failed: no new one starts without it.
+    // No outcome is rejected, because its mutation has happened. While the database is away, the rate limits of
+    // mutations bound the outcomes: each refused mutation adds one, because its row may have been stored.
     maxWaiting: Infinity,
     run: (outcomes: EndRow[]) => writeOutcomes(db, outcomes, log),
   });

@@ -33,7 +33,7 @@ function shownAs(Metric: typeof Gauge | typeof Counter, registers: Registry[]) {
         this.reset();
         const values = read();
         if (typeof values === 'number') this.inc(values);
-        else for (const [value, count] of values) this.inc({ [label ?? '']: value }, count);
+        else for (const [value, count] of new Map(values)) this.inc({ [label ?? '']: value }, count);
       },
     });
 }

@@ -43,7 +43,7 @@ export const CONTRADICTIONS: readonly Contradiction[] = [
   ...ROW_CONTRADICTIONS,
 ];
 
-/** Compares in a transaction that only reads, at its snapshot. */
+/** Compares at the snapshot of its transaction. */
 type Comparing = (tx: Tx) => Promise<Finding[]>;
 
 /**
