@@ -24,30 +24,29 @@ type TableCoverage = Partial<Record<Invariant, Places>> & {
   notFound?: readonly (readonly [because: string, places: Places])[];
 };
 
-const TIME = 'times of which no other row shows; the order of what happened is held by other columns';
-const WORK = 'when a step is due and how often it was tried: they decide when work is done, not what is done';
-const WORDS = 'texts for people: why something was refused, how the network said so';
-const SIGNED =
-  'how an attempt was signed: the network shows its hash alone, and of nothing that did not land';
-const REFUSED = 'network calls that ended without an effect';
-const ACCESS = 'who may call: the audit log has who called, with which key';
-const KEYS = 'keys, and hashes of inputs, of which no other row shows';
+const TIME = 'Times that no other row shows. Other columns prove the order of events';
+const WORK = 'Due times and counts of tries. They decide when work is done, not what is done';
+const WORDS = 'Texts for people: reasons, and the messages of the network';
+const SIGNED = 'How an attempt was signed. The network shows only the hashes of attempts that landed';
+const REFUSED = 'Network calls that ended without an effect';
+const ACCESS = 'Who may call. The audit log shows who called, and with which key';
+const KEYS = 'Idempotency keys and hashes of inputs that no other row shows';
 const PAYOUT =
-  'where a payout goes, which only the provider knows: the account is sealed, and compared by nothing';
-const PLEDGES = 'what a farmer and a lender agreed on, which no other row shows';
+  'The destination of a payout, which only the provider knows. The account is sealed, and no check compares it';
+const PLEDGES = 'The terms between a farmer and a lender, which no other row shows';
 const BOOKKEEPING =
-  'from where on a log or a job goes on: a wrong one makes it stop, or look at the same rows again';
-const INSTALLATION = 'the network that the database belongs to: the server refuses to start with another one';
-const OTHERS = 'transactions of records that others made: the token does not show them';
-const NOTED = 'what was not noted yet: it is looked at again';
-const RUNS = 'what a run of the expiry job saw: receipts, and the transactions that ended them, are compared';
-const CAPS = 'limits that operators set, of which no other row shows';
+  'Positions from which a log or a job continues. A wrong position stops it, or makes it read the same rows again';
+const INSTALLATION = 'The network of the database. The server refuses to start with another network';
+const OTHERS = "Transactions of other accounts' records, which the token does not show";
+const NOTED = 'Facts that are not stored yet. The platform looks at them again';
+const RUNS = 'What a run of the expiry job saw. Receipts and the transactions that expired them are compared';
+const CAPS = 'Limits that operators set, which no other row shows';
 const DECIDED =
-  'what was asked for and decided by people: what was done is compared, and the audit log has who did it';
-const HALTS = 'when signing stopped, why, and what ended it, of which no other row shows';
-const FILES = "of the operator's file of old audit entries: the file is compared with it by hand";
-const PROGRAM = 'which version of the program wrote entries, and since when: no other row shows it';
-const INDEXER = 'hints, and limits of use: losing them costs time alone';
+  'Requests and decisions of people. Their effects are compared, and the audit log shows who made them';
+const HALTS = 'When and why signing stopped, and what ended the halt, which no other row shows';
+const FILES = "Facts about the operator's file of old audit entries, which an operator compares by hand";
+const PROGRAM = 'The version and the start of the program that wrote entries, which no other row shows';
+const INDEXER = 'Hints and rate limits. Losing them costs only time';
 
 /** Cash-outs that ended before the provider knew them. */
 const NOT_AT_PROVIDER = /CLOSED CUSTODY MOBILE_MONEY \w+$/;
