@@ -8,24 +8,24 @@
 /** Every code that a client can get in `extensions.code`, with the HTTP-like class that it belongs to. */
 export const ERROR_CODES = {
   BAD_USER_INPUT: 'The input breaks a rule; nothing was changed. Correct the named field and send again.',
-  UNAUTHENTICATED: 'The operation needs a valid bearer token, and none or a bad one was sent.',
+  UNAUTHENTICATED: 'The operation needs a valid bearer token, and no token or an invalid one was sent.',
   FORBIDDEN: 'The caller is known, but may not do this.',
-  NOT_FOUND: 'Nothing with that identity exists, or the caller may not know that it does.',
+  NOT_FOUND: 'No such object exists, or the caller may not know that it exists.',
   CONFLICT: 'The request contradicts what is already recorded.',
   IDEMPOTENCY_CONFLICT: 'The idempotency key was used before with a different input.',
   INSUFFICIENT_BALANCE: 'The buyer or holder owns less than the amount requested.',
   INSUFFICIENT_SUPPLY: 'Fewer credits are unsold than the amount requested.',
   ISSUANCE_CAP_EXCEEDED:
-    'The deposit would exceed what the warehouse may have outstanding in receipts for the commodity.',
-  PRICE_CHANGED: 'The price of a tonne is no longer the one that was expected; nothing was booked.',
+    "The deposit would exceed the amount that the warehouse's receipts may have outstanding for the commodity.",
+  PRICE_CHANGED: 'The price of a tonne is no longer the expected price; nothing was booked.',
   LEDGER_REFUSED:
-    'The ledger network refused the transaction for good, or an operator ended it; what was reserved was returned.',
+    'The ledger network permanently refused the transaction, or an operator ended it; reserved amounts were returned.',
   LEDGER_UNAVAILABLE: 'The ledger network cannot be reached or read at the moment; try again.',
   INDEXER_UNAVAILABLE: 'The indexer cannot be reached or answered wrongly; try again.',
   RAMP_REFUSED: 'The ramp provider refused the quote or the payout.',
   RAMP_UNAVAILABLE: 'The ramp provider cannot be reached at the moment; try again.',
   DATABASE_UNAVAILABLE:
-    'The database is not available at the moment; ask again, with the same idempotency key.',
+    'The database is not available at the moment; send the request again with the same idempotency key.',
   RECEIPT_EXPIRED: 'The warehouse receipt has passed its expiry date.',
   RECEIPT_PLEDGED: 'The warehouse receipt is pledged to a lender, who has to release it first.',
   RESULT_TOO_LARGE: 'The full list is too long for one answer; page through the connection instead.',
@@ -36,9 +36,9 @@ export const ERROR_CODES = {
   OVERLOADED: 'The server has no capacity left for this request; try again shortly.',
   GRAPHQL_PARSE_FAILED: 'The GraphQL document has a syntax error.',
   GRAPHQL_VALIDATION_FAILED: 'The GraphQL document does not fit the schema.',
-  PERSISTED_QUERY_NOT_FOUND: 'No document is known by this hash; send the hash and the document.',
+  PERSISTED_QUERY_NOT_FOUND: 'The server knows no document with this hash; send the hash and the document.',
   PERSISTED_QUERY_NOT_SUPPORTED: 'No trusted document has this id; send the document itself.',
-  DOCUMENT_NOT_TRUSTED: 'This server runs trusted documents alone, and this document is not one of them.',
+  DOCUMENT_NOT_TRUSTED: 'This server runs only trusted documents, and this document is not one of them.',
   BAD_REQUEST: 'The HTTP request is not a GraphQL request that this server accepts.',
   INTERNAL_SERVER_ERROR: 'A defect in this server; quote the request id when reporting it.',
 } as const;

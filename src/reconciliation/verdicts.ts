@@ -6,7 +6,7 @@
 export const INVARIANTS = {
   I1: 'The books balance: transfers, entries, accounts and balances agree.',
   I2: 'Custody holds on the network what the books say.',
-  I3: 'What was minted is what was verified or deposited.',
+  I3: 'The minted amount is the verified or deposited amount.',
   I4: 'Retirements and the token’s retirement records match one to one.',
   I5: 'A retirement has its hold, then a landed burn or its credits back, never both.',
   I6: 'One token for one asset.',
@@ -15,7 +15,7 @@ export const INVARIANTS = {
   I9: 'The settlement contract holds what open off-ramp sessions say.',
   I10: 'The feed holds each retirement of each token once, as the token has it.',
   I11: 'Each posting belongs to the mint, purchase, transfer or retirement that it names, and the reverse.',
-  I12: 'What succeeded has landed, and did what its target asked for.',
+  I12: 'Each submission that succeeded has landed, and did what its target asked for.',
   I13: 'An off-ramp session agrees with its deposit, its quote and its provider.',
   I14: 'Keys and the audit log are complete.',
   I15: 'The transparency logs have what is committed, and only grew since each of their signed heads.',

@@ -29,12 +29,13 @@ const OVERDUE_HOURS = 1;
 const PAYOUT_OVERDUE_HOURS = 96;
 
 export const STUCK_RULE =
-  `PENDING, and committed more than ${FAILING_MINUTES} minute ago while its last step failed or the node does not take its ` +
-  `transaction, or more than ${STUCK_MINUTES} minutes ago and signed by custody`;
+  `PENDING submissions that were committed more than ${FAILING_MINUTES} minute ago and whose last step failed ` +
+  `or whose transaction the node does not accept, or that were committed more than ${STUCK_MINUTES} minutes ` +
+  'ago and are signed by custody';
 export const OVERDUE_RULE =
-  `AWAITING_PAYOUT for more than ${PAYOUT_OVERDUE_HOURS} hours; CONFIRMING or REFUNDING more than ${OVERDUE_HOURS} hour after the ` +
-  `last status of the provider; or in a state before the payout, more than ${OVERDUE_HOURS} hour after its signature was due, or ` +
-  'its quote expired';
+  `AWAITING_PAYOUT for more than ${PAYOUT_OVERDUE_HOURS} hours, CONFIRMING or REFUNDING ` +
+  `more than ${OVERDUE_HOURS} hour after the last status of the provider, or in a state before the payout ` +
+  `more than ${OVERDUE_HOURS} hour after the signature was due or the quote expired`;
 
 /**
  * A holder's transaction may stay pending indefinitely: only the holder can raise its fee. A failing step is
@@ -45,7 +46,7 @@ export const whereStuck = sql`(${submissions.state} = 'PENDING'
     OR ${submissions.stateReason} IS NOT NULL AND ${submissions.createdAt} < now() - make_interval(mins => ${FAILING_MINUTES})))`;
 
 /** A run takes seconds; a node that was down is asked again within minutes. */
-export const OVERDUE_RUN_RULE = `begun more than ${OVERDUE_HOURS} hour ago, and not through the receipts that are due`;
+export const OVERDUE_RUN_RULE = `runs that began more than ${OVERDUE_HOURS} hour ago and have not handled all due receipts`;
 
 const anHourAgo = sql`now() - make_interval(hours => ${OVERDUE_HOURS})`;
 

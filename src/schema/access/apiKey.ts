@@ -13,16 +13,16 @@ import { fromTime, moment, momentOrNull, untilTime } from '../core/time.ts';
 
 const ROLE_MEANINGS: Readonly<Record<Role, string>> = {
   admin: 'May do everything.',
-  operator: 'Runs the platform: reads everything, resolves reviews.',
-  developer: 'Submits projects.',
-  buyer: 'Buys and retires under the buyerId that equals its subject.',
-  warehouse: 'Confirms deposits of its warehouseIds.',
+  operator: 'Runs the platform: reads all data except API keys and token revocations, and resolves reviews.',
+  developer: 'Submits projects and sets their prices.',
+  buyer: 'Buys, transfers and retires credits under the buyerId that equals its subject.',
+  warehouse: 'Confirms deposits for its warehouseIds.',
   farmer: 'Cashes out and pledges receipts whose farmerId equals its subject.',
-  lender: 'Releases pledges of receipts whose lenderId equals its subject.',
+  lender: 'Releases the pledges whose lenderId equals its subject.',
 };
 
 export const RoleEnum = builder.enumType('Role', {
-  description: 'A role of a token or an API key: what it may do.',
+  description: 'A role of a token or an API key, which determines the operations that it may use.',
   values: Object.fromEntries(
     ROLES.map((role) => [role.toUpperCase(), { value: role, description: ROLE_MEANINGS[role] }]),
   ) as Record<Uppercase<Role>, { value: Role; description: string }>,
@@ -31,38 +31,45 @@ export const RoleEnum = builder.enumType('Role', {
 export const ApiKeyRef = builder.objectRef<ApiKeyRow>('ApiKey');
 
 builder.node(ApiKeyRef, {
-  description: 'An API key, without the key. Visible to administrators.',
+  description: 'An API key, without the secret key itself. Visible to administrators.',
   id: { resolve: ({ id }) => id },
   loadOne: (id: string, { caller, dependencies }) => (isAdmin(caller) ? findApiKey(dependencies, id) : null),
   fields: (t) => ({
-    name: t.exposeString('name', { description: 'The client that uses it.' }),
+    name: t.exposeString('name', { description: 'The name of the client that uses the key.' }),
     prefix: t.string({
-      description: 'The first characters of the key, to recognise it.',
+      description: 'The first characters of the key, for recognising it.',
       resolve: ({ id }) => visiblePart(id),
     }),
     subject: t.exposeString('subject', {
-      description: 'The subject that it authenticates, like a token\'s "sub".',
+      description: 'The subject that the key authenticates, like the "sub" of a token.',
     }),
     roles: t.field({
       type: [RoleEnum],
-      description: 'Its roles.',
+      description: 'The roles of the key.',
       resolve: ({ roles }) => roles as Role[],
     }),
     warehouseIds: t.exposeStringList('warehouseIds', {
-      description: 'The warehouses that role WAREHOUSE may act for; none without that role.',
+      description: 'The warehouses that role WAREHOUSE may act for. Empty without that role.',
     }),
-    createdBy: t.exposeString('createdBy', { description: 'The administrator who created it.' }),
-    createdAt: t.expose('createdAt', moment('When it was created')),
-    expiresAt: t.expose('expiresAt', moment('When it expires')),
-    revokedAt: t.expose('revokedAt', momentOrNull('When it was revoked', 'null if it is not')),
+    createdBy: t.exposeString('createdBy', {
+      description: 'The subject of the administrator who created the key.',
+    }),
+    createdAt: t.expose('createdAt', moment('The time the key was created')),
+    expiresAt: t.expose('expiresAt', moment('The time the key expires')),
+    revokedAt: t.expose(
+      'revokedAt',
+      momentOrNull('The time the key was revoked', 'Null when the key is not revoked'),
+    ),
     revokedBy: t.exposeString('revokedBy', {
       nullable: true,
-      description: 'The administrator who revoked it.',
+      description: 'The subject of the administrator who revoked the key. Null when the key is not revoked.',
     }),
     lastUsedAt: t.expose('lastUsedAt', {
       type: 'UnixTime',
       nullable: true,
-      description: 'When it was last used, in Unix seconds, to within five minutes; null if never.',
+      description:
+        "The time of the key's last use, in Unix seconds, accurate to five minutes. Null when the key was never " +
+        'used.',
     }),
   }),
 });
@@ -72,16 +79,17 @@ const ApiKeyFilterInput = builder.inputType('ApiKeyFilter', {
   fields: (t) => ({
     subjects: t.stringList({
       validate: { schema: subjectList },
-      description: oneOf('Of one of these subjects'),
+      description: oneOf('API keys of one of these subjects'),
     }),
-    roles: t.field({ type: [RoleEnum], description: 'With one of these roles, perhaps beside others.' }),
+    roles: t.field({ type: [RoleEnum], description: 'Only API keys with at least one of these roles.' }),
     active: t.boolean({
-      description: 'true: only keys that are neither expired nor revoked; false: only the others.',
+      description:
+        'true: only keys that are neither expired nor revoked; false: only keys that are expired or revoked.',
     }),
-    from: t.field(fromTime('Created')),
-    until: t.field(untilTime('Created')),
-    expiresFrom: t.field(fromTime('That expire')),
-    expiresUntil: t.field(untilTime('That expire')),
+    from: t.field(fromTime('API keys created')),
+    until: t.field(untilTime('API keys created')),
+    expiresFrom: t.field(fromTime('API keys that expire')),
+    expiresUntil: t.field(untilTime('API keys that expire')),
   }),
 });
 
@@ -90,10 +98,15 @@ const cursors = keysetCursors('apiKeys');
 builder.queryField('apiKeys', (t) =>
   t.connection(
     {
-      ...forRoles(['admin'], 'API keys, newest first, a page at a time.'),
+      ...forRoles(['admin'], 'A paginated list of API keys, newest first.'),
       type: ApiKeyRef,
       nullable: true,
-      args: { filter: t.arg({ type: ApiKeyFilterInput, description: 'Which API keys; all when omitted.' }) },
+      args: {
+        filter: t.arg({
+          type: ApiKeyFilterInput,
+          description: 'Filters the API keys. All are listed when omitted.',
+        }),
+      },
       resolve: (_root, args, { dependencies }) => {
         const { active, ...rest } = args.filter ?? {};
         const filter = { ...rest, isActive: active };

@@ -28,19 +28,21 @@ import { encodeGlobalId, localId } from '../core/globalIds.ts';
 import { fromTime, moment, momentOrNull, untilTime } from '../core/time.ts';
 
 const AuditEntryKindEnum = builder.enumType('AuditEntryKind', {
-  description: 'What an entry of the audit log is about.',
+  description: 'The kind of operation that an entry of the audit log records.',
   values: {
     MUTATION: { description: 'A field of a mutation.' },
-    READ: { description: 'A field of a query or subscription, with which an operator read data of others.' },
+    READ: {
+      description: 'A field of a query or subscription with which an operator read the data of others.',
+    },
   } as const satisfies Record<AuditEntryKind, { description: string }>,
 });
 
 const AuditOutcomeEnum = builder.enumType('AuditOutcome', {
-  description: 'How a mutation ended.',
+  description: 'The outcome of a mutation.',
   values: {
-    OK: { description: 'It was answered without an error.' },
-    DRY_RUN: { description: 'A dry run found nothing wrong, and nothing was changed.' },
-    FAILED: { description: 'It was answered with an error: `errorCode` says which.' },
+    OK: { description: 'The mutation returned no error.' },
+    DRY_RUN: { description: 'The dry run found no error. Nothing was changed.' },
+    FAILED: { description: 'The mutation returned an error; `errorCode` has its code.' },
   },
 });
 
@@ -48,56 +50,66 @@ const AuditEntryRef = builder.objectRef<AuditEntry>('AuditEntry');
 
 builder.node(AuditEntryRef, {
   description:
-    'One mutation field of one request, or one field of a query or subscription with which an operator read data of others. The ' +
-    'entry is written before the mutation runs, or with its effect, and never changed or removed; its outcome is added once. ' +
-    'That of a read is written before the answer is sent, and gets no outcome. Visible to operators.',
+    'One mutation field of one request, or one field of a query or subscription with which an operator read the ' +
+    'data of others. The entry of a mutation is written before the mutation runs or together with its effect, ' +
+    'and its outcome is added once. The entry of a read is written before the response is sent and gets no ' +
+    'outcome. Entries are never changed otherwise, and never removed. Visible to operators.',
   id: { resolve: ({ id }) => id },
   loadOne: (id: string, { caller, dependencies }) =>
     isOperator(caller) ? findAuditEntry(dependencies, id) : null,
   fields: (t) => ({
-    kind: t.expose('kind', { type: AuditEntryKindEnum, description: 'Whether it changes or reads.' }),
+    kind: t.expose('kind', {
+      type: AuditEntryKindEnum,
+      description: 'Whether the operation is a mutation or a read.',
+    }),
     field: t.exposeString('field', {
-      description: 'The mutation, or what was read: createProject, retire, receipts, …',
+      description:
+        'The name of the mutation, query or subscription, such as createProject, retire or receipts.',
     }),
     callerSubject: t.exposeString('callerSubject', {
       nullable: true,
-      description: "The caller's subject; null for a caller without a token.",
+      description: 'The subject of the caller. Null for a caller without a token.',
     }),
     callerRoles: t.field({
       type: [RoleEnum],
-      description: 'The roles of the token or API key.',
+      description: "The roles of the caller's token or API key.",
       resolve: ({ callerRoles }) => callerRoles as Role[],
     }),
     apiKeyId: t.id({
       nullable: true,
-      description: 'The `id` of the API key that was used; null for a token.',
+      description: 'The `id` of the API key that the caller used. Null for a token.',
       resolve: ({ apiKeyId }) => (apiKeyId === null ? null : encodeGlobalId('ApiKey', apiKeyId)),
     }),
-    remoteAddress: t.exposeString('remoteAddress', { description: "The client's IP address." }),
+    remoteAddress: t.exposeString('remoteAddress', { description: 'The IP address of the client.' }),
     requestId: t.exposeString('requestId', {
-      description: 'The request id, as in the log and the header x-request-id.',
+      description: "The id of the request, as in the server's log and in the header x-request-id.",
     }),
-    startedAt: t.expose('startedAt', moment('When it was requested')),
-    endedAt: t.expose('endedAt', momentOrNull('When the mutation ended', 'null before, and of a read')),
+    startedAt: t.expose('startedAt', moment('The time the operation was requested')),
+    endedAt: t.expose(
+      'endedAt',
+      momentOrNull('The time the mutation ended', 'Null until then, and for a read'),
+    ),
     outcome: t.field({
       type: AuditOutcomeEnum,
       nullable: true,
       description:
-        'How the mutation ended; null while it runs, and permanently when the server was killed meanwhile. Null of a read: ' +
-        'its entry says what was asked for and whose data it is, not whether the answer arrived.',
+        'The outcome of the mutation. Null while the mutation runs, and permanently when the server was killed ' +
+        'meanwhile. Null for a read: the entry records what was requested and whose data it is, not whether the ' +
+        'response arrived.',
       resolve: outcomeOf,
     }),
     errorCode: t.field({
       type: ErrorCodeEnum,
       nullable: true,
-      description: 'The code of the error that the mutation was answered with; null unless it FAILED.',
+      description: 'The code of the error that the mutation returned. Null unless the outcome is FAILED.',
       resolve: (entry) => (outcomeOf(entry) === 'FAILED' ? (entry.outcome as ErrorCode) : null),
     }),
     targetIds: t.exposeStringList('targetIds', {
       description:
-        'What the input and the answer name: addresses, subjects such as a `buyerId`, and of an object the UUID within its `id`. ' +
-        'A UUID does not say its type, so `node` does not take it; the filter takes both. For a read, also those whose data ' +
-        'was shown: at most 256, the rest in further entries of the same request.',
+        'The objects and people that the input and the response name: addresses, subjects such as a `buyerId`, and ' +
+        'the UUID within the `id` of an object. `node` does not accept such a UUID, because it does not contain the ' +
+        "object's type; the filter accepts both. For a read, also the owners of the data that was shown: at most " +
+        '256 per entry, with further ones in additional entries of the same request.',
     }),
   }),
 });
@@ -107,39 +119,42 @@ const AuditFilterInput = builder.inputType('AuditEntryFilter', {
   fields: (t) => ({
     callerSubjects: t.stringList({
       validate: { schema: subjectList },
-      description: oneOf('Of one of these callers'),
+      description: oneOf('entries of one of these callers'),
     }),
     apiKeyIds: t.globalIDList({
       for: ApiKeyRef,
       validate: { schema: filterList() },
-      description: oneOf('Made with one of these API keys'),
+      description: oneOf('entries made with one of these API keys'),
     }),
     fields: t.stringList({
       validate: { schema: keywordList },
-      description: oneOf('Of one of these fields, such as "retire"'),
+      description: oneOf('entries of one of these fields, such as "retire"'),
     }),
-    kinds: t.field({ type: [AuditEntryKindEnum], description: 'Of one of these kinds.' }),
+    kinds: t.field({ type: [AuditEntryKindEnum], description: 'Only entries of one of these kinds.' }),
     outcomes: t.field({
       type: [AuditOutcomeEnum],
-      description: 'With one of these outcomes; no read has one.',
+      description: 'Only entries with one of these outcomes. Reads have no outcome.',
     }),
-    errorCodes: t.field({ type: [ErrorCodeEnum], description: 'FAILED with one of these codes.' }),
+    errorCodes: t.field({
+      type: [ErrorCodeEnum],
+      description: 'Only FAILED entries with one of these error codes.',
+    }),
     unfinished: t.boolean({
-      description: 'true: only mutations without an outcome; false: only those with one.',
+      description: 'true: only mutations without an outcome; false: only mutations with an outcome.',
     }),
     targetIds: t.stringList({
       validate: { schema: auditTargetList },
       description:
-        `${oneOf('That name one of these: the `id` of an object, or what `AuditEntry.targetIds` shows')} An approved request ` +
-        'and what it created have the same UUID, so the `id` of either finds both. What a buyer did without naming a ' +
-        "`buyerId` is found by the buyer's `callerSubjects`.",
+        `${oneOf('entries that name one of these targets: the `id` of an object, or a value of `AuditEntry.targetIds`')} ` +
+        'An approved request and the object it created have the same UUID, so the `id` of either finds both. Use ' +
+        '`callerSubjects` to find what a buyer did without naming a `buyerId`.',
     }),
     requestIds: t.stringList({
       validate: { schema: keywordList },
-      description: oneOf('Of one of these requests'),
+      description: oneOf('entries of one of these requests'),
     }),
-    from: t.field(fromTime('Requested')),
-    until: t.field(untilTime('Requested')),
+    from: t.field(fromTime('entries requested')),
+    until: t.field(untilTime('entries requested')),
   }),
 });
 
@@ -150,12 +165,17 @@ builder.queryField('auditEntries', (t) =>
     {
       ...forRoles(
         ['operator'],
-        'The audit log: one entry for each mutation field, and for what operators read of others, newest first, a page at a ' +
-          'time. `kinds: [READ]` selects the latter.',
+        'A paginated list of the entries of the audit log, newest first: one entry for each mutation field, and ' +
+          'entries for the data of others that operators read. `kinds: [READ]` selects the reads.',
       ),
       type: AuditEntryRef,
       nullable: true,
-      args: { filter: t.arg({ type: AuditFilterInput, description: 'Which entries; all when omitted.' }) },
+      args: {
+        filter: t.arg({
+          type: AuditFilterInput,
+          description: 'Filters the entries. All are listed when omitted.',
+        }),
+      },
       resolve: (_root, args, { dependencies }) => {
         const { unfinished, apiKeyIds, targetIds, ...rest } = args.filter ?? {};
         const filter = {

@@ -11,57 +11,61 @@ import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { idList, label, roleList, subject } from '../core/text.ts';
 
 const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
-  description: 'The rights and expiry of the new key. They are fixed: for other rights, create another key.',
+  description:
+    'The rights and the expiry of the new key. They cannot be changed later: create another key for other ' +
+    'rights.',
   fields: (t) => ({
     name: t.string({
       required: true,
       validate: { schema: label },
-      description: 'The client that will use it: at most 128 bytes of UTF-8.',
+      description: 'The name of the client that will use the key: at most 128 bytes of UTF-8.',
     }),
     subject: t.string({
       required: true,
       validate: { schema: subject },
       description:
-        'The subject that it authenticates, like a token\'s "sub": the buyerId of a buyer, the farmerId of a farmer. ' +
-        `${SUBJECT_FORM}.`,
+        'The subject that the key authenticates, like the "sub" of a token: the buyerId of a buyer, the farmerId of ' +
+        `a farmer. ${SUBJECT_FORM}.`,
     }),
     roles: t.field({
       type: [RoleEnum],
       required: true,
       validate: { schema: roleList },
-      description: 'Its roles: at least one.',
+      description: 'The roles of the key, at least one.',
     }),
     warehouseIds: t.stringList({
       validate: { schema: idList },
       description:
-        'The warehouses that role WAREHOUSE may act for: at most 100, each in the form of a subject. Defaults to the subject. Without ' +
-        'that role, none.',
+        'The warehouses that role WAREHOUSE may act for: at most 100, each in the form of a subject. Defaults to ' +
+        'the subject. Must be omitted or empty without that role.',
     }),
     expiresAt: t.field({
       type: 'UnixTime',
       required: true,
-      description: 'When it expires, in Unix seconds: a minute to 400 days from now.',
+      description: 'The time the key expires, in Unix seconds: one minute to 400 days from now.',
     }),
     idempotencyKey: t.string({
       ...IDEMPOTENCY_KEY,
-      description: `${IDEMPOTENCY_KEY.description} The repeated answer has the API key without the key itself.`,
+      description: `${IDEMPOTENCY_KEY.description} A repeated request returns the API key without the secret key itself.`,
     }),
   }),
 });
 
 const CreateApiKeyPayload = builder.objectRef<CreatedApiKey>('CreateApiKeyPayload').implement({
-  description: 'The new key, shown once.',
+  description: 'The new key, which is shown once.',
   fields: (t) => ({
     key: t.exposeString('key', {
       nullable: true,
       description:
-        'Sent as `authorization: Bearer <key>`. It is not stored, so only the first answer has it, and it is null when the ' +
-        'request is repeated. When it is lost, revoke the API key and create another under a new idempotency key.',
+        'The secret key, to be sent as `authorization: Bearer <key>`. The server does not store it, so only the ' +
+        'first response contains it. Null when the request is repeated. If the key is lost, revoke the API key and ' +
+        'create another one with a new idempotency key.',
     }),
     apiKey: t.expose('apiKey', {
       type: ApiKeyRef,
       nullable: true,
-      description: 'The API key, without the key itself; null only where the mutation was not done.',
+      description:
+        'The API key, without the secret key itself. Null only if the mutation was not carried out.',
     }),
   }),
 });
@@ -75,7 +79,9 @@ builder.mutationField('createApiKey', (t) =>
     ),
     type: CreateApiKeyPayload,
     nullable: true,
-    args: { input: t.arg({ type: CreateApiKeyInput, required: true, description: 'The key.' }) },
+    args: {
+      input: t.arg({ type: CreateApiKeyInput, required: true, description: 'The rights of the key.' }),
+    },
     recordedInput: {
       targets: ['subject'],
       shown: ['idempotencyKey'],

@@ -16,9 +16,9 @@ const RevokeApiKeyInput = builder.inputType('RevokeApiKeyInput', {
 });
 
 const RevokeApiKeyPayload = builder.objectRef<ApiKeyRow>('RevokeApiKeyPayload').implement({
-  description: 'The key, revoked.',
+  description: 'The revoked key.',
   fields: (t) => ({
-    apiKey: t.field({ type: ApiKeyRef, description: 'The key.', resolve: (apiKey) => apiKey }),
+    apiKey: t.field({ type: ApiKeyRef, description: 'The revoked key.', resolve: (apiKey) => apiKey }),
   }),
 });
 
@@ -26,12 +26,12 @@ builder.mutationField('revokeApiKey', (t) =>
   t.field({
     ...forRoles(
       ['admin'],
-      'Revokes an API key immediately; its open sockets and streams are closed within seconds, on every instance. Revoking a ' +
-        'revoked key changes nothing. Errors: NOT_FOUND.',
+      'Revokes an API key immediately. Open sockets and streams of the key are closed within seconds, on every ' +
+        'instance. Revoking a revoked key changes nothing. Errors: NOT_FOUND.',
     ),
     type: RevokeApiKeyPayload,
     nullable: true,
-    args: { input: t.arg({ type: RevokeApiKeyInput, required: true, description: 'The key.' }) },
+    args: { input: t.arg({ type: RevokeApiKeyInput, required: true, description: 'The key to revoke.' }) },
     recordedInput: { targets: ['apiKeyId'] },
     safeWithoutKey: 'a revoked key stays revoked',
     resolve: (_root, { input }, { caller, dependencies }) =>

@@ -11,7 +11,7 @@ import { keyword, reason, subject } from '../core/text.ts';
 import { TokenRevocationRef } from './tokenRevocations.ts';
 
 const RevokeTokensInput = builder.inputType('RevokeTokensInput', {
-  description: 'The tokens to revoke: a `jti` or a `subject`.',
+  description: 'The tokens to revoke, named by either a `jti` or a `subject`.',
   fields: (t) => ({
     jti: t.string({
       validate: { schema: keyword },
@@ -24,10 +24,14 @@ const RevokeTokensInput = builder.inputType('RevokeTokensInput', {
     issuedUntil: t.field({
       type: 'UnixTime',
       description:
-        'With a `subject`: tokens that were issued ("iat") before this time, in Unix seconds, and those that do not say when. ' +
-        'It must not lie ahead. Defaults to ten seconds from now, since clocks differ: the subject gets a good token after that.',
+        'Only with a `subject`. Revokes the tokens that were issued ("iat") before this time, in Unix seconds, and ' +
+        'those without an issue time. The time must be at most ten seconds from now, which is the default, because ' +
+        'clocks differ. Tokens that are issued after this time are valid.',
     }),
-    reason: t.string({ validate: { schema: reason }, description: 'Why: at most 512 bytes of UTF-8.' }),
+    reason: t.string({
+      validate: { schema: reason },
+      description: 'The reason for the revocation: at most 512 bytes of UTF-8.',
+    }),
   }),
 });
 
@@ -37,7 +41,7 @@ const RevokeTokensPayload = builder.objectRef<TokenRevocationRow>('RevokeTokensP
     tokenRevocation: t.field({
       type: TokenRevocationRef,
       nullable: true,
-      description: 'The revocation; null only where the mutation was not done.',
+      description: 'The revocation. Null only if the mutation was not carried out.',
       resolve: (row) => row,
     }),
   }),
@@ -47,14 +51,14 @@ builder.mutationField('revokeTokens', (t) =>
   t.field({
     ...forRoles(
       ['admin'],
-      'Revokes one bearer token by its "jti", or those of a subject by the time of their issue. They are refused immediately, ' +
-        'and their open sockets and streams are closed within seconds, on every instance. A revocation is never taken back: ' +
-        'repeated it changes nothing, or moves `issuedUntil` on. API keys of the subject stay: see `revokeApiKey`. Errors: ' +
-        'CONFLICT (too many revocations are in force).',
+      'Revokes one bearer token by its "jti", or the tokens of a subject by their issue time. The tokens are ' +
+        'refused immediately, and their open sockets and streams are closed within seconds, on every instance. A ' +
+        'revocation cannot be undone; repeating it changes nothing, or moves `issuedUntil` to a later time. API ' +
+        'keys of the subject stay valid: see `revokeApiKey`. Errors: CONFLICT (too many revocations are in force).',
     ),
     type: RevokeTokensPayload,
     nullable: true,
-    args: { input: t.arg({ type: RevokeTokensInput, required: true, description: 'The tokens.' }) },
+    args: { input: t.arg({ type: RevokeTokensInput, required: true, description: 'The tokens to revoke.' }) },
     recordedInput: { targets: ['jti', 'subject'], shown: ['issuedUntil'], hidden: ['reason'] },
     safeWithoutKey: 'a revocation is never taken back',
     resolve: (_root, { input }, { caller, dependencies }) =>

@@ -14,35 +14,39 @@ export const TokenRevocationRef = builder.objectRef<TokenRevocationRow>('TokenRe
 
 builder.node(TokenRevocationRef, {
   description:
-    'Bearer tokens that are refused before their expiry: one, by its `jti`, or those of a subject. Visible to administrators.',
+    'A revocation of bearer tokens, which are refused before their expiry: one token, by its `jti`, or the ' +
+    'tokens of a subject. Visible to administrators.',
   id: { resolve: ({ id }) => id },
   loadOne: (id: string, { caller, dependencies }) =>
     isAdmin(caller) ? findTokenRevocation(dependencies, id) : null,
   fields: (t) => ({
     jti: t.exposeString('jti', {
       nullable: true,
-      description: 'The "jti" of the one token that it is about; null when it is about a subject.',
+      description: 'The "jti" of the revoked token. Null when the revocation is about a subject.',
     }),
     subject: t.exposeString('subject', {
       nullable: true,
-      description: 'The "sub" of the tokens that it is about; null when it is about one token.',
+      description: 'The "sub" of the revoked tokens. Null when the revocation is about one token.',
     }),
     issuedUntil: t.expose('issuedUntil', {
       type: 'UnixTime',
       nullable: true,
       description:
-        "The subject's tokens are refused that were issued before this time, in Unix seconds, or that " +
-        'have no time of issue. Null when it is about one token.',
+        "The subject's tokens that were issued before this time, in Unix seconds, are refused, and so are those " +
+        'without an issue time. Null when the revocation is about one token.',
     }),
     reason: t.exposeString('reason', {
       nullable: true,
-      description: 'The reason; null when none was given.',
+      description: 'The reason for the revocation. Null when none was given.',
     }),
-    revokedBy: t.exposeString('revokedBy', { description: 'The administrator who revoked them.' }),
-    revokedAt: t.expose('revokedAt', moment('When they were revoked')),
+    revokedBy: t.exposeString('revokedBy', {
+      description: 'The subject of the administrator who revoked the tokens.',
+    }),
+    revokedAt: t.expose('revokedAt', moment('The time the tokens were revoked')),
     endsAt: t.expose('endsAt', {
       type: 'UnixTime',
-      description: 'When the revocation leaves the list, in Unix seconds: the tokens have expired by then.',
+      description:
+        'The time the revocation leaves the list, in Unix seconds. The tokens have expired by then.',
     }),
   }),
 });
@@ -52,11 +56,11 @@ const TokenRevocationFilterInput = builder.inputType('TokenRevocationFilter', {
   fields: (t) => ({
     jtis: t.stringList({
       validate: { schema: keywordList },
-      description: oneOf('Of the token with one of these "jti"'),
+      description: oneOf('revocations of a token with one of these "jti" values'),
     }),
     subjects: t.stringList({
       validate: { schema: subjectList },
-      description: oneOf('Of one of these subjects'),
+      description: oneOf('revocations of one of these subjects'),
     }),
   }),
 });
@@ -66,13 +70,13 @@ const cursors = keysetCursors('tokenRevocations');
 builder.queryField('tokenRevocations', (t) =>
   t.connection(
     {
-      ...forRoles(['admin'], 'The revocations that are in force, newest first, a page at a time.'),
+      ...forRoles(['admin'], 'A paginated list of the revocations in force, newest first.'),
       type: TokenRevocationRef,
       nullable: true,
       args: {
         filter: t.arg({
           type: TokenRevocationFilterInput,
-          description: 'Which revocations; all when omitted.',
+          description: 'Filters the revocations. All are listed when omitted.',
         }),
       },
       resolve: (_root, args, { dependencies }) => {

@@ -8,21 +8,25 @@ import { BuyerAccountRef } from '../carbon/buyerAccount.ts';
 import { RoleEnum } from './apiKey.ts';
 
 const ViewerRef = builder.objectRef<Caller>('Viewer').implement({
-  description: 'The caller, by its token or API key.',
+  description: 'The caller, as identified by its token or API key.',
   fields: (t) => ({
     subject: t.exposeString('subject', {
-      description: 'Its subject: the buyerId of a buyer, the farmerId of a farmer.',
+      description: 'The subject of the caller: the buyerId of a buyer, the farmerId of a farmer.',
     }),
-    roles: t.field({ type: [RoleEnum], description: 'Its roles.', resolve: ({ roles }) => [...roles] }),
+    roles: t.field({
+      type: [RoleEnum],
+      description: 'The roles of the caller.',
+      resolve: ({ roles }) => [...roles],
+    }),
     warehouseIds: t.field({
       type: ['String'],
-      description: 'The warehouses that role WAREHOUSE may act for; empty without that role.',
+      description: 'The warehouses that role WAREHOUSE may act for. Empty without that role.',
       resolve: ({ roles, warehouseIds }) => (roles.includes('warehouse') ? [...warehouseIds] : []),
     }),
     account: t.field({
       type: BuyerAccountRef,
       nullable: true,
-      description: 'Its account as a buyer; null without the role BUYER.',
+      description: 'The buyer account of the caller. Null without role BUYER.',
       resolve: ({ roles, subject }) => (roles.includes('buyer') ? { buyerId: subject } : null),
     }),
   }),
@@ -30,7 +34,7 @@ const ViewerRef = builder.objectRef<Caller>('Viewer').implement({
 
 builder.queryField('viewer', (t) =>
   t.field({
-    ...forPublic('The caller as the server knows it; null without a token.'),
+    ...forPublic('The caller, as identified by its token or API key. Null without a token.'),
     type: ViewerRef,
     nullable: true,
     resolve: (_root, _args, { caller }) => caller,

@@ -25,37 +25,40 @@ import { findVisibleReceipt, ReceiptRef } from '../warehouse/receipt.ts';
 import { fromTime, moment, momentOrNull, untilTime } from '../core/time.ts';
 
 const OPERATIONS: Readonly<Record<ApprovalOperation, readonly [name: string, description: string]>> = {
-  createProject: ['CREATE_PROJECT', '`createProject` of more tonnes than one person may mint.'],
-  createDeposit: ['CREATE_DEPOSIT', '`createDeposit` of more kilograms than one person may mint.'],
-  resolveSubmissionReview: ['RESOLVE_SUBMISSION_REVIEW', '`resolveSubmissionReview`.'],
-  resolveOffRampSessionReview: ['RESOLVE_OFF_RAMP_SESSION_REVIEW', '`resolveOffRampSessionReview`.'],
-  resumeSigning: ['RESUME_SIGNING', '`resumeSigning`.'],
+  createProject: ['CREATE_PROJECT', '`createProject` for more tonnes than one person may mint.'],
+  createDeposit: ['CREATE_DEPOSIT', '`createDeposit` for more kilograms than one person may mint.'],
+  resolveSubmissionReview: ['RESOLVE_SUBMISSION_REVIEW', 'The mutation `resolveSubmissionReview`.'],
+  resolveOffRampSessionReview: [
+    'RESOLVE_OFF_RAMP_SESSION_REVIEW',
+    'The mutation `resolveOffRampSessionReview`.',
+  ],
+  resumeSigning: ['RESUME_SIGNING', 'The mutation `resumeSigning`.'],
   setManualSessionStatus: [
     'SET_MANUAL_SESSION_STATUS',
-    '`setManualSessionStatus` to any status but PROCESSING.',
+    '`setManualSessionStatus` with any status except PROCESSING.',
   ],
 };
 
 const ApprovalOperationEnum = builder.enumType('ApprovalOperation', {
-  description: 'A mutation that can need the approval of a second person.',
+  description: 'A mutation that can require the approval of a second person.',
   values: Object.fromEntries(
     Object.entries(OPERATIONS).map(([value, [name, description]]) => [name, { value, description }]),
   ) as Record<string, { value: ApprovalOperation; description: string }>,
 });
 
 const ApprovalStateEnum = builder.enumType('ApprovalRequestState', {
-  description: 'State of a request for approval.',
+  description: 'The state of a request for approval.',
   values: {
-    AWAITING: { description: 'Nothing is done yet: a second person decides.' },
-    APPROVED: { description: 'A second person approved it, and it was done, once.' },
-    REFUSED: { description: 'Refused by another person; nothing was done.' },
-    WITHDRAWN: { description: 'Withdrawn by its requester; nothing was done.' },
-    EXPIRED: { description: 'It expired before a decision; nothing was done.' },
+    AWAITING: { description: 'Nothing has been done yet: a second person has to decide.' },
+    APPROVED: { description: 'A second person approved the request, and the operation was done once.' },
+    REFUSED: { description: 'Another person refused the request; nothing was done.' },
+    WITHDRAWN: { description: 'The requester withdrew the request; nothing was done.' },
+    EXPIRED: { description: 'The request expired before a decision; nothing was done.' },
   },
 });
 
 const ApprovalTarget = builder.unionType('ApprovalTarget', {
-  description: 'What a request for approval is about.',
+  description: 'The object that a request for approval is about.',
   types: [ProjectRef, ReceiptRef, SubmissionRef, OffRampSessionRef],
   resolveType: (target) => {
     if ('providerName' in target) return OffRampSessionRef;
@@ -70,7 +73,8 @@ const ApprovalInputValueRef = builder
     description: 'One value of the input of an operation that awaits approval.',
     fields: (t) => ({
       name: t.exposeString('name', {
-        description: 'Its path in the input, with dots: `quantityKg`, `pricePerTonne.amount`.',
+        description:
+          'The path of the value in the input, separated by dots, such as `quantityKg` or `pricePerTonne.amount`.',
       }),
       value: t.exposeString('value', { description: 'The value, as text.' }),
     }),
@@ -94,7 +98,7 @@ export function maySeeApproval(caller: Caller | null, request: ApprovalRequest):
 builder.node(ApprovalRequestRef, {
   ...ownedBy<ApprovalRequest>(ownersOfInput),
   description:
-    'A request for approval: an operation that is done when another person than its requester approves it with ' +
+    'A request for approval: an operation that runs when someone other than its requester approves it with ' +
     '`grantApproval`. Visible to its requester and to operators.',
   id: { resolve: ({ id }) => id },
   loadOne: async (id: string, { caller, dependencies }) => {
@@ -102,29 +106,35 @@ builder.node(ApprovalRequestRef, {
     return found !== null && maySeeApproval(caller, found) ? found : null;
   },
   fields: (t) => ({
-    operation: t.expose('operation', { type: ApprovalOperationEnum, description: 'What is asked for.' }),
+    operation: t.expose('operation', {
+      type: ApprovalOperationEnum,
+      description: 'The operation that awaits approval.',
+    }),
     input: t.field({
       type: [ApprovalInputValueRef],
-      description: 'The whole input of the operation, as it will be done; what was left out is missing.',
+      description: 'The complete input that the operation will run with. Omitted members are not listed.',
       resolve: (request) => valuesOf(askedOf(request).input),
     }),
     target: t.field({
       type: ApprovalTarget,
       nullable: true,
       description:
-        'What it is about; null for RESUME_SIGNING, for what exists only once it is approved, and where the caller may ' +
-        'not read it.',
+        'The object that the request is about. Null for RESUME_SIGNING, for an object that is created only after ' +
+        'the approval, and when the caller may not see the object.',
       resolve: (request, _args, context) => targetOf(context, request),
     }),
-    state: t.expose('state', { type: ApprovalStateEnum, description: 'Its state.' }),
-    requestedBy: t.exposeString('requestedBy', { description: 'The subject who asked for the operation.' }),
-    requestedAt: t.expose('requestedAt', moment('When it was asked for')),
-    expiresAt: t.expose('expiresAt', moment("When it expires unless it is decided, by the database's clock")),
+    state: t.expose('state', { type: ApprovalStateEnum, description: 'The state of the request.' }),
+    requestedBy: t.exposeString('requestedBy', { description: 'The subject who requested the operation.' }),
+    requestedAt: t.expose('requestedAt', moment('The time the approval was requested')),
+    expiresAt: t.expose(
+      'expiresAt',
+      moment("The time the request expires unless it is decided, by the database's clock"),
+    ),
     decidedBy: t.exposeString('decidedBy', {
       nullable: true,
-      description: 'The subject who approved, refused or withdrew it; null before.',
+      description: 'The subject who approved, refused or withdrew the request. Null until then.',
     }),
-    decidedAt: t.expose('decidedAt', momentOrNull('When it was decided')),
+    decidedAt: t.expose('decidedAt', momentOrNull('The time the request was decided')),
   }),
 });
 
@@ -169,21 +179,25 @@ export const APPROVAL = {
   type: ApprovalRequestRef,
   nullable: true,
   description:
-    'The request for approval that was made instead: nothing is done until another person approves it, which its `state` says. ' +
-    'Null when the mutation was done by the caller alone.',
+    'The request for approval that was made instead. The mutation runs when another person approves the ' +
+    'request, which `state` shows. Null when no approval was needed, when a repeated request is approved ' +
+    'already, and for a dry run.',
 } as const;
 
 const ApprovalFilterInput = builder.inputType('ApprovalRequestFilter', {
   description: `A request for approval ${FILTER_RULE}`,
   fields: (t) => ({
-    states: t.field({ type: [ApprovalStateEnum], description: 'In one of these states.' }),
-    operations: t.field({ type: [ApprovalOperationEnum], description: 'Of one of these operations.' }),
+    states: t.field({ type: [ApprovalStateEnum], description: 'Only requests in one of these states.' }),
+    operations: t.field({
+      type: [ApprovalOperationEnum],
+      description: 'Only requests for one of these operations.',
+    }),
     requesters: t.stringList({
       validate: { schema: subjectList },
-      description: oneOf('Asked for by one of these subjects'),
+      description: oneOf('requests by one of these subjects'),
     }),
-    from: t.field(fromTime('Asked for')),
-    until: t.field(untilTime('Asked for')),
+    from: t.field(fromTime('requests made')),
+    until: t.field(untilTime('requests made')),
   }),
 });
 
@@ -192,11 +206,14 @@ const cursors = keysetCursors('approvalRequests');
 builder.queryField('approvalRequests', (t) =>
   t.connection(
     {
-      ...forRoles(['operator'], 'Requests for approval, newest first, a page at a time.'),
+      ...forRoles(['operator'], 'A paginated list of requests for approval, newest first.'),
       type: ApprovalRequestRef,
       nullable: true,
       args: {
-        filter: t.arg({ type: ApprovalFilterInput, description: 'Which requests; all when omitted.' }),
+        filter: t.arg({
+          type: ApprovalFilterInput,
+          description: 'Filters the requests. All are listed when omitted.',
+        }),
       },
       resolve: (_root, args, { dependencies }) => {
         const filter = args.filter ?? {};

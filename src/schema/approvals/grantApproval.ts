@@ -10,12 +10,12 @@ import { APPROVAL, ApprovalRequestRef } from './approvalRequest.ts';
 import { runApproved } from './runApproved.ts';
 
 const GrantApprovalInput = builder.inputType('GrantApprovalInput', {
-  description: 'What to approve.',
+  description: 'The request to approve.',
   fields: (t) => ({
     approvalRequestId: t.globalID({
       for: ApprovalRequestRef,
       required: true,
-      description: 'The `id` of a request in state AWAITING.',
+      description: 'The `id` of a request for approval in state AWAITING.',
     }),
   }),
 });
@@ -23,7 +23,8 @@ const GrantApprovalInput = builder.inputType('GrantApprovalInput', {
 const GrantApprovalPayload = builder
   .objectRef<{ approval: ApprovalRequest }>('GrantApprovalPayload')
   .implement({
-    description: 'The request, approved. What was done is its `target`, in the state reached.',
+    description:
+      'The approved request. Its `target` shows the object in the state that the operation reached.',
     fields: (t) => ({
       approvalRequest: t.expose('approval', {
         ...APPROVAL,
@@ -37,14 +38,17 @@ builder.mutationField('grantApproval', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
-      'Approves an operation that another person asked for, and does it: once, whatever happens meanwhile. Waits as that ' +
-        'mutation does, and answers with its errors; while the request stays AWAITING, nothing was done. Repeated by the ' +
-        'same person, it changes nothing. Errors: NOT_FOUND, FORBIDDEN (the requester, or an API key made by the same ' +
-        'administrator), CONFLICT (decided, expired, or what it is about has changed), and those of the operation.',
+      'Approves an operation that another person requested, and runs it exactly once. Waits as long as the ' +
+        'approved mutation does and returns its errors. While the request stays AWAITING, nothing was done. ' +
+        'Repeating the approval by the same person changes nothing. Errors: NOT_FOUND, FORBIDDEN (the requester, or ' +
+        'an API key created by the same administrator), CONFLICT (the request is decided or expired, or its target ' +
+        'has changed), and the errors of the operation.',
     ),
     type: GrantApprovalPayload,
     nullable: true,
-    args: { input: t.arg({ type: GrantApprovalInput, required: true, description: 'The request.' }) },
+    args: {
+      input: t.arg({ type: GrantApprovalInput, required: true, description: 'The request to approve.' }),
+    },
     recordedInput: { targets: ['approvalRequestId'] },
     safeWithoutKey: 'a request for approval is decided once',
     resolve: async (_root, { input }, { caller, dependencies }) => ({

@@ -9,12 +9,12 @@ import { requireCaller } from '../core/caller.ts';
 import { APPROVAL, ApprovalRequestRef, maySeeApproval } from './approvalRequest.ts';
 
 const RefuseApprovalInput = builder.inputType('RefuseApprovalInput', {
-  description: 'What to refuse.',
+  description: 'The request to refuse or withdraw.',
   fields: (t) => ({
     approvalRequestId: t.globalID({
       for: ApprovalRequestRef,
       required: true,
-      description: 'The `id` of a request in state AWAITING.',
+      description: 'The `id` of a request for approval in state AWAITING.',
     }),
   }),
 });
@@ -22,7 +22,7 @@ const RefuseApprovalInput = builder.inputType('RefuseApprovalInput', {
 const RefuseApprovalPayload = builder
   .objectRef<{ approval: ApprovalRequest }>('RefuseApprovalPayload')
   .implement({
-    description: 'The request, refused or withdrawn.',
+    description: 'The refused or withdrawn request.',
     fields: (t) => ({
       approvalRequest: t.expose('approval', {
         ...APPROVAL,
@@ -36,12 +36,19 @@ builder.mutationField('refuseApproval', (t) =>
   t.field({
     ...forRoles(
       ['developer', 'warehouse', 'operator'],
-      'Refuses a request for approval of another person, or withdraws one’s own. Repeated by the same person, it changes ' +
-        'nothing. Errors: NOT_FOUND, CONFLICT when it is decided or expired.',
+      "Refuses another person's request for approval, or withdraws the caller's own request. Repeating the " +
+        'decision by the same person changes nothing. Errors: NOT_FOUND, CONFLICT (the request is decided or ' +
+        'expired).',
     ),
     type: RefuseApprovalPayload,
     nullable: true,
-    args: { input: t.arg({ type: RefuseApprovalInput, required: true, description: 'The request.' }) },
+    args: {
+      input: t.arg({
+        type: RefuseApprovalInput,
+        required: true,
+        description: 'The request to refuse or withdraw.',
+      }),
+    },
     recordedInput: { targets: ['approvalRequestId'] },
     safeWithoutKey: 'a request for approval is decided once',
     resolve: async (_root, { input }, { caller, dependencies }) => ({

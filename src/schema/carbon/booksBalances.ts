@@ -6,16 +6,17 @@ import { builder } from '../core/builder.ts';
 
 export const BooksBalancesRef = builder.objectRef<ProjectBalances>('BooksBalances').implement({
   description:
-    "A project's tonnes by account of the platform's books: issued = inventory + heldByBuyers + retiring + retired.",
+    "The tonnes of a project in each account of the platform's books: issued = inventory + heldByBuyers + " +
+    'retiring + retired.',
   fields: (t) => ({
     issued: t.expose('issued', {
       type: 'Tonnes',
       description:
-        'Whole tonnes CO2e that were minted: 0 until the project is OPEN, then its `quantityCO2e`.',
+        'Whole tonnes CO2e that were minted: 0 until the project is OPEN, then equal to its `quantityCO2e`.',
     }),
     inventory: t.expose('inventory', {
       type: 'Tonnes',
-      description: 'Whole tonnes CO2e that are unsold. For buyers it is `Project.unsoldTonnes`.',
+      description: 'Whole tonnes CO2e that are unsold; the same value as `Project.unsoldTonnes`.',
     }),
     heldByBuyers: t.expose('heldByBuyers', {
       type: 'Tonnes',
@@ -23,7 +24,7 @@ export const BooksBalancesRef = builder.objectRef<ProjectBalances>('BooksBalance
     }),
     retiring: t.expose('retiring', {
       type: 'Tonnes',
-      description: 'Whole tonnes CO2e held for retirements whose burn is not settled.',
+      description: 'Whole tonnes CO2e that are held for retirements whose burn is not settled.',
     }),
     retired: t.expose('retired', {
       type: 'Tonnes',

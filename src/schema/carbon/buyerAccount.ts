@@ -14,7 +14,7 @@ import { subject } from '../core/text.ts';
 
 const balanceCursors = valueCursors('balances', z.string().regex(ADDRESS));
 const BuyerBalanceRef = builder.objectRef<BuyerBalance>('BuyerBalance').implement({
-  description: "What a buyer owns of one project's credits.",
+  description: "A buyer's balance of the credits of one project.",
   fields: (t) => ({
     project: t.field({
       type: ProjectRef,
@@ -28,7 +28,7 @@ const BuyerBalanceRef = builder.objectRef<BuyerBalance>('BuyerBalance').implemen
     tonnes: t.expose('balanceTonnes', {
       type: 'Tonnes',
       description:
-        'Whole tonnes CO2e that can be retired now, without those held for retirements in progress.',
+        'Whole tonnes CO2e that can be retired now, excluding credits held for retirements in progress.',
     }),
   }),
 });
@@ -41,13 +41,13 @@ builder.node(BuyerAccountRef, {
   id: { resolve: ({ buyerId: id }) => id },
   loadOne: (id: string, { caller }) => (maySeeBuyer(caller, id) ? { buyerId: id } : null),
   fields: (t) => ({
-    buyerId: t.exposeString('buyerId', { description: 'The buyer.' }),
+    buyerId: t.exposeString('buyerId', { description: 'The subject of the buyer.' }),
     balances: t.connection(
       {
         type: BuyerBalanceRef,
         description:
-          'One balance for each project of which the buyer ever had credits, a page at a time. The ' +
-          '`statement` has the changes of each.',
+          "A paginated list of the buyer's balances, one for each project whose credits the buyer ever had. " +
+          '`statement` lists the changes of each balance.',
         resolve: (account, args, { dependencies }) =>
           pageOf(args, balanceCursors, listBalances(dependencies, account.buyerId)),
       },
@@ -60,7 +60,8 @@ builder.queryField('buyerAccount', (t) =>
   t.field({
     ...forBuyerOrOperator(
       ({ buyerId: id }: { buyerId?: string | null | undefined }) => id,
-      "A buyer's balances and statement. The account of a buyer who never bought is empty.",
+      'The account of a buyer, with its balances and its statement. The account of a buyer who never bought ' +
+        'credits is empty.',
     ),
     type: BuyerAccountRef,
     nullable: true,

@@ -30,22 +30,23 @@ const CreateProjectInput = builder.inputType('CreateProjectInput', {
       required: true,
       validate: { schema: label },
       description:
-        "The verification body's reference. With the vintage year it identifies the credits, which can be issued only once.",
+        "The verification body's reference. Together with the vintage year, it identifies the credits, which can be " +
+        'issued only once.',
     }),
     vintageYear: t.int({
       required: true,
       validate: { schema: vintageYear(systemClock) },
-      description: 'The year that the reductions belong to: 1990 to next year.',
+      description: 'The year of the emission reductions: 1990 to next year.',
     }),
     quantityCO2e: t.field({
       type: 'Tonnes',
       required: true,
-      description: 'The verified quantity, in whole tonnes CO2e. All of it is minted.',
+      description: 'The verified quantity, in whole tonnes CO2e. The whole quantity is minted.',
     }),
     projectLocation: t.string({
       required: true,
       validate: { schema: label },
-      description: "The project's location as text; part of the token's name.",
+      description: "The project's location as text, which is part of the token's name.",
     }),
     projectType: t.string({
       required: true,
@@ -55,11 +56,11 @@ const CreateProjectInput = builder.inputType('CreateProjectInput', {
     countryCode: t.field({
       type: 'CountryCode',
       required: true,
-      description: 'ISO 3166-1 alpha-2, in upper case.',
+      description: 'The country of the project: ISO 3166-1 alpha-2, in upper case.',
     }),
     pricePerTonne: t.field({
       type: MoneyInput,
-      description: `The first price of a tonne. ${PRICE_LIMITS} Without effect when the project exists already.`,
+      description: `The first price of a tonne. ${PRICE_LIMITS} Ignored when the project already exists.`,
     }),
     idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
@@ -72,27 +73,28 @@ interface Answer {
 
 const CreateProjectPayload = builder.objectRef<Answer>('CreateProjectPayload').implement({
   description:
-    'The project in the state that it had reached when the response was sent, while its issuance continues in the ' +
-    'background; or the request for approval.',
+    'The project in the state that it had reached when the response was sent, or the request for approval. The ' +
+    'issuance of the project continues in the background.',
   fields: (t) => ({
     tokenAddress: t.field({
       type: 'Address',
       nullable: true,
       description:
-        "The token's address, the same as `project { tokenAddress }`; null while the network has not deployed it.",
+        'The address of the token, the same as `project { tokenAddress }`. Null while the network has not deployed the token.',
       resolve: ({ project }) => project?.tokenAddress ?? null,
     }),
     txHash: t.string({
       nullable: true,
       description:
-        'The hash of the transaction that deploys the token; null while none is signed. Those of the mint too, with their states, are in `project { transactions }`.',
+        'The hash of the transaction that deploys the token. Null while no transaction is signed. `project { ' +
+        "transactions }` also has the mint's transactions, with their states.",
       resolve: ({ project }, _args, { dependencies }) =>
         project && hashOf(dependencies, project.id, 'deployCarbonCredit'),
     }),
     project: t.expose('project', {
       type: ProjectRef,
       nullable: true,
-      description: 'The project; null while it awaits approval.',
+      description: 'The project. Null while the mutation awaits approval.',
     }),
     approvalRequest: t.expose('approval', APPROVAL),
   }),
@@ -102,13 +104,16 @@ builder.mutationField('createProject', (t) =>
   t.field({
     ...forRoles(
       ['developer', 'operator'],
-      'Issues verified credits: deploys a token (symbol CARB) and mints the whole quantity into custody. Waits for the ' +
-        'network up to a limit, then returns the state reached. A large quantity may need approval (`approvalRequest`). Errors: CONFLICT when the same reference and ' +
-        'vintage are issued with other details, IDEMPOTENCY_CONFLICT, LEDGER_REFUSED.',
+      'Issues verified credits: deploys a token (symbol CARB) and mints the whole quantity into custody. Waits ' +
+        'for the network up to a limit, then returns the state reached. A large quantity may need approval ' +
+        '(`approvalRequest`). Errors: CONFLICT (the same reference and vintage are issued with other details), ' +
+        'IDEMPOTENCY_CONFLICT, LEDGER_REFUSED.',
     ),
     type: CreateProjectPayload,
     nullable: true,
-    args: { input: t.arg({ type: CreateProjectInput, required: true, description: 'The project.' }) },
+    args: {
+      input: t.arg({ type: CreateProjectInput, required: true, description: 'The project to create.' }),
+    },
     recordedInput: {
       shown: [
         'creditType',

@@ -13,7 +13,7 @@ export const CreditTransferRef = builder.objectRef<CreditTransfer>('CreditTransf
 builder.node(CreditTransferRef, {
   ...ownedBy<CreditTransfer>(({ fromBuyerId, toBuyerId }) => [fromBuyerId, toBuyerId]),
   description:
-    "Credits that one buyer gave to another, in the platform's books only. Visible to both buyers and to operators.",
+    "Credits that one buyer transferred to another, only in the platform's books. Visible to both buyers and to operators.",
   id: { resolve: ({ id }) => id },
   loadOne: async (id: string, { caller, dependencies }) => {
     const found = await findCreditTransfer(dependencies, id);
@@ -21,18 +21,26 @@ builder.node(CreditTransferRef, {
     return maySeeBuyer(caller, found.fromBuyerId) || maySeeBuyer(caller, found.toBuyerId) ? found : null;
   },
   fields: (t) => ({
-    fromBuyerId: t.exposeString('fromBuyerId', { description: 'The buyer who owned the credits before.' }),
-    toBuyerId: t.exposeString('toBuyerId', { description: 'The buyer who owns the credits from then on.' }),
+    fromBuyerId: t.exposeString('fromBuyerId', {
+      description: 'The buyer who owned the credits before the transfer.',
+    }),
+    toBuyerId: t.exposeString('toBuyerId', {
+      description: 'The buyer who owns the credits after the transfer.',
+    }),
     project: t.field({
       type: ProjectRef,
-      description: 'The project whose credits they are.',
+      description: 'The project of the credits.',
       resolve: ({ projectId }, _args, context) => projectOf(context, projectId),
     }),
-    tonnes: t.expose('amountTonnes', { type: 'Tonnes', description: 'Whole tonnes CO2e.' }),
+    tonnes: t.expose('amountTonnes', {
+      type: 'Tonnes',
+      description: 'The transferred amount, in whole tonnes CO2e.',
+    }),
     memo: t.exposeString('memo', {
       nullable: true,
-      description: 'What the transfer is for, in the words of the sender; shown to both buyers.',
+      description:
+        "The purpose of the transfer, in the sender's words, which both buyers see. Null when none was given.",
     }),
-    createdAt: t.expose('createdAt', moment('When it was booked')),
+    createdAt: t.expose('createdAt', moment('The time the transfer was booked')),
   }),
 });

@@ -15,13 +15,14 @@ builder.objectFields(ProjectRef, (t) => ({
     type: RegistryRef,
     nullable: true,
     description:
-      "Its token's public retirement history, read from the token now, as by the query `registry`; null until the token is " +
-      'deployed. Errors: LEDGER_UNAVAILABLE.',
+      "The public retirement history of the project's token, read from the token now, like the query `registry`. " +
+      'Null until the token is deployed. Errors: LEDGER_UNAVAILABLE.',
     resolve: ({ tokenAddress }, _args, { dependencies, remoteAddress }) =>
       tokenAddress === null ? null : readRegistry(dependencies, tokenAddress, addressKey(remoteAddress)),
   }),
   buyable: t.boolean({
-    description: 'Whether its credits can be purchased now: it is OPEN, and some are unsold.',
+    description:
+      "Whether the project's credits can be purchased now: the project is OPEN, and some credits are unsold.",
     resolve: async ({ id, state }, _args, context) =>
       state === 'OPEN' && (await balancesOfProject(context, id)).inventory > 0n,
   }),
@@ -32,8 +33,8 @@ builder.objectField(RetirementRef, 'record', (t) =>
     type: RetirementRecordRef,
     nullable: true,
     description:
-      "Its public record, as the project's token has it. The other fields are what the platform asked " +
-      'for. Null until it is RETIRED and the feed has read the record.',
+      "The public record of the retirement on the project's token. The other fields show what was requested from " +
+      'the platform. Null until the retirement is RETIRED and the feed has read the record.',
     resolve: async ({ projectId, recordIndex }, _args, context) => {
       if (recordIndex === null) return null;
       const { tokenAddress } = await projectOf(context, projectId);

@@ -9,7 +9,7 @@ import { MoneyRef } from '../core/money.ts';
 import { projectOf, ProjectRef } from './project.ts';
 
 export const DryRunRef = builder.objectRef<DryRun>('CreditsDryRun').implement({
-  description: "What a mutation would do to a buyer's credits. Nothing was changed.",
+  description: "The effect that a mutation would have on a buyer's credits. Nothing was changed.",
   fields: (t) => ({
     buyerId: t.exposeString('buyerId', { description: 'The buyer whose balance would change.' }),
     project: t.field({
@@ -17,21 +17,25 @@ export const DryRunRef = builder.objectRef<DryRun>('CreditsDryRun').implement({
       description: 'The project whose credits would move.',
       resolve: ({ projectId }, _args, context) => projectOf(context, projectId),
     }),
-    tonnes: t.expose('tonnes', { type: 'Tonnes', description: 'Whole tonnes CO2e that would move.' }),
+    tonnes: t.expose('tonnes', {
+      type: 'Tonnes',
+      description: 'The amount that would move, in whole tonnes CO2e.',
+    }),
     balanceAfter: t.expose('balanceAfterTonnes', {
       type: 'Tonnes',
-      description: "The buyer's balance of these credits afterwards, in whole tonnes CO2e.",
+      description: "The buyer's balance of these credits after the mutation, in whole tonnes CO2e.",
     }),
     pricePerTonne: t.field({
       type: MoneyRef,
       nullable: true,
-      description: 'Of a purchase, the price of a tonne; null where none is set, and for other mutations.',
+      description:
+        'The price of a tonne, for a purchase. Null when no price is set, and for other mutations.',
       resolve: ({ pricePerTonne }) => pricePerTonne ?? null,
     }),
     total: t.field({
       type: MoneyRef,
       nullable: true,
-      description: 'Of a purchase, `pricePerTonne` times `tonnes`, exact; null without a price.',
+      description: 'The exact total of a purchase: `pricePerTonne` times `tonnes`. Null without a price.',
       resolve: ({ pricePerTonne, tonnes }) => totalOf(pricePerTonne ?? null, tonnes),
     }),
   }),

@@ -14,18 +14,18 @@ import { RetirementRecordRef } from './retirementRecord.ts';
 
 const InclusionProofRef = builder.objectRef<InclusionProof>('InclusionProof').implement({
   description:
-    'The proof that an entry is in a transparency log (RFC 9162, section 2.1.3): its hash and those of ' +
-    'the proof lead to the root that the checkpoint has signed. docs/transparency.md describes how to ' +
-    'check it without this server.',
+    'The proof that an entry is in a transparency log (RFC 9162, section 2.1.3): the hash of the entry and the ' +
+    'hashes of the proof lead to the root that the checkpoint has signed. docs/transparency.md describes how to ' +
+    'check the proof without this server.',
   fields: (t) => ({
     leafIndex: t.field({
       type: 'LeafNumber',
-      description: 'The leaf of the entry, from 0.',
+      description: "The zero-based index of the entry's leaf.",
       resolve: ({ leafIndex }) => BigInt(leafIndex),
     }),
     entry: t.exposeString('entry', {
       description:
-        'What the leaf is a hash of: canonical JSON (RFC 8785) of what the token has, or the books.',
+        "The hashed content of the leaf: canonical JSON (RFC 8785) of the token's record, or of the transfer in the books.",
     }),
     hashes: t.stringList({
       description: 'The hashes that lead from the leaf to the root, each as 64 hexadecimal digits.',
@@ -37,7 +37,7 @@ const InclusionProofRef = builder.objectRef<InclusionProof>('InclusionProof').im
       resolve: ({ leafCount }) => BigInt(leafCount),
     }),
     rootHash: t.string({
-      description: 'The root, as 64 hexadecimal digits.',
+      description: 'The root hash, as 64 hexadecimal digits.',
       resolve: ({ rootHash }) => rootHash.toString('hex'),
     }),
     checkpoint: t.exposeString('checkpoint', {
@@ -52,8 +52,8 @@ builder.objectFields(RetirementRecordRef, (t) => ({
     type: InclusionProofRef,
     nullable: true,
     description:
-      'The proof that it is in the transparency log, against the newest head: it changes as the log ' +
-      'grows. Null for some seconds after the platform has read the record.',
+      'The proof that the record is in the transparency log of retirements, against the newest head; the proof ' +
+      'changes as the log grows. Null for some seconds after the platform has read the record.',
     resolve: (record, _args, { dependencies }) =>
       proveInclusion(dependencies.db, Number(leafIndexOf(record))),
   }),
@@ -64,8 +64,8 @@ builder.objectFields(PurchaseRef, (t) => ({
     type: InclusionProofRef,
     nullable: true,
     description:
-      'The proof that it is in the transparency log of transfers, whose entries are not public, against ' +
-      'the newest head. Null for some seconds after the purchase is booked.',
+      'The proof that the purchase is in the transparency log of transfers, against the newest head. The entries ' +
+      'of that log are not public. Null for some seconds after the purchase is booked.',
     // A purchase is a transfer. Its entry shows the buyer nothing about other buyers, unlike the entry of a
     // credit transfer.
     resolve: ({ id }, _args, { dependencies }) => proveTransfer(dependencies.db, id),

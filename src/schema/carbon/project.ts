@@ -35,16 +35,19 @@ export const balancesOfProject = createRequiredBatch(
 const priceOfProject = createBatch(({ db }: Needs<'db'>, ids: readonly string[]) => readPrices(db, ids));
 
 export const ProjectStateEnum = builder.enumType('ProjectState', {
-  description: "State of a project's issuance.",
+  description: "The state of a project's issuance.",
   values: {
-    DEPLOYING: { description: 'Its token is being deployed.' },
-    MINTING: { description: 'Its token is deployed; the verified quantity is being minted into custody.' },
-    OPEN: { description: 'Minted in full and for sale.' },
+    DEPLOYING: { description: 'The token is being deployed.' },
+    MINTING: {
+      description: 'The token is deployed, and the verified quantity is being minted into custody.',
+    },
+    OPEN: { description: 'The whole quantity is minted and for sale.' },
     REFUSED: {
       description:
-        'The network refused the token, or an operator ended it; nothing was issued, and the reference can be used again.',
+        'The network refused the token, or an operator ended the issuance. Nothing was issued, and the reference ' +
+        'can be used again.',
     },
-    NEEDS_REVIEW: { description: 'An operator has to decide; nothing is for sale.' },
+    NEEDS_REVIEW: { description: 'An operator has to decide. Nothing is for sale.' },
   },
 });
 
@@ -59,75 +62,80 @@ builder.node(ProjectRef, {
   id: { resolve: ({ id }) => id },
   loadOne: (id: string, { dependencies }) => findProjectById(dependencies, id),
   fields: (t) => ({
-    state: t.expose('state', { type: ProjectStateEnum, description: 'State of the issuance.' }),
+    state: t.expose('state', { type: ProjectStateEnum, description: 'The state of the issuance.' }),
     stateReason: t.string({
       nullable: true,
       description:
-        'Why it was refused or needs review, as text; null otherwise, and for others than its developer and operators.',
+        'The reason why the project was refused or needs review, as text. Null in other states, and for callers ' +
+        "other than the project's developer and operators.",
       resolve: (project, _args, { caller }) =>
         isItsDeveloperOrOperator(caller, project) ? project.stateReason : null,
     }),
     developerId: t.string({
       nullable: true,
       description:
-        'The subject of the developer who submitted it, and who may set its price; null for others than that developer and operators.',
+        'The subject of the developer who submitted the project and may set its price. Null for callers other than ' +
+        'that developer and operators.',
       resolve: (project, _args, { caller }) =>
         isItsDeveloperOrOperator(caller, project) ? project.developerId : null,
     }),
     assetId: t.exposeString('assetId', {
       description:
-        'Verification body reference and vintage year, joined by a hyphen; unique among all projects.',
+        "The verification body's reference and the vintage year, joined by a hyphen. Unique among all projects.",
     }),
     creditType: t.exposeString('creditType', { description: 'The kind of credit, such as VCU.' }),
     verificationBodyRef: t.exposeString('verificationBodyRef', {
       description: "The verification body's reference for these credits.",
     }),
-    vintageYear: t.exposeInt('vintageYear', { description: 'The year that the reductions belong to.' }),
+    vintageYear: t.exposeInt('vintageYear', { description: 'The year of the emission reductions.' }),
     quantityCO2e: t.expose('quantityTonnes', {
       type: 'Tonnes',
-      description: 'The verified quantity that is issued, in whole tonnes CO2e.',
+      description: 'The verified quantity, all of which is issued, in whole tonnes CO2e.',
     }),
     projectLocation: t.exposeString('projectLocation', { description: "The project's location as text." }),
     projectType: t.exposeString('projectType', { description: 'The kind of project, such as REDD+.' }),
-    countryCode: t.expose('countryCode', { type: 'CountryCode', description: 'ISO 3166-1 alpha-2.' }),
+    countryCode: t.expose('countryCode', {
+      type: 'CountryCode',
+      description: 'The country of the project: ISO 3166-1 alpha-2.',
+    }),
     tokenName: t.exposeString('tokenName', { description: "The token's display name." }),
     tokenSymbol: t.exposeString('tokenSymbol', { description: "The token's symbol: CARB." }),
     tokenAddress: t.expose('tokenAddress', {
       type: 'Address',
       nullable: true,
-      description: "The token's address on the ledger network; null until it is deployed.",
+      description: 'The address of the token on the ledger network. Null until the token is deployed.',
     }),
     unsoldTonnes: t.field({
       type: 'Tonnes',
-      description: 'Whole tonnes CO2e that can be purchased now: what `books { inventory }` shows.',
+      description: 'Whole tonnes CO2e that can be purchased now; the same value as `books { inventory }`.',
       resolve: async ({ id }, _args, context) => (await balancesOfProject(context, id)).inventory,
     }),
     pricePerTonne: t.field({
       type: MoneyRef,
       nullable: true,
       description:
-        'What the developer asks for a tonne: the price of purchases from now on. Null when none is set. Payment is agreed ' +
-        'and made outside of this platform.',
+        "The developer's price of a tonne, which applies to purchases from now on. Null when no price is set. " +
+        'Payment is agreed and made outside this platform.',
       resolve: async ({ id }, _args, context) => (await priceOfProject(context, id)) ?? null,
     }),
     books: t.field({
       type: BooksBalancesRef,
-      description: "Where the project's tonnes are in the platform's books.",
+      description: "The project's tonnes in each account of the platform's books.",
       resolve: ({ id }, _args, context) => balancesOfProject(context, id),
     }),
     transactions: t.field({
       type: [NetworkTransactionRef],
-      description: 'The transactions that deployed and minted its token, oldest first.',
+      description: 'The transactions that deployed and minted the token, oldest first.',
       resolve: ({ id }, _args, { dependencies }) => readTransactions(dependencies, id),
     }),
-    createdAt: t.expose('createdAt', moment('When it was submitted')),
-    openedAt: t.expose('openedAt', momentOrNull('When it was minted in full')),
+    createdAt: t.expose('createdAt', moment('The time the project was submitted')),
+    openedAt: t.expose('openedAt', momentOrNull('The time the whole quantity was minted')),
   }),
 });
 
 builder.queryField('project', (t) =>
   t.field({
-    ...forPublic('A project by the address of its token; null when no project has a token there.'),
+    ...forPublic('The project whose token has this address. Null when no project has a token there.'),
     type: ProjectRef,
     nullable: true,
     args: { tokenAddress: t.arg(TOKEN_ADDRESS) },
@@ -140,7 +148,7 @@ const followed = { kind: FOLLOWED_PROJECTS, find: findProjectById, maySee: () =>
 builder.subscriptionField('projectUpdated', (t) =>
   t.field({
     ...forPublic(
-      `A project's issuance. ${UPDATES_UNTIL_FINAL}OPEN or REFUSED. NOT_FOUND when there is none.`,
+      `Follows the issuance of a project. ${UPDATES_UNTIL_FINAL}OPEN or REFUSED. Errors: NOT_FOUND (no such project).`,
     ),
     type: ProjectRef,
     args: {

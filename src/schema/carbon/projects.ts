@@ -21,39 +21,46 @@ const ProjectFilterInput = builder.inputType('ProjectFilter', {
     assetIds: t.stringList({
       validate: { schema: assetIdList },
       description: oneOf(
-        'With one of these asset ids; letter case, white space, full-width forms and kinds of hyphens make no difference',
+        'projects with one of these asset ids; letter case, white space, full-width forms and kinds of hyphens make ' +
+          'no difference',
       ),
     }),
     countryCodes: t.field({
       type: ['CountryCode'],
       validate: { schema: filterList<string>() },
-      description: oneOf('In one of these countries'),
+      description: oneOf('projects in one of these countries'),
     }),
     vintageYears: t.intList({
       validate: { schema: filterList<number>() },
-      description: oneOf('Of one of these vintage years'),
+      description: oneOf('projects of one of these vintage years'),
     }),
     projectTypes: t.stringList({
       validate: { schema: labelList },
-      description: oneOf('Of one of these kinds of project, in exactly this spelling'),
+      description: oneOf('projects of one of these project types, in exactly this spelling'),
     }),
     creditTypes: t.stringList({
       validate: { schema: labelList },
-      description: oneOf('Of one of these kinds of credit, in exactly this spelling'),
+      description: oneOf('projects of one of these credit types, in exactly this spelling'),
     }),
-    states: t.field({ type: [ProjectStateEnum], description: 'In one of these states.' }),
+    states: t.field({ type: [ProjectStateEnum], description: 'Only projects in one of these states.' }),
     buyable: t.boolean({
       description:
-        'true: only those whose credits can be purchased now, as `Project.buyable`; false: only the others.',
+        'true: only projects whose credits can be purchased now, as in `Project.buyable`; false: only the other projects.',
     }),
     minUnsoldTonnes: t.field({
       type: 'Tonnes',
-      description: 'With at least this many unsold tonnes.',
+      description: 'Only projects with at least this many unsold tonnes CO2e.',
     }),
-    minQuantityCO2e: t.field({ type: 'Tonnes', description: 'Of at least this many verified tonnes CO2e.' }),
-    maxQuantityCO2e: t.field({ type: 'Tonnes', description: 'Of at most this many verified tonnes CO2e.' }),
-    from: t.field(fromTime('Submitted')),
-    until: t.field(untilTime('Submitted')),
+    minQuantityCO2e: t.field({
+      type: 'Tonnes',
+      description: 'Only projects with at least this many verified tonnes CO2e.',
+    }),
+    maxQuantityCO2e: t.field({
+      type: 'Tonnes',
+      description: 'Only projects with at most this many verified tonnes CO2e.',
+    }),
+    from: t.field(fromTime('projects submitted')),
+    until: t.field(untilTime('projects submitted')),
   }),
 });
 
@@ -79,11 +86,14 @@ const CURSORS = {
 builder.queryField('projects', (t) =>
   t.connection(
     {
-      ...forPublic('Projects, a page at a time.'),
+      ...forPublic('A paginated list of projects.'),
       type: ProjectRef,
       nullable: true,
       args: {
-        filter: t.arg({ type: ProjectFilterInput, description: 'Which projects; all when omitted.' }),
+        filter: t.arg({
+          type: ProjectFilterInput,
+          description: 'Filters the projects. All are listed when omitted.',
+        }),
         orderBy: t.arg({
           type: ProjectOrderEnum,
           defaultValue: 'NEWEST',
@@ -104,8 +114,8 @@ builder.queryField('projects', (t) =>
 builder.queryField('projectTypes', (t) =>
   t.stringList({
     ...forPublic(
-      'The kinds of projects that exist, each once, in alphabetical order, at most 100: the values for ' +
-        '`filter: { projectTypes }` of `projects`.',
+      'The project types in use, each once, in alphabetical order, at most 100. These are the values for `filter: ' +
+        '{ projectTypes }` of `projects`.',
     ),
     nullable: true,
     resolve: (_root, _args, { dependencies }) => listProjectTypes(dependencies),
@@ -115,8 +125,8 @@ builder.queryField('projectTypes', (t) =>
 builder.queryField('creditTypes', (t) =>
   t.stringList({
     ...forPublic(
-      'The kinds of credits that exist, each once, in alphabetical order, at most 100: the values for ' +
-        '`filter: { creditTypes }` of `projects`.',
+      'The credit types in use, each once, in alphabetical order, at most 100. These are the values for `filter: ' +
+        '{ creditTypes }` of `projects`.',
     ),
     nullable: true,
     resolve: (_root, _args, { dependencies }) => listCreditTypes(dependencies),

@@ -29,42 +29,50 @@ builder.node(PurchaseRef, {
     return found !== null && maySeeBuyer(caller, found.buyerId) ? found : null;
   },
   fields: (t) => ({
-    buyerId: t.exposeString('buyerId', { description: 'The buyer.' }),
+    buyerId: t.exposeString('buyerId', { description: 'The subject of the buyer.' }),
     project: t.field({
       type: ProjectRef,
-      description: 'The project whose credits they are.',
+      description: 'The project of the credits.',
       resolve: ({ projectId }, _args, context) => projectOf(context, projectId),
     }),
-    tonnes: t.expose('amountTonnes', { type: 'Tonnes', description: 'Whole tonnes CO2e.' }),
+    tonnes: t.expose('amountTonnes', {
+      type: 'Tonnes',
+      description: 'The purchased amount, in whole tonnes CO2e.',
+    }),
     pricePerTonne: t.field({
       type: MoneyRef,
       nullable: true,
       description:
-        'The price of a tonne that was in force when it was booked; later prices do not change it. Null where none was set.',
+        'The price of a tonne that was in force when the purchase was booked; later prices do not change it. Null ' +
+        'when no price was set.',
       resolve: (purchase) => priceOf(purchase),
     }),
     total: t.field({
       type: MoneyRef,
       nullable: true,
       description:
-        '`pricePerTonne` times `tonnes`, exact. Null without a price. It is paid outside of this platform.',
+        'The exact total: `pricePerTonne` times `tonnes`. Null without a price. Payment is made outside this platform.',
       resolve: (purchase) => totalOf(priceOf(purchase), purchase.amountTonnes),
     }),
-    createdAt: t.expose('createdAt', moment('When it was booked')),
+    createdAt: t.expose('createdAt', moment('The time the purchase was booked')),
   }),
 });
 
 const PurchaseInput = builder.inputType('PurchaseInput', {
-  description: 'What a buyer buys.',
+  description: 'The credits to buy, and the buyer.',
   fields: (t) => ({
     buyerId: t.string({ validate: { schema: subject }, description: OWN_BUYER_ID }),
     tokenAddress: t.field(PROJECT_TOKEN),
-    amountCO2e: t.field({ type: 'Tonnes', required: true, description: 'Whole tonnes CO2e.' }),
+    amountCO2e: t.field({
+      type: 'Tonnes',
+      required: true,
+      description: 'The amount to buy, in whole tonnes CO2e.',
+    }),
     expectedPricePerTonne: t.field({
       type: MoneyInput,
       description:
-        'The price of a tonne that the buyer saw: with any other price in force, or none, nothing is booked (PRICE_CHANGED). ' +
-        'Left out, the purchase is booked at the price in force.',
+        'The price of a tonne that the buyer expects. When another price or no price is in force, nothing is booked ' +
+        '(PRICE_CHANGED). When omitted, the purchase is booked at the price in force.',
     }),
     dryRun: t.boolean(DRY_RUN),
     idempotencyKey: t.string(IDEMPOTENCY_KEY),
@@ -77,12 +85,12 @@ interface Answer {
 }
 
 const PurchasePayload = builder.objectRef<Answer>('PurchasePayload').implement({
-  description: 'The purchase, booked; or what it would be.',
+  description: 'The booked purchase, or the result of a dry run.',
   fields: (t) => ({
     purchase: t.expose('purchase', {
       type: PurchaseRef,
       nullable: true,
-      description: 'The purchase; null for a dry run.',
+      description: 'The purchase. Null for a dry run.',
     }),
     dryRun: t.expose('dryRun', { type: DryRunRef, nullable: true, description: DRY_RUN_ANSWER }),
   }),
@@ -92,12 +100,18 @@ builder.mutationField('purchase', (t) =>
   t.field({
     ...forBuyerOrOperator(
       (args: { input: { buyerId?: string | null | undefined } }) => args.input.buyerId,
-      "Sells unsold credits to a buyer, in the platform's books only, without a network transaction. Errors: " +
+      "Sells unsold credits to a buyer, only in the platform's books and without a network transaction. Errors: " +
         'NOT_FOUND, INSUFFICIENT_SUPPLY, PRICE_CHANGED, IDEMPOTENCY_CONFLICT.',
     ),
     type: PurchasePayload,
     nullable: true,
-    args: { input: t.arg({ type: PurchaseInput, required: true, description: 'What is bought.' }) },
+    args: {
+      input: t.arg({
+        type: PurchaseInput,
+        required: true,
+        description: 'The credits to buy, and the buyer.',
+      }),
+    },
     recordedInput: {
       targets: ['buyerId', 'tokenAddress'],
       shown: ['amountCO2e', 'expectedPricePerTonne', 'dryRun', 'idempotencyKey'],

@@ -14,8 +14,8 @@ const PurchaseFilterInput = builder.inputType('PurchaseFilter', {
   description: `A purchase ${FILTER_RULE}`,
   fields: (t) => ({
     tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
-    from: t.field(fromTime('Booked')),
-    until: t.field(untilTime('Booked')),
+    from: t.field(fromTime('purchases booked')),
+    until: t.field(untilTime('purchases booked')),
   }),
 });
 
@@ -26,10 +26,14 @@ builder.objectField(BuyerAccountRef, 'purchases', (t) =>
     {
       type: PurchaseRef,
       description:
-        'What the buyer bought, newest first, a page at a time. Together with what else moved the balances, it is in the ' +
-        '`statement`. It is no feed: a purchase may come in with a time a little before that of the newest one.',
+        "A paginated list of the buyer's purchases, newest first. `statement` lists purchases together with all " +
+        'other changes of the balances. Not a feed: a purchase may be added with a time slightly before that of the ' +
+        'newest purchase.',
       args: {
-        filter: t.arg({ type: PurchaseFilterInput, description: 'Which purchases; all when omitted.' }),
+        filter: t.arg({
+          type: PurchaseFilterInput,
+          description: 'Filters the purchases. All are listed when omitted.',
+        }),
       },
       resolve: ({ buyerId }, args, { dependencies }) =>
         pageOf(args, cursors, listPurchases(dependencies, buyerId, args.filter ?? {})),

@@ -11,19 +11,20 @@ import { fromTime, untilTime } from '../core/time.ts';
 const BENEFICIARIES = {
   validate: { schema: beneficiaryList },
   description:
-    'Of one of these beneficiaries, at most 20: in exactly this spelling, or as `retire` stores it (in NFC, without white space at its ends).',
+    'Only retirements for one of these beneficiaries, at most 20. Matches the exact spelling, and the spelling ' +
+    'that `retire` stores (in NFC, without leading and trailing white space).',
 } as const;
 const COUNTRY_CODES = {
   validate: { schema: filterList<string>() },
-  description: oneOf('Of a project in one of these countries'),
+  description: oneOf('retirements of projects in one of these countries'),
 } as const;
 const VINTAGE_YEARS = {
   validate: { schema: filterList<number>() },
-  description: oneOf('Of a project of one of these vintage years'),
+  description: oneOf('retirements of projects of one of these vintage years'),
 } as const;
 
 export const RetirementFeedFilterInput = builder.inputType('RetirementFeedFilter', {
-  description: `A retirement ${FILTER_RULE} The cursors of the feed are the same with every filter.`,
+  description: `A retirement ${FILTER_RULE} The cursors of the feed do not depend on the filter.`,
   fields: (t) => ({
     beneficiaries: t.stringList(BENEFICIARIES),
     countryCodes: t.field({ type: ['CountryCode'], ...COUNTRY_CODES }),
@@ -38,13 +39,13 @@ export const RetirementRecordFilterInput = builder.inputType('RetirementRecordFi
     projectIds: t.globalIDList({
       for: ProjectRef,
       validate: { schema: filterList() },
-      description: oneOf('Of one of these projects'),
+      description: oneOf('retirements of one of these projects'),
     }),
     tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
     countryCodes: t.field({ type: ['CountryCode'], ...COUNTRY_CODES }),
     vintageYears: t.intList(VINTAGE_YEARS),
-    from: t.field(fromTime("Burned, by the network's clock,")),
-    until: t.field(untilTime("Burned, by the network's clock,")),
+    from: t.field(fromTime("retirements whose burn, by the network's clock, was")),
+    until: t.field(untilTime("retirements whose burn, by the network's clock, was")),
   }),
 });
 

@@ -9,7 +9,7 @@ import { RetirementRecordRef } from './retirementRecord.ts';
 import { moment } from '../core/time.ts';
 
 const RecordOnNetwork = builder.objectRef<RetirementRecord>('RecordOnNetwork').implement({
-  description: 'A retirement record as its token has it, read from the network when it was asked for.',
+  description: 'A retirement record as the token has it, read from the network at the time of the request.',
   fields: (t) => ({
     retiredBy: t.expose('retiredBy', {
       type: 'Address',
@@ -17,11 +17,11 @@ const RecordOnNetwork = builder.objectRef<RetirementRecord>('RecordOnNetwork').i
     }),
     amount: t.expose('amount', {
       type: 'BaseUnits',
-      description: 'The burned amount in base units (10^18 are a tonne CO2e).',
+      description: 'The burned amount, in base units (10^18 base units are one tonne CO2e).',
     }),
-    timestamp: t.expose('timestamp', moment("When it was burned by the network's clock")),
+    timestamp: t.expose('timestamp', moment("The time of the burn, by the network's clock")),
     beneficiary: t.exposeString('beneficiary', { description: 'The beneficiary.' }),
-    note: t.exposeString('note', { description: 'The remark; may be empty.' }),
+    note: t.exposeString('note', { description: 'The remark on the record. May be empty.' }),
   }),
 });
 
@@ -30,8 +30,9 @@ builder.objectFields(RetirementRecordRef, (t) => ({
     type: RecordOnNetwork,
     nullable: true,
     description:
-      'The same record, read from its token now; null when the token has none there. For proving one record: lists of ' +
-      'records need no such read, because tokens never change them. Errors: LEDGER_UNAVAILABLE.',
+      'The same record, read from the token now. Null when the token has no such record. Use this field to prove ' +
+      'a single record; lists of records do not need it, because tokens never change records. Errors: ' +
+      'LEDGER_UNAVAILABLE.',
     resolve: ({ tokenAddress, index }, _args, { dependencies, remoteAddress }) =>
       readRecordOnNetwork(dependencies, tokenAddress, index, addressKey(remoteAddress)),
   }),

@@ -8,13 +8,15 @@ export const BENEFICIARY = {
   required: true,
   validate: { schema: beneficiary },
   description:
-    'The beneficiary on the public record: a text label, not an address. 1 to 256 bytes of UTF-8, without control, ' +
-    'bidirectional or invisible characters. Stored in NFC and without white space at its ends; filters find it as it was sent, too.',
+    'The beneficiary on the public record: a text label, not an address. 1 to 256 bytes of UTF-8, without ' +
+    'control, bidirectional or invisible characters. Stored in NFC and without leading and trailing white ' +
+    'space; filters also find the text as it was sent.',
 } as const;
 
 export const NOTE = {
   validate: { schema: note },
   description:
-    'A remark on the public record: at most 1024 bytes of UTF-8, without control, bidirectional or invisible characters, so in one line; ' +
-    'may be empty. Null is the empty text. Stored in NFC and without white space at its ends.',
+    'A remark on the public record: at most 1024 bytes of UTF-8, without control, bidirectional or invisible ' +
+    'characters, and therefore in one line. May be empty; null means the empty text. Stored in NFC and without ' +
+    'leading and trailing white space.',
 } as const;

@@ -20,41 +20,46 @@ import { RetirementRecordConnection, RetirementRecordEdge, RetirementRecordRef }
 const cursors = valueCursors('records', cursorValues.integer.transform(Number));
 
 export const RegistryRef = builder.objectRef<Registry>('Registry').implement({
-  description: "A token's public retirement history, read from the token: what is final on the network now.",
+  description:
+    'The public retirement history of a token, read from the token: the records that are final on the network now.',
   fields: (t) => ({
     tokenAddress: t.field({
       type: 'Address',
-      description: "The token's address.",
+      description: 'The address of the token.',
       resolve: ({ project }) => project.tokenAddress,
     }),
-    project: t.field({ type: ProjectRef, description: 'The project.', resolve: ({ project }) => project }),
+    project: t.field({
+      type: ProjectRef,
+      description: 'The project of the token.',
+      resolve: ({ project }) => project,
+    }),
     totalRetired: t.field({
       type: 'BaseUnits',
-      description: 'The total ever retired, in base units (10^18 are a tonne CO2e).',
+      description: 'The total amount ever retired, in base units (10^18 base units are one tonne CO2e).',
       resolve: ({ totals }) => totals.totalRetired,
     }),
     totalSupply: t.field({
       type: 'BaseUnits',
-      description: 'The total in circulation, in base units (10^18 are a tonne CO2e).',
+      description: 'The total amount in circulation, in base units (10^18 base units are one tonne CO2e).',
       resolve: ({ totals }) => totals.totalSupply,
     }),
     totalRetirements: t.int({
       description:
-        'The number of records, as the token counts them; `recordsConnection { totalCount }` ends at a limit.',
+        'The number of records, as counted by the token. `recordsConnection { totalCount }` stops counting at a limit.',
       resolve: ({ totals }) => totals.totalRetirements,
     }),
     records: t.field({
       type: [RetirementRecordRef],
       description:
-        `Every record, in ascending order of index, in one answer: for short lists. RESULT_TOO_LARGE for more than ` +
-        `${MAX_REGISTRY_RECORDS}: programs page through \`recordsConnection\`, which has the same records.`,
+        'All records, in ascending order of index, in one response, for short lists. Returns RESULT_TOO_LARGE for ' +
+        `more than ${MAX_REGISTRY_RECORDS} records: programs should use \`recordsConnection\`, which has the same records.`,
       resolve: (registry, _args, { dependencies }) => readAllRecords(dependencies, registry),
     }),
     recordsConnection: t.connection(
       {
         type: RetirementRecordRef,
         description:
-          'The same records as `records`, in ascending order of index, a page at a time: however many there are.',
+          'A paginated list of the same records as `records`, in ascending order of index, without a limit on their number.',
         resolve: (registry, args, { dependencies }) =>
           pageOf(args, cursors, {
             list: (page) => readRecords(dependencies, registry, page),
@@ -71,8 +76,8 @@ export const RegistryRef = builder.objectRef<Registry>('Registry').implement({
 builder.queryField('registry', (t) =>
   t.field({
     ...forPublic(
-      "A token's public retirement history, read from the token; null when no project has a token there. Errors: " +
-        'LEDGER_UNAVAILABLE.',
+      'The public retirement history of a token, read from the token. Null when no project has a token at this ' +
+        'address. Errors: LEDGER_UNAVAILABLE.',
     ),
     type: RegistryRef,
     nullable: true,

@@ -18,12 +18,16 @@ import { beneficiaryId, subject } from '../core/text.ts';
 import { PROJECT_TOKEN } from '../core/tokenAddress.ts';
 
 const RetireInput = builder.inputType('RetireInput', {
-  description: 'The credits to retire, and the beneficiary.',
+  description: 'The credits to retire, the buyer and the beneficiary.',
   fields: (t) => ({
     buyerId: t.string({ validate: { schema: subject }, description: OWN_BUYER_ID }),
     buyerName: t.string(BENEFICIARY),
     tokenAddress: t.field(PROJECT_TOKEN),
-    amountCO2e: t.field({ type: 'Tonnes', required: true, description: 'Whole tonnes CO2e.' }),
+    amountCO2e: t.field({
+      type: 'Tonnes',
+      required: true,
+      description: 'The amount to retire, in whole tonnes CO2e.',
+    }),
     note: t.string(NOTE),
     beneficiaryId: t.string({
       validate: { schema: beneficiaryId },
@@ -34,10 +38,10 @@ const RetireInput = builder.inputType('RetireInput', {
       type: 'CountryCode',
       description: 'The country under whose rules the credits are claimed. Public.',
     }),
-    reason: t.field({ type: RetirementReasonEnum, description: 'What they are retired for. Public.' }),
+    reason: t.field({ type: RetirementReasonEnum, description: 'The reason for the retirement. Public.' }),
     period: t.field({
       type: RetirementPeriodInput,
-      description: 'The period whose emissions they stand for. Public.',
+      description: 'The period whose emissions the credits stand for. Public.',
     }),
     dryRun: t.boolean({ ...DRY_RUN, description: `${DRY_RUN.description} The network is not asked.` }),
     idempotencyKey: t.string(IDEMPOTENCY_KEY),
@@ -51,13 +55,14 @@ interface Answer {
 
 const RetirePayload = builder.objectRef<Answer>('RetirePayload').implement({
   description:
-    'The retirement in the state that it had reached when the response was sent, while its processing continues in the ' +
-    'background; or what it would be.',
+    'The retirement in the state that it had reached when the response was sent, or the result of a dry run. ' +
+    'The processing of the retirement continues in the background.',
   fields: (t) => ({
     txHash: t.string({
       nullable: true,
       description:
-        'The hash of the burn, the same as `retirement { txHash }`; null while none is signed, and for a dry run.',
+        "The hash of the burn's transaction, the same as `retirement { txHash }`. Null while no transaction is " +
+        'signed, and for a dry run.',
       resolve: ({ retirement }, _args, { dependencies }) =>
         retirement && (retirement.txHash ?? hashOf(dependencies, retirement.id, 'retire')),
     }),
@@ -75,13 +80,19 @@ builder.mutationField('retire', (t) =>
   t.field({
     ...forBuyerOrOperator(
       (args: { input: { buyerId?: string | null | undefined } }) => args.input.buyerId,
-      "Retires a buyer's credits: holds them in the books, burns them on the network, and waits for the outcome up to a " +
-        'limit. Errors: NOT_FOUND, INSUFFICIENT_BALANCE (nothing is burned), IDEMPOTENCY_CONFLICT, LEDGER_REFUSED (the ' +
-        'credits are returned).',
+      "Retires a buyer's credits: holds the credits in the books, burns them on the network, and waits for the " +
+        'outcome up to a limit. Errors: NOT_FOUND, INSUFFICIENT_BALANCE (nothing is burned), IDEMPOTENCY_CONFLICT, ' +
+        'LEDGER_REFUSED (the credits are returned).',
     ),
     type: RetirePayload,
     nullable: true,
-    args: { input: t.arg({ type: RetireInput, required: true, description: 'What is retired, for whom.' }) },
+    args: {
+      input: t.arg({
+        type: RetireInput,
+        required: true,
+        description: 'The credits to retire, the buyer and the beneficiary.',
+      }),
+    },
     recordedInput: {
       targets: ['buyerId', 'tokenAddress'],
       shown: ['amountCO2e', 'jurisdiction', 'reason', 'period', 'dryRun', 'idempotencyKey'],

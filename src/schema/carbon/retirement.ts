@@ -19,17 +19,18 @@ import { projectOf, ProjectRef } from './project.ts';
 import { moment, momentOrNull } from '../core/time.ts';
 
 export const RetirementStateEnum = builder.enumType('RetirementState', {
-  description: 'State of a retirement.',
+  description: 'The state of a retirement.',
   values: {
-    PENDING: { description: 'The credits are held; the burn is in progress in the background.' },
-    RETIRED: { description: 'Burned permanently.' },
+    PENDING: { description: 'The credits are held, and the burn is in progress in the background.' },
+    RETIRED: { description: 'The credits are permanently burned.' },
     REFUSED: {
       description:
-        'The network refused the burn, or an operator ended it; nothing was burned, and the credits were returned to the buyer.',
+        'The network refused the burn, or an operator ended the retirement. Nothing was burned, and the credits ' +
+        'were returned to the buyer.',
     },
     NEEDS_REVIEW: {
       description:
-        'No rule can decide whether the burn landed; the credits are held, and an operator decides.',
+        'No rule can decide whether the burn landed. The credits are held until an operator decides.',
     },
   },
 });
@@ -57,45 +58,50 @@ builder.node(RetirementRef, {
   id: { resolve: ({ id }) => id },
   loadOne: (id: string, context) => findVisibleRetirement(context, id),
   fields: (t) => ({
-    state: t.expose('state', { type: RetirementStateEnum, description: 'Its state.' }),
+    state: t.expose('state', { type: RetirementStateEnum, description: 'The state of the retirement.' }),
     buyerId: t.exposeString('buyerId', { description: 'The buyer whose credits are retired.' }),
     project: t.field({
       type: ProjectRef,
       description: 'The project whose credits are retired.',
       resolve: ({ projectId }, _args, context) => projectOf(context, projectId),
     }),
-    tonnes: t.expose('amountTonnes', { type: 'Tonnes', description: 'Whole tonnes CO2e.' }),
+    tonnes: t.expose('amountTonnes', {
+      type: 'Tonnes',
+      description: 'The retired amount, in whole tonnes CO2e.',
+    }),
     beneficiary: t.exposeString('beneficiary', {
       description: 'The beneficiary: a text label, not an address.',
     }),
-    note: t.exposeString('note', { description: 'The remark on the public record; may be empty.' }),
+    note: t.exposeString('note', { description: 'The remark on the public record. May be empty.' }),
     txHash: t.string({
       nullable: true,
       description:
-        'The hash of the burn that landed, or else of the latest one signed. It is set before `record` ' +
-        'is. `transactions` has every attempt with its state. Null while none is signed.',
+        'The hash of the burn that landed, or else of the latest signed burn. Set before `record` is. ' +
+        '`transactions` has every attempt with its state. Null while no burn is signed.',
       resolve: ({ id, txHash }, _args, { dependencies }) => txHash ?? hashOf(dependencies, id, 'retire'),
     }),
     recordIndex: t.exposeInt('recordIndex', {
       nullable: true,
       description:
-        "The index of its record in the token's retirement list, set a moment before `record` is; null " +
-        'until it is RETIRED.',
+        "The index of the retirement's record in the token's retirement list, set shortly before `record` is. Null " +
+        'until the retirement is RETIRED.',
     }),
     ledger: t.expose('ledger', {
       type: 'LedgerNumber',
       nullable: true,
-      description: 'The ledger that the burn landed in; null until then.',
+      description: 'The number of the ledger in which the burn landed. Null until then.',
     }),
     stateReason: t.exposeString('stateReason', {
       nullable: true,
-      description: 'Why it was refused or needs review, as text; null otherwise.',
+      description:
+        'The reason why the retirement was refused or needs review, as text. Null in other states.',
     }),
-    createdAt: t.expose('createdAt', moment('When the credits were held')),
-    settledAt: t.expose('settledAt', momentOrNull('When it became RETIRED or REFUSED')),
+    createdAt: t.expose('createdAt', moment('The time the credits were held')),
+    settledAt: t.expose('settledAt', momentOrNull('The time the retirement became RETIRED or REFUSED')),
     transactions: t.field({
       type: [NetworkTransactionRef],
-      description: 'Every transaction that was signed for it, oldest first; at most one of them landed.',
+      description:
+        'All transactions that were signed for the retirement, oldest first. At most one of them landed.',
       resolve: ({ id }, _args, { dependencies }) => readTransactions(dependencies, id),
     }),
   }),
@@ -105,7 +111,8 @@ builder.queryField('retirement', (t) =>
   t.field({
     ...forRoles(
       ['buyer', 'operator'],
-      "A retirement by its id, with its present state; null when there is none, and for another buyer's.",
+      'The retirement with this id, in its current state. Null when no such retirement exists, and for another ' +
+        "buyer's retirement.",
     ),
     type: RetirementRef,
     nullable: true,
@@ -122,7 +129,8 @@ builder.subscriptionField('retirementUpdated', (t) =>
   t.field({
     ...forRoles(
       ['buyer', 'operator'],
-      `A retirement. ${UPDATES_UNTIL_FINAL}RETIRED or REFUSED. NOT_FOUND for another buyer's retirement.`,
+      `Follows a retirement. ${UPDATES_UNTIL_FINAL}RETIRED or REFUSED. Errors: NOT_FOUND (no such retirement, or ` +
+        "another buyer's).",
     ),
     type: RetirementRef,
     args: {

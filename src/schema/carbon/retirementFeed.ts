@@ -15,16 +15,16 @@ import { RetirementFeedFilterInput } from './recordFilter.ts';
 import { RetirementRecordRef } from './retirementRecord.ts';
 
 const RetirementFeedEvent = builder.objectRef<FeedRecord>('RetirementFeedEvent').implement({
-  description: 'One retirement in the feed.',
+  description: 'An event of the feed: one retirement.',
   fields: (t) => ({
     cursor: t.string({
       description:
-        "The event's cursor. Pass it as `after` to resume the feed after this event, on any instance.",
+        'The cursor of the event. Pass it as `after` to resume the feed after this event, on any instance.',
       resolve: feedCursor,
     }),
     record: t.field({
       type: RetirementRecordRef,
-      description: "The retirement, as its token's record shows it.",
+      description: 'The retirement, as recorded by its token.',
       resolve: (record) => record,
     }),
   }),
@@ -33,8 +33,9 @@ const RetirementFeedEvent = builder.objectRef<FeedRecord>('RetirementFeedEvent')
 builder.queryField('retirementFeedCursor', (t) =>
   t.string({
     ...forPublic(
-      `The cursor of the latest event of the feed, "${FEED_START}" when there is none. A client that asks for it, then reads a list, ` +
-        'and then follows `retirementFeed` after it misses nothing; what it gets twice has the same `id`.',
+      `The cursor of the latest event of the feed; "${FEED_START}" when the feed is empty. To miss nothing, a ` +
+        'client first reads this cursor, then reads a list, and then follows `retirementFeed` after the cursor. ' +
+        'Retirements that it receives twice have the same `id`.',
     ),
     nullable: true,
     resolve: (_root, _args, { dependencies }) => latestCursor(dependencies),
@@ -44,23 +45,28 @@ builder.queryField('retirementFeedCursor', (t) =>
 builder.subscriptionField('retirementFeed', (t) =>
   t.field({
     ...forPublic(
-      'Every retirement of one token, or of all, that matches the filter, in one order, without gaps or duplicates: first the events ' +
-        'after the cursor `after`, then live. To look something up, `retirementRecords` has the same records as a list. A client that stops reading is disconnected ' +
-        'and resumes with its last cursor.',
+      'Follows every retirement of one token, or of all tokens, that matches the filter, in one order and without ' +
+        'gaps or duplicates: first the events after the cursor `after`, then live events. To look up retirements, ' +
+        'use `retirementRecords`, which lists the same records. A client that stops reading is disconnected and can ' +
+        'resume from its last cursor.',
     ),
     type: RetirementFeedEvent,
     args: {
       tokenAddress: t.arg({
         type: 'Address',
         description:
-          'Only retirements of this token; of all tokens when omitted. Errors: NOT_FOUND when no project has it, since a feed of ' +
-          'a mistyped address would stay silent for good.',
+          'Only retirements of this token. Defaults to all tokens. Errors: NOT_FOUND when no project has the token, ' +
+          'because a feed of a mistyped address would stay silent forever.',
       }),
-      filter: t.arg({ type: RetirementFeedFilterInput, description: 'Which retirements; all when omitted.' }),
+      filter: t.arg({
+        type: RetirementFeedFilterInput,
+        description: 'Filters the retirements. All are delivered when omitted.',
+      }),
       after: t.arg.string({
         description:
-          `The cursor of the last event received; "${FEED_START}" for the whole history. When omitted, the feed starts now. One whose ` +
-          'event was lost, because the database was set back to an older state, is refused with `BAD_USER_INPUT`: begin again.',
+          `The cursor of the last event received, or "${FEED_START}" for the whole history. When omitted, the feed ` +
+          'starts now. A cursor whose event was lost, because the database was reset to an older state, is refused ' +
+          'with `BAD_USER_INPUT`: start again.',
       }),
     },
     subscribe: (_root, { tokenAddress, filter, after }, { dependencies, remoteAddress }) =>

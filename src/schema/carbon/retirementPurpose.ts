@@ -13,21 +13,23 @@ import { RetirementRecordRef } from './retirementRecord.ts';
 import { SerialRangeRef, serialNumbersOf } from './serialRange.ts';
 
 export const RetirementReasonEnum = builder.enumType('RetirementReason', {
-  description: 'What credits are retired for, as registries ask.',
+  description: 'The reason for retiring credits, as registries record it.',
   values: {
     VOLUNTARY_OFFSET: {
-      description: "To compensate for the beneficiary's own emissions, without being obliged to.",
+      description: "To compensate for the beneficiary's own emissions, voluntarily.",
     },
     CONTRIBUTION: {
       description:
-        'For the climate, without a claim to have compensated for emissions; also called environmental benefit.',
+        'To contribute to climate action, without claiming to have compensated for emissions; also called ' +
+        'environmental benefit.',
     },
     COMPLIANCE: {
       description:
-        'To meet a duty under the law of the `jurisdiction`, such as a carbon tax or an emissions trading system.',
+        'To meet an obligation under the law of the `jurisdiction`, such as a carbon tax or an emissions trading system.',
     },
     CORSIA: {
-      description: "To meet an airline's duty under CORSIA, the ICAO's scheme for international aviation.",
+      description:
+        "To meet an airline's obligation under CORSIA, the ICAO's scheme for international aviation.",
     },
     ARTICLE_6: {
       description:
@@ -45,16 +47,20 @@ interface Period {
 const RetirementPeriodRef = builder.objectRef<Period>('RetirementPeriod').implement({
   description: 'The period whose emissions a retirement stands for.',
   fields: (t) => ({
-    from: t.expose('from', { type: 'Date', description: 'The first day.' }),
-    until: t.expose('until', { type: 'Date', description: 'The day after the last one.' }),
+    from: t.expose('from', { type: 'Date', description: 'The first day of the period.' }),
+    until: t.expose('until', { type: 'Date', description: 'The day after the last day of the period.' }),
   }),
 });
 
 export const RetirementPeriodInput = builder.inputType('RetirementPeriodInput', {
   description: 'The period whose emissions a retirement stands for.',
   fields: (t) => ({
-    from: t.field({ type: 'Date', required: true, description: 'The first day.' }),
-    until: t.field({ type: 'Date', required: true, description: 'The day after the last one.' }),
+    from: t.field({ type: 'Date', required: true, description: 'The first day of the period.' }),
+    until: t.field({
+      type: 'Date',
+      required: true,
+      description: 'The day after the last day of the period.',
+    }),
   }),
 });
 
@@ -84,31 +90,33 @@ function purposeFields<Parent>(
   return {
     beneficiaryId: t.string({
       nullable: true,
-      description: `The beneficiary's id in a public register, such as an LEI or a company number; null when none was given.${otherwise}`,
+      description:
+        "The beneficiary's id in a public register, such as an LEI or a company number. Null when none was " +
+        `given.${otherwise}`,
       resolve: from(({ beneficiaryId }) => beneficiaryId),
     }),
     jurisdiction: t.field({
       type: 'CountryCode',
       nullable: true,
-      description: `The country under whose rules the credits are claimed; null when none was given.${otherwise}`,
+      description: `The country under whose rules the credits are claimed. Null when none was given.${otherwise}`,
       resolve: from(({ jurisdiction }) => jurisdiction),
     }),
     reason: t.field({
       type: RetirementReasonEnum,
       nullable: true,
-      description: `What they were retired for; null when no reason was given.${otherwise}`,
+      description: `The reason for the retirement. Null when none was given.${otherwise}`,
       resolve: from(({ reason }) => reason),
     }),
     period: t.field({
       type: RetirementPeriodRef,
       nullable: true,
-      description: `The period whose emissions they stand for; null when none was given.${otherwise}`,
+      description: `The period whose emissions the credits stand for. Null when none was given.${otherwise}`,
       resolve: from(periodOf),
     }),
     serialRange: t.field({
       type: SerialRangeRef,
       nullable: true,
-      description: `The serial numbers of the tonnes.${serialOtherwise}`,
+      description: `The serial numbers of the retired tonnes.${serialOtherwise}`,
       resolve: from(serialNumbersOf),
     }),
   };
@@ -117,12 +125,13 @@ function purposeFields<Parent>(
 builder.objectFields(RetirementRef, (t) =>
   purposeFields(t, {
     retirementOf: async (retirement) => retirement,
-    serialOtherwise: ' Null until it is RETIRED.',
+    serialOtherwise: ' Null until the retirement is RETIRED.',
   }),
 );
 
 const ELSEWHERE =
-  ' Kept by this platform, not by the token: null for retirements made elsewhere, and until its own one is settled.';
+  " Stored by this platform, not by the token. Null for retirements made elsewhere, and until the platform's " +
+  'retirement is settled.';
 
 builder.objectFields(RetirementRecordRef, (t) =>
   purposeFields(t, {

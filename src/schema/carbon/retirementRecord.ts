@@ -21,47 +21,49 @@ export const RetirementRecordRef = builder.objectRef<FeedRecord>('RetirementReco
 
 builder.node(RetirementRecordRef, {
   description:
-    "One retirement as the project's token records it on the ledger network: public and immutable.",
+    "One retirement as recorded by the project's token on the ledger network. Public and immutable.",
   id: { resolve: ({ tokenAddress, index }) => `${tokenAddress}:${index}` },
   loadOne: (id: string, { dependencies }) => {
     const [tokenAddress = '', index] = id.split(':');
     return findRecord(dependencies, tokenAddress, Number(index));
   },
   fields: (t) => ({
-    tokenAddress: t.expose('tokenAddress', { type: 'Address', description: "The token's address." }),
+    tokenAddress: t.expose('tokenAddress', { type: 'Address', description: 'The address of the token.' }),
     index: t.exposeInt('index', {
-      description: "Its index in the token's retirement list, from 0 without gaps.",
+      description: "The zero-based index of the record in the token's retirement list, without gaps.",
     }),
     retiredBy: t.expose('retiredBy', {
       type: 'Address',
-      description: "The address whose balance was burned: the platform's custody, or a holder's own.",
+      description:
+        "The address whose balance was burned: the platform's custody address, or a holder's own address.",
     }),
     amount: t.expose('amount', {
       type: 'BaseUnits',
       description:
-        'The burned amount in base units (10^18 are a tonne), as the token has it: for comparing with the network. To show it, use `tonnes`.',
+        'The burned amount in base units (10^18 base units are one tonne CO2e), as recorded by the token. Use this ' +
+        'value for comparing with the network, and `tonnes` for display.',
     }),
     tonnes: t.field({
       type: 'Decimal',
-      description:
-        'The same as `amount`, in tonnes CO2e; with decimals only when a holder burned part of a tonne.',
+      description: 'The same amount in tonnes CO2e. Has decimals only when a holder burned part of a tonne.',
       resolve: ({ amount }) => decimalTonnes(amount),
     }),
-    timestamp: t.expose('timestamp', moment("When it was burned by the network's clock")),
+    timestamp: t.expose('timestamp', moment("The time of the burn, by the network's clock")),
     beneficiary: t.exposeString('beneficiary', {
       description: 'The beneficiary: a text label, not an address.',
     }),
-    note: t.exposeString('note', { description: 'The remark; may be empty.' }),
+    note: t.exposeString('note', { description: 'The remark on the record. May be empty.' }),
     txHash: t.exposeString('txHash', {
       nullable: true,
       description:
-        "The hash of the burn. The record does not contain it: null until it is found among the platform's own transactions, or in the network's logs.",
+        "The hash of the burn's transaction. The token's record does not contain the hash: null until the hash is " +
+        "found among the platform's own transactions or in the network's logs.",
     }),
     leafIndex: t.field({
       type: 'LeafNumber',
       description:
-        'The index of its leaf in the transparency log of retirements, from 0. The record enters ' +
-        'the log a few seconds after it is readable here: see `transparencyLogs`.',
+        "The zero-based index of the record's leaf in the transparency log of retirements. The record enters the " +
+        'log a few seconds after it is readable here: see `transparencyLogs`.',
       resolve: leafIndexOf,
     }),
     project: t.field({
@@ -95,17 +97,17 @@ export function decimalTonnes(amount: bigint): string {
 builder.queryField('retirementRecord', (t) =>
   t.field({
     ...forPublic(
-      'One retirement record by its token and its index there; null when the platform has read none, which may be for a moment ' +
-        'after the burn.',
+      'The retirement record of a token at this index. Null when the platform has read no such record, which can ' +
+        'be the case for a short time after the burn.',
     ),
     type: RetirementRecordRef,
     nullable: true,
     args: {
-      tokenAddress: t.arg({ type: 'Address', required: true, description: "The token's address." }),
+      tokenAddress: t.arg({ type: 'Address', required: true, description: 'The address of the token.' }),
       index: t.arg.int({
         required: true,
         validate: { schema: z.number().int().min(0, { error: 'must be 0 or more' }) },
-        description: "The record's index in its token, from 0.",
+        description: 'The zero-based index of the record in its token.',
       }),
     },
     resolve: (_root, { tokenAddress, index }, { dependencies }) =>
@@ -116,8 +118,8 @@ builder.queryField('retirementRecord', (t) =>
 builder.queryField('retirementRecordBySerial', (t) =>
   t.field({
     ...forPublic(
-      'The public record of the retirement that a serial number belongs to; null when this platform retired no such tonne. ' +
-        'Errors: LEDGER_UNAVAILABLE.',
+      'The public record of the retirement that includes a serial number. Null when this platform retired no such ' +
+        'tonne. Errors: LEDGER_UNAVAILABLE.',
     ),
     type: RetirementRecordRef,
     nullable: true,
@@ -125,7 +127,8 @@ builder.queryField('retirementRecordBySerial', (t) =>
       serial: t.arg.string({
         required: true,
         validate: { schema: serialNumber },
-        description: "One tonne's serial number: an end of a `SerialRange`, or a number between its ends.",
+        description:
+          'The serial number of one tonne: the first or last number of a `SerialRange`, or a number in between.',
       }),
     },
     resolve: (_root, { serial }, { dependencies }) => findRecordBySerial(dependencies, serial),
@@ -135,8 +138,9 @@ builder.queryField('retirementRecordBySerial', (t) =>
 builder.queryField('retirementRecordsByTransaction', (t) =>
   t.field({
     ...forPublic(
-      `The public records of the retirements that a transaction made, oldest first, ${MAX_RECORDS_OF_TRANSACTION} at most; empty ` +
-        'when the platform knows of none. This platform makes one in a transaction.',
+      'The public records of the retirements that a transaction made, oldest first, at most ' +
+        `${MAX_RECORDS_OF_TRANSACTION}. Empty when the platform knows of none. Transactions of this platform make ` +
+        'one retirement each.',
     ),
     type: [RetirementRecordRef],
     nullable: true,
@@ -144,7 +148,7 @@ builder.queryField('retirementRecordsByTransaction', (t) =>
       txHash: t.arg.string({
         required: true,
         validate: { schema: keyword },
-        description: "The transaction's hash, as `txHash` shows it: at most 128 characters.",
+        description: 'The hash of the transaction, in the form of `txHash`: at most 128 characters.',
       }),
     },
     resolve: (_root, { txHash }, { dependencies }) => findRecordsByTransaction(dependencies, txHash),

@@ -15,14 +15,17 @@ builder.queryField('retirementRecords', (t) =>
   t.connection(
     {
       ...forPublic(
-        'The retirement records of all tokens, newest first, a page at a time, as far as the platform has read them: ' +
-          'seconds after they are final. For one token as it is now, with its totals, use `registry`; to miss none, ' +
-          '`retirementFeed`.',
+        'A paginated list of the retirement records of all tokens, newest first, as far as the platform has read ' +
+          'them: seconds after they are final. Use `registry` for the current records and totals of one token, and ' +
+          '`retirementFeed` to miss no record.',
       ),
       type: RetirementRecordRef,
       nullable: true,
       args: {
-        filter: t.arg({ type: RetirementRecordFilterInput, description: 'Which records; all when omitted.' }),
+        filter: t.arg({
+          type: RetirementRecordFilterInput,
+          description: 'Filters the records. All are listed when omitted.',
+        }),
       },
       resolve: (_root, args, { dependencies }) => {
         const filter = recordFilterOf(args.filter);

@@ -18,40 +18,40 @@ import { recordFilterOf, RetirementRecordFilterInput } from './recordFilter.ts';
 import { decimalTonnes } from './retirementRecord.ts';
 
 const RetirementGroupEnum = builder.enumType('RetirementGroup', {
-  description: 'What totals of retirements are grouped by.',
+  description: 'The grouping of retirement totals.',
   values: {
-    DAY: { description: 'By the day (UTC) on which they were burned, newest first.' },
+    DAY: { description: 'By the day (UTC) of the burn, newest first.' },
     PROJECT: { description: 'By project, largest first.' },
-    COUNTRY: { description: "By their projects' country, largest first." },
-    VINTAGE: { description: "By their projects' vintage year, largest first." },
+    COUNTRY: { description: 'By the country of the project, largest first.' },
+    VINTAGE: { description: 'By the vintage year of the project, largest first.' },
   } satisfies Record<RetirementGroup, object>,
 });
 
 const RetirementTotalRef = builder.objectRef<RetirementTotal>('RetirementTotal').implement({
   description:
-    'What was retired in one group. One of `day`, `project`, `countryCode` and `vintageYear` names it.',
+    'The retired amount of one group. One of `day`, `project`, `countryCode` and `vintageYear` names the group.',
   fields: (t) => ({
     day: t.field({
       type: 'Date',
       nullable: true,
-      description: 'By DAY: the day in UTC.',
+      description: 'The day of the group in UTC. Null unless grouped by DAY.',
       resolve: (total) => (total.groupBy === 'DAY' ? calendarDay(total) : null),
     }),
     project: t.field({
       type: ProjectRef,
       nullable: true,
-      description: 'By PROJECT: the project.',
+      description: 'The project of the group. Null unless grouped by PROJECT.',
       resolve: ({ groupBy, key }, _args, context) => (groupBy === 'PROJECT' ? projectOf(context, key) : null),
     }),
     countryCode: t.field({
       type: 'CountryCode',
       nullable: true,
-      description: 'By COUNTRY: ISO 3166-1 alpha-2.',
+      description: 'The country of the group: ISO 3166-1 alpha-2. Null unless grouped by COUNTRY.',
       resolve: ({ groupBy, key }) => (groupBy === 'COUNTRY' ? key : null),
     }),
     vintageYear: t.int({
       nullable: true,
-      description: 'By VINTAGE: the year.',
+      description: 'The vintage year of the group. Null unless grouped by VINTAGE.',
       resolve: ({ groupBy, key }) => (groupBy === 'VINTAGE' ? Number(key) : null),
     }),
     tonnes: t.field({
@@ -76,8 +76,9 @@ builder.queryField('retirementTotals', (t) =>
   t.connection(
     {
       ...forPublic(
-        'What was retired of all tokens, added up by day, project, country or vintage year. `from` and `until` of the filter ' +
-          'must be the beginning of a day in UTC, unless beneficiaries are given. Errors: RESULT_TOO_LARGE for beneficiaries with too many retirements.',
+        'A paginated list of the retired amounts of all tokens, summed by day, project, country or vintage year. ' +
+          '`from` and `until` of the filter must be the start of a day in UTC, unless beneficiaries are given. ' +
+          'Errors: RESULT_TOO_LARGE (the beneficiaries have too many retirements).',
       ),
       type: RetirementTotalRef,
       nullable: true,
@@ -85,11 +86,11 @@ builder.queryField('retirementTotals', (t) =>
         groupBy: t.arg({
           type: RetirementGroupEnum,
           required: true,
-          description: 'What the totals are grouped by.',
+          description: 'The grouping of the totals.',
         }),
         filter: t.arg({
           type: RetirementRecordFilterInput,
-          description: 'Which retirements; all when omitted.',
+          description: 'Filters the retirements. All are included when omitted.',
         }),
       },
       resolve: (_root, args, { dependencies }) => {

@@ -23,14 +23,19 @@ const RetirementFilterInput = builder.inputType('RetirementFilter', {
   fields: (t) => ({
     buyerIds: t.stringList({
       validate: { schema: subjectList },
-      description: `${oneOf('Of one of these buyers')} Without it, a buyer's token sees its own, and an operator's all; a buyer's token may name itself alone.`,
+      description:
+        `${oneOf('retirements of one of these buyers')} Defaults to the caller for a buyer's token, which may name ` +
+        'only itself, and to all buyers for an operator.',
     }),
     tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
-    states: t.field({ type: [RetirementStateEnum], description: 'In one of these states.' }),
-    from: t.field(fromTime('Requested')),
-    until: t.field(untilTime('Requested')),
-    minTonnes: t.field({ type: 'Tonnes', description: 'Of at least this many tonnes CO2e.' }),
-    maxTonnes: t.field({ type: 'Tonnes', description: 'Of at most this many tonnes CO2e.' }),
+    states: t.field({ type: [RetirementStateEnum], description: 'Only retirements in one of these states.' }),
+    from: t.field(fromTime('retirements requested')),
+    until: t.field(untilTime('retirements requested')),
+    minTonnes: t.field({
+      type: 'Tonnes',
+      description: 'Only retirements of at least this many tonnes CO2e.',
+    }),
+    maxTonnes: t.field({ type: 'Tonnes', description: 'Only retirements of at most this many tonnes CO2e.' }),
   }),
 });
 
@@ -40,14 +45,14 @@ builder.queryField('retirements', (t) =>
   t.connection(
     {
       description:
-        'Retirements, newest first, a page at a time.\n\nNeeds a token with role operator (or admin), which sees all; or with ' +
-        'role buyer, which sees those of its subject.',
+        'A paginated list of retirements, newest first.\n\nNeeds a token with role operator (or admin), which sees ' +
+        'all; or with role buyer, which sees those of its subject.',
       authScopes: (_root, { filter }, { caller }) => ({
         $any: { role: ['operator'], buyer: otherThan(caller, filter?.buyerIds) ?? caller?.subject ?? '' },
       }),
       type: RetirementRef,
       nullable: true,
-      args: { filter: t.arg({ type: RetirementFilterInput, description: 'Which retirements.' }) },
+      args: { filter: t.arg({ type: RetirementFilterInput, description: 'Filters the retirements.' }) },
       resolve: (_root, args, { caller, dependencies }) => {
         // A list without any buyer is not the caller's, so it stays empty.
         const own =

@@ -10,12 +10,12 @@ import type { Context } from '../core/context.ts';
 
 export const SerialRangeRef = builder.objectRef<SerialNumbers>('SerialRange').implement({
   description:
-    'Serial numbers of retired tonnes, such as `VCS-1-2024-000041`: the asset id and a number for each tonne, from 1 in the ' +
-    'order in which the books of this platform retired them.',
+    'The serial numbers of retired tonnes, such as `VCS-1-2024-000041`: the asset id and a number for each ' +
+    "tonne, counted from 1 in the order in which the platform's books retired the tonnes.",
   fields: (t) => ({
     first: t.exposeString('first', { description: 'The serial number of the first tonne.' }),
     last: t.exposeString('last', {
-      description: 'The serial number of the last tonne, which is part of the range.',
+      description: 'The serial number of the last tonne, which is included in the range.',
     }),
   }),
 });

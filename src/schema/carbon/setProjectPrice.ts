@@ -14,7 +14,7 @@ import { ProjectRef } from './project.ts';
 export const PRICE_LIMITS = 'More than 0, with at most 16 digits before the point and 8 after it.';
 
 const SetProjectPriceInput = builder.inputType('SetProjectPriceInput', {
-  description: 'The price of a tonne.',
+  description: "The new price of a project's tonne.",
   fields: (t) => ({
     projectId: t.globalID({ for: ProjectRef, required: true, description: 'The `id` of the project.' }),
     pricePerTonne: t.field({
@@ -27,7 +27,7 @@ const SetProjectPriceInput = builder.inputType('SetProjectPriceInput', {
 });
 
 const SetProjectPricePayload = builder.objectRef<Project>('SetProjectPricePayload').implement({
-  description: 'The project with the price in force.',
+  description: 'The project with its new price.',
   fields: (t) => ({
     project: t.field({ type: ProjectRef, description: 'The project.', resolve: (project) => project }),
   }),
@@ -37,12 +37,18 @@ builder.mutationField('setProjectPrice', (t) =>
   t.field({
     ...forRoles(
       ['developer', 'operator'],
-      'Sets what a tonne of a project costs from now on; what was bought before keeps its price. Payment is agreed and made ' +
-        'outside of this platform. Errors: NOT_FOUND, FORBIDDEN (another developer), IDEMPOTENCY_CONFLICT.',
+      'Sets the price of a tonne of a project from now on. Earlier purchases keep their price. Payment is agreed ' +
+        'and made outside this platform. Errors: NOT_FOUND, FORBIDDEN (another developer), IDEMPOTENCY_CONFLICT.',
     ),
     type: SetProjectPricePayload,
     nullable: true,
-    args: { input: t.arg({ type: SetProjectPriceInput, required: true, description: 'The price.' }) },
+    args: {
+      input: t.arg({
+        type: SetProjectPriceInput,
+        required: true,
+        description: 'The project and its new price.',
+      }),
+    },
     recordedInput: { targets: ['projectId'], shown: ['pricePerTonne', 'idempotencyKey'] },
     resolve: (_root, { input }, { caller, dependencies }) =>
       setProjectPrice(dependencies, actorOf(caller), { ...input, projectId: input.projectId.id }),

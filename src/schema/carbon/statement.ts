@@ -23,23 +23,25 @@ export const transferCursors = (list: string) =>
 const cursors = transferCursors('statement');
 
 const StatementEntryKind = builder.enumType('StatementEntryKind', {
-  description: "Why a buyer's balance changed.",
+  description: "The reason why a buyer's balance changed.",
   values: {
     PURCHASE: { value: 'purchase', description: 'The buyer purchased credits.' },
     RETIREMENT_HOLD: { value: 'retirement_hold', description: 'Credits were held for a retirement.' },
     RETIREMENT_RETURN: {
       value: 'retirement_return',
-      description: 'The network refused the burn, or an operator ended it, and the credits were returned.',
+      description:
+        'The network refused the burn, or an operator ended the retirement, and the credits were returned.',
     },
     CREDIT_TRANSFER: {
       value: 'credit_transfer',
-      description: 'Credits came from another buyer, or went to one: `change` says which.',
+      description:
+        'Credits came from another buyer or went to another buyer; the sign of `change` shows which.',
     },
   } as const,
 });
 
 export const StatementEntryRef = builder.objectRef<StatementEntry>('StatementEntry').implement({
-  description: "One change of a buyer's balance in the platform's double-entry books; it is never changed.",
+  description: "One change of a buyer's balance in the platform's double-entry books. Entries never change.",
   fields: (t) => ({
     project: t.field({
       type: ProjectRef,
@@ -48,24 +50,29 @@ export const StatementEntryRef = builder.objectRef<StatementEntry>('StatementEnt
     }),
     version: t.string({
       description:
-        "Its number in the history of the buyer's balance of this project's credits, from 1 without gaps, as a decimal string.",
+        "The number of the entry in the history of the buyer's balance of this project's credits, from 1 without " +
+        'gaps, as a decimal string.',
       resolve: ({ version }) => version.toString(),
     }),
-    kind: t.field({ type: StatementEntryKind, description: 'Why the balance changed.', resolve: kindOf }),
+    kind: t.field({
+      type: StatementEntryKind,
+      description: 'The reason why the balance changed.',
+      resolve: kindOf,
+    }),
     change: t.field({
       type: 'Decimal',
-      description: 'Whole tonnes CO2e, negative when they left the balance.',
+      description: 'The change in whole tonnes CO2e; negative when credits left the balance.',
       resolve: ({ amountTonnes }) => amountTonnes.toString(),
     }),
     balanceBefore: t.expose('balanceBeforeTonnes', {
       type: 'Tonnes',
-      description: "The balance of this project's credits before, in whole tonnes CO2e.",
+      description: "The balance of this project's credits before the change, in whole tonnes CO2e.",
     }),
     balanceAfter: t.expose('balanceAfterTonnes', {
       type: 'Tonnes',
-      description: "The balance of this project's credits afterwards, in whole tonnes CO2e.",
+      description: "The balance of this project's credits after the change, in whole tonnes CO2e.",
     }),
-    postedAt: t.expose('postedAt', moment('When it was booked')),
+    postedAt: t.expose('postedAt', moment('The time the change was booked')),
   }),
 });
 
@@ -81,9 +88,9 @@ const StatementFilterInput = builder.inputType('StatementEntryFilter', {
   description: `An entry ${FILTER_RULE}`,
   fields: (t) => ({
     tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
-    kinds: t.field({ type: [StatementEntryKind], description: 'Of one of these kinds.' }),
-    from: t.field(fromTime('Booked')),
-    until: t.field(untilTime('Booked')),
+    kinds: t.field({ type: [StatementEntryKind], description: 'Only entries of one of these kinds.' }),
+    from: t.field(fromTime('entries booked')),
+    until: t.field(untilTime('entries booked')),
   }),
 });
 
@@ -92,11 +99,15 @@ builder.objectField(BuyerAccountRef, 'statement', (t) =>
     {
       type: StatementEntryRef,
       description:
-        "Every change of the buyer's balances, of all projects together, oldest first, a page at a time. It is no feed: an entry may come " +
-        'in with a time a little before that of the newest one, and so before a cursor that was given out. To miss none, read again from some ' +
-        'minutes before; `version`, which has no gap within a project, shows whether one is missing.',
+        "A paginated list of all changes of the buyer's balances, for all projects together, oldest first. Not a " +
+        'feed: an entry may be added with a time slightly before that of the newest entry, and so before a cursor ' +
+        'that was already returned. To miss none, read again from a few minutes earlier. `version`, which has no ' +
+        'gaps within a project, shows whether an entry is missing.',
       args: {
-        filter: t.arg({ type: StatementFilterInput, description: 'Which entries; all when omitted.' }),
+        filter: t.arg({
+          type: StatementFilterInput,
+          description: 'Filters the entries. All are listed when omitted.',
+        }),
       },
       resolve: ({ buyerId }, args, { dependencies }) =>
         pageOf(args, cursors, listStatement(dependencies, buyerId, args.filter ?? {})),

@@ -18,7 +18,7 @@ const retirementOf = createRequiredBatch('retirement', findRetirementsByIds);
 const creditTransferOf = createRequiredBatch('credit transfer', findCreditTransfers);
 
 const StatementCause = builder.unionType('StatementCause', {
-  description: "What changed a buyer's balance.",
+  description: "The cause of a change of a buyer's balance.",
   types: [PurchaseRef, RetirementRef, CreditTransferRef],
   resolveType: (cause) => {
     if ('fromBuyerId' in cause) return CreditTransferRef;
@@ -29,7 +29,7 @@ const StatementCause = builder.unionType('StatementCause', {
 builder.objectField(StatementEntryRef, 'cause', (t) =>
   t.field({
     type: StatementCause,
-    description: 'What caused it. Both entries of a retirement that was refused have the same.',
+    description: 'The cause of the entry. Both entries of a refused retirement have the same cause.',
     resolve: ({ kind, causeId }, _args, context) => {
       if (kind === 'purchase') return purchaseOf(context, causeId);
       return (kind === 'credit_transfer' ? creditTransferOf : retirementOf)(context, causeId);
@@ -40,7 +40,7 @@ builder.objectField(StatementEntryRef, 'cause', (t) =>
 builder.objectFields(StatementEntryRef, (t) => ({
   counterpartyId: t.string({
     nullable: true,
-    description: 'Of a transfer, the other buyer; null for other kinds.',
+    description: 'The other buyer of a transfer. Null for other kinds.',
     resolve: async ({ kind, causeId, amountTonnes }, _args, context) => {
       if (kind !== 'credit_transfer') return null;
       const transfer = await creditTransferOf(context, causeId);
@@ -51,13 +51,13 @@ builder.objectFields(StatementEntryRef, (t) => ({
     type: MoneyRef,
     nullable: true,
     description:
-      'Of a purchase, the price of a tonne at that time; null where none was set, and for other kinds.',
+      'The price of a tonne at the time of a purchase. Null when no price was set, and for other kinds.',
     resolve: (entry) => priceOf(entry),
   }),
   total: t.field({
     type: MoneyRef,
     nullable: true,
-    description: 'Of a purchase, what it cost in all; null where no price was set, and for other kinds.',
+    description: 'The total price of a purchase. Null when no price was set, and for other kinds.',
     resolve: (entry) => totalOf(priceOf(entry), entry.amountTonnes),
   }),
 }));

@@ -16,7 +16,7 @@ import { DryRunRef } from './dryRun.ts';
 import { PROJECT_TOKEN } from '../core/tokenAddress.ts';
 
 const TransferCreditsInput = builder.inputType('TransferCreditsInput', {
-  description: 'Which credits move, from whom, and to whom.',
+  description: 'The credits to transfer, the buyer who sends them, and the buyer who receives them.',
   fields: (t) => ({
     fromBuyerId: t.string({
       validate: { schema: subject },
@@ -26,16 +26,20 @@ const TransferCreditsInput = builder.inputType('TransferCreditsInput', {
       required: true,
       validate: { schema: subject },
       description:
-        `The buyer who gets them: the subject of that buyer's token, ${SUBJECT_FORM}. The platform keeps no list of buyers, so ` +
-        'an id that no token has is not refused: an operator can transfer such credits back.',
+        `The buyer who receives the credits: the subject of that buyer's token, ${SUBJECT_FORM}. The platform keeps ` +
+        'no list of buyers, so an id that no token has is accepted; an operator can transfer such credits back.',
     }),
     tokenAddress: t.field(PROJECT_TOKEN),
-    amountCO2e: t.field({ type: 'Tonnes', required: true, description: 'Whole tonnes CO2e.' }),
+    amountCO2e: t.field({
+      type: 'Tonnes',
+      required: true,
+      description: 'The amount to transfer, in whole tonnes CO2e.',
+    }),
     memo: t.string({
       validate: { schema: memo },
       description:
-        'What it is for, shown to both buyers and to operators: 1 to 512 bytes of UTF-8. It is stored for good and can never be ' +
-        'erased: put no personal data there.',
+        'The purpose of the transfer, shown to both buyers and to operators: 1 to 512 bytes of UTF-8. The text is ' +
+        'stored permanently and can never be erased: do not put personal data in it.',
     }),
     dryRun: t.boolean(DRY_RUN),
     idempotencyKey: t.string(IDEMPOTENCY_KEY),
@@ -48,12 +52,12 @@ interface Answer {
 }
 
 const TransferCreditsPayload = builder.objectRef<Answer>('TransferCreditsPayload').implement({
-  description: 'The transfer, booked; or what it would be.',
+  description: 'The booked transfer, or the result of a dry run.',
   fields: (t) => ({
     creditTransfer: t.expose('creditTransfer', {
       type: CreditTransferRef,
       nullable: true,
-      description: 'The transfer; null for a dry run.',
+      description: 'The transfer. Null for a dry run.',
     }),
     dryRun: t.expose('dryRun', { type: DryRunRef, nullable: true, description: DRY_RUN_ANSWER }),
   }),
@@ -63,9 +67,10 @@ builder.mutationField('transferCredits', (t) =>
   t.field({
     ...forBuyerOrOperator(
       (args: { input: { fromBuyerId?: string | null | undefined } }) => args.input.fromBuyerId,
-      "Moves credits from one buyer to another, at once and in the platform's books only, without a network transaction; " +
-        'both statements show it. It is never undone: the buyer who got them may transfer them back. Errors: BAD_USER_INPUT ' +
-        '(to itself), NOT_FOUND, INSUFFICIENT_BALANCE, IDEMPOTENCY_CONFLICT.',
+      "Moves credits from one buyer to another, immediately and only in the platform's books, without a network " +
+        'transaction. The statements of both buyers show the transfer. A transfer cannot be undone, but the ' +
+        'recipient can transfer the credits back. Errors: BAD_USER_INPUT (both buyers are the same), NOT_FOUND, ' +
+        'INSUFFICIENT_BALANCE, IDEMPOTENCY_CONFLICT.',
       'fromBuyerId',
     ),
     type: TransferCreditsPayload,
@@ -74,7 +79,7 @@ builder.mutationField('transferCredits', (t) =>
       input: t.arg({
         type: TransferCreditsInput,
         required: true,
-        description: 'The credits, the buyer who sends them, and the buyer who gets them.',
+        description: 'The credits to transfer, the buyer who sends them, and the buyer who receives them.',
       }),
     },
     recordedInput: {

@@ -29,7 +29,7 @@ export function forRoles(roles: readonly Role[], description: string): Restricte
 
 /** The description of every `buyerId` that may be left out. */
 export const OWN_BUYER_ID =
-  "The buyer: the subject of the buyer's token. When omitted, the caller, who then needs role buyer.";
+  "The buyer: the subject of the buyer's token. Defaults to the caller, who then needs role buyer.";
 
 /** For fields whose arguments name a buyer. Without a name, the caller is the buyer. */
 export function forBuyerOrOperator<Args>(

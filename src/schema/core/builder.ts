@@ -11,24 +11,27 @@ export type ContractTypes = typeof builder extends PothosSchemaTypes.SchemaBuild
 
 /** Added to the lists of errors in the descriptions of fields; docs/errors.md has the same. */
 const EVERY_FIELDS_ERRORS =
-  'A description lists the errors of its own field; any field can also be answered with BAD_USER_INPUT where its input breaks a rule, ' +
-  'UNAUTHENTICATED, FORBIDDEN, OPERATION_TOO_LARGE, RATE_LIMITED, OVERLOADED or DATABASE_UNAVAILABLE.';
+  'The description of a field lists the errors of that field. Every field can also return BAD_USER_INPUT when ' +
+  'its input breaks a rule, UNAUTHENTICATED, FORBIDDEN, OPERATION_TOO_LARGE, RATE_LIMITED, OVERLOADED or ' +
+  'DATABASE_UNAVAILABLE.';
 
 builder.queryType({
   description:
-    'Reads. None of these fields changes state. Each is null when it failed, with its error beside the data, and its neighbours ' +
-    'keep their answers. A field that finds one object is null without an error when there is none that the caller may see; ' +
-    `\`node\` finds the same objects by their \`id\`, of whatever type. ${EVERY_FIELDS_ERRORS}`,
+    'Read operations. No query changes state. A query that fails is null and has an entry in `errors`; the ' +
+    'other queries of the request still return their data. A query that finds one object is null, without an ' +
+    'error, when no such object exists that the caller may see. `node` finds every object that has an `id`, ' +
+    `whatever its type. ${EVERY_FIELDS_ERRORS}`,
 });
 builder.mutationType({
   description:
-    'Writes. Each is null when it failed. Those that move or issue value take an `idempotencyKey`: the same request again returns ' +
-    'the same result, and takes effect once. Those that move or issue value can be tried with `dryRun`, but for `createProject`, ' +
-    '`prepareRetirement`, which makes every check and sends nothing, and `submitSigned`, whose signature is the effect. ' +
-    EVERY_FIELDS_ERRORS,
+    'Write operations. A mutation that fails is null. Mutations that move or issue value take an ' +
+    '`idempotencyKey`: repeating a request returns the same result and has no second effect. These mutations ' +
+    'also accept `dryRun`, except `createProject`, `prepareRetirement`, which makes every check and sends ' +
+    `nothing, and \`submitSigned\`, whose effect is the signature itself. ${EVERY_FIELDS_ERRORS}`,
 });
 builder.subscriptionType({
   description:
-    'Live updates over graphql-transport-ws, server-sent events or multipart, at the same URL. `retirementFeed` leaves nothing out ' +
-    'and goes on from a cursor; the others give one object as it is now, and end with it.',
+    'Live updates over graphql-transport-ws, server-sent events or multipart, at the same URL. `retirementFeed` ' +
+    'delivers every event and resumes from a cursor. The other subscriptions deliver the current state of one ' +
+    'object and end with that object.',
 });

@@ -53,8 +53,9 @@ export function createBuilder<Dependencies>() {
   builder.globalConnectionField('totalCount', (t) =>
     t.int({
       description:
-        'Items on all pages together, of those that the filter lets through and the caller may see, without regard to `after` ' +
-        `and \`before\`. Counted when selected, up to ${MAX_COUNTED}: that number means "this many or more".`,
+        'The number of items on all pages that match the filter and that the caller may see, regardless of `after` ' +
+        `and \`before\`. Counted only when selected, up to ${MAX_COUNTED}; ${MAX_COUNTED} means "${MAX_COUNTED} or ` +
+        'more".',
       resolve: ({ count }) => count(),
     }),
   );

@@ -5,9 +5,10 @@
 export const DRY_RUN = {
   defaultValue: false,
   description:
-    'True to make every check and change nothing: the answer says what the mutation would do, or has the error that it would have. The ' +
-    '`idempotencyKey` is neither looked at nor used up, and what others do meanwhile can change the outcome.',
+    'Whether to make every check and change nothing. The response describes the effect that the mutation would ' +
+    'have, or contains the error that it would return. The `idempotencyKey` is neither checked nor used up. ' +
+    'Concurrent changes can still alter the outcome of the real mutation.',
 } as const;
 
 /** The description of every payload's `dryRun`. */
-export const DRY_RUN_ANSWER = 'What the mutation would do; null unless `dryRun` was asked for.';
+export const DRY_RUN_ANSWER = 'The effect that the mutation would have. Null unless `dryRun` is true.';

@@ -10,7 +10,7 @@ const TOO_MANY = { error: `must be at most ${MAX_VALUES} values` };
 
 /** Follows the selected noun in the description of each filter input. */
 export const FILTER_RULE =
-  'must match every member that is given: of a list, one of its values (an empty list matches nothing).';
+  'must match every given member. A list member matches any of its values; an empty list matches nothing.';
 
 /** A list of values of a filter. */
 export function filterList<Value>(): z.ZodType<Value[], Value[]> {
@@ -33,11 +33,11 @@ export const auditTargetList = textList(auditTarget);
 
 /** The description of a list of values. */
 export function oneOf(what: string): string {
-  return `${what}, at most ${MAX_VALUES}.`;
+  return `Only ${what}. At most ${MAX_VALUES} values.`;
 }
 
 /** A filter's member for items that belong to projects. */
 export const PROJECT_TOKENS = {
   validate: { schema: filterList<string>() },
-  description: oneOf('Of the project with one of these tokens'),
+  description: oneOf('items of projects with one of these token addresses'),
 } as const;

@@ -7,7 +7,7 @@ export const IDEMPOTENCY_KEY = {
   required: true,
   validate: { schema: idempotencyKey },
   description:
-    '1 to 255 printable ASCII characters chosen by the client, such as a UUID. The same key with the same input returns the ' +
-    'same result without a second effect; with a different input it is an IDEMPOTENCY_CONFLICT. A key that had an effect is ' +
-    'remembered for good.',
+    'A key chosen by the client, such as a UUID: 1 to 255 printable ASCII characters. The same key with the ' +
+    'same input returns the same result without a second effect. The same key with a different input returns ' +
+    'IDEMPOTENCY_CONFLICT. A key whose request had an effect is kept permanently.',
 } as const;

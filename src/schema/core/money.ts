@@ -15,7 +15,7 @@ export const MoneyRef = builder.objectRef<Money>('Money').implement({
   fields: (t) => ({
     amount: t.expose('amount', {
       type: 'Decimal',
-      description: 'The amount in units of the currency, exact.',
+      description: 'The exact amount, in units of the currency.',
     }),
     currency: t.expose('currency', { type: 'CurrencyCode', description: 'The currency.' }),
   }),
@@ -28,7 +28,7 @@ export const MoneyInput = builder.inputType('MoneyInput', {
     amount: t.field({
       type: 'Decimal',
       required: true,
-      description: 'The amount in units of the currency, exact.',
+      description: 'The exact amount, in units of the currency.',
     }),
     currency: t.field({ type: 'CurrencyCode', required: true, description: 'The currency.' }),
   }),

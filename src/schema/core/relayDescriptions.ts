@@ -8,49 +8,57 @@ export const relayDescriptions = {
   cursorType,
   clientMutationId: 'omit',
   nodeTypeOptions: { description: 'An object with a global id.' },
-  idFieldOptions: { description: 'Opaque global id, unique over all types. `node(id:)` returns the object.' },
+  idFieldOptions: {
+    description: 'The opaque global id, unique across all types. `node(id:)` returns the object.',
+  },
   nodeQueryOptions: {
     description:
-      'The object with this id, or null when it does not exist or the caller may not see it.\n\nPublic: needs no token for ' +
-      'projects and retirement records; the description of each other type says whom it is visible to.',
+      'The object with this id. Null when the object does not exist or the caller may not see it.\n\nPublic: needs ' +
+      'no token for projects and retirement records. The description of each other type says who may see it.',
     authScopes: { public: true },
     args: { id: { description: 'The global id of an object.' } },
   },
   // Clients read several nodes with aliases, and the cost of each is counted.
   nodesQueryOptions: false,
-  pageInfoTypeOptions: { description: 'Where a page lies in its list.' },
+  pageInfoTypeOptions: { description: 'The position of a page in its list.' },
   hasNextPageFieldOptions: {
-    description: 'Whether items follow this page, when paging with `first`.',
+    description: 'Whether more items follow this page, when paginating with `first`.',
   },
   hasPreviousPageFieldOptions: {
-    description: 'Whether items precede this page, when paging with `last`.',
+    description: 'Whether more items precede this page, when paginating with `last`.',
   },
   startCursorFieldOptions: {
     description:
-      'The cursor of the first item of this page: `before` for the one before it. Without items it is what `before` was, or null.',
+      'The cursor of the first item of this page. Pass it as `before` to get the previous page. On an empty page, ' +
+      'the value of `before`, or null.',
   },
   endCursorFieldOptions: {
     description:
-      'The cursor of the last item of this page: `after` for the next one. Without items it is what `after` was, or null.',
+      'The cursor of the last item of this page. Pass it as `after` to get the next page. On an empty page, the ' +
+      'value of `after`, or null.',
   },
   cursorFieldOptions: {
-    description: 'Opaque. Pass it as `after` or `before` to continue the list from here.',
+    description: 'An opaque cursor. Pass it as `after` or `before` to continue the list from this item.',
   },
   nodeFieldOptions: { description: 'The item.', nullable: false },
   edgesFieldOptions: {
     description:
-      'The items of this page, in order, each with its cursor. Without the cursors, `nodes` is shorter.',
+      'The items of this page, in order, each with its cursor. `nodes` is shorter when cursors are not needed.',
     nullable: false,
   },
   nodesOnConnection: {
-    description: 'The items of this page, in order. `pageInfo` has the cursors to go on.',
+    description: 'The items of this page, in order. `pageInfo` has the cursors of the page.',
   },
-  pageInfoFieldOptions: { description: 'Whether and where the list continues.' },
+  pageInfoFieldOptions: {
+    description: 'The position of this page in the list.',
+  },
   firstArgOptions: {
-    description: 'Items from the start of the list, or after `after`: 1 to 100. 20 without this and `last`.',
+    description:
+      'The number of items from the start of the list, or after `after`: 1 to 100. Defaults to 20 unless `last` is given.',
   },
   lastArgOptions: {
-    description: 'Items from the end of the list, or before `before`: 1 to 100. Not together with `first`.',
+    description:
+      'The number of items from the end of the list, or before `before`: 1 to 100. Not allowed with `first`.',
   },
   afterArgOptions: { description: 'Only items after this cursor.' },
   beforeArgOptions: { description: 'Only items before this cursor.' },

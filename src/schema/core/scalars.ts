@@ -43,8 +43,8 @@ function wholeUnits(name: string, unit: string): ScalarDefinition<bigint> {
   };
   return {
     description:
-      `Whole ${unit}. In: an integer from 1 to ${MAX_WHOLE_UNITS}, either a JSON integer up to ` +
-      `${Number.MAX_SAFE_INTEGER} or a decimal string. Out: always a decimal string, from "0" on.`,
+      `Whole ${unit}. Input: an integer from 1 to ${MAX_WHOLE_UNITS}, either as a JSON integer up to ` +
+      `${Number.MAX_SAFE_INTEGER} or as a decimal string. Output: always a decimal string, "0" or greater.`,
     // A sum of amounts may be larger than the maximum of an amount.
     serialize: (value) => serializeInteger(name, value, 0n, MAX_BASE_UNITS),
     parseValue: (value) => {
@@ -81,7 +81,7 @@ const baseUnits: ScalarDefinition<bigint> = stringScalar({
 
 const hash32: ScalarDefinition<string> = stringScalar({
   name: 'Hash32',
-  description: 'A 32-byte hash: 0x and 64 hexadecimal digits, lower-case on output.',
+  description: 'A 32-byte hash: 0x followed by 64 hexadecimal digits, in lower case on output.',
   expected: '0x and 64 hexadecimal digits',
   read: (text) => (HASH_32.test(text) ? text.toLowerCase() : undefined),
   serialize: (value) => {
@@ -121,7 +121,8 @@ function jsonInteger({
 
 const seconds = jsonInteger({
   name: 'UnixTime',
-  description: 'Whole seconds since 1970-01-01T00:00:00Z, as a JSON integer that goes on after 2038.',
+  description:
+    'Whole seconds since 1970-01-01T00:00:00Z, as a JSON integer. Times after 2038 exceed 32 bits.',
   specifiedByURL: 'https://pubs.opengroup.org/onlinepubs/9799919799/basedefs/V1_chap04.html#tag_04_19',
   expected: 'a whole number of seconds since 1970',
   max: MAX_UNIX_TIME,
@@ -136,7 +137,8 @@ const unixTime: ScalarDefinition<bigint> = {
 const leafNumber = jsonInteger({
   name: 'LeafNumber',
   description:
-    'A number of leaves of a transparency log, or the index of one from 0, as a JSON integer: logs grow beyond 2^31 leaves.',
+    'The number of leaves of a transparency log, or the zero-based index of a leaf, as a JSON integer. Logs can ' +
+    'grow beyond 2^31 leaves.',
   expected: 'a number of leaves, or the index of one',
   max: Number.MAX_SAFE_INTEGER,
 });
@@ -150,7 +152,7 @@ const ledgerNumber = jsonInteger({
 
 const decimal = stringScalar({
   name: 'Decimal',
-  description: 'An exact decimal number as a string, such as "2.5": no exponent, no float.',
+  description: 'An exact decimal number as a string, such as "2.5", without an exponent. Not a float.',
   expected:
     'a decimal number as a string, such as "2.5": no sign, exponent or leading zeros, at most 40 digits before and 18 after the point',
   read: (text) => (DECIMAL.test(text) ? text : undefined),
@@ -160,8 +162,8 @@ const decimal = stringScalar({
 const address = stringScalar({
   name: 'Address',
   description:
-    'An address on the configured ledger network, in any spelling that the network accepts: a Stellar G… or C…, an EVM 0x…. ' +
-    'Printed in one spelling, so that equal addresses are equal texts.',
+    'An address on the configured ledger network: a Stellar G… or C… address, or an EVM 0x… address. Input: any ' +
+    'spelling that the network accepts. Output: one spelling, so that equal addresses are equal strings.',
   expected: 'an address of the ledger network: 1 to 128 letters, digits and . _ : -',
   read: (text) => (ADDRESS.test(text.trim()) ? text.trim() : undefined),
   serialize: (value) => printText('Address', value, ADDRESS),
@@ -187,7 +189,7 @@ const currencyCode = stringScalar({
 
 const calendarDate = stringScalar({
   name: 'Date',
-  description: 'A day of the calendar as YYYY-MM-DD, such as 2025-06-30.',
+  description: 'A calendar day as YYYY-MM-DD, such as 2025-06-30.',
   specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc3339#section-5.6',
   expected: 'a day as "YYYY-MM-DD"',
   read: (text) => (isCalendarDate(text) ? text : undefined),
@@ -203,8 +205,8 @@ function isCalendarDate(text: string): boolean {
 /** Text that no error repeats; graphql-js would quote a wrong String. */
 const privateText: ScalarDefinition<string> = {
   description:
-    'Text that no error repeats, and no answer but that to the operator who pays by hand: 1 to 64 characters, none of them ' +
-    'hidden.',
+    'Text that no error message repeats and no response contains, except the response to the operator who pays ' +
+    'by hand: 1 to 64 characters, none of them hidden.',
   serialize: () => {
     throw new Error('PrivateText is never printed.');
   },

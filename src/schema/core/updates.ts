@@ -17,10 +17,10 @@ interface FollowedField<Row extends { id: string }> {
 
 /** The behaviour of these subscriptions, for their descriptions. */
 export const UPDATES =
-  'Sent as it is at first, then again after each change. A client that reconnects goes on with the state at that time. A state that ' +
-  'lasted for a moment may be left out. ';
+  'The current state is sent first, then the new state after each change. A client that reconnects starts ' +
+  'from the current state. Short-lived states may be skipped. ';
 /** For an object that can't be reopened. */
-export const UPDATES_UNTIL_FINAL = `${UPDATES}The subscription ends in a state that is final: `;
+export const UPDATES_UNTIL_FINAL = `${UPDATES}The subscription ends in a final state: `;
 
 /** @throws DomainError NOT_FOUND, also for an object that the caller may not see */
 export async function updatesOf<Row extends { id: string }>(

@@ -10,7 +10,7 @@ import { moment } from '../core/time.ts';
 const SECONDS_PROBLEM = `must be 1 to ${MAX_ADVANCE_SECONDS} seconds`;
 
 const AdvanceNetworkClockInput = builder.inputType('AdvanceNetworkClockInput', {
-  description: 'How far the clock is moved.',
+  description: 'The time by which to move the clock.',
   fields: (t) => ({
     seconds: t.int({
       required: true,
@@ -29,11 +29,11 @@ const AdvanceNetworkClockInput = builder.inputType('AdvanceNetworkClockInput', {
 const AdvanceNetworkClockPayload = builder
   .objectRef<{ ledgerClosedAt: bigint }>('AdvanceNetworkClockPayload')
   .implement({
-    description: 'The time that it is now on the network.',
+    description: 'The new time of the network.',
     fields: (t) => ({
       ledgerClosedAt: t.expose(
         'ledgerClosedAt',
-        moment("When the network's new ledger closed, by its own clock"),
+        moment("The time the network's new ledger closed, by the network's own clock"),
       ),
     }),
   });
@@ -42,8 +42,8 @@ builder.mutationField('advanceNetworkClock', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
-      "Moves the network's time ahead, permanently. For trying out the expiry of receipts on a development network " +
-        '(`clockCanBeMoved`). Errors: CONFLICT on a network that keeps its own time, and in production.',
+      "Moves the network's time ahead, permanently, for trying out the expiry of receipts on a development " +
+        'network (`clockCanBeMoved`). Errors: CONFLICT (the network keeps its own time, or the server runs in production).',
     ),
     type: AdvanceNetworkClockPayload,
     nullable: true,
@@ -51,7 +51,7 @@ builder.mutationField('advanceNetworkClock', (t) =>
       input: t.arg({
         type: AdvanceNetworkClockInput,
         required: true,
-        description: 'How far to move the clock.',
+        description: 'The time by which to move the clock.',
       }),
     },
     recordedInput: { hidden: ['seconds'] },

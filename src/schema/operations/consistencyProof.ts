@@ -7,8 +7,8 @@ import { builder } from '../core/builder.ts';
 
 const ConsistencyProofRef = builder.objectRef<ConsistencyProof>('ConsistencyProof').implement({
   description:
-    'The proof that a transparency log only grew between two sizes (RFC 9162, section 2.1.4): the hashes ' +
-    'lead to both roots.',
+    'The proof that a transparency log only grew between two sizes (RFC 9162, section 2.1.4): its hashes lead ' +
+    'to the roots of both sizes.',
   fields: (t) => ({
     leafCount: t.field({
       type: 'LeafNumber',
@@ -17,11 +17,11 @@ const ConsistencyProofRef = builder.objectRef<ConsistencyProof>('ConsistencyProo
     }),
     hashes: t.exposeStringList('hashes', {
       description:
-        'The hashes of the proof, each as 64 hexadecimal digits; none when both sizes are the same.',
+        'The hashes of the proof, each as 64 hexadecimal digits. Empty when both sizes are the same.',
     }),
     checkpoint: t.exposeString('checkpoint', {
       nullable: true,
-      description: 'The signed note with the later root, where that is the newest one; else null.',
+      description: 'The signed note with the later root. Null unless the later root is the newest one.',
     }),
   }),
 });
@@ -29,8 +29,8 @@ const ConsistencyProofRef = builder.objectRef<ConsistencyProof>('ConsistencyProo
 builder.queryField('consistencyProof', (t) =>
   t.field({
     ...forPublic(
-      'The proof that a log only grew since a checkpoint that you kept. Errors: NOT_FOUND; ' +
-        'BAD_USER_INPUT when the log is not of these sizes.',
+      'The proof that a log only grew since an earlier checkpoint. Errors: NOT_FOUND; BAD_USER_INPUT (the log ' +
+        'does not have these sizes).',
     ),
     type: ConsistencyProofRef,
     nullable: true,
@@ -42,11 +42,12 @@ builder.queryField('consistencyProof', (t) =>
       fromLeafCount: t.arg({
         type: 'LeafNumber',
         required: true,
-        description: "The earlier checkpoint's number of leaves, from 1.",
+        description: 'The number of leaves of the earlier checkpoint, from 1.',
       }),
       toLeafCount: t.arg({
         type: 'LeafNumber',
-        description: "The later tree's number of leaves. Defaults to that of the newest head.",
+        description:
+          'The number of leaves of the later tree. Defaults to the number of leaves of the newest head.',
       }),
     },
     resolve: (_root, { log, fromLeafCount: from, toLeafCount: to }, { dependencies }) =>

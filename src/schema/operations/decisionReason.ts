@@ -6,5 +6,5 @@ import { reason } from '../core/text.ts';
 export const DECISION_REASON = {
   required: true,
   validate: { schema: reason },
-  description: 'The reason, kept with the decision: 1 to 512 bytes of UTF-8.',
+  description: 'The reason for the decision, stored with it: 1 to 512 bytes of UTF-8.',
 } as const;

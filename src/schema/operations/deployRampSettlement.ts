@@ -16,41 +16,47 @@ const DeployRampSettlementInput = builder.inputType('DeployRampSettlementInput',
     treasuryAddress: t.field({
       type: 'Address',
       description:
-        'The address that deposits are released to when the payout is settled. Defaults to the custody address.',
+        'The address to which deposits are released when the payout is settled. Defaults to the custody address.',
     }),
     idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
 });
 
 const SettlementDeploymentStateEnum = builder.enumType('SettlementDeploymentState', {
-  description: 'State of the deployment of a settlement contract.',
+  description: 'The state of the deployment of a settlement contract.',
   values: {
-    DEPLOYING: { description: 'Being deployed.' },
-    DEPLOYED: { description: 'Deployed. The server uses it once RAMP_SETTLEMENT_ADDRESS names it.' },
-    REFUSED: { description: 'The network refused it, or an operator ended it.' },
-    NEEDS_REVIEW: { description: 'An operator must decide.' },
+    DEPLOYING: { description: 'The contract is being deployed.' },
+    DEPLOYED: {
+      description: 'The contract is deployed. The server uses it once RAMP_SETTLEMENT_ADDRESS names it.',
+    },
+    REFUSED: { description: 'The network refused the deployment, or an operator ended it.' },
+    NEEDS_REVIEW: { description: 'An operator has to decide.' },
   },
 });
 
 const SettlementDeploymentRef = builder.objectRef<SettlementDeployment>('SettlementDeployment').implement({
   description: 'The deployment of a settlement contract.',
   fields: (t) => ({
-    state: t.expose('state', { type: SettlementDeploymentStateEnum, description: 'Its state.' }),
+    state: t.expose('state', {
+      type: SettlementDeploymentStateEnum,
+      description: 'The state of the deployment.',
+    }),
     settlementAddress: t.expose('settlementAddress', {
       type: 'Address',
       nullable: true,
-      description: 'The address to set as RAMP_SETTLEMENT_ADDRESS; null until it is deployed.',
+      description: 'The address to set as RAMP_SETTLEMENT_ADDRESS. Null until the contract is deployed.',
     }),
     treasuryAddress: t.expose('treasuryAddress', {
       type: 'Address',
-      description: 'The address that deposits are released to when the payout is settled.',
+      description: 'The address to which deposits are released when the payout is settled.',
     }),
     txHash: t.exposeString('txHash', {
       nullable: true,
       description:
-        'The hash of the deploying transaction; null until it landed, and where an operator adopted what another database deployed.',
+        'The hash of the transaction that deployed the contract. Null until the transaction has landed, and when an ' +
+        'operator adopted a contract that another database deployed.',
     }),
-    createdAt: t.expose('createdAt', moment('When it was requested')),
+    createdAt: t.expose('createdAt', moment('The time the deployment was requested')),
   }),
 });
 
@@ -63,7 +69,7 @@ const DeployRampSettlementPayload = builder
       settlementDeployment: t.field({
         type: SettlementDeploymentRef,
         nullable: true,
-        description: 'The deployment; null only where the mutation was not done.',
+        description: 'The deployment. Null only if the mutation was not carried out.',
         resolve: (deployment) => deployment,
       }),
     }),
@@ -73,14 +79,18 @@ builder.mutationField('deployRampSettlement', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
-      'Deploys the settlement contract that holds receipt tokens during off-ramp sessions: once per platform. The embedded network has ' +
-        'one from the start. Errors: CONFLICT when there is one, IDEMPOTENCY_CONFLICT, LEDGER_REFUSED, ' +
-        'LEDGER_UNAVAILABLE.',
+      'Deploys the settlement contract that holds receipt tokens during off-ramp sessions, once per platform. The ' +
+        'embedded network has a settlement contract from the start. Errors: CONFLICT (a settlement contract ' +
+        'exists), IDEMPOTENCY_CONFLICT, LEDGER_REFUSED, LEDGER_UNAVAILABLE.',
     ),
     type: DeployRampSettlementPayload,
     nullable: true,
     args: {
-      input: t.arg({ type: DeployRampSettlementInput, required: true, description: 'The contract.' }),
+      input: t.arg({
+        type: DeployRampSettlementInput,
+        required: true,
+        description: 'The settlement contract to deploy.',
+      }),
     },
     recordedInput: { shown: ['idempotencyKey'], hidden: ['treasuryAddress'] },
     resolve: (_root, { input }, { caller, dependencies }) =>

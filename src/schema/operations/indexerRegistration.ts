@@ -7,15 +7,16 @@ import { builder } from '../core/builder.ts';
 import { moment } from '../core/time.ts';
 
 const IndexerRegistrationRef = builder.objectRef<Registration>('IndexerRegistration').implement({
-  description: 'The registration of the retirements hook with the indexer.',
+  description: "The registration of the platform's retirements webhook with the indexer.",
   fields: (t) => ({
-    webhookId: t.exposeString('webhookId', { description: "The indexer's id of it." }),
-    url: t.exposeString('url', { description: 'The address that the indexer delivers to.' }),
+    webhookId: t.exposeString('webhookId', { description: "The indexer's id of the registration." }),
+    url: t.exposeString('url', { description: 'The address to which the indexer delivers retirements.' }),
     current: t.exposeBoolean('isCurrent', {
       description:
-        "Whether `url` is the hook's present address. When it is not, `watchRetirements` registers the present one.",
+        'Whether `url` is the current address of the webhook. When it is not, `watchRetirements` registers the ' +
+        'current address.',
     }),
-    createdAt: t.expose('createdAt', moment('When it was made')),
+    createdAt: t.expose('createdAt', moment('The time the registration was made')),
   }),
 });
 
@@ -23,8 +24,9 @@ builder.queryField('indexerRegistration', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
-      'The live registration with the indexer, which `watchRetirements` makes; null when there is none. When the indexer loses it, the ' +
-        'server registers again within minutes; without deliveries the feed is slower, not incomplete.',
+      'The live registration with the indexer, created by `watchRetirements`. Null when there is none. When the ' +
+        'indexer loses the registration, the server registers again within minutes. Without deliveries the feed is ' +
+        'slower, but not incomplete.',
     ),
     type: IndexerRegistrationRef,
     nullable: true,

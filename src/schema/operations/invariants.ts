@@ -8,38 +8,44 @@ import { FindingRef, InvariantEnum, NotProvedRef, VerdictEnum } from './reconcil
 import { momentOrNull } from '../core/time.ts';
 
 const InvariantStatusRef = builder.objectRef<InvariantStatus>('InvariantStatus').implement({
-  description: 'An invariant, and what the last reconciliations of all books say of it.',
+  description: 'An invariant, with its result in the last reconciliations of all books.',
   fields: (t) => ({
     invariant: t.expose('invariant', { type: InvariantEnum, description: 'The invariant.' }),
     promise: t.exposeString('promise', { description: 'The invariant as text.' }),
     verdict: t.expose('verdict', {
       type: VerdictEnum,
-      description: 'Whether it holds; NOT_PROVED until it was compared for the first time.',
+      description: 'Whether the invariant holds. NOT_PROVED until the first comparison.',
     }),
     findings: t.expose('findings', {
       type: [FindingRef],
       description:
-        'What disagrees: 50 at most. What an incremental reconciliation found stays until a full one no longer finds it.',
+        'The violations of the invariant, at most 50. A violation that an incremental reconciliation found stays ' +
+        'until a full reconciliation no longer finds it.',
     }),
     notProved: t.expose('notProved', {
       type: [NotProvedRef],
       description:
-        'What the last reconciliation could not compare, and why: 50 at most. NO_DATA stays until a full one.',
+        'The comparisons that the last reconciliation could not make, with the reasons, at most 50. NO_DATA entries ' +
+        'stay until a full reconciliation.',
     }),
     agreedAt: t.expose('agreedAt', {
       type: 'UnixTime',
       nullable: true,
       description:
-        'When everything last agreed, in Unix seconds: the next incremental reconciliation begins there. ' +
-        'Null when it never did.',
+        'The time of the last reconciliation that compared everything for this invariant without findings, in Unix ' +
+        'seconds. The next incremental reconciliation starts from the earliest such time of the invariants that are ' +
+        'not BROKEN. Null when there was none.',
     }),
     comparedAt: t.expose(
       'comparedAt',
-      momentOrNull('When it was compared last', 'null before the first reconciliation'),
+      momentOrNull('The time of the last comparison', 'Null before the first reconciliation'),
     ),
     fullyComparedAt: t.expose(
       'fullyComparedAt',
-      momentOrNull('When everything was compared last, not only what had changed', 'null when it never was'),
+      momentOrNull(
+        'The time everything was last compared, and not only recent changes',
+        'Null when everything was never compared',
+      ),
     ),
   }),
 });
@@ -48,8 +54,9 @@ builder.queryField('invariants', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
-      'Every invariant with its last verdict, in the order of docs/invariants.md. Kept by the reconciliations that the server ' +
-        'runs by itself (what has changed every five minutes or, where that takes long, less often; everything each night) and by `npm run reconcile`.',
+      'All invariants with their last verdicts, in the order of docs/invariants.md. The verdicts come from the ' +
+        'reconciliations that the server runs automatically (recent changes every five minutes, or less often when ' +
+        'that takes long; everything each night) and from `npm run reconcile`.',
     ),
     type: [InvariantStatusRef],
     nullable: true,

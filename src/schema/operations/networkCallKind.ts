@@ -8,12 +8,12 @@ const KINDS = {
   DEPLOY_CARBON_CREDIT: { value: 'deployCarbonCredit', description: "Deploys a project's token." },
   DEPLOY_COMMODITY_RECEIPT: { value: 'deployCommodityReceipt', description: "Deploys a receipt's token." },
   MINT: { value: 'mint', description: 'Mints the whole quantity of a token.' },
-  RETIRE: { value: 'retire', description: 'Burns credits, and records their retirement.' },
+  RETIRE: { value: 'retire', description: 'Burns credits and records their retirement.' },
   MARK_EXPIRED: { value: 'markExpired', description: 'Marks a receipt as expired.' },
   DEPLOY_RAMP_SETTLEMENT: { value: 'deployRampSettlement', description: 'Deploys the settlement contract.' },
   SET_ALLOWANCE: {
     value: 'setAllowance',
-    description: 'Lets the settlement contract take what a deposit will; only where the network needs it.',
+    description: 'Lets the settlement contract take the tokens of a deposit. Only on networks that need it.',
   },
   DEPOSIT_OFF_RAMP: {
     value: 'depositOffRamp',
@@ -27,7 +27,7 @@ const KINDS = {
 } as const satisfies Record<string, { value: NetworkCallKind; description: string }>;
 
 export const NetworkCallKindEnum = builder.enumType('NetworkCallKind', {
-  description: 'What a call of a contract on the network does.',
+  description: 'The kind of a contract call on the network.',
   values: KINDS,
 });
 

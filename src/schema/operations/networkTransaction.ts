@@ -9,14 +9,14 @@ import { kindOf, NetworkCallKindEnum } from './networkCallKind.ts';
 import { moment, momentOrNull } from '../core/time.ts';
 
 const NetworkTransactionState = builder.enumType('NetworkTransactionState', {
-  description: 'State of a signed transaction on the network.',
+  description: 'The state of a signed transaction on the network.',
   values: {
-    OPEN: { description: 'Sent, or about to be sent; it may still land.' },
-    LANDED: { description: 'Final, and effective.' },
-    REFUSED: { description: 'Final, and without effect: the contract refused it.' },
+    OPEN: { description: 'The transaction was sent or is about to be sent, and may still land.' },
+    LANDED: { description: 'The transaction is final and had its effect.' },
+    REFUSED: { description: 'The transaction is final and had no effect: the contract refused it.' },
     DEAD: {
       description:
-        'Proved to have no effect, now or later: it can land no more, or it landed without effect.',
+        'The transaction is proved to have no effect, now or later: it can no longer land, or it landed without effect.',
     },
   },
 });
@@ -26,20 +26,25 @@ export const NetworkTransactionRef = builder
   .implement({
     description: 'One signed transaction on the ledger network.',
     fields: (t) => ({
-      txHash: t.exposeString('txHash', { description: 'Its hash, stored before it was sent.' }),
+      txHash: t.exposeString('txHash', {
+        description: 'The hash of the transaction, stored before the transaction was sent.',
+      }),
       kind: t.field({
         type: NetworkCallKindEnum,
-        description: 'Which contract call it makes.',
+        description: 'The kind of contract call that the transaction makes.',
         resolve: kindOf,
       }),
       state: t.expose('state', {
         type: NetworkTransactionState,
-        description: 'Its state on the network.',
+        description: 'The state of the transaction on the network.',
       }),
-      signedAt: t.expose('signedAt', moment('When it was signed and stored')),
+      signedAt: t.expose('signedAt', moment('The time the transaction was signed and stored')),
       decidedAt: t.expose(
         'decidedAt',
-        momentOrNull('When its final outcome was read from the network', 'null while it is open'),
+        momentOrNull(
+          'The time the final outcome was read from the network',
+          'Null while the transaction is open',
+        ),
       ),
     }),
   });

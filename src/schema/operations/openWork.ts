@@ -14,41 +14,44 @@ import { builder } from '../core/builder.ts';
 import { momentOrNull } from '../core/time.ts';
 
 const OpenWorkRef = builder.objectRef<OpenWork>('OpenWork').implement({
-  description: 'Counts of the work that has not ended, without its owners.',
+  description: 'Counts of the unfinished work, without its owners.',
   fields: (t) => ({
     pendingSubmissionCount: t.int({
       description: 'The number of submissions in progress.',
       resolve: ({ submissions }) => submissions.PENDING,
     }),
     reviewSubmissionCount: t.int({
-      description: 'The number of submissions that an operator must decide.',
+      description: 'The number of submissions that an operator has to decide.',
       resolve: ({ submissions }) => submissions.NEEDS_REVIEW,
     }),
     stuckSubmissionCount: t.exposeInt('stuckSubmissions', {
-      description: `The number of submissions that are stuck: ${STUCK_RULE}.`,
+      description: `The number of stuck submissions: ${STUCK_RULE}.`,
     }),
     oldestStuckAt: t.expose(
       'stuckSince',
-      momentOrNull('When the oldest one that is stuck was committed', 'null when none is'),
+      momentOrNull('The time the oldest stuck submission was committed', 'Null when no submission is stuck'),
     ),
     pendingOffRampSessionCount: t.int({
-      description: 'The number of off-ramp sessions in progress, or waiting for a holder or a payout.',
+      description: 'The number of off-ramp sessions that are in progress, or wait for a holder or a payout.',
       resolve: ({ offRampSessions: { NEEDS_REVIEW: _review, ...pending } }) =>
         Object.values(pending).reduce((sum, count) => sum + count, 0),
     }),
     reviewOffRampSessionCount: t.int({
-      description: 'The number of off-ramp sessions that an operator must decide.',
+      description: 'The number of off-ramp sessions that an operator has to decide.',
       resolve: ({ offRampSessions }) => offRampSessions.NEEDS_REVIEW,
     }),
     overdueOffRampSessionCount: t.exposeInt('overdueSessions', {
-      description: `The number of off-ramp sessions that are overdue: ${OVERDUE_RULE}.`,
+      description: `The number of overdue off-ramp sessions: ${OVERDUE_RULE}.`,
     }),
     oldestOverdueAt: t.expose(
       'overdueSince',
-      momentOrNull('When the oldest one that is overdue was requested', 'null when none is'),
+      momentOrNull(
+        'The time the oldest overdue off-ramp session was requested',
+        'Null when no session is overdue',
+      ),
     ),
     overdueExpiryRunCount: t.exposeInt('overdueExpiryRuns', {
-      description: `The number of expiry runs that are overdue: ${OVERDUE_RUN_RULE}.`,
+      description: `The number of overdue expiry runs: ${OVERDUE_RUN_RULE}.`,
     }),
     awaitingApprovalRequestCount: t.exposeInt('awaitingApprovals', {
       description: 'The number of requests for approval in state AWAITING.',
@@ -56,12 +59,14 @@ const OpenWorkRef = builder.objectRef<OpenWork>('OpenWork').implement({
     signingHaltedBecause: t.exposeString('haltedBecause', {
       nullable: true,
       description:
-        'Why signing is halted; null while it works. Read from the database alone, so it is there when the network does not answer.',
+        'The reason why signing is halted. Null while signing works. Read only from the database, so the reason is ' +
+        'available while the network does not answer.',
     }),
     feedDelaySeconds: t.int({
       nullable: true,
       description:
-        'How long the newest retirement record was on the network before the feed had it, in whole seconds; null while there is none.',
+        'How long the newest retirement record was on the network before the feed had it, in whole seconds. Null ' +
+        'while the feed is empty.',
       resolve: ({ feedDelaySeconds }) => (feedDelaySeconds === null ? null : Math.round(feedDelaySeconds)),
     }),
   }),
@@ -71,8 +76,8 @@ builder.queryField('openWork', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
-      'Counts of the work that has not ended, cheap enough for monitoring. `submissions`, ' +
-        '`offRampSessions`, `expiryRuns` and `approvalRequests` list it.',
+      'Counts of the unfinished work, cheap enough for monitoring. `submissions`, `offRampSessions`, `expiryRuns` ' +
+        'and `approvalRequests` list the work.',
     ),
     type: OpenWorkRef,
     nullable: true,

@@ -18,26 +18,29 @@ import { PROJECT_TOKEN } from '../core/tokenAddress.ts';
 const NetworkTotalsRef = builder
   .objectRef<NonNullable<Reconciliation['network']>>('NetworkTotals')
   .implement({
-    description: "A token's totals on the network.",
+    description: 'The totals of a token on the network.',
     fields: (t) => ({
       totalSupply: t.expose('totalSupply', {
         type: 'BaseUnits',
-        description: 'In circulation, in base units.',
+        description: 'The amount in circulation, in base units.',
       }),
-      totalRetired: t.expose('totalRetired', { type: 'BaseUnits', description: 'Burned, in base units.' }),
+      totalRetired: t.expose('totalRetired', {
+        type: 'BaseUnits',
+        description: 'The burned amount, in base units.',
+      }),
       totalRetirements: t.exposeInt('totalRetirements', {
         description: 'The number of retirement records.',
       }),
       custodyBalance: t.expose('custodyBalance', {
         type: 'BaseUnits',
         description:
-          "What custody holds, in base units: unsold credits, buyers' credits and credits being retired.",
+          "The balance of custody, in base units: unsold credits, buyers' credits and credits being retired.",
       }),
     }),
   });
 
 export const InvariantEnum = builder.enumType('Invariant', {
-  description: 'What must always hold, by its number in docs/invariants.md.',
+  description: 'An invariant that must always hold, by its number in docs/invariants.md.',
   values: Object.fromEntries(
     Object.entries(INVARIANTS).map(([name, description]) => [name, { description }]),
   ) as Record<Invariant, { description: string }>,
@@ -46,40 +49,44 @@ export const InvariantEnum = builder.enumType('Invariant', {
 export const FindingRef = builder.objectRef<Finding>('Finding').implement({
   description: 'A violation of an invariant, with its evidence.',
   fields: (t) => ({
-    invariant: t.expose('invariant', { type: InvariantEnum, description: 'The invariant.' }),
-    message: t.exposeString('message', { description: 'What disagrees, as text.' }),
+    invariant: t.expose('invariant', { type: InvariantEnum, description: 'The violated invariant.' }),
+    message: t.exposeString('message', { description: 'The description of the violation, as text.' }),
   }),
 });
 
 const ObstacleEnum = builder.enumType('ReconciliationObstacle', {
-  description: 'Why something could not be compared.',
+  description: 'The reason why something could not be compared.',
   values: {
-    UNDER_WAY: { description: 'A network call is not settled yet. Resolves without action.' },
+    UNDER_WAY: { description: 'A network call is not settled yet. Resolves automatically.' },
     UNDER_REVIEW: { description: 'An operator has to decide first.' },
     NO_ANSWER: { description: 'The network or the ramp provider did not answer. Try again later.' },
     NO_DATA: { description: 'There is no data to compare with.' },
     LEFT_OUT: {
       description:
-        'It was skipped, for what the message says: often too much for one query, and `npm run reconcile` compares it.',
+        'The comparison was skipped for the reason in `message`: often because it is too much for one query, and ' +
+        '`npm run reconcile` makes it.',
     },
   } as const satisfies Record<NotProved['obstacle'], { description: string }>,
 });
 
 export const NotProvedRef = builder.objectRef<NotProved>('NotProved').implement({
-  description: 'A comparison that could not be made, and why.',
+  description: 'A comparison that could not be made, and the reason.',
   fields: (t) => ({
     invariant: t.expose('invariant', { type: InvariantEnum, description: 'The invariant.' }),
-    obstacle: t.expose('obstacle', { type: ObstacleEnum, description: 'Why it could not be compared.' }),
-    message: t.exposeString('message', { description: 'What was not compared, and the reason.' }),
+    obstacle: t.expose('obstacle', {
+      type: ObstacleEnum,
+      description: 'The reason why the comparison could not be made.',
+    }),
+    message: t.exposeString('message', { description: 'The skipped comparison and the reason, as text.' }),
   }),
 });
 
 export const VerdictEnum = builder.enumType('ReconciliationVerdict', {
-  description: 'Result of a reconciliation for one invariant.',
+  description: 'The result of a reconciliation for one invariant.',
   values: {
-    HOLDS: { description: 'Everything was compared, without findings.' },
+    HOLDS: { description: 'Everything was compared, and there are no findings.' },
     BROKEN: { description: 'There are findings.' },
-    NOT_PROVED: { description: 'No findings, but something could not be compared.' },
+    NOT_PROVED: { description: 'There are no findings, but something could not be compared.' },
   } as const satisfies Record<Verdict['verdict'], { description: string }>,
 });
 
@@ -88,37 +95,41 @@ const InvariantVerdictRef = builder.objectRef<Verdict>('InvariantVerdict').imple
   fields: (t) => ({
     invariant: t.expose('invariant', { type: InvariantEnum, description: 'The invariant.' }),
     promise: t.exposeString('promise', { description: 'The invariant as text.' }),
-    verdict: t.expose('verdict', { type: VerdictEnum, description: 'Whether it holds.' }),
+    verdict: t.expose('verdict', { type: VerdictEnum, description: 'Whether the invariant holds.' }),
   }),
 });
 
 const ReconciliationRef = builder.objectRef<Reconciliation>('Reconciliation').implement({
-  description: "A project's books compared with its token.",
+  description: "The comparison of a project's books with its token.",
   fields: (t) => ({
     agrees: t.boolean({
-      description: 'Everything was compared, and nothing was found: every verdict is HOLDS.',
+      description: 'Whether everything was compared and nothing was found: every verdict is HOLDS.',
       resolve: ({ verdicts }) => verdicts.every(({ verdict }) => verdict === 'HOLDS'),
     }),
     unsettledCount: t.exposeInt('unsettled', {
-      description: 'The number of network calls of this project that are under way or under review.',
+      description: 'The number of network calls of the project that are in progress or under review.',
     }),
-    books: t.expose('books', { type: BooksBalancesRef, description: "The platform's books." }),
+    books: t.expose('books', {
+      type: BooksBalancesRef,
+      description: "The balances in the platform's books.",
+    }),
     network: t.expose('network', {
       type: NetworkTotalsRef,
       nullable: true,
-      description: 'The token on the network; null when it is missing there, which is a finding.',
+      description:
+        'The totals of the token on the network. Null when the token is missing there, which is a finding.',
     }),
     verdicts: t.expose('verdicts', {
       type: [InvariantVerdictRef],
-      description: 'One for each invariant of a single project: I2, I3, I4 and I10.',
+      description: 'The verdicts, one for each invariant of a single project: I2, I3, I4 and I10.',
     }),
     findings: t.expose('findings', {
       type: [FindingRef],
-      description: 'Disagreements; empty when everything that was compared agrees.',
+      description: 'The violations found. Empty when everything that was compared agrees.',
     }),
     notProved: t.expose('notProved', {
       type: [NotProvedRef],
-      description: 'What could not be compared, and why; everything else was compared.',
+      description: 'The comparisons that could not be made, with the reasons. Everything else was compared.',
     }),
   }),
 });
@@ -127,7 +138,8 @@ builder.queryField('reconciliation', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
-      "Compares one project's books with its token, now; null when no project has a token there. Errors: LEDGER_UNAVAILABLE.",
+      'Compares the books of one project with its token, now. Null when no project has a token at this address. ' +
+        'Errors: LEDGER_UNAVAILABLE.',
     ),
     type: ReconciliationRef,
     nullable: true,

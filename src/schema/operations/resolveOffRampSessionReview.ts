@@ -17,19 +17,26 @@ import { builder } from '../core/builder.ts';
 import { DECISION_REASON } from './decisionReason.ts';
 
 const ResolveOffRampSessionReviewInput = builder.inputType('ResolveOffRampSessionReviewInput', {
-  description: 'A decision and its reason. A second decision is a CONFLICT, so none takes effect twice.',
+  description:
+    'A decision and its reason. A second decision is a CONFLICT, so no decision takes effect twice.',
   fields: (t) => ({
     offRampSessionId: t.globalID({
       for: OffRampSessionRef,
       required: true,
-      description: 'The `id` of an off-ramp session in state NEEDS_REVIEW.',
+      description:
+        'The `id` of an off-ramp session that is in state NEEDS_REVIEW, or waits for a ramp provider other than the ' +
+        'configured one.',
     }),
-    decision: t.field({ type: OffRampSessionReviewDecisionEnum, required: true, description: 'What to do.' }),
+    decision: t.field({
+      type: OffRampSessionReviewDecisionEnum,
+      required: true,
+      description: 'The decision on the session.',
+    }),
     seenProviderStatus: t.field({
       type: RampStatusEnum,
       description:
-        'The `providerStatus` of the session that the decision is made on; left out when that is null. When the provider has said ' +
-        'something else since, the answer is a CONFLICT.',
+        'The `providerStatus` of the session on which the decision is based. Omit it when `providerStatus` is null. ' +
+        'A CONFLICT is returned when the provider has reported another status since.',
     }),
     reason: t.string(DECISION_REASON),
   }),
@@ -43,7 +50,8 @@ interface Answer {
 const ResolveOffRampSessionReviewPayload = builder
   .objectRef<Answer>('ResolveOffRampSessionReviewPayload')
   .implement({
-    description: 'The off-ramp session after the decision, or as it is while the decision awaits approval.',
+    description:
+      'The off-ramp session after the decision, or in its current state while the decision awaits approval.',
     fields: (t) => ({
       offRampSession: t.expose('session', { type: OffRampSessionRef, description: 'The off-ramp session.' }),
       approvalRequest: t.expose('approval', APPROVAL),
@@ -54,14 +62,19 @@ builder.mutationField('resolveOffRampSessionReview', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
-      'Resolves an off-ramp session that needs review. May need approval (`approvalRequest`). Errors: NOT_FOUND, CONFLICT ' +
-        'when it is not under review, its provider has said something else since, or the decision does not fit what the network ' +
-        'shows, LEDGER_UNAVAILABLE, RAMP_UNAVAILABLE when the provider does not say how the payout stands.',
+      'Resolves an off-ramp session that needs review. May need approval (`approvalRequest`). Errors: NOT_FOUND; ' +
+        'CONFLICT (the session is neither under review nor waiting for a ramp provider other than the configured ' +
+        'one, its provider has reported another status since, or the decision does not fit the state on the ' +
+        'network); LEDGER_UNAVAILABLE; RAMP_UNAVAILABLE (the provider does not report the state of the payout).',
     ),
     type: ResolveOffRampSessionReviewPayload,
     nullable: true,
     args: {
-      input: t.arg({ type: ResolveOffRampSessionReviewInput, required: true, description: 'The decision.' }),
+      input: t.arg({
+        type: ResolveOffRampSessionReviewInput,
+        required: true,
+        description: 'The decision and its reason.',
+      }),
     },
     recordedInput: {
       targets: ['offRampSessionId'],

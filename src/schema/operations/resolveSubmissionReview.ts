@@ -15,17 +15,22 @@ import { SubmissionReviewDecisionEnum } from './submissionDecision.ts';
 import { DECISION_REASON } from './decisionReason.ts';
 
 const ResolveSubmissionReviewInput = builder.inputType('ResolveSubmissionReviewInput', {
-  description: 'A decision and its reason. A second decision is a CONFLICT, so none takes effect twice.',
+  description:
+    'A decision and its reason. A second decision is a CONFLICT, so no decision takes effect twice.',
   fields: (t) => ({
     submissionId: t.globalID({
       for: SubmissionRef,
       required: true,
       description: 'The `id` of a submission in state NEEDS_REVIEW.',
     }),
-    decision: t.field({ type: SubmissionReviewDecisionEnum, required: true, description: 'What to do.' }),
+    decision: t.field({
+      type: SubmissionReviewDecisionEnum,
+      required: true,
+      description: 'The decision on the submission.',
+    }),
     recordIndex: t.int({
       description:
-        'For ADOPT of a retirement: the index of the record to adopt. CONFLICT when it is not the one found.',
+        'The index of the record to adopt, for ADOPT of a retirement. A CONFLICT is returned when another record was found.',
     }),
     reason: t.string(DECISION_REASON),
   }),
@@ -37,7 +42,8 @@ interface Answer {
 }
 
 const ResolveSubmissionReviewPayload = builder.objectRef<Answer>('ResolveSubmissionReviewPayload').implement({
-  description: 'The submission after the decision, or as it is while the decision awaits approval.',
+  description:
+    'The submission after the decision, or in its current state while the decision awaits approval.',
   fields: (t) => ({
     submission: t.expose('submission', { type: SubmissionRef, description: 'The submission.' }),
     approvalRequest: t.expose('approval', APPROVAL),
@@ -53,7 +59,11 @@ builder.mutationField('resolveSubmissionReview', (t) =>
     type: ResolveSubmissionReviewPayload,
     nullable: true,
     args: {
-      input: t.arg({ type: ResolveSubmissionReviewInput, required: true, description: 'The decision.' }),
+      input: t.arg({
+        type: ResolveSubmissionReviewInput,
+        required: true,
+        description: 'The decision and its reason.',
+      }),
     },
     recordedInput: { targets: ['submissionId'], shown: ['decision'], hidden: ['recordIndex', 'reason'] },
     safeWithoutKey: 'deciding what is decided is a CONFLICT',

@@ -11,7 +11,8 @@ import { builder } from '../core/builder.ts';
 import { DECISION_REASON } from './decisionReason.ts';
 
 const ResumeSigningInput = builder.inputType('ResumeSigningInput', {
-  description: 'Why it is safe to continue. CONFLICT when signing is not halted.',
+  description:
+    'The reason why it is safe to resume signing. A CONFLICT is returned when signing is not halted.',
   fields: (t) => ({
     reason: t.string(DECISION_REASON),
   }),
@@ -23,9 +24,9 @@ interface Answer {
 }
 
 const ResumeSigningPayload = builder.objectRef<Answer>('ResumeSigningPayload').implement({
-  description: 'The halt that was ended, or that lasts while its end awaits approval.',
+  description: 'The halt that was ended, or that continues while its end awaits approval.',
   fields: (t) => ({
-    haltedBecause: t.exposeString('haltedBecause', { description: 'Why signing had stopped.' }),
+    haltedBecause: t.exposeString('haltedBecause', { description: 'The reason why signing was halted.' }),
     approvalRequest: t.expose('approval', APPROVAL),
   }),
 });
@@ -34,14 +35,18 @@ builder.mutationField('resumeSigning', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
-      'Signs transactions again after signing stopped because custody’s key was used elsewhere, the database is an old ' +
-        'copy, or the network was rolled back. Signing resumes without action once a reconciliation proves that books and network agree, so this mutation is ' +
-        'for when they never will. What was unsigned stays under review: decide each with `resolveSubmissionReview`. May need approval (`approvalRequest`). Errors: CONFLICT ' +
-        '(not halted, halted for another reason meanwhile, or transactions that had landed are undone), LEDGER_UNAVAILABLE.',
+      "Resumes signing after a halt, which happens when custody's key was used elsewhere, the database is an old " +
+        'copy, or the network was rolled back. Signing resumes automatically when a reconciliation proves that the ' +
+        'books and the network agree; use this mutation when they never will. Unsigned submissions stay under ' +
+        'review: decide each with `resolveSubmissionReview`. May need approval (`approvalRequest`). Errors: ' +
+        'CONFLICT (signing is not halted, is halted for another reason meanwhile, or transactions that had landed ' +
+        'are undone), LEDGER_UNAVAILABLE.',
     ),
     type: ResumeSigningPayload,
     nullable: true,
-    args: { input: t.arg({ type: ResumeSigningInput, required: true, description: 'The decision.' }) },
+    args: {
+      input: t.arg({ type: ResumeSigningInput, required: true, description: 'The reason for resuming.' }),
+    },
     recordedInput: { hidden: ['reason'] },
     safeWithoutKey: 'signing that goes on is not resumed again',
     resolve: async (_root, { input }, { caller, dependencies }): Promise<Answer> => {

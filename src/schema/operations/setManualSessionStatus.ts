@@ -24,19 +24,19 @@ const SetManualSessionStatusInput = builder.inputType('SetManualSessionStatusInp
     sessionId: t.string({
       required: true,
       validate: { schema: sessionId },
-      description: "The provider's id: `sessionId` of the off-ramp session.",
+      description: "The provider's id of the session: `sessionId` of the off-ramp session.",
     }),
     status: t.field({ type: RampStatusEnum, required: true, description: 'The new status of the payout.' }),
     paymentReference: t.string({
       validate: { schema: label },
       description:
-        "The bank's or mobile money service's reference of the payment; kept with the status. At most 128 bytes of UTF-8.",
+        'The payment reference of the bank or mobile money service, stored with the status: at most 128 bytes of UTF-8.',
     }),
   }),
 });
 
 const UnmaskedPayoutAccountRef = builder.objectRef<PayoutAccount>('UnmaskedPayoutAccount').implement({
-  description: 'The account to pay to, as its `PayoutAccountInput` named it.',
+  description: 'The account to pay to, as given in `PayoutAccountInput`.',
   fields: (t) => ({
     type: t.field({
       type: PayoutAccountTypeEnum,
@@ -44,21 +44,21 @@ const UnmaskedPayoutAccountRef = builder.objectRef<PayoutAccount>('UnmaskedPayou
       resolve: payoutAccountTypeOf,
     }),
     accountNumber: t.exposeString('accountNumber', {
-      description: 'A phone number, IBAN or account number.',
+      description: 'The phone number, IBAN or account number.',
     }),
     provider: t.string({
       nullable: true,
-      description: 'The mobile operator; null for BANK.',
+      description: 'The mobile operator. Null for BANK.',
       resolve: (account) => (account.type === 'mobile-money' ? account.provider : null),
     }),
     bankCode: t.string({
       nullable: true,
-      description: "The bank's code; null for MOBILE_MONEY.",
+      description: "The bank's code. Null for MOBILE_MONEY.",
       resolve: (account) => (account.type === 'bank' ? account.bankCode : null),
     }),
     accountName: t.string({
       nullable: true,
-      description: "The account holder's name; null for MOBILE_MONEY where it was not given.",
+      description: "The account holder's name. Null for MOBILE_MONEY when none was given.",
       resolve: ({ accountName }) => accountName ?? null,
     }),
   }),
@@ -72,8 +72,8 @@ interface Answer {
 
 const SetManualSessionStatusPayload = builder.objectRef<Answer>('SetManualSessionStatusPayload').implement({
   description:
-    'The session as stored at the manual provider. While SETTLED or REFUNDED awaits approval, what was PENDING is PROCESSING, so ' +
-    'that it is not cancelled meanwhile; else it is unchanged.',
+    'The session as stored at the manual provider. While SETTLED or REFUNDED awaits approval, a PENDING session ' +
+    'is set to PROCESSING, so that it cannot be cancelled meanwhile; other sessions are unchanged.',
   fields: (t) => ({
     sessionId: t.string({
       description: "The provider's id of the session.",
@@ -81,15 +81,15 @@ const SetManualSessionStatusPayload = builder.objectRef<Answer>('SetManualSessio
     }),
     status: t.field({
       type: RampStatusEnum,
-      description: 'Its status.',
+      description: 'The status of the session.',
       resolve: ({ session }) => session.status,
     }),
     payoutAccount: t.field({
       type: UnmaskedPayoutAccountRef,
       nullable: true,
       description:
-        'For PROCESSING: the whole account to pay to, for the operator who makes the payout. Null while the off-ramp session is not ' +
-        'AWAITING_PAYOUT, because it must not be paid then, and with every other status.',
+        'The complete account to pay to, for the operator who makes the payout. Null unless the status is ' +
+        'PROCESSING and the off-ramp session is AWAITING_PAYOUT, because it must not be paid otherwise.',
       resolve: ({ payTo }) => payTo ?? null,
     }),
     approvalRequest: t.expose('approval', APPROVAL),
@@ -100,17 +100,23 @@ builder.mutationField('setManualSessionStatus', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
-      'Sets the status of a session at the manual provider, which then calls the payout webhook as any provider would. ' +
-        'Set PROCESSING before you pay: the farmer can cancel what is PENDING, and the answer has the whole account to pay to. ' +
-        'All but PROCESSING may need approval (`approvalRequest`), except the status that it has, unless with another reference. ' +
-        'Errors: NOT_FOUND, CONFLICT when another provider is configured; for PROCESSING and PENDING of a payout that is SETTLED, ' +
-        'FAILED or REFUNDED (it was cancelled, or has ended otherwise); and for PROCESSING when another operator has set that, or the ' +
-        'settlement contract shows the tokens released: do not pay it then. LEDGER_UNAVAILABLE for PROCESSING while that is not known.',
+      'Sets the status of a session at the manual provider, which then calls the payout webhook like any other ' +
+        'provider. Set PROCESSING before you pay: the farmer can cancel a PENDING payout, and the response to ' +
+        'PROCESSING has the complete account to pay to. Every status except PROCESSING may need approval ' +
+        '(`approvalRequest`). Setting the current status again needs none, unless the payment reference differs. ' +
+        'Errors: NOT_FOUND; CONFLICT when another provider is configured, when PROCESSING or PENDING is set for a ' +
+        'payout that is SETTLED, FAILED or REFUNDED (it was cancelled, or ended otherwise), and when PROCESSING is ' +
+        'set although another operator has set it or the settlement contract shows the tokens as released (do not ' +
+        'pay then); LEDGER_UNAVAILABLE when PROCESSING is set while the state of the tokens is unknown.',
     ),
     type: SetManualSessionStatusPayload,
     nullable: true,
     args: {
-      input: t.arg({ type: SetManualSessionStatusInput, required: true, description: 'What to set.' }),
+      input: t.arg({
+        type: SetManualSessionStatusInput,
+        required: true,
+        description: 'The session and its new status.',
+      }),
     },
     recordedInput: { targets: ['sessionId'], hidden: ['status', 'paymentReference'] },
     safeWithoutKey: 'the status is what it is set to',

@@ -17,70 +17,79 @@ import { decisionsOf, SubmissionDecisionRef } from './submissionDecision.ts';
 import { fromTime, moment, momentOrNull, untilTime } from '../core/time.ts';
 
 const SubmissionStateEnum = builder.enumType('SubmissionState', {
-  description: 'State of a submission.',
+  description: 'The state of a submission.',
   values: {
-    PENDING: { description: 'In progress; it survives a restart.' },
-    SUCCEEDED: { description: 'Landed, and effective.' },
+    PENDING: { description: 'The submission is in progress. It continues after a restart.' },
+    SUCCEEDED: { description: 'The transaction landed and had its effect.' },
     REFUSED: {
-      description: 'Refused by the network, or ended by an operator; what was reserved is returned.',
+      description:
+        'The network refused the submission, or an operator ended it. Reserved amounts were returned.',
     },
     NEEDS_REVIEW: {
-      description: 'An operator decides: see `resolveSubmissionReview`. What was reserved stays reserved.',
+      description:
+        'An operator has to decide with `resolveSubmissionReview`. Reserved amounts stay reserved.',
     },
   },
 });
 
 const SubmissionReviewCause = builder.enumType('SubmissionReviewCause', {
-  description: 'Why an operator must decide a submission.',
+  description: 'The reason why an operator has to decide a submission.',
   values: {
     SIGNING_HALTED: {
-      description: 'Signing stopped while it was unsigned: what it asks for may have been done already.',
+      description:
+        'Signing stopped while the submission was unsigned: the requested call may already have been made.',
     },
     SIGNING_RESUMED: {
       description:
-        'Signing stopped while it was unsigned, and has gone on since. That says nothing about this one: it stays under review until it is decided.',
+        'Signing stopped while the submission was unsigned, and has resumed since. The resumption proves nothing ' +
+        'about this submission, so it stays under review until an operator decides it.',
     },
     FOUND_ON_NETWORK: {
-      description: 'The network shows that it was done, by a transaction that this platform does not know.',
+      description:
+        'The network shows that the call was made by a transaction that this platform does not know.',
     },
-    UNDETERMINABLE: { description: 'The network no longer has the history that would decide it.' },
-    ATTEMPTS_DIED: { description: 'Its signed transactions died repeatedly.' },
-    SETTLEMENT_FAILED: { description: 'The network decided it, but the outcome could not be stored.' },
+    UNDETERMINABLE: { description: 'The network no longer has the history that would decide the outcome.' },
+    ATTEMPTS_DIED: { description: 'The signed transactions of the submission died repeatedly.' },
+    SETTLEMENT_FAILED: {
+      description: 'The network decided the outcome, but the outcome could not be stored.',
+    },
     REFUSED: {
-      description: 'It was refused, or does not fit the configuration, and no rule says what follows.',
+      description:
+        'The submission was refused, or does not fit the configuration, and no rule says what follows.',
     },
   },
 });
 
 const FoundOnNetworkRef = builder.objectRef<FoundOnNetwork>('FoundOnNetwork').implement({
-  description: 'What the network shows of a contract call that none of our own transactions made.',
+  description:
+    "Evidence on the network that a contract call was made by a transaction that is not one of the platform's.",
   fields: (t) => ({
     evidence: t.exposeString('evidence', { description: 'The evidence, as text.' }),
     adoptable: t.boolean({
       description:
-        'Whether it is exactly that call, so that `resolveSubmissionReview` with ADOPT can take it as the outcome.',
+        'Whether the evidence shows exactly this call, so that `resolveSubmissionReview` with ADOPT can adopt it as the outcome.',
       resolve: ({ result }) => result !== null,
     }),
     recordIndex: t.int({
       nullable: true,
-      description: 'Of a retirement: the index of the record; null otherwise.',
+      description: 'The index of the record, for a retirement. Null otherwise.',
       resolve: ({ result }) => (result?.kind === 'retired' ? result.retirementIndex : null),
     }),
     txHash: t.string({
       nullable: true,
-      description: 'The hash of the transaction, where it is known.',
+      description: 'The hash of the transaction. Null when it is not known.',
       resolve: ({ txHash }) => txHash ?? null,
     }),
   }),
 });
 
 const SubmissionSignerEnum = builder.enumType('SubmissionSigner', {
-  description: 'Whose key signs a contract call.',
+  description: 'The owner of the key that signs a contract call.',
   values: {
-    CUSTODY: { description: "The platform's custody signer. It signs again when a transaction is dead." },
+    CUSTODY: { description: "The platform's custody signer. It signs another transaction when one is dead." },
     HOLDER: {
       description:
-        'A holder with their own wallet. A dead transaction is REFUSED; the holder prepares another.',
+        'A holder with their own wallet. A dead transaction is REFUSED, and the holder has to prepare another one.',
     },
   },
 });
@@ -93,30 +102,34 @@ builder.node(SubmissionRef, {
   loadOne: (id: string, { caller, dependencies }) =>
     isOperator(caller) ? findSubmission(dependencies, id) : null,
   fields: (t) => ({
-    kind: t.field({ type: NetworkCallKindEnum, description: 'Which contract call it is.', resolve: kindOf }),
-    signer: t.expose('signer', { type: SubmissionSignerEnum, description: 'Whose key signs it.' }),
-    state: t.expose('state', { type: SubmissionStateEnum, description: 'Its state.' }),
+    kind: t.field({ type: NetworkCallKindEnum, description: 'The kind of contract call.', resolve: kindOf }),
+    signer: t.expose('signer', {
+      type: SubmissionSignerEnum,
+      description: 'The owner of the key that signs the call.',
+    }),
+    state: t.expose('state', { type: SubmissionStateEnum, description: 'The state of the submission.' }),
     txHash: t.exposeString('txHash', {
       nullable: true,
       description:
-        'The hash of the transaction that landed; null otherwise, and while that of an adopted outcome is unknown.',
+        'The hash of the transaction that landed. Null otherwise, and while the hash of an adopted outcome is unknown.',
     }),
     stateReason: t.exposeString('stateReason', {
       nullable: true,
       description:
-        'Why it was refused or needs review, or, while it is PENDING, why its last step failed or the node does not take its transaction, as text; null otherwise.',
+        'The reason why the submission was refused or needs review, as text. While it is PENDING, the reason why ' +
+        'its last step failed or the node does not accept its transaction. Null otherwise.',
     }),
     reviewCause: t.expose('reviewCause', {
       type: SubmissionReviewCause,
       nullable: true,
-      description: 'Why an operator must decide; null unless it is NEEDS_REVIEW.',
+      description: 'The reason why an operator has to decide. Null unless the state is NEEDS_REVIEW.',
     }),
     foundOnNetwork: t.field({
       type: FoundOnNetworkRef,
       nullable: true,
       description:
-        'The same call as found on the network, made by another transaction. Read at query time; null unless the state is ' +
-        'NEEDS_REVIEW and there is one. Errors: LEDGER_UNAVAILABLE.',
+        'The same call, made by another transaction that was found on the network. Read at query time. Null unless ' +
+        'the state is NEEDS_REVIEW and such a transaction exists. Errors: LEDGER_UNAVAILABLE.',
       resolve: (submission, _args, { dependencies }) =>
         submission.state === 'NEEDS_REVIEW'
           ? findOnNetwork(dependencies.submission, intentOf(submission))
@@ -124,24 +137,24 @@ builder.node(SubmissionRef, {
     }),
     decisions: t.field({
       type: [SubmissionDecisionRef],
-      description: 'What operators decided while it was under review, oldest first.',
+      description: 'The decisions of operators while the submission was under review, oldest first.',
       resolve: async ({ id }, _args, context) => (await decisionsOf(context, id)) ?? [],
     }),
     adoptedOutcome: t.exposeString('adoptedOutcome', {
       nullable: true,
-      description: 'What an operator adopted from the network as its outcome, as text; null otherwise.',
+      description: 'The outcome that an operator adopted from the network, as text. Null otherwise.',
     }),
     dueAt: t.field({
       type: 'UnixTime',
       nullable: true,
-      description: 'When its next step is due, in Unix seconds; null unless it is PENDING.',
+      description: 'The time the next step is due, in Unix seconds. Null unless the state is PENDING.',
       resolve: ({ dueAt, state }) => (state === 'PENDING' ? dueAt : null),
     }),
-    createdAt: t.expose('createdAt', moment('When the intent was committed')),
-    settledAt: t.expose('settledAt', momentOrNull('When it was settled')),
+    createdAt: t.expose('createdAt', moment('The time the intent was committed')),
+    settledAt: t.expose('settledAt', momentOrNull('The time the submission was settled')),
     transactions: t.field({
       type: [NetworkTransactionRef],
-      description: 'Every signed transaction of its target, oldest first.',
+      description: "All signed transactions of the submission's target, oldest first.",
       resolve: ({ targetId }, _args, { dependencies }) => readTransactions(dependencies, targetId),
     }),
   }),
@@ -150,17 +163,17 @@ builder.node(SubmissionRef, {
 const SubmissionFilterInput = builder.inputType('SubmissionFilter', {
   description: `A submission ${FILTER_RULE}`,
   fields: (t) => ({
-    states: t.field({ type: [SubmissionStateEnum], description: 'In one of these states.' }),
-    kinds: t.field({ type: [NetworkCallKindEnum], description: 'Of one of these kinds.' }),
+    states: t.field({ type: [SubmissionStateEnum], description: 'Only submissions in one of these states.' }),
+    kinds: t.field({ type: [NetworkCallKindEnum], description: 'Only submissions of one of these kinds.' }),
     reviewCauses: t.field({
       type: [SubmissionReviewCause],
-      description: 'In NEEDS_REVIEW for one of these reasons.',
+      description: 'Only submissions in NEEDS_REVIEW for one of these causes.',
     }),
     stuck: t.boolean({
-      description: `true: only those that are stuck, which is ${STUCK_RULE}; false: only the others.`,
+      description: `true: only stuck submissions (${STUCK_RULE}); false: only the other submissions.`,
     }),
-    from: t.field(fromTime('Committed')),
-    until: t.field(untilTime('Committed')),
+    from: t.field(fromTime('submissions committed')),
+    until: t.field(untilTime('submissions committed')),
   }),
 });
 
@@ -168,7 +181,7 @@ const cursors = keysetCursors('submissions');
 
 builder.queryFields((t) => ({
   submission: t.field({
-    ...forRoles(['operator'], 'A submission by its id; null when there is none.'),
+    ...forRoles(['operator'], 'The submission with this id. Null when no such submission exists.'),
     type: SubmissionRef,
     nullable: true,
     args: {
@@ -178,10 +191,15 @@ builder.queryFields((t) => ({
   }),
   submissions: t.connection(
     {
-      ...forRoles(['operator'], 'Submissions, oldest first, a page at a time.'),
+      ...forRoles(['operator'], 'A paginated list of submissions, oldest first.'),
       type: SubmissionRef,
       nullable: true,
-      args: { filter: t.arg({ type: SubmissionFilterInput, description: 'Which submissions.' }) },
+      args: {
+        filter: t.arg({
+          type: SubmissionFilterInput,
+          description: 'Filters the submissions. All are listed when omitted.',
+        }),
+      },
       resolve: (_root, args, { dependencies }) =>
         pageOf(args, cursors, listSubmissions(dependencies, args.filter ?? {})),
     },

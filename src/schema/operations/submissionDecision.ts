@@ -8,28 +8,30 @@ import { builder } from '../core/builder.ts';
 import { moment } from '../core/time.ts';
 
 export const SubmissionReviewDecisionEnum = builder.enumType('SubmissionReviewDecision', {
-  description: 'What an operator decides about a submission under review.',
+  description: 'The decision of an operator about a submission under review.',
   values: {
     RESUME: {
       description:
-        'Check the network again and continue; what is unsigned or dead is signed again. CONFLICT when the network shows ' +
-        'that the call was already made, or while signing is halted.',
+        'Checks the network again and continues the submission; unsigned or dead transactions are signed again. ' +
+        'CONFLICT when the network shows that the call was already made, or while signing is halted.',
     },
     ADOPT: {
       description:
-        'End it as succeeded with what the network shows (`Submission.foundOnNetwork`): a transaction that this platform ' +
-        'does not know made the call. CONFLICT when the network shows nothing, or something else.',
+        'Ends the submission as succeeded, with the outcome that the network shows (`Submission.foundOnNetwork`): a ' +
+        'transaction that this platform does not know made the call. CONFLICT when the network shows nothing, or ' +
+        'another call.',
     },
     GIVE_UP: {
       description:
-        'End it as refused and return what was reserved. CONFLICT while a signed transaction can still land, or when the ' +
-        'network shows that the call was made. A mint stays NEEDS_REVIEW, because its token is deployed already.',
+        'Ends the submission as refused and returns reserved amounts. CONFLICT while a signed transaction can still ' +
+        'land, or when the network shows that the call was made. A mint stays NEEDS_REVIEW, because its token is ' +
+        'already deployed.',
     },
   },
 });
 
 export const SubmissionDecisionRef = builder.objectRef<OperatorDecision>('SubmissionDecision').implement({
-  description: 'What an operator decided about a submission under review.',
+  description: 'The decision of an operator about a submission under review.',
   fields: (t) => ({
     decision: t.field({
       type: SubmissionReviewDecisionEnum,
@@ -39,7 +41,7 @@ export const SubmissionDecisionRef = builder.objectRef<OperatorDecision>('Submis
     }),
     decidedBy: t.exposeString('decidedBy', { description: "The subject of the operator's token." }),
     reason: t.exposeString('reason', { description: "The operator's reason." }),
-    decidedAt: t.expose('decidedAt', moment('When it was decided')),
+    decidedAt: t.expose('decidedAt', moment('The time of the decision')),
   }),
 });
 

@@ -15,7 +15,7 @@ import { receiptOf, ReceiptRef } from '../warehouse/receipt.ts';
 import { SubmissionRef } from './submission.ts';
 
 const SubmissionTarget = builder.unionType('SubmissionTarget', {
-  description: 'What a contract call is for.',
+  description: 'The object that a contract call is for.',
   types: [ProjectRef, RetirementRef, ReceiptRef, OffRampSessionRef, HolderActRef],
   resolveType: (target) => {
     if ('unsigned' in target) return HolderActRef;
@@ -29,7 +29,7 @@ builder.objectField(SubmissionRef, 'target', (t) =>
   t.field({
     type: SubmissionTarget,
     nullable: true,
-    description: 'What the call is for; null for the deployment of the settlement contract.',
+    description: 'The object that the call is for. Null for the deployment of the settlement contract.',
     resolve: (submission, _args, context) => targetOf(context, submission),
   }),
 );

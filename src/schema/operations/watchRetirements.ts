@@ -18,8 +18,9 @@ builder.mutationField('watchRetirements', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
-      'Registers the public address of POST /api/hooks/retirements with the indexer, for events of every type. Calling it ' +
-        'again leaves exactly one live registration. Errors: INDEXER_UNAVAILABLE; a further call then cleans up.',
+      'Registers the public address of POST /api/hooks/retirements with the indexer, for events of every type. ' +
+        'Repeating the mutation leaves exactly one live registration. Errors: INDEXER_UNAVAILABLE (repeat the ' +
+        'mutation to clean up).',
     ),
     type: WatchRetirementsPayload,
     nullable: true,

@@ -15,13 +15,14 @@ import { builder } from '../core/builder.ts';
 import { moment, momentOrNull } from '../core/time.ts';
 
 const HolderActKindEnum = builder.enumType('HolderActKind', {
-  description: 'What the signature authorizes.',
+  description: 'The effect that the signature authorizes.',
   values: {
     RETIREMENT: { value: 'retire', description: "Burns the holder's own credits, permanently." },
     ALLOWANCE: {
       value: 'setAllowance',
       description:
-        'Lets the settlement contract take exactly what the deposit of an off-ramp session will; only where the network needs it.',
+        "Lets the settlement contract take exactly the tokens of an off-ramp session's deposit. Only on networks " +
+        'that need it.',
     },
     DEPOSIT: {
       value: 'depositOffRamp',
@@ -31,23 +32,24 @@ const HolderActKindEnum = builder.enumType('HolderActKind', {
 });
 
 const HolderActStateEnum = builder.enumType('HolderActState', {
-  description: "State of a holder's act.",
+  description: "The state of a holder's act.",
   values: {
-    PREPARED: { description: 'Waits for `submitSigned`, until `unsigned.expiresAt`.' },
-    SUBMITTED: { description: 'Signed, and being processed in the background.' },
-    LANDED: { description: 'Final, with its effect.' },
-    REFUSED: { description: 'Final, without effect: the contract refused it.' },
+    PREPARED: { description: 'The act waits for `submitSigned`, until `unsigned.expiresAt`.' },
+    SUBMITTED: { description: 'The act is signed and being processed in the background.' },
+    LANDED: { description: 'The act is final and had its effect.' },
+    REFUSED: { description: 'The act is final and had no effect: the contract refused it.' },
     EXPIRED: {
       description:
-        'The signed transaction can no longer land, and only the holder could sign another. If the wallet has sent one in its ' +
-        'place, pass that to `submitSigned`; prepare a new act only after checking that there is none.',
+        'The signed transaction can no longer land, and only the holder can sign another one. If the wallet has ' +
+        'sent a replacement, pass the replacement to `submitSigned`. Prepare a new act only after checking that ' +
+        'there is no replacement.',
     },
-    NEEDS_REVIEW: { description: 'No rule can decide whether it landed: an operator decides.' },
+    NEEDS_REVIEW: { description: 'No rule can decide whether the act landed. An operator has to decide.' },
   },
 });
 
 const UnsignedFormatEnum = builder.enumType('UnsignedTransactionFormat', {
-  description: 'The format in which wallets of the network take a transaction.',
+  description: 'The format in which wallets of the network accept a transaction.',
   values: Object.fromEntries(
     FAMILIES.map(({ walletFormat: { name, description } }) => [
       name.toUpperCase().replaceAll('-', '_'),
@@ -60,12 +62,12 @@ const UnsignedTransactionRef = builder.objectRef<UnsignedTransaction>('UnsignedT
   description: 'The transaction for the wallet to sign.',
   fields: (t) => ({
     format: t.expose('format', { type: UnsignedFormatEnum, description: 'The format of the payload.' }),
-    payload: t.exposeString('payload', { description: 'The transaction in that format.' }),
+    payload: t.exposeString('payload', { description: 'The transaction, in this format.' }),
     expiresAt: t.expose(
       'validUntil',
       momentOrNull(
-        "The latest time, by the network's clock, at which it can land",
-        'null where it does not expire',
+        "The latest time at which the transaction can land, by the network's clock",
+        'Null when the transaction does not expire',
       ),
     ),
   }),
@@ -86,17 +88,20 @@ builder.node(HolderActRef, {
     offRampSessionId === null ? preparedBy : farmerId,
   ]),
   description:
-    "An act that only a holder's own signature can do: prepared here, signed by the holder's wallet, and " +
-    'given back with `submitSigned`. Visible to the caller who had a retirement prepared, to the farmer of its ' +
-    'off-ramp session, and to operators; the record of a retirement is public in the registry.',
+    "An act that only a holder's own signature can authorize: prepared by this platform, signed by the holder's " +
+    'wallet, and returned with `submitSigned`. Visible to the caller who prepared a retirement, to the farmer ' +
+    'of the off-ramp session, and to operators. The record of a retirement is public in the registry.',
   id: { resolve: ({ id }) => id },
   loadOne: (id: string, context) => findVisibleAct(context, id),
   fields: (t) => ({
-    kind: t.expose('kind', { type: HolderActKindEnum, description: 'What the signature authorizes.' }),
-    state: t.expose('state', { type: HolderActStateEnum, description: 'Its state.' }),
+    kind: t.expose('kind', {
+      type: HolderActKindEnum,
+      description: 'The effect that the signature authorizes.',
+    }),
+    state: t.expose('state', { type: HolderActStateEnum, description: 'The state of the act.' }),
     holderAddress: t.field({
       type: 'Address',
-      description: 'The address that holds the tokens and signs.',
+      description: 'The address that holds the tokens and whose key signs.',
       resolve: ({ unsigned }) => unsigned.holder,
     }),
     tokenAddress: t.field({
@@ -116,7 +121,7 @@ builder.node(HolderActRef, {
     }),
     note: t.string({
       nullable: true,
-      description: 'The remark of a retirement; may be empty. Null for other kinds.',
+      description: 'The remark of a retirement. May be empty. Null for other kinds.',
       resolve: ({ call }) => (call.kind === 'retire' ? call.note : null),
     }),
     unsigned: t.field({
@@ -127,19 +132,21 @@ builder.node(HolderActRef, {
     txHash: t.string({
       nullable: true,
       description:
-        'The hash of the transaction that landed, or else of the latest one signed. Null until one was submitted. All of them, with their states, are in `transactions`.',
+        'The hash of the transaction that landed, or else of the latest signed transaction. Null until a ' +
+        'transaction was submitted. `transactions` has all of them, with their states.',
       resolve: async (act, _args, { dependencies }) =>
         act.submission?.txHash ?? (await readActTransactions(dependencies, act)).at(-1)?.txHash ?? null,
     }),
     recordIndex: t.int({
       nullable: true,
       description:
-        "The index of a retirement's record in the token; null until it has LANDED, and for other kinds.",
+        "The index of a retirement's record in the token. Null until the state is LANDED, and for other kinds.",
       resolve: ({ recordIndex }) => recordIndex,
     }),
     stateReason: t.string({
       nullable: true,
-      description: 'Why it was refused, has expired or needs review, as text; null otherwise.',
+      description:
+        'The reason why the act was refused, has expired or needs review, as text. Null in other states.',
       // The reason of a PENDING submission is about a node, for operators.
       resolve: ({ submission }) =>
         submission?.state === 'PENDING' ? null : (submission?.stateReason ?? null),
@@ -147,17 +154,17 @@ builder.node(HolderActRef, {
     offRampSession: t.field({
       type: OffRampSessionRef,
       nullable: true,
-      description: 'The off-ramp session that it belongs to; null for a retirement.',
+      description: 'The off-ramp session of the act. Null for a retirement.',
       resolve: ({ offRampSessionId }, _args, { dependencies }) =>
         offRampSessionId === null ? null : findOffRampSession(dependencies, offRampSessionId),
     }),
     transactions: t.field({
       type: [NetworkTransactionRef],
       description:
-        'Every signed transaction that was submitted for it, oldest first; at most one of them landed.',
+        'All signed transactions that were submitted for the act, oldest first. At most one of them landed.',
       resolve: (act, _args, { dependencies }) => readActTransactions(dependencies, act),
     }),
-    createdAt: t.expose('createdAt', moment('When it was prepared')),
+    createdAt: t.expose('createdAt', moment('The time the act was prepared')),
   }),
 });
 
@@ -165,8 +172,9 @@ builder.objectField(OffRampSessionRef, 'holderActs', (t) =>
   t.field({
     type: [HolderActRef],
     description:
-      'The acts that were prepared for the holder to sign, oldest first: allowances, where the network needs them, and deposits. ' +
-      'Empty when custody deposits. For what to sign next, send prepareCashOutDeposit again with the same key.',
+      'The acts that were prepared for the holder to sign, oldest first: deposits, and allowances on networks ' +
+      'that need them. Empty when custody deposits. To get the act to sign next, send `prepareCashOutDeposit` ' +
+      'again with the same key.',
     resolve: ({ id }, _args, { dependencies }) => readHolderActs(dependencies, id),
   }),
 );

@@ -25,12 +25,15 @@ const PrepareCashOutDepositInput = builder.inputType('PrepareCashOutDepositInput
     holderAddress: t.field({
       type: 'Address',
       required: true,
-      description: 'The address that holds the tokens, whose key signs, and where a refund goes.',
+      description:
+        'The address that holds the tokens, whose key signs the deposit, and to which a refund goes.',
     }),
     dryRun: t.boolean(DRY_RUN),
     idempotencyKey: t.string({
       ...IDEMPOTENCY_KEY,
-      description: `${IDEMPOTENCY_KEY.description} The answer is the same off-ramp session, with what is to be signed for it by now.`,
+      description:
+        `${IDEMPOTENCY_KEY.description} A repeated request returns the same off-ramp session, with the act that is ` +
+        'to be signed for it now.',
     }),
   }),
 });
@@ -38,7 +41,7 @@ const PrepareCashOutDepositInput = builder.inputType('PrepareCashOutDepositInput
 type Answer = (PreparedCashOut & { dryRun: null }) | { session: null; act: null; dryRun: Quote };
 
 const PrepareCashOutDepositPayload = builder.objectRef<Answer>('PrepareCashOutDepositPayload').implement({
-  description: 'The off-ramp session, and what to sign for it; or what it would pay.',
+  description: 'The off-ramp session and the act to sign for it, or the result of a dry run.',
   fields: (t) => ({
     offRampSession: t.expose('session', {
       type: OffRampSessionRef,
@@ -50,15 +53,16 @@ const PrepareCashOutDepositPayload = builder.objectRef<Answer>('PrepareCashOutDe
     dryRun: t.expose('dryRun', {
       type: OffRampQuoteRef,
       nullable: true,
-      description: `${DRY_RUN_ANSWER} The provider is asked for a quote, and for nothing else.`,
+      description: `${DRY_RUN_ANSWER} The provider is asked only for a quote.`,
     }),
     holderAct: t.expose('act', {
       type: HolderActRef,
       nullable: true,
       description:
-        'What to sign now, when it is PREPARED: give it back with `submitSigned`. An ALLOWANCE comes before the DEPOSIT ' +
-        'where the network needs one: send the same request again when the allowance has LANDED. SUBMITTED is on its ' +
-        'way. Null when there is nothing to sign, because the off-ramp session is not open yet or is past its deposit, and for a dry run.',
+        'The act to sign now, when it is PREPARED: return it with `submitSigned`. On networks that need an ' +
+        'ALLOWANCE before the DEPOSIT, send the same request again when the allowance has LANDED. A SUBMITTED act ' +
+        'is being processed. Null when there is nothing to sign, because the off-ramp session is not open yet or is ' +
+        'past its deposit, and for a dry run.',
     }),
   }),
 });
@@ -67,14 +71,14 @@ builder.mutationField('prepareCashOutDeposit', (t) =>
   t.field({
     ...forRoles(
       ['farmer', 'operator'],
-      "Cashes out kilograms of a farmer's own receipt (of any receipt, for operators) at an address of their " +
-        "own: freezes a quote, opens a session at the ramp provider, and returns the deposit for the holder's " +
-        'wallet to sign. Send it again with the same key for what is to be signed next, or for a new transaction ' +
-        'in place of an expired one. Without a deposit by `signatureDueAt` the session is closed, and what is ' +
-        'deposited after that is refunded. Errors: NOT_FOUND, BAD_USER_INPUT (an address that signs for the platform), RECEIPT_EXPIRED, RECEIPT_PLEDGED, ' +
-        'CONFLICT (no settlement contract, the receipt is not active, too many unsigned, or too late), INSUFFICIENT_BALANCE ' +
-        '(the holder has too little), RAMP_REFUSED, RAMP_UNAVAILABLE, LEDGER_REFUSED, LEDGER_UNAVAILABLE, ' +
-        'IDEMPOTENCY_CONFLICT.',
+      "Cashes out kilograms of a farmer's own receipt (of any receipt, for operators) at the holder's own " +
+        "address: freezes a quote, opens a session at the ramp provider, and returns the deposit for the holder's " +
+        'wallet to sign. Send the request again with the same key to get the next act to sign, or a new transaction ' +
+        'in place of an expired one. Without a deposit by `signatureDueAt` the session is closed, and a later ' +
+        'deposit is refunded. Errors: NOT_FOUND, BAD_USER_INPUT (an address that signs for the platform), ' +
+        'RECEIPT_EXPIRED, RECEIPT_PLEDGED, CONFLICT (no settlement contract, the receipt is not active, too many ' +
+        'unsigned deposits, or too late), INSUFFICIENT_BALANCE (the holder has too little), RAMP_REFUSED, ' +
+        'RAMP_UNAVAILABLE, LEDGER_REFUSED, LEDGER_UNAVAILABLE, IDEMPOTENCY_CONFLICT.',
     ),
     type: PrepareCashOutDepositPayload,
     nullable: true,
@@ -82,7 +86,7 @@ builder.mutationField('prepareCashOutDeposit', (t) =>
       input: t.arg({
         type: PrepareCashOutDepositInput,
         required: true,
-        description: 'What to cash out, and to which account.',
+        description: 'The tokens to cash out, and the payout account.',
       }),
     },
     recordedInput: {

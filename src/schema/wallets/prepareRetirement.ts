@@ -15,18 +15,22 @@ const PrepareRetirementInput = builder.inputType('PrepareRetirementInput', {
   description: "The holder's credits to retire, and the beneficiary.",
   fields: (t) => ({
     tokenAddress: t.field(PROJECT_TOKEN),
-    amountCO2e: t.field({ type: 'Tonnes', required: true, description: 'Whole tonnes CO2e.' }),
+    amountCO2e: t.field({
+      type: 'Tonnes',
+      required: true,
+      description: 'The amount to retire, in whole tonnes CO2e.',
+    }),
     holderAddress: t.field({
       type: 'Address',
       required: true,
       description:
-        'The address that holds the credits and whose key signs. The record shows it as `retiredBy`.',
+        'The address that holds the credits and whose key signs. The record shows this address as `retiredBy`.',
     }),
     beneficiary: t.string(BENEFICIARY),
     note: t.string(NOTE),
     idempotencyKey: t.string({
       ...IDEMPOTENCY_KEY,
-      description: `${IDEMPOTENCY_KEY.description} After an act has EXPIRED, prepare another with a new key.`,
+      description: `${IDEMPOTENCY_KEY.description} After an act has EXPIRED, prepare another act with a new key.`,
     }),
   }),
 });
@@ -38,7 +42,8 @@ const PrepareRetirementPayload = builder.objectRef<HolderAct>('PrepareRetirement
       type: HolderActRef,
       nullable: true,
       description:
-        'The retirement: sign its `unsigned`, and return that with `submitSigned`. Null only where the mutation was not done.',
+        'The retirement: sign its `unsigned` transaction and return that with `submitSigned`. Null only if the ' +
+        'mutation was not carried out.',
       resolve: (act) => act,
     }),
   }),
@@ -48,11 +53,12 @@ builder.mutationField('prepareRetirement', (t) =>
   t.field({
     ...forRoles(
       ['buyer', 'operator'],
-      "Prepares the retirement of credits at a holder's own address, which only that holder can sign; nothing is held " +
-        "or sent. (Credits in the platform's books are retired with `retire`.) The act belongs to the caller who " +
-        "prepared it; it takes effect only with the holder's signature. Errors: RATE_LIMITED (also after a thousand in a day that were " +
-        'not signed), NOT_FOUND, BAD_USER_INPUT (an address that signs for the platform), ' +
-        'INSUFFICIENT_BALANCE, LEDGER_REFUSED (the network would refuse it), LEDGER_UNAVAILABLE, IDEMPOTENCY_CONFLICT.',
+      "Prepares the retirement of credits at a holder's own address, which only the holder can sign. Nothing is " +
+        "held or sent. (Use `retire` for credits in the platform's books.) The act belongs to the caller who " +
+        "prepared it, and takes effect only with the holder's signature. Errors: RATE_LIMITED (also when a thousand " +
+        'acts prepared within a day are unsigned), NOT_FOUND, BAD_USER_INPUT (an address that signs for the ' +
+        'platform), INSUFFICIENT_BALANCE, LEDGER_REFUSED (the network would refuse the retirement), ' +
+        'LEDGER_UNAVAILABLE, IDEMPOTENCY_CONFLICT.',
     ),
     type: PrepareRetirementPayload,
     nullable: true,
@@ -60,7 +66,7 @@ builder.mutationField('prepareRetirement', (t) =>
       input: t.arg({
         type: PrepareRetirementInput,
         required: true,
-        description: 'What to retire, and for whom.',
+        description: 'The credits to retire, and the beneficiary.',
       }),
     },
     recordedInput: {

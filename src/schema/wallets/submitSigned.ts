@@ -11,7 +11,7 @@ import { signedTransaction } from '../core/text.ts';
 
 const SubmitSignedInput = builder.inputType('SubmitSignedInput', {
   description:
-    'A signed act. It needs no idempotency key: the same signed transaction returns the same result and is sent once.',
+    'A signed act. No idempotency key is needed: the same signed transaction returns the same result and is sent once.',
   fields: (t) => ({
     holderActId: t.globalID({
       for: HolderActRef,
@@ -21,7 +21,8 @@ const SubmitSignedInput = builder.inputType('SubmitSignedInput', {
     signed: t.string({
       required: true,
       validate: { schema: signedTransaction },
-      description: "The act's `unsigned` as signed by the wallet, in its format. At most 32768 characters.",
+      description:
+        "The act's `unsigned` transaction as signed by the wallet, in the format of the network. At most 32768 characters.",
     }),
   }),
 });
@@ -42,12 +43,12 @@ builder.mutationField('submitSigned', (t) =>
   t.field({
     ...forRoles(
       ['buyer', 'farmer', 'operator'],
-      'Takes what a wallet signed, checks that it is exactly the prepared act, signed by its holder, and sends ' +
-        'it. Waits for the network up to a limit. The same signed transaction again returns the same result. Another one for ' +
-        'the same act is a CONFLICT while the first can still land, unless it replaces it: the same act with the same ' +
-        'nonce (sequence), as wallets do to raise a fee. Errors: NOT_FOUND, BAD_USER_INPUT (another act, or not the ' +
-        "holder's signature), CONFLICT (also when the deposit is no longer awaited), LEDGER_REFUSED (refused, or " +
-        'too late: prepare another), LEDGER_UNAVAILABLE.',
+      'Checks that a transaction signed by a wallet is exactly the prepared act, signed by its holder, and sends ' +
+        'it. Waits for the network up to a limit. The same signed transaction returns the same result again. ' +
+        'Another transaction for the same act is a CONFLICT while the first can still land, unless it replaces the ' +
+        'first: the same act with the same nonce (sequence), as wallets send to raise a fee. Errors: NOT_FOUND, ' +
+        "BAD_USER_INPUT (another act, or not the holder's signature), CONFLICT (also when the deposit is no longer " +
+        'awaited), LEDGER_REFUSED (refused, or too late: prepare another act), LEDGER_UNAVAILABLE.',
     ),
     type: SubmitSignedPayload,
     nullable: true,

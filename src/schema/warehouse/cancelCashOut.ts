@@ -15,7 +15,7 @@ const CancelCashOutInput = builder.inputType('CancelCashOutInput', {
     offRampSessionId: t.globalID({
       for: OffRampSessionRef,
       required: true,
-      description: 'The `id` of the session, which it has before it is open at the provider.',
+      description: 'The `id` of the session, which exists before the session is open at the provider.',
     }),
     idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
@@ -29,8 +29,8 @@ const CancelCashOutPayload = builder.objectRef<OffRampSession>('CancelCashOutPay
     offRampSession: t.field({
       type: OffRampSessionRef,
       description:
-        'The off-ramp session. Cancelled when it is CLOSED (nothing was deposited) or REFUNDED; CONFIRMING or SETTLED when ' +
-        'the payout was faster.',
+        'The off-ramp session. It is cancelled when it is CLOSED (nothing was deposited) or REFUNDED, and ' +
+        'CONFIRMING or SETTLED when the payout was faster.',
       resolve: (session) => session,
     }),
   }),
@@ -40,15 +40,16 @@ builder.mutationField('cancelCashOut', (t) =>
   t.field({
     ...forRoles(
       ['farmer', 'operator'],
-      'Cancels an own off-ramp session (any, for operators) that is not paid: asks the provider not to pay, and once it agrees, ' +
-        'ends the session or refunds the tokens from the settlement contract. A provider that is paying already is asked ' +
-        'again until it agrees or has paid. Waits for that for a limited time. Errors: NOT_FOUND, CONFLICT (paid, ended, ' +
-        'under review, or of a provider that is not configured), IDEMPOTENCY_CONFLICT.',
+      'Cancels an unpaid off-ramp session of the caller (any session, for operators): asks the provider not to ' +
+        'pay, and once the provider agrees, ends the session or refunds the tokens from the settlement contract. A ' +
+        'provider that is already paying is asked again until it agrees or has paid. Waits for the outcome up to a ' +
+        'limit. Errors: NOT_FOUND, CONFLICT (paid, ended, under review, or at a provider that is not configured), ' +
+        'IDEMPOTENCY_CONFLICT.',
     ),
     type: CancelCashOutPayload,
     nullable: true,
     args: {
-      input: t.arg({ type: CancelCashOutInput, required: true, description: 'Which session.' }),
+      input: t.arg({ type: CancelCashOutInput, required: true, description: 'The session to cancel.' }),
     },
     recordedInput: { targets: ['offRampSessionId'], shown: ['idempotencyKey'] },
     resolve: (_root, { input }, { caller, dependencies }) =>

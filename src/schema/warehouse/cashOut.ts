@@ -32,30 +32,31 @@ interface Answer {
 
 const CashOutPayload = builder.objectRef<Answer>('CashOutPayload').implement({
   description:
-    'The off-ramp session in the state that it had reached when the response was sent, while its ' +
-    'processing continues in the background; or what it would pay.',
+    'The off-ramp session in the state that it had reached when the response was sent, or the result of a dry ' +
+    'run. The processing of the session continues in the background.',
   fields: (t) => ({
     sessionId: t.string({
       nullable: true,
       description:
-        "The ramp provider's id of the session; null while it is not open there, and for a dry run.",
+        "The ramp provider's id of the session. Null while the session is not open at the provider, and for a dry run.",
       resolve: ({ session }) => session?.providerSessionId ?? null,
     }),
     txHash: t.string({
       nullable: true,
-      description: 'The hash of the deposit; null while none is signed, and for a dry run.',
+      description:
+        "The hash of the deposit's transaction. Null while no transaction is signed, and for a dry run.",
       resolve: ({ session }, _args, { dependencies }) =>
         session && (session.depositTxHash ?? hashOf(dependencies, session.id, 'depositOffRamp')),
     }),
     offRampSession: t.expose('session', {
       type: OffRampSessionRef,
       nullable: true,
-      description: 'The off-ramp session, with its frozen quote; null for a dry run.',
+      description: 'The off-ramp session, with its frozen quote. Null for a dry run.',
     }),
     dryRun: t.expose('dryRun', {
       type: OffRampQuoteRef,
       nullable: true,
-      description: `${DRY_RUN_ANSWER} The provider is asked for a quote, and for nothing else.`,
+      description: `${DRY_RUN_ANSWER} The provider is asked only for a quote.`,
     }),
   }),
 });
@@ -64,13 +65,13 @@ builder.mutationField('cashOut', (t) =>
   t.field({
     ...forRoles(
       ['farmer', 'operator'],
-      "Cashes out kilograms of a farmer's own receipt (of any receipt, for operators) that the platform's custody signer " +
-        'holds; for receipts at an address of their own, see prepareCashOutDeposit. Freezes a quote, opens a session ' +
-        'at the ramp provider and deposits the tokens into the settlement contract. Waits for that for a limited time; ' +
-        'the payout follows later. Errors: NOT_FOUND, RECEIPT_EXPIRED, RECEIPT_PLEDGED, CONFLICT (no settlement contract, or the ' +
-        'receipt is not active), INSUFFICIENT_BALANCE (custody holds too little, or too few kilograms are not paid out yet), ' +
-        'RAMP_REFUSED, RAMP_UNAVAILABLE, ' +
-        'LEDGER_REFUSED, LEDGER_UNAVAILABLE, IDEMPOTENCY_CONFLICT.',
+      "Cashes out kilograms of a farmer's own receipt (of any receipt, for operators) that the platform's custody " +
+        "signer holds. For receipts at a holder's own address, use `prepareCashOutDeposit`. Freezes a quote, opens " +
+        'a session at the ramp provider and deposits the tokens into the settlement contract. Waits for the deposit ' +
+        'up to a limit; the payout follows later. Errors: NOT_FOUND, RECEIPT_EXPIRED, RECEIPT_PLEDGED, CONFLICT (no ' +
+        'settlement contract, or the receipt is not active), INSUFFICIENT_BALANCE (custody holds too little, or too ' +
+        'few kilograms are not paid out yet), RAMP_REFUSED, RAMP_UNAVAILABLE, LEDGER_REFUSED, LEDGER_UNAVAILABLE, ' +
+        'IDEMPOTENCY_CONFLICT.',
     ),
     type: CashOutPayload,
     nullable: true,

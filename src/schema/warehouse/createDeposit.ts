@@ -29,29 +29,30 @@ const CreateDepositInput = builder.inputType('CreateDepositInput', {
       type: 'Address',
       required: true,
       description:
-        'The address that the kilograms are minted to: one whose key the farmer holds, who then cashes out by signing ' +
-        "(`prepareCashOutDeposit`), or the platform's custody signer (`ledgerNetwork.custodyAddress`), which deposits by " +
-        'itself what it holds (`cashOut`).',
+        'The address to which the kilograms are minted: either an address whose key the farmer holds, who then ' +
+        "cashes out by signing (`prepareCashOutDeposit`), or the platform's custody signer " +
+        "(`ledgerNetwork.custodyAddress`), which deposits the tokens that it holds without the farmer's signature (`cashOut`).",
     }),
     farmerId: t.string({
       validate: { schema: subject },
       description:
-        "The subject of the farmer's token, who may then see the receipt and cash it out. Without it, only operators may.",
+        "The subject of the farmer's token, who may then see the receipt and cash it out. When omitted, only " +
+        'operators may.',
     }),
     commodityType: t.string({
       required: true,
       validate: { schema: label },
-      description: 'What is stored, such as Maize.',
+      description: 'The stored commodity, such as Maize.',
     }),
     quantityKg: t.field({
       type: 'Kilograms',
       required: true,
-      description: 'Whole kilograms. All of them are minted.',
+      description: 'The quantity in whole kilograms. The whole quantity is minted.',
     }),
     warehouseId: t.string({
       required: true,
       validate: { schema: subject },
-      description: 'The warehouse: one of the warehouseIds of its token.',
+      description: "The warehouse: one of the warehouseIds of the caller's token.",
     }),
     gradeClassification: t.string({
       required: true,
@@ -69,15 +70,16 @@ const CreateDepositInput = builder.inputType('CreateDepositInput', {
     }),
     countryCode: t.field({
       type: 'CountryCode',
-      description: "ISO 3166-1 alpha-2, in upper case; the platform's own by default.",
+      description:
+        "The country of the receipt: ISO 3166-1 alpha-2, in upper case. Defaults to the platform's country.",
     }),
     harvestSeason: t.string({
       validate: { schema: optionalLabel },
-      description: 'When it was harvested, such as 2025 long rains.',
+      description: 'The harvest season, such as 2025 long rains.',
     }),
     inspectionReportHash: t.field({
       type: 'Hash32',
-      description: 'Hash of the inspection report; all zero by default.',
+      description: 'The hash of the inspection report. Defaults to all zeros.',
     }),
     dryRun: t.boolean(DRY_RUN),
     idempotencyKey: t.string(IDEMPOTENCY_KEY),
@@ -91,48 +93,50 @@ interface Answer {
 }
 
 const DepositDryRunRef = builder.objectRef<NonNullable<Answer['dryRun']>>('DepositDryRun').implement({
-  description: 'What a deposit would become. Nothing was changed.',
+  description: 'The result of a dry run of a deposit. Nothing was changed.',
   fields: (t) => ({
     assetId: t.exposeString('assetId', {
-      description: 'The asset id that it would have now: a later deposit has a later millisecond.',
+      description: 'The asset id that the receipt would have now. A later deposit has a later millisecond.',
     }),
     tokenName: t.exposeString('tokenName', { description: "The token's display name." }),
     depositDate: t.expose('depositDate', moment("The time of the deposit, by the network's clock")),
-    expiryDate: t.expose('expiryDate', moment('When it would expire')),
+    expiryDate: t.expose('expiryDate', moment('The time the receipt would expire')),
     needsApproval: t.exposeBoolean('needsApproval', {
-      description: 'Whether a second person would have to approve it.',
+      description: 'Whether a second person would have to approve the deposit.',
     }),
   }),
 });
 
 const CreateDepositPayload = builder.objectRef<Answer>('CreateDepositPayload').implement({
   description:
-    'The receipt in the state that it had reached when the response was sent, while its issuance continues in the ' +
-    'background; or the request for approval; or what it would be.',
+    'The receipt in the state that it had reached when the response was sent, the request for approval, or the ' +
+    'result of a dry run. The issuance of the receipt continues in the background.',
   fields: (t) => ({
     tokenAddress: t.field({
       type: 'Address',
       nullable: true,
-      description: "The token's address; null while the network has not deployed it, and for a dry run.",
+      description:
+        'The address of the token. Null while the network has not deployed the token, and for a dry run.',
       resolve: ({ receipt }) => receipt?.tokenAddress ?? null,
     }),
     txHash: t.string({
       nullable: true,
       description:
-        'The hash of the transaction that deploys the token; null while none is signed, and for a dry run. Those of the mint too, with their states, are in `receipt { transactions }`.',
+        'The hash of the transaction that deploys the token. Null while no transaction is signed, and for a dry ' +
+        "run. `receipt { transactions }` also has the mint's transactions, with their states.",
       resolve: ({ receipt }, _args, { dependencies }) =>
         receipt && (receipt.deployTxHash ?? hashOf(dependencies, receipt.id, 'deployCommodityReceipt')),
     }),
     receipt: t.expose('receipt', {
       type: ReceiptRef,
       nullable: true,
-      description: 'The receipt; null for a dry run, and while it awaits approval.',
+      description: 'The receipt. Null for a dry run, and while the mutation awaits approval.',
     }),
     approvalRequest: t.expose('approval', APPROVAL),
     dryRun: t.expose('dryRun', {
       type: DepositDryRunRef,
       nullable: true,
-      description: `${DRY_RUN_ANSWER} The network is not asked to deploy it.`,
+      description: `${DRY_RUN_ANSWER} The network is not asked to deploy the token.`,
     }),
   }),
 });
@@ -141,13 +145,16 @@ builder.mutationField('createDeposit', (t) =>
   t.field({
     ...forWarehouseOrOperator(
       (args: { input: { warehouseId: string } }) => args.input.warehouseId,
-      'Confirms a deposit: deploys a receipt token (symbol WHR) that expires 180 days later, and mints its kilograms to ' +
-        'the farmer. Waits for the network for a limited time, then returns the state reached. A large quantity may need ' +
-        'approval (`approvalRequest`). Errors: ISSUANCE_CAP_EXCEEDED, IDEMPOTENCY_CONFLICT, LEDGER_REFUSED.',
+      'Confirms a deposit: deploys a receipt token (symbol WHR) that expires 180 days later, and mints its ' +
+        'kilograms to the farmer. Waits for the network up to a limit, then returns the state reached. A large ' +
+        'quantity may need approval (`approvalRequest`). Errors: ISSUANCE_CAP_EXCEEDED, IDEMPOTENCY_CONFLICT, ' +
+        'LEDGER_REFUSED.',
     ),
     type: CreateDepositPayload,
     nullable: true,
-    args: { input: t.arg({ type: CreateDepositInput, required: true, description: 'The deposit.' }) },
+    args: {
+      input: t.arg({ type: CreateDepositInput, required: true, description: 'The confirmed deposit.' }),
+    },
     recordedInput: {
       targets: ['farmerId', 'warehouseId'],
       shown: ['commodityType', 'quantityKg', 'countryCode', 'dryRun', 'idempotencyKey'],

@@ -8,12 +8,13 @@ import { ExpiryRunRef } from './expiryRuns.ts';
 import { builder } from '../core/builder.ts';
 
 const ExpireReceiptsPayload = builder.objectRef<ExpiryRun>('ExpireReceiptsPayload').implement({
-  description: 'The run that was started; it goes on in the background.',
+  description: 'The run that was started, which continues in the background.',
   fields: (t) => ({
     expiryRun: t.field({
       type: ExpiryRunRef,
       nullable: true,
-      description: 'The run: `node(id:)` shows its progress. Null only where the mutation was not done.',
+      description:
+        'The run, whose progress `node(id:)` shows. Null only if the mutation was not carried out.',
       resolve: (run) => run,
     }),
   }),
@@ -23,8 +24,8 @@ builder.mutationField('expireReceipts', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
-      'Starts a run of the expiry job now, in addition to the nightly ones, and returns at once. ' +
-        'A receipt that another run has claimed is left to that run.',
+      'Starts a run of the expiry job now, in addition to the nightly runs, and returns immediately. A receipt ' +
+        'that another run has claimed is left to that run.',
     ),
     type: ExpireReceiptsPayload,
     nullable: true,

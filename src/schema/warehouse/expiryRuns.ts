@@ -15,72 +15,74 @@ import { moment, momentOrNull } from '../core/time.ts';
 const countsOf = createRequiredBatch('expiry run', countItems);
 
 const ExpiryTriggerEnum = builder.enumType('ExpiryTrigger', {
-  description: 'Why a run of the expiry job began.',
+  description: 'The reason why a run of the expiry job began.',
   values: {
-    NIGHTLY: { description: 'At 02:00 of the configured time zone.' },
-    CATCH_UP: { description: 'At start-up, for a missed night.' },
-    MANUAL: { description: 'Requested with `expireReceipts`.' },
+    NIGHTLY: { description: 'The nightly run at 02:00 of the configured time zone.' },
+    CATCH_UP: { description: 'A run at start-up, for a missed night.' },
+    MANUAL: { description: 'A run requested with `expireReceipts`, or with `npm run expire`.' },
   },
 });
 
 const ExpiryFailureRef = builder.objectRef<ExpiryFailure>('ExpiryFailure').implement({
-  description: 'A receipt that a run could not expire. The next run tries it again.',
+  description: 'A receipt that a run could not expire. The next run tries again.',
   fields: (t) => ({
     receipt: t.field({
       type: ReceiptRef,
       description: 'The receipt.',
       resolve: ({ receiptId }, _args, context) => receiptOf(context, receiptId),
     }),
-    message: t.exposeString('message', { description: 'Why it could not be expired, as text.' }),
+    message: t.exposeString('message', {
+      description: 'The reason why the receipt could not be expired, as text.',
+    }),
   }),
 });
 
 export const ExpiryRunRef = builder.objectRef<ExpiryRun>('ExpiryRun');
 
 builder.node(ExpiryRunRef, {
-  description: 'One run of the expiry job over every receipt that was due. Visible to operators.',
+  description: 'One run of the expiry job over all receipts that were due. Visible to operators.',
   id: { resolve: ({ id }) => id },
   loadOne: (id: string, { caller, dependencies }) => (isOperator(caller) ? findRun(dependencies, id) : null),
   fields: (t) => ({
-    trigger: t.expose('trigger', { type: ExpiryTriggerEnum, description: 'Why it began.' }),
+    trigger: t.expose('trigger', { type: ExpiryTriggerEnum, description: 'The reason why the run began.' }),
     night: t.expose('night', {
       type: 'Date',
       nullable: true,
-      description: 'The night that it is for; null for a MANUAL run.',
+      description: 'The night that the run is for. Null for a MANUAL run.',
     }),
     requestedBy: t.exposeString('requestedBy', {
       nullable: true,
-      description: 'Who requested a MANUAL run: a subject, or `npm run expire`; null for the others.',
+      description: 'The subject who requested a MANUAL run, or `npm run expire`. Null for other runs.',
     }),
-    startedAt: t.expose('startedAt', moment('When it began')),
-    finishedAt: t.expose('finishedAt', momentOrNull('When the last of its receipts was decided')),
+    startedAt: t.expose('startedAt', moment('The time the run began')),
+    finishedAt: t.expose('finishedAt', momentOrNull('The time the last receipt of the run was decided')),
     examinedCount: t.int({
       description: 'The number of receipts that were due by their date.',
       resolve: async ({ id }, _args, context) => (await countsOf(context, id)).examined,
     }),
     expiredCount: t.int({
-      description: 'The number of them that are expired now.',
+      description: 'The number of due receipts that are expired now.',
       resolve: async ({ id }, _args, context) => (await countsOf(context, id)).expired,
     }),
     failedCount: t.int({
-      description: 'The number of them that could not be expired.',
+      description: 'The number of due receipts that could not be expired.',
       resolve: async ({ id }, _args, context) => (await countsOf(context, id)).failed,
     }),
     notDueCount: t.int({
-      description: "The number of them that are not due by the network's clock.",
+      description: "The number of receipts that are due by their date, but not by the network's clock.",
       resolve: async ({ id }, _args, context) => (await countsOf(context, id)).notDue,
     }),
     pendingCount: t.int({
-      description: 'The number of them whose transaction has no outcome yet.',
+      description: 'The number of due receipts whose transaction has no outcome yet.',
       resolve: async ({ id }, _args, context) => (await countsOf(context, id)).pending,
     }),
     problem: t.exposeString('problem', {
       nullable: true,
-      description: 'Why its latest step failed, as text; null when it did not.',
+      description: 'The reason why the latest step of the run failed, as text. Null when it did not fail.',
     }),
     failures: t.field({
       type: [ExpiryFailureRef],
-      description: 'Which receipts could not be expired, and why: at most 100, the latest first.',
+      description: 'The receipts that could not be expired, with the reasons: at most 100, latest first.',
       resolve: ({ id }, _args, { dependencies }) => listFailures(dependencies, id),
     }),
   }),
@@ -91,7 +93,7 @@ const cursors = keysetCursors('expiryRuns');
 builder.queryField('expiryRuns', (t) =>
   t.connection(
     {
-      ...forRoles(['operator'], 'Runs of the expiry job, newest first, a page at a time.'),
+      ...forRoles(['operator'], 'A paginated list of the runs of the expiry job, newest first.'),
       type: ExpiryRunRef,
       nullable: true,
       resolve: (_root, args, { dependencies }) => pageOf(args, cursors, listRuns(dependencies)),

@@ -20,8 +20,9 @@ export const IssuanceCapRef = builder.objectRef<IssuanceCap>('IssuanceCap');
 builder.node(IssuanceCapRef, {
   ...ownedBy<IssuanceCap>(({ warehouseId }) => [warehouseId]),
   description:
-    'The most kilograms of a commodity for which receipts of a warehouse may be outstanding. A warehouse with caps issues ' +
-    'receipts for their commodities alone; one without is not limited. Visible to the warehouse and to operators.',
+    'The maximum number of kilograms of a commodity for which receipts of a warehouse may be outstanding. A ' +
+    'warehouse with caps can issue receipts only for the commodities of its caps; a warehouse without caps is ' +
+    'not limited. Visible to the warehouse and to operators.',
   id: { resolve: ({ id }) => id },
   loadOne: async (id: string, { caller, dependencies }) => {
     const cap = await findIssuanceCap(dependencies, id);
@@ -31,17 +32,17 @@ builder.node(IssuanceCapRef, {
     warehouseId: t.exposeString('warehouseId', { description: 'The warehouse.' }),
     commodityType: t.exposeString('commodityType', {
       description:
-        'The commodity. Letter case, white space, full-width forms and kinds of hyphens do not distinguish commodities.',
+        'The commodity. Letter case, white space, full-width forms and kinds of hyphens make no difference.',
     }),
     limitKg: t.expose('limitKg', { type: 'Kilograms', description: 'The cap, in whole kilograms.' }),
     outstandingKg: t.expose('outstandingKg', {
       type: 'Kilograms',
       description:
-        'What counts against it, in whole kilograms: of receipts that are neither refused nor expired, ' +
-        'less what settled cash-outs took. It exceeds a cap that was lowered since.',
+        'The kilograms that count against the cap, in whole kilograms: those of receipts that are neither refused ' +
+        'nor expired, less those of settled cash-outs. Exceeds the cap when the cap was lowered since.',
     }),
-    setBy: t.exposeString('setBy', { description: 'The subject of the operator who set it last.' }),
-    setAt: t.expose('setAt', moment('When it was set last')),
+    setBy: t.exposeString('setBy', { description: 'The subject of the operator who last set the cap.' }),
+    setAt: t.expose('setAt', moment('The time the cap was last set')),
   }),
 });
 
@@ -50,7 +51,7 @@ const IssuanceCapFilterInput = builder.inputType('IssuanceCapFilter', {
   fields: (t) => ({
     warehouseIds: t.stringList({
       validate: { schema: subjectList },
-      description: oneOf('Of one of these warehouses'),
+      description: oneOf('caps of one of these warehouses'),
     }),
   }),
 });
@@ -62,14 +63,14 @@ builder.queryField('issuanceCaps', (t) =>
     {
       ...forRoles(
         ['warehouse', 'operator'],
-        'Caps of issuance, the latest set first, a page at a time. Warehouses see their own, operators all.',
+        'A paginated list of issuance caps, the latest set first. Warehouses see their own caps, operators all.',
       ),
       type: IssuanceCapRef,
       nullable: true,
       args: {
         filter: t.arg({
           type: IssuanceCapFilterInput,
-          description: 'Which caps; all that the caller sees when omitted.',
+          description: 'Filters the caps. All that the caller may see are listed when omitted.',
         }),
       },
       resolve: (_root, args, { caller, dependencies }) => {

@@ -4,51 +4,56 @@
 import { builder } from '../core/builder.ts';
 
 export const OffRampStateEnum = builder.enumType('OffRampSessionState', {
-  description: 'State of an off-ramp session.',
+  description: 'The state of an off-ramp session.',
   values: {
-    OPENING: { description: 'Being opened at the ramp provider; no tokens have moved.' },
+    OPENING: { description: 'The session is being opened at the ramp provider. No tokens have moved.' },
     AWAITING_SIGNATURE: {
-      description: "Open at the provider; the holder's wallet must sign the deposit by `signatureDueAt`.",
+      description:
+        "The session is open at the provider. The holder's wallet must sign the deposit by `signatureDueAt`.",
     },
-    DEPOSITING: { description: 'Open at the provider; the tokens are being deposited.' },
-    AWAITING_PAYOUT: { description: 'The settlement contract holds the tokens; the provider pays.' },
-    CONFIRMING: { description: 'Paid; the tokens are being released to the treasury.' },
-    REFUNDING: { description: 'Not paid; the tokens are being refunded.' },
+    DEPOSITING: { description: 'The session is open at the provider, and the tokens are being deposited.' },
+    AWAITING_PAYOUT: { description: 'The settlement contract holds the tokens, and the provider pays.' },
+    CONFIRMING: { description: 'The payout was made, and the tokens are being released to the treasury.' },
+    REFUNDING: { description: 'The payout was not made, and the tokens are being refunded.' },
     CLOSING: {
       description:
-        'Cancelled, or the deposit was refused or not signed in time; the session is being closed at the provider.',
+        'The session was cancelled, or the deposit was refused or not signed in time. The session is being closed ' +
+        'at the provider.',
     },
-    SETTLED: { description: 'Paid, and the tokens released to the treasury.' },
-    REFUNDED: { description: 'Not paid, and the tokens refunded to the depositor.' },
+    SETTLED: { description: 'The payout was made, and the tokens were released to the treasury.' },
+    REFUNDED: { description: 'The payout was not made, and the tokens were refunded to the depositor.' },
     CLOSED: {
       description:
-        'Ended before tokens were taken; `stateReason` says why. A late deposit, or a late status from the provider, reopens it.',
+        'The session ended before tokens were taken, for the reason in `stateReason`. A late deposit, or a late ' +
+        'status from the provider, reopens the session.',
     },
-    NEEDS_REVIEW: { description: 'An operator must decide with `resolveOffRampSessionReview`.' },
+    NEEDS_REVIEW: { description: 'An operator has to decide with `resolveOffRampSessionReview`.' },
   },
 });
 
 export const RampProviderKindEnum = builder.enumType('RampProviderKind', {
   description: 'A kind of ramp provider.',
   values: {
-    MANUAL: { description: 'People pay out, and operators report it with `setManualSessionStatus`.' },
-    HTTP: { description: 'A provider with an HTTP interface, which pays out by itself.' },
+    MANUAL: {
+      description: 'People make the payouts, and operators report them with `setManualSessionStatus`.',
+    },
+    HTTP: { description: 'A provider with an HTTP interface, which makes the payouts itself.' },
   },
 });
 
 export const RampStatusEnum = builder.enumType('RampSessionStatus', {
-  description: 'Status of a payout at the ramp provider.',
+  description: 'The status of a payout at the ramp provider.',
   values: {
-    PENDING: { value: 'pending', description: 'Not started.' },
-    PROCESSING: { value: 'processing', description: 'In progress.' },
-    SETTLED: { value: 'settled', description: 'Paid.' },
-    FAILED: { value: 'failed', description: 'Not paid, and it will not be.' },
-    REFUNDED: { value: 'refunded', description: 'Paid, then taken back.' },
+    PENDING: { value: 'pending', description: 'The payout has not started.' },
+    PROCESSING: { value: 'processing', description: 'The payout is in progress.' },
+    SETTLED: { value: 'settled', description: 'The payout was made.' },
+    FAILED: { value: 'failed', description: 'The payout was not made and will not be made.' },
+    REFUNDED: { value: 'refunded', description: 'The payout was made, then taken back.' },
   },
 });
 
 export const PayoutAccountTypeEnum = builder.enumType('PayoutAccountType', {
-  description: 'Type of a payout account.',
+  description: 'The type of a payout account.',
   values: {
     MOBILE_MONEY: {
       description: 'An account with a mobile operator; `mobile-money` at the provider.',
@@ -58,11 +63,15 @@ export const PayoutAccountTypeEnum = builder.enumType('PayoutAccountType', {
 });
 
 export const OffRampSessionReviewDecisionEnum = builder.enumType('OffRampSessionReviewDecision', {
-  description: 'What an operator decides about an off-ramp session under review.',
+  description: 'The decision of an operator about an off-ramp session under review.',
   values: {
-    RETRY: { description: 'Continue from where it stood: sign again, or ask the provider again.' },
-    CONFIRM: { description: 'Release the deposited tokens to the treasury.' },
-    REFUND: { description: 'Refund the deposited tokens to the depositor.' },
-    ACCEPT: { description: 'Accept what the network shows: released, refunded, or never deposited.' },
+    RETRY: {
+      description: 'Continues from the state before the review: signs again, or asks the provider again.',
+    },
+    CONFIRM: { description: 'Releases the deposited tokens to the treasury.' },
+    REFUND: { description: 'Refunds the deposited tokens to the depositor.' },
+    ACCEPT: {
+      description: 'Accepts the state that the network shows: released, refunded, or never deposited.',
+    },
   },
 });

@@ -11,35 +11,35 @@ import { TYPE_AT_PROVIDERS } from '../../resolvers/warehouse/offRamp/payoutAccou
 
 export const OffRampQuoteRef = builder.objectRef<Quote>('OffRampQuote').implement({
   description:
-    'What an off-ramp session would pay, in exact decimals. An off-ramp session freezes a quote of its own.',
+    'A quote for the payout of an off-ramp session, in exact decimals. Each off-ramp session freezes its own quote.',
   fields: (t) => ({
     tokenAmount: t.expose('tokenAmount', {
       type: 'Kilograms',
-      description: 'The amount in whole kilograms.',
+      description: 'The quoted amount, in whole kilograms.',
     }),
-    tokenSymbol: t.exposeString('tokenSymbol', { description: "The tokens' symbol: WHR." }),
+    tokenSymbol: t.exposeString('tokenSymbol', { description: 'The symbol of the tokens: WHR.' }),
     payout: t.field({
       type: MoneyRef,
-      description: 'What is paid out, after the fee.',
+      description: 'The amount paid out, after the fee.',
       resolve: ({ fiatAmount: amount, fiatCurrency: currency }) => ({ amount, currency }),
     }),
     fee: t.field({
       type: MoneyRef,
-      description: 'What the provider keeps.',
+      description: 'The fee that the provider keeps.',
       resolve: ({ fiatFee: amount, fiatCurrency: currency }) => ({ amount, currency }),
     }),
     feeBps: t.exposeInt('feeBps', {
       nullable: true,
       description:
-        'The fee in basis points of the amount before it; null where the provider has no such rate.',
+        'The fee in basis points of the amount before the fee. Null when the provider has no such rate.',
     }),
     exchangeRate: t.expose('exchangeRate', {
       type: 'Decimal',
-      description: 'Tokens (kilograms) per one unit of the currency.',
+      description: 'The number of tokens (kilograms) per unit of the currency.',
     }),
     expiresAt: t.expose('expiresAt', {
       type: 'UnixTime',
-      description: 'When the quote expires, in Unix seconds: in a day at most.',
+      description: 'The time the quote expires, in Unix seconds: at most one day from now.',
     }),
   }),
 });
@@ -48,19 +48,27 @@ builder.queryField('offRampQuote', (t) =>
   t.field({
     ...forRoles(
       ['farmer', 'operator'],
-      'Asks the ramp provider what kilograms of receipts would pay out. Errors: RAMP_REFUSED (a currency without a ' +
-        'rate, or too little to pay out), RAMP_UNAVAILABLE.',
+      "The ramp provider's quote for the payout of kilograms of receipts. Errors: RAMP_REFUSED (a currency " +
+        'without a rate, or an amount that is too small to pay out), RAMP_UNAVAILABLE.',
     ),
     type: OffRampQuoteRef,
     nullable: true,
     args: {
-      tokenAmount: t.arg({ type: 'Kilograms', required: true, description: 'Whole kilograms.' }),
-      fiatCurrency: t.arg({ type: 'CurrencyCode', required: true, description: 'ISO 4217, in upper case.' }),
+      tokenAmount: t.arg({
+        type: 'Kilograms',
+        required: true,
+        description: 'The amount to cash out, in whole kilograms.',
+      }),
+      fiatCurrency: t.arg({
+        type: 'CurrencyCode',
+        required: true,
+        description: 'The currency of the payout: ISO 4217, in upper case.',
+      }),
       countryCode: t.arg({
         type: 'CountryCode',
         description:
-          'The country of the payout account, and `payoutAccountType`: with them the quote is what a cash-out to such an ' +
-          'account would pay, where the provider prices by them.',
+          'The country of the payout account. Together with `payoutAccountType`, it makes the quote that of a ' +
+          "cash-out to such an account, where the provider's prices depend on them.",
       }),
       payoutAccountType: t.arg({
         type: PayoutAccountTypeEnum,

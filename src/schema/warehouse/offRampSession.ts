@@ -33,7 +33,7 @@ import { receiptOf, ReceiptRef } from './receipt.ts';
 import { moment, momentOrNull } from '../core/time.ts';
 
 const PayoutAccountRef = builder.objectRef<OffRampSession>('PayoutAccount').implement({
-  description: 'The payout account, as far as it is shown.',
+  description: 'The payout account, with its number masked.',
   fields: (t) => ({
     type: t.expose('payoutAccountType', { type: PayoutAccountTypeEnum, description: 'The type of account.' }),
     maskedAccountNumber: t.exposeString('maskedAccountNumber', {
@@ -48,37 +48,43 @@ const PayoutAccountRef = builder.objectRef<OffRampSession>('PayoutAccount').impl
 const ProviderStatusRef = builder
   .objectRef<{ status: RampStatus; observedAt: Date }>('ProviderStatusChange')
   .implement({
-    description: 'An observed status of the session at the ramp provider.',
+    description: 'A status of the session at the ramp provider, as observed by the platform.',
     fields: (t) => ({
       status: t.expose('status', { type: RampStatusEnum, description: 'The status.' }),
-      observedAt: t.expose('observedAt', moment('When it was observed')),
+      observedAt: t.expose('observedAt', moment('The time the status was observed')),
     }),
   });
 
 const OffRampReviewRef = builder.objectRef<OffRampReview>('OffRampSessionReview').implement({
   description: 'A review of the cash-out by an operator.',
   fields: (t) => ({
-    flaggedBecause: t.exposeString('flaggedBecause', { description: 'Why it was flagged, as text.' }),
+    flaggedBecause: t.exposeString('flaggedBecause', {
+      description: 'The reason why the session was flagged for review, as text.',
+    }),
     stateBefore: t.expose('stateBefore', {
       type: OffRampStateEnum,
-      description: 'Where the off-ramp session stood when it was flagged.',
+      description: 'The state of the off-ramp session when it was flagged.',
     }),
     decision: t.expose('decision', {
       type: OffRampSessionReviewDecisionEnum,
       nullable: true,
       description:
-        "What an operator decided; null while it is open, or when the network's outcome or another reason closed it.",
+        "The decision of the operator. Null while the review is open, and when the network's outcome or another " +
+        'reason closed the review.',
     }),
     decidedBy: t.exposeString('decidedBy', {
       nullable: true,
-      description: "The subject of the operator's token; null without a decision.",
+      description: "The subject of the operator's token. Null without a decision.",
     }),
     reason: t.exposeString('reason', {
       nullable: true,
-      description: "The operator's reason; null without a decision.",
+      description: "The operator's reason. Null without a decision.",
     }),
-    openedAt: t.expose('openedAt', moment('When it was flagged')),
-    closedAt: t.expose('closedAt', momentOrNull('When it was closed', 'null while it is open')),
+    openedAt: t.expose('openedAt', moment('The time the session was flagged')),
+    closedAt: t.expose(
+      'closedAt',
+      momentOrNull('The time the review was closed', 'Null while the review is open'),
+    ),
   }),
 });
 
@@ -99,14 +105,15 @@ export async function findVisibleSession(
 
 builder.node(OffRampSessionRef, {
   ...ownedBy<OffRampSession>(({ farmerId }) => [farmerId]),
-  description: 'An off-ramp session. Visible to its farmer and to operators.',
+  description:
+    'A cash-out of receipt tokens at the ramp provider and on the network. Visible to its farmer and to operators.',
   id: { resolve: ({ id }) => id },
   loadOne: (id: string, context) => findVisibleSession(context, id),
   fields: (t) => ({
-    state: t.expose('state', { type: OffRampStateEnum, description: 'Its state.' }),
+    state: t.expose('state', { type: OffRampStateEnum, description: 'The state of the session.' }),
     rampProvider: t.field({
       type: RampProviderKindEnum,
-      description: 'The kind of ramp provider at which it was opened.',
+      description: 'The kind of ramp provider at which the session was opened.',
       resolve: ({ providerName }) => readProviderName(providerName).kind,
     }),
     rampProviderEndpoint: t.string({
@@ -118,19 +125,27 @@ builder.node(OffRampSessionRef, {
     }),
     sessionId: t.exposeString('providerSessionId', {
       nullable: true,
-      description: "The ramp provider's id of it, which webhooks carry; null until it is open there.",
+      description:
+        "The ramp provider's id of the session, which webhooks carry. Null until the session is open at the provider.",
     }),
     receipt: t.field({
       type: ReceiptRef,
       description: 'The receipt whose tokens are cashed out.',
       resolve: ({ receiptId }, _args, context) => receiptOf(context, receiptId),
     }),
-    tokenAmount: t.expose('tokenAmountKg', { type: 'Kilograms', description: 'Whole kilograms.' }),
-    farmerId: t.exposeString('farmerId', { nullable: true, description: 'The farmer whose receipt it is.' }),
-    requestedBy: t.exposeString('requestedBy', { description: 'The subject who requested it.' }),
+    tokenAmount: t.expose('tokenAmountKg', {
+      type: 'Kilograms',
+      description: 'The amount in whole kilograms.',
+    }),
+    farmerId: t.exposeString('farmerId', {
+      nullable: true,
+      description:
+        'The subject of the farmer whose receipt is cashed out. Null when the receipt names no farmer.',
+    }),
+    requestedBy: t.exposeString('requestedBy', { description: 'The subject who requested the session.' }),
     countryCode: t.expose('countryCode', {
       type: 'CountryCode',
-      description: 'Country of the payout account: ISO 3166-1 alpha-2.',
+      description: 'The country of the payout account: ISO 3166-1 alpha-2.',
     }),
     payoutAccount: t.field({
       type: PayoutAccountRef,
@@ -139,34 +154,35 @@ builder.node(OffRampSessionRef, {
     }),
     depositorAddress: t.expose('depositorAddress', {
       type: 'Address',
-      description: 'The address whose tokens are deposited, and that receives a refund.',
+      description: 'The address whose tokens are deposited, and which receives a refund.',
     }),
     signatureDueAt: t.expose(
       'signatureDueAt',
-      momentOrNull("The deadline for the holder's signed deposit", 'null when custody deposits'),
+      momentOrNull("The deadline for the holder's signed deposit", 'Null when custody deposits'),
     ),
     payout: t.field({
       type: MoneyRef,
-      description: 'What is paid out, after the fee, by the frozen quote.',
+      description: 'The amount paid out, after the fee, by the frozen quote.',
       resolve: ({ fiatAmount: amount, fiatCurrency: currency }) => ({ amount, currency }),
     }),
     fee: t.field({
       type: MoneyRef,
-      description: 'What the provider keeps, by the frozen quote.',
+      description: 'The fee that the provider keeps, by the frozen quote.',
       resolve: ({ fiatFee: amount, fiatCurrency: currency }) => ({ amount, currency }),
     }),
     feeBps: t.exposeInt('feeBps', {
       nullable: true,
-      description: 'The fee in basis points, by the frozen quote; null where the provider has no such rate.',
+      description: 'The fee in basis points, by the frozen quote. Null when the provider has no such rate.',
     }),
     exchangeRate: t.expose('exchangeRate', {
       type: 'Decimal',
-      description: 'Tokens (kilograms) per one unit of the currency, by the frozen quote.',
+      description: 'The number of tokens (kilograms) per unit of the currency, by the frozen quote.',
     }),
     quoteExpiresAt: t.expose('quoteExpiresAt', {
       type: 'UnixTime',
       description:
-        'The expiry of the frozen quote, in Unix seconds, a day after its creation at most: the deadline for opening the session.',
+        'The expiry of the frozen quote, in Unix seconds, at most one day after its creation. It is the deadline ' +
+        'for opening the session.',
     }),
   }),
 });
@@ -176,59 +192,62 @@ builder.objectFields(OffRampSessionRef, (t) => ({
   providerStatus: t.expose('providerStatus', {
     type: RampStatusEnum,
     nullable: true,
-    description: "The provider's latest status; null until it was read.",
+    description: "The provider's latest status. Null until a status was read.",
   }),
   exposed: t.boolean({
-    description: 'Whether the provider has paid while the tokens are not deposited.',
+    description: 'Whether the provider has paid although the tokens are not deposited.',
     resolve: isExposed,
   }),
   depositTxHash: t.exposeString('depositTxHash', {
     nullable: true,
-    description: 'The hash of the deposit; null until it landed. Earlier attempts are in `transactions`.',
+    description:
+      'The hash of the deposit. Null until the deposit landed. `transactions` has earlier attempts.',
   }),
   resolutionTxHash: t.exposeString('resolutionTxHash', {
     nullable: true,
     description:
-      'The hash of the release to the treasury or of the refund; null until it landed. Earlier ' +
-      'attempts are in `transactions`.',
+      'The hash of the release to the treasury, or of the refund. Null until it landed. `transactions` has ' +
+      'earlier attempts.',
   }),
   stateReason: t.exposeString('stateReason', {
     nullable: true,
     description:
-      'Why it was closed or is to be, or why the last deposit that a holder signed was refused, as text; null otherwise.',
+      'The reason why the session was closed or is being closed, or why the last deposit that a holder signed was ' +
+      'refused, as text. Null otherwise.',
   }),
   cancelRequestedAt: t.expose(
     'cancelRequestedAt',
-    momentOrNull('When its cancellation was requested', 'null when it was not'),
+    momentOrNull('The time the cancellation was requested', 'Null when none was requested'),
   ),
   providerHistory: t.field({
     type: [ProviderStatusRef],
-    description: "The provider's observed statuses, the latest 100 at most, oldest first.",
+    description: 'The observed statuses of the provider, at most the latest 100, oldest first.',
     resolve: ({ id }, _args, { dependencies }) => readProviderStatuses(dependencies, id),
   }),
   transactions: t.field({
     type: [NetworkTransactionRef],
     description:
-      'Every signed transaction of it with its state, oldest first. Those that its holder signed are in `holderActs`.',
+      'All signed transactions of the session with their states, oldest first. `holderActs` has those that the ' +
+      'holder signed.',
     resolve: ({ id }, _args, { dependencies }) => readTransactions(dependencies, id),
   }),
   reviews: t.field({
     type: [OffRampReviewRef],
     description:
-      'Its reviews, the latest 100 at most, oldest first. Always empty for callers who are not operators.',
+      'The reviews of the session, at most the latest 100, oldest first. Always empty for callers who are not operators.',
     resolve: ({ id }, _args, { caller, dependencies }) =>
       isOperator(caller) ? readReviews(dependencies, id) : [],
   }),
-  createdAt: t.expose('createdAt', moment('When it was requested')),
-  endedAt: t.expose('endedAt', momentOrNull('When it became SETTLED, REFUNDED or CLOSED')),
+  createdAt: t.expose('createdAt', moment('The time the session was requested')),
+  endedAt: t.expose('endedAt', momentOrNull('The time the session became SETTLED, REFUNDED or CLOSED')),
 }));
 
 builder.queryField('offRampSession', (t) =>
   t.field({
     ...forRoles(
       ['farmer', 'operator'],
-      'An off-ramp session by its id, with its present state. Null when there is none, and for another ' +
-        "farmer's.",
+      'The off-ramp session with this id, in its current state. Null when no such session exists, and for another ' +
+        "farmer's session.",
     ),
     type: OffRampSessionRef,
     nullable: true,
@@ -254,8 +273,9 @@ builder.subscriptionField('offRampSessionUpdated', (t) =>
   t.field({
     ...forRoles(
       ['farmer', 'operator'],
-      `An off-ramp session. ${UPDATES}The subscription ends when the session is SETTLED, REFUNDED or CLOSED; a late deposit or a late ` +
-        'status from the provider can still reopen it, so read it again. NOT_FOUND when the caller may see none by that id.',
+      `Follows an off-ramp session. ${UPDATES}The subscription ends when the session is SETTLED, REFUNDED or ` +
+        'CLOSED. A late deposit or a late status from the provider can still reopen the session, so read it again. ' +
+        'Errors: NOT_FOUND (no such session that the caller may see).',
     ),
     type: OffRampSessionRef,
     args: {

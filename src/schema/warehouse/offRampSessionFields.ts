@@ -9,12 +9,20 @@ import { RECEIPT_TOKEN } from '../core/tokenAddress.ts';
 export function offRampSessionFields(t: InputFieldBuilder<ContractTypes, 'InputObject'>) {
   return {
     receiptTokenAddress: t.field(RECEIPT_TOKEN),
-    tokenAmount: t.field({ type: 'Kilograms', required: true, description: 'Whole kilograms.' }),
-    fiatCurrency: t.field({ type: 'CurrencyCode', required: true, description: 'ISO 4217, in upper case.' }),
+    tokenAmount: t.field({
+      type: 'Kilograms',
+      required: true,
+      description: 'The amount to cash out, in whole kilograms.',
+    }),
+    fiatCurrency: t.field({
+      type: 'CurrencyCode',
+      required: true,
+      description: 'The currency of the payout: ISO 4217, in upper case.',
+    }),
     countryCode: t.field({
       type: 'CountryCode',
       required: true,
-      description: 'Country of the payout account: ISO 3166-1 alpha-2, in upper case.',
+      description: 'The country of the payout account: ISO 3166-1 alpha-2, in upper case.',
     }),
     payoutAccount: t.field({
       type: PayoutAccountInput,

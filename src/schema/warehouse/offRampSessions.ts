@@ -18,24 +18,30 @@ const OffRampSessionFilterInput = builder.inputType('OffRampSessionFilter', {
     receiptTokenAddresses: t.field({
       type: ['Address'],
       validate: { schema: filterList<string>() },
-      description: oneOf('Of the receipt with one of these tokens'),
+      description: oneOf('sessions of receipts with one of these token addresses'),
     }),
     farmerIds: t.stringList({
       validate: { schema: subjectList },
-      description: oneOf('Of a receipt of one of the farmers with these subjects'),
+      description: oneOf('sessions of receipts of farmers with one of these subjects'),
     }),
-    states: t.field({ type: [OffRampStateEnum], description: 'In one of these states.' }),
+    states: t.field({ type: [OffRampStateEnum], description: 'Only sessions in one of these states.' }),
     stranded: t.boolean({
       description:
-        'true: only those that wait for a ramp provider other than the configured one; false: only the others.',
+        'true: only sessions that wait for a ramp provider other than the configured one; false: only the other sessions.',
     }),
     overdue: t.boolean({
-      description: `true: only those that are overdue, which is ${OVERDUE_RULE}; false: only the others.`,
+      description: `true: only overdue sessions (${OVERDUE_RULE}); false: only the other sessions.`,
     }),
-    from: t.field(fromTime('Requested')),
-    until: t.field(untilTime('Requested')),
-    minTokenAmount: t.field({ type: 'Kilograms', description: 'Of at least this many kilograms.' }),
-    maxTokenAmount: t.field({ type: 'Kilograms', description: 'Of at most this many kilograms.' }),
+    from: t.field(fromTime('sessions requested')),
+    until: t.field(untilTime('sessions requested')),
+    minTokenAmount: t.field({
+      type: 'Kilograms',
+      description: 'Only sessions of at least this many kilograms.',
+    }),
+    maxTokenAmount: t.field({
+      type: 'Kilograms',
+      description: 'Only sessions of at most this many kilograms.',
+    }),
   }),
 });
 
@@ -46,15 +52,15 @@ builder.queryField('offRampSessions', (t) =>
     {
       ...forRoles(
         ['farmer', 'operator'],
-        'Off-ramp sessions, newest first, a page at a time. Farmers see their own, operators all. A receipt that does not ' +
-          "exist has none, like one of another farmer's.",
+        'A paginated list of off-ramp sessions, newest first. Farmers see their own sessions, operators all. ' +
+          'Filtering by a receipt that does not exist, or that belongs to another farmer, gives an empty list.',
       ),
       type: OffRampSessionRef,
       nullable: true,
       args: {
         filter: t.arg({
           type: OffRampSessionFilterInput,
-          description: 'Which off-ramp sessions; all that the caller sees when omitted.',
+          description: 'Filters the off-ramp sessions. All that the caller may see are listed when omitted.',
         }),
       },
       resolve: (_root, args, { caller, dependencies }) => {

@@ -9,9 +9,10 @@ import { builder } from '../core/builder.ts';
 
 export const PayoutAccountInput = builder.inputType('PayoutAccountInput', {
   description:
-    'The account to pay out to. MOBILE_MONEY needs `provider`, and has no `bankCode`; BANK needs `bankCode` and ' +
-    '`accountName`, and has no `provider`. A wrong field is BAD_USER_INPUT with its path in `extensions.field`. Encrypted at rest, ' +
-    'masked when read but by the operator who pays by hand, and never part of a log or an error.',
+    'The account to pay out to. MOBILE_MONEY requires `provider` and excludes `bankCode`; BANK requires ' +
+    '`bankCode` and `accountName` and excludes `provider`. A wrong field is a BAD_USER_INPUT with its path in ' +
+    '`extensions.field`. The account is encrypted at rest, masked for all readers except the operator who pays ' +
+    'by hand, and never part of a log or an error.',
   fields: (t) => ({
     type: t.field({ type: PayoutAccountTypeEnum, required: true, description: 'The type of account.' }),
     accountNumber: t.field({
@@ -19,7 +20,7 @@ export const PayoutAccountInput = builder.inputType('PayoutAccountInput', {
       required: true,
       description: 'A phone number, IBAN or account number: 4 to 34 letters, digits, spaces, + or -.',
     }),
-    provider: t.field({ type: 'PrivateText', description: 'The mobile operator: MTN, Airtel, …' }),
+    provider: t.field({ type: 'PrivateText', description: 'The mobile operator, such as MTN or Airtel.' }),
     bankCode: t.field({ type: 'PrivateText', description: "The bank's code." }),
     accountName: t.field({ type: 'PrivateText', description: "The account holder's name." }),
   }),

@@ -14,7 +14,7 @@ import { ReceiptPledgeRef } from './receiptPledge.ts';
 import { RECEIPT_TOKEN } from '../core/tokenAddress.ts';
 
 const PledgeReceiptInput = builder.inputType('PledgeReceiptInput', {
-  description: 'The receipt, and whom it is pledged to. Texts: at most 128 bytes of UTF-8 each.',
+  description: 'The receipt to pledge, and the lender. Texts: at most 128 bytes of UTF-8 each.',
   fields: (t) => ({
     receiptTokenAddress: t.field(RECEIPT_TOKEN),
     lenderName: t.string({
@@ -25,45 +25,45 @@ const PledgeReceiptInput = builder.inputType('PledgeReceiptInput', {
     lenderId: t.string({
       validate: { schema: subject },
       description:
-        `The subject of the lender's token, ${SUBJECT_FORM}: who may then see and release the pledge. Without it, only ` +
-        'operators may.',
+        `The subject of the lender's token, ${SUBJECT_FORM}. The lender may then see and release the pledge. When ` +
+        'omitted, only operators may.',
     }),
     loanReference: t.string({
       required: true,
       validate: { schema: label },
-      description: "The lender's reference of the loan.",
+      description: "The lender's reference for the loan.",
     }),
     idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
 });
 
 const ReleasePledgeInput = builder.inputType('ReleasePledgeInput', {
-  description: 'Which pledge ends.',
+  description: 'The pledge to release.',
   fields: (t) => ({
     receiptTokenAddress: t.field(RECEIPT_TOKEN),
     loanReference: t.string({
       required: true,
       validate: { schema: label },
-      description: "The pledge's `loanReference`, so that a late request can't release a later pledge.",
+      description: 'The `loanReference` of the pledge, so that a late request cannot release a later pledge.',
     }),
     idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
 });
 
 const PledgeReceiptPayload = builder.objectRef<ReceiptPledge>('PledgeReceiptPayload').implement({
-  description: 'The pledge that was recorded.',
+  description: 'The recorded pledge.',
   fields: (t) => ({
     receiptPledge: t.field({
       type: ReceiptPledgeRef,
       nullable: true,
-      description: 'The pledge; null only where the mutation was not done.',
+      description: 'The pledge. Null only if the mutation was not carried out.',
       resolve: (pledge) => pledge,
     }),
   }),
 });
 
 const ReleasePledgePayload = builder.objectRef<ReceiptPledge>('ReleasePledgePayload').implement({
-  description: 'The pledge that was released.',
+  description: 'The released pledge.',
   fields: (t) => ({
     receiptPledge: t.field({
       type: ReceiptPledgeRef,
@@ -77,14 +77,17 @@ builder.mutationField('pledgeReceipt', (t) =>
   t.field({
     ...forRoles(
       ['farmer', 'operator'],
-      "Pledges a farmer's own receipt (any, for operators) to a lender, whole. It can then be neither cashed out nor pledged " +
-        'again until `releasePledge`; it expires all the same. The pledge is kept here and not on the ledger network: tokens ' +
-        'at an address of the holder can still be transferred. Errors: NOT_FOUND, RECEIPT_PLEDGED, RECEIPT_EXPIRED, CONFLICT ' +
-        '(not active, being cashed out, or nothing left), IDEMPOTENCY_CONFLICT, LEDGER_UNAVAILABLE.',
+      "Pledges a farmer's own receipt (any receipt, for operators) to a lender, as a whole. The receipt can then " +
+        'be neither cashed out nor pledged again until `releasePledge`, but it still expires. The pledge is ' +
+        "recorded by this platform and not on the ledger network: tokens at a holder's own address can still be " +
+        'transferred. Errors: NOT_FOUND, RECEIPT_PLEDGED, RECEIPT_EXPIRED, CONFLICT (not active, being cashed out, ' +
+        'or nothing left), IDEMPOTENCY_CONFLICT, LEDGER_UNAVAILABLE.',
     ),
     type: PledgeReceiptPayload,
     nullable: true,
-    args: { input: t.arg({ type: PledgeReceiptInput, required: true, description: 'The pledge.' }) },
+    args: {
+      input: t.arg({ type: PledgeReceiptInput, required: true, description: 'The pledge to record.' }),
+    },
     recordedInput: {
       targets: ['receiptTokenAddress', 'lenderId'],
       shown: ['loanReference', 'idempotencyKey'],
@@ -99,13 +102,15 @@ builder.mutationField('releasePledge', (t) =>
   t.field({
     ...forRoles(
       ['lender', 'operator'],
-      'Releases the pledge of a receipt: its lender does, by the lenderId that equals its subject, or an operator on the ' +
-        "lender's word; never the farmer, whom it binds. Errors: NOT_FOUND, CONFLICT (not pledged, or pledged under another " +
-        'loanReference), IDEMPOTENCY_CONFLICT.',
+      "Releases the pledge of a receipt, at the request of its lender, whose subject equals the pledge's " +
+        "lenderId, or of an operator on the lender's behalf. The farmer, whom the pledge binds, cannot release it. " +
+        'Errors: NOT_FOUND, CONFLICT (not pledged, or pledged under another loanReference), IDEMPOTENCY_CONFLICT.',
     ),
     type: ReleasePledgePayload,
     nullable: true,
-    args: { input: t.arg({ type: ReleasePledgeInput, required: true, description: 'Which pledge.' }) },
+    args: {
+      input: t.arg({ type: ReleasePledgeInput, required: true, description: 'The pledge to release.' }),
+    },
     recordedInput: { targets: ['receiptTokenAddress'], shown: ['loanReference', 'idempotencyKey'] },
     resolve: (_root, { input }, { caller, dependencies }) =>
       releasePledge(dependencies, actorOf(caller), input),

@@ -10,16 +10,16 @@ import { receiptFields } from './receiptFields.ts';
 
 const PublicReceipt = builder.objectRef<TokenizedReceipt>('PublicReceipt').implement({
   description:
-    'What a warehouse receipt stands for, what of it is left, and whether it is pledged: for those who were given its address. ' +
-    'It has nothing of the farmer, the lender or the payout.',
+    'The public facts of a warehouse receipt: what it stands for, how much of it remains, and whether it is ' +
+    'pledged. For everyone who was given its address. Contains nothing about the farmer, the lender or the payout.',
   fields: (t) => ({
     tokenAddress: t.expose('tokenAddress', {
       type: 'Address',
-      description: "The token's address on the ledger network, by which it is asked for.",
+      description: 'The address of the token on the ledger network, by which the receipt is found.',
     }),
     ...receiptFields(t),
     pledged: t.boolean({
-      description: 'Whether it is pledged to a lender now.',
+      description: 'Whether the receipt is pledged to a lender now.',
       resolve: async ({ id }, _args, { dependencies }) => (await findOpenPledges(dependencies, [id])).has(id),
     }),
   }),
@@ -28,7 +28,8 @@ const PublicReceipt = builder.objectRef<TokenizedReceipt>('PublicReceipt').imple
 builder.queryField('publicReceipt', (t) =>
   t.field({
     ...forPublic(
-      'What a warehouse receipt stands for, by the address of its token, without anything personal; null when there is none.',
+      'The public facts of the warehouse receipt whose token has this address, without personal data. Null when ' +
+        'there is no such receipt.',
     ),
     type: PublicReceipt,
     nullable: true,

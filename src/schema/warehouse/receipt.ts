@@ -67,51 +67,51 @@ export async function findVisibleReceipt(context: Context, id: string): Promise<
 builder.node(ReceiptRef, {
   ...ownedBy<Receipt>(({ farmerId, warehouseId }) => [farmerId, warehouseId]),
   description:
-    'A confirmed deposit of a commodity, as one receipt token. Visible to its farmer, its warehouse, the ' +
-    'lender that it is pledged to, and operators.',
+    'A confirmed deposit of a commodity, issued as one receipt token. Visible to its farmer, its warehouse, the ' +
+    'lender to whom it is pledged, and operators.',
   id: { resolve: ({ id }) => id },
   loadOne: (id: string, context) => findVisibleReceipt(context, id),
   fields: (t) => ({
     tokenAddress: t.expose('tokenAddress', {
       type: 'Address',
       nullable: true,
-      description: "The token's address on the ledger network; null until it is deployed.",
+      description: 'The address of the token on the ledger network. Null until the token is deployed.',
     }),
     ...receiptFields(t),
     assetId: t.exposeString('assetId', {
-      description: 'Warehouse id and the millisecond of the deposit, joined by a hyphen; unique.',
+      description: 'The warehouse id and the millisecond of the deposit, joined by a hyphen. Unique.',
     }),
     valuationUSD: t.expose('valuationUsd', {
       type: 'UsDollars',
-      description: 'Its value, in whole US dollars.',
+      description: 'The value of the deposit, in whole US dollars.',
     }),
     farmerAddress: t.expose('farmerAddress', {
       type: 'Address',
-      description: 'The address that the kilograms were minted to.',
+      description: 'The address to which the kilograms were minted.',
     }),
     farmerId: t.exposeString('farmerId', {
       nullable: true,
-      description: "The subject of the farmer's token; null when the warehouse named none.",
+      description: "The subject of the farmer's token. Null when the warehouse named none.",
     }),
     tokenName: t.exposeString('tokenName', { description: "The token's display name." }),
     tokenSymbol: t.exposeString('tokenSymbol', { description: "The token's symbol: WHR." }),
-    expiredAt: t.expose('expiredAt', momentOrNull('When it was marked expired')),
+    expiredAt: t.expose('expiredAt', momentOrNull('The time the receipt was marked as expired')),
     expiredTxHash: t.exposeString('expiredTxHash', {
       nullable: true,
       description:
-        'The hash of the transaction that marked it; null before, and when another party marked it.',
+        'The hash of the transaction that marked the receipt as expired. Null until then, and when another party marked it.',
     }),
     stateReason: t.exposeString('stateReason', {
       nullable: true,
-      description: 'Why it was refused or needs review, as text; null otherwise.',
+      description: 'The reason why the receipt was refused or needs review, as text. Null in other states.',
     }),
     transactions: t.field({
       type: [NetworkTransactionRef],
-      description: 'Every signed transaction of it, oldest first.',
+      description: 'All signed transactions of the receipt, oldest first.',
       resolve: ({ id }, _args, { dependencies }) => readTransactions(dependencies, id),
     }),
-    createdAt: t.expose('createdAt', moment('When the deposit was confirmed')),
-    activatedAt: t.expose('activatedAt', momentOrNull('When it was minted in full')),
+    createdAt: t.expose('createdAt', moment('The time the deposit was confirmed')),
+    activatedAt: t.expose('activatedAt', momentOrNull('The time the whole quantity was minted')),
   }),
 });
 
@@ -119,7 +119,7 @@ builder.queryField('receipt', (t) =>
   t.field({
     ...forRoles(
       ['farmer', 'warehouse', 'lender', 'operator'],
-      'A warehouse receipt by the address of its token; null when there is none there that the caller may see.',
+      'The warehouse receipt whose token has this address. Null when no receipt that the caller may see has a token there.',
     ),
     type: ReceiptRef,
     nullable: true,
@@ -142,8 +142,10 @@ builder.subscriptionField('receiptUpdated', (t) =>
   t.field({
     ...forRoles(
       ['farmer', 'warehouse', 'lender', 'operator'],
-      `A warehouse receipt, with its \`openPledge\` and what of it is left. ${UPDATES_UNTIL_FINAL}EXPIRED or REFUSED; its open pledge and what is ` +
-        'left may change after that. For a lender it also ends when the pledge is released. NOT_FOUND when the caller may see none by that id.',
+      'Follows a warehouse receipt, including its `openPledge` and remaining kilograms. ' +
+        `${UPDATES_UNTIL_FINAL}EXPIRED or REFUSED. The open pledge and the remaining kilograms may change after ` +
+        'that. For a lender the subscription also ends when the pledge is released. Errors: NOT_FOUND (no such ' +
+        'receipt that the caller may see).',
     ),
     type: ReceiptRef,
     args: {

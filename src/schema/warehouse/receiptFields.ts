@@ -10,14 +10,19 @@ import { builder, type ContractTypes } from '../core/builder.ts';
 import { moment } from '../core/time.ts';
 
 export const ReceiptStateEnum = builder.enumType('ReceiptState', {
-  description: 'State of a warehouse receipt.',
+  description: 'The state of a warehouse receipt.',
   values: {
-    DEPLOYING: { description: 'Its token is being deployed.' },
-    MINTING: { description: 'Its token is deployed; its kilograms are being minted to the farmer.' },
-    ACTIVE: { description: 'Minted in full, and not marked expired; `remainingKg` says what remains of it.' },
-    EXPIRED: { description: 'Past its expiry date, and marked so on the network.' },
-    REFUSED: { description: 'The network refused the token, or an operator ended it; nothing was issued.' },
-    NEEDS_REVIEW: { description: 'An operator has to decide before it goes on.' },
+    DEPLOYING: { description: 'The token is being deployed.' },
+    MINTING: { description: 'The token is deployed, and its kilograms are being minted to the farmer.' },
+    ACTIVE: {
+      description:
+        'The whole quantity is minted and not marked as expired. `remainingKg` shows how much remains.',
+    },
+    EXPIRED: { description: 'The receipt is past its expiry date, and marked as expired on the network.' },
+    REFUSED: {
+      description: 'The network refused the token, or an operator ended the issuance. Nothing was issued.',
+    },
+    NEEDS_REVIEW: { description: 'An operator has to decide before the issuance continues.' },
   },
 });
 
@@ -25,50 +30,55 @@ const takenByReceipt = createBatch(readTaken);
 
 export function receiptFields(t: ObjectFieldBuilder<ContractTypes, Receipt>) {
   return {
-    state: t.expose('state', { type: ReceiptStateEnum, description: 'Its state.' }),
-    commodityType: t.exposeString('commodityType', { description: 'What is stored, such as Maize.' }),
+    state: t.expose('state', { type: ReceiptStateEnum, description: 'The state of the receipt.' }),
+    commodityType: t.exposeString('commodityType', { description: 'The stored commodity, such as Maize.' }),
     quantityKg: t.expose('quantityKg', {
       type: 'Kilograms',
-      description: 'The minted amount, in whole kilograms; cash-outs do not lower it.',
+      description: 'The minted amount, in whole kilograms. Cash-outs do not reduce it.',
     }),
     remainingKg: t.field({
       type: 'Kilograms',
       description:
-        'What remains of it, in whole kilograms: `quantityKg` less those of cash-outs that are open, settled, or paid out and ' +
-        'not taken back.',
+        'The remaining amount, in whole kilograms: `quantityKg` less the kilograms of cash-outs that are open, ' +
+        'settled, or paid out and not taken back.',
       resolve: async ({ id, quantityKg }, _args, context) =>
         remainingOf(quantityKg, (await takenByReceipt(context, id))?.takenKg ?? 0n),
     }),
     beingCashedOut: t.boolean({
-      description: 'Whether a cash-out of it, or of a part of it, is open now.',
+      description: 'Whether a cash-out of the receipt, or of a part of it, is open now.',
       resolve: async ({ id }, _args, context) =>
         ((await takenByReceipt(context, id))?.openSessionCount ?? 0) > 0,
     }),
-    gradeClassification: t.exposeString('gradeClassification', { description: 'Its grade.' }),
-    warehouseId: t.exposeString('warehouseId', { description: 'The warehouse that stores it.' }),
+    gradeClassification: t.exposeString('gradeClassification', {
+      description: 'The grade of the commodity.',
+    }),
+    warehouseId: t.exposeString('warehouseId', { description: 'The warehouse that stores the commodity.' }),
     warehouseLocation: t.string({
       nullable: true,
-      description: "The warehouse's location as text; null when it was not given.",
+      description: "The warehouse's location as text. Null when none was given.",
       resolve: ({ warehouseLocation }) => (warehouseLocation === '' ? null : warehouseLocation),
     }),
-    countryCode: t.expose('countryCode', { type: 'CountryCode', description: 'ISO 3166-1 alpha-2.' }),
+    countryCode: t.expose('countryCode', {
+      type: 'CountryCode',
+      description: 'The country of the receipt: ISO 3166-1 alpha-2.',
+    }),
     harvestSeason: t.string({
       nullable: true,
-      description: 'When it was harvested; null when it was not given.',
+      description: 'The harvest season. Null when none was given.',
       resolve: ({ harvestSeason }) => (harvestSeason === '' ? null : harvestSeason),
     }),
     inspectionReportHash: t.field({
       type: 'Hash32',
       nullable: true,
       description:
-        'Hash of the inspection report; null when there is none, which the token records as all zero.',
+        'The hash of the inspection report. Null when there is none, which the token records as all zeros.',
       resolve: ({ inspectionReportHash }) =>
         inspectionReportHash === ZERO_HASH ? null : inspectionReportHash,
     }),
-    depositDate: t.expose('depositDate', moment("When it was deposited, by the network's clock")),
+    depositDate: t.expose('depositDate', moment("The time of the deposit, by the network's clock")),
     expiryDate: t.expose('expiryDate', {
       type: 'UnixTime',
-      description: 'When it expires, in Unix seconds: 180 days after the deposit.',
+      description: 'The time the receipt expires, in Unix seconds: 180 days after the deposit.',
     }),
   };
 }

@@ -21,8 +21,8 @@ export const ReceiptPledgeRef = builder.objectRef<ReceiptPledge>('ReceiptPledge'
 builder.node(ReceiptPledgeRef, {
   ...ownedBy<ReceiptPledge>(({ lenderId, pledgedBy }) => [lenderId, pledgedBy]),
   description:
-    'A pledge of a receipt to a lender. While it is open, the receipt can be neither cashed out nor pledged again. Visible ' +
-    "to its lender, to the receipt's farmer and warehouse, and to operators.",
+    'A pledge of a receipt to a lender. While the pledge is open, the receipt can be neither cashed out nor ' +
+    "pledged again. Visible to its lender, to the receipt's farmer and warehouse, and to operators.",
   id: { resolve: ({ id }) => id },
   loadOne: async (id: string, { caller, dependencies }) => {
     const pledge = await findPledge(dependencies, id);
@@ -34,7 +34,8 @@ builder.node(ReceiptPledgeRef, {
     receipt: t.field({
       type: ReceiptRef,
       nullable: true,
-      description: 'The receipt; null for a lender after the release, to whom it is not pledged any more.',
+      description:
+        'The receipt. Null for a lender after the release, because the receipt is no longer pledged to that lender.',
       resolve: async ({ receiptId }, _args, context) => {
         const receipt = await receiptOf(context, receiptId);
         return (await mayLookAt(context, receipt)) ? receipt : null;
@@ -43,17 +44,22 @@ builder.node(ReceiptPledgeRef, {
     lenderName: t.exposeString('lenderName', { description: "The lender's name." }),
     lenderId: t.exposeString('lenderId', {
       nullable: true,
-      description: "The subject of the lender's token, who may release it; null when only operators may.",
+      description:
+        "The subject of the lender's token, who may release the pledge. Null when only operators may.",
     }),
-    loanReference: t.exposeString('loanReference', { description: "The lender's reference of the loan." }),
-    pledgedAt: t.expose('pledgedAt', moment('When it was pledged')),
+    loanReference: t.exposeString('loanReference', { description: "The lender's reference for the loan." }),
+    pledgedAt: t.expose('pledgedAt', moment('The time the receipt was pledged')),
     pledgedBy: t.exposeString('pledgedBy', {
-      description: "The subject who pledged it: the farmer, or an operator on the farmer's behalf.",
+      description: "The subject who pledged the receipt: the farmer, or an operator on the farmer's behalf.",
     }),
-    releasedAt: t.expose('releasedAt', momentOrNull('When it was released', 'null while it is open')),
+    releasedAt: t.expose(
+      'releasedAt',
+      momentOrNull('The time the pledge was released', 'Null while the pledge is open'),
+    ),
     releasedBy: t.exposeString('releasedBy', {
       nullable: true,
-      description: 'The subject who released it: the lender, or an operator; null while it is open.',
+      description:
+        'The subject who released the pledge: the lender, or an operator. Null while the pledge is open.',
     }),
   }),
 });
@@ -63,7 +69,8 @@ builder.objectField(ReceiptRef, 'openPledge', (t) =>
     type: ReceiptPledgeRef,
     nullable: true,
     description:
-      'The open pledge; null when the receipt is not pledged. It outlives the expiry of the receipt, until it is released.',
+      'The open pledge. Null when the receipt is not pledged. A pledge stays open after the expiry of the ' +
+      'receipt, until it is released.',
     resolve: async ({ id }, _args, context) => (await openPledgeByReceipt(context, id)) ?? null,
   }),
 );
@@ -74,7 +81,8 @@ builder.objectField(ReceiptRef, 'pledges', (t) =>
   t.connection(
     {
       type: ReceiptPledgeRef,
-      description: 'Every pledge of it, newest first, a page at a time. A lender sees its own alone.',
+      description:
+        'A paginated list of all pledges of the receipt, newest first. A lender sees only its own pledges.',
       resolve: (receipt, args, { caller, dependencies }) => {
         const filter = {
           receiptId: receipt.id,

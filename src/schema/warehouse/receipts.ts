@@ -20,37 +20,45 @@ const ReceiptFilterInput = builder.inputType('ReceiptFilter', {
     tokenAddresses: t.field({
       type: ['Address'],
       validate: { schema: filterList<string>() },
-      description: oneOf('With one of these tokens'),
+      description: oneOf('receipts with one of these token addresses'),
     }),
     farmerIds: t.stringList({
       validate: { schema: subjectList },
-      description: oneOf('Of one of the farmers with these subjects'),
+      description: oneOf('receipts of farmers with one of these subjects'),
     }),
     farmerAddresses: t.field({
       type: ['Address'],
       validate: { schema: filterList<string>() },
-      description: oneOf('Minted to one of these addresses'),
+      description: oneOf('receipts minted to one of these addresses'),
     }),
     warehouseIds: t.stringList({
       validate: { schema: subjectList },
-      description: oneOf('Stored in one of these warehouses'),
+      description: oneOf('receipts of one of these warehouses'),
     }),
     lenderIds: t.stringList({
       validate: { schema: subjectList },
-      description: oneOf('Pledged now to one of the lenders with these subjects'),
+      description: oneOf('receipts that are pledged now to lenders with one of these subjects'),
     }),
-    pledged: t.boolean({ description: 'true: only those that are pledged now; false: only the others.' }),
+    pledged: t.boolean({
+      description: 'true: only receipts that are pledged now; false: only receipts that are not.',
+    }),
     commodityTypes: t.stringList({
       validate: { schema: labelList },
-      description: oneOf('Of one of these commodities, in exactly this spelling'),
+      description: oneOf('receipts of one of these commodities, in exactly this spelling'),
     }),
-    states: t.field({ type: [ReceiptStateEnum], description: 'In one of these states.' }),
-    minQuantityKg: t.field({ type: 'Kilograms', description: 'Of at least this many kilograms.' }),
-    maxQuantityKg: t.field({ type: 'Kilograms', description: 'Of at most this many kilograms.' }),
-    from: t.field(fromTime('Confirmed')),
-    until: t.field(untilTime('Confirmed')),
-    expiresFrom: t.field(fromTime('With an `expiryDate`')),
-    expiresUntil: t.field(untilTime('With an `expiryDate`')),
+    states: t.field({ type: [ReceiptStateEnum], description: 'Only receipts in one of these states.' }),
+    minQuantityKg: t.field({
+      type: 'Kilograms',
+      description: 'Only receipts of at least this many kilograms.',
+    }),
+    maxQuantityKg: t.field({
+      type: 'Kilograms',
+      description: 'Only receipts of at most this many kilograms.',
+    }),
+    from: t.field(fromTime('receipts confirmed')),
+    until: t.field(untilTime('receipts confirmed')),
+    expiresFrom: t.field(fromTime('receipts with an `expiryDate`')),
+    expiresUntil: t.field(untilTime('receipts with an `expiryDate`')),
   }),
 });
 
@@ -72,15 +80,15 @@ builder.queryField('receipts', (t) =>
     {
       ...forRoles(
         ['farmer', 'warehouse', 'lender', 'operator'],
-        'Warehouse receipts, newest first, a page at a time. Farmers see their own, warehouses those that they store, ' +
-          'lenders those that are pledged to them now, operators all.',
+        'A paginated list of warehouse receipts, newest first. Farmers see their own receipts, warehouses the ' +
+          'receipts that they store, lenders the receipts that are pledged to them now, operators all.',
       ),
       type: ReceiptRef,
       nullable: true,
       args: {
         filter: t.arg({
           type: ReceiptFilterInput,
-          description: 'Which receipts; all that the caller sees when omitted.',
+          description: 'Filters the receipts. All that the caller may see are listed when omitted.',
         }),
       },
       resolve: (_root, args, { caller, dependencies }) => {
@@ -97,8 +105,8 @@ builder.queryField('commodityTypes', (t) =>
   t.stringList({
     ...forRoles(
       ['farmer', 'warehouse', 'lender', 'operator'],
-      'The kinds of produce of the receipts that the caller sees, each once, in alphabetical order, at most 100: the values for ' +
-        '`filter: { commodityTypes }` of `receipts`.',
+      'The commodity types of the receipts that the caller may see, each once, in alphabetical order, at most ' +
+        '100. These are the values for `filter: { commodityTypes }` of `receipts`.',
     ),
     nullable: true,
     resolve: (_root, _args, { caller, dependencies }) =>

@@ -10,7 +10,7 @@ import { label, subject } from '../core/text.ts';
 import { IssuanceCapRef } from './issuanceCap.ts';
 
 const SetIssuanceCapInput = builder.inputType('SetIssuanceCapInput', {
-  description: 'A cap of issuance.',
+  description: 'The issuance cap to set.',
   fields: (t) => ({
     warehouseId: t.string({
       required: true,
@@ -21,11 +21,12 @@ const SetIssuanceCapInput = builder.inputType('SetIssuanceCapInput', {
       required: true,
       validate: { schema: label },
       description:
-        'The commodity: at most 128 bytes of UTF-8. Letter case, white space, full-width forms and kinds of hyphens do not matter.',
+        'The commodity: at most 128 bytes of UTF-8. Letter case, white space, full-width forms and kinds of hyphens ' +
+        'make no difference.',
     }),
     limitKg: t.field({
       type: 'Kilograms',
-      description: 'The cap, in whole kilograms. Without it, the cap is removed.',
+      description: 'The cap, in whole kilograms. When omitted, the cap is removed.',
     }),
   }),
 });
@@ -38,7 +39,7 @@ const SetIssuanceCapPayload = builder
       issuanceCap: t.expose('cap', {
         type: IssuanceCapRef,
         nullable: true,
-        description: 'The cap; null when it was removed.',
+        description: 'The cap. Null when the cap was removed.',
       }),
     }),
   });
@@ -47,12 +48,14 @@ builder.mutationField('setIssuanceCap', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
-      'Sets, changes or removes the cap of a commodity at a warehouse. Every deposit that is confirmed afterwards keeps to ' +
-        'it; receipts that are outstanding stay. The same cap again changes nothing.',
+      'Sets, changes or removes the cap of a commodity at a warehouse. The cap applies to every deposit that is ' +
+        'confirmed afterwards; outstanding receipts stay. Setting the same cap again changes nothing.',
     ),
     type: SetIssuanceCapPayload,
     nullable: true,
-    args: { input: t.arg({ type: SetIssuanceCapInput, required: true, description: 'The cap.' }) },
+    args: {
+      input: t.arg({ type: SetIssuanceCapInput, required: true, description: 'The issuance cap to set.' }),
+    },
     recordedInput: { targets: ['warehouseId'], shown: ['commodityType', 'limitKg'] },
     safeWithoutKey: 'the same cap again is the same cap',
     resolve: async (_root, { input }, { caller, dependencies }) => ({

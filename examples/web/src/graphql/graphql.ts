@@ -6,62 +6,62 @@ export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' |
 import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-node/core';
 /** An amount of fiat money with its currency. */
 export type MoneyInput = {
-  /** The amount in units of the currency, exact. */
+  /** The exact amount, in units of the currency. */
   amount: string;
   /** The currency. */
   currency: string;
 };
 
-/** State of a project's issuance. */
+/** The state of a project's issuance. */
 export type ProjectState =
-  /** Its token is being deployed. */
+  /** The token is being deployed. */
   | 'DEPLOYING'
-  /** Its token is deployed; the verified quantity is being minted into custody. */
+  /** The token is deployed, and the verified quantity is being minted into custody. */
   | 'MINTING'
-  /** An operator has to decide; nothing is for sale. */
+  /** An operator has to decide. Nothing is for sale. */
   | 'NEEDS_REVIEW'
-  /** Minted in full and for sale. */
+  /** The whole quantity is minted and for sale. */
   | 'OPEN'
-  /** The network refused the token, or an operator ended it; nothing was issued, and the reference can be used again. */
+  /** The network refused the token, or an operator ended the issuance. Nothing was issued, and the reference can be used again. */
   | 'REFUSED';
 
-/** What a buyer buys. */
+/** The credits to buy, and the buyer. */
 export type PurchaseInput = {
-  /** Whole tonnes CO2e. */
+  /** The amount to buy, in whole tonnes CO2e. */
   amountCO2e: number | string;
-  /** The buyer: the subject of the buyer's token. When omitted, the caller, who then needs role buyer. */
+  /** The buyer: the subject of the buyer's token. Defaults to the caller, who then needs role buyer. */
   buyerId?: string | null | undefined;
-  /** True to make every check and change nothing: the answer says what the mutation would do, or has the error that it would have. The `idempotencyKey` is neither looked at nor used up, and what others do meanwhile can change the outcome. */
+  /** Whether to make every check and change nothing. The response describes the effect that the mutation would have, or contains the error that it would return. The `idempotencyKey` is neither checked nor used up. Concurrent changes can still alter the outcome of the real mutation. */
   dryRun?: boolean | null | undefined;
-  /** The price of a tonne that the buyer saw: with any other price in force, or none, nothing is booked (PRICE_CHANGED). Left out, the purchase is booked at the price in force. */
+  /** The price of a tonne that the buyer expects. When another price or no price is in force, nothing is booked (PRICE_CHANGED). When omitted, the purchase is booked at the price in force. */
   expectedPricePerTonne?: MoneyInput | null | undefined;
-  /** 1 to 255 printable ASCII characters chosen by the client, such as a UUID. The same key with the same input returns the same result without a second effect; with a different input it is an IDEMPOTENCY_CONFLICT. A key that had an effect is remembered for good. */
+  /** A key chosen by the client, such as a UUID: 1 to 255 printable ASCII characters. The same key with the same input returns the same result without a second effect. The same key with a different input returns IDEMPOTENCY_CONFLICT. A key whose request had an effect is kept permanently. */
   idempotencyKey: string;
   /** The address of the project's token. */
   tokenAddress: string;
 };
 
-/** The credits to retire, and the beneficiary. */
+/** The credits to retire, the buyer and the beneficiary. */
 export type RetireInput = {
-  /** Whole tonnes CO2e. */
+  /** The amount to retire, in whole tonnes CO2e. */
   amountCO2e: number | string;
   /** The beneficiary's id in a public register, such as an LEI or a company number: 1 to 128 bytes of UTF-8. Public. */
   beneficiaryId?: string | null | undefined;
-  /** The buyer: the subject of the buyer's token. When omitted, the caller, who then needs role buyer. */
+  /** The buyer: the subject of the buyer's token. Defaults to the caller, who then needs role buyer. */
   buyerId?: string | null | undefined;
-  /** The beneficiary on the public record: a text label, not an address. 1 to 256 bytes of UTF-8, without control, bidirectional or invisible characters. Stored in NFC and without white space at its ends; filters find it as it was sent, too. */
+  /** The beneficiary on the public record: a text label, not an address. 1 to 256 bytes of UTF-8, without control, bidirectional or invisible characters. Stored in NFC and without leading and trailing white space; filters also find the text as it was sent. */
   buyerName: string;
-  /** True to make every check and change nothing: the answer says what the mutation would do, or has the error that it would have. The `idempotencyKey` is neither looked at nor used up, and what others do meanwhile can change the outcome. The network is not asked. */
+  /** Whether to make every check and change nothing. The response describes the effect that the mutation would have, or contains the error that it would return. The `idempotencyKey` is neither checked nor used up. Concurrent changes can still alter the outcome of the real mutation. The network is not asked. */
   dryRun?: boolean | null | undefined;
-  /** 1 to 255 printable ASCII characters chosen by the client, such as a UUID. The same key with the same input returns the same result without a second effect; with a different input it is an IDEMPOTENCY_CONFLICT. A key that had an effect is remembered for good. */
+  /** A key chosen by the client, such as a UUID: 1 to 255 printable ASCII characters. The same key with the same input returns the same result without a second effect. The same key with a different input returns IDEMPOTENCY_CONFLICT. A key whose request had an effect is kept permanently. */
   idempotencyKey: string;
   /** The country under whose rules the credits are claimed. Public. */
   jurisdiction?: string | null | undefined;
-  /** A remark on the public record: at most 1024 bytes of UTF-8, without control, bidirectional or invisible characters, so in one line; may be empty. Null is the empty text. Stored in NFC and without white space at its ends. */
+  /** A remark on the public record: at most 1024 bytes of UTF-8, without control, bidirectional or invisible characters, and therefore in one line. May be empty; null means the empty text. Stored in NFC and without leading and trailing white space. */
   note?: string | null | undefined;
-  /** The period whose emissions they stand for. Public. */
+  /** The period whose emissions the credits stand for. Public. */
   period?: RetirementPeriodInput | null | undefined;
-  /** What they are retired for. Public. */
+  /** The reason for the retirement. Public. */
   reason?: RetirementReason | null | undefined;
   /** The address of the project's token. */
   tokenAddress: string;
@@ -69,34 +69,34 @@ export type RetireInput = {
 
 /** The period whose emissions a retirement stands for. */
 export type RetirementPeriodInput = {
-  /** The first day. */
+  /** The first day of the period. */
   from: string;
-  /** The day after the last one. */
+  /** The day after the last day of the period. */
   until: string;
 };
 
-/** What credits are retired for, as registries ask. */
+/** The reason for retiring credits, as registries record it. */
 export type RetirementReason =
   /** Towards another country's nationally determined contribution, or other international mitigation, under Article 6 of the Paris Agreement. */
   | 'ARTICLE_6'
-  /** To meet a duty under the law of the `jurisdiction`, such as a carbon tax or an emissions trading system. */
+  /** To meet an obligation under the law of the `jurisdiction`, such as a carbon tax or an emissions trading system. */
   | 'COMPLIANCE'
-  /** For the climate, without a claim to have compensated for emissions; also called environmental benefit. */
+  /** To contribute to climate action, without claiming to have compensated for emissions; also called environmental benefit. */
   | 'CONTRIBUTION'
-  /** To meet an airline's duty under CORSIA, the ICAO's scheme for international aviation. */
+  /** To meet an airline's obligation under CORSIA, the ICAO's scheme for international aviation. */
   | 'CORSIA'
-  /** To compensate for the beneficiary's own emissions, without being obliged to. */
+  /** To compensate for the beneficiary's own emissions, voluntarily. */
   | 'VOLUNTARY_OFFSET';
 
-/** State of a retirement. */
+/** The state of a retirement. */
 export type RetirementState =
-  /** No rule can decide whether the burn landed; the credits are held, and an operator decides. */
+  /** No rule can decide whether the burn landed. The credits are held until an operator decides. */
   | 'NEEDS_REVIEW'
-  /** The credits are held; the burn is in progress in the background. */
+  /** The credits are held, and the burn is in progress in the background. */
   | 'PENDING'
-  /** The network refused the burn, or an operator ended it; nothing was burned, and the credits were returned to the buyer. */
+  /** The network refused the burn, or an operator ended the retirement. Nothing was burned, and the credits were returned to the buyer. */
   | 'REFUSED'
-  /** Burned permanently. */
+  /** The credits are permanently burned. */
   | 'RETIRED';
 
 export type OpenProjectsQueryVariables = Exact<{

@@ -36,8 +36,8 @@ export const embedded = defineFamily({
   walletFormat: {
     name: 'embedded-payload',
     description:
-      'JSON, to be signed with ed25519 as it is, in UTF-8. Return base64 of the 64 bytes of the signature ' +
-      "followed by the JSON's.",
+      'JSON in UTF-8, to be signed unchanged with ed25519. Return base64 of the 64-byte signature followed by ' +
+      'the bytes of the JSON.',
   },
 
   migrations: ['embedded-network'],
