@@ -24,10 +24,9 @@ builder.queryType({
 });
 builder.mutationType({
   description:
-    'Write operations. A mutation that fails is null. Mutations that move or issue value take an ' +
-    '`idempotencyKey`: repeating a request returns the same result and has no second effect. These mutations ' +
-    'also accept `dryRun`, except `createProject`, `prepareRetirement`, which makes every check and sends ' +
-    `nothing, and \`submitSigned\`, whose effect is the signature itself. ${EVERY_FIELDS_ERRORS}`,
+    'Write operations. A mutation that fails is null. A request whose input has an `idempotencyKey` can be ' +
+    'repeated: the same key and input return the same result and have no second effect. With `dryRun: true`, a ' +
+    `mutation that accepts it makes every check and changes nothing. ${EVERY_FIELDS_ERRORS}`,
 });
 builder.subscriptionType({
   description:
