@@ -107,7 +107,7 @@ export function createConcurrencyLimit({
 
 /**
  * One timer serves all waiters: in a burst, a timer for each waiter takes longer than its work. The timer may
- * run when nobody waits any more, so it does not keep the process alive.
+ * run when no caller waits any more, so it does not keep the process alive.
  *
  * @returns a function that sets the timer, which refuses late waiters, unless it is set for an earlier time
  */

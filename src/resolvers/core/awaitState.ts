@@ -1,6 +1,6 @@
 /**
  * Waits for a row (a project, a retirement, …) to reach a state, until the mutation's time limit or the
- * server's stop, and reads why the network refused a call. The work continues whether or not anyone waits.
+ * server's stop, and reads why the network refused a call. The work continues whether or not a caller waits.
  */
 import { and, desc, eq } from 'drizzle-orm';
 import { submissions } from '../../db/tables/index.ts';

@@ -1,5 +1,5 @@
 /**
- * publicReceipt: the fields of a receipt that everyone who has its address may read.
+ * publicReceipt: the fields of a receipt that any caller with its address may read.
  */
 import { findOpenPledges } from '../../resolvers/warehouse/findPledge.ts';
 import { findReceiptByToken, type TokenizedReceipt } from '../../resolvers/warehouse/findReceipt.ts';

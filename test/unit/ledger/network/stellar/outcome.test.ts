@@ -75,7 +75,7 @@ it('is nothing by the word of a node that is behind the one which said that the 
   const used = { usedInLedger: null };
   expect(await concluded(holder, { ...used, lookedAt: [100n, 99n] })).toEqual({ status: 'pending' });
   expect(await concluded(holder, { ...used, lookedAt: [100n, 101n] })).toMatchObject({ status: 'dead' });
-  // Nobody else can use custody's own sequence.
+  // Only the platform can use custody's own sequence.
   expect(await concluded(custody, { ...used, lookedAt: [100n, 101n] })).toMatchObject({
     status: 'undeterminable',
   });
