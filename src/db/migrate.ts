@@ -35,7 +35,7 @@ const PAUSE_MS = 3_000;
 const RETRY_FOR_MS = 180_000;
 /** SQLSTATEs of a lock that was not available in time, and of a deadlock with the platform's other work. */
 const HELD_BY_OTHERS: ReadonlySet<string> = new Set(['55P03', '40P01']);
-/** The longest time-out of PostgreSQL, three weeks: postgres.js leaves out a setting that is 0. */
+/** The longest time-out of PostgreSQL, 24 days: postgres.js leaves out a setting that is 0. */
 const NO_LIMIT_MS = 2_147_483_647;
 const MIGRATIONS_SCHEMA = 'drizzle';
 const MIGRATIONS_FOLDER = new URL('../../drizzle/', import.meta.url);

@@ -29,7 +29,10 @@ interface ReplicaState {
   name: string;
   /** Why the replica is not used; null when it is fresh enough. */
   obstacle: string | null;
-  /** Maximum age of the replica's data; null while it has not caught up with the primary or is distrusted. */
+  /**
+   * Maximum age of the replica's data. Null until the replica has passed a noted place of the primary: at
+   * first, and again after each distrust.
+   */
   lagMs: number | null;
 }
 

@@ -50,9 +50,9 @@ export async function runTransaction<T>(
 }
 
 /**
- * Runs the work of the transaction, and within it the work of its savepoints. Statements that work sends
- * after its end are refused: the connection may have another transaction by then, and after a savepoint was
- * rolled back they would be kept.
+ * Runs the work of the transaction, and within it the work of its savepoints. Statements that the work sends
+ * after its end are refused: the connection may have another transaction by then, and after the rollback of a
+ * savepoint, such statements would be kept.
  */
 function createScopes(
   client: Client,

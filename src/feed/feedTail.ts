@@ -164,7 +164,7 @@ function createEnds(ageMs: number) {
     forget(): void {
       ends = [];
     },
-    /** Soon after the start, waits until a record of that age is known. */
+    /** Soon after the start, waits until the first noted end is `ageMs` old. */
     async before(): Promise<PlacedRecord | null> {
       const [first] = ends;
       if (first && indexOfOld() < 0) await delay(first.atMs + ageMs - performance.now() + 1);

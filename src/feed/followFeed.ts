@@ -38,7 +38,7 @@ export interface FeedFollower {
   follow(options: FollowOptions): PullStream<FeedRecord>;
   /**
    * The last record that every public list has, whichever replica it is read from: the feed's newest one
-   * without replicas, otherwise the newest one of before the replicas' longest delay. Null when there is
+   * without replicas, otherwise the newest one from before the replicas' longest delay. Null when there is
    * none.
    */
   endForLists(): Promise<AppendedRecord | null>;

@@ -102,7 +102,10 @@ export function estimateAnswerBytes(
   return root ? bytesOf(operation.selectionSet, root) : 0;
 }
 
-/** Maximum entries of a field. A connection counts as its page, so its `edges` and `nodes` count once. */
+/**
+ * Maximum entries of a field. The page size is counted at the connection, so its `edges` and its `nodes` each
+ * have factor 1.
+ */
 function entriesOf(
   path: string,
   field: GraphQLField<unknown, unknown>,

@@ -56,7 +56,7 @@ export interface RateLimits {
   noteRefusedCredential(remoteAddress: string): Promise<void>;
   /**
    * Call it before a webhook's delivery is read.
-   * @throws DomainError RATE_LIMITED, also after refused ones
+   * @throws DomainError RATE_LIMITED, also after too many refused ones
    */
   admitDelivery(remoteAddress: string): Promise<void>;
   noteRefusedDelivery(remoteAddress: string): Promise<void>;

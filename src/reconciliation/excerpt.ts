@@ -233,10 +233,10 @@ const EXCERPTS: readonly [table: string, rows: string][] = [
 ];
 
 /**
- * Custody's records that look like a retirement without a record (compareUnclaimed.ts). They don't change
- * when the retirement decides whether they can still be claimed, or belong to none. Settled retirements
- * count, because the records may have waited for them. Most records are noted as claimed and are skipped: a
- * beneficiary may have any number of them.
+ * Custody's records that look like a retirement without a record (compareUnclaimed.ts). When such
+ * a retirement changes, its state decides whether the records may still be claimed or belong to none, although
+ * their own rows do not change. Settled retirements count, because the records may have waited for them. Most
+ * records are noted as claimed and are skipped: a beneficiary may have any number of them.
  */
 const UNCLAIMED_RECORDS = `SELECT f.project_id, f.index
   FROM (SELECT DISTINCT p.token_address, r.beneficiary, r.note, r.amount_tonnes

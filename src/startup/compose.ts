@@ -58,8 +58,8 @@ export interface ComposeOptions {
   publicUrl: string;
   appSecret: string;
   /**
-   * The first part of the names of the transparency logs. Otherwise the host of `publicUrl` at the logs'
-   * start, which stays.
+   * The first part of the names of all transparency logs. Unless given, logs without a name get
+   * `<host of publicUrl>/logs`, and logs that have a name keep it.
    */
   transparencyLogOrigin?: string | undefined;
   /** The first secret seals stored secrets, all of them open; only the appSecret unless given. */

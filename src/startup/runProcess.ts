@@ -28,7 +28,7 @@ export async function runProcess(main: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Ignores a full disk or a closed reader: an unreadable log does not stop the server. */
+/** Ignores a full disk or a closed reader: a log that can't be written does not stop the server. */
 function ignore(): void {}
 
 /** Closes what `start` has opened, on a signal or when the start fails. */

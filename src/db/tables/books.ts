@@ -68,8 +68,8 @@ export const accounts = pgTable(
 export const STEP_OF_CAUSE = sql`(CASE WHEN kind = 'retirement_return' THEN 'retirement_settle'::transfer_kind ELSE kind END)`;
 
 /**
- * Append-only. It has no foreign keys: the trigger that moves the accounts finds them by the project and the
- * posting's kind, and accounts are never deleted.
+ * Append-only. It has no foreign keys: the trigger that moves the accounts refuses a transfer unless both
+ * exist, belong to its project and have the kinds of its two sides, and accounts are never deleted.
  */
 export const transfers = pgTable(
   'transfers',

@@ -18,7 +18,10 @@ import {
 import { moment } from './columns.ts';
 import { projects } from './projects.ts';
 
-/** Credits that one buyer gave to another. Triggers match the rows with transfers in the books, both ways. */
+/**
+ * Credits that one buyer gave to another. Triggers refuse a row without its transfer in the books, and such a
+ * transfer without its row.
+ */
 export const creditTransfers = pgTable(
   'credit_transfers',
   {

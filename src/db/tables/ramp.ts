@@ -39,7 +39,7 @@ export const OPEN_OFF_RAMP_STATES = [
   'NEEDS_REVIEW',
 ] as const;
 export const ENDED_OFF_RAMP_STATES = ['SETTLED', 'REFUNDED', 'CLOSED'] as const;
-/** Their transitions: resolvers/warehouse/offRamp/transitions.ts, printed as diagrams in docs/. */
+/** Transitions of all states: resolvers/warehouse/offRamp/transitions.ts, printed as diagrams in docs/. */
 export const offRampState = pgEnum('off_ramp_state', [...OPEN_OFF_RAMP_STATES, ...ENDED_OFF_RAMP_STATES]);
 /** The destination of the deposited tokens: the treasury, or the depositor. Decided once. */
 export const offRampResolution = pgEnum('off_ramp_resolution', ['SETTLE', 'REFUND']);

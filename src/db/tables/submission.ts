@@ -73,7 +73,9 @@ export const submissions = pgTable(
     call: jsonb('call').notNull(),
     signer: submissionSigner('signer').notNull().default('CUSTODY'),
     state: submissionState('state').notNull(),
-    /** When the next step is due. A lease moves it ahead, so a dead instance's work is due at its end. */
+    /**
+     * When the next step is due. A lease moves it ahead, so a dead instance's work is due when the lease ends.
+     */
     dueAt: moment('due_at').notNull(),
     /**
      * Number of the latest attempt at an operator's last resume: deaths up to that attempt no longer count.

@@ -1,5 +1,6 @@
 /**
- * Serial numbers of retired tonnes: a tonne's place in the order in which the books retired its project's.
+ * Serial numbers of retired tonnes: a number is a tonne's place in the order in which the books retired the
+ * tonnes of its project.
  *
  * A serial number is a balance of the project's retired account: a settlement that takes the balance from 40
  * to 65 retires the numbers 41 to 65. The balance only grows, and posted transfers never change, so ranges

@@ -31,8 +31,8 @@ export interface HeardLedgers {
 const HEARD_LASTS_MS = 60_000;
 
 /**
- * @param elapsedMs a monotonic clock: a machine's clock that is set back would keep a false number for as
- *   long
+ * @param elapsedMs a monotonic clock: if a machine's clock were set back, a false number would be believed for
+ *   that time too
  */
 export function createHeardLedgers(elapsedMs: () => number = () => performance.now()): HeardLedgers {
   let last = { ledger: 0n, atMs: 0 };

@@ -53,7 +53,8 @@ export function askOnlyOwnNode(
 }
 
 /**
- * A check that fails with NetworkUnavailable, which names the node, unless the node belongs to another network.
+ * A check that fails with NetworkUnavailable, which names the node, unless the node belongs to another
+ * network.
  * @param check asks the node, and throws WrongNetwork for its answer
  */
 export function checkOf(node: NodeOptions, check: () => Promise<void>): CheckIdentity {

@@ -98,7 +98,7 @@ export interface LedgerNetwork {
 
   /**
    * Builds the transaction that `holder` signs for exactly this call. @throws NetworkRefusal if simulation
-   * fails
+   * refuses it
    */
   prepareForHolder(call: HolderCall, holder: Address): Promise<UnsignedTransaction>;
   /**

@@ -15,7 +15,7 @@ interface ContinuityWatch {
   stop(): Promise<void>;
 }
 
-/** Each look costs a few questions. A transaction that can no longer land by the next look is lost. */
+/** Each look costs a few questions. An undone transaction that can't land any more at the next look is lost. */
 const LOOK_MS = 10_000;
 
 export function createContinuityWatch(deps: SubmissionDependencies, lookMs = LOOK_MS): ContinuityWatch {

@@ -12,8 +12,8 @@ import { encodeCall } from './callCodec.ts';
 import type { Signer, TargetType } from './effects.ts';
 
 /**
- * Times of the database's clock, as for leases: an instance's fast clock would delay a submission, and hide
- * as long that it is stuck.
+ * Times of the database's clock, as for leases. An instance's fast clock would delay a submission, and would
+ * hide for the same time that the submission is stuck.
  */
 const COMPUTED = { dueAt: sql`now()`, createdAt: TRANSACTION_TIME };
 

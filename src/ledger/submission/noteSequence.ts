@@ -29,7 +29,8 @@ export async function noteSequence(
     .set({ nextSequence: sql`greatest(${nextSequence}, ${used + 1n}::bigint)` })
     .where(and(isAccount, gte(nextSequence, used)))
     .returning();
-  // An account that is not compared keeps its row: when it is compared again, signing halts for a review.
+  // The account has sent unknown transactions. If it is not compared, its row stays as it is: when it is
+  // compared again, signing halts for a review.
   if (noted.length > 0 || !isCompared) return;
   const [account] = await db.select().from(signingAccounts).where(isAccount);
   if (account === undefined) return;

@@ -50,7 +50,10 @@ export interface StepStore {
   ): Promise<void>;
 }
 
-/** With this many, one read gets the records of one token's burns and the record before them. */
+/**
+ * With this many, one read gets the records of one token's burns and the record before them, and one
+ * transaction stores them all.
+ */
 const MAX_ITEMS = MAX_RECORDS_PER_READ - 1;
 
 export function createStepStore(deps: SubmissionDependencies): StepStore {

@@ -51,8 +51,9 @@ export async function resendUndone(deps: SubmissionDependencies, expected: NextS
 
 /**
  * Transactions of custody and of holders depend on each other: a release on the deposit, a deposit on the
- * mint. One that lands before the one it depends on is finally refused. So a transaction waits while any of
- * `others` had landed before it.
+ * mint. One that lands before the one it depends on is finally refused. So a transaction that had landed
+ * after one of `others` is sent only once that one has landed again.
+ * @param others undone transactions to wait for; none once the halt has lasted WAITS_FOR_OTHERS_MINUTES
  */
 async function sendAgain(
   { network, log }: Pick<SubmissionDependencies, 'network' | 'log'>,

@@ -233,7 +233,8 @@ async function nextStep(
         break;
       }
       fruitlessSteps = 0;
-      // Nothing was tried, so nothing counts as fruitless. After progress, the old reason is about a dead transaction.
+      // Nothing was tried, so nothing counts as fruitless. After progress, the old reason is about a dead
+      // transaction.
       if (result === 'no-slot') {
         const reason = i === 0 ? stateReason : null;
         return { delayMs: NO_SLOT_DELAY_MS, fruitlessSteps, failedSteps, stateReason: reason };

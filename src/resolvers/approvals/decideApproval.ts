@@ -58,7 +58,10 @@ export async function grantApproval(
   return now;
 }
 
-/** What is wrong in the input that was asked for is wrong with its request: the approver has given nothing else. */
+/**
+ * Reports an error about a field of the requested input as an error about the request: the approver's own
+ * input is only the request's id.
+ */
 function asOfRequest(error: unknown): unknown {
   if (!(error instanceof DomainError) || error.details.field === undefined) return error;
   const details = { ...error.details, field: REQUEST_FIELD };

@@ -86,7 +86,10 @@ export interface OpenWork {
 
 type Since = 'stuckSince' | 'overdueSince' | 'expiryOverdueSince';
 
-/** By the names of what it is read for; moments and 64-bit integers are text. */
+/**
+ * The row of the statement: columns have the names of the members that they fill; times and 64-bit integers
+ * are text.
+ */
 type Row = Omit<OpenWork, 'submissions' | 'offRampSessions' | 'feedPosition' | Since> &
   Record<Since | 'feedPosition', string | null> &
   OpenWork['submissions'] & { sessions: Readonly<Record<string, number>> | null };

@@ -53,7 +53,8 @@ builder.node(AuditEntryRef, {
     'One mutation field of one request, or one field of a query or subscription with which an operator read the ' +
     'data of others. The entry of a mutation is written before the mutation runs or together with its effect, ' +
     'and its outcome is added once. The entry of a read is written before the response is sent and gets no ' +
-    'outcome. Entries are never changed otherwise, and never removed. Visible to operators.',
+    'outcome. Entries are never changed otherwise, and are removed only when an operator exports old ones to a ' +
+    'file. Visible to operators.',
   id: { resolve: ({ id }) => id },
   loadOne: (id: string, { caller, dependencies }) =>
     isOperator(caller) ? findAuditEntry(dependencies, id) : null,

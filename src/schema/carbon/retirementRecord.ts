@@ -139,8 +139,8 @@ builder.queryField('retirementRecordsByTransaction', (t) =>
   t.field({
     ...forPublic(
       'The public records of the retirements that a transaction made, oldest first, at most ' +
-        `${MAX_RECORDS_OF_TRANSACTION}. Empty when the platform knows of none. Transactions of this platform make ` +
-        'one retirement each.',
+        `${MAX_RECORDS_OF_TRANSACTION}. Empty when the platform knows of none. A transaction of this platform ` +
+        'makes at most one retirement.',
     ),
     type: [RetirementRecordRef],
     nullable: true,

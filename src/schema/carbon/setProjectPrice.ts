@@ -27,7 +27,7 @@ const SetProjectPriceInput = builder.inputType('SetProjectPriceInput', {
 });
 
 const SetProjectPricePayload = builder.objectRef<Project>('SetProjectPricePayload').implement({
-  description: 'The project with its new price.',
+  description: 'The project, with the price in force.',
   fields: (t) => ({
     project: t.field({ type: ProjectRef, description: 'The project.', resolve: (project) => project }),
   }),

@@ -122,7 +122,8 @@ function jsonInteger({
 const seconds = jsonInteger({
   name: 'UnixTime',
   description:
-    'Whole seconds since 1970-01-01T00:00:00Z, as a JSON integer. Times after 2038 exceed 32 bits.',
+    'Whole seconds since 1970-01-01T00:00:00Z, as a JSON integer. Times after January 2038 do not fit a signed ' +
+    '32-bit integer.',
   specifiedByURL: 'https://pubs.opengroup.org/onlinepubs/9799919799/basedefs/V1_chap04.html#tag_04_19',
   expected: 'a whole number of seconds since 1970',
   max: MAX_UNIX_TIME,

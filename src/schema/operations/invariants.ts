@@ -32,8 +32,9 @@ const InvariantStatusRef = builder.objectRef<InvariantStatus>('InvariantStatus')
       type: 'UnixTime',
       nullable: true,
       description:
-        'The time of the last reconciliation that compared everything for this invariant without findings, in Unix ' +
-        'seconds. The next incremental reconciliation starts from the earliest such time of the invariants that are ' +
+        'The time of the last reconciliation, full or incremental, without findings for this invariant, in Unix ' +
+        'seconds. Calls under way or under review, and entries with NO_DATA, do not prevent it; a missing answer or ' +
+        'a skipped comparison does. The next incremental reconciliation starts from the earliest such time of the invariants that are ' +
         'not BROKEN. Null when there was none.',
     }),
     comparedAt: t.expose(

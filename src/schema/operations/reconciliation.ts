@@ -64,7 +64,7 @@ const ObstacleEnum = builder.enumType('ReconciliationObstacle', {
     LEFT_OUT: {
       description:
         'The comparison was skipped for the reason in `message`: often because it is too much for one query, and ' +
-        '`npm run reconcile` makes it.',
+        '`npm run reconcile` makes the comparison.',
     },
   } as const satisfies Record<NotProved['obstacle'], { description: string }>,
 });

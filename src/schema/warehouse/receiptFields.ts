@@ -16,7 +16,7 @@ export const ReceiptStateEnum = builder.enumType('ReceiptState', {
     MINTING: { description: 'The token is deployed, and its kilograms are being minted to the farmer.' },
     ACTIVE: {
       description:
-        'The whole quantity is minted and not marked as expired. `remainingKg` shows how much remains.',
+        'The whole quantity is minted, and the receipt is not marked as expired. `remainingKg` shows how much remains.',
     },
     EXPIRED: { description: 'The receipt is past its expiry date, and marked as expired on the network.' },
     REFUSED: {

@@ -94,7 +94,10 @@ export const offRamps = embeddedNetwork.table(
   (t) => [primaryKey({ columns: [t.settlementAddress, t.referenceId] })],
 );
 
-/** Landed transactions: either with a result, or refused by the contract and without any other effect. Their bytes hold who called what. */
+/**
+ * Landed transactions: either with a result, or refused by the contract and without any other effect. Their
+ * signed bytes contain the caller and the call.
+ */
 export const transactions = embeddedNetwork.table('transactions', {
   hash: text('hash').primaryKey(),
   ledger: bigint('ledger', { mode: 'bigint' }).notNull(),

@@ -233,8 +233,8 @@ interface Anchor {
 
 /**
  * Refuses answers of a node that is behind or of another chain, because several nodes may share an address.
- * @throws NetworkBehind if the node does not have a final block; NetworkUnavailable if the node shows a block
- *   far beyond it only once: if it were noted as seen, no true node would ever reach it
+ * @throws NetworkBehind if the node lacks a block that was final; NetworkUnavailable if the node shows only
+ *   once a block far beyond the highest one seen: if it were noted as seen, no true node would ever reach it
  */
 async function requireTrue(rpc: JsonRpc, { latest, reported, anchors }: Ends): Promise<void> {
   const missing = anchors.find(({ seen: { ledger }, now }) => latest.number < ledger || now === null);

@@ -16,7 +16,7 @@ interface Identity extends NodeOptions {
 
 export function evmIdentityCheck(expected: Identity): CheckIdentity {
   const rpc = createJsonRpc({ url: expected.rpcUrl, timeoutMs: expected.requestTimeoutMs });
-  // Read as it is: what is no answer of this chain is one of another network.
+  // The result is not parsed here: a result that no EVM chain gives shows another network, not a failure.
   const askNode: AskNode = (method, params = []) => rpc.ask({ method, params, read: (shown) => shown });
   return checkOf(expected, async () => {
     await requireChain(askNode, expected);

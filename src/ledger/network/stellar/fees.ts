@@ -60,8 +60,8 @@ const ASSUMED_SETTINGS: ResourceSettings = {
 };
 
 /**
- * The fee that most recent contract transactions paid, at most the cap; the minimum if the node does not show
- * it.
+ * The fee that most contract transactions paid recently, at most the cap; the minimum if the node does not
+ * show it.
  */
 export async function inclusionFeeStroops(node: StellarNode, capStroops: bigint): Promise<bigint> {
   const usual = await usualFeeStroops(node);

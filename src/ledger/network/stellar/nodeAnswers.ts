@@ -15,7 +15,9 @@ const texts = z
   .nullish()
   .transform((value) => value ?? []);
 
-/** A result of another form names no network. An answer without a result is refused, because it says nothing. */
+/**
+ * A result of another form names no network. An answer without a result is refused, because it says nothing.
+ */
 export const networkAnswer = z.union([
   z.object({ passphrase: z.unknown() }),
   z.json().transform(() => ({ passphrase: undefined })),

@@ -35,7 +35,8 @@ export interface OffRampEffectsDependencies extends MoveDependencies {
 
 /**
  * Maximum allowances of a session. The allowance is set again when another one has replaced it. Custody's
- * allowances take turns (custodyDeposits.ts) and don't, but another program with custody's key could.
+ * allowances take turns (custodyDeposits.ts) and don't replace each other, but another program with custody's
+ * key could replace one.
  */
 const MAX_ALLOWANCES = 10;
 
