@@ -35,8 +35,6 @@ const PAUSE_MS = 3_000;
 const RETRY_FOR_MS = 180_000;
 /** SQLSTATEs of a lock that was not available in time, and of a deadlock with the platform's other work. */
 const HELD_BY_OTHERS: ReadonlySet<string> = new Set(['55P03', '40P01']);
-/** The longest time-out of PostgreSQL, 24 days: postgres.js leaves out a setting that is 0. */
-const NO_LIMIT_MS = 2_147_483_647;
 const MIGRATIONS_SCHEMA = 'drizzle';
 const MIGRATIONS_FOLDER = new URL('../../drizzle/', import.meta.url);
 
@@ -70,21 +68,18 @@ export async function migrate(
     // A failure of that query would end the process without a message (see client.ts).
     fetch_types: false,
     onnotice: () => {},
-    // The role's own limits may be meant for requests. A session that ended in a pause would continue as a
-    // new one, without the lock.
     connection: {
       application_name: 'migrations',
       search_path: SCHEMA,
       lock_timeout: OTHER_INSTANCE_TIMEOUT_MS,
-      statement_timeout: NO_LIMIT_MS,
-      idle_session_timeout: NO_LIMIT_MS,
     },
   });
   try {
     if (expected !== undefined && (await readDatabase(drizzle(sql))) !== expected) throw new OtherDatabase();
-    // PostgreSQL has this limit from version 17 on, and refuses a connection that sets an unknown one.
-    await sql`SELECT set_config('transaction_timeout', '0', false)
-      WHERE current_setting('transaction_timeout', true) IS NOT NULL`;
+    // The role's own limits may be meant for requests. A session that one of them ends would continue as a new
+    // one, without the lock. PostgreSQL before 17 lacks transaction_timeout.
+    await sql`SELECT set_config(name, '0', false) FROM pg_settings
+      WHERE name IN ('statement_timeout', 'idle_session_timeout', 'transaction_timeout')`;
     await sql`SELECT pg_advisory_lock(${ADVISORY_LOCKS.migrations})`;
     await sql`SELECT set_config('lock_timeout', ${String(LOCK_TIMEOUT_MS)}, false)`;
     let isNewer = false;
