@@ -66,7 +66,7 @@ export async function purchase(
     case 'SHORT':
       throw insufficientSupply(input, booked.available);
     case 'PRICE_CHANGED':
-      throw priceChanged(input, expectedPrice, priceOf(booked));
+      throw priceChanged(input, priceOf(booked));
     case 'NO_PROJECT':
       throw unknownToken(input.tokenAddress);
   }
@@ -88,16 +88,16 @@ export async function rehearsePurchase(
     if (!result?.ok) throw insufficientSupply(input, result?.available ?? 0n);
     // The price is read after the inventory is locked: a price change locks the inventory too.
     const price = (await readPrices(tx, [projectId])).get(projectId) ?? null;
-    if (expected && !isSamePrice(expected, price)) throw priceChanged(input, expected, price);
+    if (expected && !isSamePrice(expected, price)) throw priceChanged(input, price);
     return readDryRun(tx, { projectId, buyerId, tonnes: amount, pricePerTonne: price });
   });
 }
 
 function priceChanged(
-  { tokenAddress }: PurchaseInput,
-  expected: Price | null | undefined,
+  { tokenAddress, expectedPricePerTonne }: PurchaseInput,
   price: Price | null,
 ): DomainError {
+  const expected = expectedPricePerTonne && canonicalPrice(expectedPricePerTonne);
   const now = price === null ? 'no price is set' : `it is ${price.amount} ${price.currency}`;
   return new DomainError(
     'PRICE_CHANGED',

@@ -162,8 +162,11 @@ describe('a purchase', () => {
     );
     await setPrice(eur('11'));
     for (const dryRun of [true, false]) {
-      for (const expected of [eur('10'), { amount: '11', currency: 'USD' }]) {
+      for (const expected of [eur('10.00'), { amount: '11', currency: 'USD' }]) {
         const refused = await buy(1, { expectedPricePerTonne: expected, dryRun });
+        expect(refused.errors[0]?.message).toContain(
+          `was expected to cost ${parseInt(expected.amount)} ${expected.currency}, but it is 11 EUR.`,
+        );
         expect(refused.errors[0]?.extensions).toMatchObject({
           code: 'PRICE_CHANGED',
           field: 'input.expectedPricePerTonne',
