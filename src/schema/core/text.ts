@@ -108,8 +108,6 @@ export const idempotencyKey: TextRule = pattern(
 
 /** The subject of a token, which names buyers, farmers, lenders and warehouses. */
 export const subject: TextRule = pattern(SUBJECT_PATTERN, `must be ${SUBJECT_FORM}`);
-/** A text that may be left out of a receipt's metadata. */
-export const optionalLabel = text({ maxBytes: 128, mayBeEmpty: true });
 /** A ramp provider's name of a session. */
 export const sessionId: TextRule = pattern(
   SESSION_ID_PATTERN,

@@ -19,7 +19,7 @@ import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { hashOf } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
 import { ReceiptRef } from './receipt.ts';
-import { label, optionalLabel, subject } from '../core/text.ts';
+import { label, subject } from '../core/text.ts';
 import { moment } from '../core/time.ts';
 
 const CreateDepositInput = builder.inputType('CreateDepositInput', {
@@ -65,7 +65,7 @@ const CreateDepositInput = builder.inputType('CreateDepositInput', {
       description: 'The value of the deposit, in whole US dollars.',
     }),
     warehouseLocation: t.string({
-      validate: { schema: optionalLabel },
+      validate: { schema: label },
       description: "The warehouse's location as text.",
     }),
     countryCode: t.field({
@@ -74,7 +74,7 @@ const CreateDepositInput = builder.inputType('CreateDepositInput', {
         "The country of the receipt: ISO 3166-1 alpha-2, in upper case. Defaults to the platform's country.",
     }),
     harvestSeason: t.string({
-      validate: { schema: optionalLabel },
+      validate: { schema: label },
       description: 'The harvest season, such as 2025 long rains.',
     }),
     inspectionReportHash: t.field({

@@ -95,6 +95,12 @@ async function stateOf(id: string, caller = farmer) {
 }
 
 describe('a receipt over the API', () => {
+  it.each(['warehouseLocation', 'harvestSeason'])('is not deposited with an empty %s', async (name) => {
+    const input = await depositInput({ [name]: ' ' });
+    const { errors } = await marketplace.send(DEPOSIT, { input }, warehouse);
+    expect(errors[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: `input.${name}` });
+  });
+
   it('is deposited, quoted, cashed out, paid and settled', async () => {
     const made = await marketplace.send<Deposited>(DEPOSIT, { input: await depositInput() }, warehouse);
     expect(made.errors ?? []).toEqual([]);
