@@ -115,6 +115,7 @@ CREATE TABLE "retirements" (
 	CONSTRAINT "retirements_record" UNIQUE("project_id","record_index"),
 	CONSTRAINT "retirements_positive" CHECK (amount_tonnes > 0),
 	CONSTRAINT "retirements_jurisdiction" CHECK (jurisdiction ~ '^[A-Z]{2}$'),
+	CONSTRAINT "retirements_compliance" CHECK (reason <> 'COMPLIANCE' OR jurisdiction IS NOT NULL),
 	CONSTRAINT "retirements_period" CHECK ((period_from IS NULL) = (period_until IS NULL) AND (period_from IS NULL OR period_from < period_until)),
 	CONSTRAINT "retirements_retired_is_proved" CHECK ((state = 'RETIRED') = (record_index IS NOT NULL) AND (state = 'RETIRED' OR tx_hash IS NULL)),
 	CONSTRAINT "retirements_settled_at" CHECK ((state IN ('RETIRED', 'REFUSED')) = (settled_at IS NOT NULL))

@@ -100,6 +100,7 @@ export const retirements = pgTable(
       .where(sql`state <> 'RETIRED'`),
     check('retirements_positive', sql`amount_tonnes > 0`),
     check('retirements_jurisdiction', sql`jurisdiction ~ '^[A-Z]{2}$'`),
+    check('retirements_compliance', sql`reason <> 'COMPLIANCE' OR jurisdiction IS NOT NULL`),
     check(
       'retirements_period',
       sql`(period_from IS NULL) = (period_until IS NULL) AND (period_from IS NULL OR period_from < period_until)`,

@@ -19,7 +19,14 @@ export const NO_PURPOSE: RetirementPurpose = {
 };
 
 /** @throws DomainError BAD_USER_INPUT */
-export function checkPurpose({ periodFrom, periodUntil }: RetirementPurpose): void {
+export function checkPurpose({ jurisdiction, reason, periodFrom, periodUntil }: RetirementPurpose): void {
+  if (reason === 'COMPLIANCE' && jurisdiction === null) {
+    throw new DomainError(
+      'BAD_USER_INPUT',
+      'With reason COMPLIANCE, input.jurisdiction must name the country whose law the obligation is under.',
+      { field: 'input.jurisdiction' },
+    );
+  }
   // ISO 8601 dates sort correctly as texts.
   if (periodFrom === null || periodUntil === null || periodFrom < periodUntil) return;
   throw new DomainError(

@@ -36,7 +36,8 @@ const RetireInput = builder.inputType('RetireInput', {
     }),
     jurisdiction: t.field({
       type: 'CountryCode',
-      description: 'The country under whose rules the credits are claimed. Public.',
+      description:
+        'The country under whose rules the credits are claimed. Required with reason COMPLIANCE. Public.',
     }),
     reason: t.field({ type: RetirementReasonEnum, description: 'The reason for the retirement. Public.' }),
     period: t.field({

@@ -25,7 +25,8 @@ export const RetirementReasonEnum = builder.enumType('RetirementReason', {
     },
     COMPLIANCE: {
       description:
-        'To meet an obligation under the law of the `jurisdiction`, such as a carbon tax or an emissions trading system.',
+        'To meet an obligation under the law of the `jurisdiction`, which it requires, such as a carbon tax or an ' +
+        'emissions trading system.',
     },
     CORSIA: {
       description:

@@ -108,6 +108,7 @@ describe('a retirement for another', () => {
     ['no country', { jurisdiction: 'XX' }],
     ['an unknown reason', { reason: 'FUN' }],
     ['an empty id', { beneficiaryId: ' ' }],
+    ['a duty under the law of no country', { reason: 'COMPLIANCE' }],
   ])('is refused with %s, dry run or not', async (_name, input) => {
     const before = await balanceOf(market, 'broker', tokenAddress);
     for (const dryRun of [true, false]) {
@@ -171,12 +172,13 @@ describe('the database refuses', () => {
     await refused('DELETE FROM retirements', 'append-only');
   });
 
-  it('a period without its end, and a jurisdiction that is no code', async () => {
+  it('a period without its end, a jurisdiction that is no code, and compliance without one', async () => {
     const insert = (columns: string, values: string) =>
       `INSERT INTO retirements (id, project_id, buyer_id, beneficiary, note, amount_tonnes, state, created_at, ${columns})
         SELECT gen_random_uuid(), project_id, buyer_id, beneficiary, note, 1, 'PENDING', now(), ${values} FROM retirements LIMIT 1`;
     await refused(insert('period_from', `'2025-01-01'`), 'retirements_period');
     await refused(insert('period_from, period_until', `'2025-01-02', '2025-01-01'`), 'retirements_period');
     await refused(insert('jurisdiction', `'za'`), 'retirements_jurisdiction');
+    await refused(insert('reason', `'COMPLIANCE'`), 'retirements_compliance');
   });
 });
