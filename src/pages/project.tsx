@@ -52,8 +52,8 @@ const PROJECT = `query RegistryProject($assetId: String!) {
   }
 }`;
 
-const RECORDS = `query RegistryProjectRecords($projectId: ID!, $after: String) {
-  retirementRecords(first: 25, after: $after, filter: { projectIds: [$projectId] }) {
+const RECORDS = `query RegistryProjectRecords($tokenAddresses: [Address!]!, $after: String) {
+  retirementRecords(first: 25, after: $after, filter: { tokenAddresses: $tokenAddresses }) {
     nodes { ...ListedRecord }
     pageInfo { hasNextPage endCursor }
   }
@@ -67,7 +67,8 @@ export async function projectPage(site: Site, request: PageRequest, assetId: str
   if (project === undefined) throw new DomainError('NOT_FOUND', 'There is no project with this asset id.');
   const path = projectPath(project.assetId);
   if (project.assetId !== assetId) return redirect(path);
-  const variables = { projectId: project.id, after: query.get('after') };
+  const tokenAddresses = project.tokenAddress === null ? [] : [project.tokenAddress];
+  const variables = { tokenAddresses, after: query.get('after') };
   const answer = await askOrNull<{ retirementRecords: RecordPage }>(ask, RECORDS, variables);
   const records = answer?.retirementRecords ?? EMPTY_PAGE;
   return htmlAnswer(

@@ -134,7 +134,7 @@ function readSource(deps: TotalsNeeds, groupBy: RetirementGroup, filter: RecordF
 function onlyDimension(groupBy: RetirementGroup, filter: RecordFilter): RetirementGroup {
   const named = new Set<RetirementGroup>([
     ...(groupBy === 'DAY' ? [] : [groupBy]),
-    ...(filter.projectIds == null && filter.tokenAddresses == null ? [] : (['PROJECT'] as const)),
+    ...(filter.tokenAddresses == null ? [] : (['PROJECT'] as const)),
     ...(filter.countryCodes == null ? [] : (['COUNTRY'] as const)),
     ...(filter.vintageYears == null ? [] : (['VINTAGE'] as const)),
   ]);

@@ -8,7 +8,6 @@ import type { Needs } from '../core/dependencies.ts';
 
 /** A record must match one of the values of each member that is given; an empty list matches none. */
 interface ProjectSelection {
-  projectIds?: readonly string[] | null | undefined;
   tokenAddresses?: readonly string[] | null | undefined;
   countryCodes?: readonly string[] | null | undefined;
   vintageYears?: readonly number[] | null | undefined;
@@ -25,11 +24,10 @@ export interface RecordFilter extends ProjectSelection {
 /** The condition on `projects`, or undefined when the selection excludes none. */
 export function matchingProjects(
   { network }: Needs<'network'>,
-  { projectIds, tokenAddresses, countryCodes, vintageYears }: ProjectSelection,
+  { tokenAddresses, countryCodes, vintageYears }: ProjectSelection,
 ): SQL | undefined {
   const addresses = tokenAddresses?.flatMap((text) => network.normalizeAddress(text) ?? []);
   const conditions = [
-    isAmong(projects.id, projectIds),
     isAmong(projects.tokenAddress, addresses),
     isAmong(projects.countryCode, countryCodes),
     isAmong(projects.vintageYear, vintageYears),

@@ -1,11 +1,9 @@
 /**
  * The filters of public retirement records, for their list, their totals and their feed.
  */
-import type { RecordFilter } from '../../resolvers/carbon/recordFilter.ts';
 import { builder } from '../core/builder.ts';
 import { FILTER_RULE, filterList, oneOf, PROJECT_TOKENS } from '../core/filters.ts';
 import { beneficiaryList } from '../core/text.ts';
-import { ProjectRef } from './project.ts';
 import { fromTime, untilTime } from '../core/time.ts';
 
 const BENEFICIARIES = {
@@ -36,11 +34,6 @@ export const RetirementRecordFilterInput = builder.inputType('RetirementRecordFi
   description: `A retirement record ${FILTER_RULE}`,
   fields: (t) => ({
     beneficiaries: t.stringList(BENEFICIARIES),
-    projectIds: t.globalIDList({
-      for: ProjectRef,
-      validate: { schema: filterList() },
-      description: oneOf('retirements of one of these projects'),
-    }),
     tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
     countryCodes: t.field({ type: ['CountryCode'], ...COUNTRY_CODES }),
     vintageYears: t.intList(VINTAGE_YEARS),
@@ -48,9 +41,3 @@ export const RetirementRecordFilterInput = builder.inputType('RetirementRecordFi
     until: t.field(untilTime("retirements whose burn, by the network's clock, was")),
   }),
 });
-
-type Given = typeof RetirementRecordFilterInput.$inferInput;
-
-export function recordFilterOf(given: Given | null | undefined): RecordFilter {
-  return { ...given, projectIds: given?.projectIds?.map(({ id }) => id) };
-}

@@ -5,7 +5,7 @@ import { listRetirementRecords, type RecordCursor } from '../../resolvers/carbon
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { listCursors, cursorValues, pageOf } from '../core/paging.ts';
-import { recordFilterOf, RetirementRecordFilterInput } from './recordFilter.ts';
+import { RetirementRecordFilterInput } from './recordFilter.ts';
 import { RetirementRecordConnection, RetirementRecordEdge, RetirementRecordRef } from './retirementRecord.ts';
 
 const number = cursorValues.bigint.transform(BigInt);
@@ -27,10 +27,8 @@ builder.queryField('retirementRecords', (t) =>
           description: 'Filters the records. All are listed when omitted.',
         }),
       },
-      resolve: (_root, args, { dependencies }) => {
-        const filter = recordFilterOf(args.filter);
-        return pageOf(args, cursors, listRetirementRecords(dependencies, filter));
-      },
+      resolve: (_root, args, { dependencies }) =>
+        pageOf(args, cursors, listRetirementRecords(dependencies, args.filter ?? {})),
     },
     RetirementRecordConnection,
     RetirementRecordEdge,

@@ -14,7 +14,7 @@ import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { listCursors, listNames, pageOf } from '../core/paging.ts';
 import { projectOf, ProjectRef } from './project.ts';
-import { recordFilterOf, RetirementRecordFilterInput } from './recordFilter.ts';
+import { RetirementRecordFilterInput } from './recordFilter.ts';
 import { decimalTonnes } from './retirementRecord.ts';
 
 const RetirementGroupEnum = builder.enumType('RetirementGroup', {
@@ -94,7 +94,7 @@ builder.queryField('retirementTotals', (t) =>
         }),
       },
       resolve: (_root, args, { dependencies }) => {
-        const filter = recordFilterOf(args.filter);
+        const filter = args.filter ?? {};
         return pageOf(args, CURSORS[args.groupBy], readRetirementTotals(dependencies, args.groupBy, filter));
       },
     },

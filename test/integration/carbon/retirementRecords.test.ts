@@ -97,7 +97,7 @@ describe('retirementRecords', () => {
       () => ({ beneficiaries: Array.from({ length: 20 }, (_, i) => `${' '.repeat(i)}Cafe\u0301`) }),
       (i) => i === 11 || i === 13,
     ],
-    ['of a project', () => ({ projectIds: [projects[1]?.globalId] }), (i) => i % 3 === 1],
+    ['of a token', () => ({ tokenAddresses: [projects[1]?.tokenAddress] }), (i) => i % 3 === 1],
     [
       'of two tokens',
       () => ({ tokenAddresses: projects.slice(0, 2).map((p) => p.tokenAddress) }),
@@ -235,7 +235,7 @@ describe('retirementTotals', () => {
       () => ({ countryCodes: ['KE'], vintageYears: [2020, 2022] }),
       (i) => i % 3 === 2,
     ],
-    ['a project', () => ({ projectIds: [projects[0]?.globalId] }), (i) => i % 3 === 0],
+    ['a token', () => ({ tokenAddresses: [projects[0]?.tokenAddress] }), (i) => i % 3 === 0],
     ['a beneficiary', () => ({ beneficiaries: ['Acme'] }), (i) => i % 5 === 0],
     [
       'a beneficiary in a country, from an hour on',
@@ -275,7 +275,7 @@ describe('retirementTotals', () => {
       [{}, () => true],
       [{ countryCodes: ['BR'] }, (i: number) => i % 3 === 0],
       [{ vintageYears: [2020] }, (i: number) => i % 3 === 0],
-      [{ projectIds: [projects[0]?.globalId] }, (i: number) => i % 3 === 0],
+      [{ tokenAddresses: [projects[0]?.tokenAddress] }, (i: number) => i % 3 === 0],
     ] as const) {
       const expected = addUp(moved, keep).sort((a, b) => Date.parse(String(b[0])) - Date.parse(String(a[0])));
       expect(await totalsOf('DAY', filter)).toEqual(expected);

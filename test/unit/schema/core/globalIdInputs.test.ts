@@ -12,15 +12,16 @@ import { builder } from '../../../../src/schema/core/builder.ts';
 import { schema } from '../../../../src/schema/index.ts';
 
 const UUID = '01a1fd63-66ce-7db7-82fe-eaf1f3dff1de';
-const contextValue = { caller: null, dependencies: {} };
+const caller = { subject: 'olga', roles: ['operator'], warehouseIds: [] };
+const contextValue = { caller, dependencies: {} };
 
 async function ask(source: string, variableValues: Record<string, unknown>) {
   const { errors } = await graphql({ schema, source, variableValues, contextValue });
   return errors?.map(({ message, originalError }) => [message, Reflect.get(originalError ?? {}, 'details')]);
 }
 
-const RECORDS = `query ($filter: RetirementRecordFilter, $more: [ID!]) {
-  a: retirementRecords(filter: $filter) { totalCount } b: retirementRecords(filter: { projectIds: $more }) { totalCount } }`;
+const ENTRIES = `query ($filter: AuditEntryFilter, $more: [ID!]) {
+  a: auditEntries(filter: $filter) { totalCount } b: auditEntries(filter: { apiKeyIds: $more }) { totalCount } }`;
 
 describe('a wrong global id', () => {
   it.each([
@@ -29,24 +30,24 @@ describe('a wrong global id', () => {
     ['that is no UUID', Buffer.from("Project:' OR 1=1").toString('base64url')],
     ['empty', ''],
   ])('%s, in a list in a filter', async (_what, id) => {
-    const good = encodeGlobalId('Project', UUID);
-    const errors = await ask(RECORDS, { filter: { projectIds: [good, id] }, more: id });
+    const good = encodeGlobalId('ApiKey', UUID);
+    const errors = await ask(ENTRIES, { filter: { apiKeyIds: [good, id] }, more: id });
     expect(errors).toEqual([
       [
-        expect.stringContaining('filter.projectIds.1 must be an id that this server gave out; it is "'),
+        expect.stringContaining('filter.apiKeyIds.1 must be an id that this server gave out; it is "'),
         {
-          field: 'filter.projectIds.1',
+          field: 'filter.apiKeyIds.1',
         },
       ],
-      [expect.stringContaining('filter.projectIds.0 must be an id'), { field: 'filter.projectIds.0' }],
+      [expect.stringContaining('filter.apiKeyIds.0 must be an id'), { field: 'filter.apiKeyIds.0' }],
     ]);
   });
 
   it('of another type', async () => {
-    const filter = { projectIds: [encodeGlobalId('Receipt', UUID)] };
-    expect(await ask(RECORDS, { filter, more: [] })).toContainEqual([
-      expect.stringContaining('filter.projectIds.0 must be the id of Project, not of Receipt; it is "'),
-      { field: 'filter.projectIds.0' },
+    const filter = { apiKeyIds: [encodeGlobalId('Receipt', UUID)] };
+    expect(await ask(ENTRIES, { filter, more: [] })).toContainEqual([
+      expect.stringContaining('filter.apiKeyIds.0 must be the id of ApiKey, not of Receipt; it is "'),
+      { field: 'filter.apiKeyIds.0' },
     ]);
   });
 
