@@ -17,7 +17,7 @@ export async function listTransparencyLogs({ db, logs }: Needs<'db' | 'logs'>) {
       rootHash: Buffer.from(root).toString('hex'),
       checkpoint,
       verifierKey: logs.key.verifierKey(origin),
-      madeAt,
+      updatedAt: madeAt,
     };
   });
 }

@@ -23,7 +23,7 @@ const ViewerRef = builder.objectRef<Caller>('Viewer').implement({
       description: 'The warehouses that role WAREHOUSE may act for. Empty without that role.',
       resolve: ({ roles, warehouseIds }) => (roles.includes('warehouse') ? [...warehouseIds] : []),
     }),
-    account: t.field({
+    buyerAccount: t.field({
       type: BuyerAccountRef,
       nullable: true,
       description: 'The buyer account of the caller. Null without role BUYER.',

@@ -180,8 +180,8 @@ export const APPROVAL = {
   nullable: true,
   description:
     'The request for approval that was made instead. The mutation runs when another person approves the ' +
-    'request, which `state` shows. Null when no approval was needed, when a repeated request is approved ' +
-    'already, and for a dry run.',
+    'request, which `state` shows. Null when no approval was needed, and when a repeated request is approved ' +
+    'already.',
 } as const;
 
 const ApprovalFilterInput = builder.inputType('ApprovalRequestFilter', {

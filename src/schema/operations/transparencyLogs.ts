@@ -38,7 +38,7 @@ const TransparencyLogRef = builder.objectRef<TransparencyLog>('TransparencyLog')
     verifierKey: t.exposeString('verifierKey', {
       description: 'The Ed25519 key that signs the checkpoint, in the format of tools for signed notes.',
     }),
-    madeAt: t.expose('madeAt', moment('The time the log grew to this size')),
+    updatedAt: t.expose('updatedAt', moment('The time the log grew to this size')),
   }),
 });
 

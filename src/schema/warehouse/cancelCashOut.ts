@@ -29,8 +29,8 @@ const CancelCashOutPayload = builder.objectRef<OffRampSession>('CancelCashOutPay
     offRampSession: t.field({
       type: OffRampSessionRef,
       description:
-        'The off-ramp session. It is cancelled when it is CLOSED (nothing was deposited) or REFUNDED, and ' +
-        'CONFIRMING or SETTLED when the payout was faster.',
+        'The off-ramp session. It is cancelled when it is CLOSED (nothing was deposited), REFUNDING or REFUNDED, ' +
+        'and CONFIRMING or SETTLED when the payout was faster.',
       resolve: (session) => session,
     }),
   }),
@@ -42,7 +42,7 @@ builder.mutationField('cancelCashOut', (t) =>
       ['farmer', 'operator'],
       'Cancels an unpaid off-ramp session of the caller (any session, for operators): asks the provider not to ' +
         'pay, and once the provider agrees, ends the session or refunds the tokens from the settlement contract. A ' +
-        'provider that is already paying is asked again until it agrees or has paid. Waits for the outcome up to a ' +
+        'provider that is already paying is asked again until it agrees or has paid. Waits for its answer up to a ' +
         'limit. Errors: NOT_FOUND, CONFLICT (paid, ended, under review, or at a provider that is not configured), ' +
         'IDEMPOTENCY_CONFLICT.',
     ),

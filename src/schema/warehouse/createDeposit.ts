@@ -132,7 +132,10 @@ const CreateDepositPayload = builder.objectRef<Answer>('CreateDepositPayload').i
       nullable: true,
       description: 'The receipt. Null for a dry run, and while the mutation awaits approval.',
     }),
-    approvalRequest: t.expose('approval', APPROVAL),
+    approvalRequest: t.expose('approval', {
+      ...APPROVAL,
+      description: `${APPROVAL.description} Null for a dry run.`,
+    }),
     dryRun: t.expose('dryRun', {
       type: DepositDryRunRef,
       nullable: true,

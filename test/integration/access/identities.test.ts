@@ -90,12 +90,12 @@ it("without a buyerId a buyer trades and retires on the buyer's own account, and
 
 it('the viewer is who the token says', async () => {
   const { market } = example;
-  const query = '{ viewer { subject roles warehouseIds account { buyerId } } }';
+  const query = '{ viewer { subject roles warehouseIds buyerAccount { buyerId } } }';
   expect((await market.send(query, {}, callers.acme)).data).toEqual({
-    viewer: { subject: 'acme', roles: ['BUYER'], warehouseIds: [], account: { buyerId: 'acme' } },
+    viewer: { subject: 'acme', roles: ['BUYER'], warehouseIds: [], buyerAccount: { buyerId: 'acme' } },
   });
   expect((await market.send(query, {}, callers.operator)).data).toEqual({
-    viewer: { subject: 'ops', roles: ['OPERATOR'], warehouseIds: [], account: null },
+    viewer: { subject: 'ops', roles: ['OPERATOR'], warehouseIds: [], buyerAccount: null },
   });
   expect(await market.send(query)).toMatchObject({ data: { viewer: null }, errors: [] });
 });

@@ -111,7 +111,7 @@ describe('a stranger', () => {
     }>(
       `query ($token: Address!) {
         retirementRecord(tokenAddress: $token, index: 0) { leafIndex }
-        transparencyLogs { name origin leafCount rootHash checkpoint verifierKey madeAt }
+        transparencyLogs { name origin leafCount rootHash checkpoint verifierKey updatedAt }
       }`,
       { token: project.tokenAddress },
     );

@@ -30,8 +30,8 @@ interface CancelCashOutInput {
 const CANCELLED = { refusalCode: 'CONFLICT', stateReason: 'it was cancelled' };
 
 /**
- * @returns the session in the state reached when the wait ended: CLOSED or REFUNDED when it is cancelled,
- *   CONFIRMING or SETTLED when the payout was faster, and otherwise a state before these.
+ * @returns the session in the state reached when the wait ended: CLOSED, REFUNDING or REFUNDED when it is
+ *   cancelled, CONFIRMING or SETTLED when the payout was faster, and otherwise a state before these.
  * @throws DomainError NOT_FOUND, CONFLICT (paid, ended, under review, or of another provider),
  *   IDEMPOTENCY_CONFLICT
  */

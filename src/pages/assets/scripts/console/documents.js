@@ -36,7 +36,7 @@ ${SUBMISSION}`;
 
 /** What changes in minutes. */
 export const STATE = `query ConsoleState($isOperator: Boolean!, $seesCaps: Boolean!) {
-  transparencyLogs { name leafCount rootHash madeAt }
+  transparencyLogs { name leafCount rootHash updatedAt }
   invariants @include(if: $isOperator) {
     invariant promise verdict agreedAt comparedAt fullyComparedAt
     findings { message }
