@@ -173,10 +173,11 @@ const NAME_OPERATION =
 
 /** Errors of graphql-js, of yoga and of the scalars. */
 function judgeGraphQLError(root: GraphQLError, located: GraphQLError): ShownError | undefined {
-  const aboutVariable = variableProblem(root, located);
-  if (aboutVariable !== undefined) return aboutVariable;
   const message = WITHOUT_OPERATION.has(root.message) ? NAME_OPERATION : root.message;
   const { code, http, details } = { ...located.extensions, ...root.extensions };
+  // An error of the document, such as a variable without a use, is not about the variable's value.
+  const aboutVariable = code === 'GRAPHQL_VALIDATION_FAILED' ? undefined : variableProblem(root, located);
+  if (aboutVariable !== undefined) return aboutVariable;
   // A request that is not a GraphQL request is never answered 200.
   if (code === 'BAD_REQUEST') return { code, message, http: { ...(http as object), spec: false } };
   if (isErrorCode(code)) return { code, message, http, details: detailsOf(details) };

@@ -24,6 +24,14 @@ describe('what a client sees of an error', () => {
     ['a missing variable', 'query ($n: Tonnes!) { tonnes(amount: $n) }', {}, 'BAD_USER_INPUT'],
     ['a wrong literal', '{ tonnes(amount: 1.5) }', {}, 'BAD_USER_INPUT'],
     ['a literal of the wrong type', '{ fail(how: 5) }', {}, 'GRAPHQL_VALIDATION_FAILED'],
+    ['a variable without a use', 'query ($n: Int) { hello }', {}, 'GRAPHQL_VALIDATION_FAILED'],
+    ['a variable that is not declared', '{ tonnes(amount: $n) }', {}, 'GRAPHQL_VALIDATION_FAILED'],
+    [
+      'a variable of another type',
+      'query ($n: Int!) { tonnes(amount: $n) }',
+      { n: 1 },
+      'GRAPHQL_VALIDATION_FAILED',
+    ],
   ])('%s', async (_what, query, variables, code) => {
     const response = await post({ query, variables });
     expect(response.status).toBe(400);
