@@ -102,7 +102,7 @@ async function review(deps: SubmissionDependencies): Promise<void> {
   if (!(await endHalt(deps, { halts, expected, isProved: true }))) {
     deps.log.warn(
       { haltedBecause: because },
-      'signing stays halted: it was halted anew meanwhile, which is examined next',
+      'signing stays halted: it was halted again meanwhile, which is examined next',
     );
     return lookAgainIn(deps, SOON_SECONDS);
   }
@@ -236,7 +236,7 @@ export async function resumeSigning(deps: SubmissionDependencies, confirm?: Conf
   if (!(await endHalt(deps, { halts, expected, isProved: false, confirm }))) {
     throw new DomainError(
       'CONFLICT',
-      'Signing was halted for another reason meanwhile, or resumed: read why, and decide anew.',
+      'Signing was halted for another reason meanwhile, or resumed: read why, and decide again.',
     );
   }
   deps.log.warn({ haltedBecause: because }, 'signing resumed by an operator');

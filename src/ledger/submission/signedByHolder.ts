@@ -23,8 +23,8 @@ const MAX_REPLACEMENTS = 10;
 export const NEVER_SIGNED_AGAIN: Refusal = {
   reason: 'EXPIRED',
   message:
-    "What the holder signed can't land any more, and only the holder can sign again: prepare it anew. First make " +
-    'sure that the wallet has not sent it in another way, such as sped up.',
+    "What the holder signed can't land any more, and only the holder can sign again. Make sure that the wallet has " +
+    'not sent it in another way, such as sped up, before you prepare a new act.',
 };
 
 /** The error for new bytes of an act whose first bytes can't land any more, by the submission's state. */
@@ -32,7 +32,7 @@ const OVER = {
   SUCCEEDED: 'It has landed already, in another transaction.',
   REFUSED:
     'What was signed for it before is over, and this has not landed. Make sure that the wallet has not sent it in yet ' +
-    'another way before you prepare it anew.',
+    'another way before you prepare a new act.',
   NEEDS_REVIEW: 'Whether it landed in another transaction is for an operator to decide.',
   PENDING:
     'What was signed for it before is about to be given up. Submit this once more in a moment: should it have landed, ' +
@@ -163,6 +163,6 @@ function sameBytes({ hash }: PreparedTransaction): string {
 function usedSlot({ sequence, source }: PreparedTransaction, other: { hash: string }): string {
   return (
     `Transaction ${other.hash} of another act has the sequence (nonce) ${sequence} of ${source}: sign with ` +
-    'the next one, or prepare the act anew where the sequence is part of what was prepared.'
+    'the next one, or prepare a new act where the sequence is part of what was prepared.'
   );
 }

@@ -137,7 +137,7 @@ describe('a signed deposit', () => {
     });
     await network.advanceClock(3600);
     const waiting = await reaches(platform, session.id, 'AWAITING_SIGNATURE');
-    expect(waiting.stateReason).toContain('prepare it anew');
+    expect(waiting.stateReason).toContain('prepare a new act');
     faults = () => null;
     const anew = await prepareDeposit(world, holder, input);
     expect(anew.session.id).toBe(session.id);

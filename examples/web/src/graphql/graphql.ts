@@ -55,7 +55,7 @@ export type RetireInput = {
   dryRun?: boolean | null | undefined;
   /** A key chosen by the client, such as a UUID: 1 to 255 printable ASCII characters. The same key with the same input returns the same result without a second effect. The same key with a different input returns IDEMPOTENCY_CONFLICT. A key whose request had an effect is kept permanently. */
   idempotencyKey: string;
-  /** The country under whose rules the credits are claimed. Public. */
+  /** The country under whose rules the credits are claimed. Required with reason COMPLIANCE. Public. */
   jurisdiction?: string | null | undefined;
   /** A remark on the public record: at most 1024 bytes of UTF-8, without control, bidirectional or invisible characters, and therefore in one line. May be empty; null means the empty text. Stored in NFC and without leading and trailing white space. */
   note?: string | null | undefined;
@@ -79,7 +79,7 @@ export type RetirementPeriodInput = {
 export type RetirementReason =
   /** Towards another country's nationally determined contribution, or other international mitigation, under Article 6 of the Paris Agreement. */
   | 'ARTICLE_6'
-  /** To meet an obligation under the law of the `jurisdiction`, such as a carbon tax or an emissions trading system. */
+  /** To meet an obligation under the law of the `jurisdiction`, which it requires, such as a carbon tax or an emissions trading system. */
   | 'COMPLIANCE'
   /** To contribute to climate action, without claiming to have compensated for emissions; also called environmental benefit. */
   | 'CONTRIBUTION'
