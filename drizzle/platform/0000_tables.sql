@@ -662,6 +662,7 @@ CREATE TABLE "submissions" (
 	"state" "submission_state" NOT NULL,
 	"due_at" timestamp with time zone NOT NULL,
 	"attempts_before_resume" integer DEFAULT 0 NOT NULL,
+	"resumptions" integer DEFAULT 0 NOT NULL,
 	"fruitless_steps" integer DEFAULT 0 NOT NULL,
 	"failed_steps" integer DEFAULT 0 NOT NULL,
 	"failed_settlements" integer DEFAULT 0 NOT NULL,

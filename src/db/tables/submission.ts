@@ -81,6 +81,8 @@ export const submissions = pgTable(
      * Number of the latest attempt at an operator's last resume: deaths up to that attempt no longer count.
      */
     attemptsBeforeResume: integer('attempts_before_resume').notNull().default(0),
+    /** How often it was resumed: what was found before the last time decides nothing any more. */
+    resumptions: integer('resumptions').notNull().default(0),
     /** Consecutive looks at open attempts without progress; drives the backoff. */
     fruitlessSteps: integer('fruitless_steps').notNull().default(0),
     /** Consecutive failed steps, counted apart from looks, so that an outage does not make looks rare. */

@@ -17,21 +17,24 @@ export interface SkipLocked {
 const waiting = selectForUpdate();
 const skipping = selectForUpdate({ skipLocked: true });
 
-/** @returns the states of the submissions that could be locked, by id */
+/** A submission's fields that decide what may be done under its lock. */
+export type LockedSubmission = Pick<Submission, 'state' | 'resumptions'>;
+
+/** @returns the submissions that could be locked, by id */
 export async function lockSubmissions(
   tx: Tx,
   ids: readonly string[],
   lock?: SkipLocked,
-): Promise<Map<string, Submission['state']>> {
+): Promise<Map<string, LockedSubmission>> {
   const select = lock ? skipping : waiting;
   const rows = await select(tx, { ids: JSON.stringify(ids) });
-  return new Map(rows.map(({ id, state }) => [id, state]));
+  return new Map(rows.map(({ id, ...locked }) => [id, locked]));
 }
 
 function selectForUpdate(lock?: SkipLocked) {
   return hotSelect(
     new QueryBuilder()
-      .select({ id: submissions.id, state: submissions.state })
+      .select({ id: submissions.id, state: submissions.state, resumptions: submissions.resumptions })
       .from(submissions)
       .where(isOneOf(submissions.id, sql.placeholder('ids')))
       // All transactions lock in the same order, so that they can't deadlock.

@@ -76,6 +76,7 @@ export async function resumeWithin(
       fruitlessSteps: 0,
       failedSteps: 0,
       failedSettlements: 0,
+      resumptions: sql`${submissions.resumptions} + 1`,
       attemptsBeforeResume: await readLastNumber(tx, submissionId),
       reviewCause: null,
       stateReason: null,

@@ -19,7 +19,7 @@ import {
 } from './effects.ts';
 import { decideAttempt, findOpenAttempts, markDead } from './attempts.ts';
 import { lockSubmissions } from './lockSubmissions.ts';
-import { isOutdated } from './rules.ts';
+import { isForHalt, isOutdated } from './rules.ts';
 import { holdHalt } from './halts.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
@@ -73,9 +73,9 @@ export async function findOnNetwork(
 }
 
 /**
- * @param submission as read at any time: only constant fields are used, and the state is read under its lock
+ * @param submission as read before anything was found: only its constant fields and its resumptions are used
  * @param confirm the decision's condition, run under the submission's lock: if it throws, nothing is settled
- * @returns true when this call settled it; false when it was settled before
+ * @returns true when this call settled it; false when it was settled before, or the conclusion is outdated
  */
 export async function settle(
   deps: SubmissionDependencies,
@@ -89,10 +89,10 @@ export async function settle(
   const success = landed && (await successOf(effectsFor(deps, intent), { intent, landed }));
   const isSettled = await deps.db.transaction(async (tx) => {
     if (isForHalt(conclusion) && !(await holdHalt(tx))) return false;
-    const state = (await lockSubmissions(tx, [submission.id])).get(submission.id);
-    if (state === undefined) return false;
+    const locked = (await lockSubmissions(tx, [submission.id])).get(submission.id);
+    if (locked === undefined) return false;
     const open = (await findOpenAttempts(tx, submission.id)).map(({ hash }) => hash);
-    if (isOutdated(state, open, conclusion)) return false;
+    if (isOutdated(locked, open, submission, conclusion)) return false;
     await confirm?.(tx);
     await applyConclusion(tx, deps, { intent, open }, conclusion, at);
     if (success && landed) await success.succeeded(tx, [{ intent, landed }]);
@@ -112,10 +112,6 @@ export async function settle(
 export function conclusionOfHalt(because: string): Conclusion {
   const reason = `Signing was halted (${because}): what this asks for may have been done already.`;
   return { kind: 'needsReview', attemptHash: null, cause: 'SIGNING_HALTED', reason };
-}
-
-function isForHalt(conclusion: Conclusion): boolean {
-  return conclusion.kind === 'needsReview' && conclusion.cause === 'SIGNING_HALTED';
 }
 
 function landedOf(conclusion: Conclusion, at: Date): Landed | null {

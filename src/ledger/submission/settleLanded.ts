@@ -26,9 +26,9 @@ export async function settleLanded(
   const landedOf = new Map(items.map((item) => [item.submission.id, landedIntent(item, at)]));
   const effects = await together([...landedOf.values()]);
   const results = await deps.db.transaction(async (tx) => {
-    const states = await lockSubmissions(tx, [...landedOf.keys()], lock);
+    const locked = await lockSubmissions(tx, [...landedOf.keys()], lock);
     const open = items.filter(({ submission: { id } }) => {
-      const state = states.get(id);
+      const state = locked.get(id)?.state;
       return state !== undefined && !isSettled(state);
     });
     if (open.length > 0) {
@@ -44,7 +44,7 @@ export async function settleLanded(
     const settled = new Set(open.map(({ submission }) => submission.id));
     return items.map(({ submission: { id } }): SettledTogether => {
       if (settled.has(id)) return 'settled';
-      return states.has(id) || !lock ? 'settled-before' : 'locked';
+      return locked.has(id) || !lock ? 'settled-before' : 'locked';
     });
   });
   if (!results.includes('settled')) return results;

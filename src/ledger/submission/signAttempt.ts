@@ -73,8 +73,8 @@ async function lockAll(
   const ids = requests.map(({ intent }) => intent.submissionId);
   const locking = lockSubmissions(tx, ids, lock);
   // Sent second, so that the read runs once the rows are locked: another instance may have signed before.
-  const [states, currentOf] = await Promise.all([locking, readCurrentAttempts(tx, ids)]);
-  return new Map([...states].map(([id, state]) => [id, { state, ...currentOf(id) }]));
+  const [submissions, currentOf] = await Promise.all([locking, readCurrentAttempts(tx, ids)]);
+  return new Map([...submissions].map(([id, { state }]) => [id, { state, ...currentOf(id) }]));
 }
 
 /**
@@ -150,7 +150,8 @@ export async function replaceAttempt(deps: SubmissionDependencies, latest: Attem
   if (prepared === null) return null;
   return deps.db.transaction(async (tx) => {
     const { submissionId } = latest;
-    if ((await lockSubmissions(tx, [submissionId])).get(submissionId) !== 'PENDING') return null;
+    const locked = (await lockSubmissions(tx, [submissionId])).get(submissionId);
+    if (locked?.state !== 'PENDING') return null;
     const open = await findOpenAttempts(tx, submissionId);
     if (open.at(-1)?.hash !== latest.hash) return null;
     return insertAttempt(tx, deps, submissionId, prepared, latest.hash);

@@ -73,7 +73,7 @@ export async function addReplacement(
   submissionId: string,
   signed: PreparedTransaction,
 ): Promise<void> {
-  const state = (await lockSubmissions(tx, [submissionId])).get(submissionId);
+  const state = (await lockSubmissions(tx, [submissionId])).get(submissionId)?.state;
   const [known] = await tx
     .select({ hash: attempts.hash })
     .from(attempts)

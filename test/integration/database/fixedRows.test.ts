@@ -95,7 +95,7 @@ const CHANGING = [
     table: 'submissions',
     rows: `state = 'PENDING'`,
     changing:
-      'state due_at attempts_before_resume fruitless_steps failed_steps failed_settlements tx_hash result refusal_reason state_reason ' +
+      'state due_at attempts_before_resume resumptions fruitless_steps failed_steps failed_settlements tx_hash result refusal_reason state_reason ' +
       'review_cause adopted_outcome created_at settled_at',
   },
   { table: 'retirement_records', rows: 'true', changing: '' },

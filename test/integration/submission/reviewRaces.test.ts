@@ -18,7 +18,12 @@ import {
 } from '../../../src/ledger/network/port.ts';
 import { decideAttempt } from '../../../src/ledger/submission/attempts.ts';
 import { adoptOutcome, giveUpSubmission, resumeSubmission } from '../../../src/ledger/submission/review.ts';
-import { intentOf, settle, type Conclusion } from '../../../src/ledger/submission/settle.ts';
+import {
+  conclusionOfHalt,
+  intentOf,
+  settle,
+  type Conclusion,
+} from '../../../src/ledger/submission/settle.ts';
 import { step } from '../../../src/ledger/submission/step.ts';
 import type { SubmissionDependencies } from '../../../src/ledger/submission/submission.ts';
 import { hasLockWait } from '../../support/database/lockWaits.ts';
@@ -167,6 +172,74 @@ describe('what an instance found before another one sent the submission to revie
     const [row] = await handle().db.select().from(submissions).where(eq(submissions.id, submissionId));
     expect(row).toMatchObject({ state: 'NEEDS_REVIEW', reviewCause: 'FOUND_ON_NETWORK' });
     expect(await balance()).toBe(996n);
+  });
+});
+
+describe('what an instance found before a review, when an operator has resumed the submission since', () => {
+  const refused: NetworkRefusal = new NetworkRefusal({ reason: 'PAUSED', message: 'paused' });
+  const cause = 'UNDETERMINABLE';
+  const reviewOf = (attemptHash: string | null): Conclusion => ({
+    kind: 'needsReview',
+    attemptHash,
+    cause,
+    reason: 'history is gone',
+  });
+
+  it('is outdated: a refusal', async () => {
+    const { submission, submissionId } = await pendingRetirement(4n);
+    let searches = 0;
+    const slow = afterSearch(async () => {
+      searches += 1;
+      if (searches !== 2) return;
+      await settle(deps(), submission, reviewOf(null));
+      await resumeSubmission(deps(), submissionId);
+    });
+    const refusing = { ...slow, network: { ...network(), draft: () => Promise.reject(refused) } };
+    await step(refusing, createStepStore(refusing), submission);
+    expect(searches).toBe(2);
+    expect(await stateOf(submissionId)).toBe('PENDING');
+    expect(await balance()).toBe(996n);
+  });
+
+  it('is outdated: too many deaths', async () => {
+    const { submission, submissionId } = await underReview('FOUND_ON_NETWORK');
+    await resumeSubmission(deps(), submissionId);
+    const died = { kind: 'needsReview', attemptHash: null, cause: 'ATTEMPTS_DIED', reason: 'died' } as const;
+    expect(await settle(deps(), submission, died)).toBe(false);
+    expect(await stateOf(submissionId)).toBe('PENDING');
+  });
+
+  it('is outdated: no outcome of what was signed', async () => {
+    const { submission, submissionId } = await pendingRetirement(4n);
+    const burned = await burnOutside(4n);
+    await sign(submissionId, burned);
+    await settle(deps(), submission, reviewOf(burned.hash));
+    await resumeSubmission(deps(), submissionId);
+    expect(await settle(deps(), submission, reviewOf(burned.hash))).toBe(false);
+    expect(await stateOf(submissionId)).toBe('PENDING');
+  });
+
+  it('is outdated: the decision of another operator', async () => {
+    const { submissionId } = await underReview('UNDETERMINABLE');
+    const slow = afterSearch(async () => {
+      await resumeSubmission(deps(), submissionId);
+      const [resumed] = await handle().db.select().from(submissions).where(eq(submissions.id, submissionId));
+      if (!resumed) throw new Error('it has vanished');
+      await settle(deps(), resumed, reviewOf(null));
+    });
+    await expect(giveUpSubmission(slow, submissionId)).rejects.toThrow('decided otherwise meanwhile');
+    expect(await stateOf(submissionId)).toBe('NEEDS_REVIEW');
+  });
+
+  it('holds if signing is halted anew: that is examined when it is written', async () => {
+    const { submission, submissionId } = await underReview('FOUND_ON_NETWORK');
+    await resumeSubmission(deps(), submissionId);
+    const address = `0x${'c'.repeat(40)}`;
+    const halt = { address, nextSequence: 7n, haltedBecause: 'a test says so', reviewDueAt: null };
+    await handle().db.insert(signingAccounts).values(halt);
+    expect(await settle(deps(), submission, conclusionOfHalt('a test says so'))).toBe(true);
+    await handle().db.update(signingAccounts).set({ haltedBecause: null });
+    expect(await stateOf(submissionId)).toBe('NEEDS_REVIEW');
   });
 });
 

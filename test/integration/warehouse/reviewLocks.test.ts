@@ -21,7 +21,6 @@ let database: TestDatabase;
 /** A platform without workers, so only the test moves the session. */
 let platform: Platform;
 let offRampSessionId: string;
-let deposit: Submission;
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -36,23 +35,27 @@ beforeAll(async () => {
   const begun = await findOffRampSession(dependencies, offRampSessionId);
   if (!begun) throw new Error('the cash-out has vanished');
   await stepOffRampSession(dependencies, begun);
-  const [submission] = await database.handle.db
-    .select()
-    .from(submissions)
-    .where(eq(submissions.targetId, offRampSessionId));
-  if (!submission) throw new Error('the cash-out has no deposit');
-  deposit = submission;
 });
 afterAll(async () => {
   await platform.stop();
   await database.drop();
 });
 
+async function readDeposit(): Promise<Submission> {
+  const [submission] = await database.handle.db
+    .select()
+    .from(submissions)
+    .where(eq(submissions.targetId, offRampSessionId));
+  if (!submission) throw new Error('the cash-out has no deposit');
+  return submission;
+}
+
 it(`are decided ${ROUNDS} times at once, each by one of them`, { timeout: 120_000 }, async () => {
   const { dependencies } = platform;
   const outcomes: string[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const reason = `round ${round}`;
+    const deposit = await readDeposit();
     await settle(dependencies.submission, deposit, {
       kind: 'needsReview',
       attemptHash: null,

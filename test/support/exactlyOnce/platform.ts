@@ -64,6 +64,7 @@ export function createPlatform(): SimulatedPlatform {
       call: encodeCall(call),
       state: 'PENDING',
       attemptsBeforeResume: 0,
+      resumptions: 0,
       failedSettlements: 0,
       fruitlessSteps: 0,
       failedSteps: 0,
@@ -167,7 +168,7 @@ export function createPlatform(): SimulatedPlatform {
     settle(submissionId, conclusion) {
       const { submission, attempts } = rowOf(submissionId);
       const open = openOf(submissionId).map(({ hash }) => hash);
-      if (isOutdated(submission.state, open, conclusion)) return false;
+      if (isOutdated(submission, open, submission, conclusion)) return false;
       if (conclusion.kind === 'succeeded' || conclusion.kind === 'refused') {
         const decided = conclusion.kind === 'succeeded' ? 'LANDED' : 'REFUSED';
         for (const attempt of attempts) {

@@ -349,7 +349,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
       { by: ['I16'], places: 'review_cause', except: /changed/, because: WORDS },
     ],
     notFound: [
-      [WORK, 'due_at attempts_before_resume fruitless_steps failed_steps failed_settlements'],
+      [WORK, 'due_at attempts_before_resume resumptions fruitless_steps failed_steps failed_settlements'],
       [WORDS, 'refusal_reason state_reason'],
       [TIME, 'created_at'],
       [REFUSED, 'adopted_outcome'],

@@ -2,8 +2,12 @@
  * Decisions under a submission's lock: which conclusions still hold, by state and by open attempts.
  */
 import { describe, expect, it } from 'vitest';
-import { isOutdated, maySign } from '../../../../src/ledger/submission/rules.ts';
-import type { Conclusion } from '../../../../src/ledger/submission/settle.ts';
+import { isOutdated as isOutdatedSince, maySign } from '../../../../src/ledger/submission/rules.ts';
+import {
+  conclusionOfHalt,
+  type Conclusion,
+  type Submission,
+} from '../../../../src/ledger/submission/settle.ts';
 
 const refusal = { reason: 'OTHER', message: 'no' } as const;
 const landed = { ledger: 7n, result: { kind: 'done' } } as const;
@@ -26,7 +30,21 @@ const OF_THE_NETWORK: Conclusion[] = [
 const FOUND_UNSIGNED: Conclusion[] = [{ kind: 'refused', attemptHash: null, refusal }, reviewOf(null)];
 const EVERY = [...OF_THE_NETWORK, ...FOUND_UNSIGNED, reviewOf('a'), ...byOperator(['a'])];
 
+const isOutdated = (state: Submission['state'], open: readonly string[], conclusion: Conclusion) =>
+  isOutdatedSince({ state, resumptions: 1 }, open, { resumptions: 1 }, conclusion);
+
 describe('a conclusion', () => {
+  it('from before a resumption is outdated, except of bytes that landed, and of a halt', () => {
+    const isBefore = (state: Submission['state'], open: readonly string[], conclusion: Conclusion) =>
+      isOutdatedSince({ state, resumptions: 2 }, open, { resumptions: 1 }, conclusion);
+    for (const conclusion of FOUND_UNSIGNED) expect(isBefore('PENDING', [], conclusion)).toBe(true);
+    expect(isBefore('PENDING', ['a'], reviewOf('a'))).toBe(true);
+    for (const conclusion of byOperator(['a']))
+      expect(isBefore('NEEDS_REVIEW', ['a'], conclusion)).toBe(true);
+    for (const conclusion of OF_THE_NETWORK) expect(isBefore('PENDING', ['a'], conclusion)).toBe(false);
+    expect(isBefore('PENDING', [], conclusionOfHalt('a test says so'))).toBe(false);
+  });
+
   it.each(['SUCCEEDED', 'REFUSED'] as const)('about what is %s is outdated', (state) => {
     for (const conclusion of EVERY) expect(isOutdated(state, [], conclusion), conclusion.kind).toBe(true);
   });
