@@ -7,7 +7,8 @@ import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
 import pc from 'picocolors';
 import type { Platform } from '../startup/compose.ts';
-import { previewExpiry, sweep } from '../jobs/expireReceipts.ts';
+import { previewExpiry } from '../jobs/dueReceipts.ts';
+import { sweep } from '../jobs/expireReceipts.ts';
 import {
   countRun,
   findRun,

@@ -7,16 +7,17 @@
  * The instance that inserts a receipt's PENDING item handles it; others skip the receipt. An interrupted run is swept
  * again by any instance, without the receipts that have an item already.
  */
-import { and, asc, eq, inArray, lt, sql, type SQL } from 'drizzle-orm';
+import { and, eq, inArray, sql } from 'drizzle-orm';
 import type { Tx } from '../db/connection.ts';
 import { insertionOf, isOneOf } from '../db/manyRows.ts';
 import { isPassing } from '../db/passingFailures.ts';
 import { expiryItems, expiryRuns, receipts, submissions } from '../db/tables/index.ts';
 import { innermostMessage } from '../lib/errors.ts';
-import { MAX_TOKENS_PER_READ, NetworkUnavailable, type ExpiryAnswer } from '../ledger/network/port.ts';
+import { NetworkUnavailable, type ExpiryAnswer } from '../ledger/network/port.ts';
 import { enqueueSubmissions } from '../ledger/submission/enqueue.ts';
 import { NEW_SUBMISSION } from '../ledger/submission/submission.ts';
 import type { Needs } from '../resolvers/core/dependencies.ts';
+import { ask, duePages, type DueReceipt } from './dueReceipts.ts';
 import { finishIfComplete } from './expiryEffects.ts';
 
 export type ExpiryRun = typeof expiryRuns.$inferSelect;
@@ -28,13 +29,6 @@ export type SweepNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'stateSignal
  * can't be written, is recorded as failed, and asked about the next night.
  */
 const MAX_SWEEPS_WITHOUT_ANSWER = 12;
-
-/** A receipt whose expiry date in the database has passed. */
-interface DueReceipt {
-  id: string;
-  tokenAddress: string;
-  expiryDate: bigint;
-}
 
 type ItemState = (typeof expiryItems.state.enumValues)[number];
 
@@ -81,50 +75,6 @@ export async function sweep(
 /** An adapter that asks about each receipt alone gets this error for each if the node is busy or down. */
 function isAnswer(answer: ExpiryAnswer | undefined): boolean {
   return answer !== undefined && !('error' in answer && answer.error instanceof NetworkUnavailable);
-}
-
-/** The due receipts and the network's answer for each, without marking any. */
-export async function* previewExpiry(
-  deps: Needs<'db' | 'network'>,
-): AsyncGenerator<{ receipt: DueReceipt; answer: ExpiryAnswer | undefined }> {
-  const { closedAt } = await deps.network.status();
-  for await (const page of duePages(deps, closedAt)) {
-    const answers = await ask(deps, page);
-    for (const receipt of page) yield { receipt, answer: answers.get(receipt.tokenAddress) };
-  }
-}
-
-/** One read of the network per page. */
-async function ask(deps: Needs<'network'>, page: readonly DueReceipt[]) {
-  const answers = await deps.network.expiryOf(page.map(({ tokenAddress }) => tokenAddress));
-  return new Map(answers.map((answer) => [answer.tokenAddress, answer]));
-}
-
-/** Oldest first, from the index of active receipts by expiry date. */
-async function* duePages(deps: Needs<'db'>, closedAt: bigint, condition?: SQL): AsyncGenerator<DueReceipt[]> {
-  let last: DueReceipt | undefined;
-  do {
-    const page: DueReceipt[] = await deps.db
-      .select({
-        id: receipts.id,
-        tokenAddress: sql<string>`${receipts.tokenAddress}`,
-        expiryDate: receipts.expiryDate,
-      })
-      .from(receipts)
-      .where(
-        and(
-          // Written like the partial index's condition, so that the planner uses the index.
-          sql`${receipts.state} = 'ACTIVE'`,
-          lt(receipts.expiryDate, closedAt),
-          last && sql`(${receipts.expiryDate}, ${receipts.id}) > (${last.expiryDate}, ${last.id}::uuid)`,
-          condition,
-        ),
-      )
-      .orderBy(asc(receipts.expiryDate), asc(receipts.id))
-      .limit(MAX_TOKENS_PER_READ);
-    if (page.length > 0) yield page;
-    last = page.length === MAX_TOKENS_PER_READ ? page.at(-1) : undefined;
-  } while (last);
 }
 
 /** The next state of a due receipt; null when its markExpired is under way, whose item records the result. */

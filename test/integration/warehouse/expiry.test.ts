@@ -8,7 +8,8 @@ import type { Platform } from '../../../src/startup/compose.ts';
 import type { Db, Tx } from '../../../src/db/connection.ts';
 import { expiryItems, expiryRuns, receipts, submissions } from '../../../src/db/tables/index.ts';
 import { finishIfComplete } from '../../../src/jobs/expiryEffects.ts';
-import { previewExpiry, sweep } from '../../../src/jobs/expireReceipts.ts';
+import { previewExpiry } from '../../../src/jobs/dueReceipts.ts';
+import { sweep } from '../../../src/jobs/expireReceipts.ts';
 import {
   countRun,
   findRun,
