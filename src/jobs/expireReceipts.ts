@@ -30,11 +30,17 @@ export type SweepNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'stateSignal
  */
 const MAX_SWEEPS_WITHOUT_ANSWER = 12;
 
+/**
+ * Maximum receipts of one sweep at which the database fails for a passing reason. The others do not wait for
+ * them; more say that the database is away, and each may last until a statement's timeout.
+ */
+const MAX_PASSING_FAILURES = 5;
+
 type ItemState = (typeof expiryItems.state.enumValues)[number];
 
 /**
  * Examines every due receipt once and writes the intents, which submission sends.
- * @throws NetworkUnavailable: nothing is known, sweep again later
+ * @throws NetworkUnavailable, or a passing error of the database: not all is examined, sweep again later
  */
 export async function sweep(
   deps: SweepNeeds,
@@ -46,12 +52,13 @@ export async function sweep(
   const notYetExamined = sql`(SELECT i.receipt_id FROM ${expiryItems} i
     WHERE i.run_id = ${run.id} AND i.receipt_id = ${receipts.id}) IS NULL`;
   const isPatient = (run.fruitlessSteps ?? 0) < MAX_SWEEPS_WITHOUT_ANSWER;
+  const failures: unknown[] = [];
   let examined = 0;
   let unanswered = 0;
   for await (const page of duePages(deps, closedAt, notYetExamined)) {
     const answers = await ask(deps, page);
     const known = isPatient ? page.filter(({ tokenAddress }) => isAnswer(answers.get(tokenAddress))) : page;
-    if (known.length > 0) await examine(deps, { id: run.id, isPatient }, known, answers);
+    if (known.length > 0) await examine(deps, { id: run.id, isPatient, failures }, known, answers);
     unanswered += page.length - known.length;
     examined += page.length;
     onProgress(examined);
@@ -62,6 +69,7 @@ export async function sweep(
       `the network gave no answer about ${unanswered} of ${examined} receipts: they are asked about again`,
     );
   }
+  if (failures.length > 0) throw failures[0];
   await deps.db.transaction(async (tx) => {
     const sweptAt = deps.clock.now();
     await tx
@@ -85,12 +93,13 @@ type Answers = ReadonlyMap<string, ExpiryAnswer>;
 
 /**
  * Examines a page in one transaction. A page that fails is split, so that a bad receipt fails alone and is
- * recorded.
- * @throws passing errors, such as a lost connection, while the run is patient: the receipt did not cause them
+ * recorded. While the run is patient, a passing error, such as a deadlock, is kept in `failures` instead: the
+ * receipt did not cause it, and the next sweep examines it again.
+ * @throws the passing error after which the sweep ends
  */
 async function examine(
   deps: SweepNeeds,
-  run: { id: string; isPatient: boolean },
+  run: { id: string; isPatient: boolean; failures: unknown[] },
   page: readonly DueReceipt[],
   answers: Answers,
 ): Promise<void> {
@@ -102,7 +111,11 @@ async function examine(
       for (const one of page) await examine(deps, run, [one], answers);
       return;
     }
-    if (run.isPatient && isPassing(error)) throw error;
+    if (run.isPatient && isPassing(error)) {
+      run.failures.push(error);
+      if (run.failures.length < MAX_PASSING_FAILURES) return;
+      throw error;
+    }
     deps.log.warn({ receiptId: receipt.id, err: error }, 'receipt not expired');
     const noted = [{ receipt, message: innermostMessage(error) }];
     await addItems(deps.db, itemsOf(deps, run.id, 'FAILED', noted));

@@ -76,6 +76,11 @@ async function dueReceipts(count: number) {
   return made;
 }
 
+/** In the order in which a sweep examines them. */
+function inOrder<T extends { id: string; expiryDate: bigint }>(due: readonly T[]): T[] {
+  return due.toSorted((a, b) => Number(a.expiryDate - b.expiryDate) || (a.id < b.id ? -1 : 1));
+}
+
 async function stateOf(receiptId: string) {
   const [row] = await database.handle.db.select().from(receipts).where(eq(receipts.id, receiptId));
   return row;
@@ -175,6 +180,57 @@ describe('a run', () => {
     expect(await stateOf(bad?.id ?? '')).toMatchObject({ state: 'ACTIVE' });
     await runOnce();
     expect(await stateOf(bad?.id ?? '')).toMatchObject({ state: 'EXPIRED' });
+  });
+
+  it('handles the others in the first sweep, when the database fails at one receipt again and again', async () => {
+    const [bad, ...good] = inOrder(await dueReceipts(4));
+    await database.handle.sql.unsafe(`
+      CREATE FUNCTION fail_one() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        IF NEW.target_id = '${bad?.id}' THEN
+          RAISE EXCEPTION 'deadlock detected' USING ERRCODE = 'deadlock_detected';
+        END IF;
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER fail_one BEFORE INSERT ON submissions FOR EACH ROW EXECUTE FUNCTION fail_one()`);
+    const leases = leaseRuns(platform.dependencies);
+    const request = { trigger: 'MANUAL', night: null, requestedBy: 'a test' } as const;
+    const { id = '' } = (await requestRun(platform.dependencies, request, leases)) ?? {};
+    await expect(sweep(platform.dependencies, { id })).rejects.toThrow();
+    await database.handle.sql.unsafe('DROP TRIGGER fail_one ON submissions; DROP FUNCTION fail_one');
+    for (const { id: goodId } of good) {
+      await expect.poll(async () => (await stateOf(goodId))?.state).toBe('EXPIRED');
+    }
+    await sweep(platform.dependencies, { id });
+    await leases.release(id);
+    await finished({ id } as ExpiryRun);
+    expect(await countRun(platform.dependencies, id)).toMatchObject({ expired: 4, failed: 0 });
+  });
+
+  it('is over when the database fails at one receipt after the other', async () => {
+    const due = await dueReceipts(9);
+    await database.handle.sql.unsafe(`
+      CREATE SEQUENCE tries;
+      CREATE FUNCTION fail_all() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        PERFORM nextval('tries');
+        RAISE EXCEPTION 'deadlock detected' USING ERRCODE = 'deadlock_detected';
+      END $$;
+      CREATE TRIGGER fail_all BEFORE INSERT ON submissions FOR EACH ROW EXECUTE FUNCTION fail_all()`);
+    const leases = leaseRuns(platform.dependencies);
+    const request = { trigger: 'MANUAL', night: null, requestedBy: 'a test' } as const;
+    const { id = '' } = (await requestRun(platform.dependencies, request, leases)) ?? {};
+    await expect(sweep(platform.dependencies, { id })).rejects.toThrow();
+    const [tries] = await database.handle.sql<{ last_value: string }[]>`SELECT last_value FROM tries`;
+    await database.handle.sql.unsafe(
+      'DROP TRIGGER fail_all ON submissions; DROP FUNCTION fail_all; DROP SEQUENCE tries',
+    );
+    // Once for the page, and once for each of the first receipts.
+    expect(Number(tries?.last_value)).toBeLessThan(due.length);
+    await sweep(platform.dependencies, { id });
+    await leases.release(id);
+    await finished({ id } as ExpiryRun);
+    expect(await countRun(platform.dependencies, id)).toMatchObject({ expired: 9, failed: 0 });
   });
 
   it('goes on with a receipt that the database failed at for a moment, in the same run', async () => {
