@@ -21,6 +21,8 @@ import { logStranded } from './strandedSessions.ts';
 
 /** Ethereum is final after a quarter of an hour: longer waits have another cause. */
 const STUCK_MINUTES = 20;
+/** Expiries leave most of the slots to other work, so those of one night may take hours. */
+const EXPIRIES_STUCK_HOURS = 24;
 /** A restarting node is back within this time. */
 const FAILING_MINUTES = 1;
 /** All steps but the payout take minutes, once the signature is due or the quote has expired. */
@@ -31,7 +33,7 @@ const PAYOUT_OVERDUE_HOURS = 96;
 export const STUCK_RULE =
   `PENDING submissions that were committed more than ${FAILING_MINUTES} minute ago and whose last step failed ` +
   `or whose transaction the node does not accept, or that were committed more than ${STUCK_MINUTES} minutes ` +
-  'ago and are signed by custody';
+  `ago (expiries: ${EXPIRIES_STUCK_HOURS} hours, since they give way to other work) and are signed by custody`;
 export const OVERDUE_RULE =
   `AWAITING_PAYOUT for more than ${PAYOUT_OVERDUE_HOURS} hours, CONFIRMING or REFUNDING ` +
   `more than ${OVERDUE_HOURS} hour after the last status of the provider, or in a state before the payout ` +
@@ -42,7 +44,9 @@ export const OVERDUE_RULE =
  * the platform's own problem.
  */
 export const whereStuck = sql`(${submissions.state} = 'PENDING'
-  AND (${submissions.signer} = 'CUSTODY' AND ${submissions.createdAt} < now() - make_interval(mins => ${STUCK_MINUTES})
+  AND (${submissions.signer} = 'CUSTODY' AND ${submissions.createdAt} < now() -
+      CASE WHEN ${submissions.kind} = 'markExpired' THEN make_interval(hours => ${EXPIRIES_STUCK_HOURS})
+        ELSE make_interval(mins => ${STUCK_MINUTES}) END
     OR ${submissions.stateReason} IS NOT NULL AND ${submissions.createdAt} < now() - make_interval(mins => ${FAILING_MINUTES})))`;
 
 /** A run takes seconds; a node that was down is asked again within minutes. */

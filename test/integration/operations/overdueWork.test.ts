@@ -130,25 +130,32 @@ describe('a stuck submission', () => {
     expect(await logLines()).toEqual([]);
   });
 
-  it('of a holder is one whose steps fail; a transaction of theirs may wait as long as they like', async () => {
-    const stuckAs = async (message: string | null) => {
-      const at = new Date(Date.now() - 3_600_000);
-      const values = { kind: 'retire', targetType: 'HOLDER_ACT', signer: 'HOLDER', call: {} } as const;
+  /** How many are stuck after these hours with such a submission alone. */
+  const stuckAs = (
+    kind: 'retire' | 'markExpired',
+    signer: 'CUSTODY' | 'HOLDER',
+    { hours, reason = null }: { hours: number; reason?: string | null },
+  ) =>
+    undone(async (tx) => {
+      const at = new Date(Date.now() - hours * 3_600_000);
       const id = randomUUID();
-      return undone(async (tx) => {
-        await tx.insert(submissions).values({
-          ...values,
-          id,
-          targetId: id,
-          state: 'PENDING',
-          stateReason: message,
-          dueAt: at,
-          createdAt: at,
-        });
-        return (await readOpenWork(tx)).stuckSubmissions;
-      });
-    };
-    expect([await stuckAs(null), await stuckAs('the node is gone')]).toEqual([0, 1]);
+      const values = { id, kind, targetType: 'HOLDER_ACT', targetId: id, signer, call: {} } as const;
+      await tx
+        .insert(submissions)
+        .values({ ...values, state: 'PENDING', stateReason: reason, dueAt: at, createdAt: at });
+      return (await readOpenWork(tx)).stuckSubmissions;
+    });
+
+  it('of a holder is one whose steps fail; a transaction of theirs may wait as long as they like', async () => {
+    expect(await stuckAs('retire', 'HOLDER', { hours: 1 })).toBe(0);
+    expect(await stuckAs('retire', 'HOLDER', { hours: 1, reason: 'the node is gone' })).toBe(1);
+  });
+
+  it('is an expiry that waits for a day or fails; a night of them may take hours', async () => {
+    expect(await stuckAs('retire', 'CUSTODY', { hours: 1 })).toBe(1);
+    expect(await stuckAs('markExpired', 'CUSTODY', { hours: 1 })).toBe(0);
+    expect(await stuckAs('markExpired', 'CUSTODY', { hours: 1, reason: 'the node is gone' })).toBe(1);
+    expect(await stuckAs('markExpired', 'CUSTODY', { hours: 25 })).toBe(1);
   });
 });
 
