@@ -227,9 +227,12 @@ describe('webhooks', () => {
     expect(await reaches(platform, session.id, 'SETTLED')).toMatchObject({ hints: 0 });
   });
 
-  it('is remembered when it comes before the deposit is final', async () => {
+  /** A session whose deposit goes no further than to this question of the network. */
+  async function depositing(
+    until: 'draft' | 'outcome',
+  ): Promise<OffRampSession & { providerSessionId: string }> {
     const receipt = await activeReceipt(platform);
-    faults = (method) => (method === 'outcome' ? 'unreachable' : null);
+    faults = (method) => (method === until ? 'unreachable' : null);
     const impatient = {
       dependencies: { ...platform.dependencies, mutationWaitMs: 300 },
     };
@@ -238,16 +241,55 @@ describe('webhooks', () => {
     const [row] = await marketplace.database.handle.sql<{ id: string }[]>`
       SELECT id FROM off_ramp_sessions WHERE receipt_id = ${receipt.id}`;
     const { id = '' } = row ?? {};
-    const depositing = await reaches(platform, id, 'DEPOSITING');
-    const sessionId = depositing.providerSessionId ?? '';
-    await silently(sessionId, 'failed');
-    await hint(sessionId);
+    const session = await reaches(platform, id, 'DEPOSITING');
+    return { ...session, providerSessionId: session.providerSessionId ?? '' };
+  }
+
+  async function isSeen(
+    { id, providerSessionId }: Awaited<ReturnType<typeof depositing>>,
+    status: RampStatus,
+  ) {
+    await silently(providerSessionId, status);
+    await hint(providerSessionId);
     await expect
       .poll(async () => (await findOffRampSession(platform.dependencies, id))?.providerStatus)
-      .toBe('failed');
+      .toBe(status);
+  }
+
+  it('is remembered when it comes before the deposit is final', async () => {
+    const session = await depositing('outcome');
+    const { id } = session;
+    await isSeen(session, 'failed');
     expect(await findOffRampSession(platform.dependencies, id)).toMatchObject({ state: 'DEPOSITING' });
     faults = () => null;
     await reaches(platform, id, 'REFUNDED');
+  });
+
+  it('is left to an operator when it was SETTLED, then FAILED, before the deposit is final', async () => {
+    const session = await depositing('outcome');
+    const { id } = session;
+    await isSeen(session, 'settled');
+    await isSeen(session, 'failed');
+    faults = () => null;
+    await reaches(platform, id, 'NEEDS_REVIEW', 'REFUNDED');
+    expect(await readReviews(platform.dependencies, id)).toMatchObject([
+      { flaggedBecause: expect.stringContaining('"failed" after it said "settled"') as string },
+    ]);
+    await review(id, 'RETRY');
+    await reaches(platform, id, 'REFUNDED');
+  });
+
+  it('is left to an operator when it was SETTLED, then FAILED, and the deposit is refused', async () => {
+    const session = await depositing('draft');
+    const { id } = session;
+    await isSeen(session, 'settled');
+    await isSeen(session, 'failed');
+    faults = (method) => (method === 'draft' ? 'refused' : null);
+    await reaches(platform, id, 'NEEDS_REVIEW', 'CLOSED');
+    faults = () => null;
+    expect(await findOffRampSession(platform.dependencies, id)).toMatchObject({ state: 'NEEDS_REVIEW' });
+    await review(id, 'RETRY');
+    await reaches(platform, id, 'CLOSED');
   });
 
   it('comes late to a session that is over, and changes nothing', async () => {

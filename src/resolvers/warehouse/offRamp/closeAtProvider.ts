@@ -11,6 +11,7 @@ import { findDeposit } from './findDeposit.ts';
 import { isAsAgreed, endedUnseen } from './findOffRampSession.ts';
 import {
   DEPOSITED,
+  describeTakenBack,
   isEnd,
   lockOffRampSession,
   recordStatus,
@@ -42,8 +43,12 @@ export async function closeAtProvider(
     const current = await lockOffRampSession(tx, session.id);
     if (current.state !== 'CLOSING') return;
     await recordStatus(tx, current, status);
+    const takenBack = await describeTakenBack(tx, current, status);
     if (ended !== null && isEnd(status)) {
       await applyEvent(tx, deps.submission, current, 'undecidable', { reason: ended });
+    } else if (takenBack !== null) {
+      const reason = `${takenBack}, and nothing was deposited as agreed`;
+      await applyEvent(tx, deps.submission, current, 'takenBack', { reason });
     } else if (status === 'failed') {
       // The deposit is not as agreed, but consists of the holder's own tokens.
       if (isToBeGivenBack(current, found)) {
@@ -57,9 +62,6 @@ export async function closeAtProvider(
         (await paidOtherwise(tx, current, answer)) ?? (await obstacleToDeposit(tx, deps.network, current));
       if (obstacle === null) await reviewPaid(tx, deps, current, status);
       else await applyEvent(tx, deps.submission, current, 'undecidable', { reason: obstacle });
-    } else if (status === 'refunded') {
-      const reason = 'the provider says "refunded" of a session without a deposit';
-      await applyEvent(tx, deps.submission, current, 'takenBack', { reason });
     }
   });
 }

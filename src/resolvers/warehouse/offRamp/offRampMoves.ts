@@ -98,6 +98,25 @@ export function requireSeenStatus({ providerStatus }: OffRampSession, seen: Ramp
   );
 }
 
+/**
+ * Why the provider's status takes back a payout that it reported as made; null when it does not, or when an
+ * operator has decided about it. The money may be with the farmer: a refund would give the tokens, too.
+ */
+export async function describeTakenBack(
+  tx: Pick<Tx, 'select' | '$count'>,
+  { id }: OffRampSession,
+  status: RampStatus,
+): Promise<string | null> {
+  if (status === 'refunded') return 'the provider says that it took the payout back';
+  if (status !== 'failed') return null;
+  const { offRampSessionId, status: said } = offRampProviderStatuses;
+  const wasPaid =
+    (await tx.$count(offRampProviderStatuses, and(eq(offRampSessionId, id), eq(said, 'settled')))) > 0;
+  return wasPaid && !(await isAcknowledged(tx, id))
+    ? 'the provider says "failed" after it said "settled"'
+    : null;
+}
+
 /** Whether the provider does nothing more on its own initiative. */
 export function isEnd(status: RampStatus | null): boolean {
   return status === 'settled' || status === 'failed' || status === 'refunded';

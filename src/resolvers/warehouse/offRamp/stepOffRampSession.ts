@@ -25,6 +25,7 @@ import { applyEvent } from './applyEvent.ts';
 import { findAtProvider, isRejected, LATE_SESSION_GRACE_MS, orReview } from './askProvider.ts';
 import {
   contradiction,
+  describeTakenBack,
   isEnd,
   lockOffRampSession,
   requireOpenAtProvider,
@@ -265,10 +266,11 @@ async function observe(deps: LookNeeds, session: OpenedOffRampSession): Promise<
     const current = await lockOffRampSession(tx, session.id);
     const isNew = await recordStatus(tx, current, status);
     if (current.state === 'AWAITING_PAYOUT') {
-      const reason = 'the provider says that it took the payout back';
+      const takenBack = await describeTakenBack(tx, current, status);
       if (status === 'settled') await releasePaid(tx, deps, current, answer);
+      else if (takenBack !== null)
+        await applyEvent(tx, deps.submission, current, 'takenBack', { reason: takenBack });
       else if (status === 'failed') await applyEvent(tx, deps.submission, current, 'notPaid');
-      else if (status === 'refunded') await applyEvent(tx, deps.submission, current, 'takenBack', { reason });
       return;
     }
     // An operator who accepted a contradiction is not asked about it again.
