@@ -1,4 +1,4 @@
-//! How a transaction that a ledger has taken is carried out.
+//! Executes the transactions that a ledger has taken.
 use crate::codec::encoded;
 use crate::envelope::Opened;
 use crate::fees::resource_fees;
@@ -8,14 +8,14 @@ use crate::ledger::Ledger;
 use crate::queue::result_of;
 use crate::state::Changes;
 
-/// Where and when an operation is carried out.
+/// The ledger and the place in it in which an operation is executed.
 #[derive(Clone, Copy)]
 pub struct At {
     pub ledger: u32,
     pub time: u64,
 }
 
-/// What an operation came to. One that failed changes nothing.
+/// The result of an operation. An operation that fails changes nothing.
 pub struct Outcome {
     pub result: OperationResult,
     pub is_success: bool,
@@ -23,7 +23,7 @@ pub struct Outcome {
     pub return_value: Option<ScVal>,
     pub events: Vec<ContractEvent>,
     pub diagnostics: Vec<DiagnosticEvent>,
-    /// Of the refundable part of the resource fee.
+    /// The part of the refundable resource fee that the operation spends.
     pub spent: i64,
 }
 
@@ -45,7 +45,7 @@ impl Outcome {
     }
 }
 
-/// What all operations of a transaction came to.
+/// The results of all operations of a transaction.
 #[derive(Default)]
 struct Effects {
     results: Vec<OperationResult>,
@@ -93,7 +93,7 @@ impl Ledger {
         }
     }
 
-    /// All of them, or none: the first that fails undoes those before it.
+    /// Applies all operations or none: the first one that fails undoes the ones before it.
     fn apply_operations(&mut self, opened: &Opened, at: At) -> Effects {
         let operations = &opened.transaction.operations;
         let undone = (operations.len() > 1).then(|| self.state.clone());
@@ -139,7 +139,7 @@ impl Ledger {
         }
     }
 
-    /// What is left of the resource fee goes back to its payer.
+    /// Refunds the rest of the resource fee to the account that paid it.
     fn refund(&mut self, opened: &Opened, spent: i64, ledger: u32) -> (Vec<LedgerEntryChange>, i64) {
         let (fixed, _) = resource_fees(&self.settings, opened, 0);
         let refund = opened.resource_fee() - fixed - spent;

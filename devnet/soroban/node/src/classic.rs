@@ -1,4 +1,4 @@
-//! The operations without contracts that accounts are made and filled with.
+//! The operations without contracts that create and fund accounts.
 use crate::apply::Outcome;
 use crate::codec::owner_of;
 use crate::host::xdr::*;
@@ -45,7 +45,7 @@ impl Ledger {
         Outcome::success(OperationResultTr::Payment(PaymentResult::Success), changes)
     }
 
-    /// False when the account has too little to give.
+    /// Returns false when the account's balance is too small.
     fn move_lumens(&self, changes: &mut Changes, id: &AccountId, amount: i64, ledger: u32) -> bool {
         let Some(stored) = self.state.get(&account_key(id)) else { return false };
         let LedgerEntryData::Account(account) = &stored.entry.data else { return false };

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// Deeper or longer than what a network takes.
+/// A network takes no value that is deeper or longer.
 const LIMITS: Limits = Limits { depth: 500, len: 32 << 20 };
 
 pub fn encoded(value: &impl WriteXdr) -> Vec<u8> {
@@ -33,7 +33,7 @@ pub fn read<T: ReadXdr>(text: &Value) -> Option<T> {
     decoded(&bytes_of(text)?)
 }
 
-/// A parameter in XDR that has to be there.
+/// Reads a required parameter that is XDR.
 pub fn required<T: ReadXdr>(params: &Value, name: &str) -> Result<T, Refused> {
     read(&params[name]).ok_or_else(|| bad(format!("{name} is not the base64 XDR that is expected")))
 }
@@ -63,7 +63,7 @@ pub fn owner_of(muxed: &MuxedAccount) -> AccountId {
     AccountId(PublicKey::PublicKeyTypeEd25519(key.clone()))
 }
 
-/// Seconds since 1970 as RFC 3339.
+/// Formats seconds since 1970 as RFC 3339.
 pub fn date_text(seconds: u64) -> String {
     let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
     let (mut year, mut day) = (1970, seconds / 86_400);

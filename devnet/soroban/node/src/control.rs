@@ -1,4 +1,4 @@
-//! What only the program that runs the network may do: close ledgers, change its clock and its entries, save and load it.
+//! The requests of the program that runs the network: close ledgers; change clock and entries; save and load.
 use crate::codec::{account_at, required, text_of};
 use crate::envelope::open;
 use crate::host::env::e2e_invoke::invoke_host_function_in_recording_mode;
@@ -17,7 +17,7 @@ use std::rc::Rc;
 
 /// Ten thousand lumens.
 const FRIENDLY_BALANCE: i64 = 100_000_000_000;
-/// What is put there by hand is kept alive by others: some years.
+/// Others keep alive the entries that this program adds, for some years.
 const LONG_LIFE: u32 = 50_000_000;
 /// Without a transaction there is no declared limit.
 const FREE_INSTRUCTIONS: u64 = 10_000_000_000;
@@ -62,7 +62,7 @@ pub fn position(ledger: &Ledger) -> Value {
 }
 
 impl Ledger {
-    /// A change by hand is in a ledger of its own, so that a comparison of two ledgers shows it.
+    /// Each change of this kind gets a ledger of its own, so that a comparison of two ledgers shows it.
     fn edit<T>(&mut self, change: impl FnOnce(&mut Self) -> Result<T, Refused>) -> Result<T, Refused> {
         let done = change(self)?;
         self.skip(1);
@@ -77,7 +77,7 @@ fn archive(ledger: &mut Ledger, key: &LedgerKey, is_evicted: bool) -> Result<(),
     ledger.edit(|ledger| Ok(ledger.state.put(Stored { entry, live_until })))
 }
 
-/// Makes an account, or adds to its balance.
+/// Creates an account, or adds to its balance.
 fn fund(ledger: &mut Ledger, params: &Value) -> Result<(), Refused> {
     let id = account_at(&params["address"]).ok_or_else(|| bad("address is not of an account"))?;
     let text = params["stroops"].as_str().unwrap_or("");
@@ -90,7 +90,7 @@ fn fund(ledger: &mut Ledger, params: &Value) -> Result<(), Refused> {
     })
 }
 
-/// The test network's friendbot: a transaction of the root account, in a ledger that is closed for it.
+/// The test network's friendbot: a transaction of the root account, in a ledger that closes at once.
 fn befriend(ledger: &mut Ledger, params: &Value) -> Answer {
     let destination = account_at(&params["address"]).ok_or_else(|| bad("addr is not a valid address"))?;
     if ledger.state.account(&destination).is_some() {
@@ -125,8 +125,8 @@ fn befriend(ledger: &mut Ledger, params: &Value) -> Answer {
     }
 }
 
-/// A host function without transaction, signature and fee, and with a long life for what it makes: how a network is
-/// furnished.
+/// Runs a host function without transaction, signature or fee, and gives its entries a long life. A network
+/// is set up with it.
 fn invoke(ledger: &mut Ledger, function: &HostFunction, params: &Value) -> Answer {
     let source = match &params["source"] {
         Value::Null => ledger.root_id(),

@@ -1,5 +1,5 @@
-//! What each kind of work costs on the public test network, in the order of the protocol's cost types: a constant, and
-//! a share per unit (of 1/128).
+//! The cost of each kind of work on the public test network, in the order of the protocol's cost types:
+//! a constant, and a share for each unit (in 1/128).
 
 pub const INSTRUCTIONS: &[(i64, i64)] = &[
     (4, 0), (434, 16), (42, 16), (44, 16), (295, 0), (60, 0), (221, 26), (331, 4_369), (3_636, 7_013),

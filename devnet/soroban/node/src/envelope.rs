@@ -1,17 +1,17 @@
-//! A transaction's envelope, and what the ledger has to know of it.
+//! A transaction's envelope, and what the ledger must know of it.
 use crate::codec::{decoded, encoded, owner_of};
 use crate::host::xdr::*;
 
 pub struct Opened {
     pub envelope: TransactionEnvelope,
     pub hash: [u8; 32],
-    /// Of the transaction inside a fee bump; else the same.
+    /// The hash of the transaction inside a fee bump; otherwise the same hash.
     pub inner_hash: [u8; 32],
     pub transaction: Transaction,
     pub signatures: Vec<DecoratedSignature>,
     pub bump: Option<FeeBump>,
     pub source: AccountId,
-    /// Of the inner envelope, in bytes.
+    /// The size of the inner envelope, in bytes.
     pub size: u32,
 }
 
@@ -21,7 +21,7 @@ pub struct FeeBump {
     pub signatures: Vec<DecoratedSignature>,
 }
 
-/// Null for bytes that are no envelope of today's kinds.
+/// Returns None for bytes that are no envelope of a current kind.
 pub fn open(bytes: &[u8], network: [u8; 32]) -> Option<Opened> {
     let envelope: TransactionEnvelope = decoded(bytes)?;
     let (inner, bump) = match &envelope {
@@ -66,12 +66,12 @@ impl Opened {
         self.soroban().map_or(0, |data| data.resource_fee)
     }
 
-    /// Offered for inclusion, beyond the resources.
+    /// The fee that the transaction offers for inclusion, without the resource fee.
     pub fn bid(&self) -> i64 {
         self.offered_fee() - self.resource_fee()
     }
 
-    /// A fee bump counts as an operation more.
+    /// A fee bump counts as one more operation.
     pub fn operation_count(&self) -> i64 {
         self.transaction.operations.len() as i64 + i64::from(self.bump.is_some())
     }
@@ -97,7 +97,7 @@ impl Opened {
         operation.source_account.as_ref().map_or_else(|| self.source.clone(), owner_of)
     }
 
-    /// Places in the read-write footprint whose archived entries the transaction restores.
+    /// The places in the read-write footprint whose archived entries the transaction restores.
     pub fn restored_places(&self) -> &[u32] {
         match self.soroban().map(|data| &data.ext) {
             Some(SorobanTransactionDataExt::V1(more)) => &more.archived_soroban_entries,

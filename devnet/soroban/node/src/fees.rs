@@ -1,4 +1,4 @@
-//! What a Soroban transaction's resources and storage cost.
+//! Computes the cost of a Soroban transaction's resources and storage.
 use crate::envelope::Opened;
 use crate::host::env::fees::{LedgerEntryRentChange, TransactionResources, compute_rent_fee, compute_transaction_resource_fee};
 use crate::host::env::ledger_info::get_key_durability;
@@ -7,7 +7,7 @@ use crate::host::xdr::*;
 use crate::settings::Settings;
 use crate::state::Stored;
 
-/// The part that is charged in any case, and the one for these bytes of events.
+/// Returns the part that is charged in any case, and the part for these bytes of events.
 pub fn resource_fees(settings: &Settings, opened: &Opened, event_bytes: u32) -> (i64, i64) {
     let Some(data) = opened.soroban() else { return (0, 0) };
     let resources = &data.resources;
@@ -36,7 +36,7 @@ pub fn resource_fees(settings: &Settings, opened: &Opened, event_bytes: u32) -> 
     )
 }
 
-/// A longer life of an entry, from `old` (none for an archived one) until `new`.
+/// The rent for a longer life of an entry, from `old` (None for an archived one) until `new`.
 pub fn longer_life(key: &LedgerKey, stored: &Stored, old: Option<u32>, new: u32) -> LedgerEntryRentChange {
     let size = rent_size(stored);
     LedgerEntryRentChange {

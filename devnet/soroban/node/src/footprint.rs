@@ -1,4 +1,4 @@
-//! The operations on entries' lives: restoring archived ones, and extending those that live.
+//! The operations that restore archived entries and extend the lives of live ones.
 use crate::apply::{At, Outcome};
 use crate::codec::encoded;
 use crate::envelope::Opened;

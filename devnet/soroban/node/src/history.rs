@@ -1,4 +1,4 @@
-//! What landed, as far back as the network keeps it.
+//! The transactions that landed, for as long as the network keeps them.
 use crate::codec::{decoded, encoded};
 use crate::host::xdr::*;
 use std::collections::{BTreeMap, HashMap};
@@ -10,7 +10,7 @@ pub struct Landed {
     pub is_bump: bool,
     pub is_soroban: bool,
     pub is_success: bool,
-    /// Stroops per operation that were paid for inclusion.
+    /// The fee that was paid for inclusion, in stroops per operation.
     pub inclusion_fee: i64,
     pub envelope: Vec<u8>,
     pub result: Vec<u8>,
@@ -18,7 +18,7 @@ pub struct Landed {
     pub events: Vec<ContractEvent>,
 }
 
-/// A ledger, and the order within it, from 1.
+/// A ledger, and the place in its order, from 1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     pub ledger: u32,
@@ -28,7 +28,7 @@ pub struct Place {
 pub struct History {
     pub landed: BTreeMap<Place, Landed>,
     places: HashMap<[u8; 32], Place>,
-    /// Closing times of ledgers, but of those that a leap passed over.
+    /// The closing times of ledgers, without the ledgers that a leap skipped.
     pub times: BTreeMap<u32, u64>,
     close_seconds: u64,
 }
@@ -64,7 +64,7 @@ impl History {
 }
 
 impl Landed {
-    /// Those that a contract of a successful transaction published.
+    /// The events that contracts published in a successful transaction.
     pub fn events_in(meta: &[u8]) -> Vec<ContractEvent> {
         match decoded(meta) {
             Some(TransactionMeta::V4(meta)) => {
@@ -82,7 +82,7 @@ impl Landed {
     }
 }
 
-/// The shape of what a transaction did that today's protocols have.
+/// The changes of a transaction, in the format of current protocols.
 pub fn meta_of(
     [before, after]: [Vec<LedgerEntryChange>; 2],
     operations: Vec<OperationMetaV2>,

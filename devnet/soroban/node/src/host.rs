@@ -1,4 +1,4 @@
-//! The Soroban host of the protocol that this module is built for, and all that differs between protocols.
+//! The Soroban host of the protocol for which this module is built, and all differences between protocols.
 #[cfg(feature = "protocol-26")]
 pub use {host_26 as env, simulation_26 as simulation};
 #[cfg(feature = "protocol-28")]
@@ -28,7 +28,7 @@ pub struct Invocation<'a> {
     pub source: &'a AccountId,
     pub authorizations: Vec<Vec<u8>>,
     pub info: LedgerInfo,
-    /// What the footprint names and exists, with the last ledger of its life from now on.
+    /// The footprint's entries that exist, each with the last ledger of its remaining life.
     pub entries: Vec<(&'a LedgerKey, Option<Stored>)>,
     pub seed: [u8; 32],
     pub modules: ModuleCache,
@@ -94,7 +94,7 @@ pub fn invoke(call: Invocation, events: &mut Vec<DiagnosticEvent>) -> Result<Inv
     )
 }
 
-/// A simulation that finds out which authorisations are needed, at the root of a call alone or below it too.
+/// Simulates a call and records the authorisations that it needs: at the root alone, or below it too.
 #[cfg(feature = "protocol-28")]
 pub fn recording(at_root_alone: bool) -> RecordingInvocationAuthMode {
     RecordingInvocationAuthMode::recording(at_root_alone, false)
@@ -105,19 +105,19 @@ pub fn recording(at_root_alone: bool) -> RecordingInvocationAuthMode {
     RecordingInvocationAuthMode::Recording(at_root_alone)
 }
 
-/// What rent is paid for: of code, what it takes up in memory too.
+/// The size for which rent is paid; for code it includes its size in memory.
 pub fn rent_size(stored: &Stored) -> u32 {
     let size = encoded(&*stored.entry).len() as u32;
     e2e_invoke::entry_size_for_rent(&unlimited(), &stored.entry, size).expect("a budget without limits")
 }
 
-/// Code is parsed once for all ledgers, as stellar-core does it: metering counts on it.
+/// Code is parsed once for all ledgers, as in stellar-core, because the metering assumes it.
 pub fn new_modules() -> ModuleCache {
     ModuleCache::new(&Compiling(unlimited())).expect("an empty cache")
 }
 
 pub fn remember_code(modules: &ModuleCache, code: &[u8]) {
-    // What the host has just taken can be parsed; code that can't is not in the ledger.
+    // The host has just accepted this code, so it can be parsed; other code is not in the ledger.
     let _ = modules.parse_and_cache_module_simple(&Compiling(unlimited()), PROTOCOL, code);
 }
 

@@ -1,4 +1,4 @@
-//! A contract's invocation in a ledger: the host runs it on the entries that its footprint names, within what it declared.
+//! Invokes a contract in a ledger: the host runs it on the footprint's entries, within the declared limits.
 use crate::apply::{At, Outcome};
 use crate::codec::{decoded, encoded, sha256};
 use crate::envelope::Opened;
@@ -15,7 +15,7 @@ use InvokeHostFunctionResult as R;
 use std::collections::HashSet;
 use std::rc::Rc;
 
-/// What a footprint's keys lead to.
+/// The entries that the footprint's keys name.
 struct Loaded<'a> {
     entries: Vec<(&'a LedgerKey, Option<Stored>)>,
     restored: Vec<u32>,
@@ -116,12 +116,12 @@ impl Ledger {
         Ok(loaded)
     }
 
-    /// Until when what is restored in this ledger lives.
+    /// The last ledger in which an entry lives that this ledger restores.
     pub fn restored_life(&self, ledger: u32) -> u32 {
         ledger + self.settings.archival.min_persistent_ttl - 1
     }
 
-    /// The refundable fee that is spent, if what was declared and offered suffices.
+    /// Returns the refundable fee that is spent, if the declared and offered amounts suffice.
     fn settle(
         &self,
         opened: &Opened,
@@ -184,7 +184,7 @@ fn failure(result: R, diagnostics: Vec<DiagnosticEvent>) -> Outcome {
     Outcome { diagnostics, ..Outcome::failure(OperationResultTr::InvokeHostFunction(result)) }
 }
 
-/// What core says of a limit, in the form of the host's own errors.
+/// Core's error for a limit, in the form of the host's own errors.
 fn core_error(message: &str, values: &[u64]) -> DiagnosticEvent {
     let error = match values {
         [] => ScError::Storage(ScErrorCode::ExceededLimit),
@@ -207,7 +207,7 @@ fn core_error(message: &str, values: &[u64]) -> DiagnosticEvent {
     }
 }
 
-/// What the host changed, for the state and for the transaction's meta.
+/// The host's changes, for the state and for the transaction's meta.
 pub fn changes_of(state: &State, told: &[HostChange], restored: &HashSet<&LedgerKey>, ledger: u32) -> Changes {
     let mut changes = Changes::default();
     for change in told {
@@ -231,7 +231,7 @@ pub fn changes_of(state: &State, told: &[HostChange], restored: &HashSet<&Ledger
                 changes.meta.extend(shift(shown, entry.clone(), is_restored));
                 Rc::new(entry)
             }
-            // Of what is only read, nothing but its life can change.
+            // Of an entry that is only read, nothing but its life can change.
             (_, Some(before)) if is_longer => before.entry.clone(),
             _ => continue,
         };
@@ -245,7 +245,7 @@ pub fn changes_of(state: &State, told: &[HostChange], restored: &HashSet<&Ledger
     changes
 }
 
-/// How meta tells a change of one entry.
+/// Writes a change of one entry in the form of the meta.
 fn shift(before: Option<LedgerEntry>, after: LedgerEntry, is_restored: bool) -> Vec<LedgerEntryChange> {
     match before {
         None => vec![LedgerEntryChange::Created(after)],

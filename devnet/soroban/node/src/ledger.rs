@@ -15,9 +15,9 @@ use serde_json::Value;
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
-/// Stroops: all lumens that there were at first.
+/// All lumens of a new network, in stroops.
 pub const ROOT_BALANCE: i64 = 1_000_000_000_000_000_000;
-/// For how many ledgers a node can lag behind.
+/// The largest number of ledgers by which a node can lag.
 const MAX_LAG: usize = 32;
 
 pub struct Options {
@@ -59,7 +59,7 @@ impl Options {
     }
 }
 
-/// A ledger as it was when it closed, for a node that lags.
+/// A ledger as it was when it closed; a node that lags answers from it.
 #[derive(Clone)]
 pub struct View {
     pub sequence: u32,
@@ -70,7 +70,7 @@ pub struct View {
 pub struct Ledger {
     pub options: Options,
     pub network: [u8; 32],
-    /// Owns all lumens at first, as on every new network.
+    /// The account that owns all lumens of a new network.
     pub root: SigningKey,
     pub settings: Settings,
     pub state: State,
@@ -80,7 +80,7 @@ pub struct Ledger {
     pub inclusion_price: i64,
     pub history: History,
     pub waiting: Vec<Waiting>,
-    /// Hashes of dropped transactions, and the last ledger that does not take them.
+    /// The hashes of dropped transactions, each with the last ledger that refuses it.
     pub banned: HashMap<[u8; 32], u32>,
     pub modules: ModuleCache,
     pub lag: usize,
@@ -125,7 +125,7 @@ impl Ledger {
         self.state.put(Stored { entry: Rc::new(entry(data, self.sequence)), live_until: None });
     }
 
-    /// Clients read from the state what the host goes by.
+    /// Clients read from the state the settings that the host uses.
     fn put_settings(&mut self) {
         for setting in self.settings.entries() {
             self.put(LedgerEntryData::ConfigSetting(setting));
@@ -137,7 +137,7 @@ impl Ledger {
         self.state.put(Stored { entry, live_until: None });
     }
 
-    /// A seed that no other question has had.
+    /// Returns a seed that no other request gets.
     pub fn next_seed(&mut self) -> [u8; 32] {
         self.seeds_used += 1;
         sha256(&[&self.options.seed[..], &self.seeds_used.to_be_bytes()].concat())
@@ -165,7 +165,7 @@ impl Ledger {
         Rules { state: &self.state, settings: &self.settings, time, is_charged }
     }
 
-    /// What the node answers from: the last ledger, or an earlier one while it lags.
+    /// The ledger from which the node answers: the last one, or an earlier one while the node lags.
     pub fn view(&self) -> View {
         let lagged = (self.lag > 0).then(|| self.views.iter().rev().nth(self.lag).or(self.views.front()));
         lagged.flatten().cloned().unwrap_or_else(|| View {
@@ -184,7 +184,7 @@ impl Ledger {
         let sequence = self.sequence + 1;
         let time = self.closed_at + self.options.close_seconds + std::mem::take(&mut self.extra_seconds);
         let mut chosen = self.choose(sequence, time);
-        // An order that cannot be chosen by those who send.
+        // The order is one that senders can't choose.
         chosen.sort_by_key(|opened| sha256(&[&sequence.to_be_bytes()[..], &opened.hash].concat()));
         // All fees are charged before the first transaction is applied.
         let charged: Vec<i64> = chosen.iter().map(|opened| self.charge(opened, sequence)).collect();
@@ -204,14 +204,14 @@ impl Ledger {
         fee
     }
 
-    /// As if so many ledgers without transactions had closed.
+    /// Changes the state as if so many ledgers without transactions had closed.
     pub fn skip(&mut self, count: u32) {
         self.sequence += count;
         self.closed_at += u64::from(count) * self.options.close_seconds;
         self.note_closing();
     }
 
-    /// Goes on where a saved network ended.
+    /// Continues where a saved network ended.
     pub fn resume(
         &mut self,
         state: State,

@@ -1,8 +1,8 @@
 //! A Stellar network of one node, as a WebAssembly module: a ledger around the Soroban host of one protocol.
 //!
-//! Text goes in and out through linear memory: `allocate` a place, write JSON there, `create` the network with its
-//! options or `call` a method of it, and read the answer at `pointer << 32 | length`. Neither a clock nor randomness
-//! is read here: ledgers close when the caller says so, and seeds follow from the one that `create` is given.
+//! Text goes in and out through linear memory: `allocate` a place, write JSON there, `create` the network
+//! with its options or `call` a method of it, and read the answer at `pointer << 32 | length`. It reads no
+//! clock and no randomness: ledgers close on request, and seeds follow from the seed that `create` is given.
 mod apply;
 mod classic;
 mod codec;

@@ -1,17 +1,17 @@
-//! Transactions that wait for a ledger, by core's rules: one per account, replaced only by a fee bump that bids ten
-//! times as much. What is dropped is banned for some ledgers.
+//! Transactions that wait for a ledger, by core's rules: one for each account, and only a fee bump that bids
+//! ten times as much replaces it. A dropped transaction is banned for some ledgers.
 use crate::envelope::Opened;
 use crate::host::xdr::*;
 use crate::ledger::Ledger;
 use crate::validity::{BASE_FEE, Fault};
 
 const BUMP_FACTOR: i128 = 10;
-/// For so many ledgers, what was dropped is not taken again.
+/// The queue refuses a dropped transaction for so many ledgers.
 const BAN_LEDGERS: u32 = 10;
 
 pub struct Waiting {
     pub opened: Opened,
-    /// The ledger before which it came.
+    /// The ledger before which the transaction arrived.
     pub since: u32,
 }
 
@@ -22,7 +22,7 @@ pub enum Submission {
     Refused(TransactionResult),
 }
 
-/// What the transactions of one ledger may use together, of which some is used.
+/// The resources that the transactions of one ledger may use together, and the used part of them.
 #[derive(Default)]
 struct Used {
     instructions: i64,
@@ -34,7 +34,7 @@ struct Used {
 
 impl Ledger {
     pub fn submit(&mut self, opened: Opened) -> Submission {
-        // A transaction waits too while a fee bump around it does.
+        // A transaction also waits while a fee bump around it waits.
         let is_known = |known: &Opened| [known.hash, known.inner_hash].contains(&opened.hash);
         if self.waiting.iter().any(|waiting| is_known(&waiting.opened)) {
             return Submission::Duplicate;
@@ -56,7 +56,7 @@ impl Ledger {
         Submission::Pending
     }
 
-    /// Those that the next ledger takes, by their bids. The others wait on, until they have waited for too long.
+    /// Takes the transactions of the next ledger by their bids. The others wait, up to the limit of ledgers.
     pub fn choose(&mut self, sequence: u32, time: u64) -> Vec<Opened> {
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting.sort_by_key(|waiting| std::cmp::Reverse(waiting.opened.bid_per_operation()));
@@ -111,13 +111,13 @@ impl Ledger {
         fits
     }
 
-    /// What a transaction pays for being in a ledger, resources aside.
+    /// The fee that a transaction pays for inclusion, without its resource fee.
     pub fn inclusion_fee(&self, opened: &Opened) -> i64 {
         opened.bid().min(self.inclusion_price.max(BASE_FEE) * opened.operation_count())
     }
 }
 
-/// Of a transaction whose account has another one waiting; None when it takes that one's place.
+/// The result of a transaction whose account has another one waiting; None when it replaces that one.
 fn answer_to_rival(opened: &Opened, other: &Opened) -> Option<Submission> {
     if opened.sequence() < other.sequence() {
         return Some(Submission::Refused(result_of(opened, TransactionResultResult::TxBadSeq, 0)));
@@ -138,7 +138,7 @@ fn answer_to_rival(opened: &Opened, other: &Opened) -> Option<Submission> {
     }))
 }
 
-/// The result of a transaction that is not let in.
+/// The result of a transaction that the queue refuses.
 fn refusal(opened: &Opened, fault: Fault) -> TransactionResult {
     if fault.is_of_bump {
         return TransactionResult { fee_charged: 0, result: fault.result, ext: TransactionResultExt::V0 };

@@ -14,9 +14,9 @@ use crate::validity::BASE_FEE;
 use crate::{Answer, METHOD_NOT_FOUND, Refused, bad};
 use serde_json::{Value, json};
 
-/// As many as stellar-rpc takes.
+/// The largest number of keys in a request, as in stellar-rpc.
 const MAX_KEYS: usize = 200;
-/// Ledgers that fee statistics look back on.
+/// Fee statistics are about so many ledgers.
 const CONTRACT_FEE_LEDGERS: u32 = 50;
 const CLASSIC_FEE_LEDGERS: u32 = 10;
 
@@ -81,7 +81,7 @@ fn latest_ledger(view: &View) -> Value {
     })
 }
 
-/// No buckets are kept here: hashes only tell ledgers apart.
+/// The network keeps no buckets: hashes only distinguish ledgers.
 fn header_of(view: &View) -> LedgerHeader {
     let none = Hash([0; 32]);
     LedgerHeader {
@@ -203,7 +203,7 @@ fn toid(ledger: u32, order: u32, operation: u32) -> u64 {
     u64::from(ledger) << 32 | u64::from(order) << 12 | u64::from(operation)
 }
 
-/// After all that can be in a ledger.
+/// The position after everything that can be in a ledger.
 fn end_of(ledger: u32) -> u64 {
     toid(ledger, 0xf_ffff, 0xfff)
 }

@@ -5,9 +5,9 @@ use crate::host::env::fees::{
 };
 use crate::host::xdr::*;
 
-/// Of all contracts together, which rent depends on.
+/// The size of all contracts together, on which rent depends.
 const STATE_BYTES: u64 = 1_500_000_000;
-/// Of that, how many samples are kept.
+/// The number of samples of that size that the network keeps.
 const STATE_SAMPLES: u32 = 30;
 
 pub struct Settings {
@@ -138,7 +138,7 @@ impl Settings {
     }
 }
 
-/// Of the kinds that this protocol knows.
+/// The settings that this protocol knows.
 fn cost_params(costs: &[(i64, i64)]) -> ContractCostParams {
     let known = ContractCostType::variants().len();
     let entries: Vec<_> = costs

@@ -1,4 +1,4 @@
-//! `simulateTransaction`, by the library that stellar-rpc does it with.
+//! `simulateTransaction`, by the library that stellar-rpc uses for it.
 use crate::codec::text_of;
 use crate::envelope::Opened;
 use crate::host::env::LedgerInfo;
@@ -15,7 +15,7 @@ struct Simulation {
     view: View,
     snapshot: Rc<crate::state::State>,
     config: NetworkConfig,
-    /// stellar-rpc simulates on the latest ledger itself, not on the one to come.
+    /// stellar-rpc simulates on the latest ledger itself, not on the next one.
     info: LedgerInfo,
 }
 

@@ -1,4 +1,4 @@
-//! Ledger entries and their lives, and changes to them that are not made yet.
+//! Ledger entries with their lives, and pending changes to them.
 use crate::codec::{encoded, sha256};
 use crate::host::env::HostError;
 use crate::host::env::ModuleCache;
@@ -14,14 +14,14 @@ pub const BASE_RESERVE: i64 = 5_000_000;
 #[derive(Clone)]
 pub struct Stored {
     pub entry: Rc<LedgerEntry>,
-    /// The last ledger of its life; None for what lives for ever.
+    /// The last ledger of the entry's life; None for an entry that lives for ever.
     pub live_until: Option<u32>,
 }
 
 #[derive(Clone, Default)]
 pub struct State(Rc<BTreeMap<Rc<LedgerKey>, Stored>>);
 
-/// What an operation would change, and how a transaction's meta tells it.
+/// The changes that an operation would make, and their form in a transaction's meta.
 #[derive(Default)]
 pub struct Changes {
     pub entries: Vec<(Rc<LedgerKey>, Option<Stored>)>,
@@ -57,7 +57,7 @@ impl State {
         self.put(Stored { entry: Rc::new(account_entry(account, ledger)), live_until: None });
     }
 
-    /// How meta shows an account before and after a change that is made here.
+    /// The form in meta of an account before and after a change.
     pub fn change_account(
         &mut self,
         id: &AccountId,
@@ -123,7 +123,7 @@ pub fn new_account(id: &AccountId, balance: i64, sequence: i64) -> AccountEntry 
     }
 }
 
-/// Sequence numbers of a new account begin where no earlier account of the same key can have been.
+/// The sequence numbers of a new account begin where no earlier account of the same key was.
 pub fn first_sequence(ledger: u32) -> i64 {
     i64::from(ledger) << 32
 }

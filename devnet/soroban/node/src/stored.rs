@@ -1,4 +1,4 @@
-//! The whole network as text, to be kept in a file.
+//! Saves the whole network as text, to be kept in a file.
 use crate::codec::{base64_of, bytes_of, decoded, hash_of, read, text_of};
 use crate::envelope::{is_soroban, open};
 use crate::history::{History, Landed, Place};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Another one is of a program that this one does not understand.
+/// The format's version; this program can't read another one.
 const FORMAT: u64 = 1;
 
 pub fn save(ledger: &Ledger) -> Value {
@@ -33,7 +33,7 @@ pub fn save(ledger: &Ledger) -> Value {
     })
 }
 
-/// Replaces all that the network has; what it is configured with stays.
+/// Replaces the network's whole state; its configuration stays.
 pub fn load(ledger: &mut Ledger, told: &Value) -> Result<(), Refused> {
     if told["format"] != json!(FORMAT) {
         return Err(bad("the saved network is not in a format that is known here"));

@@ -1,4 +1,4 @@
-//! Whether a transaction may be in a ledger: the checks of its form, fee, sequence number, time and signatures.
+//! Decides whether a ledger may take a transaction: by its form, fee, sequence number, time and signatures.
 use crate::codec::encoded;
 use crate::envelope::{FeeBump, Opened, is_soroban};
 use crate::fees::resource_fees;
@@ -17,11 +17,11 @@ pub struct Rules<'a> {
     pub settings: &'a Settings,
     /// The ledger's closing time.
     pub time: u64,
-    /// When its fee was charged already, it is not asked for again.
+    /// A fee that was charged already is not required again.
     pub is_charged: bool,
 }
 
-/// Why a transaction is not valid: for a fee bump itself, or for the transaction inside.
+/// The reason why a transaction is not valid: for a fee bump itself, or for the transaction inside.
 pub struct Fault {
     pub result: R,
     pub is_of_bump: bool,
@@ -148,7 +148,7 @@ fn are_keys_sound(settings: &Settings, footprint: &LedgerFootprint) -> bool {
     })
 }
 
-/// In ascending order, each of a persistent entry.
+/// The keys must be in ascending order, each of a persistent entry.
 fn are_places_sound(footprint: &LedgerFootprint, places: &[u32]) -> bool {
     places.is_sorted_by(|one, next| one < next)
         && places.iter().all(|place| {
@@ -157,7 +157,7 @@ fn are_places_sound(footprint: &LedgerFootprint, places: &[u32]) -> bool {
         })
 }
 
-/// The signatures of an envelope, and which of them are needed.
+/// The signatures of an envelope, and which of them were needed.
 struct Signatures<'a> {
     hash: &'a [u8; 32],
     all: &'a [DecoratedSignature],

@@ -1,4 +1,4 @@
-//! `getEvents`: what contracts published, by contract and topics.
+//! `getEvents`: finds the events that contracts published, by contract and topics.
 use super::transactions::range;
 use super::{end_of, list, toid};
 use crate::codec::{contract_text, date_text, text_of};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 const DEFAULT_PAGE: u64 = 100;
 const MAX_PAGE: u64 = 10_000;
-/// What stellar-rpc searches for one question.
+/// The largest number of ledgers that stellar-rpc searches for one request.
 const MAX_LEDGERS: u64 = 10_000;
 
 pub fn page(ledger: &Ledger, params: &Value) -> Answer {
@@ -108,7 +108,7 @@ impl<'a> Filter<'a> {
     }
 }
 
-/// `*` stands for one topic, `**` at the end for any number of them.
+/// `*` matches one topic, `**` at the end any number of topics.
 fn fits(wanted: &[&str], topics: &[ScVal]) -> bool {
     let (wanted, is_open) = match wanted {
         [first @ .., "**"] => (first, true),

@@ -91,7 +91,7 @@ fn details(landed: &Landed) -> Value {
     told
 }
 
-/// Which ledgers the node has, as every answer about transactions and events tells.
+/// The ledgers that the node has; each answer about transactions and events says them.
 pub fn range(answer: &mut Value, ledger: &Ledger, view: &View, suffix: &str, time: impl Fn(u64) -> Value) {
     let oldest = ledger.oldest(view.sequence);
     answer["latestLedger"] = json!(view.sequence);
