@@ -1,5 +1,5 @@
 /**
- * How the laboratory's clients ask: any server, with a time-out, and again under the same key until there is an answer.
+ * The API as the laboratory's clients call it: at any server, with a timeout, under one key until answered.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Role } from '../src/identity/roles.ts';
@@ -14,22 +14,22 @@ export interface Caller {
 type Reply<T> = { data: T } | { refused: string };
 
 export interface Api {
-  /** One try. @throws when nothing is known of what became of it */
+  /** One try. @throws when the outcome is unknown */
   once<T>(query: string, variables: Record<string, unknown>, caller: Caller | null): Promise<Reply<T>>;
-  /** The same until it is answered; null when it was not before `isOver`. */
+  /** Repeats the request until it is answered; returns null when it was not answered before `isOver`. */
   untilAnswered<T>(
     query: string,
     variables: Record<string, unknown>,
     caller: Caller | null,
     isOver: () => boolean,
   ): Promise<Reply<T> | null>;
-  /** How often a try came to nothing. */
+  /** The number of tries without an answer. */
   readonly failedTries: number;
-  /** Errors that the product calls its own defects: codes and messages. */
+  /** Codes and messages of the errors that the product calls its own defects. */
   defects: Set<string>;
 }
 
-/** "Try again", in the words of docs/errors.md; everything else is an answer. */
+/** The codes after which docs/errors.md tells clients to try again; all other codes are answers. */
 const PASSING: readonly string[] = [
   'OVERLOADED',
   'DATABASE_UNAVAILABLE',

@@ -1,7 +1,7 @@
 /**
- * Deliveries to the webhooks that no indexer and no provider sends: too large, cut off, of another form, forged, and signed all the same
- * where the laboratory knows the secret. Each is to be answered as every other is, and to change nothing: what it claims would show in
- * the feed, in a session or in `reconcile`.
+ * Deliveries to the webhooks that no indexer and no provider sends: too large, truncated, in another format
+ * or forged, some of them signed with the real secret. Each must get the usual answer and change nothing: its
+ * claims would show in the feed, in a session or in `reconcile`.
  */
 import { CALLBACK_SIGNATURE_HEADER } from '../src/ramp/http/httpProvider.ts';
 import { HOOK_PATHS } from '../src/lib/hookUrls.ts';
@@ -9,9 +9,9 @@ import { signBody } from '../src/lib/signature.ts';
 import type { Lab } from './lab.ts';
 import type { ServerSlot } from './servers.ts';
 
-/** Over what a hook reads, with and without a declared length. */
+/** Larger than the size that a hook reads, with and without a declared length. */
 const OVERSIZED_BYTES = 300 * 1024;
-/** A frozen server, or a connection that fell silent, gives no answer at all. */
+/** A frozen server, or a connection that fell silent, gives no answer. */
 const ANSWER_TIMEOUT_MS = 5_000;
 const FOREIGN_SECRET = 'a secret that the platform does not know';
 const INVENTED_INDEX = 999_999;
@@ -26,7 +26,7 @@ interface Delivery {
   isChunked?: boolean;
 }
 
-/** @returns how many were answered; what was answered wrongly is noted in the laboratory */
+/** @returns the number of answered deliveries; the laboratory records each wrong answer */
 export async function sendBadDeliveries(lab: Lab, slot: ServerSlot): Promise<string> {
   const deliveries = [...retirementDeliveries(await retirementSecrets(lab)), ...payoutDeliveries(lab)];
   let answered = 0;
@@ -41,7 +41,7 @@ export async function sendBadDeliveries(lab: Lab, slot: ServerSlot): Promise<str
   return `${slot.name} answered ${answered} of ${deliveries.length}`;
 }
 
-/** An open payout's id makes a hint of the body; nothing else in it is believed. */
+/** The id of an open payout makes the body a hint; the platform believes nothing else in it. */
 function payoutDeliveries({ ramp, callbackSecret }: Lab): Delivery[] {
   const [sessionId = 'none'] = ramp.payouts.keys();
   const callback = JSON.stringify({ event: 'payout.updated', sessionId });
@@ -87,7 +87,7 @@ function signed(hook: Hook, what: string, body: string | Buffer<ArrayBuffer>, se
   return { hook, what, body: bytes, signature: signBody(secret, bytes) };
 }
 
-/** Null without an answer: the server may be down, and one that has read enough may close the connection. */
+/** Null without an answer: the server may be down, or it closed the connection when it had read enough. */
 async function send(
   slot: ServerSlot,
   { hook, body, signature, isChunked }: Delivery,
@@ -108,7 +108,7 @@ async function send(
   }
 }
 
-/** Of the embedded indexer; none while the database does not answer, and that of another indexer is its own. */
+/** The embedded indexer's secret; none while the database does not answer. Another indexer keeps its own. */
 async function retirementSecrets({ network, sql }: Lab): Promise<string[]> {
   if (network !== 'embedded') return [];
   const connection = sql();

@@ -45,7 +45,7 @@ interface Block {
   hash: string;
 }
 
-/** The platform neither reads nor signs by them, or stops signing until the truth is told again. */
+/** The platform neither reads nor signs by these lies, or stops signing until the lie ends. */
 const lies: Readonly<Record<string, (node: Anvil) => Promise<Rule>>> = {
   'it is behind': async (node) => {
     const { number } = await blockAt(node, 'latest');

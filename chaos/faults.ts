@@ -1,6 +1,6 @@
 /**
- * The faults that a schedule is made of. Each ends what it began; what it leaves behind (a silent connection, a half-done
- * submission) is the platform's to deal with.
+ * The faults that make up a schedule. Each fault ends itself; the platform must deal with what it leaves
+ * behind, such as a silent connection or a half-done submission.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { CRASH_POINTS } from '../src/ledger/submission/submission.ts';
@@ -11,17 +11,17 @@ import type { ScheduledFault } from './schedule.ts';
 import type { ServerSlot } from './servers.ts';
 
 interface Fault {
-  /** How often it comes, next to the others. */
+  /** The fault's weight among the others, for random choice. */
   weight: number;
-  /** The only networks that know it: the embedded one, or those with a node; all by default. */
+  /** The only networks with this fault: the embedded one, or those with a node; by default all. */
   on?: 'embedded' | 'node';
-  /** @returns what exactly was done */
+  /** @returns a description of what it did */
   run(lab: Lab, scheduled: ScheduledFault): Promise<string>;
 }
 
-/** Which passing of a crash point is the last: after a few, there is work of several kinds under way. */
+/** The passage of a crash point at which the server dies: in later ones, more kinds of work are under way. */
 const OCCURRENCES = 4;
-/** What a crash point is waited for: with nothing to do, a server passes none. */
+/** The longest wait for a crash point: a server without work passes none. */
 const CRASH_PATIENCE_MS = 6_000;
 /** Below the size of every file of the write-ahead log. */
 const FULL_AT_BYTES = 64 * 1024;
@@ -32,7 +32,7 @@ const faults = {
     weight: 4,
     async run(lab, { choice }) {
       const slot = slotOf(lab, choice);
-      // Each server meets each crash point at each passing: remainders of one number would go together.
+      // Each server meets each crash point at each passage: remainders of one number would be correlated.
       const left = Math.floor(choice / lab.slots.length);
       const crashPoint = CRASH_POINTS[left % CRASH_POINTS.length];
       const point = `${crashPoint}:${1 + (Math.floor(left / CRASH_POINTS.length) % OCCURRENCES)}`;
@@ -40,7 +40,7 @@ const faults = {
       const before = slot.starts;
       slot.start(point);
       const giveUpAt = Date.now() + CRASH_PATIENCE_MS;
-      // The start after this one is the supervisor's, once it has died.
+      // After the server died, its supervisor starts it again.
       while (slot.starts < before + 2 && Date.now() < giveUpAt && !lab.isOver()) await delay(50);
       return `${slot.name} at ${point}${slot.starts < before + 2 ? ' (not passed yet)' : ''}`;
     },

@@ -1,5 +1,6 @@
 /**
- * Followers of the public feed of retirements: each goes on from its last cursor, at any server, whenever its socket ends.
+ * Followers of the public feed: when a socket ends, its follower goes on after its last cursor, at any
+ * server.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from 'graphql-ws';
@@ -14,7 +15,7 @@ interface Seen {
 }
 
 export interface Follower {
-  /** Whose retirements it follows; null for all. */
+  /** The buyer whose retirements it follows; null for all. */
   beneficiary: string | null;
   seen: Seen[];
   reconnects: number;
@@ -22,7 +23,7 @@ export interface Follower {
 }
 
 const RECONNECT_MS = 200;
-/** A socket that is silent for longer is given up, as clients do: the server answers pings. */
+/** A silent socket is given up after this time, as clients do, because the server answers pings. */
 const KEEP_ALIVE_MS = 3_000;
 const ANSWER_TIMEOUT_MS = 3_000;
 
@@ -30,7 +31,7 @@ const FEED = `subscription ($after: String, $filter: RetirementFeedFilter) {
   retirementFeed(after: $after, filter: $filter) { cursor record { tokenAddress index note } }
 }`;
 
-/** One that falls silent before it is open would be waited for without end: graphql-ws counts from its opening on. */
+/** graphql-ws detects silence only of open connections; one that is silent before needs this limit. */
 class ImpatientSocket extends WebSocket {
   constructor(address: string, protocols?: string | string[]) {
     super(address, protocols, { handshakeTimeout: ANSWER_TIMEOUT_MS });

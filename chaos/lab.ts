@@ -1,6 +1,6 @@
 /**
- * The laboratory: PostgreSQL, a ledger network, a ramp provider and servers, each a process or a program of its own, with a proxy
- * on every connection between them.
+ * The laboratory: PostgreSQL, a ledger network, a ramp provider and servers, each a process or a program of
+ * its own, with a proxy on every connection between them.
  *
  *   clients ─▶ proxy ─▶ server ─▶ proxy ─▶ (loses commits) ─▶ PostgreSQL
  *                         ├────▶ proxy ─▶ ramp provider    (one for all servers)
@@ -39,23 +39,24 @@ export interface Lab {
   ramp: RampServer;
   rampLink: TcpProxy;
   callbackSecret: string;
-  /** What was seen to be wrong while faults went on, for people. */
+  /** Wrong results that were seen while faults went on, for readers. */
   readonly broken: string[];
-  /** How often an older copy was restored: what was answered before, and after the copy, is gone. */
+  /** The number of restores of an older copy: each loses the answers given after the copy was made. */
   readonly epoch: number;
-  /** When the copy was made that the last restore went back to. */
+  /** The time at which the copy of the last restore was made. */
   readonly restoredTo: number;
   isOver(): boolean;
   bearer(role: Role, subject: string): Promise<string>;
   /**
-   * What PostgreSQL's processes may write, and the end of all sessions, so that new ones have the limit. The laboratory's own is open
-   * before: the first session after a crash writes a file of PostgreSQL's that is larger than the limit.
+   * Limits the size of files that PostgreSQL's processes may write, and ends all sessions, so that new ones
+   * have the limit. The laboratory's own session opens first, because the first session after a crash writes
+   * a file that is larger than the limit.
    */
   fillDatabase(maxFileBytes: number): Promise<void>;
   setReadOnly(isReadOnly: boolean): Promise<void>;
-  /** Keeps the database as it is now, in place of the copy before. */
+  /** Copies the database as it is now, in place of the previous copy. */
   copyDatabase(): Promise<void>;
-  /** Puts the last copy back. @returns how old it is */
+  /** Restores the last copy. @returns its age */
   restoreCopy(): Promise<string>;
   sql(): postgres.Sql;
   reconcile(): Promise<{ exitCode: number; output: string }>;
@@ -66,9 +67,9 @@ export interface Lab {
 const SERVER = 'chaos/server.ts';
 const RECONCILE = 'src/cli/reconcile.ts';
 const ISSUER = 'asset-token-marketplace';
-/** Longer than any run by any server's clock, and within what is accepted. */
+/** Longer than any run by any server's clock, and shorter than the longest accepted lifetime. */
 const TOKEN_SECONDS = 4 * 24 * 3600;
-/** Far beyond every lease, interval and validity. */
+/** Larger than every lease, interval and validity. */
 const MAX_CLOCK_ERROR_MS = 2 * 24 * 3_600_000;
 const BEYOND_ONE_MACHINE = '1000000000';
 /** Longer than a recovery of the database. */
@@ -144,7 +145,7 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
     );
   }
 
-  /** Again until it succeeds: the database may be recovering, and must not stay as a fault has left it. */
+  /** Repeats until it succeeds: the database may be recovering, and must not stay as a fault left it. */
   const asOwner = async (work: (sql: postgres.Sql) => Promise<unknown>): Promise<void> => {
     for (let tries = 1; ; tries++) {
       const sql = postgres(database.url, { max: 1, onnotice: () => {}, connect_timeout: 5 });

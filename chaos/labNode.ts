@@ -1,39 +1,39 @@
 /**
- * A ledger network outside the product, and what can happen to it.
+ * A ledger network outside of the product, and its faults.
  */
 import type { EvmLedger } from '../src/ledger/network/evm/settings.ts';
 import type { StellarLedger } from '../src/ledger/network/stellar/settings.ts';
 
 export interface LabNode {
-  /** What servers take for the node. */
+  /** The address that servers use for the node. */
   url: string;
   indexerUrl: string;
-  /** Of the product; the node is asked directly. */
+  /** The product's settings for the node; the laboratory itself asks the node directly. */
   settings: Readonly<Record<string, string>>;
-  /** No answer, and no ledger. */
+  /** No answers and no ledgers. */
   freeze(): Promise<void>;
   thaw(): Promise<void>;
   /**
-   * Answers falsely until `obey`. These are lies that the platform promises to survive: `reconcile` and the verdict ask the node when
-   * it tells the truth again.
-   * @returns which lie it was
+   * Answers falsely until `obey`. The platform promises to survive these lies: `reconcile` and the verdict
+   * ask the node after the lie ended.
+   * @returns the lie
    */
   lie(choice: number): Promise<string>;
   obey(): void;
   /** Loses the transactions that wait for a ledger. */
   dropWaiting(): Promise<void>;
-  /** The network's time is ahead of the clocks from then on. */
+  /** From then on, the network's time is ahead of the clocks. */
   advanceTime(seconds: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Behind every ledger that servers have seen as final: a ledger takes one second. */
+/** Farther back than every ledger that servers have seen as final: a ledger takes one second. */
 export const LEDGERS_BEHIND = 20;
 export const LEDGER_SECONDS = 1;
-/** Faults of connections are longer, so that some requests meet them to their end. */
+/** Faults of connections last longer, so that some requests meet them until their timeout. */
 const REQUEST_TIMEOUT_MS = 3_000;
 
-/** Of the product on a network, but for what one family alone has. */
+/** The product's settings for a network, without those of one family alone. */
 export function settingsOf(ledger: EvmLedger | StellarLedger, indexerUrl: string): Record<string, string> {
   return {
     LEDGER_NETWORK: ledger.family,
@@ -47,7 +47,7 @@ export function settingsOf(ledger: EvmLedger | StellarLedger, indexerUrl: string
   };
 }
 
-/** @throws RangeError when there is none to choose */
+/** @throws RangeError for an empty list */
 export function chosen<T>(among: Readonly<Record<string, T>>, choice: number): [string, T] {
   const entries = Object.entries(among);
   const entry = entries[choice % entries.length];

@@ -1,5 +1,5 @@
 /**
- * Mixed load, and the answers to its clients: each answered success is a fact that has to be true at the end.
+ * Mixed load, and the answers to its clients: each answered success is a fact that must be true at the end.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Api, Caller } from './api.ts';
@@ -23,11 +23,11 @@ export type Fact = Common &
 export interface Load {
   facts: Fact[];
   operations: Record<string, number>;
-  /** Refusals by code: answers as well. */
+  /** Refusals by code; a refusal is an answer too. */
   refusals: Record<string, number>;
-  /** Resolves when there is something to buy and something to cash out. */
+  /** Resolves when there are credits to buy and receipts to cash out. */
   hasBegun(): Promise<void>;
-  /** Resolves when each client has its last answer, or has given up. */
+  /** Resolves when each client has its last answer or has given up. */
   ended: Promise<void>;
 }
 
@@ -38,14 +38,14 @@ const FARMER = { role: 'farmer', subject: 'farmer-1' } as const;
 const DEVELOPER = { role: 'developer', subject: 'developer-1' } as const;
 /** Each client sends a few requests a second, so that the machine is not what fails. */
 const PAUSE_MS = 120;
-/** Few, so that most of what is asked for concerns what is there. */
+/** Few objects, so that most requests concern existing ones. */
 const MAX_PROJECTS = 5;
 const MAX_RECEIPTS = 5;
 /** For machines that are busy with other work: only a hang takes longer. */
 const BEGIN_WITHIN_MS = 4 * 60_000;
 const LOOK_MS = 50;
 
-/** As its retirements name a buyer. */
+/** The buyer's name in its retirements. */
 export const beneficiaryOf = (buyer: string) => `${buyer} Ltd`;
 
 interface Known {
@@ -57,14 +57,14 @@ export function startLoad(lab: Lab, api: Api, random: Random, custodyAddress: st
   const load = { facts: [] as Fact[], operations: {}, refusals: {} } as Load;
   let key = 0;
   let epoch = lab.epoch;
-  /** Who has bought what: another buyer's retirement would only be refused. */
+  /** The purchases of each buyer: another buyer's retirement would only be refused. */
   const holdings: { buyer: Caller; tokenAddress: string }[] = [];
 
   function add(fact: Fact): void {
     load.facts.push(fact);
   }
 
-  /** Answers after the copy was made are not in it. */
+  /** Answers that were given after the copy was made are not in it. */
   function noticeRestore(): void {
     if (lab.epoch === epoch) return;
     epoch = lab.epoch;
@@ -79,7 +79,7 @@ export function startLoad(lab: Lab, api: Api, random: Random, custodyAddress: st
     return { projects: [...new Set(of('Project'))], receipts: [...new Set(of('Receipt'))] };
   }
 
-  /** @returns the subject that the mutation answered with; null when it was refused, or nothing is known */
+  /** @returns the subject of the mutation's answer; null when it was refused, or the outcome is unknown */
   async function mutate<T>(
     operation: string,
     selection: string,

@@ -1,5 +1,5 @@
 /**
- * `npm run chaos -- --seed N --minutes M`: the product as processes, under load and faults, and then what must hold.
+ * `npm run chaos -- --seed N --minutes M`: the product under load and faults, then the verdict.
  */
 import { writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';

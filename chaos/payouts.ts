@@ -1,6 +1,6 @@
 /**
- * The ramp provider's own life: it pays or fails what was opened, and reports it by callbacks that are forged, late, out of
- * order, sent twice, or never.
+ * The ramp provider's life: it pays or fails open sessions, and sends callbacks that are forged, late, out of
+ * order, sent twice, or missing.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { HOOK_PATHS } from '../src/lib/hookUrls.ts';

@@ -26,35 +26,35 @@ export interface RunResult {
   network: LabNetwork;
   servers: number;
   lengthMs: number;
-  /** From the first moment of the schedule to the end of the last fault: a slow machine takes longer. */
+  /** From the start of the schedule to the end of the last fault: a slow machine takes longer. */
   faultyMs: number;
   operations: Record<string, number>;
   refusals: Record<string, number>;
-  /** Tries without an answer, which clients made again. */
+  /** Tries without an answer, which clients repeated. */
   failedTries: number;
   facts: number;
   faults: Record<string, number>;
-  /** What was done, and when. */
+  /** The faults, with their times. */
   log: string[];
   callbacks: Record<string, number>;
   starts: number;
   reconnects: number;
   rest: Rest;
-  /** What servers called their own defects while faults went on. */
+  /** The errors that servers called their own defects while faults went on. */
   defects: string[];
   violations: string[];
-  /** Where the servers' logs are, when something is violated. */
+  /** The folder of the servers' logs, when something is violated. */
   folder: string | null;
 }
 
-/** Two of all retirements, and one of a single buyer's: most are not for it. */
+/** Two followers of all retirements, and one of a single buyer's, who made few of them. */
 const FOLLOWED = [null, null, beneficiaryOf(BUYERS[0])];
 const PROGRESS_MS = 1_000;
 const WORK_PATIENCE_MS = 10_000;
 const WORK_LOOK_MS = 200;
-/** In a short run a lost callback is sent again, instead of waiting for the next poll of the payout. */
+/** In a short run the provider repeats lost callbacks, because the payout's next poll would be too late. */
 const SHORT_RUN_MS = 60_000;
-/** Each kind of client has its own numbers, so that none takes another's. */
+/** Each kind of client has its own range of numbers, so that no two take the same. */
 const STREAMS = { lab: 1, load: 2, api: 3, payouts: 4, followers: 5 };
 
 export async function runChaos(options: RunOptions): Promise<RunResult> {
@@ -161,7 +161,7 @@ interface Injecting {
   say: (line: string) => void;
 }
 
-/** Faults overlap; those of one lane (the database, the processes) follow each other, or one would undo another. */
+/** Faults overlap, except those of one lane (the database, the processes), which would undo each other. */
 async function injectAll(
   lab: Lab,
   schedule: readonly ScheduledFault[],
@@ -193,7 +193,7 @@ async function injectAll(
   await Promise.all(all);
 }
 
-/** On a slow machine servers start for longer than the time between two faults, and would do nothing else. */
+/** On a slow machine a start takes longer than the time between two faults, so servers would only start. */
 async function letWorkGoOn({ slots }: Lab): Promise<void> {
   const giveUpAt = Date.now() + WORK_PATIENCE_MS;
   const isAnyReady = async () => (await Promise.all(slots.map((slot) => slot.whyNotReady()))).includes(null);
@@ -202,7 +202,7 @@ async function letWorkGoOn({ slots }: Lab): Promise<void> {
 
 const BESIDE_OTHERS: readonly ScheduledFault['name'][] = ['answers of commits lost', 'bad webhooks'];
 
-/** A restore ends the servers and the database, so both have one lane. */
+/** A restore ends the servers and the database, so both share one lane. */
 function laneOf(name: ScheduledFault['name']): string | null {
   return name.startsWith('connection') || name.startsWith('killed when') || BESIDE_OTHERS.includes(name)
     ? null

@@ -1,6 +1,6 @@
 /**
- * What one run does, decided by its seed alone: which faults come when, on what, and for how long. What happens in between is the
- * machine's: two runs of one seed meet the same faults at the same times, not the same interleaving.
+ * The schedule of one run. The seed alone decides which faults come when, where, and for how long. Two runs
+ * of one seed have the same faults at the same times, but not the same interleaving.
  */
 import { FAULTS, type FaultName } from './faults.ts';
 import type { LabNetwork } from './lab.ts';
@@ -8,9 +8,9 @@ import type { LabNetwork } from './lab.ts';
 export interface ScheduledFault {
   atMs: number;
   name: FaultName;
-  /** How long it lasts, where it lasts. */
+  /** The fault's duration, for faults that last. */
   forMs: number;
-  /** Which server, connection or crash point: a fault takes it modulo what there is. */
+  /** Chooses the server, connection or crash point: the fault takes it modulo the number of them. */
   choice: number;
 }
 
@@ -21,13 +21,13 @@ export interface Random {
   pick<T>(items: readonly [T, ...T[]] | readonly T[]): T;
 }
 
-/** Faults follow each other closely enough that some meet what others have left, and seldom enough that work gets on. */
+/** Faults follow each other so closely that some meet the remains of others, and work still gets done. */
 const SHORTEST_GAP_MS = 500;
 const LONGEST_GAP_MS = 5_500;
 const SHORTEST_FAULT_MS = 300;
 const LONGEST_FAULT_MS = 5_000;
 const RESTORE: FaultName = 'older copy restored';
-/** In a short run a fault must not be all of it. */
+/** In a short run one fault must not take the whole run. */
 const SHARE_OF_RUN = 0.2;
 
 /** mulberry32: small, and the same on every machine. */
@@ -56,7 +56,7 @@ export function createSchedule(seed: number, lengthMs: number, network: LabNetwo
     const forMs = SHORTEST_FAULT_MS + random.below(Math.max(longestMs - SHORTEST_FAULT_MS, 1));
     faults.push({ atMs, name: random.pick(names), forMs, choice: random.below(1_000) });
   }
-  // Seldom drawn, and no run is to be without it: there is work on either side of the middle.
+  // These are seldom drawn, and every run needs one: there is work before and after the middle.
   const middle = faults[Math.floor(faults.length / 2)];
   const canRestore = names.includes(RESTORE);
   if (middle && canRestore && !faults.some(({ name }) => name === RESTORE)) middle.name = RESTORE;

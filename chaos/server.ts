@@ -1,5 +1,5 @@
 /**
- * The product as it is served, which kills itself when it passes a named crash point: CRASH_AT=<point>:<occurrence>.
+ * The product as a server that kills itself when it passes a crash point: CRASH_AT=<point>:<occurrence>.
  */
 import './wrongClock.ts';
 import { loadConfig } from '../src/config/config.ts';

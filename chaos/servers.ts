@@ -1,5 +1,5 @@
 /**
- * The servers under test: each a process behind its own proxies, started again when it ends, as a supervisor does it.
+ * The servers under test: each a process behind its own proxies, restarted when it ends, as by a supervisor.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,14 +17,14 @@ const READY_TIMEOUT_MS = 5 * 60_000;
 
 interface Outside {
   databaseUrl: string;
-  /** Of the proxy that all servers share: the provider's address is its name, so it is the same for all. */
+  /** The proxy to the provider; all servers share it, because the provider's name has its address. */
   rampUrl: string;
   /** Null on the embedded network. */
   nodeUrl: string | null;
   indexerUrl: string | null;
 }
 
-/** The connections of one server that faults happen on. */
+/** The connections of one server that faults affect. */
 interface Links {
   client: TcpProxy;
   database: TcpProxy;
@@ -37,14 +37,14 @@ export interface ServerSlot {
   links: Links;
   /** Loses answers of commits. */
   commits: DatabaseProxy;
-  /** As clients reach it: through the proxy. */
+  /** The address for clients: the proxy's. */
   url: string;
   readonly starts: number;
   isRunning(): boolean;
   signal(name: NodeJS.Signals): void;
-  /** Ends it by this signal, and keeps it down until `start`. */
+  /** Ends the process by this signal, and keeps it down until `start`. */
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
-  /** @param crashAt the crash point that this one process dies at */
+  /** @param crashAt the crash point at which this process dies */
   start(crashAt?: string): void;
   /** Null when it is ready. */
   whyNotReady(): Promise<string | null>;
@@ -55,7 +55,7 @@ export interface ServerSlot {
 interface SlotOptions {
   name: string;
   outside: Outside;
-  /** All settings but those of its connections. */
+  /** All settings, without those of its connections. */
   environment: () => Readonly<Record<string, string>>;
   logFile: string;
   /** Compiled. */
@@ -95,7 +95,7 @@ export async function openServerSlot({
     if (isWanted && child === null) {
       starts++;
       const started = spawn(process.execPath, [program], {
-        // Nothing of what runs this: npm's variables would make the product watch its parent.
+        // Without this process's environment: npm's variables would make the product watch its parent.
         env: {
           PATH: process.env['PATH'] ?? '',
           HOME: process.env['HOME'] ?? '',
@@ -128,7 +128,7 @@ export async function openServerSlot({
       const ending = child;
       if (ending === null) return;
       const ended = once(ending, 'exit');
-      // One that is stopped hears of no SIGTERM.
+      // A stopped process does not receive SIGTERM.
       ending.kill('SIGCONT');
       ending.kill(signal);
       await ended;

@@ -5,9 +5,9 @@ import { startStellarWorld } from '../devnet/stellar/stellarWorld.ts';
 import type { Faults } from '../devnet/soroban/faultProxy.ts';
 import { chosen, LEDGER_SECONDS, LEDGERS_BEHIND, settingsOf, type LabNode } from './labNode.ts';
 
-/** So many writes in a ledger. */
+/** The number of writes in a ledger. */
 const CHANNELS = 4;
-/** More than are asked until the lie ends. */
+/** More than the number of requests before the lie ends. */
 const ALL = 1_000_000;
 
 export async function startStellarNode(): Promise<LabNode> {

@@ -1,5 +1,5 @@
 /**
- * A run's result, as Markdown; of one that failed, with all that is needed to run it again.
+ * A run's result as Markdown; for a failed run, with everything that is needed to repeat it.
  */
 import type { RunOptions, RunResult } from './run.ts';
 

@@ -1,6 +1,7 @@
 /**
- * What must hold once the platform was left alone: nothing is stuck, every answered success is there, each retirement was burned
- * once, each follower saw each record once and in order, provider and network agree about each payout, and `reconcile` holds.
+ * What must hold after the platform was left alone: nothing is stuck, every answered success is there, each
+ * retirement was burned once, each follower saw each record once and in order, provider and network agree
+ * about each payout, and `reconcile` holds.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Api, Caller } from './api.ts';
@@ -8,21 +9,21 @@ import type { Follower } from './followers.ts';
 import type { Lab } from './lab.ts';
 import type { Fact, Load } from './load.ts';
 
-/** Final, or flagged for an operator, within this time after the last fault. */
+/** Work must be final, or flagged for an operator, within this time after the last fault. */
 const REST_WITHIN_MS = 5 * 60_000;
 const LOOK_MS = 250;
-/** Feed and logs are moments behind what they are made of. */
+/** Feed and logs are some moments behind their sources. */
 const CATCH_UP_WITHIN_MS = 60_000;
-/** Sessions whose turn comes when an operator has decided an earlier deposit, or allowance, of their receipt. */
+/** Sessions that wait until an operator decides an earlier deposit, or allowance, of their receipt. */
 const HELD_UP = `state = 'DEPOSITING' AND receipt_id IN (
   SELECT o.receipt_id FROM submissions s JOIN off_ramp_sessions o ON o.id = s.target_id
   WHERE s.state = 'NEEDS_REVIEW' AND s.kind IN ('setAllowance', 'depositOffRamp'))`;
 const OPERATOR: Caller = { role: 'operator', subject: 'operator-1' };
-/** Before that nothing is known; a read is repeated until it is answered. */
+/** A read is repeated until it is answered. */
 const never = () => false;
 
 export interface Rest {
-  /** Null when it did not come to rest in time. */
+  /** Null when the platform did not come to rest in time. */
   afterMs: number | null;
   stuck: Record<string, number>;
   flagged: Record<string, number>;
@@ -65,7 +66,7 @@ interface Observed {
   rest: Rest;
 }
 
-/** @returns what is violated, for people; nothing when all holds */
+/** @returns the violations, for readers; none when everything holds */
 export async function findViolations({ lab, api, load, followers, rest }: Observed): Promise<string[]> {
   const stuck = Object.entries(rest.stuck).map(
     ([what, count]) => `stuck for five minutes: ${count} × ${what}`,
@@ -85,7 +86,7 @@ interface Recorded {
   note: string;
 }
 
-/** Of each token, from the network. */
+/** The totals of each token, from the network. */
 async function readRecords(api: Api, { facts }: Load): Promise<Map<string, Recorded[]>> {
   const tokens = new Set(
     facts.flatMap((fact) =>
@@ -120,7 +121,7 @@ const FIELDS: Record<Fact['kind'], string> = {
   Receipt: 'state tokenAddress',
   OffRampSession: 'state sessionId',
 };
-/** States that stay in a run, apart from what an operator is to look at: no deposit of custody's comes late. */
+/** States that last in a run, without those that an operator must decide: no deposit of custody is late. */
 const STAYING = ['OPEN', 'ACTIVE', 'RETIRED', 'SETTLED', 'REFUNDED', 'CLOSED', 'REFUSED'];
 
 async function findLostFacts(
@@ -177,7 +178,7 @@ function contradictions(
   return found;
 }
 
-/** The followers get the time to catch up: they may be reconnecting. */
+/** Gives the followers time to catch up, because they may be reconnecting. */
 async function findFeedGaps(
   followers: readonly Follower[],
   records: ReadonlyMap<string, readonly Recorded[]>,

@@ -7,7 +7,7 @@ import {UUPSUpgradeable} from "@openzeppelin/contracts/proxy/utils/UUPSUpgradeab
 import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
 import {ERC20Pausable} from "@openzeppelin/contracts/token/ERC20/extensions/ERC20Pausable.sol";
 
-/// What a factory is told about every token, whatever its template.
+/// The arguments of a factory that every token has, whatever its template.
 struct TokenTerms {
     string name;
     string symbol;
@@ -17,10 +17,10 @@ struct TokenTerms {
     address verifier;
 }
 
-/// What both tokens have in common: ERC-20 with roles and a pause, behind a UUPS proxy.
+/// The common part of both tokens: ERC-20 with roles and a pause, behind a UUPS proxy.
 ///
-/// A proxy never runs a constructor, so the name and the symbol are kept here and not in OpenZeppelin's ERC20;
-/// nothing else of the base contracts is set by a constructor.
+/// A proxy never runs a constructor, so this contract keeps the name and the symbol, which OpenZeppelin's
+/// ERC20 sets in its constructor. No other base contract sets anything in a constructor.
 abstract contract AssetToken is Initializable, ERC20Pausable, AccessControl, UUPSUpgradeable {
     bytes32 public constant MINTER_ROLE = keccak256("MINTER_ROLE");
     bytes32 public constant MANAGER_ROLE = keccak256("MANAGER_ROLE");

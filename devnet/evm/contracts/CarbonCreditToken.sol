@@ -22,7 +22,7 @@ struct RetirementRecord {
     string retirementNote;
 }
 
-/// Tonnes of CO2e that their holder can retire for good; a record of each retirement stays.
+/// Tonnes of CO2e. A holder can retire them for good, and a record of each retirement stays.
 contract CarbonCreditToken is AssetToken {
     CarbonCreditMetadata private metadata;
     RetirementRecord[] private retirements;

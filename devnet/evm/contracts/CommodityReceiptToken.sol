@@ -17,11 +17,11 @@ struct CommodityMetadata {
     uint256 lastUpdated;
 }
 
-/// Kilograms in a warehouse, until a date.
+/// Kilograms of a commodity in a warehouse, until an expiry date.
 ///
 ///   Draft ──markExpired, block time past the expiry date──▶ Expired
 ///
-/// An expired receipt still moves: one that lies in custody must be able to settle.
+/// An expired receipt can still be transferred, because a receipt in custody must be able to settle.
 contract CommodityReceiptToken is AssetToken {
     enum AssetStatus {
         Draft,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-/// The part of the well-known Multicall3 that wallets' and servers' libraries use, with its own signatures.
+/// The part of Multicall3 that the libraries of wallets and servers use, with the same signatures.
 contract Multicall3 {
     struct Call3 {
         address target;

@@ -9,12 +9,12 @@ import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol
 import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
 import {ReentrancyGuard} from "@openzeppelin/contracts/utils/ReentrancyGuard.sol";
 
-/// Holds tokens of a cash-out until the payout is known.
+/// Holds the tokens of a cash-out until the payout is known.
 ///
-///   None ──initiateOffRamp, by the depositor──▶ Pending ──confirmOffRampSettlement──▶ Settled  (to the treasury)
-///                                                  └─────refundOffRamp──▶ Refunded             (to the depositor)
+///   None ──initiateOffRamp, by the depositor──▶ Pending ──confirmOffRampSettlement──▶ Settled (to treasury)
+///                                                  └─────refundOffRamp──▶ Refunded (to depositor)
 ///
-/// A reference is used once, for ever. A pause stops deposits and releases alike, as that of the deployed contracts does.
+/// A reference is used once. A pause stops deposits and releases alike, as in the deployed contracts.
 contract RampSettlement is Initializable, AccessControl, Pausable, ReentrancyGuard, UUPSUpgradeable {
     using SafeERC20 for IERC20;
 

@@ -4,7 +4,7 @@ pragma solidity ^0.8.30;
 import {ERC1967Proxy} from "@openzeppelin/contracts/proxy/ERC1967/ERC1967Proxy.sol";
 import {RampSettlement} from "./RampSettlement.sol";
 
-/// Makes settlement contracts. It asks for no fee, so it takes no value.
+/// Creates settlement contracts. It charges no fee, so its functions are not payable.
 contract RampSettlementFactory {
     address private immutable settlementImplementation;
 

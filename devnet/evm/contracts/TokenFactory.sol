@@ -7,14 +7,14 @@ import {TokenTerms} from "./AssetToken.sol";
 import {CarbonCreditMetadata, CarbonCreditToken} from "./CarbonCreditToken.sol";
 import {CommodityMetadata, CommodityReceiptToken} from "./CommodityReceiptToken.sol";
 
-/// Makes tokens: each a proxy of its own. Takes any asset id, also one that it has made a token for before.
+/// Creates tokens, each behind its own proxy. It accepts every asset id, also one of an earlier token.
 contract TokenFactory is Ownable {
     uint8 private constant COMMODITY_RECEIPT = 1;
     uint8 private constant CARBON_CREDIT = 4;
 
     address private immutable carbonCreditImplementation;
     address private immutable commodityReceiptImplementation;
-    /// What a deploy has to send, exactly.
+    /// The exact value that a deployment must send.
     uint256 public deploymentFee;
 
     event TokenDeployed(

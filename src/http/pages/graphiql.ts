@@ -1,6 +1,6 @@
 /**
- * GraphiQL from the npm package, so that the page works offline, with example operations in its tabs and development
- * tokens in its headers.
+ * GraphiQL from the npm package, so that the page works offline, with example operations in its tabs and
+ * development tokens in its headers.
  */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';

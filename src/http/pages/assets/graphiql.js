@@ -1,10 +1,10 @@
 /**
- * Sets GraphiQL's tabs before it starts, by writing to the storage that it reads, and fills their variables from the answers
- * of the tabs before them.
+ * Sets GraphiQL's tabs before it starts, by writing to the storage that it reads, and fills their variables
+ * from the answers of the tabs before them.
  *
- * GraphiQL's own options are not enough: tabs kept from an earlier visit lose their headers or keep that visit's tokens, and
- * the query that GraphiQL puts into the address opens one more tab on each reload. The user's own tabs, queries, variables
- * and headers are kept.
+ * GraphiQL's own options are not enough: tabs kept from an earlier visit lose their headers or keep that
+ * visit's tokens, and the query that GraphiQL puts into the address opens one more tab on each reload. The
+ * user's own tabs, queries, variables and headers are kept.
  */
 (() => {
   const { examples, tokens, roles } = JSON.parse(document.getElementById('examples').textContent);
@@ -15,9 +15,9 @@
   const headersOf = (token) =>
     token === undefined ? '{}' : JSON.stringify({ authorization: `Bearer ${token}` }, null, 2);
 
-  /** What earlier answers gave, by "Operation.field.field". */
+  /** Values from earlier answers, by "Operation.field.field". */
   const values = new Map(read('exampleValues', []));
-  /** Texts that this script wrote, which it may replace; others are the user's. */
+  /** Texts that this script wrote and may replace; all other texts are the user's. */
   const written = new Set(read('exampleVariables', []));
   const MAX_WRITTEN = 200;
 
@@ -50,7 +50,7 @@
     }));
     const kept = read('tabState', null);
     const state = kept?.tabs?.length > 0 ? kept : { activeTabIndex: 0, tabs };
-    // By role, as they were at the last visit; an administrator's was never kept here, so it stays as it is.
+    // Headers are found by role. An administrator's token was never kept, so its header stays as it is.
     const former = read('developmentHeaders', {});
     for (const tab of state.tabs) {
       const example = exampleOf.get(nameOf(tab.query));
@@ -77,7 +77,7 @@
     );
   }
 
-  /** Remembers what later tabs need of an answer. */
+  /** Keeps the values of an answer that later tabs need. */
   function learn(name, data) {
     for (const source of examples.flatMap(({ variables }) => Object.values(variables))) {
       const [operation, ...path] = source.split('.');
@@ -88,7 +88,7 @@
     write('exampleValues', [...values]);
   }
 
-  /** GraphiQL asks by fetch, subscriptions too: their events come as lines "data: …" of one answer. */
+  /** GraphiQL sends all operations by fetch; a subscription's events are lines "data: …" of one answer. */
   async function listen(name, response) {
     if (response.headers.get('content-type')?.includes('event-stream') !== true) {
       learn(name, (await response.json()).data);
@@ -114,7 +114,7 @@
       typeof options?.body === 'string'
         ? JSON.parse(options.body).query
         : new URL(address, location.href).searchParams.get('query');
-    // An answer that is stopped, or is no JSON, teaches nothing; GraphiQL shows it as it is.
+    // An answer that was stopped or is no JSON has no values; GraphiQL shows it as it is.
     listen(nameOf(query), response.clone()).catch(() => {});
     return response;
   };
@@ -156,7 +156,7 @@
     show();
   }
 
-  /** GraphiQL makes its editors some moments after it has started. */
+  /** GraphiQL creates its editors some moments after its start. */
   function whenEditorsAreThere(work) {
     const files = ['operation.graphql', 'variables.json', 'request-headers.json'];
     if (files.every(textOf)) work();

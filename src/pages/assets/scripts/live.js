@@ -1,13 +1,14 @@
 /**
- * Shows each retirement as it happens, by the protocol graphql-transport-ws. After a broken connection it goes on after the
- * last cursor, so none is left out; the first cursor is from before the list was read, so what is in both is left out. A cursor that is
- * refused is one of a history that the database has lost: the page is loaded again, with the list of the present one.
+ * Shows each retirement as it happens, by the protocol graphql-transport-ws. After a broken connection the
+ * page continues after the last cursor, so it leaves no record out. The first cursor is from before the list
+ * was read, so the page drops records that the list has. The feed refuses a cursor of a history that the
+ * database has lost: the page then loads itself again.
  */
 import { grouped, isoOf, shown, shownName, timeOf } from './text.js';
 
 (() => {
   const MAX_SHOWN = 100;
-  /** Of a wait before the next connection; the first is a second. */
+  /** The longest wait before the next connection; the first wait is a second. */
   const MAX_WAIT_MS = 30_000;
   const QUERY = `subscription LiveRetirements($after: String!, $filter: RetirementFeedFilter) {
     retirementFeed(after: $after, filter: $filter) { cursor record { index tokenAddress beneficiary tonnes timestamp
@@ -78,7 +79,7 @@ import { grouped, isoOf, shown, shownName, timeOf } from './text.js';
     });
     socket.addEventListener('close', () => {
       showConnection(false);
-      // Jitter, so that all pages do not connect at once to a server that comes back.
+      // Jitter, so that the pages do not all connect at once to a restarted server.
       setTimeout(() => (isRefused ? location.reload() : connect()), waitMs * (0.5 + Math.random()));
       waitMs = Math.min(waitMs * 2, MAX_WAIT_MS);
     });

@@ -1,5 +1,5 @@
 /**
- * Puts a chosen file into the form's text, so that it need not be pasted.
+ * Puts the text of a chosen file into the form, so that the reader need not paste it.
  */
 (() => {
   const MAX_BYTES = 20_000;

@@ -1,13 +1,14 @@
 /**
- * Questions to the GraphQL API with a bearer token, which is held here and nowhere else: not in storage, a cookie or an address.
+ * Sends requests to the GraphQL API with a bearer token. Only this closure keeps the token: no storage,
+ * cookie or address has it.
  */
 
-/** The server answers a mutation after its own wait for the network, which is under half a minute by default. */
+/** The server answers a mutation after it has waited for the network, by default under half a minute. */
 const ANSWER_TIMEOUT_MS = 60_000;
-/** What the server accepts, and what a header can carry. */
+/** The server accepts these texts, and a header can carry them. */
 const TOKEN = /^[\x21-\x7e]{1,8192}$/;
 
-/** An error of the API, as it is. */
+/** An error of the API, with its code and path. */
 export class ApiError extends Error {
   constructor({ message, path, extensions = {} }) {
     super(message);
@@ -18,7 +19,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Whether the operation has run is not known. */
+/** No answer came: whether the operation was executed is unknown. */
 class NoAnswer extends Error {}
 
 /** @returns null for a text that can't be a token */
@@ -31,7 +32,7 @@ export function readToken(text) {
 export function createApi(token) {
   const closing = new AbortController();
   let held = token;
-  /** The server's clock, by its answers, minus this machine's. */
+  /** The server's clock, from its answers, minus this machine's clock. */
   let clockOffsetMs = 0;
 
   async function send(path, init) {
@@ -53,7 +54,7 @@ export function createApi(token) {
     }
   }
 
-  /** @returns the data, and the errors beside it. @throws ApiError when there is no data, NoAnswer */
+  /** @returns the data, and the errors beside it @throws ApiError when there is no data, NoAnswer */
   async function ask(query, variables = {}) {
     const { status, text } = await send('/graphql', {
       method: 'POST',
@@ -74,22 +75,22 @@ export function createApi(token) {
 
   return {
     ask,
-    /** For what has to be whole: a mutation. @throws ApiError, NoAnswer */
+    /** For answers that must be complete, such as a mutation's. @throws ApiError, NoAnswer */
     async act(query, variables) {
       const { data, errors } = await ask(query, variables);
       if (errors.length > 0) throw errors[0];
       return data;
     },
-    /** The text of another address of this server. @throws ApiError, NoAnswer */
+    /** Reads the text of another address of this server. @throws ApiError, NoAnswer */
     async read(path) {
       const { status, text } = await send(path, { method: 'GET' });
       if (status === 200) return text;
       throw new ApiError(parsed(text)?.errors?.[0] ?? { message: `${path} answered ${status}.` });
     },
     nowSeconds: () => Math.floor((Date.now() + clockOffsetMs) / 1000),
-    /** Aborted by `close`. */
+    /** `close` aborts it. */
     signal: closing.signal,
-    /** Forgets the token, and ends what is under way. */
+    /** Forgets the token, and aborts requests under way. */
     close() {
       held = '';
       closing.abort();

@@ -69,7 +69,7 @@ export function createApprovals({ part, api, decide, refresh, subject }) {
   };
 }
 
-/** `pricePerTonne.amount` may be broken at its points. */
+/** The browser may break `pricePerTonne.amount` at its points. */
 function shownName(name) {
   return name.replaceAll('.', '.\u200b');
 }

@@ -1,13 +1,14 @@
 /**
- * The dialog that every decision goes through: it names the consequence, shows what is known of its target, takes the reason,
- * and shows what the server says. None of the decisions takes effect twice, so each may be repeated when no answer came.
+ * The dialog of every decision: it names the consequence, shows what is known of the target, takes the
+ * reason, and shows the server's answer. A decision takes effect once, so it can be repeated when no answer
+ * came.
  */
 import { ApiError } from './api.js';
 import { element } from './dom.js';
 
 const MAX_REASON_BYTES = 512;
 
-/** @param announce shows what came of it */
+/** @param announce shows the outcome */
 export function createDecisions(dialog, announce) {
   const find = (selector) => dialog.querySelector(selector);
   const [reason, problem, confirm, evidence] = [
@@ -16,7 +17,7 @@ export function createDecisions(dialog, announce) {
     'button[type="submit"]',
     '.evidence',
   ].map(find);
-  /** What is asked now. What comes of an earlier one does not change what is shown. */
+  /** The current decision. The outcome of an earlier one does not change the dialog. */
   let open = null;
 
   async function decide(asked) {
@@ -50,7 +51,7 @@ export function createDecisions(dialog, announce) {
     try {
       shown = await asked.evidence();
     } catch (error) {
-      // It can be decided anyway: the server checks it again.
+      // The decision is possible without the evidence: the server checks it again.
       shown = element('p', { class: 'problem' }, `Not known. ${errorText(error)}`);
     }
     if (open !== asked) return;
@@ -68,7 +69,7 @@ export function createDecisions(dialog, announce) {
     evidence.replaceChildren();
   });
 
-  /** @param asked title, consequence, confirm (the button), needsReason, act(reason), done(), and evidence() where there is any */
+  /** @param asked title, consequence, confirm (the button), needsReason, act(reason), done(), evidence?() */
   return function ask(asked) {
     open = asked;
     show(find, asked);
@@ -105,12 +106,12 @@ function problemText(error) {
   );
 }
 
-/** Of the server, as it says it; or that it did not answer. */
+/** The text of the server's error, or that no answer came. */
 export function errorText(error) {
   return error instanceof ApiError ? `${error.code}: ${error.message}` : `No answer came (${error.message}).`;
 }
 
-/** What a mutation answers that may have to wait for another person. */
+/** The outcome of a mutation that may need another person's approval. */
 export function outcomeText({ approvalRequest }, done) {
   return approvalRequest === null
     ? done

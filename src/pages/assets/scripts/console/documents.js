@@ -1,6 +1,6 @@
 /**
- * The operations of the console. What others' data would be shown by, and leaves an entry in the audit log, is in operations
- * of its own, which the operator asks for: a page that asks every few seconds would fill the log.
+ * The operations of the console. A query that reads others' data leaves an entry in the audit log, so it is
+ * an operation of its own that the operator requests: repeated every few seconds, it would fill the log.
  */
 
 export const VIEWER = 'query ConsoleViewer { viewer { subject roles } }';
@@ -9,7 +9,7 @@ const SUBMISSION = `fragment ConsoleListedSubmission on Submission {
   id kind signer state stateReason reviewCause createdAt dueAt
 }`;
 
-/** What changes from one moment to the next. */
+/** The data that changes within seconds. */
 export const WORK = `query ConsoleWork($isOperator: Boolean!) {
   ledgerNetwork { name latestLedger latestLedgerClosedAt signingHaltedBecause }
   openWork @include(if: $isOperator) {
@@ -34,7 +34,7 @@ export const WORK = `query ConsoleWork($isOperator: Boolean!) {
 }
 ${SUBMISSION}`;
 
-/** What changes in minutes. */
+/** The data that changes within minutes. */
 export const STATE = `query ConsoleState($isOperator: Boolean!, $seesCaps: Boolean!) {
   transparencyLogs { name leafCount rootHash updatedAt }
   invariants @include(if: $isOperator) {
@@ -49,7 +49,7 @@ export const STATE = `query ConsoleState($isOperator: Boolean!, $seesCaps: Boole
   }
 }`;
 
-/** Of one submission, also whose it is and what the network shows of it: leaves an entry in the audit log. */
+/** A submission with its owner and its state on the network; the query leaves an entry in the audit log. */
 export const SUBMISSION_DETAILS = `query ConsoleSubmission($id: ID!) {
   submission(id: $id) {
     foundOnNetwork { evidence adoptable recordIndex txHash }
@@ -77,7 +77,7 @@ fragment ConsoleSession on OffRampSession {
   reviews { flaggedBecause stateBefore openedAt closedAt }
 }`;
 
-/** In the place of what was asked for, when another person has to approve it. */
+/** The answer of a mutation that another person has to approve. */
 const APPROVAL = 'approvalRequest { expiresAt }';
 
 export const RESOLVE_SUBMISSION_REVIEW = `mutation ConsoleResolveSubmissionReview($input: ResolveSubmissionReviewInput!) {

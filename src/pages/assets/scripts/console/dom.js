@@ -1,9 +1,10 @@
 /**
- * Elements out of texts, never out of HTML: what strangers wrote can only be shown.
+ * Makes elements from texts, never from HTML, so the page shows strangers' texts and executes nothing of
+ * them.
  */
 import { isoOf, shown, timeOf } from '../text.js';
 
-/** @param parts elements, and texts; null is left out */
+/** @param parts elements and texts; null is left out */
 export function element(name, attributes, ...parts) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -14,7 +15,7 @@ export function element(name, attributes, ...parts) {
   return made;
 }
 
-/** Text that strangers wrote, or that may have theirs in it. */
+/** A text that strangers wrote, or that may contain one. */
 export function foreign(text, max = 600) {
   return element('bdi', { class: 'foreign' }, shown(text, max));
 }
@@ -23,7 +24,7 @@ export function code(text) {
   return element('code', { class: 'hash' }, shown(text, 200));
 }
 
-/** A time, shown as how long ago it was; `showAges` keeps it right. */
+/** A time, shown as its age; `showAges` updates it. */
 export function age(unixSeconds) {
   return element('time', {
     datetime: isoOf(unixSeconds),
@@ -53,7 +54,7 @@ function ageText(seconds) {
   return seconds < 0 ? `in ${text}` : `${text} ago`;
 }
 
-/** Names and values; a value that is null is left out. */
+/** Names and values; rows with null are left out. */
 export function facts(...pairs) {
   const rows = pairs
     .filter(([, value]) => value !== null)
@@ -63,12 +64,13 @@ export function facts(...pairs) {
   return element('dl', { class: 'facts' }, ...rows);
 }
 
-/** What each shown item was made of. */
+/** The item from which each element was made. */
 const contents = new WeakMap();
 
 /**
- * Shows items in `list`, each under its key. What did not change is left as it is, so that neither the focus nor a selection of
- * text is lost each time; a focus whose item is gone goes to `list`. Behind the list may stand what is said when it is empty.
+ * Shows items in `list`, each under its key. Elements of unchanged items stay, so that focus and text
+ * selection are kept; the focus of a removed item moves to `list`. The element after the list may hold the
+ * text for an empty list.
  */
 export function showItems(list, items, keyOf, elementOf) {
   const none = list.nextElementSibling;

@@ -1,5 +1,6 @@
 /**
- * The operator's console: sign-in with a token that is kept in memory until the page is left, and what the caller's roles may see.
+ * The operator's console: sign-in with a token that is in memory until the page is left, and the parts that
+ * the caller's roles may see.
  */
 import { ApiError, createApi, readToken } from './api.js';
 import { createDecisions, errorText } from './decision.js';
@@ -11,7 +12,7 @@ const decide = createDecisions(part('decision'), (outcome) => {
   part('outcome').textContent = outcome;
 });
 
-/** Of one token; null while there is none. */
+/** The session of a token; null without one. */
 let session = null;
 
 function showConsole({ subject, roles }, { isOperator, seesCaps, seesSessions }) {
@@ -26,7 +27,7 @@ function showConsole({ subject, roles }, { isOperator, seesCaps, seesSessions })
   part('console-title').focus();
 }
 
-/** Ends what is under way, and leaves nothing of it on the page. */
+/** Ends requests under way, and removes all data from the page. */
 function forget(because = '') {
   session?.end();
   session = null;
@@ -63,7 +64,7 @@ function accessOf(roles) {
 
 async function signIn() {
   const token = readToken(part('token').value);
-  // Before anything can fail: what stands in a field, a browser may keep.
+  // Cleared before anything can fail, because a browser may keep the content of a field.
   part('token').value = '';
   if (token === null) {
     part('sign-in-problem').textContent =
@@ -73,7 +74,7 @@ async function signIn() {
   part('sign-in-problem').textContent = '';
   part('sign-in-button').disabled = true;
   const api = createApi(token);
-  // So that it is forgotten also when the page is left before the answer.
+  // So that the token is also forgotten when the page is left before the answer.
   session = { end: api.close };
   try {
     const { viewer } = await api.act(VIEWER, {});
@@ -107,6 +108,6 @@ part('forget').addEventListener('click', () => {
   forget('The token is forgotten.');
   part('token').focus();
 });
-// Also when the browser keeps the page for a way back.
+// Also for a page that the browser keeps for its back button.
 addEventListener('pagehide', () => forget());
 part('sign-in-form').hidden = false;

@@ -1,12 +1,12 @@
 /**
- * The numbers at the top: what needs a decision or a look, and how far behind the feed is.
+ * The numbers at the top: work that needs a decision, overdue work, and the feed's delay.
  */
 import { age, element, showItems } from './dom.js';
 
 export function createOverview({ part }) {
   let announced = null;
 
-  /** Screen readers announce a change of these, and nothing else. */
+  /** Screen readers announce a change of these numbers, and nothing else. */
   function announce(needs) {
     const text = needs.map(([, name, count]) => `${name} (${count})`).join(', ');
     if (announced !== null && announced !== text)

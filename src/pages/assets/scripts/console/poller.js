@@ -1,12 +1,12 @@
 /**
- * Asks again every few seconds, one question at a time, and not while the page can't be seen. After failures it asks less often,
- * after a refusal for too many requests when it may again.
+ * Repeats a read every few seconds, one at a time, and not while the page is hidden. The wait is longer after
+ * failures, and follows the server's retry time after RATE_LIMITED.
  */
 const LONGEST_WAIT_MS = 60_000;
 
 /**
- * @param work asks once; rejects when there is no answer
- * @param report gets each end: null, or the error, and the wait before the next try
+ * @param work reads once; rejects when there is no answer
+ * @param report gets the end of each read: null or the error, and the wait before the next one
  */
 export function createPoller({ everyMs, work, report }) {
   let timer = null;
@@ -21,7 +21,7 @@ export function createPoller({ everyMs, work, report }) {
     clearTimeout(timer);
     if (isStopped || document.hidden) return;
     if (isBusy) {
-      // What is under way may have been read before what the caller did.
+      // A read under way may have begun before the caller's change.
       isAgain = true;
       return;
     }
@@ -33,7 +33,7 @@ export function createPoller({ everyMs, work, report }) {
       report(null, waitMs);
     } catch (error) {
       failures += 1;
-      // Jitter, so that all pages do not connect at once to a server that comes back.
+      // Jitter, so that the pages do not all send requests at once to a restarted server.
       const backoffMs = Math.min(everyMs * 2 ** (failures - 1), LONGEST_WAIT_MS) * (0.75 + Math.random() / 2);
       waitMs = Math.max(backoffMs, (error.retryAfterSeconds ?? 0) * 1000);
       if (!isStopped) report(error, waitMs);
@@ -46,7 +46,7 @@ export function createPoller({ everyMs, work, report }) {
 
   document.addEventListener('visibilitychange', look);
   return {
-    /** Now, and from then on. */
+    /** Reads now, and then repeatedly. */
     run,
     stop() {
       isStopped = true;

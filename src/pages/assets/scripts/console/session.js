@@ -1,5 +1,5 @@
 /**
- * What is asked and shown for one token, until it is ended.
+ * The reads and parts of the page for one token, until the session ends.
  */
 import { createApprovals } from './approvals.js';
 import { errorText } from './decision.js';
@@ -31,13 +31,13 @@ export function beginSession({ api, subject, access, page, refuse }) {
 
   async function lookAtWork() {
     const { data, errors } = await api.ask(WORK, { isOperator });
-    // Another caller's answer that comes late is not shown.
+    // A late answer for an earlier caller is not shown.
     if (api.signal.aborted) return;
     parts.overview.show(data);
     parts.signing.show(data, errors, isOperator);
     parts.submissions.show(data);
     parts.approvals.show(data);
-    // The part of signing shows what the network's node does not answer.
+    // The signing part shows the errors of the network's node.
     const ofOthers = errors.filter(
       ({ rootField, field }) => rootField !== 'ledgerNetwork' || field === 'signingHaltedBecause',
     );
@@ -98,7 +98,7 @@ function showConnection(part, error, waitMs) {
   part('connection-problem').textContent = text;
 }
 
-/** Left alone when they are the same, so that they are read aloud once. */
+/** Unchanged errors stay as they are, so that screen readers read them once. */
 function showErrors(list, errors) {
   const texts = errors.map((error) => `${error.rootField ?? 'The operation'}: ${errorText(error)}`);
   if (texts.join('\n') === [...list.children].map(({ textContent }) => textContent).join('\n')) return;

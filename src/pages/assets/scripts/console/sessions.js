@@ -1,6 +1,6 @@
 /**
- * Off-ramp sessions that wait for a decision, are overdue, or wait for a provider that is no longer configured. They are others'
- * data, so they are read when the operator asks for them, and not each few seconds.
+ * Off-ramp sessions that wait for a decision, are overdue, or wait for a provider that is no longer
+ * configured. They are others' data, so the console reads them on the operator's request only.
  */
 import { RESOLVE_OFF_RAMP_SESSION_REVIEW, SESSIONS } from './documents.js';
 import { decisionButtons, errorText, outcomeText } from './decision.js';
@@ -55,14 +55,14 @@ export function createSessions({ part, api, decide, refresh }) {
         '.',
       );
     } catch (error) {
-      // Once the token is forgotten, nothing is shown.
+      // After the token is forgotten, nothing is shown.
       if (!api.signal.aborted) state.textContent = errorText(error);
     }
     button.disabled = false;
   }
 
   function show(data) {
-    // One that is under review and stranded is shown once.
+    // A session that is both under review and stranded is shown once.
     const seen = new Set();
     const sessions = KINDS.flatMap(([kind, title]) =>
       data[kind].nodes
@@ -101,7 +101,7 @@ export function createSessions({ part, api, decide, refresh }) {
 
   part('sessions-read').addEventListener('click', () => void read(), { signal: api.signal });
   return {
-    /** @param mayDecide whether decisions are the caller's: of those under review or stranded */
+    /** @param mayDecide whether the caller may decide the sessions under review or stranded */
     begin(mayDecide) {
       isOperator = mayDecide;
     },

@@ -1,5 +1,5 @@
 /**
- * Whether signing works, and the end of a halt.
+ * Shows whether signing works, and ends a halt.
  */
 import { RESUME_SIGNING } from './documents.js';
 import { errorText, outcomeText } from './decision.js';
@@ -29,13 +29,14 @@ export function createSigning({ part, api, decide, refresh }) {
   return {
     show({ ledgerNetwork, openWork }, errors, isOperator) {
       const ofNetwork = errors.filter(({ rootField }) => rootField === 'ledgerNetwork');
-      // Null is also what it is while it could not be read.
+      // The field is also null when it could not be read.
       const isHaltUnread = ofNetwork.some(({ field }) => field === 'signingHaltedBecause');
       const error = ofNetwork.find(({ field }) => field !== 'signingHaltedBecause');
       const because = openWork?.signingHaltedBecause ?? ledgerNetwork?.signingHaltedBecause ?? null;
       const isKnown = because !== null || Boolean(openWork ?? (isHaltUnread ? null : ledgerNetwork));
       const items = [
-        // Apart from the ledger, which moves on: what a button stands in is not made anew each time.
+        // An item of its own, because the ledger changes with each read and its element, with any button, is
+        // made anew.
         ...(isKnown ? [{ key: 'halt', because, mayResume: isOperator }] : []),
         {
           key: 'network',

@@ -1,5 +1,5 @@
 /**
- * What changes slowly: verdicts of the reconciliations, caps of issuance, heads of the transparency logs, deliveries.
+ * Slowly changing state: verdicts of the reconciliations, caps of issuance, log heads, deliveries.
  */
 import { WATCH_RETIREMENTS } from './documents.js';
 import { errorText } from './decision.js';
@@ -125,7 +125,7 @@ function log({ name, leafCount, rootHash, updatedAt }) {
 const DELIVERY = /^marketplace_webhook_deliveries_total\{([^}]*)\} (\d+)$/gm;
 const HOOKS = { retirements: 'Of the indexer', 'payout-settled': 'Of the ramp provider' };
 
-/** Counted by each instance for itself: what the one says that answered. */
+/** Each instance counts for itself: these are the numbers of the instance that answered. */
 async function readDeliveries(part, api) {
   let counts;
   try {

@@ -1,5 +1,5 @@
 /**
- * Contract calls on their way to the network: those that wait for a decision, those that are late, and those under way.
+ * Contract calls on their way to the network: under review, late, and under way.
  */
 import { RESOLVE_SUBMISSION_REVIEW, SUBMISSION_DETAILS } from './documents.js';
 import { decisionButtons, errorText, outcomeText } from './decision.js';
@@ -54,7 +54,7 @@ const DECISIONS = {
 export function createSubmissions({ part, api, decide, refresh }) {
   function ask({ id, kind }, decision) {
     const { label, consequence } = DECISIONS[decision];
-    /** Of the record that was shown: another one is not adopted. */
+    /** The index of the shown record; no other record is adopted. */
     let recordIndex = null;
     decide({
       title: `${label}: ${KINDS[kind] ?? kind}`,
