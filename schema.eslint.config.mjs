@@ -1,5 +1,5 @@
 /**
- * graphql-eslint's recommended and Relay rules on the contract: `npm run lint:schema`. Each exception has its reason.
+ * graphql-eslint's recommended and Relay rules for the contract (`npm run lint:schema`), with exceptions.
  */
 import graphql from '@graphql-eslint/eslint-plugin';
 
@@ -14,19 +14,19 @@ export default [
     rules: {
       ...graphql.configs['flat/schema-recommended'].rules,
       ...graphql.configs['flat/schema-relay'].rules,
-      // What has an identity implements Node. Payloads, pages, edges and values (money, a balance, a verdict) have none:
-      // clients' caches keep them within what they are part of.
+      // What has an identity implements Node. Payloads, pages, edges and values (money, a balance, a verdict)
+      // have none: clients' caches keep them within what they are part of.
       '@graphql-eslint/strict-id-in-types': 'off',
       '@graphql-eslint/relay-edge-types': [
         'error',
         {
           // Connections also have `nodes`, as GitHub's do; and short lists of values are plain lists.
           listTypeCanWrapOnlyEdgeType: false,
-          // Entries of the audit log, of statements and of balances are values: nothing asks for one by its id.
+          // Entries of the audit log, of statements and of balances are values: none is requested by its id.
           shouldImplementNode: false,
         },
       ],
-      // `Project.projectLocation` and `projectType` are the specification's names, in its input and in its answer.
+      // `Project.projectLocation` and `projectType` are the specification's names, in input and answer.
       '@graphql-eslint/no-typename-prefix': 'off',
     },
   },

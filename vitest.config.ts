@@ -1,6 +1,7 @@
 /**
- * How the tests run: `unit` needs nothing but itself; the others share one PostgreSQL for the whole run, with a database
- * cloned from a template for each file. `npm test` runs all as one project (test/support/run/main.ts).
+ * How the tests run: `unit` needs nothing but itself; the others share one PostgreSQL for the whole run, with
+ * a database cloned from a template for each file. `npm test` runs all as one project
+ * (test/support/run/main.ts).
  */
 import { availableParallelism } from 'node:os';
 import { defineConfig, type UserWorkspaceConfig as ProjectConfig } from 'vitest/config';
@@ -24,10 +25,16 @@ const project = (
   test: { name, include: [`test/${folder}/**/*.test.ts`], exclude: MOCKING, ...more },
 });
 
-/** They compute: more workers would load the product more often, and gain nothing. Projects with different numbers of them take turns. */
+/**
+ * They compute: more workers would load the product more often, and gain nothing. Projects with different
+ * numbers of them take turns.
+ */
 const unit = { maxWorkers: availableParallelism() + 1, sequence: { groupOrder: 1 } };
 
-/** A project has a server and workers of its own, which load and compile the product anew: a whole run has one for nearly all. */
+/**
+ * A project has its own server and workers, which compile the product anew: a whole run has one for nearly
+ * all.
+ */
 const projects = isWholeRun
   ? [project('all', '{crash,integration,networks,unit}')]
   : [project('unit', 'unit', unit), project('integration'), project('networks'), project('crash')];
@@ -38,24 +45,25 @@ const mocking = {
 };
 
 export default defineConfig({
-  // Vite would take graphql's ES modules where Node takes its CommonJS, and two copies don't know each other's errors.
+  // Vite would take graphql's ES modules, and Node its CommonJS: two copies don't know each other's errors.
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
     projects: [...projects, mocking],
     sequence: { sequencer: FileOrder },
     pool: 'forks',
-    // Most code runs a few times in a test: compiled simply at once, instead of interpreted first, it takes some 7 % less; optimised
-    // only after five times as much work as by default, 6 % less again.
+    // Most code runs a few times in a test: compiled simply at once, instead of interpreted first, it takes
+    // some 7 % less; optimised only after five times as much work as by default, 6 % less again.
     execArgv: ['--always-sparkplug', '--interrupt-budget=600000'],
-    // A worker keeps its modules from file to file: loading and compiling them anew is a fifth of a run's work.
+    // A worker keeps its modules from file to file: loading and compiling them anew takes a fifth of a run's
+    // work.
     isolate: false,
     // Most tests wait for servers, nodes and processes of their own, so they need more workers than cores.
     maxWorkers: availableParallelism() + 4,
     // Real servers and processes start inside tests: slow machines need room, hangs still end.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // What is polled for comes when it comes: the limit is for hangs alone, as above. Each look is a statement or a request, so more
-    // of them a second take the processor from what they wait for.
+    // What is polled for comes when it comes: the limit is for hangs alone, as above. Each look is a
+    // statement or a request, so more of them a second take the processor from what they wait for.
     expect: { poll: { timeout: 30_000, interval: 100 } },
     reporters: [process.stdout.isTTY ? 'default' : './test/support/run/progress.ts'],
     coverage: { provider: 'v8', include: ['src/**/*.{ts,tsx}'], reporter: ['text-summary', 'html'] },

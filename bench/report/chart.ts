@@ -1,5 +1,5 @@
 /**
- * A chart of ratios: one bar a row, with the target as a mark, on a logarithmic scale when the ratios are far apart.
+ * A chart of ratios: one bar a row, with a mark at the target; logarithmic when the ratios differ much.
  */
 import type { RowResult } from '../row.ts';
 

@@ -14,7 +14,7 @@ const SEEDED = 'seeded';
  */
 const PER_TRANSACTION = 50_000;
 
-/** @param tokenAddress of a project with at least as many unsold tonnes, whose books are not used meanwhile */
+/** @param tokenAddress of a project with enough unsold tonnes, whose books are not used meanwhile */
 export async function seedPurchases(sql: postgres.Sql, tokenAddress: string, count: number): Promise<void> {
   await seed(
     sql,

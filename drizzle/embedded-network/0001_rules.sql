@@ -1,4 +1,4 @@
--- The contracts' rules that columns can't express. They hold in the network's storage, whatever the program does.
+-- The contracts' rules that columns can't express. The network's storage enforces them for every program.
 
 -- Balances and totals are i128: from 0 to 2^127 - 1.
 ALTER TABLE embedded_network.balances ADD CONSTRAINT balances_amount

@@ -1,4 +1,4 @@
--- Rules of the platform's tables that columns can't express. They hold at every commit, whatever the program does.
+-- Rules of the platform's tables that columns can't express. They hold at every commit, for every program.
 
 -- Append-only tables: rows are never updated or deleted.
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -71,16 +71,17 @@ BEGIN
   )
   SELECT format('transfers of account %s do not continue its history from version %s on', m.account_id, m.first_version) INTO broken
     FROM moves m WHERE m.account_id NOT IN (SELECT id FROM moved)
-  -- A project's credits are issued once (transfers_once), and as many as were verified. The account "retiring" contains the holds of all
-  -- retirements: a transfer from it must be the hold of its own retirement, and a return goes to the buyer of that hold.
+  -- A project's credits are issued once (transfers_once), and as many as were verified. The account
+  -- "retiring" contains the holds of all retirements: a transfer from it must be the hold of its own
+  -- retirement, and a return goes to the buyer of that hold.
   UNION ALL SELECT CASE WHEN NOT t.is_between THEN format('transfer %s is not between two accounts of its project and kind', t.id)
       WHEN t.kind = 'issue' THEN format('transfer %s does not issue the tonnes of project %s', t.id, t.project_id)
       ELSE format('transfer %s is not what was held for retirement %s', t.id, t.cause_id) END
     FROM (SELECT t.id, t.kind, t.project_id, t.cause_id,
         (d.project_id = t.project_id AND c.project_id = t.project_id AND are_sides_of(t.kind, d.kind, c.kind)) IS TRUE AS is_between,
         CASE WHEN t.kind = 'issue' THEN (SELECT (t.cause_id, t.amount) = (p.id, p.quantity_tonnes) FROM projects p WHERE p.id = t.project_id)
-          -- The condition matches the whole index transfers_once and no other index. Otherwise a plan would read every hold for each
-          -- settlement when the statistics are from a time without holds.
+          -- The condition matches the whole index transfers_once and no other index. Otherwise a plan would
+          -- read every hold for each settlement when the statistics are from a time without holds.
           WHEN t.kind IN ('retirement_settle', 'retirement_return') THEN (SELECT (t.debit_account_id, t.amount) = (h.credit_account_id, h.amount)
               AND (t.kind = 'retirement_settle' OR t.credit_account_id = h.debit_account_id)
             FROM transfers h WHERE h.cause_id = t.cause_id AND h.kind <> 'purchase'
@@ -91,7 +92,7 @@ BEGIN
   LIMIT 1;
   IF broken IS NOT NULL THEN RAISE EXCEPTION '%', broken USING ERRCODE = 'integrity_constraint_violation'; END IF;
 
-  -- A purchase is at the price in force. A transaction that sets a price locks the inventory first, and here the inventory is locked.
+  -- A purchase is at the price in force. Here the inventory is locked; setting a price locks it too.
   SELECT format('a purchase of project %s is not at the price in force: %s %s', s.project_id, p.price_per_tonne, p.price_currency)
     INTO broken
     FROM (SELECT DISTINCT project_id, price_per_tonne, price_currency FROM posted WHERE kind = 'purchase') s
@@ -120,11 +121,11 @@ CREATE TRIGGER accounts_open_empty BEFORE INSERT ON accounts
 --
 --   accounts  [{project | token, kind, owner}]   every account that the postings name, once
 --   postings  [{id, kind, cause, debit, credit, amount, price, currency, caller, operation, key, hash}]
---             debit and credit are places in accounts, from 1; price and currency are what a purchase expects, or
---             null; the last four are null without an idempotency key
---   entries   [{posting, …}]                     rows of the audit log for postings that are posted, of this writer
+--             debit and credit are places in accounts, from 1; price and currency are a purchase's expected
+--             ones, or null; the last four are null without an idempotency key
+--   entries   [{posting, …}]                     this writer's audit entries of postings that are posted
 --
---   POSTED, SHORT (available is what the debited account holds), REPLAYED (target_id is of the key's first use),
+--   POSTED, SHORT (available is what the debited account holds), REPLAYED (target_id is the first use's),
 --   CONFLICT (the key was used with another input), PRICE_CHANGED (a tonne has another price than expected),
 --   NO_PROJECT (the token is unknown)
 --
@@ -180,7 +181,7 @@ BEGIN
       INTO ids, versions, balances, prices, currencies
       FROM unnest(projects_of, kinds, owners) WITH ORDINALITY AS s (project, kind, owner, place)
       LEFT JOIN accounts a ON a.project_id = s.project AND a.kind = s.kind AND a.owner_id = s.owner
-        -- IS TRUE keeps this condition out of the index, which would compare each account with all locked ones.
+        -- IS TRUE keeps this condition out of the index: it would compare each account with all locked ones.
         AND (a.id = ANY (locked)) IS TRUE
       LEFT JOIN LATERAL (SELECT p.price_per_tonne, p.price_currency FROM project_prices p
         WHERE p.project_id = s.project ORDER BY p.number DESC LIMIT 1) p ON s.kind = 'inventory';
@@ -659,8 +660,8 @@ BEGIN
     RAISE EXCEPTION 'entries of audit writer % up to % are younger than 30 days', writer, up_to
       USING ERRCODE = 'integrity_constraint_violation';
   END IF;
-  -- The transparency log keeps the entries' hashes. An entry whose outcome the log lacks can't be deleted, because
-  -- transparency_open_entries references it. Of an entry without an outcome the log has everything.
+  -- The transparency log keeps the entries' hashes. An entry whose outcome the log lacks can't be deleted,
+  -- because transparency_open_entries references it. Of an entry without an outcome the log has everything.
   IF up_to > coalesce((SELECT number FROM transparency_audit_writers WHERE writer_id = writer), 0) THEN
     RAISE EXCEPTION 'entries of audit writer % up to % are not in the transparency log yet', writer, up_to
       USING ERRCODE = 'integrity_constraint_violation';
@@ -671,7 +672,7 @@ BEGIN
     RAISE EXCEPTION 'of the entries of audit writer % from % to %, only % are there', writer, first, up_to, here
       USING ERRCODE = 'integrity_constraint_violation';
   END IF;
-  -- An outcome that is added after the lines were read would be lost: the digest is that of the rows as they are now.
+  -- The digest is of the current rows: an outcome that is added after the lines were read would be lost.
   PERFORM 1 FROM audit_entries
     WHERE writer_id = writer AND number <= up_to AND outcome IS NULL AND kind = 'MUTATION' FOR UPDATE;
   IF digest IS DISTINCT FROM (SELECT sha256(convert_to(string_agg(to_jsonb(e)::text || E'\n', '' ORDER BY e.number), 'UTF8'))

@@ -1,7 +1,8 @@
 /**
- * Follows every retirement, from the first one on, for as long as it runs: it survives restarts of the server, of the
- * network between them, and of itself, without a gap. Each record is printed as one line of JSON. When the server's database was set
- * back to an older state, it begins again, and prints again what it has printed: a record is the same by `tokenAddress` and `index`.
+ * Follows every retirement, from the first one on, for as long as it runs: it survives restarts of the
+ * server, of the network between them, and of itself, without a gap. Each record is printed as one line of
+ * JSON. When the server's database was set back to an older state, it begins again, and prints again what it
+ * has printed: a record is the same by `tokenAddress` and `index`.
  *
  *   API_URL=http://localhost:4000/graphql CURSOR_FILE=cursor.txt node --import tsx examples/follower/main.ts
  */
@@ -14,7 +15,7 @@ interface FeedEvent {
   retirementFeed: { cursor: string; record: Record<string, unknown> };
 }
 
-/** The cursor is of a history that the server's database has lost: with it the feed would be refused for ever. */
+/** The server's database has lost the cursor's history: the feed refuses this cursor from now on. */
 class CursorLost extends Error {}
 
 /** The whole history. */

@@ -11,8 +11,8 @@ import (
 	"github.com/transparency-dev/merkle/rfc6962"
 )
 
-// verifyProof proves, without the server, that the entry of a retirement or a purchase is in its log: from a certificate, which has to
-// say the same, or from the answer of the API to a query of a purchase.
+// verifyProof proves, without the server, that the entry of a retirement or a purchase is in its log: from a
+// certificate, which has to say the same, or from the answer of the API to a query of a purchase.
 func verifyProof(file, key string) (any, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -72,7 +72,7 @@ func verifyGrowth(address, logName, key, file string) (any, error) {
 	question, err := json.Marshal(map[string]any{
 		"query": `query ($log: String!, $from: LeafNumber!) {
 			consistencyProof(log: $log, fromLeafCount: $from) { hashes checkpoint } }`,
-		// From nothing, as the log of a new installation begins, there is nothing to prove: asked for is the newest head.
+		// A log without entries proves nothing about a later head, so the program asks for the newest head alone.
 		"variables": map[string]any{"log": logName, "from": max(1, earlier.Size)},
 	})
 	if err != nil {

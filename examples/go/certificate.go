@@ -10,10 +10,11 @@ import (
 	"strings"
 )
 
-// compareCertificate proves that a certificate says what the proved entry says. Other files, about a purchase, have no record.
+// compareCertificate proves that a certificate says what the proved entry says. A purchase's file has no
+// record.
 //
-// The time is not compared: a record that was dated anew, after its chain was rolled back, keeps its first date in the log. Project,
-// serial numbers, reason and period are not in the log.
+// The time is not compared: a record that was dated anew, after its chain was rolled back, keeps its first
+// date in the log. Project, serial numbers, reason and period are not in the log.
 func compareCertificate(text []byte, entry, checkpoint string) error {
 	// Maps: a structure would take a name in another case for the same.
 	certificate, err := decode(text)

@@ -1,11 +1,13 @@
-// Verifies, without trusting the server, what its transparency logs say. Nothing of the product is used, and no cryptography is
-// written here: the Go project's own packages for signed notes and tiles, and those of transparency.dev for proofs.
+// Verifies, without trusting the server, what its transparency logs say. Nothing of the product is used, and
+// no cryptography is written here: the Go project's own packages for signed notes and tiles, and those of
+// transparency.dev for proofs.
 //
 //	go run . retirement <address of the log> <verifier key> <leaf> [checkpoint file]
 //	go run . proof <certificate, or answer of the API> <verifier key>
 //	go run . growth <address of the API> <log> <verifier key> <checkpoint file>
 //
-// Keep the verifier key and the checkpoint file where the operator of the server can't change them. Prints what was verified as JSON.
+// Keep the verifier key and the checkpoint file where the server's operator can't change them. The program
+// prints what it verified as JSON.
 package main
 
 import (

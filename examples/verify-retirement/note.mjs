@@ -7,7 +7,7 @@ export const sha256 = (...parts) => createHash('sha256').update(Buffer.concat(pa
 export const leafHash = (entry) => sha256(Buffer.of(0), entry);
 export const nodeHash = (left, right) => sha256(Buffer.of(1), left, right);
 
-/** @returns size and root of a checkpoint that is signed with the key, and the network whose records the log has */
+/** @returns size and root of a checkpoint that the key signed, and the network of the log's records */
 export function open(note, verifierKey) {
   const [, name, id, key] = /^([^+]+)\+([0-9a-f]{8})\+(.+)$/.exec(verifierKey.trim());
   const text = note.slice(0, note.indexOf('\n\n') + 1);

@@ -1,11 +1,12 @@
 /**
- * Verifies, without trusting the server, that a retirement is in the public log, and that the log has only grown since an
- * earlier visit. Nothing of the product is used: RFC 6962 hashes, C2SP tiles and signed notes, node:crypto.
+ * Verifies, without trusting the server, that a retirement is in the public log, and that the log has only
+ * grown since an earlier visit. It uses nothing of the product: RFC 6962 hashes, C2SP tiles and signed notes,
+ * node:crypto.
  *
  *   node verify.mjs https://api.example/logs/retirements <verifier key> <leaf> [checkpoint file]
  *
- * Keep the verifier key and the checkpoint file where the operator of the server can't change them. The file is written after
- * a visit that went well. Prints the retirement as JSON.
+ * Keep the verifier key and the checkpoint file where the operator of the server can't change them. The file
+ * is written after a visit that went well. Prints the retirement as JSON.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { leafHash, nodeHash, open } from './note.mjs';
@@ -30,7 +31,7 @@ function tile(kind, index, hashes) {
   return tiles.get(path);
 }
 
-/** The hash of leaves `from` to `to` (a power of two of them, in their place), as the tiles of a tree of `size` leaves have it. */
+/** The hash of leaves `from` to `to` (an aligned power of two), as the tiles of a tree of `size` have it. */
 async function subtree(from, to, size) {
   const height = Math.log2(to - from);
   if (height % 8 > 0) {
@@ -42,7 +43,7 @@ async function subtree(from, to, size) {
   return hashes.subarray((index % 256) * 32, (index % 256) * 32 + 32);
 }
 
-/** The hash of a range, from tiles and from what is known already: ranges by their ends, that the tiles have no say in. */
+/** The hash of a range, from tiles and from known hashes: ranges by their ends, which override the tiles. */
 async function hash(from, to, size, known = new Map()) {
   if (known.has(`${from}-${to}`)) return known.get(`${from}-${to}`);
   const holdsKnown = [...known.keys()].some(

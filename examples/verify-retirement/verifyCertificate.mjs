@@ -1,12 +1,15 @@
 /**
- * Verifies, without any server, that the retirement of a certificate's file is in the log that the key signs for.
+ * Verifies, without any server, that the retirement of a certificate's file is in the log of the signing key.
  *
  *   node verifyCertificate.mjs certificate.json <verifier key>
  *
- * The file is a certificate's .json, or the attachment of its PDF; or an object with the `inclusionProof` of a purchase, and the key that
- * of the log of transfers. Keep the key where the operator of the server can't change it.
- * Prints the retirement, or the entry of the purchase, as JSON: with the date that the log has, which is the first one. What else a
- * certificate says (project, serial numbers, reason, period) is not in the log, and is this registry's word. That the token on the network says the same is to be asked of a node of the network.
+ * The file is a certificate's .json, or the attachment of its PDF, or an object with the `inclusionProof` of
+ * a purchase together with the key of the log of transfers. Keep the key where the server's operator can't
+ * change it.
+ *
+ * Prints the retirement, or the entry of the purchase, as JSON, with the log's date, which is the first one.
+ * The rest of a certificate (project, serial numbers, reason, period) is not in the log: it is the registry's
+ * word. A node of the network shows whether the token says the same.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -36,7 +39,8 @@ function rootFrom(leaf, index, size, path) {
 }
 
 const { size, root, networkId } = open(proof.checkpoint, verifierKey);
-// One address can be on a test chain and on the main one. An id may go on after a colon, with the hash of the chain's first block.
+// One address can be on a test chain and the main chain. An id may end with a colon and the first block's
+// hash.
 const [ours, signed] = [`${network?.networkId}:`, `${networkId}:`];
 if (record && !ours.startsWith(signed) && !signed.startsWith(ours)) {
   throw new Error('the certificate is about another network than the log');
@@ -46,7 +50,7 @@ if (!rootFrom(leafHash(Buffer.from(proof.entry)), proof.leafIndex, size, path).e
   throw new Error('the proof does not lead to the signed root');
 }
 
-// The time is the first one: a record that was dated anew, after its chain was rolled back, keeps it in the log.
+// A record that was dated anew, after its chain was rolled back, keeps its first time in the log.
 const logged = JSON.parse(proof.entry);
 for (const name of record ? ['amount', 'index', 'retiredBy', 'tokenAddress', 'beneficiary', 'note'] : []) {
   const digest = createHash('sha256').update(String(record[name])).digest('hex');

@@ -1,6 +1,6 @@
 /**
- * Verifies, without trusting the server, that a log only grew since a checkpoint that you kept: by the API's consistencyProof, with
- * RFC 9162, section 2.1.4.2. verify.mjs does the same from the log's files.
+ * Verifies, without trusting the server, that a log only grew since a checkpoint that you kept: by the API's
+ * consistencyProof, with RFC 9162, section 2.1.4.2. verify.mjs does the same from the log's files.
  *
  *   node verifyGrowth.mjs https://api.example/graphql <log> <verifier key> <checkpoint file>
  *
@@ -16,7 +16,7 @@ const query = `query ($log: String!, $from: LeafNumber!) { consistencyProof(log:
 const response = await fetch(url, {
   method: 'POST',
   headers: { 'content-type': 'application/json' },
-  // From nothing, as the log of a new installation begins, there is nothing to prove: asked for is the newest head.
+  // A log without entries proves nothing about a later head, so the program asks for the newest head alone.
   body: JSON.stringify({ query, variables: { log, from: Math.max(1, earlier.size) } }),
 });
 const { data, errors } = await response.json();

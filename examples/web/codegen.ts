@@ -1,6 +1,6 @@
 /**
- * Generates src/graphql/ from the contract and the operations in src/operations.graphql: `npm run examples:generate`.
- * With @graphql-codegen/cli the same settings stand in its codegen.ts.
+ * Generates src/graphql/ from the contract and src/operations.graphql: `npm run examples:generate`. With
+ * @graphql-codegen/cli the same settings are in its codegen.ts.
  */
 import { readFile, writeFile, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -51,7 +51,7 @@ export async function generate(): Promise<GeneratedFile[]> {
     schemaAst: undefined,
     plugins: [],
     pluginMap: {},
-    // Apollo's cache needs the type's name, and a document that is run by its id can't be completed by the client.
+    // Apollo's cache needs the type's name, and a client can't add it to a document that is run by its id.
     documentTransforms: [{ transformObject: { transform: withTypenames }, config: {} }],
   } as unknown as Types.PresetFnArgs<object>);
   const files: GeneratedFile[] = [];

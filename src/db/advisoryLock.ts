@@ -12,18 +12,15 @@ export const ADVISORY_LOCKS = {
   channelKeys: 71_003,
 } as const;
 
-/**
- * Longer than any work under a lock. PostgreSQL ends the transaction of work that takes longer, and with it the lock.
- */
+/** Longer than any work under a lock. PostgreSQL ends the transaction of longer work, and so the lock. */
 const MAX_WORK_MS = 60_000;
 
-/** Waiting for a lock occupies a connection, so each process lets one caller per lock wait in the database. */
+/**
+ * A wait for a lock occupies a connection, so each process has one waiting caller per lock in the database.
+ */
 const turns = new Map<string, ReturnType<typeof pLimit>>();
 
-/**
- * Runs `work` while holding the lock. The lock lives in a transaction of its own, so it ends with the process or the
- * connection.
- */
+/** Runs `work` under the lock. The lock is in its own transaction, so it ends with process or connection. */
 export async function withAdvisoryLock<T>(
   db: Db,
   lock: keyof typeof ADVISORY_LOCKS,

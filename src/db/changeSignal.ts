@@ -1,8 +1,8 @@
 /**
  * A change signal between instances: reports that something with a given key has changed.
  *
- * The tables are the truth. A notification carries no facts and may be lost, so every waiter also reads its table from
- * time to time. Notifications are coalesced because NOTIFY takes a lock over the whole database at commit.
+ * The tables are the truth. A notification carries no facts and may be lost, so every waiter also reads its
+ * table from time to time. Notifications are coalesced, because NOTIFY locks the whole database at commit.
  */
 import { chunksOf } from '../lib/chunksOf.ts';
 import type { DatabaseHandle } from './connection.ts';

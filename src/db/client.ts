@@ -52,7 +52,7 @@ const CLOSE_TIMEOUT_MS = 1000;
 /** Options of every client for postgres.js. */
 const ONE_CONNECTION = {
   onnotice: () => {},
-  // postgres.js would query array types on every new connection, and a failure of that query would end the process.
+  // postgres.js would query array types on each connection; a failure of that query would end the process.
   fetch_types: false,
   // Named statements are lost behind a pooler, so only callers without a pooler ask for them.
   prepare: false,

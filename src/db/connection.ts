@@ -1,9 +1,9 @@
 /**
- * The connections to PostgreSQL: a pool for statements and transactions (pool.ts), used through Drizzle, and one
- * connection that listens (listener.ts).
+ * The connections to PostgreSQL: a pool for statements and transactions (pool.ts), used through Drizzle, and
+ * one connection that listens (listener.ts).
  *
- * The pool keeps no session state, so it works behind a pooler in transaction mode. LISTEN and the migrations' lock
- * need a session and use `directUrl`.
+ * The pool keeps no session state, so it works behind a pooler in transaction mode. LISTEN and the
+ * migrations' lock need a session and use `directUrl`.
  */
 import type { PgTransactionConfig } from 'drizzle-orm/pg-core';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
@@ -38,8 +38,8 @@ interface Statements {
 }
 
 /**
- * A statement of a hot path: a connection parses and plans it once. Behind a pooler in transaction mode, where named
- * statements are lost, it is sent like every other.
+ * A statement of a hot path: a connection parses and plans it once. Behind a pooler in transaction mode,
+ * where named statements are lost, it is sent like every other.
  */
 type PreparedStatement = <Row extends postgres.Row>(
   text: string,
@@ -72,8 +72,8 @@ interface DatabaseOptions {
 /** How long a statement may go without an answer: the longest delay that a silent connection causes. */
 const ANSWER_TIMEOUT_MS = 10_000;
 /**
- * The server cancels a statement before the client gives it up, so that it does not run on without its client. It also
- * ends a transaction that waits for its client, so that its locks are free when the work is retried.
+ * The server cancels a statement before the client gives it up, so that it does not run on without its
+ * client. It also ends a transaction that waits for its client, so that its locks are free for a retry.
  */
 const SERVER_TIMEOUT_SHARE = 0.8;
 /**
@@ -180,7 +180,7 @@ type Begin = <T>(work: (tx: postgres.TransactionSql) => Promise<T>) => Promise<T
 
 /** Drizzle over this module's statements and transactions instead of a postgres.js client. */
 function drizzleOn(sql: SqlForDrizzle & { begin: Begin }): PostgresJsDatabase {
-  // Drizzle writes date parsers into the client that it is given; client.ts has already set them on the real ones.
+  // Drizzle writes date parsers into the client that it is given; client.ts has set them on the real ones.
   const client = { ...sql, options: { parsers: {}, serializers: {} } };
   // Drizzle gets no tables: each transaction would make objects of them, for queries that are not used.
   return drizzle(client as unknown as postgres.Sql);

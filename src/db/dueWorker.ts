@@ -63,7 +63,7 @@ export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Ro
   const { changeSignal, signalKey, maxConcurrent, leases, lookMs = LOOK_MS, gatherMs = 0 } = options;
   const { claim = (limit) => leases.claim(limit) } = options;
   const steps = createSteps(options);
-  /** Leased rows that wait for a free place: claiming rows one by one would cost more than processing them. */
+  /** Leased rows that wait for a free place: claiming them singly would cost more than processing them. */
   let backlog: Row[] = [];
   let running: Promise<void> | null = null;
   let stopping = false;
@@ -195,7 +195,9 @@ function createSteps<Row extends Leased>({ name, idField, leases, process, log }
   };
 }
 
-/** Exponential backoff with jitter, so that all instances do not retry against a recovering service at once. */
+/**
+ * Exponential backoff with jitter, so that instances do not all retry against a recovering service at once.
+ */
 export function backoffMs(
   fruitlessSteps: number,
   limits: { firstMs: number; longestMs: number; factor?: number },

@@ -23,7 +23,7 @@ type RowOf<Query extends Selecting> = Query['_']['result'][number];
 type RunQuery<Row> = (on: Pick<Db, '_'>, values: Values) => Promise<Row[]>;
 
 /**
- * @param query a select of columns, by a `QueryBuilder`; its values are `sql.placeholder(name)`, others are constants.
+ * @param query a select of columns, by a `QueryBuilder`; its values are `sql.placeholder(name)` or constants
  * @returns a function that runs the query, with the same rows as Drizzle's own
  */
 export function hotSelect<Query extends Selecting>(query: Query): RunQuery<RowOf<Query>> {

@@ -1,5 +1,5 @@
 /**
- * The interface that Drizzle expects of postgres.js: `unsafe`, answered as rows or as arrays of values, and `begin`.
+ * The interface of postgres.js that Drizzle uses: `unsafe`, answered as rows or as arrays of values; `begin`.
  */
 import type postgres from 'postgres';
 

@@ -1,13 +1,14 @@
 /**
- * Leases on due rows: `due_at` of a leased row is the end of its lease. The instance that works on a row extends it
- * about twice a second; when the instance dies, the row is due for the others within LEASE_MS.
+ * Leases on due rows: `due_at` of a leased row is the end of its lease. The instance that works on a row
+ * extends it about twice a second; when the instance dies, the row is due for the others within LEASE_MS.
  *
- * A lease saves work but does not exclude: after a pause longer than LEASE_MS, another instance may have leased or
- * settled the row, and both may have worked on it. Every step on a due row must allow for that. A failed renewal is
- * harmless for the same reason.
+ * A lease saves work but does not exclude: after a pause longer than LEASE_MS, another instance may have
+ * leased or settled the row, and both may have worked on it. Every step on a due row must allow for that. A
+ * failed renewal is harmless for the same reason.
  *
- * Renewal changes only rows whose `due_at` is still the value that this instance wrote, so a row that was rescheduled,
- * leased by another instance or made due by an event keeps its new time. All times are the database's.
+ * Renewal changes only rows whose `due_at` is still the value that this instance wrote, so a row that was
+ * rescheduled, leased by another instance or made due by an event keeps its new time. Times are the
+ * database's.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { and, getTableColumns, sql, type SQL } from 'drizzle-orm';
@@ -19,7 +20,7 @@ import { hotQuery } from './hotQueries.ts';
 /** A dead instance's work is taken over within 3 s: an idle worker looks when the first lease ends. */
 export const LEASE_MS = 2_500;
 const RENEW_EVERY_MS = 500;
-/** Most work ends sooner, and its lease is never renewed. A lease survives renewals that are late by 1.5 s. */
+/** Most work ends sooner, and its lease is never renewed. A lease survives renewals that are 1.5 s late. */
 const RENEW_FROM_AGE_MS = 500;
 /** Time between two looks for misdated rows, which are at the end of the index of due times. */
 const MISDATED_LOOK_MS = 60_000;
@@ -38,7 +39,9 @@ export interface Leases<Row extends Leased> {
   claim(limit: number): Promise<Row[]>;
   /** Like claim, for rows that meet a condition. */
   claimWhere(condition: SQL | undefined): (limit: number) => Promise<Row[]>;
-  /** Milliseconds until a claim has something to do, 0 or less when it has; null when no open row will be due. */
+  /**
+   * Milliseconds until a claim has something to do, at most 0 when it has; null when no open row will be due.
+   */
   firstDueInMs(): Promise<number | null>;
   /** Keeps a leased row until it is released. */
   hold(row: Leased): void;

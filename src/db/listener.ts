@@ -14,8 +14,8 @@ import type { Primary } from './primary.ts';
 
 export interface Listener {
   /**
-   * Subscribes to a NOTIFY channel. `onListen` is called at the start and after every reconnect, because notifications
-   * in between are lost.
+   * Subscribes to a NOTIFY channel. `onListen` is called at the start and after every reconnect, because
+   * notifications in between are lost.
    * @returns the function that unsubscribes
    * @throws when the database can't be reached now
    */

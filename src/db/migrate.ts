@@ -1,6 +1,6 @@
 /**
- * Brings a database to the newest schema. Drizzle's migrator takes no lock, so an advisory lock is held on the
- * migrating connection for the whole run: two instances may start at once.
+ * Brings a database to the newest schema. Drizzle's migrator takes no lock, so an advisory lock is held on
+ * the migrating connection for the whole run: two instances may start at once.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +16,7 @@ import { readDatabase } from './currentDatabase.ts';
 import { findPrimaryUrl } from './primary.ts';
 import { refusedByDatabase } from './refusedByDatabase.ts';
 
-/** Each set has its own history, so that the embedded network's tables and the platform's change independently. */
+/** Each set has its own history: the embedded network's tables change independently of the platform's. */
 export const MIGRATION_SETS = ['platform', 'embedded-network'] as const;
 export type MigrationSet = (typeof MIGRATION_SETS)[number];
 
@@ -51,7 +51,7 @@ interface MigrateOptions {
 
 /**
  * @param applicationRole gets the rights that the program needs, when it is another role than that of `url`
- * @returns whether a newer version of the program has migrated the database, so that its schema and rights are left alone
+ * @returns whether a newer program version has migrated the database; schema and rights are then left alone
  * @throws OtherDatabase
  */
 export async function migrate(
@@ -76,8 +76,8 @@ export async function migrate(
   });
   try {
     if (expected !== undefined && (await readDatabase(drizzle(sql))) !== expected) throw new OtherDatabase();
-    // The role's own limits may be meant for requests. A session that one of them ends would continue as a new
-    // one, without the lock. PostgreSQL before 17 lacks transaction_timeout.
+    // The role's own limits may be meant for requests. A session that one of them ends would continue as a
+    // new one, without the lock. PostgreSQL before 17 lacks transaction_timeout.
     await sql`SELECT set_config(name, '0', false) FROM pg_settings
       WHERE name IN ('statement_timeout', 'idle_session_timeout', 'transaction_timeout')`;
     await sql`SELECT pg_advisory_lock(${ADVISORY_LOCKS.migrations})`;

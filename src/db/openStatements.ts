@@ -1,5 +1,5 @@
 /**
- * The statements that wait for the answers of one connection, each with its deadline: one timer serves all of them.
+ * The statements that wait for answers of one connection, each with its deadline, and one timer for all.
  */
 import postgres from 'postgres';
 import { asConnectionLost, ConnectionLost } from './connectionLost.ts';

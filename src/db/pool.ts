@@ -3,7 +3,7 @@
  * callers never share a connection, and no statement waits behind a lost or silent connection.
  *
  *   waiting for a place ──▶ lent ──answered──▶ idle ──lent again, or idle for long──▶ closed
- *    └─ too long: NoFreeConnection  └─ connection lost, or no answer in time: rejected; the next one connects anew
+ *    └─ too long: NoFreeConnection  └─ connection lost, or no answer in time: rejected, then replaced
  *
  * Transactions get at most half of the places: their work may need single statements on other connections,
  * which would otherwise wait for transactions that wait for them.
@@ -56,10 +56,7 @@ const MAX_WAITING = 20_000;
 /** Idle connections are closed, so that a quiet instance holds none. */
 const IDLE_MS = 60_000;
 const IDLE_CHECK_MS = 10_000;
-/**
- * Connections are replaced after this age, so that a host name that points to another server after a failover is
- * resolved again.
- */
+/** Connections are replaced after this age, so that a name that moved in a failover is resolved again. */
 const MAX_AGE_MS = 30 * 60_000;
 /** How long statements under way may take once the pool closes. */
 const CLOSE_TIMEOUT_MS = 1_000;

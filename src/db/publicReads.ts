@@ -1,7 +1,7 @@
 /**
  * Sends public reads to a replica that is fresh enough, else to the primary.
  *
- *   each second: the primary's place in its log is noted with the time, and each replica asked how far it has replayed
+ *   each second: notes the primary's place in its log and the time, and asks each replica for its place
  *   fresh as of = the time of the latest noted place that the replica has passed
  *
  * So staleness is known without a write and without comparing clocks, also when nothing is written. A replica

@@ -22,8 +22,8 @@ const IN_FAILED_TRANSACTION = '25P02';
 type Work<T> = (sql: postgres.TransactionSql) => Promise<T>;
 
 /**
- * Resolves when the transaction is committed. When the client is lost it rejects at once, without waiting for the
- * work, whose later statements are rejected; a COMMIT under way may have taken effect or not.
+ * Resolves when the transaction is committed. When the client is lost it rejects at once, without waiting for
+ * the work, whose later statements are rejected; a COMMIT under way may have taken effect or not.
  */
 export async function runTransaction<T>(
   client: Client,

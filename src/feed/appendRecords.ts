@@ -2,8 +2,8 @@
  * Appends a token's next records to the feed, within the caller's transaction. No other place adds retirement
  * records.
  *
- * Records are stored as the token has them, in the token's order, so the feed has no gap, no repeat and no retirement
- * that did not happen.
+ * Records are stored as the token has them, in the token's order, so the feed has no gap, no repeat and no
+ * retirement that did not happen.
  */
 import { and, between, eq, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/pg-core';

@@ -1,6 +1,6 @@
 /**
- * Keeps the feed complete: fills tokens on request, and regularly compares the network's retirement counts with the
- * stored ones for every token. So a retirement appears even if its delivery never came.
+ * Keeps the feed complete: fills tokens on request, and regularly compares the network's retirement counts
+ * with the stored ones for every token. So a retirement appears even if its delivery never came.
  */
 import { MAX_TOKENS_PER_READ } from '../ledger/network/port.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -15,8 +15,8 @@ export interface FeedFiller {
   /** Fills this token soon; requests for one token during its fill become one more fill. */
   requestFill(token: FeedToken): void;
   /**
-   * Compares every token once, soon; requests made meanwhile become one more round. Resolves when every gap found was filled, or its
-   * fill failed; never rejects.
+   * Compares every token once, soon; requests made meanwhile become one more round. Resolves when every gap
+   * found was filled, or its fill failed; never rejects.
    */
   round(): Promise<void>;
   start(): void;

@@ -123,7 +123,7 @@ export class FeedReader extends StreamBase<FeedRecord> implements Waiter {
     const tailEnd = this.pages.tailEnd();
     // A database that lost records ends before the tail until the tail notices: reading again would loop.
     const hasMoved = tailEnd > this.tailEndBefore || (this.cursor !== null && readTo > this.cursor);
-    // This check of the tail's end and the start of the wait are one synchronous step: no record comes in between.
+    // The check of the tail's end and the start of the wait are one synchronous step, so no record is missed.
     const isNext = this.records.length > 0 || (hasMoved && tailEnd > readTo);
     if (isNext || this.hasEnded()) return this.pull(reader);
     this.waiting = reader;

@@ -1,5 +1,5 @@
 /**
- * The queue of tokens to fill: each token is queued once, and a request during its fill becomes one more fill.
+ * The queue of tokens to fill: each token is in it once, and a request during its fill becomes one more fill.
  */
 import pLimit from 'p-limit';
 import type { Logger } from '../lib/logger.ts';

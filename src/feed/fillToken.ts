@@ -1,6 +1,6 @@
 /**
- * Fills the feed (and the registry's stored records) from a token's own retirement list. A verified webhook, a settled
- * burn and the periodic comparison only trigger a read.
+ * Fills the feed (and the registry's stored records) from a token's own retirement list. A verified webhook,
+ * a settled burn and the periodic comparison only trigger a read.
  */
 import type { Clock } from '../lib/clock.ts';
 import type { Db } from '../db/connection.ts';

@@ -1,9 +1,9 @@
 /**
  * Follows the feed: replays the records after a cursor, then continues live, without gap or repeat.
  *
- * Pull-based: a subscriber asks for the next record when its last one was flushed, and reads it from the table, or
- * from a tail of the newest records that all subscribers share. Nothing is queued per subscriber, so a subscriber that
- * never reads costs one iterator and does not slow the others.
+ * Pull-based: a subscriber asks for the next record when its last one was flushed, and reads it from the
+ * table, or from a tail of the newest records that all subscribers share. Nothing is queued per subscriber,
+ * so a subscriber that never reads costs one iterator and does not slow the others.
  */
 import type { Db } from '../db/connection.ts';
 import type { PublicReads } from '../db/publicReads.ts';

@@ -1,6 +1,6 @@
 /**
- * Finds the transactions of retirement records, which the token's own list does not name: from the network's logs, or
- * from the platform's attempts. An indexer's delivery is only a hint, deleted once the network was asked.
+ * Finds the transactions of retirement records, which the token's own list does not name: from the network's
+ * logs, or from the platform's attempts. An indexer's delivery is a hint, deleted once the network was asked.
  */
 import { and, asc, desc, eq, exists, gt, isNull, sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
@@ -79,8 +79,8 @@ async function deleteUnneeded({ db }: Pick<Deps, 'db'>, tokenAddress: string): P
 
 /**
  * Looks up the next records with an unknown transaction, in the feed's order.
- * @returns where to continue, or null at the end; how many were found; and the error of each token that was not
- *   looked up, which must not keep the others from being looked up
+ * @returns where to continue, or null at the end; how many were found; and the error of each token that was
+ *   not looked up, which must not keep the others from being looked up
  */
 export async function completeNext(
   deps: Deps,

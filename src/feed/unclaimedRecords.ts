@@ -1,6 +1,6 @@
 /**
- * Finds retirement records made by custody that no retirement of this platform claims: burns that the platform does
- * not know. Reads only stored records: the caller reads those that the feed lacks.
+ * Finds retirement records made by custody that no retirement of this platform claims: burns that the
+ * platform does not know. Reads only stored records: the caller reads those that the feed lacks.
  */
 import { and, asc, eq, isNull, sql, type Placeholder } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/pg-core';

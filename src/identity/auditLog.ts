@@ -4,7 +4,7 @@
  *
  *   open ─begin──row written──▶ the field runs ──▶ end: the outcome is added to the row
  *     │    └─can't be written: OVERLOADED, and nothing runs
- *     └─row──▶ the field's one transaction writes the row, with its effect ──▶ end adds an outcome that the row lacks
+ *     └─row──▶ the field's transaction writes the row with its effect ──▶ end adds an outcome that is missing
  *         └─nothing was committed ──▶ end: the whole row is written
  *
  * A field that is refused because the caller has no right to it is counted, and logged once a second:
@@ -109,8 +109,8 @@ export function createAuditLog(deps: {
   });
   const ends = createBatcher({
     maxItems: MAX_ROWS,
-    // No outcome is rejected, because its mutation has happened. While the database is away, the rate limits of
-    // mutations bound the outcomes: each refused mutation adds one, because its row may have been stored.
+    // No outcome is rejected, because its mutation has happened. While the database is away, the rate limits
+    // of mutations bound the outcomes: each refused mutation adds one, because its row may have been stored.
     maxWaiting: Infinity,
     run: (outcomes: EndRow[]) => writeOutcomes(db, outcomes, log),
   });

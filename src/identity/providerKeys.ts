@@ -1,8 +1,8 @@
 /**
  * The keys of the identity provider, from its JWKS address.
  *
- *   asked for when they are older than a minute ─▶ answered: those keys alone, so one that was withdrawn is refused
- *                                               └▶ no good answer: the last good ones, for an hour; then OVERLOADED
+ *   read when older than a minute ─▶ answered: those keys alone, so a withdrawn key is refused
+ *                                 └▶ no good answer: the last good ones, for an hour; then OVERLOADED
  */
 import { createLocalJWKSet, createRemoteJWKSet, customFetch } from 'jose';
 import type { FetchImplementation, JWTVerifyGetKey } from 'jose';

@@ -15,7 +15,7 @@ export interface Caller {
   /** The token's `sub`, or the key's subject; for a buyer this is the buyerId, for a farmer the farmerId. */
   subject: string;
   roles: readonly Role[];
-  /** The warehouses that role warehouse may act for: the token's `warehouseIds`, or by default its subject. */
+  /** The warehouses for which role warehouse may act: the token's `warehouseIds`, by default its subject. */
   warehouseIds: readonly string[];
   /** Unix seconds; sockets and streams opened with the credential end at this moment. */
   expiresAt: number;

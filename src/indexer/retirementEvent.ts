@@ -20,7 +20,7 @@ export interface RetirementHint {
   txHash: string | null;
 }
 
-// A NUL, half a surrogate pair, or an index beyond 31 bits can't be stored in PostgreSQL: every retry would fail.
+// PostgreSQL can't store a NUL, half a surrogate pair, or an index beyond 31 bits: every retry would fail.
 const text = z
   .string()
   .min(1)

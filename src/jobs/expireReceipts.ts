@@ -4,8 +4,8 @@
  *   due receipts (database index, a page at a time) ─▶ isExpired? (one read for the page)
  *      ─▶ item PENDING + markExpired intent of each (one transaction a page) ─▶ decided by expiryEffects.ts
  *
- * The instance that inserts a receipt's PENDING item handles it; others skip the receipt. An interrupted run is swept
- * again by any instance, without the receipts that have an item already.
+ * The instance that inserts a receipt's PENDING item handles it; others skip the receipt. An interrupted run
+ * is swept again by any instance, without the receipts that have an item already.
  */
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import type { Tx } from '../db/connection.ts';

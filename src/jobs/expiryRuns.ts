@@ -1,6 +1,6 @@
 /**
- * Expiry runs as rows: requested by the schedule, at start or by hand, swept by any free instance, and continued by
- * another one when that instance dies.
+ * Expiry runs as rows: requested by the schedule, at start or by hand, swept by any free instance, and
+ * continued by another one when that instance dies.
  */
 import { and, count, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { backoffMs, createDueWorker, type DueWorker } from '../db/dueWorker.ts';

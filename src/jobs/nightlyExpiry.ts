@@ -1,7 +1,8 @@
 /**
- * Schedules the expiry job: at 02:00 of the configured time zone, and at start when the last night has no run yet.
- * Every instance has this schedule; a unique key on a run's night makes it one run. The instance's clock only
- * wakes the job: the night comes from the database's clock, because a fast clock would use up future nights.
+ * Schedules the expiry job: at 02:00 of the configured time zone, and at start when the last night has no run
+ * yet. Every instance has this schedule; a unique key on a run's night makes it one run. The instance's clock
+ * only wakes the job: the night comes from the database's clock, because a fast clock would use up future
+ * nights.
  */
 import schedule from 'node-schedule';
 import { readDatabaseTime } from '../db/databaseTime.ts';

@@ -7,8 +7,8 @@ export const TOKEN_DECIMALS = 18;
 export const BASE_UNITS_PER_WHOLE = 10n ** BigInt(TOKEN_DECIMALS);
 
 /**
- * The largest whole amount: the books keep 64-bit integers. 2^63-1 whole units are 9.2 × 10^36 base units, which also
- * fits the i128 of Soroban contracts.
+ * The largest whole amount: the books keep 64-bit integers. 2^63-1 whole units are 9.2 × 10^36 base units,
+ * which also fits the i128 of Soroban contracts.
  */
 export const MAX_WHOLE_UNITS = 2n ** 63n - 1n;
 

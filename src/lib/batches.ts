@@ -1,5 +1,5 @@
 /**
- * Batches work: items that arrive while a batch is under way go into the next one, so one commit serves many items.
+ * Batches work: items that arrive while a batch is under way go into the next one, so they share one commit.
  */
 
 export interface Batcher<T, R> {

@@ -1,5 +1,6 @@
 /**
- * The address of a database, which may name several servers: postgres://user:password@first:5432,second:5432/name.
+ * The address of a database, which may name several servers:
+ * postgres://user:password@first:5432,second:5432/name.
  */
 
 /** The scheme with the credentials, the servers, and the rest. */

@@ -1,6 +1,6 @@
 /**
- * Reads the ABI of custom errors that this product does not know, from the operator's file: the deployed contracts may
- * be newer than this platform.
+ * Reads the ABI of custom errors that this product does not know, from the operator's file: the deployed
+ * contracts may be newer than this platform.
  */
 import { open } from 'node:fs/promises';
 import type { Abi } from 'viem';

@@ -1,8 +1,8 @@
 /**
  * The closed set of errors that this product answers with.
  *
- * Resolvers throw `DomainError`; the table below says what each code means, and docs/errors.md documents it. Any other
- * error is a defect: it is logged with its request id and masked before it leaves the server.
+ * Resolvers throw `DomainError`; the table below says what each code means, and docs/errors.md documents it.
+ * Any other error is a defect: it is logged with its request id and masked before it leaves the server.
  */
 
 /** Every code that a client can get in `extensions.code`, with the HTTP-like class that it belongs to. */

@@ -1,6 +1,6 @@
 /**
- * Values as JSON, with exact integers of any size: bigints become `{ "$integer": "…" }`, since JSON numbers would lose
- * their digits.
+ * Values as JSON, with integers of any size: a bigint becomes `{ "$integer": "…" }`, as JSON numbers lose
+ * digits.
  */
 const TAG = '$integer';
 

@@ -1,5 +1,5 @@
 /**
- * The webhook addresses of the indexer and the ramp provider. They are built from configuration, never from a request.
+ * The webhook addresses of the indexer and the ramp provider, from configuration and never from a request.
  */
 export const HOOK_PATHS = {
   retirements: '/api/hooks/retirements',

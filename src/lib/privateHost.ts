@@ -1,6 +1,6 @@
 /**
- * Tells by its host name whether a URL leads to this machine, into a private network, or over public networks, where
- * clear text can be read and changed.
+ * Tells by its host name whether a URL leads to this machine, into a private network, or over public
+ * networks, where clear text can be read and changed.
  */
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 

@@ -5,8 +5,8 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 
 /**
- * This much beyond the limit is read and dropped: a client that is still sending when the connection closes sees a
- * broken pipe instead of the error.
+ * This much beyond the limit is read and dropped: a client that is still sending when the connection closes
+ * sees a broken pipe instead of the error.
  */
 const MAX_DROPPED_BYTES = 1024 * 1024;
 
@@ -22,7 +22,10 @@ export function hasLeft(request: IncomingMessage, error: unknown): boolean {
   return error instanceof ClientGone || (request.destroyed && !request.complete);
 }
 
-/** @returns null when the body is larger than `maxBytes`. @throws ClientGone when the client goes away before its end */
+/**
+ * @returns null when the body is larger than `maxBytes`
+ * @throws ClientGone when the client goes away before its end
+ */
 export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | null> {
   const declaredBytes = Number(request.headers['content-length'] ?? 0);
   if (declaredBytes > maxBytes + MAX_DROPPED_BYTES) return Promise.resolve(null);

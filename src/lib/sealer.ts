@@ -1,11 +1,11 @@
 /**
- * Encrypts stored secrets with AES-256-GCM, so that a copy of the database alone reveals none. Also derives the product's
- * other keys, one per purpose.
+ * Encrypts stored secrets with AES-256-GCM, so that a copy of the database alone reveals none. Also derives
+ * the product's other keys, one per purpose.
  *
  *   v2.<key id>.<nonce, cipher text and tag>
  *
- * The key's id says which of several keys opens a text, so that one key can replace another. The place where a text is
- * stored is authenticated with it: copied to another row, it does not open.
+ * The key's id says which of several keys opens a text, so that one key can replace another. The place where
+ * a text is stored is authenticated with it: copied to another row, it does not open.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 

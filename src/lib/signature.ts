@@ -17,8 +17,8 @@ export function signBody(secret: string, rawBody: Uint8Array): string {
 }
 
 /**
- * True when the header was made from these bytes with one of the secrets. Every secret is tried with a constant-time
- * comparison, so the duration reveals nothing. False without a secret.
+ * True when the header was made from these bytes with one of the secrets. Every secret is tried with a
+ * constant-time comparison, so the duration reveals nothing. False without a secret.
  */
 export function verifySignature(delivery: {
   rawBody: Uint8Array;

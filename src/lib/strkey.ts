@@ -1,6 +1,7 @@
 /**
- * Stellar strkeys and the ed25519 keys behind them: the spelling of every address on the embedded and Stellar networks.
- * `G…` is an account (an ed25519 public key), `C…` a contract, `S…` a secret seed; a payload has one spelling only.
+ * Stellar strkeys and the ed25519 keys behind them: the spelling of every address on the embedded and Stellar
+ * networks. `G…` is an account (an ed25519 public key), `C…` a contract, `S…` a secret seed; a payload has
+ * one spelling only.
  *
  * Only the strkey file of the SDK is loaded: the whole SDK takes a quarter of a second and 20 MB, which the
  * embedded network does without. Node's own crypto signs.
@@ -60,7 +61,7 @@ export function encodeStrkey(kind: StrkeyKind, payload: Uint8Array): string {
   return CODECS[kind].encode(Buffer.from(payload));
 }
 
-/** The strkey's kind and payload; null when the text is not exactly one valid account, contract or seed strkey. */
+/** The strkey's kind and payload; null for text that is not exactly one valid account, contract or seed. */
 export function decodeStrkey(text: string): DecodedStrkey | null {
   // The first letter gives the kind, because the library creates an Error for each wrong kind.
   const kind = KINDS_BY_LETTER[text.charAt(0)];

@@ -22,7 +22,7 @@ interface IntrospectionSize {
   depth: number;
 }
 
-/** The query that tools send makes about a third of this, and is 14 fields deep (types within lists within lists). */
+/** The query that tools send makes about a third of this, and is 14 fields deep (nested list types). */
 const MAX_INTROSPECTION_OBJECTS = 75_000;
 const MAX_INTROSPECTION_DEPTH = 16;
 

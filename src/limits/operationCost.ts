@@ -1,6 +1,6 @@
 /**
- * The upper bound of an operation's cost, computed before it runs: one point for each object that it may resolve, lists
- * and pages counted by their size, and one for each root field.
+ * The upper bound of an operation's cost, computed before it runs: one point for each object that it may
+ * resolve, lists and pages counted by their size, and one for each root field.
  */
 import type { GraphQLField, GraphQLSchema } from 'graphql';
 import { getNamedType, isLeafType, isListType, isNonNullType, isObjectType, Kind } from 'graphql';

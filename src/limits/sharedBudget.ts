@@ -1,9 +1,10 @@
 /**
- * A budget of points per key and window, counted in memory and shared with other instances through the database.
+ * A budget of points per key and window, counted in memory and shared between instances through the database.
  *
- * A decision never waits for the database: each instance counts locally, adds its spending to the table every second,
- * and reads the total of all. Several instances therefore admit at most one second's requests, and a small share of the
- * budget each, more than one instance would. While the database is unavailable each counts on its own.
+ * A decision never waits for the database: each instance counts locally, adds its spending to the table every
+ * second, and reads the total of all. Several instances therefore admit at most one second's requests, and a
+ * small share of the budget each, more than one instance would. While the database is unavailable each counts
+ * on its own.
  */
 import { sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';

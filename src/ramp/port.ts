@@ -4,8 +4,8 @@
  * Glossary
  *   quote       the payout that is offered for an amount of tokens, and until when the offer holds
  *   session     one payout at the provider, from its opening to its end
- *   reference   the platform's name of a session, chosen before the provider is called; the same reference always
- *               gets the same session, so that a session whose answer was lost can be found again
+ *   reference   the platform's name of a session, chosen before the provider is called; one reference always
+ *               gets one session, so that a session whose answer was lost can be found again
  *   session id  the provider's name of a session, which callbacks carry
  *   callback    the provider's message that something changed: a hint, never a fact; `getStatus` decides
  *
@@ -97,7 +97,7 @@ export interface RampProvider {
 export type ReadCallback = { sessionId: string } | { refusal: 'unverified' | 'not-a-callback' };
 
 /**
- * Session ids of providers: printable ASCII without spaces, safe in logs, queries and URLs. `.` and `..` would lead to other paths, however
- * they are encoded.
+ * Session ids of providers: printable ASCII without spaces, safe in logs, queries and URLs. `.` and `..`
+ * would lead to other paths, however they are encoded.
  */
 export const SESSION_ID_PATTERN = /^(?!\.\.?$)[\x21-\x7e]{1,200}$/;

@@ -233,8 +233,8 @@ const EXCERPTS: readonly [table: string, rows: string][] = [
 ];
 
 /**
- * Custody's records that look like a retirement without a record (compareUnclaimed.ts). When such
- * a retirement changes, its state decides whether the records may still be claimed or belong to none, although
+ * Custody's records that look like a retirement without a record (compareUnclaimed.ts). When such a
+ * retirement changes, its state decides whether the records may still be claimed or belong to none, although
  * their own rows do not change. Settled retirements count, because the records may have waited for them. Most
  * records are noted as claimed and are skipped: a beneficiary may have any number of them.
  */

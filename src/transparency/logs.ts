@@ -1,10 +1,11 @@
 /**
- * The transparency logs of an installation, and how they grow: from committed rows, a bounded number at a time.
+ * The transparency logs of an installation, and their growth: from committed rows, a bounded number at a
+ * time.
  *
  *   rows ─▶ leaves ─▶ tiles, root, signed checkpoint: one transaction, under the lock of the log's head
  *
- * A checkpoint is published from the committed row alone, and the lock lets one program at a time make the next one: so no two
- * checkpoints of one size differ, however many instances build, and wherever one is killed.
+ * Checkpoints are published from the committed row alone, and the lock lets one program at a time make the
+ * next one: no two checkpoints of one size differ, with any number of instances, whenever one is killed.
  */
 import { eq, sql } from 'drizzle-orm';
 import { CURRENT_DATABASE } from '../db/currentDatabase.ts';

@@ -1,5 +1,5 @@
 /**
- * Merkle trees as in RFC 9162 (the hashes are those of RFC 6962), over hashes that are kept in tiles of height 8.
+ * Merkle trees as in RFC 9162 (with the hashes of RFC 6962), over hashes that are kept in tiles of height 8.
  *
  * A `HashAt` gives the root of a whole subtree of 256^level leaves. Every other hash is computed from those.
  */

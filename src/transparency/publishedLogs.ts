@@ -2,7 +2,7 @@
  * The public part of the logs, by paths below /logs/, as in c2sp.org/tlog-tiles:
  *
  *   <log>/checkpoint                              the signed head
- *   <log>/key                                     the key that it is signed with, as tools for signed notes take it
+ *   <log>/key                                     its verifier key, in the format of signed notes
  *   <log>/tile/<level>/<index>[.p/<width>]        hashes
  *   retirements/tile/entries/<index>[.p/<width>]  the entries behind the hashes of level 0
  *   retirements/proof/<leaf>                      the proof that a leaf is in the log (c2sp.org/tlog-proof)

@@ -1,6 +1,7 @@
 /**
- * POST /api/webhooks/payout-settled: passes an HTTP delivery to the use case. The provider's adapter parses it,
- * and verifies its signature if the provider signs. The sender always gets 200; polling makes up for a loss.
+ * POST /api/webhooks/payout-settled: passes an HTTP delivery to the use case. The provider's adapter parses
+ * it, and verifies its signature if the provider signs. The sender always gets 200; polling finds what is
+ * lost.
  */
 import type { HookHandler } from '../http/server/hooks.ts';
 import type { Needs } from '../resolvers/core/dependencies.ts';

@@ -79,7 +79,8 @@ it.each(['attempt-signed', 'attempt-committed', 'broadcast-sent', 'settlement-un
   },
 );
 
-// A machine that stalls for longer than a lease lets the lease lapse, which is allowed, so a stalled run is repeated.
+// A machine that stalls for longer than a lease lets the lease lapse, which is allowed; such a run is
+// repeated.
 it('what its owner still works on is not taken over', { retry: 2 }, async () => {
   const input = await retireInput();
   let goOn: () => void = () => {};

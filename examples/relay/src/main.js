@@ -1,7 +1,7 @@
 /**
- * A buyer's program with Relay's store, without a user interface: reads projects, purchases, follows the feed, retires.
- * Each operation is sent by its id alone, which the compiler has written, so the server has to know the documents:
- * TRUSTED_DOCUMENTS=examples/relay/src/__generated__/queries.json
+ * A buyer's program with Relay's store, without a user interface: reads projects, purchases, follows the
+ * feed, retires. Each operation is sent by its id alone, which the compiler has written, so the server has to
+ * know the documents: TRUSTED_DOCUMENTS=examples/relay/src/__generated__/queries.json
  *
  *   API_URL=http://localhost:4000/graphql TOKEN=… BUYER_ID=acme node examples/relay/src/main.js
  */

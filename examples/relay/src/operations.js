@@ -1,6 +1,6 @@
 /**
- * What Relay's compiler reads. In a bundled application babel-plugin-relay replaces each of these with its artifact; this
- * program imports the artifacts itself, so this file is never run.
+ * What Relay's compiler reads. In a bundled application babel-plugin-relay replaces each of these with its
+ * artifact; this program imports the artifacts itself, so this file is never run.
  */
 import { graphql } from 'relay-runtime';
 

@@ -1,6 +1,6 @@
 /**
- * Apollo Client for this API: operations go by their id, as trusted documents (the server's TRUSTED_DOCUMENTS is
- * src/graphql/persisted-documents.json), and subscriptions over the same HTTP connection, in parts.
+ * Apollo Client for this API: operations go by their id, as trusted documents (the server's TRUSTED_DOCUMENTS
+ * is src/graphql/persisted-documents.json), and subscriptions over the same HTTP connection, in parts.
  */
 import { ApolloClient, ApolloLink, HttpLink, InMemoryCache } from '@apollo/client';
 import { PersistedQueryLink } from '@apollo/client/link/persisted-queries';

@@ -1,6 +1,6 @@
 /**
- * What a page of one buyer does: finds an open project, purchases, follows the live retirements, and retires. The server
- * has to know its documents: TRUSTED_DOCUMENTS=examples/web/src/graphql/persisted-documents.json
+ * What a page of one buyer does: finds an open project, purchases, follows the live retirements, and retires.
+ * The server has to know its documents: TRUSTED_DOCUMENTS=examples/web/src/graphql/persisted-documents.json
  *
  *   API_URL=http://localhost:4000/graphql TOKEN=… BUYER_ID=acme node --import tsx examples/web/src/main.ts
  */
@@ -41,7 +41,7 @@ async function run(client: ApolloClient, buyerId: string): Promise<void> {
   process.stdout.write(`${JSON.stringify({ project: project.assetId, txHash, live: record })}\n`);
 }
 
-/** From the first one on, so that none is missed while the subscription opens. A page of its own keeps the last cursor. */
+/** From the first record on, so that the client misses none. A real page would keep the last cursor. */
 async function retirementFor(client: ApolloClient, beneficiary: string) {
   const feed = client.subscribe({ query: operations.LiveRetirementsDocument, variables: { after: '0' } });
   return new Promise((resolve, reject) => {

@@ -126,7 +126,7 @@ async function copyForOthers(installed: string, user: OsUser): Promise<string> {
   return target;
 }
 
-/** A new folder below SYSTEM_FOLDER, for its owner alone; every user can pass through the folders above it. */
+/** A new folder below SYSTEM_FOLDER, for its owner alone; all users can pass through the folders above it. */
 export async function makeSystemFolder(prefix: string): Promise<string> {
   await mkdir(SYSTEM_FOLDER, { recursive: true });
   await chmod(SYSTEM_FOLDER, 0o755);

@@ -6,9 +6,10 @@
  *                             └───────crash───────────┘  └─ left behind by kill -9: joined by the next one in
  *
  * Several server processes may share one cluster. The second one joins, the last one to leave stops it, and
- * PostgreSQL itself keeps them apart: see cluster.ts for starts and presence.ts for stops.
- * No process owns the cluster: an owner that ends while others attach to it would stop their database, and a process that took
- * over would have to prove that the owner is dead. A lock that PostgreSQL itself holds for each process needs no such proof.
+ * PostgreSQL itself keeps them apart: see cluster.ts for starts and presence.ts for stops. No process owns
+ * the cluster: an owner that ends while others attach to it would stop their database, and a process that
+ * took over would have to prove that the owner is dead. A lock that PostgreSQL itself holds for each process
+ * needs no such proof.
  */
 import { createHmac } from 'node:crypto';
 import { resolve } from 'node:path';

@@ -2,8 +2,8 @@
  * The books: the platform's double-entry accounts in whole tonnes, one set of accounts per project.
  *
  * A transfer is both of its entries: it has the version and the balance of each of its two accounts after it.
- * The database moves the accounts itself when transfers are inserted (drizzle/platform), and refuses a transfer that does
- * not continue both histories, and every other change of an account.
+ * The database moves the accounts itself when transfers are inserted (drizzle/platform), and refuses a
+ * transfer that does not continue both histories, and every other change of an account.
  */
 import { sql } from 'drizzle-orm';
 import {

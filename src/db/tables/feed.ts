@@ -1,6 +1,6 @@
 /**
- * The feed: all tokens' retirement records in one durable order. It is also the registry's copy of those records,
- * which are immutable in their token and so read from the network once.
+ * The feed: all tokens' retirement records in one durable order. It is also the registry's copy of those
+ * records, which are immutable in their token and so read from the network once.
  */
 import { sql } from 'drizzle-orm';
 import {
@@ -38,7 +38,7 @@ export const retirementRecords = pgTable(
     firstTimestamp: bigint('first_timestamp', { mode: 'bigint' }),
     beneficiary: text('beneficiary').notNull(),
     note: text('note').notNull(),
-    /** Not part of the token's record: from the platform's own attempt or the network's logs; null until known. */
+    /** From the platform's attempt or the network's logs, not from the token's record; null until known. */
     txHash: text('tx_hash'),
     /**
      * If true, a retirement of this platform claims the record. If false, one may still claim it: its record

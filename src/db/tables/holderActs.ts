@@ -9,9 +9,9 @@ import { offRampSessions } from './ramp.ts';
 import { submissions } from './submission.ts';
 
 /**
- *   prepared ──signed, given back and committed──▶ what its submission says: under way, landed, refused, expired
+ *   prepared ──signed, returned, committed──▶ its submission's state: under way, landed, refused, expired
  *
- * An act that is never submitted here stays prepared: the wallet may have sent it itself, which the network shows.
+ * An act that is never submitted here stays prepared: the wallet may have sent it, as the network shows.
  */
 export const holderActs = pgTable(
   'holder_acts',

@@ -72,8 +72,8 @@ export const tokenRevocations = pgTable(
 );
 
 /**
- * Processes that write the audit log. Each numbers its entries from 1, so a removed entry leaves a gap or a count that
- * is too high. One row per process, so that processes do not wait for each other.
+ * Processes that write the audit log. Each numbers its entries from 1, so a removed entry leaves a gap or a
+ * count that is too high. One row per process, so that processes do not wait for each other.
  */
 export const auditWriters = pgTable(
   'audit_writers',
@@ -97,7 +97,7 @@ export const auditWriters = pgTable(
   ],
 );
 
-/** Old entries of one writer that an operator has exported to a file, whose digest is kept, and removed. Immutable. */
+/** Old entries of one writer that an operator exported to a file (see its digest) and removed. Immutable. */
 export const auditPrunings = pgTable(
   'audit_prunings',
   {

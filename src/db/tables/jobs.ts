@@ -57,10 +57,7 @@ export const expiryRuns = pgTable(
   ],
 );
 
-/**
- * PENDING until the network decides; NOT_DUE when the network's clock says so; FAILED with a reason, retried in the
- * next run.
- */
+/** PENDING until the network decides; NOT_DUE when the network's clock says so; FAILED until the next run. */
 export const expiryItemState = pgEnum('expiry_item_state', ['PENDING', 'EXPIRED', 'NOT_DUE', 'FAILED']);
 
 export const expiryItems = pgTable(

@@ -29,7 +29,7 @@ export const receipts = pgTable(
     id: uuid('id').primaryKey(),
     state: receiptState('state').notNull(),
     warehouseId: text('warehouse_id').notNull(),
-    /** Milliseconds since 1970 at the deposit; increased when a warehouse confirms two in the same millisecond. */
+    /** Milliseconds since 1970 at the deposit; increased for a second deposit in the same millisecond. */
     assetMillis: bigint('asset_millis', { mode: 'bigint' }).notNull(),
     /** `<warehouseId>-<assetMillis>`. */
     assetId: text('asset_id').notNull(),

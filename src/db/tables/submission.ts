@@ -73,9 +73,7 @@ export const submissions = pgTable(
     call: jsonb('call').notNull(),
     signer: submissionSigner('signer').notNull().default('CUSTODY'),
     state: submissionState('state').notNull(),
-    /**
-     * When the next step is due. A lease moves it ahead, so a dead instance's work is due when the lease ends.
-     */
+    /** When the next step is due. A lease moves it ahead: after a crash, work is due when the lease ends. */
     dueAt: moment('due_at').notNull(),
     /**
      * Number of the latest attempt at an operator's last resume: deaths up to that attempt no longer count.
@@ -93,7 +91,9 @@ export const submissions = pgTable(
     txHash: text('tx_hash'),
     result: jsonb('result'),
     refusalReason: text('refusal_reason'),
-    /** Why it was refused or is under review; while PENDING, why its last step failed or the node does not take it. */
+    /**
+     * Why it was refused or is under review; while PENDING, why the last step failed or the node refuses it.
+     */
     stateReason: text('state_reason'),
     /** Set exactly while it is under review. */
     reviewCause: reviewCause('review_cause'),
@@ -163,8 +163,8 @@ export const operatorDecisions = pgTable(
 );
 
 /**
- * Accounts that sign, on networks with a sequence or nonce per account. The row is locked while a sequence slot is
- * assigned, so that no two submissions get the same one.
+ * Accounts that sign, on networks with a sequence or nonce per account. The row is locked while a sequence
+ * slot is assigned, so that no two submissions get the same one.
  */
 export const signingAccounts = pgTable('signing_accounts', {
   address: text('address').primaryKey(),
@@ -244,8 +244,8 @@ export const attempts = pgTable(
   },
   (t) => [
     unique('attempts_number').on(t.submissionId, t.number),
-    // Database rule: at most one slot per submission with bytes that can still land, and at most one landed attempt.
-    // Attempts that replace another share its slot (a trigger enforces it), so at most one of them can land.
+    // Database rule: at most one slot per submission with bytes that can still land, and at most one landed
+    // attempt. Attempts that replace another share its slot (a trigger enforces it): at most one can land.
     uniqueIndex('attempts_one_open')
       .on(t.submissionId)
       .where(sql`state = 'OPEN' AND replaces IS NULL`),

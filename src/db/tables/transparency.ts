@@ -70,7 +70,7 @@ export const transparencyTiles = pgTable(
   ],
 );
 
-/** Signed heads that were published: one a day, so that a reconciliation compares the log with its own past. */
+/** Signed heads that were published: one a day, so that reconciliations compare the log with its past. */
 export const transparencyCheckpoints = pgTable(
   'transparency_checkpoints',
   {

@@ -3,7 +3,7 @@
  * websockets share these rules.
  *
  *   trusted documents        known before the start (trustedDocuments.ts), by their id or their text
- *   persisted queries        sent before by some client (Apollo's automatic persisted queries), by the SHA-256 of their text
+ *   persisted queries        sent before by a client (Apollo's automatic persisted queries), by their SHA-256
  */
 import { createHash } from 'node:crypto';
 import { GraphQLError } from 'graphql';
@@ -28,7 +28,8 @@ export interface NamedDocument {
 export interface DocumentSource {
   /**
    * The document of a request; null when it names none and sends no text.
-   * @throws DomainError DOCUMENT_NOT_TRUSTED, PERSISTED_QUERY_NOT_FOUND, PERSISTED_QUERY_NOT_SUPPORTED, BAD_REQUEST
+   * @throws DomainError DOCUMENT_NOT_TRUSTED, PERSISTED_QUERY_NOT_FOUND, PERSISTED_QUERY_NOT_SUPPORTED,
+   *   BAD_REQUEST
    */
   documentOf(params: DocumentParams): NamedDocument | null;
   /** Keeps a valid document for requests that send its hash alone. */

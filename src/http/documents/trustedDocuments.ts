@@ -1,8 +1,8 @@
 /**
  * Trusted documents, which the operator has put into a file or folder, and which are read at the start.
  *
- *   *.json       ids with documents, as codegen's client preset (persisted-documents.json) and Relay's compiler
- *                write them; or Apollo's manifest of persisted queries
+ *   *.json       ids with documents, as codegen's client preset (persisted-documents.json) and Relay's
+ *                compiler write them; or Apollo's manifest of persisted queries
  *   *.graphql    operations and fragments, in any of the files; an operation's id is the SHA-256 of its text
  *                with the fragments that it uses, as graphql-js prints them
  */
@@ -40,7 +40,7 @@ const apolloManifest = z.object({
   operations: z.array(z.object({ id: z.string(), body: z.string() })),
 });
 
-/** @throws StartupError when the path can't be read, a file in it is not of these forms, or there is no document */
+/** @throws StartupError when the path is unreadable, a file has another format, or there is no document */
 export async function readTrustedDocuments(path: string): Promise<TrustedDocuments> {
   const files = await readFiles(path);
   const documents = new Map<string, string>();

@@ -1,6 +1,6 @@
 /**
- * Wraps every field of Mutation in an entry of the audit log. The wrapper is outside of all other rules, so that new
- * mutations and refused ones are covered too.
+ * Wraps every field of Mutation in an entry of the audit log. The wrapper is outside of all other rules, so
+ * that new mutations and refused ones are covered too.
  */
 import type { GraphQLFieldResolver, GraphQLSchema } from 'graphql';
 import { defaultFieldResolver } from 'graphql';

@@ -3,8 +3,8 @@
  * each root field of a query, with all owners whose data it showed, and one for each subscription to an
  * object.
  *
- *   a field of Query begins ─▶ objects of others are met below it ─▶ entries are written ─▶ the answer is sent
- *                                                                         └─can't be: OVERLOADED, without the data
+ *   a field of Query begins ─▶ objects of others are met below it ─▶ entries are written ─▶ answer is sent
+ *                                                                         └─not written: OVERLOADED, no data
  *
  * Other callers read only their own data, so nothing is written for them.
  */

@@ -1,6 +1,6 @@
 /**
- * A bounded cache of parsed documents by their source, because clients repeat the same documents. An unknown client's
- * documents can evict others, but can't fill the memory.
+ * A bounded cache of parsed documents by their source, because clients repeat the same documents. An unknown
+ * client's documents can evict others, but can't fill the memory.
  */
 import { LRUCache } from 'lru-cache';
 

@@ -1,7 +1,7 @@
 /**
  * Checks every operation between its validation and its resolvers, on every transport:
  *
- *   variables valid? ─▶ cost in limit? ─▶ mutations: budget left? ─▶ below the limit? ─▶ runs ─▶ cost reported
+ *   variables valid? ─▶ cost in limit? ─▶ mutations: budget left? ─▶ below limit? ─▶ runs ─▶ cost reported
  *
  * A refusal is an answer with errors, never an exception, because an exception would end a websocket.
  */

@@ -11,7 +11,7 @@ export interface KnownDocuments {
   plugin: Plugin;
 }
 
-/** Whether a document is valid depends on the schema and the settings alone, which do not change while the server runs. */
+/** A document's validity depends only on schema and settings, which don't change while the server runs. */
 export function createKnownDocuments(): KnownDocuments {
   const kept = createDocumentCache<DocumentNode>();
   return {

@@ -58,7 +58,7 @@ export function useErrorTable(log: ErrorLog): Plugin<object, TransportContext> {
         if (!payload.valid)
           payload.setResult(payload.result.map((error) => placeInput(toClientError(error), documentAST)));
       },
-    // Failures outside of the execution (context, parameters) were mapped by yoga's maskError, without the request id.
+    // yoga's maskError mapped failures outside of execution (context, parameters), without the request id.
     onResultProcess: ({ result, serverContext }) => {
       if (!('errors' in result)) return;
       for (const error of result.errors ?? []) mapAndLog(error, serverContext.requestId, log);

@@ -2,7 +2,7 @@
  * Executes an event once for all subscriptions with the same document, operation, variables and caller. Each
  * subscription's own source decides whether its caller may subscribe, and to what.
  *
- *   source of each subscriber ─▶ event (one object for all) ─▶ executed for the first ─▶ the same result to each
+ *   each subscriber's source ─▶ event (one object for all) ─▶ executed for the first ─▶ same result to each
  */
 import type { DocumentNode, ExecutionArgs, ExecutionResult } from 'graphql';
 import { createSourceEventStream, execute } from 'graphql';

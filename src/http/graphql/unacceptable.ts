@@ -1,6 +1,6 @@
 /**
- * The answer to a client that accepts none of the forms in which an answer can be sent. (yoga answers 406 without a body, and
- * leaves a subscription open that is never read.)
+ * The answer to a client that accepts none of the forms in which an answer can be sent. (yoga answers 406
+ * without a body, and leaves a subscription open that is never read.)
  */
 import type { Plugin } from 'graphql-yoga';
 import { DomainError } from '../../lib/errors.ts';

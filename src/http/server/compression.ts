@@ -79,7 +79,7 @@ export function createCompression(): (request: IncomingMessage, response: Server
   };
 }
 
-/** Hands the whole body of a compressible answer to `finish`, which sends it; leaves every other answer as it is. */
+/** Passes the whole body of a compressible answer to `finish`, which sends it; leaves other answers alone. */
 function holdBody(
   response: ServerResponse,
   finish: (body: Buffer, end: (body: Buffer) => void) => void,

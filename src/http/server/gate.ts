@@ -12,7 +12,10 @@ import type { Usage } from '../../limits/sharedBudget.ts';
 import type { TransportContext } from '../graphql/transportContext.ts';
 
 export interface Gate extends Pick<RateLimits, 'admitAddress' | 'admitDelivery' | 'noteRefusedDelivery'> {
-  /** The caller behind an authorization; null for the public. @throws DomainError UNAUTHENTICATED, OVERLOADED, RATE_LIMITED */
+  /**
+   * The caller behind an authorization; null for the public.
+   * @throws DomainError UNAUTHENTICATED, OVERLOADED, RATE_LIMITED
+   */
   identify(authorization: unknown, remoteAddress: string): Promise<Caller | null>;
   /** Counts one operation of a caller. @throws DomainError RATE_LIMITED */
   admit(caller: Caller | null, usages: Usage[]): Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * Webhook endpoints for the indexer and the ramp provider. The handler gets the raw bytes. The sender gets 200
- * with an empty body, because it does not retry and must not learn the outcome. Only a body with a
+ * Webhook endpoints for the indexer and the ramp provider. The handler gets the raw bytes. The sender gets
+ * 200 with an empty body, because it does not retry and must not learn the outcome. Only a body with a
  * content-encoding is refused with 415, and is not read.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';

@@ -1,5 +1,5 @@
 /**
- * Readiness: checks what a mutation needs, a writing transaction on the same connections and a request to the network.
+ * Readiness: does what a mutation needs, a writing transaction on the same pool and a request to the network.
  */
 import { sql } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
@@ -27,7 +27,7 @@ export interface Readiness {
   checks: Readonly<Record<string, string>>;
 }
 
-/** Load balancers wait a few seconds for an answer; a mutation whose first statement takes longer is too slow as well. */
+/** Load balancers wait a few seconds; mutations whose first statement takes longer are too slow as well. */
 const CHECK_TIMEOUT_MS = 3_000;
 
 export function createReadiness(deps: {

@@ -1,8 +1,8 @@
 /**
  * Accepts as GraphQL requests: JSON by POST, or parameters by GET, of limited complexity.
  *
- * POST takes application/json only, because browsers send other types across sites without a preflight request.
- * (yoga refuses mutations by GET and arrays of operations.)
+ * POST takes application/json only, because browsers send other types across sites without a preflight
+ * request. (yoga refuses mutations by GET and arrays of operations.)
  */
 import { isUtf8 } from 'node:buffer';
 import { GraphQLError } from 'graphql';

@@ -7,7 +7,7 @@
  *   /api/webhooks/payout-settled  the ramp provider's callbacks
  *   /logs/…                       the transparency logs
  *   /healthz, /readyz             liveness; readiness
- *   /metrics                      Prometheus, for METRICS_TOKEN, operators, and private addresses with METRICS_ACCESS=private
+ *   /metrics                      Prometheus; for METRICS_TOKEN, operators and, by setting, private addresses
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { basename } from 'node:path';
@@ -68,7 +68,7 @@ export interface RouteOptions {
   log: Pick<Logger, 'error' | 'warn'>;
 }
 
-/** More frequent requests get the last result: each check costs a transaction and a request to the network. */
+/** More frequent requests get the last result: a check costs a transaction and a request to the network. */
 const READINESS_KEPT_MS = 1_000;
 /**
  * Concurrent deliveries; as many again wait. Further deliveries are dropped; the feed filler and polling find

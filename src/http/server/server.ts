@@ -72,7 +72,7 @@ export interface ServerLoad {
 interface HttpServer {
   /** Resolves with the port in use. @throws EADDRINUSE and the like */
   listen(port: number, host: string): Promise<number>;
-  /** Refuses new connections, closes websockets, waits up to `graceMs` for all answers, then closes everything. */
+  /** Refuses new connections, closes websockets, waits up to `graceMs` for all answers, then closes all. */
   close(graceMs: number): Promise<void>;
   load(): ServerLoad;
 }

@@ -1,5 +1,5 @@
 /**
- * Input and output of one websocket: backpressure, keep-alive, and no reading from a client that does not read.
+ * One websocket's input and output: backpressure, keep-alive, and no reading from clients that don't read.
  */
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';

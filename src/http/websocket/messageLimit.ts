@@ -1,6 +1,6 @@
 /**
- * Ends websockets that send messages faster than a client needs to: reading a message costs time even if it is
- * refused. Each socket has a budget, and each address one for all of its sockets.
+ * Ends websockets that send messages faster than a client needs to: reading a message costs time even if it
+ * is refused. Each socket has a budget, and each address one for all of its sockets.
  */
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';

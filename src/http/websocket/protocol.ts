@@ -195,7 +195,10 @@ async function requireCredential(credentialEnds: CredentialEnds, { socket }: Pee
   }
 }
 
-/** Admits, parses and validates. @returns the arguments of the execution, or what is wrong with the document */
+/**
+ * Admits, parses and validates.
+ * @returns the arguments of the execution, or what is wrong with the document
+ */
 async function prepare(
   pipeline: Pipeline,
   peer: Peer,

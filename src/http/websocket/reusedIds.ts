@@ -20,7 +20,7 @@ interface Run {
 const BAD_MESSAGE = 4400;
 const ALREADY_EXISTS = 4409;
 
-/** Well-formed messages that clients never send: graphql-ws throws an error for them, which would be logged as a defect of this server. */
+/** Well-formed messages that clients never send: graphql-ws throws, which would be logged as a defect. */
 const OF_SERVERS: ReadonlySet<MessageType> = new Set([
   MessageType.ConnectionAck,
   MessageType.Next,

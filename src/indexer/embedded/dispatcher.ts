@@ -1,13 +1,13 @@
 /**
  * Delivers a network's events to the registrations over HTTP: each once, signed, without retry or order.
  *
- *   notification or poll ──▶ claim some events ──▶ POST them to each registration that wants them ──▶ repeat until none
+ *   notification or poll ──▶ claim some events ──▶ POST them to registrations that want them ──▶ until none
  *
  * A POST has one event; a POST to the server in the same process has several, because each POST costs that
  * process two requests.
  *
- * A receiver that hangs occupies its own few connections, not the others'. When too many deliveries are under way,
- * claiming waits, and the events stay in the table for this instance or another one.
+ * A receiver that hangs occupies its own few connections, not the others'. When too many deliveries are under
+ * way, claiming waits, and the events stay in the table for this instance or another one.
  */
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -35,7 +35,7 @@ export interface DispatcherOptions {
   onError: (message: string, error: unknown) => void;
 }
 
-/** Under load, what is published within this time is claimed together; the first after a quiet moment does not wait. */
+/** Under load, events of this time are claimed together; the first one after a pause does not wait. */
 const CLAIM_INTERVAL_MS = 250;
 /**
  * Maximum body of several events: the hook takes 256 KiB. One event is some hundred bytes longer than its

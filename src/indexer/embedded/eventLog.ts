@@ -13,8 +13,8 @@ import type { Claim, DueDelivery } from './store.ts';
 type EventRow = typeof events.$inferSelect;
 
 /**
- * Takes the next events from the cursor that all instances share. The claim is committed before anything is sent, so
- * each delivery is sent at most once, also when this process dies in between.
+ * Takes the next events from the cursor that all instances share. The claim is committed before anything is
+ * sent, so each delivery is sent at most once, also when this process dies in between.
  *
  * The claim waits for the cursor's lock and does not skip it: the lock lasts milliseconds, and its holder may
  * have read before the event of this instance's notification; skipping would leave that event to the slow

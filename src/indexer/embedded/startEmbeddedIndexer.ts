@@ -1,5 +1,5 @@
 /**
- * The embedded indexer: watches the embedded network, with the REST interface and deliveries of a deployed one.
+ * The embedded indexer: watches the embedded network, with the REST interface and deliveries of a real one.
  *
  * It listens on loopback only, and answers only the server that runs it, because the token exists only in the
  * memory of that process. Every instance of the server runs one; they share registrations and claims through

@@ -60,8 +60,8 @@ export interface Rider<Row> {
 export interface Books {
   /**
    * @returns after the commit.
-   * @throws DomainError OVERLOADED (nothing was done), or the database's error. After an error the same posting may be
-   * posted again under its key: if it had taken effect, the outcome is REPLAYED.
+   * @throws DomainError OVERLOADED (nothing was done), or the database's error. After an error the same
+   *   posting may be posted again under its key: if it had taken effect, the outcome is REPLAYED.
    */
   post(posting: KeyedPosting): Promise<PostingOutcome>;
   /** Posts with a rider. Each rider has its own batches: they take longer, and other postings don't wait. */

@@ -1,9 +1,10 @@
 /**
- * Posts transfers inside a caller's transaction: a batch in one statement, each posting with its own success or refusal.
+ * Posts transfers inside a caller's transaction: a batch in one statement, each with its success or refusal.
  *
- * The database's function post_transfers (drizzle/platform/0001_rules.sql) locks the accounts in the order of their ids,
- * so that batches that share accounts wait for each other instead of deadlocking. Within a batch, postings apply in their
- * order and see each other's effects. Postings of single requests go through books.ts.
+ * The database's function post_transfers (drizzle/platform/0001_rules.sql) locks the accounts in the order of
+ * their ids, so that batches that share accounts wait for each other instead of deadlocking. Within a batch,
+ * postings apply in their order and see each other's effects. Postings of single requests go through
+ * books.ts.
  */
 import type { Tx } from '../../db/connection.ts';
 import { postStatement, type PostingRow } from './postingCodec.ts';

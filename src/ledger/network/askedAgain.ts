@@ -30,10 +30,7 @@ export interface HeardLedgers {
  */
 const HEARD_LASTS_MS = 60_000;
 
-/**
- * @param elapsedMs a monotonic clock: if a machine's clock were set back, a false number would be believed for
- *   that time too
- */
+/** @param elapsedMs a monotonic clock: one that is set back would prolong the belief in a false number */
 export function createHeardLedgers(elapsedMs: () => number = () => performance.now()): HeardLedgers {
   let last = { ledger: 0n, atMs: 0 };
   const latest = () => (elapsedMs() - last.atMs < HEARD_LASTS_MS ? last.ledger : 0n);

@@ -1,6 +1,6 @@
 /**
- * The results that `npm run ledger:check` prints about a configured network, one line each. Each family adds its own
- * checks (evm/checks.ts, stellar/checks.ts).
+ * The results that `npm run ledger:check` prints about a configured network, one line each. Each family adds
+ * its own checks (evm/checks.ts, stellar/checks.ts).
  */
 import { createHash } from 'node:crypto';
 import { messageOf } from '../../lib/errors.ts';

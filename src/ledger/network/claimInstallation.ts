@@ -1,6 +1,6 @@
 /**
- * Ties a database to one network and one custody signer: the books of one network never match the tokens of another,
- * so the server refuses to start on them.
+ * Ties a database to one network and one custody signer: the books of one network never match the tokens of
+ * another, so the server refuses to start on them.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { isSameNetwork } from '../../lib/sameNetwork.ts';

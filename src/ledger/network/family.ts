@@ -56,7 +56,7 @@ export interface ConfiguredLedger {
 
 /** Control of a development network's time. */
 export interface ClockControl {
-  /** Moves the network's time ahead for all instances, irreversibly. @returns the new latest ledger's close time */
+  /** Moves the network's time ahead for all instances, irreversibly. @returns the newest ledger's time */
   advanceClock(seconds: number): Promise<UnixSeconds>;
 }
 

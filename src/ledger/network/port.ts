@@ -49,7 +49,7 @@ export type * from './port/units.ts';
 export interface LedgerNetwork {
   /** The configured name: `embedded`, `ledger-testnet`, … */
   readonly name: string;
-  /** Distinguishes this network from every other of its family (passphrase, chain id); stored in the database. */
+  /** Distinguishes this network from others of its family (passphrase, chain id); stored in the database. */
   readonly networkId: string;
   readonly custodyAddress: Address;
 
@@ -87,7 +87,7 @@ export interface LedgerNetwork {
   /** @throws NetworkRefusal when simulation shows that the call can't succeed. */
   draft(call: NetworkCall): Promise<Draft>;
   broadcast(signedBytes: Uint8Array): Promise<BroadcastAnswer>;
-  /** @throws ChainRewritten in place of `refused` and `dead` while the history is not accepted; NetworkUnavailable */
+  /** @throws ChainRewritten, not `refused` or `dead`, until the history is accepted; NetworkUnavailable */
   outcome(sent: SentTransaction): Promise<Outcome>;
   /**
    * Signs the same call in the same slot at a higher fee, if `latest` (the last transaction signed for its

@@ -98,8 +98,8 @@ export async function decideAttempt(
 }
 
 /**
- * Records that these attempts have no effect, now or later: their slot was used, their time is over, or they landed without effect.
- * An attempt that another instance has decided or signed meanwhile stays as it is.
+ * Records that these attempts have no effect, now or later: their slot was used, their time is over, or they
+ * landed without effect. An attempt that another instance has decided or signed meanwhile stays as it is.
  */
 export async function markDead(
   tx: Pick<Tx, 'update'>,

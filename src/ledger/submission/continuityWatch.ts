@@ -15,7 +15,9 @@ interface ContinuityWatch {
   stop(): Promise<void>;
 }
 
-/** Each look costs a few questions. An undone transaction that can't land any more at the next look is lost. */
+/**
+ * Each look costs a few questions. An undone transaction that can't land any more by the next one is lost.
+ */
 const LOOK_MS = 10_000;
 
 export function createContinuityWatch(deps: SubmissionDependencies, lookMs = LOOK_MS): ContinuityWatch {

@@ -55,7 +55,7 @@ type Success =
       landedTogether?: never;
       /** The call landed, finally. */
       succeeded(tx: Tx, intent: Intent, landed: Landed): Promise<void>;
-      /** Called after the success was committed. A crash may skip it, so another process must make up for it. */
+      /** Called after the success was committed. A crash may skip it: another process must make up for it. */
       afterSucceeded?(intent: Intent, landed: Landed): Promise<void>;
     };
 
@@ -86,7 +86,10 @@ interface OtherEffects {
    * @throws NetworkUnavailable
    */
   reasonForReview?(intent: Intent): Promise<string | null>;
-  /** The network refused, finally, or an operator ended it. @returns whether that ends the submission or needs an operator */
+  /**
+   * The network refused, or an operator ended it.
+   * @returns whether that ends the submission or needs an operator
+   */
   refused(tx: Tx, intent: Intent, refusal: Refusal, at: Date): Promise<'REFUSED' | 'NEEDS_REVIEW'>;
   /** No rule decides: whatever is reserved stays reserved. */
   needsReview(tx: Tx, intent: Intent, reason: string): Promise<void>;

@@ -1,5 +1,5 @@
 /**
- * Writes an intent. Call it in the transaction of the row that the call is for: both are committed, or neither.
+ * Writes an intent. Call it in the transaction of the row that the call is for: both are committed, or none.
  */
 import { sql, type SQL } from 'drizzle-orm';
 import type { IdSource } from '../../lib/clock.ts';

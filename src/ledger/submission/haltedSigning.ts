@@ -1,15 +1,16 @@
 /**
- * Signing stops when network and database disagree about what a signing account has sent: a database restored from an
- * old copy would repeat the calls made since, and a network that was rolled back has undone landed
+ * Signing stops when network and database disagree about what a signing account has sent: a database restored
+ * from an old copy would repeat the calls made since, and a network that was rolled back has undone landed
  * transactions.
  *
- *   signing ──they disagree──▶ halted ──nothing under way, all final, books and network proved to agree──▶ signing
- *                               │  ▲ └──an operator resumes it; what is unsigned stays under review────────▶ signing
+ *   signing ──they disagree──▶ halted ──nothing under way, all final, books and network agree──▶ signing
+ *                               │  ▲ └──an operator resumes it; unsigned ones stay under review──▶ signing
  *                               └──┘ anything else: checked again later
  *
- * While it is halted, every unsigned submission of custody goes to review (step.ts). Proved agreement means that the
- * unknown transactions left the platform's tokens alone (a pause, a role, a fee), so those submissions are resumed, except
- * deposits of cash-outs. After an operator's decision they are resolved one by one (review.ts).
+ * While it is halted, every unsigned submission of custody goes to review (step.ts). Proved agreement means
+ * that the unknown transactions left the platform's tokens alone (a pause, a role, a fee), so those
+ * submissions are resumed, except deposits of cash-outs. After an operator's decision they are resolved one
+ * by one (review.ts).
  */
 import { isDeepStrictEqual } from 'node:util';
 import { and, asc, eq, inArray, isNotNull, isNull, lte, notInArray, sql } from 'drizzle-orm';
@@ -128,7 +129,7 @@ interface Ending {
 /**
  * Ends the halts, and stores the network's sequences as known. If agreement is proved, the review stays due,
  * so that another instance resumes the submissions when this one dies.
- * @returns false when signing was halted for another reason since, which nothing has examined: it stays halted
+ * @returns false when another halt has begun since, which has not been examined: signing stays halted
  */
 async function endHalt(
   deps: SubmissionDependencies,
@@ -219,7 +220,7 @@ async function resumePage(tx: Tx, deps: SubmissionDependencies): Promise<number>
 }
 
 /**
- * Ends a halt by an operator's decision. Unsigned submissions are put under review first and are decided one by one.
+ * Ends a halt by an operator's decision. Unsigned submissions go to review first, and are decided one by one.
  * @returns why signing was halted
  * @throws DomainError CONFLICT when signing is not halted, or is halted for another reason by the end; when
  *   landed transactions are undone; when sent ones are not final yet, so that no read shows their effect;
@@ -257,8 +258,7 @@ async function reviewUnsigned(deps: SubmissionDependencies, because: string): Pr
     const page = await deps.db
       .select()
       .from(submissions)
-      // Submissions that another instance signs or settles at this moment stay as they are, and are not visited
-      // again.
+      // Submissions that another instance signs or settles now stay as they are, and are not visited again.
       .where(and(isUnsigned, passed.length > 0 ? notInArray(submissions.id, passed) : undefined))
       .limit(PAGE_SIZE);
     for (const submission of page) {

@@ -1,6 +1,6 @@
 /**
- * Records a sequence that custody uses outside of submission, for example to create channels. It must be recorded
- * before it is used, or the account would seem to have been used elsewhere (haltedSigning.ts).
+ * Records a sequence that custody uses outside of submission, for example to create channels. It must be
+ * recorded before it is used, or the account would seem to have been used elsewhere (haltedSigning.ts).
  */
 import { and, eq, gte, sql } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
@@ -13,7 +13,7 @@ class SequencesUnknown extends Error {
 }
 
 /**
- * An account that has not signed for this platform yet has no row: its first use takes the network's sequence.
+ * An account that has not signed for this platform has no row: its first use takes the network's sequence.
  * @param isCompared whether servers compare its sequences, which alone reveals what else its key has sent
  * @throws SequencesUnknown; nothing was recorded
  */

@@ -1,10 +1,10 @@
 /**
  * An operator's decisions about a submission under review.
  *
- *   NEEDS_REVIEW ──resume──▶ PENDING    check again, and sign again if what was signed is proved dead: never when the
- *                                       network shows the call's effect
- *   NEEDS_REVIEW ──adopt───▶ SUCCEEDED  what the network shows is its outcome
- *   NEEDS_REVIEW ──give up─▶ REFUSED    only when nothing that was signed can still land, and the network shows nothing
+ *   NEEDS_REVIEW ──resume──▶ PENDING    check again, and sign again if attempts are proved dead, but never
+ *                                       when the network shows the call's effect
+ *   NEEDS_REVIEW ──adopt───▶ SUCCEEDED  its outcome is what the network shows
+ *   NEEDS_REVIEW ──give up─▶ REFUSED    only when no attempt can still land, and the network shows no effect
  */
 import { and, eq, sql } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
@@ -59,7 +59,7 @@ async function requireSignable(deps: SubmissionDependencies, submission: Submiss
 }
 
 /**
- * Resumes within the caller's transaction; the caller notifies. The next step asks the network before it signs.
+ * Resumes within the caller's transaction; the caller notifies. The next step asks the network, then signs.
  * @returns the submission's target
  * @throws DomainError NOT_FOUND, CONFLICT when it is not under review
  */
@@ -91,9 +91,9 @@ export async function resumeWithin(
 }
 
 /**
- * Ends a submission as refused, by an operator's decision. The network is asked once more: an attempt that landed
- * settles the submission as landed. A submission is not given up while an attempt may still land, or if its
- * effect exists otherwise.
+ * Ends a submission as refused, by an operator's decision. The network is asked once more: an attempt that
+ * landed settles the submission as landed. A submission is not given up while an attempt may still land, or
+ * if its effect exists otherwise.
  * @throws DomainError NOT_FOUND, CONFLICT; NetworkUnavailable
  */
 export async function giveUpSubmission(

@@ -14,8 +14,8 @@ export abstract class SequenceMismatch extends Error {
 }
 
 /**
- * The network has seen transactions of a signing account that this database does not know: the key is used elsewhere,
- * or the database was restored from a backup. A call without a known attempt may have been made.
+ * The network has seen transactions of a signing account that this database does not know: the key is used
+ * elsewhere, or the database was restored from a backup. A call without a known attempt may have been made.
  */
 export class SequenceAhead extends SequenceMismatch {
   override readonly name = 'SequenceAhead';
@@ -26,8 +26,8 @@ export class SequenceAhead extends SequenceMismatch {
 }
 
 /**
- * The network reports a sequence as unused whose transaction this database has seen in a ledger: the node is behind,
- * or the network was rolled back below finality. A call that had landed may be undone.
+ * The network reports a sequence as unused whose transaction this database has seen in a ledger: the node is
+ * behind, or the network was rolled back below finality. A call that had landed may be undone.
  */
 export class SequenceBehind extends SequenceMismatch {
   override readonly name = 'SequenceBehind';

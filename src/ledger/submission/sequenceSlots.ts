@@ -1,9 +1,9 @@
 /**
  * Assigns sequence slots: which account signs next, and with which sequence.
  *
- * The network shows the sequence that it expects, the database those that are assigned; a slot is the smallest
- * sequence that the network has not used and no live attempt holds. So a sequence that became free (its attempt died
- * without landing) is assigned next, and leaves no gap in front of later ones.
+ * The network shows the sequence that it expects, the database those that are assigned; a slot is the
+ * smallest sequence that the network has not used and no live attempt holds. So a sequence that became free
+ * (its attempt died without landing) is assigned next, and leaves no gap in front of later ones.
  */
 import { and, count, eq, gte, inArray, isNull, ne, or, sql, type SQL } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
@@ -19,9 +19,9 @@ import { mayLandUnseen } from '../network/seenLedgers.ts';
 import { SequenceAhead, SequenceBehind } from './sequenceMismatch.ts';
 
 /**
- * True of an attempt that holds its slot: undecided, first in its slot, and not under review. An attempt under review
- * can't land any more (otherwise it could be decided), and must not block the slots behind it until an operator
- * decides.
+ * True of an attempt that holds its slot: undecided, first in its slot, and not under review. An attempt
+ * under review can't land any more (otherwise it could be decided), and must not block the slots behind it
+ * until an operator decides.
  */
 export const takesUpSlot = and(
   // A constant: a cached plan can't match a parameter to the condition of the index of open attempts.
@@ -124,7 +124,7 @@ type SigningAccount = typeof signingAccounts.$inferSelect;
  * signed now. The network is asked before the rows are read, and they only go up, so the platform's own are
  * never ahead. Transactions that wait at the node count as well: if their slot is assigned again, one lands
  * there, and the other call, perhaps the same one, in another slot.
- * @returns false when signing is halted, or was halted here over accounts whose history this database doesn't know
+ * @returns false when signing is halted, or was halted here over accounts whose history is unknown
  * @throws SequenceMismatch
  */
 export async function requireKnownSequences(
@@ -164,7 +164,7 @@ export async function requireKnownSequences(
     }
   }
   if (strangers.length === 0) return true;
-  // The first accounts of a new database have no history that matters; later ones may have signed for a newer copy.
+  // The first accounts of a new database have no history that matters; later ones may have signed elsewhere.
   const isFirst = rows.length === 0;
   await tx
     .insert(signingAccounts)
@@ -180,7 +180,7 @@ export async function requireKnownSequences(
 }
 
 /**
- * The account's highest sequence that this database has seen in a ledger; as text, because JSON numbers would lose
+ * The account's highest sequence that this database has seen in a ledger; text, since JSON numbers lose
  * digits.
  */
 function lastSeen() {

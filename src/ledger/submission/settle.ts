@@ -1,6 +1,6 @@
 /**
- * Settles a submission: the final outcome, the attempt's evidence, the submission's state and its effects on the
- * platform, in one transaction under the submission's row lock. A second caller finds it settled.
+ * Settles a submission: the final outcome, the attempt's evidence, the submission's state and its effects on
+ * the platform, in one transaction under the submission's row lock. A second caller finds it settled.
  */
 import { eq, sql } from 'drizzle-orm';
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
@@ -182,8 +182,8 @@ async function applyConclusion(
 }
 
 /**
- * Whatever prevented the outcome from being written may also prevent the target from being flagged; the submission is
- * flagged in any case.
+ * Whatever prevented the outcome from being written may also prevent the target from being flagged; the
+ * submission is flagged in any case.
  */
 async function flagIfPossible(
   tx: Tx,

@@ -27,9 +27,9 @@ export interface SigningRequest {
 }
 
 /**
- * The open attempts of the submission: the one committed here, or those that another instance committed meanwhile; none
- * when the submission is no longer pending. `no-slot` when no slot is free; `locked` when another transaction
- * has locked the submission, and SkipLocked was given.
+ * The open attempts of the submission: the one committed here, or those that another instance committed
+ * meanwhile; none when the submission is no longer pending. `no-slot` when no slot is free; `locked` when
+ * another transaction has locked the submission, and SkipLocked was given.
  */
 export type Signed = Attempt[] | 'no-slot' | 'locked';
 

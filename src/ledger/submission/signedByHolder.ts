@@ -1,6 +1,7 @@
 /**
- * Submits what a holder signed: intent and signed attempt are committed together before anything is sent, and are then
- * processed like every submission. Only the holder could sign again, so a proved death ends the submission (step.ts).
+ * Submits what a holder signed: intent and signed attempt are committed together before anything is sent, and
+ * are then processed like every submission. Only the holder could sign again, so a proved death ends the
+ * submission (step.ts).
  */
 import { and, eq, ne, or, sql } from 'drizzle-orm';
 import type { Clock, IdSource } from '../../lib/clock.ts';
@@ -63,8 +64,8 @@ export async function enqueueSigned(
 }
 
 /**
- * Adds the same call, signed again in its slot by a wallet that raises its fee. At most one of both lands. Known bytes
- * change nothing. The caller notifies the worker.
+ * Adds the same call, signed again in its slot by a wallet that raises its fee. At most one of both lands.
+ * Known bytes change nothing. The caller notifies the worker.
  * @throws DomainError CONFLICT when the submission is settled, or the bytes use another slot: both could land
  */
 export async function addReplacement(

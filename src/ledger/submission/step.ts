@@ -36,7 +36,7 @@ import type { SubmissionDependencies } from './submission.ts';
 const MAX_ATTEMPTS = 20;
 /** A landed attempt without effect is charged: the same cause this often in a row is permanent. */
 const MAX_PAID_DEATHS = 3;
-/** A node may have dropped the bytes, so they are sent again with every fourth question, beginning with the first. */
+/** A node may have dropped the bytes, so each fourth question, beginning with the first, sends them again. */
 const LOOKS_PER_SENDING = 4;
 
 /**

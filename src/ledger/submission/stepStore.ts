@@ -5,7 +5,7 @@
  * Steps run independently; when several reach the same point at the same time, one statement or transaction
  * serves all:
  *
- *   steps ──▶ read attempts ──▶ read free slots ──▶ sign, commit ──▶ (broadcast, ask: the adapter's own) ──▶ settle landed ones
+ *   steps ──▶ read attempts ──▶ read free slots ──▶ sign, commit ──▶ (broadcast, ask) ──▶ settle landed
  *
  * No step delays the others: submissions that other transactions have locked wait together, apart from the
  * rest, and a submission that makes its batch fail is taken out of the batch. A renewal of leases locks
@@ -35,7 +35,7 @@ export interface StepStore {
   readSigningState(): Promise<SigningState | null>;
   /** @throws SequenceMismatch, NetworkUnavailable; nothing was signed */
   sign(request: SigningRequest): Promise<Exclude<Signed, 'locked'>>;
-  /** @returns true when this call settled it; false when it was settled before, or the conclusion is outdated */
+  /** @returns true when this call settled it; false when it was settled before or the conclusion is old */
   settle(submission: Submission, conclusion: Conclusion): Promise<boolean>;
   readCauses(submissionId: string, since: number, limit: number): Promise<(string | null)[]>;
   /**

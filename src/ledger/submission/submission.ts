@@ -5,7 +5,7 @@
  *   attempt    signed bytes and their hash, committed before they are sent (`signAttempt`)
  *   step       one step of one submission: sign, send, ask, settle (`step`)
  *   settle     the network's final outcome and its effects, in one transaction (`settle`)
- *   slots      which account signs next, and with which sequence, on networks with sequences (`sequenceSlots`)
+ *   slots      the account and sequence that sign next, on networks with sequences (`sequenceSlots`)
  *   worker     claims due submissions, on any number of instances, and steps them (`worker`)
  *
  * Only the network's final outcome settles a submission. Two instances may work on the same submission: the
@@ -19,7 +19,9 @@ import type { Logger } from '../../lib/logger.ts';
 import type { LedgerNetwork } from '../network/port.ts';
 import type { EffectsTable } from './effects.ts';
 
-/** Crash points for tests, in the order in which every network call passes them; the product passes a function that does nothing. */
+/**
+ * Crash points for tests, in the order in which each network call passes them; the product passes a no-op.
+ */
 export const CRASH_POINTS = [
   'attempt-signed',
   'attempt-committed',
@@ -38,8 +40,8 @@ export interface SubmissionDependencies {
   network: LedgerNetwork;
   effects: EffectsTable;
   /**
-   * Compares books and network while no call is under way, and returns their differences: none when the transactions
-   * sent elsewhere with custody's key left the platform's tokens alone.
+   * Compares books and network while no call is under way, and returns their differences: none when the
+   * transactions sent elsewhere with custody's key left the platform's tokens alone.
    * @throws NetworkUnavailable
    */
   reconcile: () => Promise<string[]>;

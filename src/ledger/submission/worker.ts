@@ -25,14 +25,12 @@ const FEWEST_CONCURRENT_STEPS = 12;
 const MOST_CONCURRENT_STEPS = 64;
 /** Without sequences nothing limits the open transactions, and concurrent steps share their batches. */
 const MAX_CONCURRENT_UNORDERED_STEPS = 512;
-/**
- * Backoff for holder-signed transactions: only the holder can raise the fee, and on some networks they never expire.
- */
+/** Backoff for holder-signed transactions: only the holder can raise the fee, and some never expire. */
 const WHILE_HOLDER_PENDING = { firstMs: 250, longestMs: 15 * 60_000, factor: 1.32 };
 const AFTER_FAILURE = { firstMs: 250, longestMs: 15_000 };
 /**
- * Backoff for custody's transactions. Each wait is a seventh longer, so that landing is noticed within about a seventh
- * of the time that it took, whether ledgers take a second or finality a quarter of an hour.
+ * Backoff for custody's transactions. Each wait is a seventh longer, so that landing is noticed within about
+ * a seventh of the time that it took, whether ledgers take a second or finality a quarter of an hour.
  */
 const WHILE_PENDING = { firstMs: 250, longestMs: 15_000, factor: 1.15 };
 /** A row due later is misdated. Twice the longest delay of any row, so that no row is looked at too often. */

@@ -1,16 +1,17 @@
 /**
  * A ramp provider behind an HTTP interface.
  *
- *   POST /quotes                       { tokenAmount, tokenSymbol, fiatCurrency, countryCode?, payoutAccountType? } → quote
- *   POST /payouts                      { clientReference, quote…, payoutAccount } → payout; idempotent by reference
+ *   POST /quotes                       { tokenAmount, tokenSymbol, fiatCurrency, countryCode?,
+ *                                        payoutAccountType? } → quote
+ *   POST /payouts                      { clientReference, quote…, payoutAccount } → payout; one per reference
  *   GET  /payouts?clientReference=…    → { payouts: [payout] }
  *   GET  /payouts/{id}                 → payout
  *   POST /payouts/{id}/cancel          → payout
  *   payout                             { id, clientReference, status, fiatCurrency?, fiatAmount? }
- *   callback                           { sessionId }, signed: `sha256=` and the hex HMAC-SHA256 of the raw body
+ *   callback                           { sessionId }, signed: `sha256=` and the hex HMAC-SHA256 of its bytes
  *
- * The provider's answers are checked, and bounded in size and time. Its messages are never repeated, because they may
- * contain the payout account.
+ * The provider's answers are checked, and bounded in size and time. Its messages are never repeated, because
+ * they may contain the payout account.
  */
 import * as z from 'zod';
 import { verifySignature } from '../../lib/signature.ts';

@@ -1,7 +1,8 @@
 /**
  * Sends requests to a ramp provider: each has a time-out and a limit to its answer, whose form is checked.
  *
- * A refusal (status 400 to 499) is final; anything else that is not a well-formed answer says nothing about the payout.
+ * A refusal (status 400 to 499) is final; every other answer that is not well-formed leaves the payout
+ * unknown.
  */
 import * as z from 'zod';
 import { readBounded } from '../../lib/boundedAnswer.ts';

@@ -1,6 +1,7 @@
 /**
- * The manual ramp provider: a person pays out, and an operator records it. Sessions are stored in the platform's
- * database; a changed status reaches the platform as from any provider, by an HTTP callback that is only a hint.
+ * The manual ramp provider: a person pays out, and an operator records it. Sessions are stored in the
+ * platform's database; a changed status reaches the platform as from any provider, by an HTTP callback that
+ * is only a hint.
  */
 import { eq } from 'drizzle-orm';
 import type { Clock } from '../../lib/clock.ts';
@@ -27,10 +28,9 @@ interface ManualProviderOptions extends ManualPrices {
 
 export interface ManualControls {
   /**
-   * Records a session's status as an operator states it. Sends the platform a callback, which may fail: the platform
-   * polls as well.
+   * Records the status that an operator states. Sends a callback, which may fail: the platform polls as well.
    * @param confirm checks the change's condition in the same transaction: when it throws, nothing changes
-   * @throws DomainError NOT_FOUND; CONFLICT when a payout is to be made that has ended, or that another person makes
+   * @throws DomainError NOT_FOUND; CONFLICT when the payout has ended, or another person makes it
    */
   setStatus(
     sessionId: string,

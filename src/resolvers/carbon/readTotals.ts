@@ -71,7 +71,7 @@ function createReadTotals(feed: FeedDependencies): ReadTotals {
     next.set(tokenAddress, reading);
     const taken = take(token, reading, addressKey).finally(() => {
       reading.askedBy.delete(addressKey);
-      // All callers were refused: without the deletion, a read that no caller can begin would stay in the map.
+      // All callers were refused: without the deletion, the map would keep a read that no caller can begin.
       if (reading.askedBy.size === 0 && next.get(tokenAddress) === reading) next.delete(tokenAddress);
     });
     reading.askedBy.set(addressKey, taken);

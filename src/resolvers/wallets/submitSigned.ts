@@ -1,7 +1,7 @@
 /**
  * submitSigned: takes a transaction that a wallet signed and passes it to submission.
  *
- *   signed bytes ─▶ exactly the prepared act? ─▶ intent + attempt committed ─▶ sent, asked and settled by the worker
+ *   signed bytes ─▶ exactly the prepared act? ─▶ intent, attempt committed ─▶ the worker sends, asks, settles
  *
  * The same bytes again get the same answer. While the first bytes can still land, other bytes are accepted
  * only as a wallet's fee replacement: the same act in the same sequence slot (signedByHolder.ts). Once the

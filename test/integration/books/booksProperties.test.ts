@@ -19,8 +19,8 @@ import { openProject } from '../../../devnet/platform.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 
 /**
- * Runs of the property, each with PROJECTS_PER_RUN interleavings side by side: 400, because a thousand took a tenth of the
- * whole suite's time. More of them: `BOOKS_RUNS=250 npm test booksProperties`.
+ * Runs of the property, each with PROJECTS_PER_RUN interleavings side by side: 400, because a thousand took a
+ * tenth of the whole suite's time. More of them: `BOOKS_RUNS=250 npm test booksProperties`.
  */
 const RUNS = Number(process.env['BOOKS_RUNS'] ?? 10);
 const PROJECTS_PER_RUN = 40;

@@ -130,7 +130,8 @@ it('waits for a table in use without keeping statements from it, and is tried ag
   if (!reconciliation || !request) throw new Error('there are two');
   try {
     let migrated: Promise<unknown> | undefined;
-    // Shorter than the pause between two tries, in which another instance must not get the lock, and than its waits.
+    // Shorter than the pause between two tries, in which no other instance may get the lock, and than its
+    // waits.
     for (const limit of ['idle_session_timeout', 'statement_timeout', 'transaction_timeout']) {
       await server.unsafe(`ALTER DATABASE ${name} SET ${limit} = '1s'`);
     }

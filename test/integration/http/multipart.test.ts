@@ -1,5 +1,5 @@
 /**
- * Subscriptions as Apollo Client asks for them over HTTP, and the answer to clients that accept no form of it.
+ * Apollo Client's subscriptions over HTTP, and the answer to clients that accept none of the forms.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, token, until, type TestServer, testLimits } from '../../support/http/httpServer.ts';

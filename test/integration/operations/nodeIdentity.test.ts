@@ -33,7 +33,7 @@ afterEach(async () => {
 });
 
 /**
- * A node that gives `answer` (a JSON-RPC result) to every question, or `body` as it is, and asks for a pause while
+ * A node that answers every question with `answer` (a JSON-RPC result) or `body`, and asks for a pause while
  * busy.
  */
 async function startNode(answer: unknown, body?: string) {

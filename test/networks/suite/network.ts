@@ -16,7 +16,7 @@ interface NetworkUnderTest {
   network: LedgerNetwork;
   /** A second adapter of the same signer on the same network, like another process. */
   twin: LedgerNetwork;
-  /** An adapter of another signer on the same network, who may hold tokens but has no role; same settlement. */
+  /** An adapter of another signer on the same network, with tokens but without a role; same settlement. */
   stranger: LedgerNetwork;
   /** An unused address. */
   freshAddress: () => Address;

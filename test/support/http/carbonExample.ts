@@ -25,7 +25,7 @@ export const callers = {
 
 export interface CarbonExample {
   market: Marketplace;
-  /** Token addresses of vintages 2020 (1000 t, BR), 2021 (1000 t, KE) and 2022 (100 t, KE), created in this order. */
+  /** Token addresses of vintages 2020 (1000 t, BR), 2021 (1000 t, KE) and 2022 (100 t, KE), in this order. */
   tokens: string[];
   /** A purchase of 100 tonnes of the first token. */
   purchaseId: string;

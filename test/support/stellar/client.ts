@@ -1,5 +1,5 @@
 /**
- * A plain client of the network for tests: builds a call with the SDK, simulates, signs and sends it, and waits.
+ * A plain client of the network for tests: builds a call with the SDK, simulates it, signs, sends and waits.
  */
 import {
   Account,

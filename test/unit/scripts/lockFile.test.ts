@@ -1,5 +1,5 @@
 /**
- * The lock file holds every optional package, so that `npm ci` works on every platform and with every registry.
+ * The lock file has every optional package, so that `npm ci` works on every platform and with every registry.
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

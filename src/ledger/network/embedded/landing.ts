@@ -1,7 +1,7 @@
 /**
  * Landing: the one place where transactions take effect.
  *
- *   broadcast ──▶ next batch ──▶ [ close a ledger (row lock) ─ known hashes? ─ load ─ execute ─ store ] commit
+ *   broadcast ──▶ next batch ──▶ [ close ledger (row lock) ─ known hashes? ─ load ─ execute ─ store ] commit
  *
  * The lock on the ledger clock serialises landing over all processes. One database transaction lands a whole
  * batch, because under the lock each single commit would wait for its own disk flush. Each transaction of a
@@ -30,7 +30,7 @@ import { loadState, savesOf } from './worldStore.ts';
 /** Notified, without a payload, when a ledger with events was committed. */
 export const EVENTS_CHANNEL = 'embedded_network_events';
 
-/** Transactions per ledger: enough to share a commit's cost, few enough to hold the lock for milliseconds only. */
+/** Transactions per ledger: enough to share a commit's cost, few enough to hold the lock for milliseconds. */
 const MAX_TRANSACTIONS_PER_LEDGER = 100;
 
 export interface LandingDeps {

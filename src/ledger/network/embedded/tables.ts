@@ -3,8 +3,8 @@
  * columns for the values that rules and reads need; the other arguments of a call are only in its
  * transaction.
  *
- * drizzle/embedded-network adds by hand: CHECKs on a token's supply, and triggers that make retirement records, landed
- * transactions and events append-only.
+ * drizzle/embedded-network adds by hand: CHECKs on a token's supply, and triggers that make retirement
+ * records, landed transactions and events append-only.
  */
 import { bigint, boolean, index, integer, jsonb, pgSchema, primaryKey, text } from 'drizzle-orm/pg-core';
 import { bigNumeric, bytes } from '../../../db/tables/columns.ts';

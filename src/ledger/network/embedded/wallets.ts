@@ -3,7 +3,7 @@
  * returns.
  *
  *   payload, given to the wallet   the canonical JSON of the transaction; its UTF-8 bytes are signed
- *   signed, as returned             base64 of the 64 bytes of the ed25519 signature, followed by the payload's
+ *   signed, as returned            base64 of the 64 bytes of the ed25519 signature, followed by the payload's
  */
 import { isDeepStrictEqual } from 'node:util';
 import { NetworkRefusal, notAsPrepared } from '../port.ts';

@@ -1,6 +1,5 @@
 /**
- * The checks of `npm run ledger:check` for an EVM chain: the node's abilities, the factories, and the custody signer's
- * funds and roles.
+ * The checks of `npm run ledger:check` for an EVM chain: node, factories, custody's funds and roles.
  */
 import { randomUUID } from 'node:crypto';
 import { formatEther, formatGwei, maxUint256 } from 'viem';

@@ -1,5 +1,5 @@
 /**
- * Turns a call into a draft: simulated at the latest block, with gas and fees, ready to be signed in any slot.
+ * Turns a call into a draft: simulated at the latest block, with gas and fees, to be signed in any slot.
  */
 import { formatEther } from 'viem';
 import type { Address } from 'viem';

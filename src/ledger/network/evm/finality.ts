@@ -34,7 +34,7 @@ export interface Pin {
 export interface Finality {
   /** Asks for the latest and the final block. @throws NetworkUnavailable */
   pin(): Promise<Pin>;
-  /** Checks that the chain still has the highest block that was final. @throws NetworkBehind, NetworkUnavailable */
+  /** Checks that the chain still has the highest final block. @throws NetworkBehind, NetworkUnavailable */
   continuity(): Promise<Continuity>;
   /** Called before signing. @throws ChainRewritten, RewriteDoubted, NetworkBehind, NetworkUnavailable */
   requireContinuity(): Promise<void>;

@@ -1,10 +1,10 @@
 /**
  * The outcome of a transaction that landed and failed, which is final and without effect:
  *
- *   the contract's own error (its number, a panic, a salt that was used)              → refused
- *   the network's limits (footprint, resources, fees, archived entries, bad sequence) → dead: a new attempt may work
- *   the caller has too few lumens for a factory's fee                                 → dead
- *   no reason given                                                                   → simulated again: refused or dead
+ *   the contract's own error (its number, a panic, a used salt)           → refused
+ *   the network's limits (footprint, resources, fees, archival, sequence) → dead: a new attempt may work
+ *   the caller has too few lumens for a factory's fee                     → dead
+ *   no reason given                                                       → simulated again: refused or dead
  *
  * An authorisation that is valid outside the transaction may postpone each of these (detachedEntries.ts).
  */

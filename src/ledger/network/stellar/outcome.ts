@@ -2,7 +2,7 @@
  * The outcome of a transaction that was sent, or may have been sent.
  *
  *   SUCCESS                                                        → succeeded
- *   FAILED                                                         → refused, dead or undeterminable (failures.ts)
+ *   FAILED                                                         → as failures.ts decides
  *   NOT_FOUND, latest ledger closed within the time bounds         → pending
  *   NOT_FOUND, closed past them, and of the source's sequence:
  *     not used up: nothing landed, nothing can                     → dead, whatever history is left
@@ -11,8 +11,8 @@
  *     used up, and history does not reach back                     → undeterminable
  *     used up by another transaction, which is found               → dead
  *     used up by this one: the node had left it out                → as it landed
- *     used up, by a transaction still searched for                   → pending (ask again)
- *     used up, by a transaction that is not found                  → a holder's: dead; an own account's: undeterminable
+ *     used up, by a transaction still searched for                 → pending (ask again)
+ *     used up, by a transaction that is not found                  → dead (a holder's) or undeterminable
  *
  * Close time and NOT_FOUND come in one answer, but need not be of one moment, so nothing is concluded from a
  * single NOT_FOUND. The unused sequence is of the ledger in the answer, or of a later one: a node that lags

@@ -2,7 +2,7 @@
  * cancelCashOut: asks that an off-ramp session ends without a payout.
  *
  *   request committed with the session ─▶ the provider is asked not to pay ─▶ it agrees: ended, or refunded
- *                                                                          └▶ it has paid: confirmed, or an operator decides
+ *                                                                          └▶ paid: confirmed, or to review
  *
  * The session's row lock orders the request and the provider's status. The looks that follow
  * (stepOffRampSession.ts) ask the provider repeatedly until it pays or agrees.

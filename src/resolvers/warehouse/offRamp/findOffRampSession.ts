@@ -42,7 +42,7 @@ export function requireOffRampSession(deps: Finder, id: string): Promise<OffRamp
   return requireById(deps.db, offRampSessions, id);
 }
 
-/** The session of that provider with the id that it gave; the same id at another provider is another session. */
+/** The session of that provider with its id; the same id at another provider is another session. */
 export function isAtProvider(providerName: string, providerSessionId: string): SQL | undefined {
   return and(
     eq(offRampSessions.providerName, providerName),

@@ -127,7 +127,9 @@ export function requireAdmin(admin: Address, context: Context, what: string): vo
   }
 }
 
-/** The deployed contracts refuse zero; this network also refuses negative amounts, which would create tokens. */
+/**
+ * The deployed contracts refuse zero; this network also refuses negative amounts: they would create tokens.
+ */
 export function requirePositive(amount: bigint): void {
   if (amount === 0n) refuse('ZERO_AMOUNT', 'The amount is zero');
   if (amount < 0n) refuse('OTHER', `The amount is negative: ${amount}`);
