@@ -6,7 +6,7 @@ import { DrizzleQueryError } from 'drizzle-orm';
 import postgres from 'postgres';
 import { DomainError } from '../lib/errors.ts';
 import { ConnectionLost } from './connectionLost.ts';
-import { isPassing } from './passingFailures.ts';
+import { isTransient } from './transientFailures.ts';
 
 /** The same as after OVERLOADED: a server that restarts is back within seconds. */
 const RETRY_AFTER_SECONDS = 1;
@@ -30,7 +30,7 @@ export function outcomeUnknown(error: unknown): DomainError | null {
 function isOfDatabase(error: unknown): boolean {
   const root = error instanceof DrizzleQueryError ? error.cause : error;
   const isItsError = root instanceof ConnectionLost || root instanceof postgres.PostgresError;
-  return isItsError && isPassing(root);
+  return isItsError && isTransient(root);
 }
 
 function answer(message: string, cause: unknown): DomainError {

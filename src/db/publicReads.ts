@@ -10,7 +10,7 @@
 import { innermostMessage } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { DatabaseHandle, Db } from './connection.ts';
-import { isPassing } from './passingFailures.ts';
+import { isTransient } from './transientFailures.ts';
 
 export interface PublicReads {
   /** Reads data that may be some seconds old. When the replica fails, `work` runs again on the primary. */
@@ -111,7 +111,7 @@ export function readReplicas({ primary, replicas: given, maxLagMs, log }: Replic
           served.replica += 1;
           return answer;
         } catch (error) {
-          if (!isPassing(error)) throw error;
+          if (!isTransient(error)) throw error;
           // The reason is public: it must not be a failed statement's message, with the caller's values.
           replica.distrust(innermostMessage(error));
         }

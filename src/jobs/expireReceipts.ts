@@ -10,7 +10,7 @@
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import type { Tx } from '../db/connection.ts';
 import { insertionOf, isOneOf } from '../db/manyRows.ts';
-import { isPassing } from '../db/passingFailures.ts';
+import { isTransient } from '../db/transientFailures.ts';
 import { expiryItems, expiryRuns, receipts, submissions } from '../db/tables/index.ts';
 import { innermostMessage } from '../lib/errors.ts';
 import { NetworkUnavailable, type ExpiryAnswer } from '../ledger/network/port.ts';
@@ -31,16 +31,16 @@ export type SweepNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'stateSignal
 const MAX_SWEEPS_WITHOUT_ANSWER = 12;
 
 /**
- * Maximum receipts of one sweep at which the database fails for a passing reason. The others do not wait for
+ * Maximum receipts of one sweep at which the database fails for a transient reason. The others do not wait for
  * them; more say that the database is away, and each may last until a statement's timeout.
  */
-const MAX_PASSING_FAILURES = 5;
+const MAX_TRANSIENT_FAILURES = 5;
 
 type ItemState = (typeof expiryItems.state.enumValues)[number];
 
 /**
  * Examines every due receipt once and writes the intents, which submission sends.
- * @throws NetworkUnavailable, or a passing error of the database: not all is examined, sweep again later
+ * @throws NetworkUnavailable, or a transient error of the database: not all is examined, sweep again later
  */
 export async function sweep(
   deps: SweepNeeds,
@@ -93,9 +93,9 @@ type Answers = ReadonlyMap<string, ExpiryAnswer>;
 
 /**
  * Examines a page in one transaction. A page that fails is split, so that a bad receipt fails alone and is
- * recorded. While the run is patient, a passing error, such as a deadlock, is kept in `failures` instead: the
+ * recorded. While the run is patient, a transient error, such as a deadlock, is kept in `failures` instead: the
  * receipt did not cause it, and the next sweep examines it again.
- * @throws the passing error after which the sweep ends
+ * @throws the transient error after which the sweep ends
  */
 async function examine(
   deps: SweepNeeds,
@@ -111,9 +111,9 @@ async function examine(
       for (const one of page) await examine(deps, run, [one], answers);
       return;
     }
-    if (run.isPatient && isPassing(error)) {
+    if (run.isPatient && isTransient(error)) {
       run.failures.push(error);
-      if (run.failures.length < MAX_PASSING_FAILURES) return;
+      if (run.failures.length < MAX_TRANSIENT_FAILURES) return;
       throw error;
     }
     deps.log.warn({ receiptId: receipt.id, err: error }, 'receipt not expired');

@@ -3,7 +3,7 @@
  */
 import postgres from 'postgres';
 import { ConnectionLost } from '../db/connectionLost.ts';
-import { isPassing } from '../db/passingFailures.ts';
+import { isTransient } from '../db/transientFailures.ts';
 import { refusedByDatabase } from '../db/refusedByDatabase.ts';
 import { WrongInstallation } from '../ledger/network/claimInstallation.ts';
 import { messageOf } from '../lib/errors.ts';
@@ -54,7 +54,7 @@ function databaseTrouble(error: unknown): string | null {
     );
   }
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if ((cause instanceof ConnectionLost || cause instanceof postgres.PostgresError) && isPassing(cause)) {
+    if ((cause instanceof ConnectionLost || cause instanceof postgres.PostgresError) && isTransient(cause)) {
       return `The database did not answer to the end (${cause.message}). Start again once it does: nothing is lost by it.`;
     }
   }

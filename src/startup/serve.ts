@@ -7,7 +7,7 @@ import { systemClock } from '../lib/clock.ts';
 import type { Config } from '../config/config.ts';
 import { composeOptionsOf } from './composeOptions.ts';
 import { signDevelopmentToken } from './developmentTokens.ts';
-import { isPassing } from '../db/passingFailures.ts';
+import { isTransient } from '../db/transientFailures.ts';
 import { checkPort } from '../http/server/checkPort.ts';
 import type { DocumentRules } from '../http/documents/documentSource.ts';
 import { readTrustedDocuments } from '../http/documents/trustedDocuments.ts';
@@ -80,7 +80,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   await (registers ? watchIndexer(app, log) : warnOfMissingDeliveries(app, indexerUrl, config, log)).catch(
     (err: unknown) => {
       // The server already serves, and without deliveries the feed is only later.
-      if (!isPassing(err)) throw err;
+      if (!isTransient(err)) throw err;
       log.warn(
         { err },
         'the registration with the indexer is not known: call watchRetirements if there is none',

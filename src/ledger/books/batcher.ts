@@ -8,7 +8,7 @@
  *     └─ too many wait, or one waits too long: OVERLOADED, and nothing was done
  */
 import { NoFreeConnection } from '../../db/connectionLost.ts';
-import { isPassing } from '../../db/passingFailures.ts';
+import { isTransient } from '../../db/transientFailures.ts';
 import { refusedByDatabase } from '../../db/refusedByDatabase.ts';
 import { createBatcher, type Batcher } from '../../lib/batches.ts';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
@@ -47,7 +47,7 @@ export function createPostingBatcher<Item, Answer>(
         if (!isWorthAnother(error)) throw error;
         return commit(items).catch((again: unknown) => {
           // If the database is unavailable now, the first commit may still have taken effect.
-          throw refusedByDatabase(error) === null && isPassing(again) ? error : again;
+          throw refusedByDatabase(error) === null && isTransient(again) ? error : again;
         });
       }
     },

@@ -6,7 +6,7 @@
 import { sql } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
 import { givenRows, isOneOf } from '../../db/manyRows.ts';
-import { isPassing } from '../../db/passingFailures.ts';
+import { isTransient } from '../../db/transientFailures.ts';
 import { submissions } from '../../db/tables/index.ts';
 import { createBatcher } from '../../lib/batches.ts';
 import type { Submission } from './settle.ts';
@@ -37,7 +37,7 @@ export function createRescheduling(
       await rescheduleAll(db, items);
       return items.map(() => undefined);
     },
-    dividesOn: (error) => !isPassing(error),
+    dividesOn: (error) => !isTransient(error),
   });
   return (submission, next) => batcher.submit({ submission, ...next });
 }

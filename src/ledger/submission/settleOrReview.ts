@@ -4,14 +4,14 @@
  * submission goes to review.
  */
 import { and, eq, inArray, sql } from 'drizzle-orm';
-import { isPassing } from '../../db/passingFailures.ts';
+import { isTransient } from '../../db/transientFailures.ts';
 import { submissions } from '../../db/tables/index.ts';
 import { innermostMessage } from '../../lib/errors.ts';
 import { settle, type Submission, type Conclusion } from './settle.ts';
 import type { StepStore } from './stepStore.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
-/** Failures before a review. Passing ones, such as deadlocks, are not counted; five others are permanent. */
+/** Failures before a review. Transient ones, such as deadlocks, are not counted; five others are permanent. */
 const MAX_FAILURES = 5;
 
 /** @throws what settling throws, until it has failed MAX_FAILURES times */
@@ -24,7 +24,7 @@ export async function settleOrReview(
   try {
     await store.settle(submission, conclusion);
   } catch (error) {
-    if (isPassing(error) || (await countFailure(deps, submission)) < MAX_FAILURES) throw error;
+    if (isTransient(error) || (await countFailure(deps, submission)) < MAX_FAILURES) throw error;
     const reason =
       `The network's word on ${conclusion.attemptHash ?? 'it'} (${conclusion.kind}) could not be written ${MAX_FAILURES} ` +
       `times: ${innermostMessage(error)}`;

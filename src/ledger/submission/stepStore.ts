@@ -13,7 +13,7 @@
  * when they end the same expiry run.
  */
 import { and, eq, isNotNull, sql, type SQL } from 'drizzle-orm';
-import { isPassing } from '../../db/passingFailures.ts';
+import { isTransient } from '../../db/transientFailures.ts';
 import { attempts } from '../../db/tables/index.ts';
 import { createBatcher, type Batcher } from '../../lib/batches.ts';
 import { shareFreshRuns } from '../../lib/sharedRuns.ts';
@@ -70,7 +70,7 @@ export function createStepStore(deps: SubmissionDependencies): StepStore {
       maxItems: MAX_ITEMS,
       run: (requests: SigningRequest[]) => signAttempts(deps, requests, lock),
       dividesOn: (error) =>
-        !isPassing(error) && !(error instanceof SequenceMismatch) && !(error instanceof NetworkUnavailable),
+        !isTransient(error) && !(error instanceof SequenceMismatch) && !(error instanceof NetworkUnavailable),
     }),
   );
   const settling = new Map<LandedTogether, Submit<LandedSubmission, SettledTogether>>();
@@ -82,7 +82,7 @@ export function createStepStore(deps: SubmissionDependencies): StepStore {
       createBatcher({
         maxItems: MAX_ITEMS,
         run: (items: LandedSubmission[]) => settleLanded(deps, together, items, lock),
-        dividesOn: (error) => !isPassing(error),
+        dividesOn: (error) => !isTransient(error),
       }),
     );
     settling.set(together, submit);

@@ -5,7 +5,7 @@
 import { sql } from 'drizzle-orm';
 import type { IdSource } from '../../lib/clock.ts';
 import type { Tx } from '../../db/connection.ts';
-import { isPassing } from '../../db/passingFailures.ts';
+import { isTransient } from '../../db/transientFailures.ts';
 import { givenRows, isGiven } from '../../db/manyRows.ts';
 import { retirements } from '../../db/tables/index.ts';
 import { FEED_GREW, type FeedDependencies } from '../../feed/fillToken.ts';
@@ -138,7 +138,7 @@ async function recordIfPossible(
   try {
     return await tx.transaction((nested) => recordSettled(nested, unstored, settled, deps.feed.clock.now()));
   } catch (error) {
-    if (isPassing(error)) throw error;
+    if (isTransient(error)) throw error;
     deps.log.warn({ err: error }, 'records of settled burns were not stored with them');
     return { appended: 0, behind: settled };
   }

@@ -7,7 +7,7 @@ import { NetworkUnavailable } from '../port.ts';
 import type { BroadcastAnswer } from '../port.ts';
 import type { JsonRpc, RpcError } from './jsonRpc.ts';
 import { ask } from './node.ts';
-import { isTrouble } from './trouble.ts';
+import { mayBeTransient } from './transientErrors.ts';
 
 /** Nodes accept no larger transaction. */
 export const MAX_TRANSACTION_BYTES = 128 * 1024;
@@ -32,7 +32,7 @@ export async function broadcastBytes(rpc: JsonRpc, signedBytes: Uint8Array): Pro
 async function classify(rpc: JsonRpc, hash: Hash, error: RpcError): Promise<BroadcastAnswer> {
   const { message } = error;
   if (ALREADY_THERE.test(message)) return { status: 'accepted' };
-  const isUndecided = NONCE_USED.test(message) || isTrouble(error);
+  const isUndecided = NONCE_USED.test(message) || mayBeTransient(error);
   // Nodes word an already known transaction in many ways, and some check the funds first, which may be short
   // after the transaction has landed. A used nonce was used by this transaction or another one: only a final
   // block shows which.

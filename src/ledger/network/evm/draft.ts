@@ -20,7 +20,7 @@ import type { Block, Syncing } from './node.ts';
 import { codeQuestions, judge, refusalAt, refuseFinally, simulationOf } from './simulation.ts';
 import type { Simulation } from './simulation.ts';
 import type { Signer } from './signing.ts';
-import { isBusy, isTrouble, valueIfKept } from './trouble.ts';
+import { isBusy, mayBeTransient, valueIfKept } from './transientErrors.ts';
 
 interface DraftDeps {
   rpc: JsonRpc;
@@ -142,7 +142,7 @@ async function nextAfterGaps(rpc: JsonRpc, address: Address): Promise<bigint> {
     // A node that has shown them before may be in trouble; others, also behind the same address, refuse the
     // method in their own words.
     const mayPass =
-      error instanceof RpcError ? (shows === true ? isTrouble(error) : isBusy(error)) : shows === true;
+      error instanceof RpcError ? (shows === true ? mayBeTransient(error) : isBusy(error)) : shows === true;
     if (mayPass) throw error;
     showsGaps.set(rpc, TIMES_UNTIL_NEXT_TRY);
     return 0n;

@@ -16,13 +16,13 @@ import type { BlockReference, Receipt, Transaction } from './node.ts';
 import { refusalOf, revertOf } from './refusals.ts';
 import type { Revert } from './refusals.ts';
 import { explain } from './simulation.ts';
-import { isBusy, isTrouble } from './trouble.ts';
+import { isBusy, mayBeTransient } from './transientErrors.ts';
 
 type RevertCause =
   | { kind: 'refusal'; refusal: Refusal }
   /** Not caused by the contract, as far as can be known: signing again is harmless. */
   | {
-      kind: 'passing';
+      kind: 'transient';
       cause: 'out of gas' | 'reverted without a reason' | 'another deployment fee';
       problem: string;
     };
@@ -52,13 +52,13 @@ export async function explainRevert(
     const fee = refusal.reason === 'OTHER' ? await otherFee(rpc, transaction, again.at) : null;
     if (fee !== null) {
       const problem = `the fee for a deployment was ${fee} wei there, and it paid ${transaction.value}`;
-      return { kind: 'passing', cause: 'another deployment fee', problem };
+      return { kind: 'transient', cause: 'another deployment fee', problem };
     }
     if (!isGasUsedUp || refusal.reason !== 'OTHER') return { kind: 'refusal', refusal };
   }
   if (isGasUsedUp) {
     const problem = `it used ${gasUsed} of ${transaction.gas} gas, and ran out of it`;
-    return { kind: 'passing', cause: 'out of gas', problem };
+    return { kind: 'transient', cause: 'out of gas', problem };
   }
   if (again instanceof RpcError) {
     if (isBusy(again)) throw again;
@@ -66,7 +66,7 @@ export async function explainRevert(
     return { kind: 'refusal', refusal: { reason: 'OTHER', message } };
   }
   const problem = 'it was reverted, but neither the state before nor after would do so';
-  return { kind: 'passing', cause: 'reverted without a reason', problem };
+  return { kind: 'transient', cause: 'reverted without a reason', problem };
 }
 
 /**
@@ -111,7 +111,7 @@ async function replay(
   const found = telling ?? errors.find(isBusy) ?? reverts[0];
   if (found) return found;
   if (!answers.some((answer) => 'value' in answer)) return errors[0] ?? null;
-  const hidden = errors.find(isTrouble);
+  const hidden = errors.find(mayBeTransient);
   if (hidden) throw hidden;
   return null;
 }

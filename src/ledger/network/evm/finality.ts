@@ -18,7 +18,7 @@ import type { Answer, AnswersTo, JsonRpc, Question } from './jsonRpc.ts';
 import { ask, quantityOf } from './node.ts';
 import type { Block, BlockReference } from './node.ts';
 import { createRewriteDoubt, type RewriteDoubt } from './rewriteDoubt.ts';
-import { isTrouble } from './trouble.ts';
+import { mayBeTransient } from './transientErrors.ts';
 
 export type FinalitySetting = { confirmations: number } | 'finalized';
 
@@ -285,7 +285,7 @@ function createReferences(rpc: JsonRpc): (block: Block) => Promise<BlockReferenc
     if (!knowsHashes && pinsUntilTry-- <= 0) {
       const [answer] = await rpc.askTogether([ask.transactionCount(ZERO_ADDRESS, byHash)]);
       if ('value' in answer) knowsHashes = true;
-      else if (!isTrouble(answer.error) && ++failures >= MAX_HASH_FAILURES)
+      else if (!mayBeTransient(answer.error) && ++failures >= MAX_HASH_FAILURES)
         pinsUntilTry = PINS_UNTIL_NEXT_TRY;
     }
     return knowsHashes ? byHash : quantityOf(block.number);

@@ -10,7 +10,7 @@ import { chunksOf } from '../../../lib/chunksOf.ts';
 import { askAgainWhile } from '../askedAgain.ts';
 import { NetworkUnavailable } from '../port.ts';
 import { createPause } from '../../../lib/retryAfter.ts';
-import { ASKS_FOR_PATIENCE, isBlockMissing } from './trouble.ts';
+import { RATE_LIMITED_OR_TIMED_OUT, isBlockMissing } from './transientErrors.ts';
 
 /** One question to a node, with the function that parses its answer. */
 export interface Question<T> {
@@ -211,7 +211,8 @@ export function valueOf<T>(answer: Answer<T>): T {
 /** @throws Error unless the single answer says that the node does not support batches */
 function refusalOfBatch(body: unknown): 'no batches' {
   const { error } = replySchema.safeParse(body).data ?? {};
-  if (error && /batch/i.test(error.message) && !ASKS_FOR_PATIENCE.test(error.message)) return 'no batches';
+  if (error && /batch/i.test(error.message) && !RATE_LIMITED_OR_TIMED_OUT.test(error.message))
+    return 'no batches';
   throw new Error(error?.message ?? 'it gave one answer to many questions');
 }
 

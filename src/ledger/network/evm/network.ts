@@ -27,7 +27,7 @@ import { retirementTransactions } from './retirementTransactions.ts';
 import { createSettlementReads } from './settlementReads.ts';
 import { createSigner } from './signing.ts';
 import { createTokenReads } from './tokenReads.ts';
-import { isTrouble } from './trouble.ts';
+import { mayBeTransient } from './transientErrors.ts';
 import { openSigned, prepareForHolder } from './wallets.ts';
 
 export type EvmNetwork = LedgerNetwork & Pick<CreatedNetwork, 'idProblem'>;
@@ -114,7 +114,7 @@ async function readNetworkId(
     return { networkId: genesis ? `${id}:${genesis.hash}` : id };
   } catch (error) {
     log?.warn({ err: error, chainId }, 'the node does not show its first block: known by its chain id alone');
-    const mayPass = !(error instanceof RpcError) || isTrouble(error);
+    const mayPass = !(error instanceof RpcError) || mayBeTransient(error);
     return { networkId: id, ...(mayPass ? { idProblem: error } : {}) };
   }
 }

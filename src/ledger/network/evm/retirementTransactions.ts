@@ -17,7 +17,7 @@ import type { LogSearch } from './logSearch.ts';
 import { ask } from './node.ts';
 import type { Log, Receipt } from './node.ts';
 import { asViemLog, isSame } from './results.ts';
-import { valueIfKept } from './trouble.ts';
+import { valueIfKept } from './transientErrors.ts';
 
 interface Deps {
   rpc: JsonRpc;

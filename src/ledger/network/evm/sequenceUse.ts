@@ -8,7 +8,7 @@ import type { Address, Hash } from 'viem';
 import type { Finality, Pin } from './finality.ts';
 import type { Answer, Question } from './jsonRpc.ts';
 import { ask, quantityOf } from './node.ts';
-import { valueIfKept } from './trouble.ts';
+import { valueIfKept } from './transientErrors.ts';
 
 interface NonceUse {
   hash: Hash;

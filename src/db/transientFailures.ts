@@ -1,17 +1,17 @@
 /**
- * Distinguishes failures of the database that pass from those that the same statement meets again.
+ * Distinguishes transient failures of the database from failures that the same statement meets again.
  */
 import postgres from 'postgres';
 import { DomainError } from '../lib/errors.ts';
 import { asConnectionLost, ConnectionLost } from './connectionLost.ts';
 
-/** SQLSTATE classes of temporary trouble: connection, resources, intervention, transaction rollback. */
-const PASSING_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '40', '25', '55']);
+/** SQLSTATE classes of transient failures: connection, resources, intervention, transaction rollback. */
+const TRANSIENT_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '40', '25', '55']);
 
-/** Whether the failure passes. Drizzle wraps the driver's errors, so the causes are examined as well. */
-export function isPassing(error: unknown): boolean {
+/** Whether the failure is transient. Drizzle wraps the driver's errors, so the causes count as well. */
+export function isTransient(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (cause instanceof postgres.PostgresError) return endsConnection(cause) || isOfPassingClass(cause);
+    if (cause instanceof postgres.PostgresError) return endsConnection(cause) || isOfTransientClass(cause);
     // The cause of a DomainError may come from another server.
     if (cause instanceof DomainError) return false;
     if (asConnectionLost(cause) instanceof ConnectionLost) return true;
@@ -28,6 +28,6 @@ function endsConnection({ severity }: postgres.PostgresError): boolean {
   return severity !== 'ERROR';
 }
 
-function isOfPassingClass({ code }: postgres.PostgresError): boolean {
-  return PASSING_CLASSES.has(code.slice(0, 2));
+function isOfTransientClass({ code }: postgres.PostgresError): boolean {
+  return TRANSIENT_CLASSES.has(code.slice(0, 2));
 }
