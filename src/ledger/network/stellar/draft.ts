@@ -24,7 +24,7 @@ import type { Contracts, Invocation } from './calls.ts';
 import { LEAST_SPENDABLE_STROOPS, showXlm } from './lumens.ts';
 import type { StellarNode } from './node.ts';
 import type { LedgerState, Resources, Simulation } from './nodeDecoding.ts';
-import { othersBefore, type LargestRecord } from './others.ts';
+import { estimateEarlierCalls, type LargestRecord } from './earlierCalls.ts';
 import { explainRefusal, isShortOfLumens } from './refusals.ts';
 import type { RefusalContext } from './refusals.ts';
 import { plain } from './scvals.ts';
@@ -182,11 +182,11 @@ export async function roomyCall(
   state: Pick<LedgerState, 'latestLedger'>,
 ): Promise<SimulatedCall> {
   const { invocation, resources } = simulated;
-  const [settings, others] = await Promise.all([
+  const [settings, earlier] = await Promise.all([
     resourceSettings(state.latestLedger),
-    othersBefore(shared.largestRecord, invocation, resources.data.resources(), keys.sources.size),
+    estimateEarlierCalls(shared.largestRecord, invocation, resources.data.resources(), keys.sources.size),
   ]);
-  return { ...simulated, resources: withHeadroom(resources, settings, others) };
+  return { ...simulated, resources: withHeadroom(resources, settings, earlier) };
 }
 
 /**

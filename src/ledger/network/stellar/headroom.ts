@@ -43,9 +43,9 @@ const BYTES_PER_DEPLOY = 80;
 const MIN_BYTES_OF_PLACES = 11_264;
 
 /** How many other calls of the same kind may land first, and the data that each adds. */
-export type Others = { kind: 'deploys'; count: number } | OtherRetirements;
+export type EarlierCalls = { kind: 'deploys'; count: number } | EarlierRetirements;
 
-interface OtherRetirements {
+interface EarlierRetirements {
   kind: 'retirements';
   token: Address;
   /** The number of the platform's signing accounts, which is the maximum of its retirements under way. */
@@ -69,12 +69,12 @@ const NO_ROOM: Room = { keys: [], instructions: 0, writtenBytes: 0 };
 export function withHeadroom(
   resources: Resources,
   settings: ResourceSettings,
-  others: Others | null,
+  earlier: EarlierCalls | null,
 ): Resources {
   const data = xdr.SorobanTransactionData.fromXDR(resources.data.toXDR());
   const declared = data.resources();
   const footprint = declared.footprint();
-  const room = roomFor(others, declared, settings);
+  const room = roomFor(earlier, declared, settings);
   // The keys are appended, because archived entries are named by their index in this list.
   footprint.readWrite([...footprint.readWrite(), ...room.keys]);
 
@@ -120,25 +120,29 @@ function spareBytes(declared: number, max: number, room: number): number {
   return declared === 0 ? 0 : Math.min(Math.max(SPARE_BYTES, room), Math.max(0, max - declared));
 }
 
-function roomFor(others: Others | null, declared: xdr.SorobanResources, settings: ResourceSettings): Room {
-  if (others === null) return NO_ROOM;
-  if (others.kind === 'deploys') {
-    const { count } = others;
+function roomFor(
+  earlier: EarlierCalls | null,
+  declared: xdr.SorobanResources,
+  settings: ResourceSettings,
+): Room {
+  if (earlier === null) return NO_ROOM;
+  if (earlier.kind === 'deploys') {
+    const { count } = earlier;
     return {
       keys: [],
       instructions: count * INSTRUCTIONS_PER_DEPLOY,
       writtenBytes: count * BYTES_PER_DEPLOY,
     };
   }
-  const share = shareOfLedger(others, declared, settings);
-  const ownCount = ownCountWithin(share, others);
-  const keys = furtherKeys(declared, settings, others, ownCount + others.holderCount);
+  const share = shareOfLedger(earlier, declared, settings);
+  const ownCount = ownCountWithin(share, earlier);
+  const keys = furtherKeys(declared, settings, earlier, ownCount + earlier.holderCount);
   if (keys.length === 0) return NO_ROOM;
   // Holders' records use the bytes that the platform's own records leave, which is most of them unless all of
   // those land before this one.
   const records = Math.min(keys.length, ownCount);
   const leastBytes = Math.min(MIN_BYTES_OF_PLACES, share.bytes);
-  const writtenBytes = Math.max(records * others.recordBytes, leastBytes);
+  const writtenBytes = Math.max(records * earlier.recordBytes, leastBytes);
   return {
     keys,
     instructions: keys.length * INSTRUCTIONS_PER_PLACE + writtenBytes * INSTRUCTIONS_PER_RECORD_BYTE,
@@ -156,7 +160,7 @@ interface Share {
 }
 
 function shareOfLedger(
-  { sources, holderCount, recordBytes }: OtherRetirements,
+  { sources, holderCount, recordBytes }: EarlierRetirements,
   declared: xdr.SorobanResources,
   { ledgerMaxWriteBytes, ledgerMaxWriteEntries }: ResourceSettings,
 ): Share {
@@ -171,7 +175,7 @@ function shareOfLedger(
  * then has all the places that it needs, and one that lands a ledger late has most of them. Otherwise one
  * ledger has no room for all sources anyway, and each declares all places.
  */
-function ownCountWithin(share: Share, { sources, ownCount }: OtherRetirements): number {
+function ownCountWithin(share: Share, { sources, ownCount }: EarlierRetirements): number {
   return share.ownCount < sources - 1 ? ownCount : Math.min(ownCount, share.ownCount);
 }
 
@@ -179,7 +183,7 @@ function ownCountWithin(share: Share, { sources, ownCount }: OtherRetirements): 
 function furtherKeys(
   declared: xdr.SorobanResources,
   settings: ResourceSettings,
-  { token, recordBytes }: OtherRetirements,
+  { token, recordBytes }: EarlierRetirements,
   count: number,
 ): xdr.LedgerKey[] {
   const index = simulatedIndex(declared, token);

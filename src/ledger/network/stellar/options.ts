@@ -11,7 +11,7 @@ import type { DraftingDeps } from './draft.ts';
 import { createResourceSettings, feeUnderCapStroops } from './fees.ts';
 import type { Contracts } from './calls.ts';
 import { createNode } from './node.ts';
-import { createLargestRecord } from './others.ts';
+import { createLargestRecord } from './earlierCalls.ts';
 import { MAX_CHANNELS, type StellarLedger } from './settings.ts';
 import type { SigningKeys } from './signing.ts';
 
@@ -21,7 +21,7 @@ export interface StellarNetworkOptions extends Omit<StellarLedger, 'family'> {
   log?: Pick<Logger, 'warn'> | undefined;
   /** Unix time, for Retry-After; the machine's clock by default. */
   nowMs?: (() => number) | undefined;
-  /** The clock for the age of a heard ledger; performance.now() by default. */
+  /** The clock for the age of a reported ledger; performance.now() by default. */
   elapsedMs?: (() => number) | undefined;
 }
 

@@ -8,7 +8,7 @@ import type { Address } from '../port.ts';
 import { retirementKeys } from './addresses.ts';
 import { notShown } from './fees.ts';
 import { simulatedIndex } from './headroom.ts';
-import type { Others } from './headroom.ts';
+import type { EarlierCalls } from './headroom.ts';
 import { DEPLOYS } from './calls.ts';
 import type { Invocation } from './calls.ts';
 import { MAX_ENTRIES_PER_ASK } from './node.ts';
@@ -35,12 +35,12 @@ const BYTES_OF_LONGER_TEXTS = 8;
 const TEXTS_PLACE = 2;
 
 /** @param sources the number of signing accounts, which is the maximum of calls under way */
-export async function othersBefore(
+export async function estimateEarlierCalls(
   largestRecord: LargestRecord,
   { functionName, contract, args }: Invocation,
   simulated: xdr.SorobanResources,
   sources: number,
-): Promise<Others | null> {
+): Promise<EarlierCalls | null> {
   const ownCount = Math.max(0, (sources - 1) * OTHERS_PER_SOURCE);
   const holderCount = Math.max(MIN_OTHERS - ownCount, OTHERS_TO_SPARE);
   const count = ownCount + holderCount;
