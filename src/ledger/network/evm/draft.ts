@@ -4,7 +4,7 @@
 import { formatEther } from 'viem';
 import type { Address } from 'viem';
 import { largest } from '../../../lib/bigints.ts';
-import { askAgainWhile } from '../askedAgain.ts';
+import { retryWhile } from '../retryWhile.ts';
 import { NetworkUnavailable, SignerShortOfFunds } from '../port.ts';
 import type { Draft, NetworkCall, NextSequences, SequenceSlot } from '../port.ts';
 import type { ContractAddresses } from './contracts.ts';
@@ -78,7 +78,7 @@ export async function estimateCall(
   const { rpc, finality, contracts } = deps;
   const encoded = encodeCall(contracts, sender, call);
   const simulation = simulationOf(call, encoded, sender, await deploymentFeeFor(deps, encoded));
-  const [block, called, estimated, count, tip, balance, ...codes] = await askAgainWhile(
+  const [block, called, estimated, count, tip, balance, ...codes] = await retryWhile(
     ([answer]) => finality.isBehind(answer),
     () =>
       rpc.askTogether([
@@ -170,7 +170,7 @@ export async function readNextSequences(
     return new Map([[address, largest(reported, landed, afterGaps)]]);
   }
   if (by === 'latest') {
-    const [, syncing, count] = await askAgainWhile(
+    const [, syncing, count] = await retryWhile(
       ([block]) => finality.isBehind(block),
       () => rpc.askTogether([ask.block('latest'), ask.syncing(), ask.transactionCount(address, 'latest')]),
     );

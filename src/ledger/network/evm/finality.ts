@@ -7,7 +7,8 @@
  * node's present chain, and signing stops.
  */
 import { shareFreshRuns } from '../../../lib/sharedRuns.ts';
-import { askAgainWhile, createHeardLedgers } from '../askedAgain.ts';
+import { createReportedLedgers } from '../reportedLedgers.ts';
+import { retryWhile } from '../retryWhile.ts';
 import { ChainRewritten, NetworkBehind, NetworkUnavailable, RewriteDoubted } from '../port.ts';
 import type { Continuity, FinalLedger } from '../port.ts';
 import { seenLedgersInMemory } from '../seenLedgers.ts';
@@ -83,13 +84,13 @@ export function createFinality(
   doubt: RewriteDoubt = createRewriteDoubt({}),
 ): Finality {
   const referenceTo = createReferences(rpc);
-  const heard = createHeardLedgers();
-  const isBehindHeard = (latest: Answer<Block | null>) =>
-    isBelow(latest, heard.latest() - HEADS_DIFFER_BLOCKS);
+  const reported = createReportedLedgers();
+  const isBehindReported = (latest: Answer<Block | null>) =>
+    isBelow(latest, reported.latest() - HEADS_DIFFER_BLOCKS);
   async function look(stored: FinalLedger | null = null) {
     const unverified = seen.unverified();
     const known = [seen.highest(), unverified, stored];
-    return { unverified, ...(await readEnds({ rpc, setting, isBehindHeard }, known)) };
+    return { unverified, ...(await readEnds({ rpc, setting, isBehindReported }, known)) };
   }
 
   async function lookAtAll() {
@@ -99,7 +100,7 @@ export function createFinality(
       found = await look(await seen.reread());
     }
     await requireTrue(rpc, found);
-    heard.note(found.latest.number);
+    reported.note(found.latest.number);
     return found;
   }
 
@@ -130,7 +131,7 @@ export function createFinality(
       if (rewritten !== null) throw new ChainRewritten(rewritten);
       if (doubt.isOpen()) throw new RewriteDoubted(SHOWN_BEFORE);
     },
-    isBehind: (latest) => isBehindHeard(latest) || isBelow(latest, seen.highest()?.ledger ?? 0n),
+    isBehind: (latest) => isBehindReported(latest) || isBelow(latest, seen.highest()?.ledger ?? 0n),
     async presentHistory() {
       const { number, hash } = finalOf(await lookAtAll());
       return { ledger: number, hash };
@@ -153,7 +154,7 @@ async function askAt<const Questions extends readonly Question<unknown>[]>(
   { final }: Pin,
   questions: Questions,
 ): Promise<AnswersTo<Questions>> {
-  const answers = await askAgainWhile(
+  const answers = await retryWhile(
     ([block]) => block !== undefined && lacks(block),
     () => rpc.askTogether<readonly Question<unknown>[]>([ask.block(final.number), ...questions]),
   );
@@ -168,17 +169,17 @@ async function askAt<const Questions extends readonly Question<unknown>[]>(
  * The node's latest and final blocks, and the blocks that have the numbers of the known final ledgers now.
  */
 async function readEnds(
-  deps: { rpc: JsonRpc; setting: FinalitySetting; isBehindHeard: Finality['isBehind'] },
+  deps: { rpc: JsonRpc; setting: FinalitySetting; isBehindReported: Finality['isBehind'] },
   seen: readonly (FinalLedger | null)[],
 ): Promise<Ends> {
-  const { rpc, setting, isBehindHeard } = deps;
+  const { rpc, setting, isBehindReported } = deps;
   const known = seen.filter((ledger) => ledger !== null);
-  const [latestAnswer, taggedAnswer, ...anchorAnswers] = await askAgainWhile(
+  const [latestAnswer, taggedAnswer, ...anchorAnswers] = await retryWhile(
     ([latest, , ...anchors]) =>
       // A replaced block is not asked for again: it is a true answer, and the chain that replaces the old one
       // may be shorter.
       !anchors.some((answer, at) => isAnother(answer, known[at])) &&
-      (anchors.some(lacks) || isBehindHeard(latest)),
+      (anchors.some(lacks) || isBehindReported(latest)),
     () =>
       rpc.askTogether([
         ask.block('latest'),
@@ -212,7 +213,7 @@ async function confirmedBlock(rpc: JsonRpc, latest: Block, confirmations: number
   if (confirmations === 0) return latest;
   const depth = BigInt(confirmations);
   const number = latest.number > depth ? latest.number - depth : 0n;
-  const block = await askAgainWhile(
+  const block = await retryWhile(
     (found) => found === null,
     () => rpc.ask(ask.block(number)),
   );

@@ -7,7 +7,7 @@
 import * as z from 'zod';
 import { readBounded } from '../../../lib/boundedAnswer.ts';
 import { chunksOf } from '../../../lib/chunksOf.ts';
-import { askAgainWhile } from '../askedAgain.ts';
+import { retryWhile } from '../retryWhile.ts';
 import { NetworkUnavailable } from '../port.ts';
 import { createPause } from '../../../lib/retryAfter.ts';
 import { RATE_LIMITED_OR_TIMED_OUT, isBlockMissing } from './transientErrors.ts';
@@ -90,7 +90,7 @@ export function createJsonRpc(options: { url: string; timeoutMs: number; nowMs?:
 
   async function askAlone<T>(question: Question<T>): Promise<Answer<T>> {
     const id = nextId++;
-    const reply = await heard(question.method, async () =>
+    const reply = await orUnavailable(question.method, async () =>
       aboutQuestion(replySchema.parse(await post(request(question, id))), id),
     );
     return readReply(question, reply);
@@ -106,7 +106,7 @@ export function createJsonRpc(options: { url: string; timeoutMs: number; nowMs?:
   }
 
   function askBatch<T>(questions: readonly Question<T>[]): Promise<Answer<T>[]> {
-    return askAgainWhile(lacksBlocks, () => askOnce(questions));
+    return retryWhile(lacksBlocks, () => askOnce(questions));
   }
 
   async function askOnce<T>(questions: readonly Question<T>[]): Promise<Answer<T>[]> {
@@ -115,7 +115,7 @@ export function createJsonRpc(options: { url: string; timeoutMs: number; nowMs?:
     }
     if (questions.length <= 1 || !takesBatches) return askOneByOne(questions);
     const ids = questions.map(() => nextId++);
-    const replies = await heard(`a batch of ${questions[0]?.method}`, async () => {
+    const replies = await orUnavailable(`a batch of ${questions[0]?.method}`, async () => {
       const body = await post(questions.map((question, at) => request(question, ids[at])));
       return Array.isArray(body) ? inOrder(body, ids) : refusalOfBatch(body);
     });
@@ -250,7 +250,7 @@ function readReply<T>(question: Question<T>, reply: Reply | undefined): Answer<T
   }
 }
 
-async function heard<T>(what: string, work: () => Promise<T>): Promise<T> {
+async function orUnavailable<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -8,7 +8,7 @@
  */
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
-import { askAgainWhile } from '../askedAgain.ts';
+import { retryWhile } from '../retryWhile.ts';
 import { NetworkRefusal } from '../port.ts';
 import type { LedgerNetwork, NetworkCall, OffRampDeposit, Refusal, SettlementContract } from '../port.ts';
 import { hashText, requireAddress } from './addresses.ts';
@@ -154,7 +154,7 @@ async function depositRefusalAt(
   };
   const simulation = simulationOf(call, transfer, depositor);
   // In one batch, so that one node answers all questions for one block.
-  const [, depositAnswer, pausedAnswer, balanceAnswer, transferAnswer, ...codes] = await askAgainWhile(
+  const [, depositAnswer, pausedAnswer, balanceAnswer, transferAnswer, ...codes] = await retryWhile(
     ([latest]) => at === 'latest' && finality.isBehind(latest),
     () =>
       rpc.askTogether([

@@ -2,7 +2,7 @@
  * One Stellar RPC node: the questions to it, and the required form of its answers.
  *
  * Every request has a timeout and a limit to its answer. Anything but a well-formed answer is
- * NetworkUnavailable: then nothing is known. A read that stays at an older ledger than one already heard of
+ * NetworkUnavailable: then nothing is known. A read that stays at an older ledger than one already reported
  * is NetworkUnavailable too: several nodes may share one address, and a node that is behind does not see the
  * newest deposit, mint or contract. Messages never contain the node's URL, which may contain a key.
  */
@@ -10,7 +10,8 @@
 import { xdr } from '@stellar/stellar-sdk';
 import type { FeeBumpTransaction, Transaction } from '@stellar/stellar-sdk';
 import type * as z from 'zod';
-import { askAgainWhile, createHeardLedgers, type HeardLedgers } from '../askedAgain.ts';
+import { createReportedLedgers, type ReportedLedgers } from '../reportedLedgers.ts';
+import { retryWhile } from '../retryWhile.ts';
 import { NetworkUnavailable } from '../port.ts';
 import {
   entriesAnswer,
@@ -83,7 +84,7 @@ export interface EventPage {
 }
 
 export interface StellarNode {
-  lastHeard: HeardLedgers['last'];
+  lastReported: ReportedLedgers['last'];
   /** What it gives as its network's passphrase, in any form. */
   passphrase(): Promise<unknown>;
   ledgerState(): Promise<LedgerState>;
@@ -112,29 +113,29 @@ const TRANSACTIONS_PER_PAGE = 200;
 export const EVENTS_PER_PAGE = 1000;
 
 interface NodeOptions extends ServerOptions {
-  /** The clock for the age of a heard ledger; performance.now() by default. */
+  /** The clock for the age of a reported ledger; performance.now() by default. */
   elapsedMs?: (() => number) | undefined;
 }
 
 export function createNode(options: NodeOptions): StellarNode {
   const server = openServer(options);
-  const heardLedgers = createHeardLedgers(options.elapsedMs);
-  const { heard, readPresent } = createPresentReads(heardLedgers);
+  const reportedLedgers = createReportedLedgers(options.elapsedMs);
+  const { noted, readPresent } = createPresentReads(reportedLedgers);
 
   async function ledgerState(): Promise<LedgerState> {
     const asked = () => server._getTransaction(HASH_OF_NOTHING);
-    return heard(stateOf(await ask('getTransaction', transactionAnswer, asked)));
+    return noted(stateOf(await ask('getTransaction', transactionAnswer, asked)));
   }
 
   return {
-    lastHeard: heardLedgers.last,
+    lastReported: reportedLedgers.last,
     passphrase: async () => (await ask('getNetwork', networkAnswer, () => server.getNetwork())).passphrase,
     ledgerState,
     presentState: () => readPresent(ledgerState),
 
     async transaction(hash) {
       const raw = await ask('getTransaction', transactionAnswer, () => server._getTransaction(hash));
-      return decoded('getTransaction', () => heard({ ...stateOf(raw), ...landedOf(raw) }));
+      return decoded('getTransaction', () => noted({ ...stateOf(raw), ...landedOf(raw) }));
     },
 
     transactionsFrom: (start) => readTransactionPage(server, start),
@@ -176,9 +177,9 @@ export function createNode(options: NodeOptions): StellarNode {
 }
 
 /** Notes the ledgers in one node's answers, and refuses answers of an older ledger. */
-function createPresentReads(heardLedgers: HeardLedgers) {
-  function heard<T extends { latestLedger: bigint }>(answer: T): T {
-    heardLedgers.note(answer.latestLedger);
+function createPresentReads(reportedLedgers: ReportedLedgers) {
+  function noted<T extends { latestLedger: bigint }>(answer: T): T {
+    reportedLedgers.note(answer.latestLedger);
     return answer;
   }
 
@@ -188,16 +189,16 @@ function createPresentReads(heardLedgers: HeardLedgers) {
    * show would be made twice.
    */
   async function readPresent<T extends { latestLedger: bigint }>(read: () => Promise<T>): Promise<T> {
-    const heardBefore = heardLedgers.latest();
-    const isBehind = ({ latestLedger }: T) => latestLedger < heardBefore;
-    const answer = await askAgainWhile(isBehind, async () => heard(await read()));
+    const reportedBefore = reportedLedgers.latest();
+    const isBehind = ({ latestLedger }: T) => latestLedger < reportedBefore;
+    const answer = await retryWhile(isBehind, async () => noted(await read()));
     if (!isBehind(answer)) return answer;
     throw new NetworkUnavailable(
-      `The Stellar node answers as of ledger ${answer.latestLedger}, though ledger ${heardBefore} has closed`,
+      `The Stellar node answers as of ledger ${answer.latestLedger}, though ledger ${reportedBefore} has closed`,
     );
   }
 
-  return { heard, readPresent };
+  return { noted, readPresent };
 }
 
 type Server = ReturnType<typeof openServer>;

@@ -66,7 +66,7 @@ export function createOutcomes(
   function isStillPending(hash: string): boolean {
     const look = pending.get(hash);
     if (look === undefined) return false;
-    const { ledger, atMs } = deps.node.lastHeard();
+    const { ledger, atMs } = deps.node.lastReported();
     return ledger === look.ledger && atMs > look.askedAtMs && elapsedMs() - atMs < HEARD_IS_FRESH_MS;
   }
 
