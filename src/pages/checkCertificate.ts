@@ -21,7 +21,7 @@ import {
   type Inclusion,
   type InclusionProof,
 } from './inclusion.ts';
-import { isObject, parsedObject } from './pasted.ts';
+import { isObject, parseJsonObject } from '../lib/parseJson.ts';
 import { publicId } from './records.ts';
 import { search } from './search.ts';
 import type { Site } from './site.ts';
@@ -53,7 +53,7 @@ type AskedCertificate =
 
 export function askedCertificate(given: string): AskedCertificate {
   if (!given.startsWith('{')) return { kind: 'TEXT', text: idInAddress(given) ?? given };
-  const file = parsedObject(given);
+  const file = parseJsonObject(given);
   if (file === null) return { kind: 'NONE', because: 'The file is not JSON: a part of it may be missing.' };
   const { format, record: facts, network } = file;
   if (format !== CERTIFICATE_FORMAT || !isObject(facts)) {
@@ -153,7 +153,7 @@ function firstDateIn(site: Site, record: CertificateRecord, inclusion: Inclusion
   if (inclusion.outcome !== 'PROVED') return null;
   const { proof } = inclusion;
   if (differencesOf(proof.entry, record).length > 0 || site.checkInclusion(proof) !== null) return null;
-  const first = parsedObject(proof.entry)?.['timestamp'];
+  const first = parseJsonObject(proof.entry)?.['timestamp'];
   return typeof first === 'number' ? first : null;
 }
 

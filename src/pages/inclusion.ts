@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { DomainError } from '../lib/errors.ts';
 import { askFor, type Ask } from './ask.ts';
 import type { CertificateRecord } from './certificateRecord.ts';
-import { parsedObject } from './pasted.ts';
+import { parseJsonObject } from '../lib/parseJson.ts';
 
 export interface InclusionProof {
   leafIndex: number;
@@ -68,7 +68,7 @@ export function readProof(value: unknown): InclusionProof | null {
  * date changed after a rollback of its chain keeps its first date in the log.
  */
 export function differencesOf(entry: string, record: CertificateRecord): string[] {
-  const logged = parsedObject(entry);
+  const logged = parseJsonObject(entry);
   if (logged === null) return ['all of it'];
   const { amount, index, retiredBy, tokenAddress, beneficiary, note } = record;
   const texts = Object.entries({ beneficiary, note }).filter(

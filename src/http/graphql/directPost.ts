@@ -14,7 +14,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { getOperationAST, OperationTypeNode, type DocumentNode, type ExecutionResult } from 'graphql';
 import { processRegularResult } from 'graphql-yoga';
 import { rateLimitHeaders } from '../../limits/rateLimits.ts';
-import { parseJson } from '../../lib/parseJson.ts';
+import { isObject, parseJsonObject } from '../../lib/parseJson.ts';
 import { giveBody, readBody } from '../../lib/readBody.ts';
 import { stringify } from '../../lib/readyJson.ts';
 import { withoutStack } from '../../lib/withoutStack.ts';
@@ -111,7 +111,7 @@ function mediaTypeOf({ method, url, headers }: IncomingMessage, path: string): M
 
 /** Returns null unless the text is a known query or mutation with only its variables and operation name. */
 function operationIn(text: string, { documents, known }: DirectPostOptions): DirectOperation | null {
-  const params = parseObject(text);
+  const params = parseJsonObject(text);
   if (params === null) return null;
   const { query, variables, operationName, ...others } = params;
   if (typeof query !== 'string' || !isNameOrNone(operationName) || !isObjectOrNone(variables)) return null;
@@ -128,19 +128,12 @@ function operationIn(text: string, { documents, known }: DirectPostOptions): Dir
   return { document, operationName, variables };
 }
 
-function parseObject(text: string): Record<string, unknown> | null {
-  const value = parseJson(text);
-  return typeof value === 'object' && !Array.isArray(value)
-    ? (value as Record<string, unknown> | null)
-    : null;
-}
-
 function isNameOrNone(value: unknown): value is string | null | undefined {
   return value == null || typeof value === 'string';
 }
 
 function isObjectOrNone(value: unknown): value is Record<string, unknown> | null | undefined {
-  return value == null || (typeof value === 'object' && !Array.isArray(value));
+  return value == null || isObject(value);
 }
 
 /** The output of yoga's result processor, without a Response. */
