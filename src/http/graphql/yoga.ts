@@ -38,7 +38,7 @@ import { createOperationLog } from './logOperations.ts';
 import { mapAllAndLog, type ErrorLog } from './maskErrors.ts';
 import { useMultipartSubscriptions } from './multipartSubscriptions.ts';
 import { createOperations } from './operations.ts';
-import { useUnacceptable } from './unacceptable.ts';
+import { useNotAcceptable } from './notAcceptable.ts';
 import { useUnbufferedStreams } from './unbufferedStreams.ts';
 import { useRequestRules } from '../server/requestRules.ts';
 import type { TransportContext } from './transportContext.ts';
@@ -136,7 +136,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       ...operations.plugins,
       known.plugin,
       useMultipartSubscriptions(),
-      useUnacceptable(),
+      useNotAcceptable(),
       useUnbufferedStreams(),
     ],
     parserAndValidationCache: caches,

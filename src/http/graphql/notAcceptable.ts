@@ -10,7 +10,7 @@ const OF_STREAMS = 'text/event-stream, or multipart/mixed;subscriptionSpec=1.0';
 const OF_RESULTS = 'application/graphql-response+json, or application/json';
 
 /** Place it after all plugins that know a form. */
-export function useUnacceptable(): Plugin {
+export function useNotAcceptable(): Plugin {
   return {
     onResultProcess({ result, resultProcessor, setResultProcessor }) {
       if (resultProcessor !== undefined) return;
