@@ -34,7 +34,7 @@ import { createRamp, type RampSettings } from '../ramp/createRamp.ts';
 import { NO_APPROVALS, type ApprovalPolicy } from '../resolvers/approvals/approvalPolicy.ts';
 import { createKeptHistories } from '../resolvers/carbon/keptHistories.ts';
 import type { Dependencies } from '../resolvers/core/dependencies.ts';
-import { createRegistrationKeeper } from '../resolvers/operations/keepWatching.ts';
+import { createRegistrationKeeper } from '../resolvers/operations/registrationKeeper.ts';
 import { createSessionPoller } from '../resolvers/warehouse/offRamp/pollOpenSessions.ts';
 import { createOverdueWatch } from '../resolvers/operations/overdueWork.ts';
 import { createPayoutAccounts } from '../resolvers/warehouse/offRamp/payoutAccount.ts';

@@ -65,7 +65,7 @@ async function liveSecrets(deps: Needs<'db' | 'sealer'>): Promise<string[]> {
 
 /**
  * Returns null if the secret can't be unsealed: after a restored backup its key may be lost. Other deliveries
- * still work, and keepWatching.ts reports it and registers again.
+ * still work, and registrationKeeper.ts reports it and registers again.
  */
 export function openSecret(
   sealer: Sealer,

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { indexerRegistrations, retirementRecords } from '../../../src/db/tables/index.ts';
 import { generateSecretKey } from '../../../src/lib/strkey.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
-import { createRegistrationKeeper } from '../../../src/resolvers/operations/keepWatching.ts';
+import { createRegistrationKeeper } from '../../../src/resolvers/operations/registrationKeeper.ts';
 import { createSealer } from '../../../src/lib/sealer.ts';
 import { receiveDelivery } from '../../../src/resolvers/carbon/receiveDelivery.ts';
 import { createProject } from '../../../src/resolvers/carbon/createProject.ts';
