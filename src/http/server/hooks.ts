@@ -31,7 +31,7 @@ export interface HookDelivery {
 }
 
 /** Why a delivery is refused; null or undefined when it is accepted. */
-export type HookRefusal = string | null | undefined;
+type HookRefusal = string | null | undefined;
 
 export type HookHandler = (delivery: HookDelivery) => Promise<HookRefusal>;
 

@@ -42,7 +42,7 @@ export const FOLLOWED_RETIREMENTS: FollowedKind<Retirement> = {
 };
 
 /** A record's place: the index within its project's token. */
-export interface RecordPlace {
+interface RecordPlace {
   projectId: string;
   index: number;
 }

@@ -17,7 +17,7 @@ import { findProjectByToken } from './findProject.ts';
 
 export type ReceiveDeliveryNeeds = Needs<'db' | 'network' | 'sealer' | 'feedFiller'>;
 
-export interface Delivery {
+interface Delivery {
   rawBody: Uint8Array;
   signature: string | null;
 }

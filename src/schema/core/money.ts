@@ -3,7 +3,7 @@
  */
 import { builder } from './builder.ts';
 
-export interface Money {
+interface Money {
   /** Exact, in units of the currency. */
   amount: string;
   /** ISO 4217. */

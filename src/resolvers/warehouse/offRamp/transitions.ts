@@ -222,7 +222,7 @@ function whoIn(state: OffRampState): Transition['depositor'] {
 
 type FactFields = 'stateReason' | 'providerStatus' | 'depositedAt' | 'cancelRequestedAt' | 'resolution';
 
-export function factsOf(session: Pick<OffRampSession, FactFields>, isUnderWay = false): Facts {
+export function factsOf(session: Pick<OffRampSession, FactFields>, isUnderWay: boolean): Facts {
   const { providerStatus, resolution } = session;
   return {
     isStopped: session.stateReason !== null,
