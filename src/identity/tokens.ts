@@ -12,7 +12,7 @@ import type { Clock } from '../lib/clock.ts';
 import { DomainError, messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createProviderKeys } from './providerKeys.ts';
-import { rememberTokens } from './rememberedTokens.ts';
+import { cacheVerifiedTokens } from './verifiedTokenCache.ts';
 import type { Caller, Role } from './roles.ts';
 import { isRole, ROLES, SUBJECT_FORM, SUBJECT_PATTERN } from './roles.ts';
 import { MIN_SECRET_BYTES } from '../lib/secretBytes.ts';
@@ -104,7 +104,7 @@ export function createTokenVerifier(
       throw explain(error);
     }
   };
-  return rememberTokens(verifyAnew, options.now, isOver);
+  return cacheVerifiedTokens(verifyAnew, options.now, isOver);
 }
 
 /** Whether the token has expired, by whole seconds as in jose. */

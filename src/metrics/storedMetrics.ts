@@ -4,7 +4,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import { keepAnswer } from '../lib/keepAnswer.ts';
+import { cacheAnswer } from '../lib/cacheAnswer.ts';
 import { within } from '../lib/within.ts';
 import type { InvariantStatus } from '../resolvers/operations/listInvariants.ts';
 import type { OpenWork } from '../resolvers/operations/overdueWork.ts';
@@ -17,7 +17,7 @@ export interface StoredMetricsDependencies {
 }
 
 /** Scrapers come every fifteen seconds; several of them, and people, share the values of one reading. */
-const KEPT_MS = 5_000;
+const MAX_AGE_MS = 5_000;
 /**
  * Less than the ten seconds after which scrapers give up: without the database, the other metrics are still
  * useful.
@@ -60,7 +60,7 @@ export function createStoredMetrics(
       isRead.set(0);
     }
   };
-  return { update: keepAnswer({ keptMs: KEPT_MS, clock, keepsFailures: true }, update) };
+  return { update: cacheAnswer({ maxAgeMs: MAX_AGE_MS, clock, cachesFailures: true }, update) };
 }
 
 type MakeGauge = (name: string, help: string, ...labelNames: string[]) => Gauge;

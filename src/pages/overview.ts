@@ -3,12 +3,12 @@
  * in a few seconds.
  */
 import type { Clock } from '../lib/clock.ts';
-import { keepAnswer } from '../lib/keepAnswer.ts';
+import { cacheAnswer } from '../lib/cacheAnswer.ts';
 import { askFor, type Ask } from './ask.ts';
 import { dateOf, sumOf } from './text.ts';
 
 /** Three sums over all retirements cost tenths of a second in a registry of millions. */
-const KEPT_MS = 5_000;
+const MAX_AGE_MS = 5_000;
 export const WEEKS = 13;
 const DAY_SECONDS = 86_400;
 
@@ -47,7 +47,7 @@ interface Answer {
 }
 
 export function createOverview(clock: Clock): (ask: Ask) => Promise<Overview> {
-  return keepAnswer({ keptMs: KEPT_MS, clock, keepsFailures: false }, (ask: Ask) =>
+  return cacheAnswer({ maxAgeMs: MAX_AGE_MS, clock, cachesFailures: false }, (ask: Ask) =>
     readOverview(ask, clock.now().getTime()),
   );
 }

@@ -11,7 +11,7 @@ import { createHttpServer, type ServerLoad } from '../http/server/server.ts';
 import type { AllowedOrigins } from '../http/graphql/yoga.ts';
 import type { TokenKey, TokenRules } from '../identity/tokens.ts';
 import { defaultLimits, type Limits } from '../limits/limits.ts';
-import { keepAnswer } from '../lib/keepAnswer.ts';
+import { cacheAnswer } from '../lib/cacheAnswer.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createMetrics, type Metrics } from '../metrics/metrics.ts';
 import { createReadiness } from '../http/server/readiness.ts';
@@ -62,7 +62,7 @@ export interface App {
 }
 
 /** Load balancers ask every instance each second, and the open work changes little in that time. */
-const OPEN_WORK_KEPT_MS = 5_000;
+const OPEN_WORK_MAX_AGE_MS = 5_000;
 /** How long requests may still run when the server stops. */
 const STOP_GRACE_MS = 5_000;
 /**
@@ -77,7 +77,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const platform = await composePlatform({ ...options, maxTokenSeconds: options.auth.maxLifetimeSeconds });
   const { dependencies } = platform;
   const access = composeAccess(dependencies, options.auth, limits);
-  const openWork = keepAnswer({ keptMs: OPEN_WORK_KEPT_MS, clock, keepsFailures: true }, () =>
+  const openWork = cacheAnswer({ maxAgeMs: OPEN_WORK_MAX_AGE_MS, clock, cachesFailures: true }, () =>
     readOpenWork(dependencies.db),
   );
   const metrics = createMetrics({

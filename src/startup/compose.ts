@@ -32,7 +32,7 @@ import { createSubmissionWorker } from '../ledger/submission/worker.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createRamp, type RampSettings } from '../ramp/createRamp.ts';
 import { NO_APPROVALS, type ApprovalPolicy } from '../resolvers/approvals/approvalPolicy.ts';
-import { createKeptHistories } from '../resolvers/carbon/keptHistories.ts';
+import { createHistoryCache } from '../resolvers/carbon/historyCache.ts';
 import type { Dependencies } from '../resolvers/core/dependencies.ts';
 import { createRegistrationKeeper } from '../resolvers/operations/registrationKeeper.ts';
 import { createSessionPoller } from '../resolvers/warehouse/offRamp/pollOpenSessions.ts';
@@ -211,7 +211,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
   return {
     db,
     publicReads,
-    keptHistories: createKeptHistories(publicReads),
+    historyCache: createHistoryCache(publicReads),
     books: createBooks({ handle, clock, ids }),
     network,
     clockControl: options.clockControl ?? null,

@@ -9,7 +9,7 @@ import {
   type GraphQLObjectType,
   type GraphQLResolveInfo,
 } from 'graphql';
-import { jsonOf } from '../../lib/keptJson.ts';
+import { cachedJsonOf } from '../../lib/jsonCache.ts';
 import { ReadyJson } from '../../lib/readyJson.ts';
 import { bytesOfName, bytesOfScalar, MAX_WRITTEN_BYTES } from '../../limits/measureAnswer.ts';
 
@@ -57,7 +57,7 @@ interface Writer {
 
 function writeItems(plan: ListPlan, items: unknown, context: unknown, info: GraphQLResolveInfo): ReadyJson {
   if (!Array.isArray(items)) throw NOT_PLAIN;
-  return jsonOf(items, plan, () => writeEach(plan, items, context, info));
+  return cachedJsonOf(items, plan, () => writeEach(plan, items, context, info));
 }
 
 function writeEach(

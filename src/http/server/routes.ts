@@ -19,7 +19,7 @@ import { createCountedLog } from '../../lib/countedLog.ts';
 import { addressKey } from '../../lib/addressKey.ts';
 import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import type { ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
-import { keepAnswer } from '../../lib/keepAnswer.ts';
+import { cacheAnswer } from '../../lib/cacheAnswer.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Readiness } from './readiness.ts';
 import { pathOf } from './requestTarget.ts';
@@ -69,7 +69,7 @@ export interface RouteOptions {
 }
 
 /** More frequent requests get the last result: a check costs a transaction and a request to the network. */
-const READINESS_KEPT_MS = 1_000;
+const READINESS_MAX_AGE_MS = 1_000;
 /**
  * Concurrent deliveries; as many again wait. Further deliveries are dropped; the feed filler and polling find
  * their events.
@@ -95,8 +95,8 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
     const observe = (outcome: DeliveryOutcome) => options.observeDelivery?.(basename(path), outcome);
     return [path, hookRoute(withinLimit(hooks[name], deliveries), { ...services, observe })];
   };
-  const readiness = keepAnswer(
-    { keptMs: READINESS_KEPT_MS, clock: options.clock, keepsFailures: true },
+  const readiness = cacheAnswer(
+    { maxAgeMs: READINESS_MAX_AGE_MS, clock: options.clock, cachesFailures: true },
     options.readiness,
   );
   const pageServices = { ...options, places: createPagePlaces() };

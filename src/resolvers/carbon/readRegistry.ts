@@ -43,7 +43,7 @@ export async function readRegistry(
  * @throws DomainError RESULT_TOO_LARGE
  */
 export async function readAllRecords(
-  deps: Needs<'db' | 'publicReads' | 'keptHistories'>,
+  deps: Needs<'db' | 'publicReads' | 'historyCache'>,
   registry: Registry,
 ): Promise<readonly FeedRecord[]> {
   const { totalRetirements } = registry.totals;
@@ -57,7 +57,7 @@ export async function readAllRecords(
   }
   const { tokenAddress } = registry.project;
   const read = () => readRecords(deps, registry, { limit: MAX_REGISTRY_RECORDS, inverted: false });
-  return deps.keptHistories.take({ tokenAddress, count: totalRetirements }, read);
+  return deps.historyCache.take({ tokenAddress, count: totalRetirements }, read);
 }
 
 /** A page of records; the cursor is the record's index. */

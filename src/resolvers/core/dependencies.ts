@@ -19,7 +19,7 @@ import type { Logger } from '../../lib/logger.ts';
 import type { ManualControls } from '../../ramp/manual/manualProvider.ts';
 import type { RampProvider } from '../../ramp/port.ts';
 import type { ApprovalPolicy } from '../approvals/approvalPolicy.ts';
-import type { KeptHistories } from '../carbon/keptHistories.ts';
+import type { HistoryCache } from '../carbon/historyCache.ts';
 import type { ChangeFollower } from './changeFollower.ts';
 import type { TransparencyLogs } from '../../transparency/logs.ts';
 import type { Sealer } from '../../lib/sealer.ts';
@@ -29,7 +29,7 @@ export interface Dependencies {
   db: Db;
   /** For public lists that may be some seconds old; never for what a caller owns or a decision needs. */
   publicReads: PublicReads;
-  keptHistories: KeptHistories;
+  historyCache: HistoryCache;
   /** Writes bookings of many requests in batches. */
   books: Books;
   network: LedgerNetwork;

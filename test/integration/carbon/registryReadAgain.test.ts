@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { retirementRecords } from '../../../src/db/tables/index.ts';
 import type { FeedRecord } from '../../../src/feed/feedFilter.ts';
-import { createKeptHistories } from '../../../src/resolvers/carbon/keptHistories.ts';
+import { createHistoryCache } from '../../../src/resolvers/carbon/historyCache.ts';
 import { buy, buyer, mutate, newToken, payloadOf } from '../../support/http/creditTrade.ts';
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
 import { makeRestorable, type Restorable } from '../../support/restorable.ts';
@@ -100,10 +100,10 @@ it('shows another place in the transparency log', async () => {
 });
 
 it('keeps no list but the one that was asked for', async () => {
-  const keptHistories = createKeptHistories(market.app.dependencies.publicReads);
+  const historyCache = createHistoryCache(market.app.dependencies.publicReads);
   const empty: FeedRecord[] = [];
   const take = (records: FeedRecord[]) =>
-    keptHistories.take({ tokenAddress: 'of no token', count: RECORDS }, async () => records);
+    historyCache.take({ tokenAddress: 'of no token', count: RECORDS }, async () => records);
   expect(await take(empty)).toBe(empty);
   const shorter = await market.database.handle.db
     .select()

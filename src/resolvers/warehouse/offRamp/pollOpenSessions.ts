@@ -7,7 +7,7 @@ import type { PgColumn } from 'drizzle-orm/pg-core';
 import { createDueWorker, type DueWorker } from '../../../db/dueWorker.ts';
 import { createLeases, reschedule } from '../../../db/leases.ts';
 import { offRampSessions } from '../../../db/tables/index.ts';
-import { keepAnswer } from '../../../lib/keepAnswer.ts';
+import { cacheAnswer } from '../../../lib/cacheAnswer.ts';
 import { NEW_SUBMISSION } from '../../../ledger/submission/submission.ts';
 import { OFF_RAMP_SESSIONS } from './offRampMoves.ts';
 import type { Needs } from '../../core/dependencies.ts';
@@ -17,14 +17,14 @@ import { stepOffRampSession, type StepNeeds } from './stepOffRampSession.ts';
 
 const MAX_CONCURRENT_STEPS = 8;
 /** How long the count of open payouts is reused: counting reads an index, and the count changes little. */
-const OPEN_PAYOUTS_KEPT_MS = 10_000;
+const OPEN_PAYOUTS_MAX_AGE_MS = 10_000;
 
 type PollerNeeds = Needs<keyof StepNeeds | 'log'>;
 
 export function createSessionPoller(deps: PollerNeeds): DueWorker {
   const { db, ramp, log } = deps;
-  const keeping = { keptMs: OPEN_PAYOUTS_KEPT_MS, clock: deps.submission.clock, keepsFailures: false };
-  const countPayouts = keepAnswer(keeping, () =>
+  const caching = { maxAgeMs: OPEN_PAYOUTS_MAX_AGE_MS, clock: deps.submission.clock, cachesFailures: false };
+  const countPayouts = cacheAnswer(caching, () =>
     db.$count(offRampSessions, eq(offRampSessions.state, 'AWAITING_PAYOUT')),
   );
   return createDueWorker({

@@ -1,34 +1,34 @@
 /**
- * Keeps an answer for all callers within a time: its cost is paid once, however many ask.
+ * Caches an answer for all callers within a time: its cost is paid once, however many ask.
  */
 import type { Clock } from './clock.ts';
 
-interface Keeping {
-  keptMs: number;
+interface CacheOptions {
+  maxAgeMs: number;
   clock: Clock;
   /** False if a failure may concern the first caller alone, such as its rate limit: others then ask anew. */
-  keepsFailures: boolean;
+  cachesFailures: boolean;
 }
 
 /** @returns a function that asks with the first caller's arguments, for all callers within the time */
-export function keepAnswer<A extends unknown[], T>(
-  { keptMs, clock, keepsFailures }: Keeping,
+export function cacheAnswer<A extends unknown[], T>(
+  { maxAgeMs, clock, cachesFailures }: CacheOptions,
   ask: (...args: A) => Promise<T>,
 ): (...args: A) => Promise<T> {
-  let kept: { answer: Promise<T>; askedAtMs: number } | undefined;
+  let cached: { answer: Promise<T>; askedAtMs: number } | undefined;
 
   function shared(args: A, orElse: () => Promise<T>): Promise<T> {
     const nowMs = clock.now().getTime();
-    if (kept !== undefined) {
+    if (cached !== undefined) {
       // After the clock was set back, the age of the answer is unknown.
-      const ageMs = nowMs - kept.askedAtMs;
-      if (ageMs >= 0 && ageMs < keptMs) return keepsFailures ? kept.answer : kept.answer.catch(orElse);
+      const ageMs = nowMs - cached.askedAtMs;
+      if (ageMs >= 0 && ageMs < maxAgeMs) return cachesFailures ? cached.answer : cached.answer.catch(orElse);
     }
     const asked = { answer: ask(...args), askedAtMs: nowMs };
-    kept = asked;
-    if (!keepsFailures) {
+    cached = asked;
+    if (!cachesFailures) {
       asked.answer.catch(() => {
-        if (kept === asked) kept = undefined;
+        if (cached === asked) cached = undefined;
       });
     }
     return asked.answer;

@@ -1,5 +1,5 @@
 /**
- * Keeps the JSON of lists that never change and are the same for every caller, for as long as the list
+ * Caches the JSON of lists that never change and are the same for every caller, for as long as the list
  * exists.
  */
 import type { ReadyJson } from './readyJson.ts';
@@ -8,16 +8,16 @@ import type { ReadyJson } from './readyJson.ts';
 const written = new WeakMap<readonly unknown[], { by: object; json: ReadyJson } | null>();
 
 /** Declares that the list never changes, and that no field of its items depends on the caller. */
-export function keepJsonOf(list: readonly unknown[]): void {
+export function cacheJsonOf(list: readonly unknown[]): void {
   written.set(list, null);
 }
 
 /** @param by stands for all that the JSON depends on besides the list: the same object, the same JSON */
-export function jsonOf(list: readonly unknown[], by: object, write: () => ReadyJson): ReadyJson {
-  const kept = written.get(list);
-  if (kept?.by === by) return kept.json;
+export function cachedJsonOf(list: readonly unknown[], by: object, write: () => ReadyJson): ReadyJson {
+  const cached = written.get(list);
+  if (cached?.by === by) return cached.json;
   const json = write();
-  if (kept !== undefined) {
+  if (cached !== undefined) {
     flatten(json.text);
     written.set(list, { by, json });
   }

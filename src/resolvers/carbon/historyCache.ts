@@ -1,7 +1,7 @@
 /**
  * Caches histories that are read whole and often. Records are immutable in their token, so the database is
  * only asked whether any has got a hash, another date or another position since. A cached list's JSON is
- * cached with it (lib/keptJson.ts).
+ * cached with it (lib/jsonCache.ts).
  */
 import { and, eq, lt } from 'drizzle-orm';
 import { LRUCache } from 'lru-cache';
@@ -9,9 +9,9 @@ import type { PublicReads } from '../../db/publicReads.ts';
 import { retirementRecords } from '../../db/tables/index.ts';
 import type { FeedRecord } from '../../feed/feedFilter.ts';
 import { haveChanged } from '../../feed/readFeed.ts';
-import { keepJsonOf } from '../../lib/keptJson.ts';
+import { cacheJsonOf } from '../../lib/jsonCache.ts';
 
-export interface KeptHistories {
+export interface HistoryCache {
   /**
    * Returns the token's first `count` records.
    * @param read reads them when they are not cached, or have changed
@@ -29,12 +29,15 @@ const MAX_BYTES = 48 * 1024 * 1024;
 /** Approximate size of a record without its texts, in memory and as JSON. */
 const RECORD_BYTES = 1_200;
 
-export function createKeptHistories(publicReads: PublicReads): KeptHistories {
-  const kept = new LRUCache<string, readonly FeedRecord[]>({ maxSize: MAX_BYTES, sizeCalculation: bytesOf });
+export function createHistoryCache(publicReads: PublicReads): HistoryCache {
+  const cached = new LRUCache<string, readonly FeedRecord[]>({
+    maxSize: MAX_BYTES,
+    sizeCalculation: bytesOf,
+  });
   return {
     async take({ tokenAddress, count }, read) {
       if (count < MIN_RECORDS) return read();
-      const known = kept.get(tokenAddress);
+      const known = cached.get(tokenAddress);
       if (known?.length === count) {
         const those = and(
           eq(retirementRecords.tokenAddress, tokenAddress),
@@ -45,8 +48,8 @@ export function createKeptHistories(publicReads: PublicReads): KeptHistories {
       const records = await read();
       // The database may have been restored to an older state since the count.
       if (records.length === count) {
-        keepJsonOf(records);
-        kept.set(tokenAddress, records);
+        cacheJsonOf(records);
+        cached.set(tokenAddress, records);
       }
       return records;
     },

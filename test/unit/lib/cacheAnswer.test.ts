@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { keepAnswer } from '../../../src/lib/keepAnswer.ts';
+import { cacheAnswer } from '../../../src/lib/cacheAnswer.ts';
 
-function keeper(keepsFailures: boolean) {
+function cacheOf(cachesFailures: boolean) {
   let nowMs = 0;
   let isAway = false;
   const asked: string[] = [];
-  const ask = keepAnswer(
-    { keptMs: 100, clock: { now: () => new Date(nowMs) }, keepsFailures },
+  const ask = cacheAnswer(
+    { maxAgeMs: 100, clock: { now: () => new Date(nowMs) }, cachesFailures },
     async (caller: string) => {
       asked.push(caller);
       if (isAway) throw new Error(`${caller} is refused`);
@@ -23,7 +23,7 @@ function keeper(keepsFailures: boolean) {
 }
 
 it('asks once for all who ask within the time', async () => {
-  const { ask, asked, pass } = keeper(true);
+  const { ask, asked, pass } = cacheOf(true);
   expect(await Promise.all([ask('a'), ask('b')])).toEqual(['a', 'a']);
   pass(99);
   expect(await ask('c')).toBe('a');
@@ -33,7 +33,7 @@ it('asks once for all who ask within the time', async () => {
 });
 
 it('asks anew when the clock was set back', async () => {
-  const { ask, pass } = keeper(true);
+  const { ask, pass } = cacheOf(true);
   await ask('a');
   pass(-1);
   expect(await ask('b')).toBe('b');
@@ -42,7 +42,7 @@ it('asks anew when the clock was set back', async () => {
 it.each([true, false])(
   'keeps a failure for as long, or gives it to its own callers alone: %s',
   async (keeps) => {
-    const { ask, asked, goAway, comeBack } = keeper(keeps);
+    const { ask, asked, goAway, comeBack } = cacheOf(keeps);
     goAway();
     const refused = expect(ask('a')).rejects.toThrow('a is refused');
     const joined = ask('b');
@@ -55,7 +55,7 @@ it.each([true, false])(
 );
 
 it('lets each of those who waited ask for itself, when the second one is refused too', async () => {
-  const { ask, goAway } = keeper(false);
+  const { ask, goAway } = cacheOf(false);
   goAway();
   const names = ['a', 'b', 'c', 'd'];
   const answers = await Promise.allSettled(names.map((name) => ask(name)));

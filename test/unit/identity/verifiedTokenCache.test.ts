@@ -1,8 +1,8 @@
 /**
- * A remembered token is valid no longer than a verified token, and for its own caller alone.
+ * A cached token is valid no longer than a verified token, and for its own caller alone.
  */
 import { expect, it } from 'vitest';
-import { rememberTokens } from '../../../src/identity/rememberedTokens.ts';
+import { cacheVerifiedTokens } from '../../../src/identity/verifiedTokenCache.ts';
 import type { Role } from '../../../src/identity/roles.ts';
 import { createTokenVerifier, signToken } from '../../../src/identity/tokens.ts';
 
@@ -45,7 +45,7 @@ it('is verified again after a minute, and after the clock was set back; what was
   const { time, now } = clock();
   let verified = 0;
   const isKeyValid = { yes: true };
-  const verify = rememberTokens(
+  const verify = cacheVerifiedTokens(
     async () => {
       verified += 1;
       if (!isKeyValid.yes) throw new Error('the key was taken back');
