@@ -22,6 +22,7 @@ import { openSocket, type SocketAddress } from './socket.ts';
 export type ClientOptions = postgres.Options<Record<string, never>> & {
   onnotify?: (channel: string, payload: string) => void;
 };
+export type OnLost = (reason: Error) => void;
 type AllOptions = ClientOptions & { socket: (address: SocketAddress) => Promise<Socket> };
 
 export interface Client {
@@ -62,7 +63,7 @@ const ONE_CONNECTION = {
 } satisfies ClientOptions;
 
 /** @param url the address of one server */
-export function createClient(url: string, options: ClientOptions, onLost: () => void = () => {}): Client {
+export function createClient(url: string, options: ClientOptions, onLost: OnLost = () => {}): Client {
   let noteClosed = () => {};
   const whenClosed = new Promise<void>((resolve) => (noteClosed = resolve));
   const statements = createOpenStatements(lose);
@@ -89,7 +90,7 @@ export function createClient(url: string, options: ClientOptions, onLost: () => 
     isLost = true;
     socket?.destroy();
     statements.rejectAll(reason);
-    onLost();
+    onLost(reason);
   }
 
   function closeNow(reason: string): void {

@@ -10,7 +10,7 @@ import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import type postgres from 'postgres';
 import { createFrequentStatements } from './frequentStatements.ts';
 import { lazyQuery, type SqlForDrizzle } from './lazyQuery.ts';
-import { createListener, type Listener } from './listener.ts';
+import { createListener, type Listener, type ListenerLog } from './listener.ts';
 import { createPool, type PoolLoad } from './pool.ts';
 import { createPrimary } from './primary.ts';
 import { createTransactionLimit, NO_TRANSACTION_LIMIT } from './transactionLimit.ts';
@@ -46,11 +46,10 @@ type PreparedStatement = <Row extends postgres.Row>(
   parameters: postgres.SerializableParameter[],
 ) => Promise<Row[]>;
 
-export interface DatabaseHandle {
+export interface DatabaseHandle extends Pick<Listener, 'listen' | 'isListening'> {
   db: Db;
   sql: Statements;
   prepared: PreparedStatement;
-  listen: Listener['listen'];
   load(): PoolLoad;
   /** Takes at most a few seconds, whatever is under way. */
   close(): Promise<void>;
@@ -67,6 +66,7 @@ interface DatabaseOptions {
   applicationName: string;
   /** How long a statement may go without an answer before its connection is closed; 10 s by default. */
   answerTimeoutMs?: number;
+  log?: ListenerLog | undefined;
 }
 
 /** How long a statement may go without an answer: the longest delay that a silent connection causes. */
@@ -117,9 +117,8 @@ export function openDatabase(options: DatabaseOptions): DatabaseHandle {
   const primary = createPrimary(url);
   const pool = createPool({ primary: limit.onEach(primary), client, size, answerTimeoutMs });
   const isFrequent = createFrequentStatements();
-  const listener = createListener(isPooled ? createPrimary(directUrl) : primary, {
-    connection: { application_name },
-  });
+  const direct = isPooled ? createPrimary(directUrl) : primary;
+  const listener = createListener(direct, { connection: { application_name } }, options.log);
 
   /** Begins transactions whose statements may take `statementTimeoutMs`; the common deadline by default. */
   function beginWithin(statementTimeoutMs?: number): Begin {
@@ -166,7 +165,7 @@ export function openDatabase(options: DatabaseOptions): DatabaseHandle {
     }),
     prepared: <Row extends postgres.Row>(text: string, parameters: postgres.SerializableParameter[]) =>
       pool.ask((sql) => sql.unsafe<Row[]>(text, parameters as postgres.ParameterOrJSON<never>[], PREPARED)),
-    listen: listener.listen,
+    ...listener,
     load: pool.load,
     async close() {
       await Promise.all([listener.close(), pool.close()]);

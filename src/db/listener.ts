@@ -8,6 +8,7 @@
  * postgres.js itself re-listens once, and gives up when the server is not back by then.
  */
 import type { Client, ClientOptions } from './client.ts';
+import type { Logger } from '../lib/logger.ts';
 import { shareRun } from '../lib/sharedRuns.ts';
 import { ConnectionLost } from './connectionLost.ts';
 import type { Primary } from './primary.ts';
@@ -24,6 +25,8 @@ export interface Listener {
     onNotify: (payload: string) => void,
     onListen: () => void,
   ): Promise<() => Promise<void>>;
+  /** False while notifications are lost: changes by other instances are then found by reading the tables. */
+  isListening(): boolean;
   close(): Promise<void>;
 }
 
@@ -39,8 +42,14 @@ const RECONNECT_DELAY_MS = 500;
 const HEARTBEAT_MS = 5_000;
 const ANSWER_TIMEOUT_MS = 5_000;
 
-export function createListener(primary: Primary, options: ClientOptions): Listener {
-  const subscriptions = createSubscriptions();
+/** What a loss means: each waiter also reads its table from time to time. */
+export const FOUND_LATER = 'changes by other instances are found seconds later';
+
+/** Is told once when notifications are lost, not at each try to reconnect, and when they arrive again. */
+export type ListenerLog = Pick<Logger, 'info' | 'warn'>;
+
+export function createListener(primary: Primary, options: ClientOptions, log?: ListenerLog): Listener {
+  const subscriptions = createSubscriptions(log);
   let client: Client | null = null;
   let timer: NodeJS.Timeout | null = null;
   let isClosed = false;
@@ -49,9 +58,10 @@ export function createListener(primary: Primary, options: ClientOptions): Listen
 
   async function connect(): Promise<Client> {
     let mine: Client | null = null;
-    const onLost = () => {
+    const onLost = (reason: Error) => {
       if (mine === null || client !== mine) return;
       client = null;
+      subscriptions.noteLost(reason);
       schedule(RECONNECT_DELAY_MS);
     };
     mine = await primary.connect({ ...options, onnotify: subscriptions.notify }, onLost);
@@ -97,6 +107,7 @@ export function createListener(primary: Primary, options: ClientOptions): Listen
       onListen();
       return unsubscribe;
     },
+    isListening: () => !subscriptions.isLost(),
     async close() {
       isClosed = true;
       if (timer) clearTimeout(timer);
@@ -107,9 +118,17 @@ export function createListener(primary: Primary, options: ClientOptions): Listen
   };
 }
 
-function createSubscriptions() {
+function createSubscriptions(log?: ListenerLog) {
   const all = new Set<Subscription>();
+  let isLost = false;
   return {
+    isLost: () => isLost,
+    /** Without subscriptions, at the start, nothing is lost. */
+    noteLost(err: Error): void {
+      if (isLost || all.size === 0) return;
+      isLost = true;
+      log?.warn({ err }, `notifications of the database are lost: ${FOUND_LATER}`);
+    },
     add(subscription: Subscription): () => Promise<void> {
       all.add(subscription);
       return async () => void all.delete(subscription);
@@ -121,6 +140,8 @@ function createSubscriptions() {
     async listenAgain(client: Client): Promise<void> {
       for (const channel of new Set([...all].map((one) => one.channel))) await listenOn(client, channel);
       for (const { onListen } of all) onListen();
+      if (isLost) log?.info('notifications of the database arrive again');
+      isLost = false;
     },
   };
 }

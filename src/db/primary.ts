@@ -12,12 +12,12 @@
  */
 import { shareRun } from '../lib/sharedRuns.ts';
 import { serverUrlsOf } from '../lib/databaseUrl.ts';
-import { createClient, type Client, type ClientOptions } from './client.ts';
+import { createClient, type Client, type ClientOptions, type OnLost } from './client.ts';
 import { ConnectionLost } from './connectionLost.ts';
 
 export interface Primary {
   /** A client of the server that takes writes. @throws ConnectionLost when there is none */
-  connect(options: ClientOptions, onLost?: () => void): Promise<Client>;
+  connect(options: ClientOptions, onLost?: OnLost): Promise<Client>;
   /** Whether a primary was promoted since the client connected: its reads are old, its writes are lost. */
   isOutdated(client: Client): boolean;
   /**
@@ -75,7 +75,7 @@ function createElection(urls: readonly string[]): Primary {
   let inUse: string | null = null;
   const find = shareRun(() => elect(urls, known));
 
-  async function open(url: string, options: ClientOptions, onLost?: () => void): Promise<Client> {
+  async function open(url: string, options: ClientOptions, onLost?: OnLost): Promise<Client> {
     const client = createClient(url, options, onLost);
     try {
       timelineOf.set(client, requireCurrent(await probe(client), known));

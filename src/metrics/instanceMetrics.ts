@@ -9,7 +9,7 @@ import type { ServerLoad } from '../http/server/server.ts';
 import type { RateLimits } from '../limits/rateLimits.ts';
 
 export interface InstanceMetricsDependencies {
-  handle: Pick<DatabaseHandle, 'load'>;
+  handle: Pick<DatabaseHandle, 'load' | 'isListening'>;
   publicReads: Pick<PublicReads, 'replicas' | 'served'>;
   books: Pick<Books, 'load'>;
   rateLimits: Pick<RateLimits, 'refusals'>;
@@ -56,30 +56,7 @@ export function registerInstance(
     'Subscriptions under way, over all transports.',
     () => load().subscriptions,
   );
-  gauge(
-    'marketplace_database_connections',
-    'Connections to the database, by what they do.',
-    () => {
-      const { lent, idle } = handle.load();
-      return Object.entries({ lent, idle });
-    },
-    'state',
-  );
-  gauge(
-    'marketplace_database_waiting',
-    'Statements and transactions that wait for a connection.',
-    () => handle.load().waiting,
-  );
-  total(
-    'marketplace_database_waited_total',
-    'Statements and transactions that had to wait for a connection.',
-    () => handle.load().waited,
-  );
-  total(
-    'marketplace_database_refused_total',
-    'Statements and transactions that got no connection in time.',
-    () => handle.load().refused,
-  );
+  registerDatabase({ gauge, total }, handle);
   total(
     'marketplace_public_reads_total',
     'Public lists and pages of the feed, by where they were read.',
@@ -106,5 +83,40 @@ export function registerInstance(
     'Requests, sockets, operations, credentials and deliveries that a rate limit refused, by the limit.',
     () => rateLimits.refusals,
     'policy',
+  );
+}
+
+function registerDatabase(
+  { gauge, total }: Record<'gauge' | 'total', ReturnType<typeof shownAs>>,
+  handle: InstanceMetricsDependencies['handle'],
+): void {
+  gauge(
+    'marketplace_database_connections',
+    'Connections to the database, by what they do.',
+    () => {
+      const { lent, idle } = handle.load();
+      return Object.entries({ lent, idle });
+    },
+    'state',
+  );
+  gauge(
+    'marketplace_database_waiting',
+    'Statements and transactions that wait for a connection.',
+    () => handle.load().waiting,
+  );
+  total(
+    'marketplace_database_waited_total',
+    'Statements and transactions that had to wait for a connection.',
+    () => handle.load().waited,
+  );
+  total(
+    'marketplace_database_refused_total',
+    'Statements and transactions that got no connection in time.',
+    () => handle.load().refused,
+  );
+  gauge(
+    'marketplace_database_listening',
+    '1 while notifications of the database arrive, 0 while changes by other instances are found later.',
+    () => Number(handle.isListening()),
   );
 }

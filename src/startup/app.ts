@@ -109,6 +109,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
       findBroken: () => findBroken(options.handle.db),
       readOpenWork: openWork,
       publicReads: dependencies.publicReads,
+      isListening: options.handle.isListening,
     }),
     metrics: metricsPage(options, metrics, () => server.load()),
     observeOperation: metrics.observeOperation,

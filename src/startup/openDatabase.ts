@@ -63,7 +63,7 @@ interface OpenDatabaseOptions {
   olderSchema?: OlderSchema;
   /** Called before each step that may take seconds, with its description. */
   onProgress?: (message: string) => void;
-  /** For a server, which also reads from replicas; commands read only from the primary. */
+  /** For a server, which also reads from replicas and follows changes; commands read only from the primary. */
   log?: Pick<Logger, 'info' | 'warn'>;
 }
 
@@ -88,6 +88,7 @@ export async function openConfiguredDatabase(
     directUrl,
     poolSize: config.DATABASE_POOL_SIZE,
     applicationName: APPLICATION_NAME,
+    log,
   });
   const stop = async () => {
     await handle.close();

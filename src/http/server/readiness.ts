@@ -2,7 +2,8 @@
  * Readiness: does what a mutation needs, a writing transaction on the same pool and a request to the network.
  */
 import { sql } from 'drizzle-orm';
-import type { Db } from '../../db/connection.ts';
+import type { DatabaseHandle, Db } from '../../db/connection.ts';
+import { FOUND_LATER } from '../../db/listener.ts';
 import type { PublicReads } from '../../db/publicReads.ts';
 import { installation } from '../../db/tables/index.ts';
 import { describeNetwork } from '../../ledger/network/continuity.ts';
@@ -37,6 +38,7 @@ export function createReadiness(deps: {
   findBroken: () => Promise<readonly string[]>;
   readOpenWork: () => Promise<LateWork>;
   publicReads: Pick<PublicReads, 'replicas'>;
+  isListening: DatabaseHandle['isListening'];
 }): () => Promise<Readiness> {
   const { db, network } = deps;
   const database = check(async () => {
@@ -74,12 +76,8 @@ export function createReadiness(deps: {
       const { overdueExpiryRuns, expiryOverdueSince } = await deps.readOpenWork();
       return late(overdueExpiryRuns, 'overdue', expiryOverdueSince);
     }),
-    replicas: check(async () => {
-      const unused = deps.publicReads.replicas().filter(({ obstacle }) => obstacle !== null);
-      return unused.length === 0
-        ? 'ok'
-        : unused.map(({ name, obstacle }) => `${name} is not used: ${obstacle}`).join(', ');
-    }),
+    notifications: check(async () => (deps.isListening() ? 'ok' : `lost: ${FOUND_LATER}`)),
+    replicas: check(async () => unusedOf(deps.publicReads)),
   };
   return async () => {
     const [databaseState, networkState, ...found] = await Promise.all([
@@ -99,6 +97,13 @@ export function createReadiness(deps: {
       },
     };
   };
+}
+
+function unusedOf(publicReads: Pick<PublicReads, 'replicas'>): string {
+  const unused = publicReads.replicas().filter(({ obstacle }) => obstacle !== null);
+  return unused.length === 0
+    ? 'ok'
+    : unused.map(({ name, obstacle }) => `${name} is not used: ${obstacle}`).join(', ');
 }
 
 function late(count: number, what: string, since: Date | null): string {

@@ -125,6 +125,7 @@ describe('an incremental run', () => {
       findBroken: () => findBroken(dependencies.db),
       readOpenWork: () => readOpenWork(dependencies.db),
       publicReads: dependencies.publicReads,
+      isListening: () => true,
     });
     expect((await readiness()).checks['reconciliation']).toMatch(/^broken: .*I11/);
     await restorable.corrupt(`UPDATE accounts SET owner_id = 'acme' WHERE owner_id = 'mallory'`);

@@ -155,6 +155,7 @@ it('says so where operators look', async () => {
       throw new Error('not asked here');
     },
     publicReads: { replicas: () => [] },
+    isListening: () => true,
   });
   expect((await readiness()).checks['signing']).toMatch(/^waiting: .* may still land/);
   await database.handle.db.execute(sql`UPDATE final_ledger SET resumed_at = NULL`);

@@ -34,6 +34,7 @@ it('answers within three seconds when network and database fall silent one after
     findBroken: async () => [],
     readOpenWork: hangs,
     publicReads: { replicas: () => [] },
+    isListening: () => true,
   });
   const startedAt = performance.now();
   const answers = await Promise.all([isReady(), isReady(), isReady()]);

@@ -6,7 +6,10 @@ it('shows the lag of a replica while it is known, and no old one afterwards', as
   const registry = new Registry();
   let lagMs: number | null = 500;
   const sources = {
-    handle: { load: () => ({ lent: 0, idle: 0, waiting: 0, waited: 0, refused: 0 }) },
+    handle: {
+      load: () => ({ lent: 0, idle: 0, waiting: 0, waited: 0, refused: 0 }),
+      isListening: () => true,
+    },
     publicReads: {
       replicas: () => [{ name: 'db-2:5432', obstacle: null, lagMs }],
       served: () => ({ replica: 0, primary: 0 }),
