@@ -25,7 +25,7 @@ const RECORD = join(FOLDER, 'main.inputs.json');
 /** Inputs of every build; the first changes with the dependencies. */
 const ALWAYS = ['package-lock.json', 'scripts/build.mjs', 'scripts/bundle.mjs'];
 
-/** Files that no build has written for this long are removed. */
+/** Files of builds that were replaced this long before the build that is replaced now are removed. */
 const KEPT_MS = 7 * 24 * 3600 * 1000;
 
 if (!(await isNewest())) await make();
@@ -59,13 +59,14 @@ async function make() {
   const names = [...ALWAYS, ...sources, ...folders];
   const states = await Promise.all(names.map(stateOf));
   await mkdir(FOLDER, { recursive: true });
-  await removeOld();
+  const replacedMs = await writtenMs(PROGRAMS[0]);
   // Without its record, the next run builds again. The record stays absent when a source has changed during
   // the build.
   await rm(RECORD, { force: true });
   const isProgram = ({ path }) => PROGRAMS.includes(path);
   for (const { path, contents } of files.filter((file) => !isProgram(file))) await exchange(path, contents);
   for (const { path, contents } of files.filter(isProgram)) await exchange(path, contents);
+  await removeWrittenBefore(replacedMs - KEPT_MS);
   if (states.some(({ mtimeMs }) => mtimeMs >= startedMs)) return;
   await exchange(RECORD, JSON.stringify(Object.fromEntries(names.map((name, i) => [name, states[i]]))));
 }
@@ -86,13 +87,20 @@ async function commitOf() {
   }
 }
 
-/** Removes files of builds that are days old. A running server may still load newer ones. */
-async function removeOld() {
+/** Keeps all files of the build that is replaced, however old it is: a running server may still load some. */
+async function removeWrittenBefore(timeMs) {
   for (const name of await readdir(FOLDER)) {
     const path = join(FOLDER, name);
-    if (!PROGRAMS.includes(path) && Date.now() - (await stat(path)).mtimeMs > KEPT_MS)
-      await rm(path, { recursive: true });
+    if ((await writtenMs(path)) < timeMs) await rm(path, { recursive: true, force: true });
   }
+}
+
+/** 0 when there is no such file; another build may be removing it. */
+async function writtenMs(path) {
+  return stat(path).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => 0,
+  );
 }
 
 async function stateOf(name) {
