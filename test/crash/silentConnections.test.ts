@@ -82,11 +82,8 @@ describe('a pool whose connections fell silent', () => {
     await useAllConnections();
     proxy.strike('silent');
     await expect(insert('silent')).rejects.toThrow();
-    expect(
-      await elapsedMs(async () => {
-        for (let i = 0; i < 6; i++) await insert(`after ${i}`);
-      }),
-    ).toBeLessThan(ANSWER_TIMEOUT_MS);
+    // Another silent connection would reject the insert that gets it.
+    for (let i = 0; i < 6; i++) await insert(`after ${i}`);
   });
 
   it('rejects a transaction in its middle, and frees the rows that it locked', async () => {
