@@ -36,12 +36,12 @@ interface LogOutputOptions {
   /** Called when the output takes lines again, with the number of lost lines. */
   onLost: (lines: number) => void;
   maxWaitingBytes?: number;
-  /** The file system's by default. */
+  /** By default the file system's, and for a pipe `writeAtOnce`. */
   writeAsync?: WriteAsync;
 }
 
 export function createLogOutput(options: LogOutputOptions): LogOutput {
-  const { fd, onLost, maxWaitingBytes = MAX_WAITING_BYTES, writeAsync = fs.write } = options;
+  const { fd, onLost, maxWaitingBytes = MAX_WAITING_BYTES, writeAsync = writerOf(fd) } = options;
   let waiting: Buffer[] = [];
   let waitingBytes = 0;
   let underWay: Buffer = NOTHING;
@@ -110,6 +110,27 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
     },
   };
 }
+
+/** On Windows, a write to a full pipe waits for its reader, so there it must not stop this thread. */
+function writerOf(fd: number): WriteAsync {
+  const stat = fs.fstatSync(fd);
+  return (stat.isFIFO() || stat.isSocket()) && process.platform !== 'win32' ? writeAtOnce : fs.write;
+}
+
+/**
+ * A pipe takes a part or refuses at once. A write that is under way in another thread at an exit would leave a part
+ * that is not known, and its last line torn in the middle of the log.
+ */
+const writeAtOnce: WriteAsync = (fd, bytes, done) => {
+  let written = 0;
+  let failure: Error | null = null;
+  try {
+    written = fs.writeSync(fd, bytes);
+  } catch (error) {
+    failure = error as Error;
+  }
+  done(failure, written);
+};
 
 /** Gives up all remaining bytes when some are not taken in time: later lines would continue a torn line. */
 function createLastWrite(fd: number): (bytes: Buffer) => void {

@@ -2,10 +2,15 @@
  * Log output that accepts nothing: a full disk, a reader that has stopped or ended. The process goes on with
  * bounded memory.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { open } from 'node:fs/promises';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, constants, openSync } from 'node:fs';
+import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, it, vi } from 'vitest';
+import { promisify } from 'node:util';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createLogOutput } from '../../../src/lib/logOutput.ts';
 
 type Outcome = number | 'ENOSPC' | 'EAGAIN' | 'EPIPE';
@@ -79,6 +84,31 @@ async function ended(child: ChildProcess): Promise<{ code: number | null; said: 
 }
 
 const given = (lines: number) => ['--import', 'tsx', '--input-type=module', '--eval', program(lines)];
+
+describe('an exit', () => {
+  it.runIf(process.platform !== 'win32')('leaves a pipe all lines, whole and in order', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'log-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const [pipe, copy] = [join(folder, 'pipe'), join(folder, 'copy')];
+    await promisify(execFile)('mkfifo', [pipe]);
+    const reader = spawn('sh', ['-c', `cat '${pipe}' > '${copy}'`]);
+    const fd = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
+    const read = () => readFile(copy, 'utf8').catch(() => '');
+    const output = createLogOutput({ fd, onLost: () => expect.unreachable() });
+    output.write('begun\n');
+    await vi.waitFor(async () => expect(await read()).toBe('begun\n'), 20_000);
+    // More than a pipe takes at a time, so that its rest is still to be written.
+    const long = `${'x'.repeat(1_000_000)}\n`;
+    output.write(long);
+    output.write('waits\n');
+    output.beginExit();
+    output.write('last\n');
+    const ended = once(reader, 'exit');
+    closeSync(fd);
+    await ended;
+    expect((await read()) === `begun\n${long}waits\nlast\n`).toBe(true);
+  });
+});
 
 describe('a process', () => {
   it.runIf(process.platform === 'linux')('goes on when the disk of its log is full', async () => {
