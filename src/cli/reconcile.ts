@@ -11,7 +11,7 @@ import { reconcileAndKeep, type KeptReconciliation } from '../reconciliation/las
 import type { Verdict } from '../reconciliation/verdicts.ts';
 import { logOf } from '../reconciliation/reconcileLogs.ts';
 import { parseCheckpoint, type SignedNote } from '../transparency/checkpoint.ts';
-import { StartupError } from '../lib/startupErrors.ts';
+import { codeOf, StartupError } from '../lib/startupErrors.ts';
 import { NetworkUnavailable } from '../ledger/network/port.ts';
 import { endDoubt } from '../ledger/network/continuity.ts';
 import { runCommand } from './runCommand.ts';
@@ -70,7 +70,10 @@ interface Options {
 
 async function readCheckpoint(path: string): Promise<SignedNote> {
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
-    throw new StartupError(`${path} can't be read.`, { cause });
+    throw new StartupError(
+      `${path} can't be read (${codeOf(cause)}). Name a file with a checkpoint that you kept.`,
+      { cause },
+    );
   });
   const note = parseCheckpoint(text);
   if (note !== null && logOf(note.origin) !== null) return note;
