@@ -17,7 +17,7 @@ import {
   requestRun,
   type ExpiryCounts,
 } from '../jobs/expiryRuns.ts';
-import { endDoubt } from '../ledger/network/continuity.ts';
+import { awaitReorgConfirmation } from '../ledger/network/continuity.ts';
 import { runCommand } from './runCommand.ts';
 import { withPlatform } from './withPlatform.ts';
 
@@ -35,7 +35,7 @@ const command = new Command('expire')
 await runCommand(command);
 
 async function preview({ dependencies }: Platform): Promise<void> {
-  await endDoubt(dependencies.network);
+  await awaitReorgConfirmation(dependencies.network);
   let due = 0;
   for await (const { receipt, answer } of previewExpiry(dependencies)) {
     const result =
@@ -52,7 +52,7 @@ async function preview({ dependencies }: Platform): Promise<void> {
 
 async function expire(platform: Platform): Promise<void> {
   const { dependencies } = platform;
-  await endDoubt(dependencies.network);
+  await awaitReorgConfirmation(dependencies.network);
   const request = { trigger: 'MANUAL', night: null, requestedBy: 'npm run expire' } as const;
   // This process sweeps the run; if it ends first, another instance does.
   const leases = leaseRuns(dependencies);

@@ -13,7 +13,7 @@ import { logOf } from '../reconciliation/reconcileLogs.ts';
 import { parseCheckpoint, type SignedNote } from '../transparency/checkpoint.ts';
 import { codeOf, StartupError } from '../lib/startupErrors.ts';
 import { NetworkUnavailable } from '../ledger/network/port.ts';
-import { endDoubt } from '../ledger/network/continuity.ts';
+import { awaitReorgConfirmation } from '../ledger/network/continuity.ts';
 import { runCommand } from './runCommand.ts';
 import { withPlatform } from './withPlatform.ts';
 
@@ -43,7 +43,7 @@ const command = new Command('reconcile')
     await withPlatform(async ({ dependencies }) => {
       const deps = { ...dependencies, keptCheckpoints };
       try {
-        await endDoubt(deps.network);
+        await awaitReorgConfirmation(deps.network);
         const bar = new SingleBar({ format: 'reconcile {bar} {value} tokens', clearOnComplete: true });
         if (process.stdout.isTTY) bar.start(0, 0);
         const onProgress = (done: number) => {

@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import { messageOf } from '../lib/errors.ts';
 import { systemClock, unixSeconds } from '../lib/clock.ts';
 import { lookAt, right, worse, wrong, type Check } from '../ledger/network/check.ts';
-import { endDoubt } from '../ledger/network/continuity.ts';
+import { awaitReorgConfirmation } from '../ledger/network/continuity.ts';
 import { familyOf } from '../ledger/network/families.ts';
 import type { ConfiguredLedger, CreatedNetwork } from '../ledger/network/family.ts';
 import { NetworkBehind, type LedgerNetwork } from '../ledger/network/port.ts';
@@ -29,7 +29,7 @@ export async function* checkNetwork(config: Config, created: CreatedNetwork): As
     // A wrong node's other answers mean nothing, and an unavailable node gives none.
     if (identity.result === 'wrong') return;
   }
-  await endDoubt(network);
+  await awaitReorgConfirmation(network);
   yield await lookAt('latest ledger', () => checkLatestLedger(ledger, network));
   // A network in the database goes back together with it.
   if (familyOf(ledger).migrations.length === 0) yield await lookAt('history', () => checkHistory(network));

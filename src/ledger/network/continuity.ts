@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { shareRun } from '../../lib/sharedRuns.ts';
-import { NetworkBehind, RewriteDoubted } from './port.ts';
+import { NetworkBehind, ReorgUnconfirmed } from './port.ts';
 import type { LedgerNetwork, NetworkStatus, UnixSeconds } from './port.ts';
 import type { SeenLedgers } from './seenLedgers.ts';
 import { wrapQuestions } from './wrapNetwork.ts';
@@ -24,8 +24,8 @@ const MAX_LAG_LEDGERS = 12n;
  * each true node would count as behind permanently.
  */
 export const AGREED_AFTER_MS = 5_000;
-/** A little longer than the time for which a replaced ledger is doubted. */
-const DOUBT_MS = AGREED_AFTER_MS + 500;
+/** A little longer than the time until a reorganisation is confirmed. */
+const REORG_CONFIRMATION_MS = AGREED_AFTER_MS + 500;
 
 /**
  * Wraps a network so that a node behind the highest seen ledger is not believed: every question first waits
@@ -83,10 +83,10 @@ export function guardLedgerNumbers(
   };
 }
 
-/** Called before an action that is done only once: waits until asking again can decide a doubted rewrite. */
-export async function endDoubt(network: Pick<LedgerNetwork, 'continuity'>): Promise<void> {
+/** Called before an action that is done only once: waits until asking again can confirm a reorganisation. */
+export async function awaitReorgConfirmation(network: Pick<LedgerNetwork, 'continuity'>): Promise<void> {
   await network.continuity().catch(async (error: unknown) => {
-    if (error instanceof RewriteDoubted) await delay(DOUBT_MS);
+    if (error instanceof ReorgUnconfirmed) await delay(REORG_CONFIRMATION_MS);
   });
 }
 
@@ -99,7 +99,7 @@ export async function describeNetwork(
     const continuity = await network.continuity();
     return continuity.status === 'whole' ? 'ok' : continuity.message;
   } catch (error) {
-    const isKnown = error instanceof NetworkBehind || error instanceof RewriteDoubted;
+    const isKnown = error instanceof NetworkBehind || error instanceof ReorgUnconfirmed;
     return isKnown ? error.message : 'unreachable';
   }
 }

@@ -62,7 +62,7 @@ export interface LedgerNetwork {
   status(): Promise<NetworkStatus>;
   /**
    * Compares the network with the history that was final before, on any instance and before any restart.
-   * Unless the history is whole, `draft` throws ChainRewritten.
+   * Unless the history is whole, `draft` throws ChainReorganised.
    * @throws NetworkBehind, NetworkUnavailable
    */
   continuity(): Promise<Continuity>;
@@ -87,7 +87,7 @@ export interface LedgerNetwork {
   /** @throws NetworkRefusal when simulation shows that the call can't succeed. */
   draft(call: NetworkCall): Promise<Draft>;
   broadcast(signedBytes: Uint8Array): Promise<BroadcastAnswer>;
-  /** @throws ChainRewritten, not `refused` or `dead`, until the history is accepted; NetworkUnavailable */
+  /** @throws ChainReorganised, not `refused` or `dead`, until the history is accepted; NetworkUnavailable */
   outcome(sent: SentTransaction): Promise<Outcome>;
   /**
    * Signs the same call in the same slot at a higher fee, if `latest` (the last transaction signed for its
@@ -130,7 +130,7 @@ export interface LedgerNetwork {
    * The final transactions that made these records, by index, from the network's logs. A record is missing if
    * the logs don't show its transaction (any more, or within a bounded search). At most MAX_RECORDS_PER_READ
    * records.
-   * @throws ChainRewritten while the history is not accepted; NetworkUnavailable
+   * @throws ChainReorganised while the history is not accepted; NetworkUnavailable
    */
   retirementTransactions(
     tokenAddress: Address,

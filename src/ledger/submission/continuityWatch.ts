@@ -6,8 +6,8 @@
  * no request that makes it sign. The first look also stores the sequences of a new database, by which a
  * backup of its first day is recognised.
  */
-import { NetworkUnavailable, RewriteDoubted, type SigningOrder } from '../network/port.ts';
-import { haltOnRewrittenChain, lookAtHistory } from './knownHistory.ts';
+import { NetworkUnavailable, ReorgUnconfirmed, type SigningOrder } from '../network/port.ts';
+import { haltOnReorg, checkHistory } from './knownHistory.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
 interface ContinuityWatch {
@@ -27,10 +27,10 @@ export function createContinuityWatch(deps: SubmissionDependencies, lookMs = LOO
   async function look(order: SigningOrder): Promise<void> {
     try {
       const found = await deps.network.continuity();
-      if (found.status === 'rewritten') await haltOnRewrittenChain(deps, found.message);
-      else await lookAtHistory(deps, order);
+      if (found.status === 'rewritten') await haltOnReorg(deps, found.message);
+      else await checkHistory(deps, order);
     } catch (error) {
-      if (error instanceof RewriteDoubted)
+      if (error instanceof ReorgUnconfirmed)
         deps.log.warn({ err: error }, 'a final block may have been replaced');
       // A node that is unavailable or behind proves nothing, and readiness reports it.
       if (error instanceof NetworkUnavailable) return;

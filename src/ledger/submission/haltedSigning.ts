@@ -21,7 +21,7 @@ import { shareRun } from '../../lib/sharedRuns.ts';
 import type { NetworkCallKind, NextSequences } from '../network/port.ts';
 import { acceptLedger } from '../network/seenLedgers.ts';
 import { isHaltYounger, keepAcceptance, readHalt, readHalts, type Halts } from './halts.ts';
-import { haltOnRewrittenChain, highestOf, readSequences, requireFinal } from './knownHistory.ts';
+import { haltOnReorg, highestOf, readSequences, requireFinal } from './knownHistory.ts';
 import { resumeWithin } from './review.ts';
 import { conclusionOfHalt, settle, type Confirm } from './settle.ts';
 import { takesUpSlot } from './sequenceSlots.ts';
@@ -166,7 +166,7 @@ async function endHalt(
 async function isRewrittenSince(deps: SubmissionDependencies, halts: Halts): Promise<boolean> {
   const found = await deps.network.continuity();
   if (found.status === 'whole' || halts.some(({ because }) => because === found.message)) return false;
-  await haltOnRewrittenChain(deps, found.message);
+  await haltOnReorg(deps, found.message);
   return true;
 }
 

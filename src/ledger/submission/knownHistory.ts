@@ -35,11 +35,11 @@ export async function haltSigning(
 }
 
 /**
- * Halts all accounts because final ledgers are gone, until a review. An account that has not signed for this
+ * Halts all accounts because the chain was reorganised below a final ledger, until a review. An account that has not signed for this
  * database yet gets a row, because a halt needs one.
  * @throws NetworkUnavailable
  */
-export async function haltOnRewrittenChain(
+export async function haltOnReorg(
   deps: Pick<SubmissionDependencies, 'log' | 'db' | 'network'>,
   message: string,
 ): Promise<void> {
@@ -97,7 +97,7 @@ export async function requireKnownHistory(deps: SubmissionDependencies): Promise
  * Halts signing if an account has sent transactions that this database does not know, or if landed ones are
  * gone; stores the sequences of a new database. @throws NetworkUnavailable
  */
-export async function lookAtHistory(deps: SubmissionDependencies, order: SigningOrder): Promise<void> {
+export async function checkHistory(deps: SubmissionDependencies, order: SigningOrder): Promise<void> {
   await isKnown(deps, order, await readSequences(deps));
 }
 

@@ -18,10 +18,10 @@
  *
  * A broken connection or a time-out at any point changes nothing: the next step asks again.
  */
-import { ChainRewritten, NetworkRefusal, type Draft, type Refusal } from '../network/port.ts';
+import { ChainReorganised, NetworkRefusal, type Draft, type Refusal } from '../network/port.ts';
 import type { Attempt } from './attempts.ts';
 import { effectsFor } from './effects.ts';
-import { confirmMismatch, haltOnRewrittenChain, haltSigning, readSequences } from './knownHistory.ts';
+import { confirmMismatch, haltOnReorg, haltSigning, readSequences } from './knownHistory.ts';
 import { conclusionOfHalt, findOnNetwork, intentOf, type Submission, type Conclusion } from './settle.ts';
 import { settleOrReview } from './settleOrReview.ts';
 import { NEVER_SIGNED_AGAIN } from './signedByHolder.ts';
@@ -126,7 +126,7 @@ async function sign(
     if (error instanceof SequenceMismatch) {
       await confirmMismatch(deps, error);
       await haltSigning(deps, deps.db, error);
-    } else if (error instanceof ChainRewritten) await haltOnRewrittenChain(deps, error.message);
+    } else if (error instanceof ChainReorganised) await haltOnReorg(deps, error.message);
     else throw error;
     return 'progress';
   }

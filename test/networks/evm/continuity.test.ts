@@ -12,7 +12,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { finalLedger, submissions } from '../../../src/db/tables/index.ts';
 import { describeNetwork } from '../../../src/ledger/network/continuity.ts';
 import type { Check } from '../../../src/ledger/network/check.ts';
-import { ChainRewritten, NetworkBehind, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { ChainReorganised, NetworkBehind, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { openSeenLedgers } from '../../../src/ledger/network/seenLedgers.ts';
 import { checkLedger } from '../../../src/diagnostics/checkLedger.ts';
 import { loadConfig } from '../../../src/config/config.ts';
@@ -68,7 +68,7 @@ describe('a rollback below what was final', () => {
       status: 'rewritten',
       message: expect.stringMatching(new RegExp(`^Block ${seen} was final as 0x.* is 0x.* now: .*rewritten`)),
     });
-    await expect(network.draft(deployCarbon())).rejects.toThrow(ChainRewritten);
+    await expect(network.draft(deployCarbon())).rejects.toThrow(ChainReorganised);
   });
 
   it('is whole again when the node shows the chain of before', async () => {
@@ -288,7 +288,7 @@ describe('a node that was restored from an older state', () => {
     expect(await describeNetwork(after)).toContain(rewritten);
     const another = await connectLedger(world.ledger, database.handle);
     const drafting = () => another.draft(deployCarbon()).catch((error: unknown) => error);
-    await expect.poll(drafting, { timeout: 30_000, interval: 1_000 }).toBeInstanceOf(ChainRewritten);
+    await expect.poll(drafting, { timeout: 30_000, interval: 1_000 }).toBeInstanceOf(ChainReorganised);
 
     await acceptHistory(database.handle.db, after);
     expect(await describeNetwork(after)).toBe('ok');
@@ -300,7 +300,7 @@ describe('a node that was restored from an older state', () => {
 
 describe('signing on a rewritten chain', () => {
   it('halts, and goes on once books and network are seen to agree', async () => {
-    const world = await startEvmWorld({ ledger: { rewriteBelievedAfterMs: 1_000 } });
+    const world = await startEvmWorld({ ledger: { reorgConfirmedAfterMs: 1_000 } });
     const database = await createTestDatabase();
     const errors: string[] = [];
     const log = Object.assign(Object.create(silentLog) as typeof silentLog, {
@@ -340,7 +340,7 @@ describe('signing on a rewritten chain', () => {
   });
 
   it('believes no refusal of such a chain before its history is accepted', async () => {
-    const world = await startEvmWorld({ ledger: { rewriteBelievedAfterMs: 1_000 } });
+    const world = await startEvmWorld({ ledger: { reorgConfirmedAfterMs: 1_000 } });
     const database = await createTestDatabase();
     const platform = await platformOn(database.handle, await connectLedger(world.ledger, database.handle));
     const { db } = database.handle;

@@ -27,7 +27,7 @@ import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
 import { landTransaction } from '../../../devnet/evm/landTransaction.ts';
 
 /** Instead of five and ten seconds, because this one node is never wrong for a moment. */
-const SOON = { ledger: { rewriteBelievedAfterMs: 1_000 }, continuityLookMs: 1_000 };
+const SOON = { ledger: { reorgConfirmedAfterMs: 1_000 }, continuityLookMs: 1_000 };
 
 let world: EvmWorld;
 let database: TestDatabase;

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { countStored } from '../../../src/feed/appendRecords.ts';
 import { carbonTokenAbi } from '../../../src/ledger/network/evm/contracts.ts';
 import {
-  ChainRewritten,
+  ChainReorganised,
   type LedgerNetwork,
   type SentTransaction,
 } from '../../../src/ledger/network/port.ts';
@@ -82,23 +82,23 @@ it('shows its records as such, and neither their transactions nor what died ther
     rewritten: expect.stringMatching(/^Block \d+ was final as/),
   });
   await expect(network.retirementTransactions(token, [{ ...record, hints: [burned.hash] }])).rejects.toThrow(
-    ChainRewritten,
+    ChainReorganised,
   );
   // Another transaction uses the nonce on this branch.
   await landByHand({ to: testbed.custody.address });
-  await expect(network.outcome(unsent)).rejects.toThrow(ChainRewritten);
+  await expect(network.outcome(unsent)).rejects.toThrow(ChainReorganised);
   const data = encodeFunctionData({
     abi: carbonTokenAbi,
     functionName: 'retire',
     args: [TONNE, 'Acme', 'too little gas'],
   });
   const outOfGas = await landByHand({ to: token, data, gas: toHex(40_000) });
-  await expect(network.outcome(outOfGas)).rejects.toThrow(ChainRewritten);
+  await expect(network.outcome(outOfGas)).rejects.toThrow(ChainReorganised);
   expect(await network.outcome(burned)).toMatchObject({ status: 'succeeded' });
 });
 
 it('gets its records stored once it is accepted, which does not wait for them', async () => {
-  const world = await startEvmWorld({ ledger: { rewriteBelievedAfterMs: 1_000 } });
+  const world = await startEvmWorld({ ledger: { reorgConfirmedAfterMs: 1_000 } });
   const database = await createTestDatabase();
   const { db } = database.handle;
   const network = await connectLedger(world.ledger, database.handle);

@@ -62,8 +62,8 @@ export async function startEvmTestbed(
         settlementAddress: contracts.settlementAddress,
         finality,
         ...EVM_LIMITS,
-        // The delay before a rewrite is believed has its own tests.
-        rewriteBelievedAfterMs: 0,
+        // The delay before a reorganisation is confirmed has its own tests.
+        reorgConfirmedAfterMs: 0,
         ...own,
       }),
     async close() {

@@ -34,7 +34,7 @@ type RevertCause =
 const GAS_USED_UP_PERCENT = 90n;
 
 /**
- * @throws RpcError, VanishedBlock if a node that is busy or behind may hide the reason; NetworkUnavailable
+ * @throws RpcError, BlockReorganised if a node that is busy or behind may hide the reason; NetworkUnavailable
  */
 export async function explainRevert(
   { rpc, finality, errors }: { rpc: JsonRpc; finality: Finality; errors: readonly AbiError[] },
@@ -87,7 +87,7 @@ async function otherFee(
  *
  * @returns null if a state accepts the call and the other does not refuse it; the node's error if neither
  *   shows anything, or if the state that the node is too busy to show may tell the reason
- * @throws RpcError if a state accepts the call and trouble of the node hides the other; VanishedBlock,
+ * @throws RpcError if a state accepts the call and trouble of the node hides the other; BlockReorganised,
  *   NetworkUnavailable
  */
 async function replay(

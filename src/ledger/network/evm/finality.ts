@@ -3,13 +3,13 @@
  *
  * `confirmations: n` takes the block that has n blocks after it (0: the latest itself); `finalized` takes the
  * network's own answer. A final block stays final: an answer from a node that is behind is refused. When
- * another block replaces the final one, and the rewrite is believed (rewriteDoubt.ts), reads continue on the
+ * another block replaces the final one, and the reorganisation is confirmed (reorgDetector.ts), reads continue on the
  * node's present chain, and signing stops.
  */
 import { shareFreshRuns } from '../../../lib/sharedRuns.ts';
 import { createReportedLedgers } from '../reportedLedgers.ts';
 import { retryWhile } from '../retryWhile.ts';
-import { ChainRewritten, NetworkBehind, NetworkUnavailable, RewriteDoubted } from '../port.ts';
+import { ChainReorganised, NetworkBehind, NetworkUnavailable, ReorgUnconfirmed } from '../port.ts';
 import type { Continuity, FinalLedger } from '../port.ts';
 import { seenLedgersInMemory } from '../seenLedgers.ts';
 import type { SeenLedgers } from '../seenLedgers.ts';
@@ -18,7 +18,7 @@ import { RpcError, valueOf } from './jsonRpc.ts';
 import type { Answer, AnswersTo, JsonRpc, Question } from './jsonRpc.ts';
 import { ask, quantityOf } from './node.ts';
 import type { Block, BlockReference } from './node.ts';
-import { createRewriteDoubt, type RewriteDoubt } from './rewriteDoubt.ts';
+import { createReorgDetector, type ReorgDetector } from './reorgDetector.ts';
 import { mayBeTransient } from './transientErrors.ts';
 
 export type FinalitySetting = { confirmations: number } | 'finalized';
@@ -37,7 +37,7 @@ export interface Finality {
   pin(): Promise<Pin>;
   /** Checks that the chain still has the highest final block. @throws NetworkBehind, NetworkUnavailable */
   continuity(): Promise<Continuity>;
-  /** Called before signing. @throws ChainRewritten, RewriteDoubted, NetworkBehind, NetworkUnavailable */
+  /** Called before signing. @throws ChainReorganised, ReorgUnconfirmed, NetworkBehind, NetworkUnavailable */
   requireContinuity(): Promise<void>;
   /**
    * Whether the node lacks blocks that other answers have shown, and must be asked again.
@@ -52,7 +52,7 @@ export interface Finality {
    * @throws NetworkUnavailable, or what `work` throws
    */
   onFinalBlock<T>(work: (pin: Pin) => Promise<T>): Promise<T>;
-  /** Asks in one batch, and verifies that the node still has the pinned block. @throws VanishedBlock */
+  /** Asks in one batch, and verifies that the node still has the pinned block. @throws BlockReorganised */
   askTogether<const Questions extends readonly Question<unknown>[]>(
     pin: Pin,
     questions: Questions,
@@ -60,8 +60,8 @@ export interface Finality {
 }
 
 /** The node's chain does not, or no longer, have the block that the answers should be about. */
-export class VanishedBlock extends Error {
-  override readonly name = 'VanishedBlock';
+export class BlockReorganised extends Error {
+  override readonly name = 'BlockReorganised';
 }
 
 /** One failure may be a reorganisation; so many show that the node does not support blocks by hash. */
@@ -81,7 +81,7 @@ export function createFinality(
   rpc: JsonRpc,
   setting: FinalitySetting,
   seen: SeenLedgers = seenLedgersInMemory(),
-  doubt: RewriteDoubt = createRewriteDoubt({}),
+  reorgs: ReorgDetector = createReorgDetector({}),
 ): Finality {
   const referenceTo = createReferences(rpc);
   const reported = createReportedLedgers();
@@ -111,8 +111,8 @@ export function createFinality(
     // the instances would halt signing anew in turns.
     const gone = anchors.findLast(isGone);
     const rewritten = gone === undefined ? null : describeRewritten(gone);
-    if (gone === undefined) doubt.noteWhole();
-    else if (!doubt.isBelieved()) throw new RewriteDoubted(describeDoubted(gone));
+    if (gone === undefined) reorgs.noteUnchanged();
+    else if (!reorgs.noteReorg()) throw new ReorgUnconfirmed(describeUnconfirmed(gone));
     const final = finalOf(found);
     if (rewritten === null) seen.note({ ledger: final.number, hash: final.hash }, unverified);
     return { latest, final, state: await referenceTo(final), rewritten };
@@ -128,8 +128,8 @@ export function createFinality(
     },
     async requireContinuity() {
       const { rewritten } = await pin();
-      if (rewritten !== null) throw new ChainRewritten(rewritten);
-      if (doubt.isOpen()) throw new RewriteDoubted(SHOWN_BEFORE);
+      if (rewritten !== null) throw new ChainReorganised(rewritten);
+      if (reorgs.isPending()) throw new ReorgUnconfirmed(SHOWN_BEFORE);
     },
     isBehind: (latest) => isBehindReported(latest) || isBelow(latest, seen.highest()?.ledger ?? 0n),
     async presentHistory() {
@@ -140,7 +140,7 @@ export function createFinality(
       try {
         return await work(await pin());
       } catch (error) {
-        if (!(error instanceof RpcError || error instanceof VanishedBlock)) throw error;
+        if (!(error instanceof RpcError || error instanceof BlockReorganised)) throw error;
         return work(await pin());
       }
     },
@@ -148,7 +148,7 @@ export function createFinality(
   };
 }
 
-/** @throws VanishedBlock */
+/** @throws BlockReorganised */
 async function askAt<const Questions extends readonly Question<unknown>[]>(
   rpc: JsonRpc,
   { final }: Pin,
@@ -160,7 +160,7 @@ async function askAt<const Questions extends readonly Question<unknown>[]>(
   );
   const [sameBlock, ...rest] = answers as [Answer<Block | null>, ...Answer<unknown>[]];
   if (valueOf(sameBlock)?.hash !== final.hash) {
-    throw new VanishedBlock(`Block ${final.number} is not ${final.hash} any more`);
+    throw new BlockReorganised(`Block ${final.number} is not ${final.hash} any more`);
   }
   return rest as AnswersTo<Questions>;
 }
@@ -272,7 +272,7 @@ function describeRewritten({ seen: { ledger, hash }, now }: Anchor): string {
 const SHOWN_BEFORE =
   'The node showed another block in place of a final one moments ago: nothing is signed until it no longer does';
 
-function describeDoubted({ seen: { ledger, hash }, now }: Anchor): string {
+function describeUnconfirmed({ seen: { ledger, hash }, now }: Anchor): string {
   return `The node shows ${now?.hash ?? 'nothing'} as block ${ledger}, which was final as ${hash}: it is asked again before that is believed`;
 }
 

@@ -20,7 +20,7 @@ import { createLogSearch } from './logSearch.ts';
 import { contractsOf } from './options.ts';
 import type { EvmNetworkOptions } from './options.ts';
 import { signReplacement } from './replacement.ts';
-import { createRewriteDoubt } from './rewriteDoubt.ts';
+import { createReorgDetector } from './reorgDetector.ts';
 import { createOutcomes } from './outcome.ts';
 import { ask } from './node.ts';
 import { retirementTransactions } from './retirementTransactions.ts';
@@ -41,8 +41,8 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
   const contracts = contractsOf(options, await readErrorAbi(options.errorAbiFile));
   const signer = createSigner(options.secretKey, chainId);
   const rpc = createJsonRpc({ url: options.rpcUrl, timeoutMs: options.requestTimeoutMs });
-  const doubt = createRewriteDoubt({ believedAfterMs: options.rewriteBelievedAfterMs });
-  const finality = createFinality(rpc, options.finality, options.seenLedgers, doubt);
+  const reorgs = createReorgDetector({ confirmedAfterMs: options.reorgConfirmedAfterMs });
+  const finality = createFinality(rpc, options.finality, options.seenLedgers, reorgs);
   const readAll = createReadAll(rpc);
   const deployments = createDeployments({
     rpc,

@@ -17,7 +17,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Address, Hash } from 'viem';
-import { ChainRewritten, NetworkUnavailable } from '../port.ts';
+import { ChainReorganised, NetworkUnavailable } from '../port.ts';
 import type { Outcome, SentTransaction } from '../port.ts';
 import type { ContractAddresses } from './contracts.ts';
 import type { Finality, Pin } from './finality.ts';
@@ -71,13 +71,13 @@ export function createOutcomes(deps: OutcomeDeps): (sent: SentTransaction) => Pr
  * A refusal releases reserved value, and a death makes the call be signed anew. On a branch that contradicts
  * the final history, and that is not accepted, either would be done in addition to the effect of the same
  * bytes on the former chain. A success counts at once: the call is sent again if the network undoes it.
- * @throws ChainRewritten
+ * @throws ChainReorganised
  */
 function requireAccepted({ rewritten }: Pin, { hash }: SentTransaction, outcome: Outcome): Outcome {
   if (rewritten === null || (outcome.status !== 'refused' && outcome.status !== 'dead')) return outcome;
   const found =
     outcome.status === 'refused' ? `refused in block ${outcome.ledger}` : `dead (${outcome.proof})`;
-  throw new ChainRewritten(`${hash} is ${found}, which counts once that history is accepted. ${rewritten}`);
+  throw new ChainReorganised(`${hash} is ${found}, which counts once that history is accepted. ${rewritten}`);
 }
 
 /** With a state by number, the node may have answered for another block, so the outcome is not remembered. */

@@ -7,7 +7,7 @@
 import { encodeEventTopics, parseEventLogs } from 'viem';
 import type { Address, Hash, Hex } from 'viem';
 import { largest, smallest } from '../../../lib/bigints.ts';
-import { ChainRewritten, NetworkUnavailable } from '../port.ts';
+import { ChainReorganised, NetworkUnavailable } from '../port.ts';
 import type { TransactionHash, WantedTransaction } from '../port.ts';
 import { requireAddress } from './addresses.ts';
 import { carbonTokenAbi } from './contracts.ts';
@@ -43,7 +43,7 @@ export async function retirementTransactions(
   const token = requireAddress(tokenAddress);
   return deps.finality.onFinalBlock(async (pin) => {
     // A record's transaction is stored once, and this one may be on one node's fork only.
-    if (pin.rewritten !== null) throw new ChainRewritten(pin.rewritten);
+    if (pin.rewritten !== null) throw new ChainReorganised(pin.rewritten);
     const hinted = await readHinted(deps, pin, token, wanted);
     const missing = wanted.filter(({ index }) => !hinted.has(index));
     return missing.length === 0

@@ -33,7 +33,7 @@ const BLOCKS_AT_ONCE = 4n;
  * @param search the node must have said that the nonce is used up at the final block
  * @returns `unused` if no block uses it although all are there: the node contradicts itself; `unknown` if the
  *   node has pruned the history
- * @throws RpcError if the node is busy, which must not be mistaken for pruned history; VanishedBlock,
+ * @throws RpcError if the node is busy, which must not be mistaken for pruned history; BlockReorganised,
  *   NetworkUnavailable
  */
 export async function findNonceUse(

@@ -111,10 +111,10 @@ export interface EvmLedger extends NodeLedger {
   errorAbiFile: string | undefined;
   maxOpenPerAccount: number;
   /**
-   * How long a replaced final block is doubted. Not a setting: only tests set it, for a chain whose nodes
+   * How long until a reorganisation of final blocks is confirmed. Not a setting: only tests set it, for a chain whose nodes
    * never lag.
    */
-  rewriteBelievedAfterMs?: number;
+  reorgConfirmedAfterMs?: number;
 }
 
 export function configureEvm(network: string, values: EvmValues): EvmLedger {

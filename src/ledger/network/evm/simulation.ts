@@ -6,7 +6,7 @@
  */
 import { encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
-import { ChainRewritten, NetworkRefusal, NetworkUnavailable } from '../port.ts';
+import { ChainReorganised, NetworkRefusal, NetworkUnavailable } from '../port.ts';
 import type { NetworkCall, Refusal } from '../port.ts';
 import { returned, wordIn } from './contractReads.ts';
 import { carbonTokenAbi, commodityTokenAbi } from './contracts.ts';
@@ -127,7 +127,7 @@ async function probeTemplate(
 
 /**
  * Ends a call that was refused at the latest block, if the final block refuses it for the same reason.
- * @throws NetworkRefusal; NetworkUnavailable if the refusal is not final yet; ChainRewritten if the chain
+ * @throws NetworkRefusal; NetworkUnavailable if the refusal is not final yet; ChainReorganised if the chain
  *   contradicts the final history, because the call may have been executed on the former chain
  */
 export async function refuseFinally(
@@ -139,7 +139,7 @@ export async function refuseFinally(
     await evaluateAt(pin.state),
     pin.rewritten,
   ]);
-  if (rewritten !== null) throw new ChainRewritten(rewritten);
+  if (rewritten !== null) throw new ChainReorganised(rewritten);
   if (finalRefusal?.reason === refusal.reason) throw new NetworkRefusal(finalRefusal);
   throw new NetworkUnavailable(`Refused at the latest block, but not finally yet: ${refusal.message}`);
 }

@@ -10,7 +10,7 @@ import type { CarbonTotals, LedgerNetwork, RetirementPage, RetirementRecord, Tok
 import { normalizeAddress, requireAddress } from './addresses.ts';
 import type { ReadAll, ReadAnswer } from './contractReads.ts';
 import { carbonTokenAbi } from './contracts.ts';
-import { VanishedBlock } from './finality.ts';
+import { BlockReorganised } from './finality.ts';
 import type { Finality, Pin } from './finality.ts';
 import {
   EXPIRY,
@@ -122,10 +122,10 @@ function textOf(bytes: Hex): string {
   return storableText(Buffer.from(bytes.slice(2), 'hex').toString('utf8'));
 }
 
-/** @throws VanishedBlock if the record is missing although the count at the same block includes it */
+/** @throws BlockReorganised if the record is missing although the count at the same block includes it */
 function readRecord(token: Address, index: number, answer: ReadAnswer | undefined): RetirementRecord {
   if (answer?.kind !== 'returned') {
-    throw new VanishedBlock(`Retirement ${index} of ${token} could not be read: ${answer?.kind}`);
+    throw new BlockReorganised(`Retirement ${index} of ${token} could not be read: ${answer?.kind}`);
   }
   const { data } = answer;
   const record = decodeFunctionResult({ abi: carbonTokenAbi, functionName: 'getRetirement', data });

@@ -85,15 +85,15 @@ export class NetworkBehind extends NetworkUnavailable {
   }
 }
 
-/** The node shows another ledger in place of a final one. One answer does not prove a rewrite. */
-export class RewriteDoubted extends NetworkUnavailable {
-  override readonly name = 'RewriteDoubted';
+/** The node shows another ledger in place of a final one. One answer does not confirm a reorganisation. */
+export class ReorgUnconfirmed extends NetworkUnavailable {
+  override readonly name = 'ReorgUnconfirmed';
 }
 
 /**
- * Another ledger has replaced a final one. Signing stops until an operator, or a proof, accepts the new
+ * The chain was reorganised below a final ledger. Signing stops until an operator, or a proof, accepts the new
  * history.
  */
-export class ChainRewritten extends NetworkUnavailable {
-  override readonly name = 'ChainRewritten';
+export class ChainReorganised extends NetworkUnavailable {
+  override readonly name = 'ChainReorganised';
 }

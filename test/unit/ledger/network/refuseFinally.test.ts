@@ -4,7 +4,7 @@
 import { expect, it } from 'vitest';
 import type { Finality, Pin } from '../../../../src/ledger/network/evm/finality.ts';
 import { refuseFinally } from '../../../../src/ledger/network/evm/simulation.ts';
-import { ChainRewritten, NetworkRefusal, NetworkUnavailable } from '../../../../src/ledger/network/port.ts';
+import { ChainReorganised, NetworkRefusal, NetworkUnavailable } from '../../../../src/ledger/network/port.ts';
 
 const PAUSED = { reason: 'PAUSED', message: 'the token is paused' } as const;
 
@@ -20,6 +20,6 @@ it('is one when the final block refuses for the same reason', async () => {
 it('is none on a chain that contradicts what was final', async () => {
   const message = 'Block 7 was final as 0x1, and is 0x2';
   const refusing = refuseFinally(finalityAt(message), PAUSED, async () => PAUSED);
-  await expect(refusing).rejects.toThrow(ChainRewritten);
+  await expect(refusing).rejects.toThrow(ChainReorganised);
   await expect(refusing).rejects.toThrow(message);
 });

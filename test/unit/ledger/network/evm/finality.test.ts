@@ -7,7 +7,7 @@ import { createFinality } from '../../../../../src/ledger/network/evm/finality.t
 import type { Finality } from '../../../../../src/ledger/network/evm/finality.ts';
 import { RpcError, valueOf } from '../../../../../src/ledger/network/evm/jsonRpc.ts';
 import type { Answer, Question } from '../../../../../src/ledger/network/evm/jsonRpc.ts';
-import { NetworkBehind, RewriteDoubted } from '../../../../../src/ledger/network/port.ts';
+import { NetworkBehind, ReorgUnconfirmed } from '../../../../../src/ledger/network/port.ts';
 
 const BLOCK = { number: '0x7', hash: `0x${'7'.repeat(64)}`, timestamp: '0x1', gasLimit: '0x1' };
 const UNSUPPORTED = { code: -32602, message: 'invalid argument 1: hex string expected' };
@@ -107,7 +107,7 @@ it('does not go back with the head, which drops by some blocks during a fork', a
   expect((await ofFork.pin()).final).toMatchObject({ number: 7n, hash: chain.blockAt(7).hash });
 });
 
-it('is doubted when a node shows another block in its place, also when others are far ahead of that node', async () => {
+it('is not confirmed yet when a node shows another block in its place, also when others are far ahead of that node', async () => {
   const { chain: whole, answer: byWhole } = chainOf(100, 20);
   const { chain: rewritten, answer: byRewritten } = chainOf(90, 20);
   rewritten.blockAt = (number) => whole.blockAt(number, number > 70 ? 'e' : undefined);
@@ -118,5 +118,5 @@ it('is doubted when a node shows another block in its place, also when others ar
   };
   const ofBoth = createFinality(nodes as never, { confirmations: 20 });
   expect((await ofBoth.pin()).final.number).toBe(80n);
-  await expect(ofBoth.requireContinuity()).rejects.toThrow(RewriteDoubted);
+  await expect(ofBoth.requireContinuity()).rejects.toThrow(ReorgUnconfirmed);
 });

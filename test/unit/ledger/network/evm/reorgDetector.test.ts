@@ -1,8 +1,8 @@
 import { beforeEach, expect, it } from 'vitest';
 import { createFinality, type Finality } from '../../../../../src/ledger/network/evm/finality.ts';
 import type { Question } from '../../../../../src/ledger/network/evm/jsonRpc.ts';
-import { createRewriteDoubt } from '../../../../../src/ledger/network/evm/rewriteDoubt.ts';
-import { RewriteDoubted } from '../../../../../src/ledger/network/port.ts';
+import { createReorgDetector } from '../../../../../src/ledger/network/evm/reorgDetector.ts';
+import { ReorgUnconfirmed } from '../../../../../src/ledger/network/port.ts';
 
 const TRUE_HASH = `0x${'a'.repeat(64)}`;
 const OTHER_HASH = `0x${'b'.repeat(64)}`;
@@ -19,7 +19,12 @@ beforeEach(async () => {
     ),
   });
   const rpc = { askTogether: async (all: Question<unknown>[]) => all.map(answer) } as never;
-  finality = createFinality(rpc, { confirmations: 0 }, undefined, createRewriteDoubt({ nowMs: () => nowMs }));
+  finality = createFinality(
+    rpc,
+    { confirmations: 0 },
+    undefined,
+    createReorgDetector({ nowMs: () => nowMs }),
+  );
   await finality.pin();
 });
 
@@ -29,7 +34,7 @@ async function seenAt(ms: number, shown: string): Promise<string> {
   try {
     return (await finality.continuity()).status;
   } catch (error) {
-    expect(error).toBeInstanceOf(RewriteDoubted);
+    expect(error).toBeInstanceOf(ReorgUnconfirmed);
     return 'no answer';
   }
 }
@@ -43,7 +48,7 @@ it('is no answer at first, and over when the node shows the final block again', 
   expect(await seenAt(6_000, TRUE_HASH)).toBe('whole');
 });
 
-it('is believed when it is seen again after five seconds, whatever another node said between', async () => {
+it('is confirmed when it is seen again after five seconds, whatever another node said between', async () => {
   expect(await seenAt(1_000, OTHER_HASH)).toBe('no answer');
   expect(await seenAt(3_000, TRUE_HASH)).toBe('whole');
   expect(await seenAt(6_000, OTHER_HASH)).toBe('rewritten');
@@ -53,17 +58,17 @@ it('is believed when it is seen again after five seconds, whatever another node 
 it('keeps anything from being signed by another node’s word meanwhile', async () => {
   expect(await seenAt(1_000, OTHER_HASH)).toBe('no answer');
   expect(await seenAt(3_000, TRUE_HASH)).toBe('whole');
-  await expect(finality.requireContinuity()).rejects.toThrow(RewriteDoubted);
+  await expect(finality.requireContinuity()).rejects.toThrow(ReorgUnconfirmed);
   expect(await seenAt(6_000, TRUE_HASH)).toBe('whole');
   await expect(finality.requireContinuity()).resolves.toBeUndefined();
 });
 
-it('is believed however long a node takes to answer, when none contradicts it', async () => {
+it('is confirmed however long a node takes to answer, when none contradicts it', async () => {
   expect(await seenAt(1_000, OTHER_HASH)).toBe('no answer');
   expect(await seenAt(61_000, OTHER_HASH)).toBe('rewritten');
 });
 
-it('is doubted anew when it was contradicted, and not seen for long', async () => {
+it('starts anew when it was contradicted, and not seen for long', async () => {
   expect(await seenAt(1_000, OTHER_HASH)).toBe('no answer');
   expect(await seenAt(2_000, TRUE_HASH)).toBe('whole');
   expect(await seenAt(31_001, OTHER_HASH)).toBe('no answer');
