@@ -10,7 +10,7 @@
  *
  * A refusal waits until the last refusal of the same caller or address is 10 ms old (refusalDelays.ts). A
  * request waits until its address has rested from the computing that it caused on this instance
- * (computingPace.ts).
+ * (cpuThrottle.ts).
  */
 import { lt, sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
@@ -20,8 +20,8 @@ import type { Caller } from '../identity/roles.ts';
 import type { Logger } from '../lib/logger.ts';
 import { shareRun } from '../lib/sharedRuns.ts';
 import { addressKey, networkKey } from '../lib/addressKey.ts';
-import type { ComputingPace } from './computingPace.ts';
-import { createComputingPace, MAX_STEP_MS } from './computingPace.ts';
+import type { CpuThrottle } from './cpuThrottle.ts';
+import { createCpuThrottle, MAX_STEP_MS } from './cpuThrottle.ts';
 import type { DelayRefusal } from './refusalDelays.ts';
 import { createRefusalDelays } from './refusalDelays.ts';
 import type { SharedBudget, Usage } from './sharedBudget.ts';
@@ -86,12 +86,18 @@ const SWEEP_INTERVAL_MS = 5 * 60_000;
 /** Short, because other clients wait during a burst. By default it is half a second of computing. */
 const CPU_WINDOW_SECONDS = 2.5;
 
+/** Parts that tests replace. */
+interface RateLimitParts {
+  delayRefusal?: DelayRefusal;
+  cpuThrottle?: CpuThrottle;
+}
+
 /** @param db null for a single instance. */
 export function createRateLimits(
   settings: RateLimitSettings,
   db: Db | null,
   log: Pick<Logger, 'warn'>,
-  { delayRefusal = createRefusalDelays(), pace }: { delayRefusal?: DelayRefusal; pace?: ComputingPace } = {},
+  { delayRefusal = createRefusalDelays(), cpuThrottle }: RateLimitParts = {},
 ): RateLimits {
   const budgets = createBudgets(settings, db);
   const { counts: refusals, refusalOf } = createRefusals();
@@ -114,7 +120,7 @@ export function createRateLimits(
   const { cpuPercentPerAddress: percent } = settings;
   const cpu = createCpuBudget(
     percent,
-    pace ?? createComputingPace({ restShare: restShareOf(percent), stepMs }),
+    cpuThrottle ?? createCpuThrottle({ restShare: restShareOf(percent), stepMs }),
   );
   const stopSharing = shareRegularly(Object.values(budgets), db, log);
   const admitAddress = async (remoteAddress: string, usages: Usage[]) => {
@@ -122,7 +128,7 @@ export function createRateLimits(
     const overspent = cpu.overspent(key);
     if (overspent !== null) await refuse(overspent, key);
     await spend(budgets.address, key, 1, usages);
-    const turn = cpu.pace.awaitTurn(key);
+    const turn = cpu.throttle.awaitTurn(key);
     if (turn !== null) await turn;
   };
   const chargeCpu = (remoteAddress: string, ms: number) => cpu.charge(addressKey(remoteAddress), ms);
@@ -133,7 +139,7 @@ export function createRateLimits(
       if (overspent !== null) throw refusalOf(overspent);
     },
     chargeCpu,
-    slowDown: (remoteAddress) => cpu.pace.charge(addressKey(remoteAddress), stepMs),
+    slowDown: (remoteAddress) => cpu.throttle.charge(addressKey(remoteAddress), stepMs),
     admitCaller: ({ subject }, usages) => spend(budgets.caller, subject, 1, usages),
     admitCredential: (remoteAddress) => requireLeft(budgets.refusedCredentials, remoteAddress),
     async noteRefusedCredential(remoteAddress) {
@@ -188,7 +194,7 @@ function createRefusals() {
 
 /**
  * Time between two requests of a slowed address: half of the time in which its budget allows one request, so
- * that the pace is no lower limit than the budget, unless the event loop is late.
+ * that the throttle is no lower limit than the budget, unless the event loop is late.
  */
 function stepOf(addressPerMinute: number): number {
   return Math.min((WINDOW_SECONDS * 1000) / addressPerMinute / 2, MAX_STEP_MS);
@@ -202,7 +208,7 @@ function restShareOf(percent: number): number {
 type Refused = Pick<Usage, 'policy' | 'resetSeconds'>;
 
 /** The computing budgets of this instance alone: another one has processors of its own. */
-function createCpuBudget(percent: number, pace: ComputingPace) {
+function createCpuBudget(percent: number, throttle: CpuThrottle) {
   const perSecond = percent * 10;
   const points = perSecond * CPU_WINDOW_SECONDS;
   const buckets = createTokenBuckets({ capacity: points, perSecond }, () => performance.now());
@@ -210,9 +216,9 @@ function createCpuBudget(percent: number, pace: ComputingPace) {
   return {
     charge(key: string, ms: number) {
       buckets.take(key, ms);
-      pace.charge(key, ms);
+      throttle.charge(key, ms);
     },
-    pace,
+    throttle,
     /** Null while points are left. */
     overspent(key: string): Refused | null {
       const resetSeconds = buckets.waitSeconds(key);

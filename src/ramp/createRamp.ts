@@ -5,7 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Db } from '../db/connection.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createHttpProvider } from './http/httpProvider.ts';
-import { createPace } from './http/pace.ts';
+import { createRequestThrottle } from './http/requestThrottle.ts';
 import { createManualProvider, type ManualControls } from './manual/manualProvider.ts';
 import type { ManualPrices } from './manual/quotes.ts';
 import type { RampProvider } from './port.ts';
@@ -46,7 +46,7 @@ export function createRamp(
         ...settings,
         fetch,
         timeoutMs: PROVIDER_TIMEOUT_MS,
-        pace: createPace(settings.requestsPerSecond),
+        throttle: createRequestThrottle(settings.requestsPerSecond),
       }),
       manual: null,
     };

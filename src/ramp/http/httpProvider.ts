@@ -159,7 +159,7 @@ export function createHttpProvider(options: HttpProviderOptions): RampProvider {
     },
 
     readCallback: (callback) => readSignedCallback(callback, options.callbackSecrets),
-    freeInMs: () => options.pace.freeInMs(),
+    freeInMs: () => options.throttle.freeInMs(),
   };
 }
 

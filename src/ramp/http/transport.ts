@@ -9,7 +9,7 @@ import { readBounded } from '../../lib/boundedAnswer.ts';
 import { DomainError, messageOf } from '../../lib/errors.ts';
 import { parseJson } from '../../lib/parseJson.ts';
 import { pauseAskedForMs } from '../../lib/retryAfter.ts';
-import type { Pace } from './pace.ts';
+import type { RequestThrottle } from './requestThrottle.ts';
 
 export interface TransportOptions {
   /** Base address, with or without a path. */
@@ -17,7 +17,7 @@ export interface TransportOptions {
   apiKey: string;
   fetch: typeof fetch;
   timeoutMs: number;
-  pace: Pace;
+  throttle: RequestThrottle;
 }
 
 /** A payout is a few hundred bytes; a look-up by reference answers with a few payouts. */
@@ -58,13 +58,13 @@ interface Transport {
   askOrReject<T>(question: Question<T>): Promise<T>;
 }
 
-export function createTransport({ url, apiKey, fetch, timeoutMs, pace }: TransportOptions): Transport {
+export function createTransport({ url, apiKey, fetch, timeoutMs, throttle }: TransportOptions): Transport {
   const base = url.endsWith('/') ? url : `${url}/`;
 
   async function ask<T>(question: Question<T>): Promise<T> {
     const { method, path, body, headers } = question;
     try {
-      await pace.turn();
+      await throttle.acquire();
       const response = await fetch(new URL(path, base), {
         method,
         redirect: 'error',
@@ -78,7 +78,7 @@ export function createTransport({ url, apiKey, fetch, timeoutMs, pace }: Transpo
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
       const pauseMs = pauseAskedForMs(response, Date.now());
-      if (pauseMs !== null) pace.hold(pauseMs);
+      if (pauseMs !== null) throttle.pauseFor(pauseMs);
       const text = await readBounded(response, MAX_ANSWER_BYTES);
       if (response.status >= 400 && response.status < 500 && !NO_REFUSAL.has(response.status)) {
         throw new Refused(response.status, codeIn(text) ?? `status ${response.status}`);

@@ -181,8 +181,8 @@ describe('connections', () => {
     async (path) => {
       let goOn = () => {};
       const rested = new Promise<void>((resolve) => (goOn = resolve));
-      const pace = { charge: () => undefined, awaitTurn: () => rested };
-      const rateLimits = createRateLimits(testLimits().rates, null, silentLog, { pace });
+      const cpuThrottle = { charge: () => undefined, awaitTurn: () => rested };
+      const rateLimits = createRateLimits(testLimits().rates, null, silentLog, { cpuThrottle });
       const { port, load, log } = await serve({}, { pages, rateLimits });
       const { socket, closed } = await open(port);
       const headers = 'host: x\r\ncontent-type: application/json\r\ncontent-length: 2';

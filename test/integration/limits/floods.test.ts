@@ -191,11 +191,11 @@ describe('files of the logs', () => {
 
   it('count as computing time of their address, by their bytes', async () => {
     const charged: [string, number][] = [];
-    const pace = {
+    const cpuThrottle = {
       charge: (...charge: [string, number]) => void charged.push(charge),
       awaitTurn: () => null,
     };
-    const rateLimits = createRateLimits(testLimits().rates, null, silentLog, { pace });
+    const rateLimits = createRateLimits(testLimits().rates, null, silentLog, { cpuThrottle });
     const readLogFile = async () => file('x'.repeat(1024 * 1024));
     const { url } = await serve({}, { rateLimits, readLogFile });
     expect((await fetch(`${url}/logs/large`)).status).toBe(200);
@@ -479,12 +479,15 @@ describe('requests', () => {
     const charged = new Map<string, number>();
     let goOn = () => {};
     const rested = new Promise<void>((resolve) => (goOn = resolve));
-    const pace = {
+    const cpuThrottle = {
       charge: (key: string, ms: number) => void charged.set(key, (charged.get(key) ?? 0) + ms),
       awaitTurn: (key: string) => (charged.has(key) ? rested : null),
     };
     const { rates: settings } = testLimits();
-    const { api } = await serve({}, { rateLimits: createRateLimits(settings, null, silentLog, { pace }) });
+    const { api } = await serve(
+      {},
+      { rateLimits: createRateLimits(settings, null, silentLog, { cpuThrottle }) },
+    );
     expect((await askOver(over, api, { query: '{ first: hello }' })).errors).toEqual([]);
     expect(charged.get('127.0.0.1')).toBeGreaterThan(0);
     let isAnswered = false;
@@ -499,7 +502,7 @@ describe('requests', () => {
 describe('queries', () => {
   it('that wait for a place of their address delay its next requests', async () => {
     const charged: [string, number][] = [];
-    const pace = {
+    const cpuThrottle = {
       charge: (...charge: [string, number]) => void charged.push(charge),
       awaitTurn: () => null,
     };
@@ -516,7 +519,7 @@ describe('queries', () => {
       { maxQueriesInFlight: 2 },
       {
         schema: builder.toSchema(),
-        rateLimits: createRateLimits(settings, null, silentLog, { pace }),
+        rateLimits: createRateLimits(settings, null, silentLog, { cpuThrottle }),
       },
     );
     const ask = () => askOver('http', api, { query: '{ slow }' });

@@ -52,8 +52,11 @@ it('an answer over the limit costs its address computing time all the same', asy
 
 it.each(TRANSPORTS)('over %s a small answer costs its address computing time by its bytes', async (over) => {
   const chargedMs: number[] = [];
-  const pace = { charge: (_address: string, ms: number) => void chargedMs.push(ms), awaitTurn: () => null };
-  const rateLimits = createRateLimits(testLimits().rates, null, { warn: () => undefined }, { pace });
+  const cpuThrottle = {
+    charge: (_address: string, ms: number) => void chargedMs.push(ms),
+    awaitTurn: () => null,
+  };
+  const rateLimits = createRateLimits(testLimits().rates, null, { warn: () => undefined }, { cpuThrottle });
   const { api } = await serve({}, { rateLimits, schema: schemaOfLongText() });
   const query = '{ long(kilobytes: 7) }';
   await askOver(over, api, { query });

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { signBody } from '../../../src/lib/signature.ts';
 import { createHttpProvider } from '../../../src/ramp/http/httpProvider.ts';
-import { createPace } from '../../../src/ramp/http/pace.ts';
+import { createRequestThrottle } from '../../../src/ramp/http/requestThrottle.ts';
 import type { OpenSessionRequest, RampProvider } from '../../../src/ramp/port.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
@@ -40,7 +40,7 @@ const options = () => ({
   callbackSecrets: [CALLBACK_SECRET, OLD_SECRET],
   fetch,
   timeoutMs: 500,
-  pace: createPace(1000),
+  throttle: createRequestThrottle(1000),
 });
 
 const quoteRequest = { tokenAmount: 100n, tokenSymbol: 'WHR', fiatCurrency: 'KES' };

@@ -10,7 +10,7 @@ import type { Platform } from '../../../src/startup/compose.ts';
 import { manualRampSessions } from '../../../src/db/tables/index.ts';
 import { createHttpProvider } from '../../../src/ramp/http/httpProvider.ts';
 import { retryAfterMs } from '../../../src/lib/retryAfter.ts';
-import { createPace } from '../../../src/ramp/http/pace.ts';
+import { createRequestThrottle } from '../../../src/ramp/http/requestThrottle.ts';
 import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { setManualSessionStatus } from '../../../src/resolvers/operations/setManualSessionStatus.ts';
 import { createSessionPoller } from '../../../src/resolvers/warehouse/offRamp/pollOpenSessions.ts';
@@ -106,7 +106,7 @@ describe('a provider', () => {
       callbackSecrets: [],
       fetch,
       timeoutMs: 5_000,
-      pace: createPace(20),
+      throttle: createRequestThrottle(20),
     });
     return { provider, arrivedMs, close };
   }
@@ -135,9 +135,9 @@ describe('a provider', () => {
   });
 
   it('is not waited for behind a queue that is too long', async () => {
-    const pace = createPace(1);
-    pace.hold(30_000);
-    await expect(pace.turn()).rejects.toThrow('no request is free for 30 s (1 a second)');
+    const throttle = createRequestThrottle(1);
+    throttle.pauseFor(30_000);
+    await expect(throttle.acquire()).rejects.toThrow('no request is free for 30 s (1 a second)');
   });
 
   it('says how long in seconds, or until when', () => {

@@ -51,7 +51,7 @@ function providerAt({ fetch: answer }: ReturnType<typeof partner>) {
     callbackSecrets: [SECRET],
     fetch: answer,
     timeoutMs: 1000,
-    pace: { turn: async () => {}, hold: () => {}, freeInMs: () => 0 },
+    throttle: { acquire: async () => {}, pauseFor: () => {}, freeInMs: () => 0 },
   });
 }
 

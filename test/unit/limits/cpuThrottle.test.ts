@@ -1,40 +1,40 @@
 import { describe, expect, it } from 'vitest';
-import { createComputingPace } from '../../../src/limits/computingPace.ts';
+import { createCpuThrottle } from '../../../src/limits/cpuThrottle.ts';
 
-/** A pace with a clock that only `wait` advances. */
-function paced(restShare = 2, stepMs = 1) {
+/** A throttle with a clock that only `wait` advances. */
+function throttleWith(restShare = 2, stepMs = 1) {
   const time = { nowMs: 0 };
   const wait = async (ms: number) => {
     time.nowMs += ms;
   };
-  return { time, pace: createComputingPace({ restShare, stepMs }, () => time.nowMs, wait) };
+  return { time, throttle: createCpuThrottle({ restShare, stepMs }, () => time.nowMs, wait) };
 }
 
 describe('an address that computes', () => {
   it('rests twice as long before its next request', async () => {
-    const { time, pace } = paced();
-    expect(pace.awaitTurn('a')).toBeNull();
-    pace.charge('a', 10);
-    await pace.awaitTurn('a');
+    const { time, throttle } = throttleWith();
+    expect(throttle.awaitTurn('a')).toBeNull();
+    throttle.charge('a', 10);
+    await throttle.awaitTurn('a');
     expect(time.nowMs).toBe(20);
   });
 
   it('goes on at once when it has rested, and holds up no other', () => {
-    const { time, pace } = paced();
-    pace.charge('a', 10);
-    expect(pace.awaitTurn('b')).toBeNull();
+    const { time, throttle } = throttleWith();
+    throttle.charge('a', 10);
+    expect(throttle.awaitTurn('b')).toBeNull();
     time.nowMs = 20;
-    expect(pace.awaitTurn('a')).toBeNull();
+    expect(throttle.awaitTurn('a')).toBeNull();
   });
 
   it('has its waiting requests let in one after another, each after what the one before it computed', async () => {
-    const { time, pace } = paced();
-    pace.charge('a', 5);
+    const { time, throttle } = throttleWith();
+    throttle.charge('a', 5);
     const begunMs: number[] = [];
     const ask = async (ms: number) => {
-      await pace.awaitTurn('a');
+      await throttle.awaitTurn('a');
       begunMs.push(time.nowMs);
-      pace.charge('a', ms);
+      throttle.charge('a', ms);
     };
     await Promise.all([ask(10), ask(1), ask(0)]);
     // A request that was let in adds its charge to the millisecond that follows it.
@@ -42,13 +42,13 @@ describe('an address that computes', () => {
   });
 
   it('rests for a second at most, and lets a request in that has waited for five', async () => {
-    const { time, pace } = paced();
+    const { time, throttle } = throttleWith();
     const begunMs: number[] = [];
-    pace.charge('a', 60_000);
+    throttle.charge('a', 60_000);
     const asked = Array.from({ length: 8 }, async () => {
-      await pace.awaitTurn('a');
+      await throttle.awaitTurn('a');
       begunMs.push(time.nowMs);
-      pace.charge('a', 60_000);
+      throttle.charge('a', 60_000);
     });
     await Promise.all(asked);
     expect(begunMs).toEqual([1_000, 2_000, 3_000, 4_000, 5_000, 5_000, 5_000, 5_000]);
@@ -62,11 +62,11 @@ describe('an address that computes', () => {
   ])(
     'is held up by steps of %d ms alone, once what it asks for computes nothing',
     async (stepMs, takesMs) => {
-      const { time, pace } = paced(2, stepMs);
-      pace.charge('a', 10);
+      const { time, throttle } = throttleWith(2, stepMs);
+      throttle.charge('a', 10);
       let begun = 0;
       const client = async () => {
-        for (; begun < 10_000; begun++) await pace.awaitTurn('a');
+        for (; begun < 10_000; begun++) await throttle.awaitTurn('a');
       };
       await Promise.all(Array.from({ length: 64 }, client));
       expect(time.nowMs - 20).toBeGreaterThanOrEqual(takesMs * 0.9);
@@ -75,8 +75,8 @@ describe('an address that computes', () => {
   );
 
   it('does not rest where the share is 0', () => {
-    const { pace } = paced(0);
-    pace.charge('a', 1_000);
-    expect(pace.awaitTurn('a')).toBeNull();
+    const { throttle } = throttleWith(0);
+    throttle.charge('a', 1_000);
+    expect(throttle.awaitTurn('a')).toBeNull();
   });
 });

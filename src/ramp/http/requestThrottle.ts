@@ -4,25 +4,25 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 
-export interface Pace {
-  /** Waits for the next free moment. @throws Error when the moment is more than MAX_WAIT_MS away */
-  turn(): Promise<void>;
-  /** Sends no request for this long. */
-  hold(ms: number): void;
-  /** How long until the next free moment. */
+export interface RequestThrottle {
+  /** Waits until the next request may be sent. @throws Error when that is more than MAX_WAIT_MS away */
+  acquire(): Promise<void>;
+  /** Lets no request through for this long. */
+  pauseFor(ms: number): void;
+  /** How long until the next request may be sent, without waiting for it. */
   freeInMs(): number;
 }
 
 /** The longest wait: the caller holds a session's lease, or a client waits for the answer. */
 const MAX_WAIT_MS = 10_000;
 
-export function createPace(requestsPerSecond: number): Pace {
+export function createRequestThrottle(requestsPerSecond: number): RequestThrottle {
   const intervalMs = 1000 / requestsPerSecond;
   let nextAtMs = 0;
   const freeInMs = () => Math.max(nextAtMs - performance.now(), 0);
   return {
     freeInMs,
-    async turn() {
+    async acquire() {
       const waitMs = freeInMs();
       if (waitMs > MAX_WAIT_MS) {
         throw new Error(
@@ -32,7 +32,7 @@ export function createPace(requestsPerSecond: number): Pace {
       nextAtMs = Math.max(nextAtMs, performance.now()) + intervalMs;
       if (waitMs > 0) await delay(waitMs);
     },
-    hold(ms) {
+    pauseFor(ms) {
       nextAtMs = Math.max(nextAtMs, performance.now() + ms);
     },
   };
