@@ -24,8 +24,8 @@ interface Dependencies {
 const MAX_CONCURRENT_TOKENS = 8;
 
 /**
- * Compares all tokens, not only those whose attempts landed elsewhere: holders' burns are undone as well, and
- * a burn may land again in a ledger of the same number. @throws NetworkUnavailable
+ * Compares all tokens, not only those whose attempts landed elsewhere: holders' burns are rolled back as
+ * well, and a burn may land again in a ledger of the same number. @throws NetworkUnavailable
  */
 export async function redateRecords(deps: Dependencies): Promise<void> {
   const limit = pLimit(MAX_CONCURRENT_TOKENS);

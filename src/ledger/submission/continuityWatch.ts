@@ -1,10 +1,10 @@
 /**
  * Compares the network with the database also while nothing is to be signed. It notices that a chain was
  * rewritten below its final ledger, that landed transactions are gone, or that another copy of the database
- * signs. Signing then halts, and the transactions are sent again (undone.ts) while they can still land.
- * Without the watch, an idle platform would stay unready for ever, because an instance that is not ready gets
- * no request that makes it sign. The first look also stores the sequences of a new database, by which a
- * backup of its first day is recognised.
+ * signs. Signing then halts, and the transactions are sent again (rolledBackTransactions.ts) while they can
+ * still land. Without the watch, an idle platform would stay unready for ever, because an instance that is
+ * not ready gets no request that makes it sign. The first look also stores the sequences of a new database,
+ * by which a backup of its first day is recognised.
  */
 import { NetworkUnavailable, ReorgUnconfirmed, type SigningOrder } from '../network/port.ts';
 import { haltOnReorg, checkHistory } from './knownHistory.ts';
@@ -16,7 +16,8 @@ interface ContinuityWatch {
 }
 
 /**
- * Each look costs a few questions. An undone transaction that can't land any more by the next one is lost.
+ * Each look costs a few questions. A rolled-back transaction that can't land any more by the next one is
+ * lost.
  */
 const LOOK_MS = 10_000;
 

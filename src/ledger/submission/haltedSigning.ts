@@ -1,6 +1,6 @@
 /**
  * Signing stops when network and database disagree about what a signing account has sent: a database restored
- * from an old copy would repeat the calls made since, and a network that was rolled back has undone landed
+ * from an old copy would repeat the calls made since, and a network that was rolled back has lost landed
  * transactions.
  *
  *   signing ──they disagree──▶ halted ──nothing under way, all final, books and network agree──▶ signing
@@ -26,7 +26,7 @@ import { resumeWithin } from './review.ts';
 import { conclusionOfHalt, settle, type Confirm } from './settle.ts';
 import { takesUpSlot } from './sequenceSlots.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
-import { requireNothingUndone, resendUndone } from './undone.ts';
+import { requireNothingRolledBack, resendRolledBack } from './rolledBackTransactions.ts';
 
 /** Time between two reviews. Each one reads every token, for a reconciliation. */
 const REVIEW_INTERVAL_SECONDS = 30;
@@ -73,7 +73,7 @@ async function review(deps: SubmissionDependencies): Promise<void> {
     readSequences(deps),
     deps.network.nextSequences('final'),
   ]);
-  const resent = await resendUndone(deps, expected);
+  const resent = await resendRolledBack(deps, expected);
   const underWay = await deps.db.$count(attempts, and(inArray(attempts.source, accounts), takesUpSlot));
   // The comparison reads final facts only, so it does not see transactions that are not final.
   const isFinal = [...highestOf(expected, waiting)].every(
@@ -223,7 +223,7 @@ async function resumePage(tx: Tx, deps: SubmissionDependencies): Promise<number>
  * Ends a halt by an operator's decision. Unsigned submissions go to review first, and are decided one by one.
  * @returns why signing was halted
  * @throws DomainError CONFLICT when signing is not halted, or is halted for another reason by the end; when
- *   landed transactions are undone; when sent ones are not final yet, so that no read shows their effect;
+ *   landed transactions are rolled back; when sent ones are not final yet, so that no read shows their effect;
  *   NetworkUnavailable
  */
 export async function resumeSigning(deps: SubmissionDependencies, confirm?: Confirm): Promise<string> {
@@ -231,7 +231,7 @@ export async function resumeSigning(deps: SubmissionDependencies, confirm?: Conf
   const because = halts[0]?.because ?? null;
   if (because === null) throw new DomainError('CONFLICT', 'Signing is not halted.');
   const expected = await deps.network.nextSequences('latest');
-  await requireNothingUndone(deps, expected);
+  await requireNothingRolledBack(deps, expected);
   await requireFinal(deps, highestOf(expected, await deps.network.nextSequences('waiting')));
   await reviewUnsigned(deps, because);
   if (!(await endHalt(deps, { halts, expected, isProved: false, confirm }))) {

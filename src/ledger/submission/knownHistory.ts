@@ -35,8 +35,8 @@ export async function haltSigning(
 }
 
 /**
- * Halts all accounts because the chain was reorganised below a final ledger, until a review. An account that has not signed for this
- * database yet gets a row, because a halt needs one.
+ * Halts all accounts because the chain was reorganised below a final ledger, until a review. An account that
+ * has not signed for this database yet gets a row, because a halt needs one.
  * @throws NetworkUnavailable
  */
 export async function haltOnReorg(

@@ -27,7 +27,7 @@ export class SequenceAhead extends SequenceMismatch {
 
 /**
  * The network reports a sequence as unused whose transaction this database has seen in a ledger: the node is
- * behind, or the network was rolled back below finality. A call that had landed may be undone.
+ * behind, or the network was rolled back below finality. A call that had landed may be rolled back.
  */
 export class SequenceBehind extends SequenceMismatch {
   override readonly name = 'SequenceBehind';

@@ -117,7 +117,8 @@ describe('a provider', () => {
     await Promise.all(Array.from({ length: 30 }, (_, i) => provider.getStatus(`p${i}`)));
     await close();
     expect(arrivedMs).toHaveLength(30);
-    // At twenty a second, the nth request is sent 50 ms × n after the first or later; timers round to milliseconds.
+    // At twenty a second, the nth request is sent 50 ms × n after the first or later; timers round to
+    // milliseconds.
     for (const [n, arrived] of arrivedMs.entries()) {
       expect(arrived - askedAtMs).toBeGreaterThanOrEqual(n * 50 - 2);
     }

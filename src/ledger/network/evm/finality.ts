@@ -3,8 +3,8 @@
  *
  * `confirmations: n` takes the block that has n blocks after it (0: the latest itself); `finalized` takes the
  * network's own answer. A final block stays final: an answer from a node that is behind is refused. When
- * another block replaces the final one, and the reorganisation is confirmed (reorgDetector.ts), reads continue on the
- * node's present chain, and signing stops.
+ * another block replaces the final one, and the reorganisation is confirmed (reorgDetector.ts), reads
+ * continue on the node's present chain, and signing stops.
  */
 import { shareFreshRuns } from '../../../lib/sharedRuns.ts';
 import { createReportedLedgers } from '../reportedLedgers.ts';

@@ -1,8 +1,8 @@
 /**
- * Decides whether the chain was reorganised below a final block: two answers, seconds apart, that show another
- * block in its place confirm it. A node that shows other blocks only briefly thus halts nothing permanently;
- * until then its answers are not used. Contrary answers between the two change nothing, because one address
- * may stand for nodes that lag.
+ * Decides whether the chain was reorganised below a final block: two answers, seconds apart, that show
+ * another block in its place confirm it. A node that shows other blocks only briefly thus halts nothing
+ * permanently; until then its answers are not used. Contrary answers between the two change nothing, because
+ * one address may stand for nodes that lag.
  */
 import { AGREED_AFTER_MS } from '../continuity.ts';
 
@@ -15,7 +15,10 @@ export interface ReorgDetector {
   isPending(): boolean;
 }
 
-/** A reorganisation that was shown longer ago, and contradicted since, is not counted: the next one starts anew. */
+/**
+ * A reorganisation that was shown longer ago, and contradicted since, is not counted: the next one starts
+ * anew.
+ */
 const FORGOTTEN_AFTER_MS = 30_000;
 
 export function createReorgDetector({

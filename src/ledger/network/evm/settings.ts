@@ -111,8 +111,8 @@ export interface EvmLedger extends NodeLedger {
   errorAbiFile: string | undefined;
   maxOpenPerAccount: number;
   /**
-   * How long until a reorganisation of final blocks is confirmed. Not a setting: only tests set it, for a chain whose nodes
-   * never lag.
+   * How long until a reorganisation of final blocks is confirmed. Not a setting: only tests set it, for a
+   * chain whose nodes never lag.
    */
   reorgConfirmedAfterMs?: number;
 }

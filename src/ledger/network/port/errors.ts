@@ -91,8 +91,8 @@ export class ReorgUnconfirmed extends NetworkUnavailable {
 }
 
 /**
- * The chain was reorganised below a final ledger. Signing stops until an operator, or a proof, accepts the new
- * history.
+ * The chain was reorganised below a final ledger. Signing stops until an operator, or a proof, accepts the
+ * new history.
  */
 export class ChainReorganised extends NetworkUnavailable {
   override readonly name = 'ChainReorganised';

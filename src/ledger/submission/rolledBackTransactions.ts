@@ -1,6 +1,6 @@
 /**
- * Sends transactions again that had landed and were undone when the network was rolled back, and names the
- * sequence that is missing in front of them.
+ * Sends transactions again that had landed and were rolled back with the network, and names the sequence that
+ * is missing in front of them.
  */
 import { and, asc, desc, eq, getTableColumns, gte, isNotNull } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
@@ -24,22 +24,25 @@ const MAX_PAGES_OF_HOLDERS = 8;
 const WAITS_FOR_OTHERS_MINUTES = 60;
 
 /**
- * Sends undone transactions again: the same bytes land in the same slot, at most once, and leave no gap in
- * front of later ones. The exceptions are refused transactions, whose reserved value was returned, and whose
- * reason of refusal may be undone, too, and transactions whose time is over.
- * @returns the number of undone transactions
+ * Sends rolled-back transactions again: the same bytes land in the same slot, at most once, and leave no gap
+ * in front of later ones. The exceptions are refused transactions, whose reserved value was returned, and
+ * whose reason of refusal may be rolled back, too, and transactions whose time is over.
+ * @returns the number of rolled-back transactions
  */
-export async function resendUndone(deps: SubmissionDependencies, expected: NextSequences): Promise<number> {
-  const ofHolders = await findUndoneOfHolders(deps);
-  const ofCustody: Undone[] = [];
+export async function resendRolledBack(
+  deps: SubmissionDependencies,
+  expected: NextSequences,
+): Promise<number> {
+  const ofHolders = await findRolledBackOfHolders(deps);
+  const ofCustody: RolledBack[] = [];
   const gaps: { address: string; sequence: bigint }[] = [];
   let firstGap: string | null = null;
   for (const [address, sequence] of expected) {
-    const undone = await findUndone(deps, address, sequence);
-    const gap = await describeGap(deps.db, address, { expected: sequence, undone });
+    const rolledBack = await findRolledBack(deps, address, sequence);
+    const gap = await describeGap(deps.db, address, { expected: sequence, rolledBack });
     if (gap !== null) gaps.push({ address, sequence });
     firstGap ??= gap;
-    ofCustody.push(...undone);
+    ofCustody.push(...rolledBack);
   }
   if (firstGap !== null) deps.log.error({ gaps }, firstGap);
   const sentAgain = ofCustody.filter(isSentAgain);
@@ -53,14 +56,14 @@ export async function resendUndone(deps: SubmissionDependencies, expected: NextS
  * Transactions of custody and of holders depend on each other: a release on the deposit, a deposit on the
  * mint. One that lands before the one it depends on is finally refused. So a transaction that had landed
  * after one of `others` is sent only once that one has landed again.
- * @param others undone transactions to wait for; none once the halt has lasted WAITS_FOR_OTHERS_MINUTES
+ * @param others rolled-back transactions to wait for; none once the halt has lasted WAITS_FOR_OTHERS_MINUTES
  */
 async function sendAgain(
   { network, log }: Pick<SubmissionDependencies, 'network' | 'log'>,
-  undone: readonly Sent[],
+  rolledBack: readonly Sent[],
   others: readonly Sent[],
 ): Promise<void> {
-  for (const { hash: txHash, signedBytes, ledger } of undone) {
+  for (const { hash: txHash, signedBytes, ledger } of rolledBack) {
     const before = others.find((other) => (other.ledger ?? 0n) < (ledger ?? 0n));
     if (before) log.warn({ txHash }, `had landed, and is sent again when ${before.hash} has landed again`);
     else {
@@ -71,23 +74,23 @@ async function sendAgain(
 }
 
 /**
- * Finds holders' undone transactions. A cash-out is paid even if its deposit is undone, and only the platform
- * has the bytes if no node kept them. Holders' sequences are not read, so the newest landed transactions are
- * looked up one by one, and further pages while any is undone.
+ * Finds holders' rolled-back transactions. A cash-out is paid even if its deposit is rolled back, and only
+ * the platform has the bytes if no node kept them. Holders' sequences are not read, so the newest landed
+ * transactions are looked up one by one, and further pages while any is rolled back.
  * @returns the oldest first
  */
-async function findUndoneOfHolders({ db, network }: SubmissionDependencies): Promise<Attempt[]> {
+async function findRolledBackOfHolders({ db, network }: SubmissionDependencies): Promise<Attempt[]> {
   const found: Attempt[] = [];
   for (let page = 0; page < MAX_PAGES_OF_HOLDERS; page++) {
     const landed = await newestOfHolders(db, page);
     const asked = landed.map(async (sent) => ({ sent, outcome: await orUnanswered(network.outcome(sent)) }));
     const answers = await Promise.all(asked);
-    const undone = answers.filter(({ outcome }) => outcome?.status === 'pending');
-    found.push(...undone.map(({ sent }) => sent));
+    const rolledBack = answers.filter(({ outcome }) => outcome?.status === 'pending');
+    found.push(...rolledBack.map(({ sent }) => sent));
     const isMoved = answers.some(
       ({ sent, outcome }) => outcome?.status === 'succeeded' && outcome.ledger !== sent.ledger,
     );
-    if ((undone.length === 0 && !isMoved) || landed.length < HOLDERS_PER_PAGE) break;
+    if ((rolledBack.length === 0 && !isMoved) || landed.length < HOLDERS_PER_PAGE) break;
   }
   return found.toReversed();
 }
@@ -119,19 +122,19 @@ function newestOfHolders(db: Pick<Db, 'select'>, page: number): Promise<Attempt[
 
 type Sent = Pick<Attempt, 'hash' | 'signedBytes' | 'ledger'>;
 
-interface Undone extends Sent, Pick<Attempt, 'state' | 'sequence'> {
+interface RolledBack extends Sent, Pick<Attempt, 'state' | 'sequence'> {
   /** By the network's clock, `validUntil` has passed: the transaction can no longer land. */
   isTimeOver: boolean;
 }
 
-const isSentAgain = ({ state, isTimeOver }: Undone) => state === 'LANDED' && !isTimeOver;
+const isSentAgain = ({ state, isTimeOver }: RolledBack) => state === 'LANDED' && !isTimeOver;
 
-/** @returns undone transactions in the order of their sequences */
-async function findUndone(
+/** @returns rolled-back transactions in the order of their sequences */
+async function findRolledBack(
   { db, network }: Pick<SubmissionDependencies, 'db' | 'network'>,
   address: string,
   expected: bigint,
-): Promise<Undone[]> {
+): Promise<RolledBack[]> {
   const { hash, state, signedBytes, sequence, ledger, validUntil } = attempts;
   const found = await db
     .select({ hash, state, signedBytes, sequence, ledger, validUntil })
@@ -148,15 +151,16 @@ async function findUndone(
 }
 
 /**
- * Names a sequence that is missing in front of the transactions that are sent. Undone transactions of another
- * program with the key, those that landed without effect, and those that can no longer land are not sent
- * again, and transactions behind them would wait for ever.
- * @returns null when nothing is undone or under way, or nothing is missing in front of the first that is sent
+ * Names a sequence that is missing in front of the transactions that are sent. Rolled-back transactions of
+ * another program with the key, those that landed without effect, and those that can no longer land are not
+ * sent again, and transactions behind them would wait for ever.
+ * @returns null when nothing is rolled back or under way, or nothing is missing in front of the first that is
+ * sent
  */
 async function describeGap(
   db: Pick<Db, 'select'>,
   address: string,
-  { expected, undone }: { expected: bigint; undone: readonly Undone[] },
+  { expected, rolledBack }: { expected: bigint; rolledBack: readonly RolledBack[] },
 ): Promise<string | null> {
   // Transactions under way are sent by the steps of their submissions.
   const [underWay] = await db
@@ -165,8 +169,8 @@ async function describeGap(
     .where(and(eq(attempts.source, address), gte(attempts.sequence, expected), takesUpSlot))
     .orderBy(asc(attempts.sequence))
     .limit(1);
-  if (undone.length === 0 && underWay === undefined) return null;
-  const first = [undone.find(isSentAgain), underWay];
+  if (rolledBack.length === 0 && underWay === undefined) return null;
+  const first = [rolledBack.find(isSentAgain), underWay];
   if (first.some((sent) => sent?.sequence === expected)) return null;
   return (
     `It waits for sequence ${expected} of ${address}, which nothing has that is sent again: resume the submission under review ` +
@@ -174,16 +178,16 @@ async function describeGap(
   );
 }
 
-/** @throws DomainError CONFLICT when a transaction is undone */
-export async function requireNothingUndone(
+/** @throws DomainError CONFLICT when a transaction is rolled back */
+export async function requireNothingRolledBack(
   deps: SubmissionDependencies,
   expected: NextSequences,
 ): Promise<void> {
   for (const [address, sequence] of expected) {
-    const undone = await findUndone(deps, address, sequence);
-    const [first] = undone;
+    const rolledBack = await findRolledBack(deps, address, sequence);
+    const [first] = rolledBack;
     if (!first) continue;
-    const gap = await describeGap(deps.db, address, { expected: sequence, undone });
+    const gap = await describeGap(deps.db, address, { expected: sequence, rolledBack });
     throw new DomainError(
       'CONFLICT',
       `Transaction ${first.hash} had landed with sequence ${first.sequence} of ${address}, and the network calls that ` +
@@ -195,8 +199,8 @@ export async function requireNothingUndone(
   }
 }
 
-function describeFate(undone: Undone): string {
-  if (isSentAgain(undone)) return 'It is sent again by itself';
-  const why = undone.state === 'LANDED' ? 'can no longer land' : 'was refused';
+function describeFate(transaction: RolledBack): string {
+  if (isSentAgain(transaction)) return 'It is sent again by itself';
+  const why = transaction.state === 'LANDED' ? 'can no longer land' : 'was refused';
   return `It ${why}, so it is not sent again`;
 }
