@@ -266,7 +266,7 @@ describe('a node that asks for entries of the transaction’s own source as well
   });
   let asked: string;
 
-  const detachedIn = (envelope: xdr.TransactionEnvelope) =>
+  const addressCredentialsIn = (envelope: xdr.TransactionEnvelope) =>
     envelope
       .v1()
       .tx()
@@ -278,7 +278,9 @@ describe('a node that asks for entries of the transaction’s own source as well
     asked = testbed.custody.publicKey();
     const alone = await testbed.open({ rpcUrl: proxy.url, channelSecretKeys: [] });
     const prepared = await prepare(alone, retire(tokenAddress, TONNE));
-    expect(detachedIn(xdr.TransactionEnvelope.fromXDR(Buffer.from(prepared.signedBytes)))).toEqual([]);
+    expect(addressCredentialsIn(xdr.TransactionEnvelope.fromXDR(Buffer.from(prepared.signedBytes)))).toEqual(
+      [],
+    );
     await alone.broadcast(prepared.signedBytes);
     expect(await settled(alone, prepared)).toMatchObject({ status: 'succeeded' });
   });
@@ -291,7 +293,7 @@ describe('a node that asks for entries of the transaction’s own source as well
     const act = { kind: 'retire', tokenAddress, amount: TONNE, beneficiary: 'Me', note: '' } as const;
     const unsigned = await behindProxy.prepareForHolder(act, asked);
     const transaction = TransactionBuilder.fromXDR(unsigned.payload, testbed.devnet.passphrase);
-    expect(detachedIn(transaction.toEnvelope())).toEqual([]);
+    expect(addressCredentialsIn(transaction.toEnvelope())).toEqual([]);
     transaction.sign(holder);
     const prepared = await behindProxy.openSigned(act, unsigned, transaction.toXDR());
     await behindProxy.broadcast(prepared.signedBytes);

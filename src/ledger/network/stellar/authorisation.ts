@@ -6,7 +6,7 @@
  * any transaction until it expires. Any account that saw the entry could burn the credits under an unknown
  * hash, and the platform's own transaction would look dead. Nodes normally know the operation's source. If a
  * node does not, and asks for an entry, the entry is signed, and the transaction does not count as dead
- * before the entry has expired (detachedEntries.ts). If the caller is the source of the transaction, the
+ * before the entry has expired (addressCredentials.ts). If the caller is the source of the transaction, the
  * envelope suffices, whatever the node asks for.
  */
 import { authorizeEntry, Address as SdkAddress, xdr } from '@stellar/stellar-sdk';
@@ -64,7 +64,7 @@ export function boundToSource(
 }
 
 /** Authorisations that are valid outside the transaction that contains them. */
-export function detachedCredentials(
+export function addressCredentialsOf(
   entries: readonly xdr.SorobanAuthorizationEntry[],
 ): xdr.SorobanAddressCredentials[] {
   return entries.flatMap((entry) => (addressOf(entry) === null ? [] : [entry.credentials().address()]));
@@ -95,10 +95,10 @@ function addressOf(entry: xdr.SorobanAuthorizationEntry): Address | null {
 function requireSameCall(
   root: xdr.SorobanAuthorizedInvocation,
   invocation: Invocation,
-  isDetached: boolean,
+  hasAddressCredentials: boolean,
 ): void {
   const call = calledBy(root);
-  if (call && !isDetached && isTransfer(root, invocation.nestedTransfer)) return;
+  if (call && !hasAddressCredentials && isTransfer(root, invocation.nestedTransfer)) return;
   const wanted = hostFunctionOf(invocation).invokeContract().toXDR('base64');
   if (call?.toXDR('base64') !== wanted) throw unwanted(invocation, call);
   for (const nested of root.subInvocations()) {

@@ -6,7 +6,7 @@
  *   the caller has too few lumens for a factory's fee                     → dead
  *   no reason given                                                       → simulated again: refused or dead
  *
- * An authorisation that is valid outside the transaction may postpone each of these (detachedEntries.ts).
+ * An authorisation that is valid outside the transaction may postpone each of these (addressCredentials.ts).
  */
 import type { xdr } from '@stellar/stellar-sdk';
 import type { Outcome, Refusal } from '../port.ts';

@@ -24,8 +24,8 @@ import { LRUCache } from 'lru-cache';
 import { NetworkUnavailable } from '../port.ts';
 import type { Outcome, SentTransaction } from '../port.ts';
 import { readAccounts } from './accounts.ts';
-import { detachedIn, onceUnusable } from './detachedEntries.ts';
-import type { DetachedDeps } from './detachedEntries.ts';
+import { addressCredentialsIn, onceCredentialsExpired } from './addressCredentials.ts';
+import type { CredentialDeps } from './addressCredentials.ts';
 import { outcomeOfFailure } from './failures.ts';
 import type { FailureDeps } from './failures.ts';
 import { landedCallOf, resultOf } from './results.ts';
@@ -40,7 +40,7 @@ type Bounded = Attributed & { validUntil: bigint; sequence: bigint };
 /** `isOurs`: custody or a channel sent it, not a holder. */
 type Attributed = SentTransaction & { isOurs: boolean };
 
-interface OutcomeDeps extends FailureDeps, DetachedDeps, SearchDeps {
+interface OutcomeDeps extends FailureDeps, CredentialDeps, SearchDeps {
   keys: SigningKeys;
 }
 
@@ -91,10 +91,10 @@ export async function outcomeOf(
   const answer = await lookUp(deps, bareHash(sent.hash));
   const { signedBytes, preparedAtLedger } = sent;
   const envelope = answer.status === 'NOT_FOUND' ? signedBytes && openEnvelope(signedBytes) : answer.envelope;
-  const credentials = envelope ? detachedIn(envelope) : [];
+  const credentials = envelope ? addressCredentialsIn(envelope) : [];
   const isOurs = credentials.length > 0 || isOfOwnKeys(deps, sent.source, envelope);
   const outcome = await outcomeAlone(deps, { ...sent, isOurs }, answer, noteMissing);
-  return onceUnusable(deps, { credentials, preparedAtLedger }, outcome);
+  return onceCredentialsExpired(deps, { credentials, preparedAtLedger }, outcome);
 }
 
 /**
@@ -121,8 +121,8 @@ function openEnvelope(signedBytes: Uint8Array): xdr.TransactionEnvelope {
 
 /**
  * Whether custody or a channel sent the transaction. If a channel's key was removed since, the caller of its
- * operation is still custody. (In a holder's transaction the holder is the caller, and no authorisation is
- * detached.)
+ * operation is still custody. (In a holder's transaction the holder is the caller, and no authorisation has
+ * address credentials.)
  */
 function isOfOwnKeys(
   { keys }: OutcomeDeps,

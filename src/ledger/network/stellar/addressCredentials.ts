@@ -1,8 +1,8 @@
 /**
- * Signed authorisation entries outlive the transaction that they were signed for: until the last ledger of an
- * entry has closed, another sender can use it in its own transaction. If an outcome leads to signing the call
- * again, or to releasing its reserved value, it waits for that ledger, and then for proof that the entry was
- * not used.
+ * Authorisation entries with address credentials outlive the transaction that they were signed for: until the
+ * last ledger of an entry has closed, another sender can use it in its own transaction. If an outcome leads to
+ * signing the call again, or to releasing its reserved value, it waits for that ledger, and then for proof
+ * that the entry was not used.
  *
  *   the last ledger of an entry has not closed                          → pending
  *   closed, and no trace of its use while a trace would still be there  → the outcome
@@ -14,37 +14,40 @@
 import { Address as SdkAddress, xdr } from '@stellar/stellar-sdk';
 import { largest } from '../../../lib/bigints.ts';
 import type { Outcome } from '../port.ts';
-import { detachedCredentials } from './authorisation.ts';
+import { addressCredentialsOf } from './authorisation.ts';
 import type { ReadResourceSettings } from './fees.ts';
 import { innerEnvelope } from './results.ts';
 import type { StellarNode } from './node.ts';
 
-export interface DetachedDeps {
+export interface CredentialDeps {
   node: StellarNode;
   resourceSettings: ReadResourceSettings;
 }
 
-interface Detached {
+interface SignedCredentials {
   credentials: readonly xdr.SorobanAddressCredentials[];
   preparedAtLedger: bigint;
 }
 
 /** Authorisations in an envelope that are valid outside it. */
-export function detachedIn(envelope: xdr.TransactionEnvelope): xdr.SorobanAddressCredentials[] {
+export function addressCredentialsIn(envelope: xdr.TransactionEnvelope): xdr.SorobanAddressCredentials[] {
   return innerEnvelope(envelope)
     .tx()
     .operations()
     .flatMap((operation) => {
       const body = operation.body();
       if (body.switch().name !== 'invokeHostFunction') return [];
-      return detachedCredentials(body.invokeHostFunctionOp().auth());
+      return addressCredentialsOf(body.invokeHostFunctionOp().auth());
     });
 }
 
-/** @throws NetworkUnavailable */
-export async function onceUnusable(
-  { node, resourceSettings }: DetachedDeps,
-  { credentials, preparedAtLedger }: Detached,
+/**
+ * Holds a final outcome back until the credentials have expired, and replaces it if they may have been used.
+ * @throws NetworkUnavailable
+ */
+export async function onceCredentialsExpired(
+  { node, resourceSettings }: CredentialDeps,
+  { credentials, preparedAtLedger }: SignedCredentials,
   outcome: Outcome,
 ): Promise<Outcome> {
   const isFinal = outcome.status === 'dead' || outcome.status === 'refused';
