@@ -30,15 +30,15 @@ export type TakeDocument = (params: DocumentParams, remoteAddress: string) => Pr
 export function createDocumentTurns(options: {
   source: Pick<DocumentSource, 'documentOf'>;
   /** Whether the text needs no parsing. */
-  isKnown: (text: string) => boolean;
+  isParsed: (text: string) => boolean;
   /** @throws DomainError RATE_LIMITED when the address has used up its computing time */
   requireCpu: (remoteAddress: string) => void;
   chargeCpu: (remoteAddress: string, ms: number) => void;
 }): TakeDocument {
-  const { source, isKnown, requireCpu, chargeCpu } = options;
+  const { source, isParsed, requireCpu, chargeCpu } = options;
   const awaitOwn = createTurns({ perTurn: 1, maxWaiting: MAX_WAITING, waitMs: WAIT_MS });
   const awaitTurn = async (text: string, remoteAddress: string) => {
-    if (isKnown(text)) return;
+    if (isParsed(text)) return;
     await awaitOwn(addressKey(remoteAddress));
     requireCpu(remoteAddress);
     chargeCpu(remoteAddress, NEW_DOCUMENT_MS);

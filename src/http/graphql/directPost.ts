@@ -1,8 +1,8 @@
 /**
- * A shortcut for a POST of JSON whose document is known: from node:http into the pipeline, without yoga's
+ * A shortcut for a POST of JSON whose document is validated: from node:http into the pipeline, without yoga's
  * request and response objects.
  *
- *   plain request? ─▶ gate ─▶ body ─▶ known document? ─▶ the pipeline's execution ─▶ answer
+ *   plain request? ─▶ gate ─▶ body ─▶ been validated? ─▶ the pipeline's execution ─▶ answer
  *         └─no────────┴─refused───────────┴─no─▶ yoga, with what has been done already
  *
  * Only requests that yoga would answer in the same way take the shortcut. yoga handles other methods and
@@ -21,14 +21,14 @@ import { withoutStack } from '../../lib/withoutStack.ts';
 import { MIN_COMPRESSED_BYTES } from '../server/compression.ts';
 import type { DocumentSource } from '../documents/documentSource.ts';
 import type { Gate } from '../server/gate.ts';
-import type { KnownDocuments } from './knownDocuments.ts';
+import type { ValidatedDocuments } from './validatedDocuments.ts';
 import type { TransportContext } from './transportContext.ts';
 
 interface DirectPostOptions {
   path: string;
   gate: Pick<Gate, 'enter'>;
   documents: Pick<DocumentSource, 'documentOf'>;
-  known: Pick<KnownDocuments, 'get'>;
+  validated: Pick<ValidatedDocuments, 'get'>;
   execute(operation: DirectOperation, context: TransportContext): Promise<ExecutionResult>;
 }
 
@@ -109,14 +109,16 @@ function mediaTypeOf({ method, url, headers }: IncomingMessage, path: string): M
   return MEDIA_TYPES.get(headers.accept ?? '') ?? null;
 }
 
-/** Returns null unless the text is a known query or mutation with only its variables and operation name. */
-function operationIn(text: string, { documents, known }: DirectPostOptions): DirectOperation | null {
+/**
+ * Returns null unless the text is a validated query or mutation with only its variables and operation name.
+ */
+function operationIn(text: string, { documents, validated }: DirectPostOptions): DirectOperation | null {
   const params = parseJsonObject(text);
   if (params === null) return null;
   const { query, variables, operationName, ...others } = params;
   if (typeof query !== 'string' || !isNameOrNone(operationName) || !isObjectOrNone(variables)) return null;
   for (const name in others) if (Object.hasOwn(others, name)) return null;
-  const document = known.get(query);
+  const document = validated.get(query);
   const operation = document && getOperationAST(document, operationName);
   if (document === undefined || operation == null) return null;
   if (operation.operation === OperationTypeNode.SUBSCRIPTION) return null;

@@ -31,7 +31,7 @@ import { createDocumentTurns, type TakeDocument } from '../documents/documentTur
 import { useDocuments } from '../documents/useDocuments.ts';
 import { createGate, useGate, type Gate } from '../server/gate.ts';
 import type { OperationGuard, Subscribe } from './guardOperations.ts';
-import { createKnownDocuments } from './knownDocuments.ts';
+import { createValidatedDocuments } from './validatedDocuments.ts';
 import { createOperationFacts } from './operationFacts.ts';
 import type { ObserveOperation, OperationLog, OperationLogger } from './logOperations.ts';
 import { createOperationLog } from './logOperations.ts';
@@ -119,7 +119,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const operations = createOperations({ schema, guard, operationLog, log });
   const documents = createDocumentSource(options.documents ?? ANY_DOCUMENT);
   const { caches, takeDocument } = createParsing(documents, options.rateLimits);
-  const known = createKnownDocuments();
+  const validated = createValidatedDocuments();
   const gate = createGate(options.rateLimits, options.verifyToken);
   prepareFields(schema);
   const yoga = createYoga<TransportContext, Pick<Context<object>, 'audit' | 'caller' | 'dependencies'>>({
@@ -134,7 +134,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       useDocuments(documents, takeDocument),
       useValidation(options.introspection),
       ...operations.plugins,
-      known.plugin,
+      validated.plugin,
       useMultipartSubscriptions(),
       useNotAcceptable(),
       useUnbufferedStreams(),
@@ -160,7 +160,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       path: GRAPHQL_PATH,
       gate,
       documents,
-      known,
+      validated,
       execute: executing(operations.executeKept),
     }),
     ask: createAsk(schema, executing(operations.execute)),
@@ -209,10 +209,10 @@ function executionOf(
 function createParsing(source: DocumentSource, { requireCpu, chargeCpu }: RateLimits) {
   const documentCache = createDocumentCache<DocumentNode>();
   const errorCache = createDocumentCache<Error>();
-  const isKnown = (text: string) => (documentCache.get(text) ?? errorCache.get(text)) !== undefined;
+  const isParsed = (text: string) => (documentCache.get(text) ?? errorCache.get(text)) !== undefined;
   return {
     caches: { documentCache, errorCache },
-    takeDocument: createDocumentTurns({ source, isKnown, requireCpu, chargeCpu }),
+    takeDocument: createDocumentTurns({ source, isParsed, requireCpu, chargeCpu }),
   };
 }
 

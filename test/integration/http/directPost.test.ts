@@ -302,9 +302,9 @@ describe('the same answer both ways', () => {
 });
 
 describe('the short way', () => {
-  it('is taken by what is known, and by nothing else', async () => {
+  it('is taken by what is validated, and by nothing else', async () => {
     const executed: string[] = [];
-    const known = new Map(
+    const validated = new Map(
       Object.values(BODIES).flatMap((body) => {
         const query = /^\{"query":("(?:[^"\\]|\\.)*")/.exec(body)?.[1];
         const source = query === undefined ? '' : (JSON.parse(query) as string);
@@ -315,7 +315,7 @@ describe('the short way', () => {
       path: '/graphql',
       gate: { enter: async () => {} },
       documents: createDocumentSource(ANY_DOCUMENT),
-      known,
+      validated,
       execute: async ({ document }) => {
         executed.push(document.loc?.source.body ?? '');
         return { data: {} };

@@ -355,7 +355,7 @@ describe('documents that the server does not know', () => {
     const charged: string[] = [];
     const takeDocument = createDocumentTurns({
       source: { documentOf: ({ query }) => ({ text: String(query) }) },
-      isKnown: (text) => text.startsWith('known'),
+      isParsed: (text) => text.startsWith('known'),
       requireCpu(address) {
         if (spent.has(address)) throw new DomainError('RATE_LIMITED', 'too much');
       },
@@ -391,7 +391,7 @@ describe('documents that the server does not know', () => {
           throw new DomainError('DOCUMENT_NOT_TRUSTED', 'not trusted');
         },
       },
-      isKnown: () => false,
+      isParsed: () => false,
       requireCpu: () => undefined,
       chargeCpu: (_address, ms) => void (charged += ms),
     });

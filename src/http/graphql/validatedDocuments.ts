@@ -6,13 +6,13 @@ import type { DocumentNode } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { createDocumentCache } from './documentCache.ts';
 
-export interface KnownDocuments {
+export interface ValidatedDocuments {
   get(source: string): DocumentNode | undefined;
   plugin: Plugin;
 }
 
 /** A document's validity depends only on schema and settings, which don't change while the server runs. */
-export function createKnownDocuments(): KnownDocuments {
+export function createValidatedDocuments(): ValidatedDocuments {
   const kept = createDocumentCache<DocumentNode>();
   return {
     get: (source) => kept.get(source),
