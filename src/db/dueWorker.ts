@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ChangeSignal } from './changeSignal.ts';
 import type { Leased, Leases } from './leases.ts';
 import type { Logger } from '../lib/logger.ts';
-import { waitAtMost } from '../lib/within.ts';
+import { waitAtMost } from '../lib/timeout.ts';
 
 export interface DueWorker {
   start(): void;

@@ -43,7 +43,7 @@ const HEARTBEAT_MS = 5_000;
 const ANSWER_TIMEOUT_MS = 5_000;
 
 /** What a loss means: each waiter also reads its table from time to time. */
-export const FOUND_LATER = 'changes by other instances are found seconds later';
+export const EFFECT_OF_LOST_NOTIFICATIONS = 'changes by other instances are found seconds later';
 
 /** Is told once when notifications are lost, not at each try to reconnect, and when they arrive again. */
 export type ListenerLog = Pick<Logger, 'info' | 'warn'>;
@@ -127,7 +127,7 @@ function createSubscriptions(log?: ListenerLog) {
     noteLost(err: Error): void {
       if (isLost || all.size === 0) return;
       isLost = true;
-      log?.warn({ err }, `notifications of the database are lost: ${FOUND_LATER}`);
+      log?.warn({ err }, `notifications of the database are lost: ${EFFECT_OF_LOST_NOTIFICATIONS}`);
     },
     add(subscription: Subscription): () => Promise<void> {
       all.add(subscription);

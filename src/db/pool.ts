@@ -10,7 +10,7 @@
  */
 import type postgres from 'postgres';
 import { createConcurrencyLimit } from '../lib/concurrencyLimit.ts';
-import { waitAtMost } from '../lib/within.ts';
+import { waitAtMost } from '../lib/timeout.ts';
 import type { Client, ClientOptions } from './client.ts';
 import { ConnectionLost, NoFreeConnection } from './connectionLost.ts';
 import type { Primary } from './primary.ts';

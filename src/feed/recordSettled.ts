@@ -6,7 +6,7 @@
 import { sql } from 'drizzle-orm';
 import type { Tx } from '../db/connection.ts';
 import { retirementRecords } from '../db/tables/index.ts';
-import { within } from '../lib/within.ts';
+import { withTimeout } from '../lib/timeout.ts';
 import { MAX_RECORDS_PER_READ, type RetirementRecord } from '../ledger/network/port.ts';
 import { appendRecords, countStoredOf, requireInOrder, type FeedToken } from './appendRecords.ts';
 import type { FeedDependencies } from './fillToken.ts';
@@ -54,7 +54,7 @@ export async function readUnstored(
     const stored = await countStoredOf(db, tokens);
     await Promise.allSettled(tokens.map((token) => read(token, Math.max(0, (stored.get(token) ?? 0) - 1))));
   };
-  await within(READ_TIMEOUT_MS, readAll()).catch(() => {});
+  await withTimeout(READ_TIMEOUT_MS, readAll()).catch(() => {});
   // Copied, because later answers must not count any more.
   return new Map(unstored);
 }

@@ -25,7 +25,7 @@ import { DomainError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { PROGRAM_VERSION } from '../lib/programVersion.ts';
 import type { Caller } from './roles.ts';
-import { waitAtMost } from '../lib/within.ts';
+import { waitAtMost } from '../lib/timeout.ts';
 
 /** The caller, the field and the client's address. */
 interface AuditedField {

@@ -5,7 +5,7 @@ import { Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { cacheAnswer } from '../lib/cacheAnswer.ts';
-import { within } from '../lib/within.ts';
+import { withTimeout } from '../lib/timeout.ts';
 import type { InvariantStatus } from '../resolvers/operations/listInvariants.ts';
 import type { OpenWork } from '../resolvers/operations/overdueWork.ts';
 
@@ -46,7 +46,7 @@ export function createStoredMetrics(
   const showInvariant = invariantGauges(gauge);
   const update = async () => {
     try {
-      const [work, invariants] = await within(
+      const [work, invariants] = await withTimeout(
         READ_TIMEOUT_MS,
         Promise.all([readOpenWork(), listInvariants()]),
       );

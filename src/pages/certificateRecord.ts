@@ -1,7 +1,7 @@
 /**
  * A certificate: one retirement with all its public facts, and the same record read from the network now.
  */
-import { TooLate, within } from '../lib/within.ts';
+import { TimeoutError, withTimeout } from '../lib/timeout.ts';
 import { DomainError, type ErrorCode } from '../lib/errors.ts';
 import { askFor, askOrNull, type Ask } from './ask.ts';
 import type { Inclusion } from './inclusion.ts';
@@ -86,7 +86,7 @@ export async function checkOnNetwork(
       tokenAddress,
       index,
     });
-    const now = (await within(NETWORK_WAIT_MS, asked)).retirementRecord?.onNetwork ?? null;
+    const now = (await withTimeout(NETWORK_WAIT_MS, asked)).retirementRecord?.onNetwork ?? null;
     if (now === null) return { outcome: 'MISSING', checkedAt };
     const fields = NETWORK_FIELDS.filter((field) => String(now[field]) !== String(record[field]));
     return fields.length === 0 ? { outcome: 'SAME', checkedAt } : { outcome: 'DIFFERENT', checkedAt, fields };
@@ -94,7 +94,8 @@ export async function checkOnNetwork(
     // The network does not know the token.
     if (error instanceof DomainError && error.code === 'LEDGER_REFUSED')
       return { outcome: 'MISSING', checkedAt };
-    const isSilence = error instanceof TooLate || (error instanceof DomainError && SILENCE.has(error.code));
+    const isSilence =
+      error instanceof TimeoutError || (error instanceof DomainError && SILENCE.has(error.code));
     if (isSilence) return { outcome: 'NO_ANSWER', checkedAt };
     throw error;
   }

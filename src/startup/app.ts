@@ -27,7 +27,7 @@ import { createPayoutHook } from '../webhooks/payoutSettled.ts';
 import { createRetirementsHook } from '../webhooks/retirementsHook.ts';
 import { createInclusionCheck } from '../transparency/inclusion.ts';
 import { createPublishedLogs } from '../transparency/publishedLogs.ts';
-import { TooLate, within } from '../lib/within.ts';
+import { TimeoutError, withTimeout } from '../lib/timeout.ts';
 
 export interface AppOptions extends ComposeOptions {
   /** The headers that may carry an indexer's signature. */
@@ -140,8 +140,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
 }
 
 async function stopInTime(log: Logger, stopWork: () => Promise<void>): Promise<void> {
-  await within(STOP_WORK_MS, stopWork()).catch((error: unknown) => {
-    if (!(error instanceof TooLate)) throw error;
+  await withTimeout(STOP_WORK_MS, stopWork()).catch((error: unknown) => {
+    if (!(error instanceof TimeoutError)) throw error;
     log.warn({ afterMs: STOP_WORK_MS }, 'stopping without waiting for the background work');
   });
 }

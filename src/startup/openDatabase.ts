@@ -30,7 +30,7 @@ import {
   roleOverRules,
   StartupError,
 } from '../lib/startupErrors.ts';
-import { TooLate, within } from '../lib/within.ts';
+import { TimeoutError, withTimeout } from '../lib/timeout.ts';
 
 export interface ConfiguredDatabase {
   handle: DatabaseHandle;
@@ -63,7 +63,9 @@ interface OpenDatabaseOptions {
   olderSchema?: OlderSchema;
   /** Called before each step that may take seconds, with its description. */
   onProgress?: (message: string) => void;
-  /** For a server, which also reads from replicas and follows changes; commands read only from the primary. */
+  /**
+   * For a server, which also reads from replicas and follows changes; commands read only from the primary.
+   */
   log?: Pick<Logger, 'info' | 'warn'>;
 }
 
@@ -187,8 +189,8 @@ async function checkSessions(
       ? poolerWithoutSessions(url)
       : databaseUnreachable(url, error);
   });
-  await within(NOTIFICATION_TIMEOUT_MS, heard).catch((error: unknown) => {
-    if (!(error instanceof TooLate)) throw error;
+  await withTimeout(NOTIFICATION_TIMEOUT_MS, heard).catch((error: unknown) => {
+    if (!(error instanceof TimeoutError)) throw error;
     throw isOneAddress ? poolerWithoutSessions(url) : notTheSameDatabase(url, directUrl);
   });
 }

@@ -9,7 +9,7 @@ import type { CountedLog } from '../../lib/countedLog.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { readBody } from '../../lib/readBody.ts';
-import { waitAtMost } from '../../lib/within.ts';
+import { waitAtMost } from '../../lib/timeout.ts';
 import { answerError, setHeaders } from './answers.ts';
 import { ACCEPTED_ENCODING, encodingRefusal } from './contentEncoding.ts';
 import type { Gate } from './gate.ts';

@@ -3,7 +3,7 @@
  */
 import { sql } from 'drizzle-orm';
 import type { DatabaseHandle, Db } from '../../db/connection.ts';
-import { FOUND_LATER } from '../../db/listener.ts';
+import { EFFECT_OF_LOST_NOTIFICATIONS } from '../../db/listener.ts';
 import type { PublicReads } from '../../db/publicReads.ts';
 import { installation } from '../../db/tables/index.ts';
 import { describeNetwork } from '../../ledger/network/continuity.ts';
@@ -11,7 +11,7 @@ import type { LedgerNetwork } from '../../ledger/network/port.ts';
 import { MAY_LAND_UNSEEN } from '../../ledger/network/seenLedgers.ts';
 import { readSigningState } from '../../ledger/submission/sequenceSlots.ts';
 import { shareRun } from '../../lib/sharedRuns.ts';
-import { within } from '../../lib/within.ts';
+import { withTimeout } from '../../lib/timeout.ts';
 
 /** Work that should have got further by now: how much, and since when the oldest waits. */
 interface LateWork {
@@ -76,7 +76,7 @@ export function createReadiness(deps: {
       const { overdueExpiryRuns, expiryOverdueSince } = await deps.readOpenWork();
       return late(overdueExpiryRuns, 'overdue', expiryOverdueSince);
     }),
-    notifications: check(async () => (deps.isListening() ? 'ok' : `lost: ${FOUND_LATER}`)),
+    notifications: check(async () => (deps.isListening() ? 'ok' : `lost: ${EFFECT_OF_LOST_NOTIFICATIONS}`)),
     replicas: check(async () => unusedOf(deps.publicReads)),
   };
   return async () => {
@@ -132,7 +132,7 @@ function check(probe: () => Promise<string>): () => Promise<string> {
   const shared = shareRun(probe);
   return async () => {
     try {
-      return await within(CHECK_TIMEOUT_MS, shared());
+      return await withTimeout(CHECK_TIMEOUT_MS, shared());
     } catch {
       return 'unreachable';
     }

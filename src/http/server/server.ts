@@ -26,7 +26,7 @@ import { STREAM_TYPES } from '../graphql/unbufferedStreams.ts';
 import type { PipelineOptions } from '../graphql/yoga.ts';
 import { createPipeline, GRAPHQL_PATH } from '../graphql/yoga.ts';
 import { createTurns } from '../../lib/turns.ts';
-import { waitAtMost } from '../../lib/within.ts';
+import { waitAtMost } from '../../lib/timeout.ts';
 
 /** A client that trickles its request in holds a connection at most this long. */
 const REQUEST_TIMEOUTS: RequestTimeouts = { headersMs: 10_000, requestMs: 30_000, checkMs: 2_500 };

@@ -2,15 +2,18 @@
  * Limits how long a caller waits for work.
  */
 
-export class TooLate extends Error {
-  override readonly name = 'TooLate';
+export class TimeoutError extends Error {
+  override readonly name = 'TimeoutError';
 }
 
-/** Waits at most `timeoutMs`; the work itself continues. @throws TooLate, and what the work throws by then */
-export async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
+/**
+ * Waits at most `timeoutMs`; the work itself continues. @throws TimeoutError, and what the work throws by
+ * then
+ */
+export async function withTimeout<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new TooLate(`Not done after ${timeoutMs} ms`)), timeoutMs);
+    timer = setTimeout(() => reject(new TimeoutError(`Not done after ${timeoutMs} ms`)), timeoutMs);
   });
   try {
     return await Promise.race([work, late]);
@@ -25,10 +28,10 @@ export async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T>
  */
 export async function waitAtMost(timeoutMs: number, work: Promise<unknown>): Promise<boolean> {
   try {
-    await within(timeoutMs, work);
+    await withTimeout(timeoutMs, work);
     return true;
   } catch (error) {
-    if (!(error instanceof TooLate)) throw error;
+    if (!(error instanceof TimeoutError)) throw error;
     return false;
   }
 }
