@@ -9,7 +9,7 @@
  */
 import type { Client, ClientOptions } from './client.ts';
 import type { Logger } from '../lib/logger.ts';
-import { shareRun } from '../lib/sharedRuns.ts';
+import { singleFlight } from '../lib/singleFlight.ts';
 import { ConnectionLost } from './connectionLost.ts';
 import type { Primary } from './primary.ts';
 
@@ -54,7 +54,7 @@ export function createListener(primary: Primary, options: ClientOptions, log?: L
   let timer: NodeJS.Timeout | null = null;
   let isClosed = false;
 
-  const connected = shareRun(async () => client ?? connect());
+  const connected = singleFlight(async () => client ?? connect());
 
   async function connect(): Promise<Client> {
     let mine: Client | null = null;

@@ -10,7 +10,7 @@
  *
  * With one server in the address there is no choice, and no server is asked.
  */
-import { shareRun } from '../lib/sharedRuns.ts';
+import { singleFlight } from '../lib/singleFlight.ts';
 import { serverUrlsOf } from '../lib/databaseUrl.ts';
 import { createClient, type Client, type ClientOptions, type OnLost } from './client.ts';
 import { ConnectionLost } from './connectionLost.ts';
@@ -73,7 +73,7 @@ function createElection(urls: readonly string[]): Primary {
   const known: Known = { systemId: null, timeline: '' };
   const timelineOf = new WeakMap<Client, string>();
   let inUse: string | null = null;
-  const find = shareRun(() => elect(urls, known));
+  const find = singleFlight(() => elect(urls, known));
 
   async function open(url: string, options: ClientOptions, onLost?: OnLost): Promise<Client> {
     const client = createClient(url, options, onLost);

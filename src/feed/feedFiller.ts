@@ -4,7 +4,7 @@
  */
 import { MAX_TOKENS_PER_READ } from '../ledger/network/port.ts';
 import type { Logger } from '../lib/logger.ts';
-import { shareFreshRuns } from '../lib/sharedRuns.ts';
+import { freshSingleFlight } from '../lib/singleFlight.ts';
 import type { FeedToken } from './appendRecords.ts';
 import { compareTokens } from './compareTokens.ts';
 import { createFillQueue } from './fillQueue.ts';
@@ -37,7 +37,7 @@ export function createFeedFiller(deps: FeedFillerDependencies): FeedFiller {
   let timer: NodeJS.Timeout | null = null;
   let stopped = false;
 
-  const round = shareFreshRuns(async () => {
+  const round = freshSingleFlight(async () => {
     if (stopped) return;
     const options = { tokensPerRead, isStopped: () => stopped };
     await compareTokens(deps, fills.fill, options).catch((error: unknown) => {

@@ -7,7 +7,7 @@ import type { Db } from '../db/connection.ts';
 import type { PublicReads } from '../db/publicReads.ts';
 import { retirementRecords } from '../db/tables/index.ts';
 import type { Logger } from '../lib/logger.ts';
-import { shareFreshRuns } from '../lib/sharedRuns.ts';
+import { freshSingleFlight } from '../lib/singleFlight.ts';
 import { feedCursor } from './feedCursor.ts';
 import { matches, type FeedFilter, type FeedRecord, type PlacedRecord } from './feedFilter.ts';
 import type { FeedPage, Waiter } from './feedReader.ts';
@@ -34,7 +34,7 @@ export function createTail(deps: TailDependencies) {
   const ends = createEnds(deps.publicReads.maxAgeMs);
   const waiting = createWaiting();
   // After a failed read, the next notification or poll continues from the same place.
-  const refresh = shareFreshRuns(() => readOn().catch(warnOf(deps, 'feed tail not read')));
+  const refresh = freshSingleFlight(() => readOn().catch(warnOf(deps, 'feed tail not read')));
 
   async function readOn(): Promise<void> {
     if (end < 0n) {

@@ -5,7 +5,7 @@
  * After a pause, requests that wait in the sockets are read before timers run and notifications arrive. The
  * data in memory is then as old as the pause.
  */
-import { shareFreshRuns } from './sharedRuns.ts';
+import { freshSingleFlight } from './singleFlight.ts';
 
 export interface CurrentReads {
   read(): Promise<void>;
@@ -30,7 +30,7 @@ export function createCurrentReads(intervalMs: number, readNow: () => Promise<vo
     return pauses;
   }
 
-  const read = shareFreshRuns(async () => {
+  const read = freshSingleFlight(async () => {
     const before = countPauses();
     await readNow();
     readAfter = before;

@@ -18,7 +18,7 @@ import { rateLimits } from '../db/tables/index.ts';
 import { DomainError } from '../lib/errors.ts';
 import type { Caller } from '../identity/roles.ts';
 import type { Logger } from '../lib/logger.ts';
-import { shareRun } from '../lib/sharedRuns.ts';
+import { singleFlight } from '../lib/singleFlight.ts';
 import { addressKey, networkKey } from '../lib/addressKey.ts';
 import type { CpuThrottle } from './cpuThrottle.ts';
 import { createCpuThrottle, MAX_STEP_MS } from './cpuThrottle.ts';
@@ -241,7 +241,7 @@ function shareRegularly(
     sweptAtMs = performance.now();
     await db.delete(rateLimits).where(lt(rateLimits.endsAt, sql`now()`));
   };
-  const shareOnce = shareRun(() =>
+  const shareOnce = singleFlight(() =>
     share().catch((err: unknown) =>
       log.warn({ err }, 'rate limits could not be shared with other instances'),
     ),

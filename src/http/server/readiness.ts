@@ -10,7 +10,7 @@ import { describeNetwork } from '../../ledger/network/continuity.ts';
 import type { LedgerNetwork } from '../../ledger/network/port.ts';
 import { MAY_LAND_UNSEEN } from '../../ledger/network/seenLedgers.ts';
 import { readSigningState } from '../../ledger/submission/sequenceSlots.ts';
-import { shareRun } from '../../lib/sharedRuns.ts';
+import { singleFlight } from '../../lib/singleFlight.ts';
 import { withTimeout } from '../../lib/timeout.ts';
 
 /** Work that should have got further by now: how much, and since when the oldest waits. */
@@ -129,7 +129,7 @@ function channelsOf({ signingOrder }: Pick<LedgerNetwork, 'signingOrder'>): Reco
  * mutation.
  */
 function check(probe: () => Promise<string>): () => Promise<string> {
-  const shared = shareRun(probe);
+  const shared = singleFlight(probe);
   return async () => {
     try {
       return await withTimeout(CHECK_TIMEOUT_MS, shared());

@@ -3,7 +3,7 @@
  * have no hash in the port.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { shareRun } from '../../lib/sharedRuns.ts';
+import { singleFlight } from '../../lib/singleFlight.ts';
 import { NetworkBehind, ReorgUnconfirmed } from './port.ts';
 import type { LedgerNetwork, NetworkStatus, UnixSeconds } from './port.ts';
 import type { SeenLedgers } from './seenLedgers.ts';
@@ -68,7 +68,7 @@ export function guardLedgerNumbers(
     return reported;
   }
 
-  const check = shareRun(status);
+  const check = singleFlight(status);
   const guarded = wrapQuestions(network, async (question) => {
     if (nowMs() - checkedAtMs >= BELIEVED_MS) await check();
     return question();

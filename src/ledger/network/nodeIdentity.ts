@@ -3,7 +3,7 @@
  * question wrongly: landed transactions would seem missing, and would be repeated.
  */
 import { messageOf } from '../../lib/errors.ts';
-import { shareRun } from '../../lib/sharedRuns.ts';
+import { singleFlight } from '../../lib/singleFlight.ts';
 import { NetworkUnavailable, type LedgerNetwork } from './port.ts';
 import { wrapQuestions } from './wrapNetwork.ts';
 
@@ -36,7 +36,7 @@ export function askOnlyOwnNode(
 ): LedgerNetwork {
   let seenAtMs = Number.NEGATIVE_INFINITY;
 
-  const look = shareRun(async () => {
+  const look = singleFlight(async () => {
     try {
       await check();
       seenAtMs = nowMs();

@@ -17,7 +17,7 @@ import { and, asc, eq, inArray, isNotNull, isNull, lte, notInArray, sql } from '
 import type { Tx } from '../../db/connection.ts';
 import { attempts, signingAccounts, submissions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
-import { shareRun } from '../../lib/sharedRuns.ts';
+import { singleFlight } from '../../lib/singleFlight.ts';
 import type { NetworkCallKind, NextSequences } from '../network/port.ts';
 import { acceptLedger } from '../network/seenLedgers.ts';
 import { isHaltYounger, keepAcceptance, readHalt, readHalts, type Halts } from './halts.ts';
@@ -61,7 +61,7 @@ export async function reviewHaltedSigning(deps: SubmissionDependencies): Promise
 
 /** One review at a time in one instance: it may take longer than the interval, and a second is useless. */
 export function createHaltReview(deps: SubmissionDependencies): () => Promise<void> {
-  return shareRun(() => reviewHaltedSigning(deps));
+  return singleFlight(() => reviewHaltedSigning(deps));
 }
 
 async function review(deps: SubmissionDependencies): Promise<void> {

@@ -16,7 +16,7 @@ import { and, eq, isNotNull, sql, type SQL } from 'drizzle-orm';
 import { isTransient } from '../../db/transientFailures.ts';
 import { attempts } from '../../db/tables/index.ts';
 import { createBatcher, type Batcher } from '../../lib/batches.ts';
-import { shareFreshRuns } from '../../lib/sharedRuns.ts';
+import { freshSingleFlight } from '../../lib/singleFlight.ts';
 import { MAX_RECORDS_PER_READ, NetworkUnavailable, type Outcome } from '../network/port.ts';
 import { markDead, readCauses, readCurrentAttempts, type Attempt, type CurrentAttempts } from './attempts.ts';
 import { effectsFor, type LandedTogether } from './effects.ts';
@@ -61,7 +61,7 @@ export function createStepStore(deps: SubmissionDependencies): StepStore {
     maxItems: MAX_ITEMS,
     run: async (ids: string[]) => ids.map(await readCurrentAttempts(deps.db, ids)),
   });
-  const readState = shareFreshRuns(async () => {
+  const readState = freshSingleFlight(async () => {
     const { signingOrder } = deps.network;
     return signingOrder && readSigningState(deps.db, signingOrder);
   });

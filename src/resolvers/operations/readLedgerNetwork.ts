@@ -3,7 +3,7 @@
  */
 import { readHalt } from '../../ledger/submission/halts.ts';
 import type { LedgerNetwork, NetworkStatus } from '../../ledger/network/port.ts';
-import { shareFreshRuns } from '../../lib/sharedRuns.ts';
+import { freshSingleFlight } from '../../lib/singleFlight.ts';
 import type { Needs } from '../core/dependencies.ts';
 
 type LedgerNetworkNeeds = Needs<'db' | 'network' | 'clockControl'>;
@@ -50,8 +50,8 @@ function readingsOf({ db, network }: LedgerNetworkNeeds): SharedReadings {
   const known = shared.get(network);
   if (known) return known;
   const readings = {
-    askNode: shareFreshRuns(() => askNode(network)),
-    readHalt: shareFreshRuns(() => readHalt(db)),
+    askNode: freshSingleFlight(() => askNode(network)),
+    readHalt: freshSingleFlight(() => readHalt(db)),
   };
   shared.set(network, readings);
   return readings;

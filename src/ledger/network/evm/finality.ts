@@ -6,7 +6,7 @@
  * another block replaces the final one, and the reorganisation is confirmed (reorgDetector.ts), reads
  * continue on the node's present chain, and signing stops.
  */
-import { shareFreshRuns } from '../../../lib/sharedRuns.ts';
+import { freshSingleFlight } from '../../../lib/singleFlight.ts';
 import { createReportedLedgers } from '../reportedLedgers.ts';
 import { retryWhile } from '../retryWhile.ts';
 import { ChainReorganised, NetworkBehind, NetworkUnavailable, ReorgUnconfirmed } from '../port.ts';
@@ -118,7 +118,7 @@ export function createFinality(
     return { latest, final, state: await referenceTo(final), rewritten };
   }
 
-  const pin = shareFreshRuns(readPin);
+  const pin = freshSingleFlight(readPin);
 
   return {
     pin,

@@ -3,7 +3,7 @@
  * adds.
  */
 import type { xdr } from '@stellar/stellar-sdk';
-import { shareRunsByKey } from '../../../lib/sharedRuns.ts';
+import { singleFlightByKey } from '../../../lib/singleFlight.ts';
 import type { Address } from '../port.ts';
 import { retirementKeys } from './addresses.ts';
 import { notShown } from './fees.ts';
@@ -72,7 +72,7 @@ export type LargestRecord = (token: Address, index: number, count: number) => Pr
  * again. Concurrent drafts ask for the same records, so they share the read.
  */
 export function createLargestRecord(node: StellarNode): LargestRecord {
-  const share = shareRunsByKey<number>();
+  const share = singleFlightByKey<number>();
   return async (token, index, count) => {
     const length = Math.min(count, index, MAX_ENTRIES_PER_ASK);
     if (length === 0) return 0;

@@ -3,7 +3,7 @@
  */
 import type { Keypair } from '@stellar/stellar-sdk';
 import type { Logger } from '../../../lib/logger.ts';
-import { shareRun } from '../../../lib/sharedRuns.ts';
+import { singleFlight } from '../../../lib/singleFlight.ts';
 import type { Address } from '../port.ts';
 import { isContract, keypairOf } from './addresses.ts';
 import { createContractReads } from './contractReads.ts';
@@ -47,8 +47,8 @@ export function assembleParts(options: StellarNetworkOptions): DraftingDeps {
     maxInclusionFeeStroops,
     resourceSettings: createResourceSettings(node),
     shared: {
-      presentState: shareRun(() => node.presentState()),
-      inclusionFeeStroops: shareRun(() => feeUnderCapStroops(node, maxInclusionFeeStroops)),
+      presentState: singleFlight(() => node.presentState()),
+      inclusionFeeStroops: singleFlight(() => feeUnderCapStroops(node, maxInclusionFeeStroops)),
       largestRecord: createLargestRecord(node),
     },
     unfinishedSearches: new Map(),

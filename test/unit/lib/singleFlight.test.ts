@@ -1,6 +1,6 @@
 /** One run for many callers that ask at the same time. */
 import { expect, it } from 'vitest';
-import { shareFreshRuns, shareRun, shareRunsByKey } from '../../../src/lib/sharedRuns.ts';
+import { freshSingleFlight, singleFlight, singleFlightByKey } from '../../../src/lib/singleFlight.ts';
 
 /** Numbered runs that end when the test ends them. */
 function controlledRuns() {
@@ -15,7 +15,7 @@ function controlledRuns() {
 
 it('a shared run answers all who ask while it is under way, and none after it', async () => {
   const { ends, run } = controlledRuns();
-  const ask = shareRun(run);
+  const ask = singleFlight(run);
   const asked = [ask(), ask()];
   ends[0]?.(new Error('lost'));
   expect(await Promise.allSettled(asked)).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }]);
@@ -27,7 +27,7 @@ it('a shared run answers all who ask while it is under way, and none after it', 
 
 it('runs are shared by their keys', async () => {
   const { ends, run } = controlledRuns();
-  const share = shareRunsByKey<number>();
+  const share = singleFlightByKey<number>();
   const asked = [share('one', run), share('other', run), share('one', run)];
   expect(ends).toHaveLength(2);
   for (const end of ends) end();
@@ -36,7 +36,7 @@ it('runs are shared by their keys', async () => {
 
 it('a fresh run begins after all questions that it answers', async () => {
   const { ends, run } = controlledRuns();
-  const ask = shareFreshRuns(run);
+  const ask = freshSingleFlight(run);
   const first = ask();
   const later = [ask(), ask()];
   expect(ends).toHaveLength(1);
@@ -49,7 +49,7 @@ it('a fresh run begins after all questions that it answers', async () => {
 
 it('a fresh run has ended before the next one begins, also for who has just been answered', async () => {
   const { ends, run } = controlledRuns();
-  const ask = shareFreshRuns(run);
+  const ask = freshSingleFlight(run);
   const again = ask().then(() => ask());
   const meanwhile = ask();
   ends[0]?.();

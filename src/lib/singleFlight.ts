@@ -3,13 +3,13 @@
  */
 
 /** One run at a time: a caller during a run gets its answer, which may be older than the question. */
-export function shareRun<T>(run: () => Promise<T>): () => Promise<T> {
-  const share = shareRunsByKey<T>();
+export function singleFlight<T>(run: () => Promise<T>): () => Promise<T> {
+  const share = singleFlightByKey<T>();
   return () => share('', run);
 }
 
 /** One run at a time for each key, the run of the key's first caller. */
-export function shareRunsByKey<T>(): (key: string, run: () => Promise<T>) => Promise<T> {
+export function singleFlightByKey<T>(): (key: string, run: () => Promise<T>) => Promise<T> {
   const running = new Map<string, Promise<T>>();
   return (key, run) => {
     const underWay = running.get(key);
@@ -21,7 +21,7 @@ export function shareRunsByKey<T>(): (key: string, run: () => Promise<T>) => Pro
 }
 
 /** Callers during a run share the next one, so an answer is never older than its question. */
-export function shareFreshRuns<T>(run: () => Promise<T>): () => Promise<T> {
+export function freshSingleFlight<T>(run: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | null = null;
   let next: Promise<T> | null = null;
 
