@@ -20,7 +20,7 @@ import type { Clock, IdSource } from '../lib/clock.ts';
 import { encodeAuditRow, type AuditRow } from '../db/auditRows.ts';
 import type { Db } from '../db/connection.ts';
 import { createBatcher } from '../lib/batches.ts';
-import { createCountedLog } from '../lib/countedLog.ts';
+import { createThrottledLog } from '../lib/throttledLog.ts';
 import { DomainError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { PROGRAM_VERSION } from '../lib/programVersion.ts';
@@ -102,7 +102,7 @@ export function createAuditLog(deps: {
 }): AuditLog {
   const { db, clock, ids, log } = deps;
   const writerId = ids.next();
-  const refused = createCountedLog(log, 'mutations were refused: their callers have no right to them');
+  const refused = createThrottledLog(log, 'mutations were refused: their callers have no right to them');
   const starts = createBatcher({
     maxItems: MAX_ROWS,
     run: (rows: AuditRow[]) => writeStarts(db, writerId, rows, log),

@@ -5,7 +5,7 @@
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { databaseUnavailable } from '../../db/databaseUnavailable.ts';
-import type { CountedLog } from '../../lib/countedLog.ts';
+import type { ThrottledLog } from '../../lib/throttledLog.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { readBody } from '../../lib/readBody.ts';
@@ -40,7 +40,7 @@ export type DeliveryOutcome = 'accepted' | 'refused' | 'failed';
 export interface HookServices {
   gate: Pick<Gate, 'admitDelivery' | 'noteRefusedDelivery'>;
   /** Counts and logs refusals, which any client can cause as often as it likes. */
-  refused: CountedLog;
+  refused: ThrottledLog;
   /** Once for each delivery, for metrics. */
   observe: (outcome: DeliveryOutcome) => void;
   log: Pick<Logger, 'error'>;

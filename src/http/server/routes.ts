@@ -15,7 +15,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { databaseUnavailable } from '../../db/databaseUnavailable.ts';
 import { DomainError, ERROR_CODES } from '../../lib/errors.ts';
 import { HOOK_PATHS } from '../../lib/hookUrls.ts';
-import { createCountedLog } from '../../lib/countedLog.ts';
+import { createThrottledLog } from '../../lib/throttledLog.ts';
 import { addressKey } from '../../lib/addressKey.ts';
 import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import type { ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
@@ -87,7 +87,7 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
   });
   const services = {
     gate: pipeline.gate,
-    refused: createCountedLog(options.log, 'deliveries were refused'),
+    refused: createThrottledLog(options.log, 'deliveries were refused'),
     log: options.log,
   };
   const hook = (name: keyof typeof HOOK_PATHS): [string, Route] => {

@@ -3,7 +3,7 @@
  */
 import type { Logger } from './logger.ts';
 
-export interface CountedLog {
+export interface ThrottledLog {
   /** @param about short texts by plural names; a line lists the first values of each name and counts all */
   count(about: Readonly<Record<string, string>>): void;
   /** Logs the events that are counted and not logged yet. */
@@ -14,7 +14,7 @@ const INTERVAL_MS = 1_000;
 /** Maximum values of one name in one line. */
 const MAX_VALUES = 10;
 
-export function createCountedLog(log: Pick<Logger, 'warn'>, message: string): CountedLog {
+export function createThrottledLog(log: Pick<Logger, 'warn'>, message: string): ThrottledLog {
   let counted = 0;
   let total = 0;
   let values = new Map<string, Set<string>>();

@@ -2,14 +2,14 @@
  * A flood of refusals becomes one counting log line a second.
  */
 import { afterEach, expect, it, vi } from 'vitest';
-import { createCountedLog } from '../../../src/lib/countedLog.ts';
+import { createThrottledLog } from '../../../src/lib/throttledLog.ts';
 
 afterEach(() => vi.useRealTimers());
 
 it('logs the first at once, and then one line a second with the count and the first addresses', () => {
   vi.useFakeTimers();
   const lines: object[] = [];
-  const log = createCountedLog({ warn: (line: object) => lines.push(line) } as never, 'refused');
+  const log = createThrottledLog({ warn: (line: object) => lines.push(line) } as never, 'refused');
   log.count({ remoteAddress: '192.0.2.1' });
   expect(lines).toEqual([{ remoteAddress: ['192.0.2.1'], count: 1, total: 1 }]);
   for (let i = 0; i < 1_000; i++) log.count({ remoteAddress: `192.0.2.${i % 20}` });
