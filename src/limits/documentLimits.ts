@@ -22,7 +22,7 @@ const MAX_EQUAL_PAIRS = 200 ** 2;
 const MAX_LINES = 2_000;
 
 /** Call it before the document is parsed. @throws DomainError OPERATION_TOO_LARGE */
-export function requireModestText(text: string): void {
+export function requireTextWithinLimits(text: string): void {
   requireAtMost(MAX_LINES, 'LINES', text.split(/\r\n|[\n\r]/).length);
 }
 
@@ -33,7 +33,7 @@ export function requireModestText(text: string): void {
 const MAX_VALUES = 2_000;
 
 /** Call it before the variables are read. @throws DomainError OPERATION_TOO_LARGE */
-export function requireModestVariables(variables: unknown): void {
+export function requireVariablesWithinLimits(variables: unknown): void {
   const unread = [variables];
   let values = 0;
   // No recursion, because the values may be nested as deep as a body is long.
@@ -45,7 +45,7 @@ export function requireModestVariables(variables: unknown): void {
 }
 
 /** @throws DomainError OPERATION_TOO_LARGE */
-export function requireModestDocument(document: DocumentNode): void {
+export function requireDocumentWithinLimits(document: DocumentNode): void {
   let aliases = 0;
   let directives = 0;
   const selected = new Map<string, number>();

@@ -39,7 +39,7 @@ const PUNCTUATION_BYTES = 4;
  * mutation has had its effect: a mutation whose answer may be large is not begun.
  * @throws DomainError OPERATION_TOO_LARGE
  */
-export function requireModestAnswer(
+export function requireAnswerWithinLimit(
   schema: GraphQLSchema,
   document: DocumentNode,
   operation: OperationDefinitionNode,

@@ -32,7 +32,7 @@ type ListSizes = Readonly<Record<string, number>>;
 const sizesOf = new WeakMap<GraphQLSchema, ListSizes>();
 
 /** @throws DomainError OPERATION_TOO_LARGE */
-export function requireModestIntrospection(
+export function requireIntrospectionWithinLimit(
   schema: GraphQLSchema,
   document: DocumentNode,
   operation: OperationDefinitionNode,

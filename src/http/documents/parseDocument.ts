@@ -3,15 +3,15 @@
  */
 import { parse } from 'graphql';
 import type { DocumentNode, ParseOptions, Source } from 'graphql';
-import { requireModestDocument, requireModestText } from '../../limits/documentLimits.ts';
+import { requireDocumentWithinLimits, requireTextWithinLimits } from '../../limits/documentLimits.ts';
 
 /** Several times the largest real document; the time of validation grows quadratically. */
 const MAX_DOCUMENT_TOKENS = 2_000;
 
 /** @throws GraphQLError for a syntax error, or too many tokens; DomainError OPERATION_TOO_LARGE */
 export function parseDocument(source: string | Source, options?: ParseOptions): DocumentNode {
-  requireModestText(typeof source === 'string' ? source : source.body);
+  requireTextWithinLimits(typeof source === 'string' ? source : source.body);
   const document = parse(source, { ...options, maxTokens: MAX_DOCUMENT_TOKENS });
-  requireModestDocument(document);
+  requireDocumentWithinLimits(document);
   return document;
 }

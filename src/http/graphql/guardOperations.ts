@@ -11,7 +11,7 @@ import { DomainError } from '../../lib/errors.ts';
 import type { CredentialEnds } from '../../identity/credentialEnds.ts';
 import { addressKey } from '../../lib/addressKey.ts';
 import type { Counters } from '../../limits/counters.ts';
-import { requireModestVariables } from '../../limits/documentLimits.ts';
+import { requireVariablesWithinLimits } from '../../limits/documentLimits.ts';
 import type { OperationLimits } from '../../limits/operationCost.ts';
 import type { RateLimits } from '../../limits/rateLimits.ts';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
@@ -110,12 +110,12 @@ async function runWhenAdmitted(
   const { roots } = facts;
   // The gate checks this, too, but requests that it let in at the same time may have used up the budget.
   guard.rateLimits.requireCpu(context.remoteAddress);
-  requireModestVariables(args.variableValues ?? {});
+  requireVariablesWithinLimits(args.variableValues ?? {});
   if (isSubscription) requireUnconditional(roots);
   if (isMutation) await guard.rateLimits.admitMutations(context, roots.length, context.usages);
   const chargeChecks = beginCharge(guard, context);
   // If the operation is known to be modest, the execution alone reads its variables.
-  if (isSubscription || !facts.isKnownModest()) {
+  if (isSubscription || !facts.isKnownWithinLimits()) {
     const refused = refuseVariables(guard, args, operation);
     if (refused !== null) {
       chargeChecks();
@@ -124,7 +124,7 @@ async function runWhenAdmitted(
   }
   const size = facts.sizeOf(args.variableValues ?? {});
   context.trace.cost = size.cost;
-  facts.requireModest(size, args.variableValues ?? {});
+  facts.requireWithinLimits(size, args.variableValues ?? {});
   chargeChecks();
   const isFirstRun = facts.isFirstRun();
   const giveBack = isMutation

@@ -4,8 +4,8 @@
  */
 import type { DocumentNode, GraphQLSchema, OperationDefinitionNode } from 'graphql';
 import { BREAK, Kind, visit } from 'graphql';
-import { requireModestAnswer } from '../../limits/estimateAnswer.ts';
-import { requireModestIntrospection } from '../../limits/introspectionCost.ts';
+import { requireAnswerWithinLimit } from '../../limits/estimateAnswer.ts';
+import { requireIntrospectionWithinLimit } from '../../limits/introspectionCost.ts';
 import {
   measure,
   requireAffordable,
@@ -19,11 +19,11 @@ interface OperationFacts {
   /** True on the first call alone: the first run works everything out for the first time. */
   isFirstRun(): boolean;
   /** Whether the operation is known to be modest with any variables. */
-  isKnownModest(): boolean;
+  isKnownWithinLimits(): boolean;
   /** @throws the errors of coercing arguments */
   sizeOf(variables: Record<string, unknown>): OperationSize;
   /** @throws DomainError OPERATION_TOO_LARGE */
-  requireModest(size: OperationSize, variables: Record<string, unknown>): void;
+  requireWithinLimits(size: OperationSize, variables: Record<string, unknown>): void;
 }
 
 export type FindFacts = (document: DocumentNode, operation: OperationDefinitionNode) => OperationFacts;
@@ -47,7 +47,7 @@ function readFacts(
 ): OperationFacts {
   const isFixed = !variablesMatter(document);
   let fixedSize: OperationSize | undefined;
-  let isKnownModest = false;
+  let isKnownWithinLimits = false;
   let hasRun = false;
   return {
     roots: rootFields(document, operation),
@@ -56,19 +56,19 @@ function readFacts(
       hasRun = true;
       return isFirst;
     },
-    isKnownModest: () => isKnownModest,
+    isKnownWithinLimits: () => isKnownWithinLimits,
     sizeOf(variables) {
       if (fixedSize !== undefined) return fixedSize;
       const size = measure(schema, document, operation, variables);
       if (isFixed) fixedSize = size;
       return size;
     },
-    requireModest(size, variables) {
-      if (isKnownModest) return;
+    requireWithinLimits(size, variables) {
+      if (isKnownWithinLimits) return;
       requireAffordable(size, limits);
-      requireModestIntrospection(schema, document, operation);
-      requireModestAnswer(schema, document, operation, variables);
-      isKnownModest = isFixed;
+      requireIntrospectionWithinLimit(schema, document, operation);
+      requireAnswerWithinLimit(schema, document, operation, variables);
+      isKnownWithinLimits = isFixed;
     },
   };
 }

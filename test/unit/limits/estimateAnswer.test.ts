@@ -3,7 +3,7 @@
  */
 import { getOperationAST, parse } from 'graphql';
 import { expect, it } from 'vitest';
-import { estimateAnswerBytes, requireModestAnswer } from '../../../src/limits/estimateAnswer.ts';
+import { estimateAnswerBytes, requireAnswerWithinLimit } from '../../../src/limits/estimateAnswer.ts';
 import { LONG_LISTS } from '../../../src/limits/operationCost.ts';
 import { MAX_REGISTRY_RECORDS } from '../../../src/resolvers/carbon/readRegistry.ts';
 import { schema } from '../../../src/schema/index.ts';
@@ -20,14 +20,14 @@ const ALL = 'index retiredBy amount tonnes timestamp beneficiary note txHash tok
 const aliases = Array.from({ length: 40 }, (_, i) => `a${i}: note`).join(' ');
 
 it('lets a whole registry pass with all of its fields', () => {
-  expect(() => requireModestAnswer(...partsOf(registry(ALL)))).not.toThrow();
+  expect(() => requireAnswerWithinLimit(...partsOf(registry(ALL)))).not.toThrow();
 });
 
 it.each([
   ['one leaf of a long list again and again', registry(`note ${aliases}`)],
   ['the same through a fragment', `${registry('...a')} fragment a on RetirementRecord { note ${aliases} }`],
 ])('refuses %s', (_what, query) => {
-  expect(() => requireModestAnswer(...partsOf(query))).toThrow(/longest possible answer in bytes/);
+  expect(() => requireAnswerWithinLimit(...partsOf(query))).toThrow(/longest possible answer in bytes/);
 });
 
 it('counts a page by what is asked for, also by a variable', () => {
@@ -46,7 +46,9 @@ it.each([
     records { note ${aliases} }
     recordsConnection(${size}) { nodes { note ${aliases} } }
   } }`;
-  expect(() => requireModestAnswer(...partsOf(query, variables))).toThrow(/longest possible answer in bytes/);
+  expect(() => requireAnswerWithinLimit(...partsOf(query, variables))).toThrow(
+    /longest possible answer in bytes/,
+  );
 });
 
 it('lets a mutation return what it has made, and no long list beside it', () => {
@@ -54,9 +56,9 @@ it('lets a mutation return what it has made, and no long list beside it', () => 
     `mutation ($input: PurchaseInput!) { purchase(input: $input) { purchase { id state ${project} } } }`;
   const pageOf = (first: string) =>
     `project { id transactions { txHash } registry { recordsConnection(first: ${first}) { nodes { note } } } }`;
-  expect(() => requireModestAnswer(...partsOf(purchase(pageOf('100'))))).not.toThrow();
+  expect(() => requireAnswerWithinLimit(...partsOf(purchase(pageOf('100'))))).not.toThrow();
   expect(() =>
-    requireModestAnswer(...partsOf(purchase('project { registry { records { note } } }'))),
+    requireAnswerWithinLimit(...partsOf(purchase('project { registry { records { note } } }'))),
   ).toThrow(
     /at most 262144 is accepted. Select less of what the mutation returns, and read the rest in a query./,
   );

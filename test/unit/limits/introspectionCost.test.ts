@@ -4,7 +4,10 @@
  */
 import { getIntrospectionQuery, getOperationAST, parse } from 'graphql';
 import { expect, it } from 'vitest';
-import { measureIntrospection, requireModestIntrospection } from '../../../src/limits/introspectionCost.ts';
+import {
+  measureIntrospection,
+  requireIntrospectionWithinLimit,
+} from '../../../src/limits/introspectionCost.ts';
 import { schema } from '../../../src/schema/index.ts';
 
 function partsOf(query: string) {
@@ -24,7 +27,7 @@ it('lets the query of tools pass, with room to spare', () => {
     directiveIsRepeatable: true,
     schemaDescription: true,
   });
-  expect(() => requireModestIntrospection(...partsOf(query))).not.toThrow();
+  expect(() => requireIntrospectionWithinLimit(...partsOf(query))).not.toThrow();
   expect(measureIntrospection(...partsOf(query)).objects).toBeLessThan(40_000);
 });
 
@@ -37,7 +40,7 @@ it.each([
     fragment a on Query { ...b ...b } fragment b on Query { ...c ...c }
     fragment c on Query { ...d ...d } fragment d on Query { ${nested(3)} x: ${nested(3)} y: ${nested(3)} }`;
   const query = `{ ${selection} } ${selection === '...a' ? fragments : ''}`;
-  expect(() => requireModestIntrospection(...partsOf(query))).toThrow(/introspection/);
+  expect(() => requireIntrospectionWithinLimit(...partsOf(query))).toThrow(/introspection/);
 });
 
 it('counts nothing where nothing is introspected', () => {
