@@ -1,7 +1,7 @@
 /**
  * Posts the transfers that requests ask for, in batches across requests: one transaction for all postings
  * that arrived while the one before committed (batcher.ts). Each posting has its own outcome, and is
- * committed with its idempotency key, its entry of the audit log, and the rows of its rider.
+ * committed with its idempotency key, its entry of the audit log, and the rows of its row writer.
  */
 import type { DatabaseHandle, Tx } from '../../db/connection.ts';
 import type { Batcher } from '../../lib/batches.ts';
@@ -49,7 +49,7 @@ type PostingOutcome =
   | { outcome: 'NO_PROJECT' };
 
 /** Writes the rows that belong to a batch's posted postings, in the same transaction. */
-export interface Rider<Row> {
+export interface RowWriter<Row> {
   write(
     tx: Tx,
     rows: readonly (Row & { projectId: string })[],
@@ -64,8 +64,11 @@ export interface Books {
    *   posting may be posted again under its key: if it had taken effect, the outcome is REPLAYED.
    */
   post(posting: KeyedPosting): Promise<PostingOutcome>;
-  /** Posts with a rider. Each rider has its own batches: they take longer, and other postings don't wait. */
-  postWith<Row>(rider: Rider<Row>, posting: KeyedPosting, row: Row): Promise<PostingOutcome>;
+  /**
+   * Posts, and writes a row with the posting. Each row writer has its own batches: they take longer, and
+   * other postings don't wait.
+   */
+  postWith<Row>(rowWriter: RowWriter<Row>, posting: KeyedPosting, row: Row): Promise<PostingOutcome>;
   /** Batches sent to the database since the start, and their postings. A repeated batch counts again. */
   load(): { batches: number; postings: number };
 }
@@ -78,11 +81,11 @@ export function createBooks(deps: {
   const { handle, ids } = deps;
   let batches = 0;
   let postings = 0;
-  const lane = <Item extends KeyedPosting>(
+  const openBatcher = <Item extends KeyedPosting>(
     commit: (items: readonly Item[], at: Date, writerId: string) => Promise<PostingOutcome[]>,
     halvesFrom?: number,
   ) => {
-    // Each lane counts its own entries of the audit log, so that lanes don't wait for each other.
+    // Each batcher counts its own entries of the audit log, so that batchers don't wait for each other.
     const writerId = ids.next();
     return createPostingBatcher<Item, PostingOutcome>(
       (items) => {
@@ -95,36 +98,37 @@ export function createBooks(deps: {
     );
   };
 
-  const plain = lane<KeyedPosting>(async (items, at, writerId) => {
+  const plain = openBatcher<KeyedPosting>(async (items, at, writerId) => {
     const rows = await handle.prepared<PostingRow>(POST, parametersOfPost(items, at, writerId));
     return items.map((item, i) => outcomeOf(item, rows[i], at));
   }, HALVES_FROM);
 
-  type Riding = KeyedPosting & { row: object };
-  const riding = new Map<Rider<never>, Batcher<Riding, PostingOutcome>>();
-  const laneWith = (rider: Rider<never>) => {
-    const known = riding.get(rider);
+  type PostingWithRow = KeyedPosting & { row: object };
+  const batchersWithRows = new Map<RowWriter<never>, Batcher<PostingWithRow, PostingOutcome>>();
+  const batcherWith = (rowWriter: RowWriter<never>) => {
+    const known = batchersWithRows.get(rowWriter);
     if (known) return known;
-    const opened = lane<Riding>((items, at, writerId) =>
+    const opened = openBatcher<PostingWithRow>((items, at, writerId) =>
       handle.db.transaction(async (tx) => {
         const rows = await tx.execute<PostingRow>(postStatement(items, at, writerId));
         const posted = items.flatMap(({ row }, i) => {
           const { outcome, project_id: projectId } = rows[i] ?? {};
           return outcome === 'POSTED' ? [{ projectId: projectId ?? '', ...row }] : [];
         });
-        // The rider's rows get the same time as the postings.
-        if (posted.length > 0) await rider.write(tx, posted as never[], { clock: { now: () => at }, ids });
+        // The row writer's rows get the same time as the postings.
+        if (posted.length > 0)
+          await rowWriter.write(tx, posted as never[], { clock: { now: () => at }, ids });
         return items.map((item, i) => outcomeOf(item, rows[i], at));
       }),
     );
-    riding.set(rider, opened);
+    batchersWithRows.set(rowWriter, opened);
     return opened;
   };
 
   return {
     load: () => ({ batches, postings }),
     post: (posting) => plain.submit(posting),
-    postWith: (rider, posting, row) => laneWith(rider).submit({ row: row as object, ...posting }),
+    postWith: (rowWriter, posting, row) => batcherWith(rowWriter).submit({ row: row as object, ...posting }),
   };
 }
 

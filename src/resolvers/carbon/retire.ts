@@ -13,7 +13,7 @@ import { retirements } from '../../db/tables/index.ts';
 import type { OpenEntry } from '../../identity/auditLog.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { holdPosting } from '../../ledger/books/postings.ts';
-import type { Rider } from '../../ledger/books/books.ts';
+import type { RowWriter } from '../../ledger/books/books.ts';
 import { postTransfers } from '../../ledger/books/postTransfers.ts';
 import { insertionOfIntents } from '../../ledger/submission/enqueue.ts';
 import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
@@ -88,7 +88,7 @@ interface HoldRow {
 }
 
 /** Writes the retirements and the intents to burn, in the transaction of the holds. */
-const HOLDS: Rider<HoldRow> = {
+const HOLDS: RowWriter<HoldRow> = {
   async write(tx, rows, deps) {
     const createdAt = deps.clock.now();
     const pending = rows.map(({ retirement, projectId }) => ({

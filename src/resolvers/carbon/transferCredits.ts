@@ -4,7 +4,7 @@
 import { finderOf, findersOf, requireById } from '../../db/findByIds.ts';
 import { creditTransfers } from '../../db/tables/index.ts';
 import type { OpenEntry } from '../../identity/auditLog.ts';
-import type { Rider } from '../../ledger/books/books.ts';
+import type { RowWriter } from '../../ledger/books/books.ts';
 import { creditTransferPosting } from '../../ledger/books/postings.ts';
 import { postTransfers } from '../../ledger/books/postTransfers.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -35,7 +35,7 @@ type TransferNeeds = Needs<'db' | 'network' | 'ids'>;
 type CreditTransferRow = Omit<typeof creditTransfers.$inferInsert, 'projectId' | 'createdAt'>;
 
 /** Writes the transfers' own rows, in the transaction of their postings. */
-const CREDIT_TRANSFERS: Rider<CreditTransferRow> = {
+const CREDIT_TRANSFERS: RowWriter<CreditTransferRow> = {
   async write(tx, rows, { clock }) {
     const createdAt = clock.now();
     await tx.insert(creditTransfers).values(rows.map((row) => ({ ...row, createdAt })));
