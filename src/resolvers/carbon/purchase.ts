@@ -9,7 +9,7 @@ import { purchasePosting } from '../../ledger/books/postings.ts';
 import { postTransfers } from '../../ledger/books/postTransfers.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { idempotencyConflict, postingKeyOf } from '../core/idempotency.ts';
-import { rehearse } from '../core/rehearse.ts';
+import { dryRun } from '../core/dryRun.ts';
 import { readDryRun, type DryRun } from './dryRun.ts';
 import { requireProjectByToken, requireTokenAddress, unknownToken } from './findProject.ts';
 import { canonicalPrice, isSamePrice, priceOf, readPrices, type Price } from './projectPrices.ts';
@@ -76,13 +76,13 @@ export async function purchase(
  * Makes every check of the purchase, and changes nothing. @throws the same errors as `purchase`, except
  * IDEMPOTENCY_CONFLICT
  */
-export async function rehearsePurchase(
+export async function dryRunPurchase(
   deps: Needs<'db' | 'network' | 'clock' | 'ids'>,
   input: PurchaseInput,
 ): Promise<DryRun> {
   const { id: projectId } = await requireProjectByToken(deps, input.tokenAddress);
   const { buyerId, amountCO2e: amount, expectedPricePerTonne: expected } = input;
-  return rehearse(deps.db, async (tx) => {
+  return dryRun(deps.db, async (tx) => {
     const posting = purchasePosting({ id: deps.ids.next(), projectId, amount, buyerId });
     const [result] = await postTransfers(tx, [posting], deps.clock.now());
     if (!result?.ok) throw insufficientSupply(input, result?.available ?? 0n);

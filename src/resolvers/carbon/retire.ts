@@ -23,7 +23,7 @@ import type { Needs } from '../core/dependencies.ts';
 import { requireProjectByToken, requireTokenAddress, unknownToken } from './findProject.ts';
 import { findRetirement, type Retirement } from './findRetirement.ts';
 import { idempotencyConflict, postingKeyOf } from '../core/idempotency.ts';
-import { rehearse } from '../core/rehearse.ts';
+import { dryRun } from '../core/dryRun.ts';
 import { readDryRun, type DryRun } from './dryRun.ts';
 import { insufficientBalance } from './insufficientBalance.ts';
 import { checkPurpose, NO_PURPOSE, type RetirementPurpose } from './retirementPurpose.ts';
@@ -116,14 +116,14 @@ function rowOf(id: string, tokenAddress: string, input: RetireInput): HoldRow {
  * Makes every check of the request without asking the network, and changes nothing. @throws the same errors
  * as `retire` before it waits
  */
-export async function rehearseRetirement(
+export async function dryRunRetirement(
   deps: Needs<'db' | 'network' | 'clock' | 'ids'>,
   input: RetireInput,
 ): Promise<DryRun> {
   checkPurpose(input.purpose ?? NO_PURPOSE);
   const { id: projectId, tokenAddress } = await requireProjectByToken(deps, input.tokenAddress);
   const { buyerId, amountCO2e: amount } = input;
-  return rehearse(deps.db, async (tx) => {
+  return dryRun(deps.db, async (tx) => {
     const id = deps.ids.next();
     const posting = holdPosting({ id: deps.ids.next(), projectId, amount, retirementId: id, buyerId });
     const [result] = await postTransfers(tx, [posting], deps.clock.now());

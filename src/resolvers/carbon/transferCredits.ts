@@ -10,7 +10,7 @@ import { postTransfers } from '../../ledger/books/postTransfers.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { idempotencyConflict, postingKeyOf } from '../core/idempotency.ts';
-import { rehearse } from '../core/rehearse.ts';
+import { dryRun } from '../core/dryRun.ts';
 import { readDryRun, type DryRun } from './dryRun.ts';
 import { requireProjectByToken, requireTokenAddress, unknownToken } from './findProject.ts';
 import { insufficientBalance } from './insufficientBalance.ts';
@@ -97,7 +97,7 @@ export async function transferCredits(
  * Makes every check of the transfer, and changes nothing. @throws the same errors as `transferCredits`,
  * except IDEMPOTENCY_CONFLICT
  */
-export async function rehearseTransfer(
+export async function dryRunTransfer(
   deps: Needs<keyof TransferNeeds | 'clock'>,
   input: TransferCreditsInput,
 ): Promise<DryRun> {
@@ -105,7 +105,7 @@ export async function rehearseTransfer(
   const { id: projectId } = await requireProjectByToken(deps, input.tokenAddress);
   const { fromBuyerId, toBuyerId, amountCO2e: amount, memo } = input;
   const sides = { fromBuyerId, toBuyerId };
-  return rehearse(deps.db, async (tx) => {
+  return dryRun(deps.db, async (tx) => {
     const id = deps.ids.next();
     const posting = creditTransferPosting({
       ...sides,

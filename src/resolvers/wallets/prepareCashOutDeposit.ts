@@ -12,7 +12,7 @@
 import { readDatabaseTime } from '../../db/databaseTime.ts';
 import { NetworkRefusal, type HolderCall } from '../../ledger/network/port.ts';
 import type { Quote } from '../../ramp/port.ts';
-import { beginCashOut, rehearseCashOut, type CashOutInput } from '../warehouse/offRamp/beginCashOut.ts';
+import { beginCashOut, dryRunCashOut, type CashOutInput } from '../warehouse/offRamp/beginCashOut.ts';
 import {
   allowanceCall,
   depositCall,
@@ -70,12 +70,12 @@ export async function prepareCashOutDeposit(
  * Makes every check, and changes nothing.
  * @throws the same errors as prepareCashOutDeposit, except IDEMPOTENCY_CONFLICT
  */
-export function rehearseCashOutDeposit(
-  deps: Parameters<typeof rehearseCashOut>[0],
+export function dryRunCashOutDeposit(
+  deps: Parameters<typeof dryRunCashOut>[0],
   caller: ReceiptCaller,
   { holder, ...input }: PrepareCashOutDepositInput,
 ): Promise<Quote> {
-  return rehearseCashOut(deps, caller, { input, holder: requireHolder(deps, holder) });
+  return dryRunCashOut(deps, caller, { input, holder: requireHolder(deps, holder) });
 }
 
 async function nextAct(

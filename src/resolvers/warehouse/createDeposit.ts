@@ -24,7 +24,7 @@ import { findProjectByToken } from '../carbon/findProject.ts';
 import { findReceiptByToken, type Receipt } from './findReceipt.ts';
 import { lockWarehouse, requireWithinCap } from './issuanceCaps.ts';
 import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
-import { rehearse } from '../core/rehearse.ts';
+import { dryRun } from '../core/dryRun.ts';
 import { requireAddress } from '../core/requireAddress.ts';
 
 type RecordNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'saltKey'>;
@@ -80,22 +80,22 @@ export async function createDeposit(
 }
 
 /** The receipt that a deposit would become. */
-export type RehearsedDeposit = Pick<Receipt, 'assetId' | 'tokenName' | 'depositDate' | 'expiryDate'>;
+export type DepositDryRun = Pick<Receipt, 'assetId' | 'tokenName' | 'depositDate' | 'expiryDate'>;
 
 /**
  * Makes every check of the deposit, and changes nothing.
  * @throws the same errors as createDeposit, except IDEMPOTENCY_CONFLICT
  */
-export async function rehearseDeposit(
+export async function dryRunDeposit(
   deps: RecordNeeds,
   warehouseOperatorId: string,
   input: CreateDepositInput,
   defaultCountryCode: string,
-): Promise<RehearsedDeposit> {
+): Promise<DepositDryRun> {
   const id = deps.ids.next();
   const createdAt = deps.clock.now();
   const facts = await checkedFacts(deps, input, defaultCountryCode);
-  return rehearse(deps.db, (tx) =>
+  return dryRun(deps.db, (tx) =>
     insertReceipt(tx, deps, { ...facts, id, createdAt, confirmedBy: warehouseOperatorId }),
   );
 }

@@ -2,7 +2,7 @@
  * purchase: sells unsold credits to a buyer.
  */
 import type { DryRun } from '../../resolvers/carbon/dryRun.ts';
-import { findPurchase, purchase, rehearsePurchase } from '../../resolvers/carbon/purchase.ts';
+import { findPurchase, purchase, dryRunPurchase } from '../../resolvers/carbon/purchase.ts';
 import type { Purchase } from '../../resolvers/carbon/purchase.ts';
 import { priceOf, totalOf } from '../../resolvers/carbon/projectPrices.ts';
 import { forBuyerOrOperator, OWN_BUYER_ID } from '../core/access.ts';
@@ -120,7 +120,7 @@ builder.mutationField('purchase', (t) =>
     resolve: async (_root, { input }, { caller, dependencies, entry }): Promise<Answer> => {
       const { dryRun, buyerId: named, ...rest } = input;
       const request = { buyerId: named ?? subjectOf(caller), ...rest };
-      if (dryRun === true) return { purchase: null, dryRun: await rehearsePurchase(dependencies, request) };
+      if (dryRun === true) return { purchase: null, dryRun: await dryRunPurchase(dependencies, request) };
       return { purchase: await purchase(dependencies, subjectOf(caller), request, entry), dryRun: null };
     },
   }),

@@ -3,7 +3,7 @@
  */
 import type { DryRun } from '../../resolvers/carbon/dryRun.ts';
 import type { Retirement } from '../../resolvers/carbon/findRetirement.ts';
-import { rehearseRetirement, retire } from '../../resolvers/carbon/retire.ts';
+import { dryRunRetirement, retire } from '../../resolvers/carbon/retire.ts';
 import { forBuyerOrOperator, OWN_BUYER_ID } from '../core/access.ts';
 import { subjectOf } from '../core/caller.ts';
 import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
@@ -111,8 +111,7 @@ builder.mutationField('retire', (t) =>
       };
       // A request without a note and one with an empty note are the same, also for the idempotency key.
       const request = { buyerId: named ?? subjectOf(caller), purpose, ...rest, note: rest.note ?? '' };
-      if (dryRun === true)
-        return { retirement: null, dryRun: await rehearseRetirement(dependencies, request) };
+      if (dryRun === true) return { retirement: null, dryRun: await dryRunRetirement(dependencies, request) };
       return { retirement: await retire(dependencies, subjectOf(caller), request, entry), dryRun: null };
     },
   }),

@@ -4,7 +4,7 @@
 import { SUBJECT_FORM } from '../../identity/roles.ts';
 import type { DryRun } from '../../resolvers/carbon/dryRun.ts';
 import type { CreditTransfer } from '../../resolvers/carbon/transferCredits.ts';
-import { rehearseTransfer, transferCredits } from '../../resolvers/carbon/transferCredits.ts';
+import { dryRunTransfer, transferCredits } from '../../resolvers/carbon/transferCredits.ts';
 import { forBuyerOrOperator, OWN_BUYER_ID } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { subjectOf } from '../core/caller.ts';
@@ -92,7 +92,7 @@ builder.mutationField('transferCredits', (t) =>
       const { dryRun, fromBuyerId, ...rest } = input;
       const request = { ...rest, fromBuyerId: fromBuyerId ?? subjectOf(caller), memo: rest.memo ?? null };
       if (dryRun === true)
-        return { creditTransfer: null, dryRun: await rehearseTransfer(dependencies, request) };
+        return { creditTransfer: null, dryRun: await dryRunTransfer(dependencies, request) };
       return {
         creditTransfer: await transferCredits(dependencies, subjectOf(caller), request, entry),
         dryRun: null,

@@ -4,7 +4,7 @@
 import type { Quote } from '../../ramp/port.ts';
 import {
   prepareCashOutDeposit,
-  rehearseCashOutDeposit,
+  dryRunCashOutDeposit,
 } from '../../resolvers/wallets/prepareCashOutDeposit.ts';
 import type { PreparedCashOut } from '../../resolvers/wallets/prepareCashOutDeposit.ts';
 import { forRoles } from '../core/access.ts';
@@ -102,7 +102,7 @@ builder.mutationField('prepareCashOutDeposit', (t) =>
       const by = actorOf(caller);
       const input = { ...rest, holder, payoutAccount: payoutAccountOf(rest.payoutAccount) };
       return dryRun === true
-        ? { session: null, act: null, dryRun: await rehearseCashOutDeposit(dependencies, by, input) }
+        ? { session: null, act: null, dryRun: await dryRunCashOutDeposit(dependencies, by, input) }
         : { ...(await prepareCashOutDeposit(dependencies, by, input)), dryRun: null };
     },
   }),

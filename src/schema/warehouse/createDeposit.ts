@@ -2,11 +2,7 @@
  * createDeposit: issues a receipt token for a confirmed deposit.
  */
 import { SUBJECT_FORM } from '../../identity/roles.ts';
-import {
-  createDeposit,
-  rehearseDeposit,
-  type RehearsedDeposit,
-} from '../../resolvers/warehouse/createDeposit.ts';
+import { createDeposit, dryRunDeposit, type DepositDryRun } from '../../resolvers/warehouse/createDeposit.ts';
 import { isLargeDeposit } from '../../resolvers/approvals/approvalPolicy.ts';
 import type { ApprovalRequest } from '../../resolvers/approvals/approvalRequests.ts';
 import { requestApproval } from '../../resolvers/approvals/requestApproval.ts';
@@ -89,7 +85,7 @@ const CreateDepositInput = builder.inputType('CreateDepositInput', {
 interface Answer {
   receipt: Receipt | null;
   approval: ApprovalRequest | null;
-  dryRun: (RehearsedDeposit & { needsApproval: boolean }) | null;
+  dryRun: (DepositDryRun & { needsApproval: boolean }) | null;
 }
 
 const DepositDryRunRef = builder.objectRef<NonNullable<Answer['dryRun']>>('DepositDryRun').implement({
@@ -173,13 +169,13 @@ builder.mutationField('createDeposit', (t) =>
     resolve: async (_root, { input: { dryRun, ...input } }, { caller, dependencies }): Promise<Answer> => {
       const by = subjectOf(caller);
       const { receiptCountryCode, approvalPolicy } = dependencies;
-      const rehearsed = () => rehearseDeposit(dependencies, by, input, receiptCountryCode);
+      const runDry = () => dryRunDeposit(dependencies, by, input, receiptCountryCode);
       if (dryRun === true) {
         const needsApproval = isLargeDeposit(approvalPolicy, input);
-        return { receipt: null, approval: null, dryRun: { ...(await rehearsed()), needsApproval } };
+        return { receipt: null, approval: null, dryRun: { ...(await runDry()), needsApproval } };
       }
       const asked = { operation: 'createDeposit', input } as const;
-      const check = async () => (await rehearsed()) !== null;
+      const check = async () => (await runDry()) !== null;
       const approval = await requestApproval(dependencies, requireCaller(caller), asked, check);
       if (approval) return { receipt: null, approval, dryRun: null };
       const receipt = await createDeposit(dependencies, by, input, receiptCountryCode);

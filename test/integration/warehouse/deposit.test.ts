@@ -14,7 +14,7 @@ import type { CrashPoint } from '../../../src/ledger/submission/submission.ts';
 import { toBaseUnits, ZERO_HASH } from '../../../src/ledger/units.ts';
 import {
   createDeposit,
-  rehearseDeposit,
+  dryRunDeposit,
   STORAGE_SECONDS,
 } from '../../../src/resolvers/warehouse/createDeposit.ts';
 import { findReceiptByToken } from '../../../src/resolvers/warehouse/findReceipt.ts';
@@ -144,7 +144,7 @@ describe('createDeposit', () => {
     const signingOrder = { accounts: [network.custodyAddress, channel], maxOpenPerAccount: 1 };
     const deps = { ...dependencies, network: { ...dependencies.network, signingOrder } };
     const minted = (farmerAddress: string) =>
-      rehearseDeposit(deps, 'warehouse-1', depositInput(platform, { farmerAddress }), 'KE');
+      dryRunDeposit(deps, 'warehouse-1', depositInput(platform, { farmerAddress }), 'KE');
     await expect(minted(channel)).rejects.toMatchObject({
       code: 'BAD_USER_INPUT',
       details: { field: 'input.farmerAddress' },

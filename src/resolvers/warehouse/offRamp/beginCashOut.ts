@@ -24,7 +24,7 @@ import {
   type ReceiptCaller,
   type TokenizedReceipt,
 } from '../findReceipt.ts';
-import { rehearse } from '../../core/rehearse.ts';
+import { dryRun } from '../../core/dryRun.ts';
 import { findFirstUseOrBegin, reserveKey, type IdempotentRequest } from '../../core/idempotency.ts';
 import { maskAccountNumber, payoutAccountTypeOf } from './payoutAccount.ts';
 import { quoteOffRamp } from '../quoteOffRamp.ts';
@@ -126,14 +126,14 @@ async function begin(
  * Makes every check of a cash-out from custody, or by a holder, and changes nothing.
  * @throws the same errors as beginCashOut, except IDEMPOTENCY_CONFLICT
  */
-export async function rehearseCashOut(
+export async function dryRunCashOut(
   deps: BeginNeeds,
   caller: ReceiptCaller,
   { input, holder }: Pick<OffRampSessionOrder, 'input' | 'holder'>,
 ): Promise<Quote> {
   const receipt = await requireOwnReceipt(deps, caller, input.receiptTokenAddress);
   const { plan, holding, quote } = await planCashOut(deps, receipt, input, holder);
-  return rehearse(deps.db, async (tx) => {
+  return dryRun(deps.db, async (tx) => {
     await requireLeft(tx, deps, receipt, plan, holding);
     if (holder !== null) await requireFewUnsigned(tx, holder, receipt.farmerId);
     return quote;

@@ -6,7 +6,7 @@ import { sql, TransactionRollbackError } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
 
 /** @returns what `work` returned. @throws what `work` throws, and what the database refuses */
-export async function rehearse<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+export async function dryRun<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   const done: { result: T }[] = [];
   try {
     await db.transaction(async (tx) => {
