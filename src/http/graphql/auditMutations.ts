@@ -8,7 +8,7 @@ import { auditUnavailable } from '../../identity/auditLog.ts';
 import { outcomeUnknown } from '../../db/databaseUnavailable.ts';
 import { refusedByDatabase } from '../../db/refusedByDatabase.ts';
 import { DomainError } from '../../lib/errors.ts';
-import { pauseInLongTurn } from '../../lib/longTurns.ts';
+import { yieldToEventLoop } from '../../lib/yieldToEventLoop.ts';
 import type { Context } from '../../schema/core/context.ts';
 import { localId } from '../../schema/core/globalIds.ts';
 import { recordedInputOf } from '../../schema/core/recordedInput.ts';
@@ -30,7 +30,7 @@ export function auditMutations(schema: GraphQLSchema): void {
 function withEntry(resolve: Resolver, targetNames: ReadonlySet<string>): Resolver {
   return async (parent, args, context, info) => {
     // A document has room for many mutations, and errors take longer to make than most answers.
-    const pause = pauseInLongTurn();
+    const pause = yieldToEventLoop();
     if (pause !== null) await pause;
     const { requestId, caller, remoteAddress } = context;
     const targetIds = targetsOfInput(args, targetNames);

@@ -15,7 +15,7 @@ import { requireVariablesWithinLimits } from '../../limits/documentLimits.ts';
 import type { OperationLimits } from '../../limits/operationCost.ts';
 import type { RateLimits } from '../../limits/rateLimits.ts';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
-import { pauseInLongTurn } from '../../lib/longTurns.ts';
+import { yieldToEventLoop } from '../../lib/yieldToEventLoop.ts';
 import type { ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import type { PullStream } from '../../lib/pullStream.ts';
 import { forgetScopes } from '../../schema/core/auth.ts';
@@ -132,7 +132,7 @@ async function runWhenAdmitted(
     : await takePlaces(guard, context.remoteAddress, isFirstRun);
   try {
     if (!isMutation) beginReads(context);
-    const pause = isMutation ? null : pauseInLongTurn();
+    const pause = isMutation ? null : yieldToEventLoop();
     if (pause !== null) await pause;
     const chargeRun = beginCharge(guard, context);
     const running = isIntrospection(roots) ? introspections.answer(args, run) : run(args);

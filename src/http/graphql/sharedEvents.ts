@@ -10,7 +10,7 @@ import { LRUCache } from 'lru-cache';
 import type { Caller } from '../../identity/roles.ts';
 import { addressKey } from '../../lib/addressKey.ts';
 import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
-import { pauseInLongTurn } from '../../lib/longTurns.ts';
+import { yieldToEventLoop } from '../../lib/yieldToEventLoop.ts';
 import { MappedStream, pullStreamOf, type PullStream } from '../../lib/pullStream.ts';
 import { measureAnswer } from '../../limits/measureAnswer.ts';
 import { stopwatch } from './chargeCpu.ts';
@@ -195,7 +195,7 @@ function createExecution({ requireCpu, chargeCpu }: EventLimits) {
     isKept: ((result) => kept.has(result)) satisfies IsKept,
     executeEvent(argsOfAll: ExecutionArgs, event: unknown): ExecutionResult | Promise<ExecutionResult> {
       const args = { ...argsOfAll, rootValue: event };
-      const pause = pauseInLongTurn();
+      const pause = yieldToEventLoop();
       return pause === null ? runInPlace(args) : pause.then(() => runInPlace(args));
     },
   };

@@ -9,7 +9,7 @@ import { createConcurrencyLimit, type ConcurrencyLimit } from '../../lib/concurr
 import { DomainError, ERROR_CODES } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { addressKey } from '../../lib/addressKey.ts';
-import { pauseInLongTurn } from '../../lib/longTurns.ts';
+import { yieldToEventLoop } from '../../lib/yieldToEventLoop.ts';
 import { hasLeft, readBody } from '../../lib/readBody.ts';
 import { causeOf, toClientError } from '../graphql/errors.ts';
 import { newContext } from '../graphql/transportContext.ts';
@@ -154,7 +154,7 @@ async function pageRequest(exchange: PageExchange, services: PageServices): Prom
       });
       const result = await pipeline.ask(source, variables, context);
       // Other work gets its turn now, because the page is written next, without a pause.
-      await pauseInLongTurn();
+      await yieldToEventLoop();
       return result;
     },
     addressKey: addressKey(remoteAddress),

@@ -1,17 +1,17 @@
 /**
- * Pauses long work, so that requests that others have sent meanwhile are read.
+ * Yields in long work, so that requests that others have sent meanwhile are read.
  */
 
 /** Far less than a person notices, and longer than most operations compute in all. */
 const LONG_TURN_MS = 5;
 
 /** Await it between two parts of the work. Null while this turn is short, as in most operations. */
-type PauseInLongTurn = () => Promise<void> | null;
+type YieldToEventLoop = () => Promise<void> | null;
 
-/** The pauses of all computing in one process. */
-export const pauseInLongTurn = createPauses(() => performance.now());
+/** The yields of all computing in one process. */
+export const yieldToEventLoop = createYield(() => performance.now());
 
-export function createPauses(nowMs: () => number): PauseInLongTurn {
+export function createYield(nowMs: () => number): YieldToEventLoop {
   let sinceMs: number | null = null;
   return () => {
     const atMs = nowMs();

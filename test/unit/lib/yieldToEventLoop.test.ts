@@ -1,20 +1,20 @@
 import { expect, it } from 'vitest';
-import { createPauses } from '../../../src/lib/longTurns.ts';
+import { createYield } from '../../../src/lib/yieldToEventLoop.ts';
 
 it('lets others in after five milliseconds of work, and not before', async () => {
   let nowMs = 0;
-  const pauseInLongTurn = createPauses(() => nowMs);
+  const yieldToEventLoop = createYield(() => nowMs);
   let turns = 0;
   const count = () => {
     turns += 1;
     setImmediate(count);
   };
-  expect(pauseInLongTurn()).toBeNull();
+  expect(yieldToEventLoop()).toBeNull();
   count();
   const pausedAtMs: number[] = [];
   for (let part = 0; part < 20; part++) {
     nowMs += 1;
-    const pause = pauseInLongTurn();
+    const pause = yieldToEventLoop();
     if (pause === null) continue;
     pausedAtMs.push(nowMs);
     await pause;
