@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** A server that takes longer to start is broken. */
 const START_TIMEOUT_MS = 120_000;
-const LOOK_INTERVAL_MS = 20;
+const POLL_INTERVAL_MS = 20;
 const STOP_TIMEOUT_MS = 30_000;
 /** How much of the log of a failed start is shown. */
 const SHOWN_CHARACTERS = 2_000;
@@ -67,7 +67,7 @@ async function awaitReady(child: ChildProcess, url: string, startedMs: number): 
       () => false,
     );
     if (isReady) return;
-    await delay(LOOK_INTERVAL_MS);
+    await delay(POLL_INTERVAL_MS);
   }
   throw new Error('it took too long');
 }

@@ -43,7 +43,7 @@ const MAX_PROJECTS = 5;
 const MAX_RECEIPTS = 5;
 /** For machines that are busy with other work: only a hang takes longer. */
 const BEGIN_WITHIN_MS = 4 * 60_000;
-const LOOK_MS = 50;
+const POLL_MS = 50;
 
 /** The buyer's name in its retirements. */
 export const beneficiaryOf = (buyer: string) => `${buyer} Ltd`;
@@ -272,7 +272,7 @@ export function startLoad(lab: Lab, api: Api, random: Random, custodyAddress: st
     while (known().projects.length === 0 || known().receipts.length === 0) {
       if (Date.now() > giveUpAt)
         throw new Error('without any fault, no project and no receipt was made in time');
-      await delay(LOOK_MS);
+      await delay(POLL_MS);
     }
   };
   load.ended = runAll();

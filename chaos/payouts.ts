@@ -14,7 +14,7 @@ interface Payouts {
   stop(): Promise<void>;
 }
 
-const LOOK_MS = 150;
+const POLL_MS = 150;
 const MAX_DELAY_MS = 2_000;
 const FAILED_OF_TEN = 3;
 
@@ -46,7 +46,7 @@ export function startPayouts(lab: Lab, random: Random): Payouts {
         const telling = tell(payout.id).finally(() => under.delete(telling));
         under.add(telling);
       }
-      await delay(LOOK_MS);
+      await delay(POLL_MS);
     }
   }
   const running = run();

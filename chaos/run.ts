@@ -51,7 +51,7 @@ export interface RunResult {
 const FOLLOWED = [null, null, beneficiaryOf(BUYERS[0])];
 const PROGRESS_MS = 1_000;
 const WORK_PATIENCE_MS = 10_000;
-const WORK_LOOK_MS = 200;
+const WORK_POLL_MS = 200;
 /** In a short run the provider repeats lost callbacks, because the payout's next poll would be too late. */
 const SHORT_RUN_MS = 60_000;
 /** Each kind of client has its own range of numbers, so that no two take the same. */
@@ -197,7 +197,7 @@ async function injectAll(
 async function letWorkGoOn({ slots }: Lab): Promise<void> {
   const giveUpAt = Date.now() + WORK_PATIENCE_MS;
   const isAnyReady = async () => (await Promise.all(slots.map((slot) => slot.whyNotReady()))).includes(null);
-  while (!(await isAnyReady()) && Date.now() < giveUpAt) await delay(WORK_LOOK_MS);
+  while (!(await isAnyReady()) && Date.now() < giveUpAt) await delay(WORK_POLL_MS);
 }
 
 const BESIDE_OTHERS: readonly ScheduledFault['name'][] = ['answers of commits lost', 'bad webhooks'];

@@ -10,7 +10,7 @@ import { startTcpProxy, type TcpProxy } from '../devnet/tcpProxy.ts';
 import { freePort } from '../src/db/embedded/freePort.ts';
 
 const RESTART_AFTER_MS = 200;
-const LOOK_INTERVAL_MS = 50;
+const POLL_INTERVAL_MS = 50;
 const READY_ANSWER_MS = 5_000;
 /** A server that is not ready by then, without any fault, is broken. */
 const READY_TIMEOUT_MS = 5 * 60_000;
@@ -148,7 +148,7 @@ export async function openServerSlot({
         const why = await slot.whyNotReady();
         if (why === null) return;
         if (Date.now() > giveUpAt) throw new Error(`${name} is not ready (${logFile}): ${why}`);
-        await delay(LOOK_INTERVAL_MS);
+        await delay(POLL_INTERVAL_MS);
       }
     },
     async close() {

@@ -11,7 +11,7 @@ import type { Fact, Load } from './load.ts';
 
 /** Work must be final, or flagged for an operator, within this time after the last fault. */
 const REST_WITHIN_MS = 5 * 60_000;
-const LOOK_MS = 250;
+const POLL_MS = 250;
 /** Feed and logs are some moments behind their sources. */
 const CATCH_UP_WITHIN_MS = 60_000;
 /** Sessions that wait until an operator decides an earlier deposit, or allowance, of their receipt. */
@@ -51,7 +51,7 @@ export async function comeToRest(lab: Lab, sinceMs: number): Promise<Rest> {
       const afterMs = Date.now() - sinceMs;
       if (Object.keys(stuck).length === 0) return { afterMs, stuck, flagged: await flagged() };
       if (afterMs > REST_WITHIN_MS) return { afterMs: null, stuck, flagged: await flagged() };
-      await delay(LOOK_MS);
+      await delay(POLL_MS);
     }
   } finally {
     await sql.end();
@@ -189,7 +189,7 @@ async function findFeedGaps(
       gapsOf(follower, records).map((gap) => `follower ${i + 1}: ${gap}`),
     );
     if (gaps.length === 0 || Date.now() > giveUpAt) return gaps;
-    await delay(LOOK_MS);
+    await delay(POLL_MS);
   }
 }
 
@@ -218,7 +218,7 @@ async function findReconcileFindings(lab: Lab): Promise<string[]> {
     if (exitCode === 0) return [];
     // The transparency logs have everything a moment later; what stays unproved is a violation as well.
     if (exitCode === NOT_PROVED && Date.now() < giveUpAt) {
-      await delay(LOOK_MS);
+      await delay(POLL_MS);
       continue;
     }
     return [`reconcile ended with ${exitCode}:\n${output}`];

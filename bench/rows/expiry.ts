@@ -17,7 +17,7 @@ const PARTS = 2;
 const DUE = 1_000;
 /** Number of measured reads of the loop; the others take as long each. */
 const SAMPLE = 500;
-const LOOK_INTERVAL_MS = 20;
+const POLL_INTERVAL_MS = 20;
 
 const EXPIRE = 'mutation { expireReceipts { expiryRun { id } } }';
 
@@ -78,6 +78,6 @@ async function allDecided(bench: Bench, due: number): Promise<void> {
       FROM expiry_items`;
     if ((row?.failed ?? 0) > 0) throw new Error(`${row?.failed} receipts could not be expired`);
     if (row?.expired === due) return;
-    await delay(LOOK_INTERVAL_MS);
+    await delay(POLL_INTERVAL_MS);
   }
 }

@@ -14,7 +14,7 @@ const EMPTY = 'empty';
 const CONNECTIONS = 64;
 const FULL_LIMIT_S = 20;
 const FULL_TRANSFERS = 1_000_000;
-const LOOK_INTERVAL_MS = 200;
+const POLL_INTERVAL_MS = 200;
 
 export const growthRows: readonly Row[] = [
   {
@@ -96,7 +96,7 @@ async function logsHaveAll(bench: Bench, database: string): Promise<void> {
         AND NOT EXISTS (SELECT 1 FROM audit_writers w LEFT JOIN transparency_audit_writers l ON l.writer_id = w.id
           WHERE l.number IS DISTINCT FROM w.entries) AS "hasAll"`;
     if (row?.hasAll) return;
-    await delay(LOOK_INTERVAL_MS);
+    await delay(POLL_INTERVAL_MS);
   }
 }
 

@@ -9,7 +9,7 @@ import type { Product } from '../product.ts';
 const PLENTY = 1_000_000_000;
 const BUYERS = 64;
 
-const LOOK_INTERVAL_MS = 50;
+const POLL_INTERVAL_MS = 50;
 
 const CREATE_PROJECT = `mutation CreateProject($input: CreateProjectInput!) {
   createProject(input: $input) { project { id } }
@@ -54,7 +54,7 @@ export async function openProject(product: Product, tonnes: number = PLENTY): Pr
       id: createProject.project.id,
     });
     if (node.state === 'OPEN') return { tokenAddress: node.tokenAddress };
-    await delay(LOOK_INTERVAL_MS);
+    await delay(POLL_INTERVAL_MS);
   }
 }
 

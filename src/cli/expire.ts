@@ -21,7 +21,7 @@ import { awaitReorgConfirmation } from '../ledger/network/continuity.ts';
 import { runCommand } from './runCommand.ts';
 import { withPlatform } from './withPlatform.ts';
 
-const LOOK_INTERVAL_MS = 250;
+const POLL_INTERVAL_MS = 250;
 /** How long the command follows the run; the run continues without it. */
 const PATIENCE_MS = 10 * 60_000;
 
@@ -74,12 +74,12 @@ async function expire(platform: Platform): Promise<void> {
 
 async function followRun(platform: Platform, runId: string, bar: SingleBar): Promise<ExpiryCounts> {
   const { dependencies } = platform;
-  for (let waitedMs = 0; ; waitedMs += LOOK_INTERVAL_MS) {
+  for (let waitedMs = 0; ; waitedMs += POLL_INTERVAL_MS) {
     const counts = await countRun(dependencies, runId);
     bar.update(counts.examined - counts.pending);
     const run = await findRun(dependencies, runId);
     if (run?.finishedAt != null || waitedMs >= PATIENCE_MS) return counts;
-    await delay(LOOK_INTERVAL_MS);
+    await delay(POLL_INTERVAL_MS);
   }
 }
 

@@ -41,13 +41,13 @@ interface DueWorkerOptions<Row extends Leased> {
    * CLAIM_INTERVAL_MS allows.
    */
   gatherMs?: number;
-  /** Time between two looks at the table without a notification, while something is due or under way. */
-  lookMs?: number;
+  /** Time between two polls of the table without a notification, while something is due or under way. */
+  pollMs?: number;
   log: Pick<Logger, 'error'>;
 }
 
 /** Due rows that could not be claimed, because of a lock or a limit, are tried again after this long. */
-const LOOK_MS = 500;
+const POLL_MS = 500;
 /**
  * The longest wait while the table shows nothing due. Only a row with a lost notification waits this long.
  */
@@ -60,7 +60,7 @@ const CLAIM_INTERVAL_MS = 20;
 const UNNOTIFIED_CLAIM_INTERVAL_MS = 50;
 
 export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Row>): DueWorker {
-  const { changeSignal, signalKey, maxConcurrent, leases, lookMs = LOOK_MS, gatherMs = 0 } = options;
+  const { changeSignal, signalKey, maxConcurrent, leases, pollMs = POLL_MS, gatherMs = 0 } = options;
   const { claim = (limit) => leases.claim(limit) } = options;
   const steps = createSteps(options);
   /** Leased rows that wait for a free place: claiming them singly would cost more than processing them. */
@@ -99,11 +99,11 @@ export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Ro
         if (steps.count() >= maxConcurrent) await steps.oneDone();
         else if (backlog.length === 0) {
           const woken = Promise.race([notified, steps.oneDone()]);
-          mayBeDue = await awaitWork({ leases, lookMs }, steps.count(), woken, isClaiming);
+          mayBeDue = await awaitWork({ leases, pollMs }, steps.count(), woken, isClaiming);
         }
       } catch (error) {
         options.log.error({ err: error }, `claiming ${options.name} failed`);
-        await Promise.race([notified, delay(lookMs)]);
+        await Promise.race([notified, delay(pollMs)]);
       }
       if (backlog.length > 0 || stopping) continue;
       const gatherRestMs = claimedAtMs + gatherMs - performance.now();
@@ -140,19 +140,19 @@ async function untilNextClaim(claimedAtMs: number, notified: Promise<void>): Pro
 
 /** Waits for a notification, a step's end or a due time. @returns whether something may be due then */
 async function awaitWork(
-  { leases, lookMs }: { leases: Pick<Leases<never>, 'firstDueInMs'>; lookMs: number },
+  { leases, pollMs }: { leases: Pick<Leases<never>, 'firstDueInMs'>; pollMs: number },
   stepsUnderWay: number,
   woken: Promise<void>,
   hasClaimed: boolean,
 ): Promise<boolean> {
   if (stepsUnderWay > 0) {
-    await waitAtMost(lookMs, woken);
+    await waitAtMost(pollMs, woken);
     return true;
   }
   const dueInMs = (await leases.firstDueInMs()) ?? Infinity;
   if (dueInMs <= 0) {
     // A lock or a limit kept the due row from the claim.
-    if (hasClaimed) await waitAtMost(lookMs, woken);
+    if (hasClaimed) await waitAtMost(pollMs, woken);
     return true;
   }
   const isWoken = await waitAtMost(Math.min(dueInMs, MAX_IDLE_MS), woken);

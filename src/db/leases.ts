@@ -17,14 +17,14 @@ import type { Db, Tx } from './connection.ts';
 import { TRANSACTION_TIME } from './databaseTime.ts';
 import { hotQuery } from './hotQueries.ts';
 
-/** A dead instance's work is taken over within 3 s: an idle worker looks when the first lease ends. */
+/** A dead instance's work is taken over within 3 s: an idle worker polls when the first lease ends. */
 export const LEASE_MS = 2_500;
 const RENEW_EVERY_MS = 500;
 /** Most work ends sooner, and its lease is never renewed. A lease survives renewals that are 1.5 s late. */
 const RENEW_FROM_AGE_MS = 500;
-/** Time between two looks for misdated rows, which are at the end of the index of due times. */
-const MISDATED_LOOK_MS = 60_000;
-/** Maximum rows redated in one statement; the others follow at the next look. */
+/** Time between two polls for misdated rows, which are at the end of the index of due times. */
+const MISDATED_POLL_MS = 60_000;
+/** Maximum rows redated in one statement; the others follow at the next poll. */
 const MAX_REDATED = 5_000;
 
 type DueTable = PgTable & { id: PgColumn; dueAt: PgColumn };
@@ -178,7 +178,7 @@ function areStill(rows: DueTable, leased: readonly Leased[]): SQL {
 function createRedating(db: Db, rows: DueTable, misdated: SQL | undefined): () => Promise<void> {
   let lookedAtMs = Number.NEGATIVE_INFINITY;
   return async () => {
-    if (performance.now() - lookedAtMs < MISDATED_LOOK_MS) return;
+    if (performance.now() - lookedAtMs < MISDATED_POLL_MS) return;
     lookedAtMs = performance.now();
     const found = selectUnlocked(db, rows, misdated).limit(MAX_REDATED);
     await makeDue(db, rows, sql`${rows.id} = ANY (ARRAY(${found}))`);

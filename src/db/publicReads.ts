@@ -44,8 +44,8 @@ interface Mark {
   timeline: number;
 }
 
-/** Staleness is known to this precision; each look is one small statement on each server. */
-const LOOK_EVERY_MS = 1_000;
+/** Staleness is known to this precision; each poll is one small statement on each server. */
+const POLL_INTERVAL_MS = 1_000;
 
 const PRIMARY_PLACE = `SELECT pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::text AS place,
   ('x' || left(pg_walfile_name(pg_current_wal_flush_lsn()), 8))::bit(32)::int AS timeline,
@@ -87,7 +87,7 @@ export function readReplicas({ primary, replicas: given, maxLagMs, log }: Replic
   const served = { replica: 0, primary: 0 };
   let marks: Mark[] = [];
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     const mark = await markPrimary(primary).catch(() => null);
     if (mark !== null) {
       // A replica's data of an older timeline may never have been in the new one.
@@ -95,12 +95,12 @@ export function readReplicas({ primary, replicas: given, maxLagMs, log }: Replic
       if (isPromoted) for (const replica of replicas) replica.distrust('another primary was promoted');
       marks = [...marks.filter(({ atMs }) => !isPromoted && atMs >= mark.atMs - maxLagMs), mark];
     }
-    for (const replica of replicas) void replica.look(marks);
+    for (const replica of replicas) void replica.poll(marks);
   }
 
-  const timer = setInterval(() => void look(), LOOK_EVERY_MS);
+  const timer = setInterval(() => void poll(), POLL_INTERVAL_MS);
   timer.unref();
-  void look();
+  void poll();
 
   return {
     async run(work) {
@@ -136,7 +136,7 @@ function createReplica({ name, handle, maxLagMs, log }: OneReplica) {
   let freshAsOfMs = Number.NEGATIVE_INFINITY;
   let problem: string | null = null;
   let isAsked = false;
-  /** Number of distrusts: an answer to a look that began before the last one is ignored. */
+  /** Number of distrusts: an answer to a poll that began before the last one is ignored. */
   let distrusts = 0;
   let wasUsable = false;
   const lagMs = () => performance.now() - freshAsOfMs;
@@ -171,8 +171,8 @@ function createReplica({ name, handle, maxLagMs, log }: OneReplica) {
       obstacle: obstacle(),
       lagMs: Number.isFinite(freshAsOfMs) ? lagMs() : null,
     }),
-    /** Only one look runs at a time, so a look without an answer takes no further connection. */
-    async look(marks: readonly Mark[]): Promise<void> {
+    /** Only one poll runs at a time, so a poll without an answer takes no further connection. */
+    async poll(marks: readonly Mark[]): Promise<void> {
       report();
       if (isAsked) return;
       isAsked = true;

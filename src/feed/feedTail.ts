@@ -84,7 +84,7 @@ export function createTail(deps: TailDependencies) {
     endBefore: ends.before,
     refresh,
     /** Reads the feed's end, and the records that are new or have changed. */
-    async look(): Promise<void> {
+    async poll(): Promise<void> {
       await refresh();
       const changed = await readChanged(deps.db, records).catch(warnOf(deps, 'feed not looked at'));
       if (changed) records = records.map((record) => changed.get(record.position) ?? record);

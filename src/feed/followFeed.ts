@@ -96,7 +96,7 @@ export function createFeedFollower(deps: FollowerDependencies): FeedFollower {
     async start() {
       await tail.refresh();
       unlisten = deps.feedSignal.onNotify(() => void tail.refresh());
-      poll = setInterval(() => void tail.look(), POLL_MS);
+      poll = setInterval(() => void tail.poll(), POLL_MS);
     },
     close() {
       clearInterval(poll);

@@ -17,9 +17,9 @@ interface Deps {
 type Unknown = Pick<RetirementRecord, 'index' | 'timestamp'>;
 
 /** Records per question to the network. */
-const MAX_RECORDS_PER_LOOK = 50;
+const MAX_RECORDS_PER_POLL = 50;
 /** Tokens per look: each may cost some dozens of requests to the node. */
-const MAX_TOKENS_PER_LOOK = 4;
+const MAX_TOKENS_PER_POLL = 4;
 /** Hints that are read per record: a lying indexer may send any number. */
 const MAX_HINTS_PER_RECORD = 4;
 /** Age at which a hint is deleted: a token may not have a record yet, but never for so long. */
@@ -36,7 +36,7 @@ export async function verifyHints(
   // A failure does not keep the record from being stored: its transaction can be added later.
   const all = await withHints(deps.db, tokenAddress, records).catch(() => []);
   const hinted = all.filter(({ hints }) => hints.length > 0);
-  for (const page of chunksOf(hinted, MAX_RECORDS_PER_LOOK)) {
+  for (const page of chunksOf(hinted, MAX_RECORDS_PER_POLL)) {
     const found = await askAbout(deps, tokenAddress, page).catch(() => []);
     for (const [index, txHash] of found) verified.set(index, txHash);
   }
@@ -62,7 +62,7 @@ export async function completeHinted(deps: Deps, tokenAddress: string): Promise<
       and(eq(retirementRecords.tokenAddress, tokenAddress), isNull(retirementRecords.txHash), exists(hints)),
     )
     .orderBy(desc(retirementRecords.index))
-    .limit(MAX_RECORDS_PER_LOOK);
+    .limit(MAX_RECORDS_PER_POLL);
   await complete(deps, tokenAddress, records);
 }
 
@@ -96,11 +96,11 @@ export async function completeNext(
     .from(retirementRecords)
     .where(and(isNull(retirementRecords.txHash), gt(retirementRecords.position, after)))
     .orderBy(asc(retirementRecords.position))
-    .limit(MAX_RECORDS_PER_LOOK);
+    .limit(MAX_RECORDS_PER_POLL);
   const byToken = new Map<string, Unknown[]>();
   let last: bigint | null = null;
   for (const { position, tokenAddress, index, timestamp } of rows) {
-    if (byToken.size === MAX_TOKENS_PER_LOOK && !byToken.has(tokenAddress)) break;
+    if (byToken.size === MAX_TOKENS_PER_POLL && !byToken.has(tokenAddress)) break;
     byToken.set(tokenAddress, [...(byToken.get(tokenAddress) ?? []), { index, timestamp }]);
     last = position;
   }

@@ -17,7 +17,7 @@ import type { TokenRevocations } from './tokenRevocations.ts';
  */
 const LONGEST_WAIT_MS = 60_000;
 /** Notifications may be lost; the table is read this often. */
-const LOOK_INTERVAL_MS = 5_000;
+const POLL_INTERVAL_MS = 5_000;
 
 export interface CredentialEnds {
   /** Calls `onEnd` once, with the reason as a sentence. @returns the function that ends the watch. */
@@ -79,7 +79,7 @@ export function createCredentialEnds(deps: {
   const endRevoked = async (ids: readonly string[]) => {
     for (const id of await readRevoked(deps.db, ids)) for (const { end } of watched.get(id) ?? []) end();
   };
-  const keyReads = createCurrentReads(LOOK_INTERVAL_MS, async () => {
+  const keyReads = createCurrentReads(POLL_INTERVAL_MS, async () => {
     const ids = [...watched.keys()].filter((id) => id !== null);
     if (ids.length > 0) await endRevoked(ids);
   });
@@ -90,7 +90,7 @@ export function createCredentialEnds(deps: {
     if (id === null) safely(keyReads.read());
     else if (watched.has(id)) safely(endRevoked([id]));
   });
-  const timer = setInterval(() => safely(keyReads.read()), LOOK_INTERVAL_MS).unref();
+  const timer = setInterval(() => safely(keyReads.read()), POLL_INTERVAL_MS).unref();
   return {
     watch(caller, onEnd) {
       const { apiKeyId } = caller;

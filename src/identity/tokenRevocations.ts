@@ -26,12 +26,12 @@ export interface TokenRevocations extends CurrentReads {
 /** The key that instances send each other by the credential signal. */
 export const TOKENS_REVOKED = 'tokens';
 /**
- * Maximum revocations: each instance holds all in memory, and reads them at each look. A subject counts once
+ * Maximum revocations: each instance holds all in memory, and reads them at each poll. A subject counts once
  * for all its tokens.
  */
 export const MAX_REVOCATIONS = 5_000;
 /** Notifications may be lost; the table is read this often. */
-const LOOK_INTERVAL_MS = 5_000;
+const POLL_INTERVAL_MS = 5_000;
 
 interface Revoked {
   jtis: ReadonlySet<string>;
@@ -51,7 +51,7 @@ export async function openTokenRevocations(deps: RevocationDependencies): Promis
   const { db, credentialSignal, log, maxTokenSeconds } = deps;
   const listeners = new Set<() => void>();
   let revoked: Revoked = { jtis: new Set(), issuedUntil: new Map() };
-  const { read, awaitCurrent } = createCurrentReads(LOOK_INTERVAL_MS, async () => {
+  const { read, awaitCurrent } = createCurrentReads(POLL_INTERVAL_MS, async () => {
     revoked = await readRevoked(db);
     for (const listener of listeners) listener();
   });
@@ -61,7 +61,7 @@ export async function openTokenRevocations(deps: RevocationDependencies): Promis
   const stopListening = credentialSignal.onNotify((key) => {
     if (key === null || key === TOKENS_REVOKED) readSafely();
   });
-  const timer = setInterval(readSafely, LOOK_INTERVAL_MS).unref();
+  const timer = setInterval(readSafely, POLL_INTERVAL_MS).unref();
   const stop = () => {
     clearInterval(timer);
     stopListening();

@@ -11,21 +11,21 @@ interface LogBuilder {
   stop(): Promise<void>;
 }
 
-/** Time between two looks while there is work; a log is behind by this much. */
-const LOOK_MS = 1_000;
-/** The longest time between two looks of an idle instance. */
-const MAX_LOOK_MS = 4_000;
+/** Time between two polls while there is work; a log is behind by this much. */
+const POLL_MS = 1_000;
+/** The longest time between two polls of an idle instance. */
+const MAX_POLL_MS = 4_000;
 
 export function createLogBuilder({ logs, log }: Needs<'logs' | 'log'>): LogBuilder {
   let timer: NodeJS.Timeout | undefined;
   let underWay: Promise<void> = Promise.resolve();
   let isStopped = false;
-  let lookMs = LOOK_MS;
+  let pollMs = POLL_MS;
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     try {
       const behind = await logs.findBehind();
-      lookMs = behind.length > 0 ? LOOK_MS : Math.min(2 * lookMs, MAX_LOOK_MS);
+      pollMs = behind.length > 0 ? POLL_MS : Math.min(2 * pollMs, MAX_POLL_MS);
       for (const name of behind) await grow(name);
     } catch (error) {
       noteFailure(error);
@@ -43,18 +43,18 @@ export function createLogBuilder({ logs, log }: Needs<'logs' | 'log'>): LogBuild
 
   function noteFailure(error: unknown, name?: LogName): void {
     log.warn({ log: name, err: error }, 'a transparency log did not grow; trying again');
-    lookMs = MAX_LOOK_MS;
+    pollMs = MAX_POLL_MS;
   }
 
-  async function lookAndSchedule(): Promise<void> {
-    await look();
+  async function pollAndSchedule(): Promise<void> {
+    await poll();
     if (!isStopped) schedule();
   }
 
   function schedule(): void {
     timer = setTimeout(() => {
-      underWay = lookAndSchedule();
-    }, lookMs);
+      underWay = pollAndSchedule();
+    }, pollMs);
     timer.unref();
   }
 

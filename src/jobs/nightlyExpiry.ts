@@ -13,10 +13,10 @@ import { localTime } from './localTime.ts';
 export const EXPIRY_CRON = '0 2 * * *';
 const EXPIRY_HOUR = 2;
 /**
- * Time between two looks for a missing run. The night gets its run also when the database is down at 02:00,
+ * Time between two polls for a missing run. The night gets its run also when the database is down at 02:00,
  * or when the instance's clock is ahead and wakes the job before 02:00 of the database's clock.
  */
-const LOOK_MS = 60_000;
+const POLL_MS = 60_000;
 const DAY_MS = 24 * 60 * 60_000;
 
 interface NightlyExpiry {
@@ -27,9 +27,9 @@ interface NightlyExpiry {
 
 export function createNightlyExpiry(
   deps: Needs<keyof RequestRunNeeds | 'log'>,
-  options: { timeZone: string; readTime?: () => Promise<Date>; lookMs?: number },
+  options: { timeZone: string; readTime?: () => Promise<Date>; pollMs?: number },
 ): NightlyExpiry {
-  const { timeZone, readTime = () => readDatabaseTime(deps.db), lookMs = LOOK_MS } = options;
+  const { timeZone, readTime = () => readDatabaseTime(deps.db), pollMs = POLL_MS } = options;
   let job: schedule.Job | null = null;
   let timer: NodeJS.Timeout | null = null;
   /** The last night whose run this instance has requested. */
@@ -43,8 +43,8 @@ export function createNightlyExpiry(
     requested = night;
   }
 
-  /** The next look repeats a request that fails. */
-  async function look(): Promise<void> {
+  /** The next poll repeats a request that fails. */
+  async function poll(): Promise<void> {
     await request().catch((error: unknown) => {
       deps.log.error({ err: error }, 'the nightly expiry could not be requested');
     });
@@ -52,11 +52,11 @@ export function createNightlyExpiry(
 
   return {
     async start() {
-      const inBackground = () => void look();
+      const inBackground = () => void poll();
       job = schedule.scheduleJob({ rule: EXPIRY_CRON, tz: timeZone }, inBackground);
-      timer = setInterval(inBackground, lookMs).unref();
+      timer = setInterval(inBackground, pollMs).unref();
       // The server listens by now: a database that is away for a moment must not end it.
-      await look();
+      await poll();
     },
     stop() {
       job?.cancel();

@@ -17,11 +17,11 @@ interface ReconciliationJob {
   /** Resolves when the runs under way have ended. */
   stop(): Promise<void>;
   /** Runs the runs that are due. For tests; the timer does the same. */
-  look(): Promise<void>;
+  poll(): Promise<void>;
 }
 
 /** How often an instance asks whether a run is due. */
-const LOOK_MS = 60_000;
+const POLL_MS = 60_000;
 /** Time between two runs that compare changes. */
 const EVERY_SECONDS = 300;
 /**
@@ -45,7 +45,7 @@ export function createReconciliationJob(
   { timeZone, nowMs = () => performance.now() }: { timeZone: string; nowMs?: () => number },
 ): ReconciliationJob {
   let timer: NodeJS.Timeout | undefined;
-  const looks = new Set<Promise<void>>();
+  const polls = new Set<Promise<void>>();
   const underWay = new Set<Due>();
 
   /** Runs one run of each kind at a time. @returns whether the run was due, and this instance ran it */
@@ -74,8 +74,8 @@ export function createReconciliationJob(
     if (hadStart) await rest(deps.db, ((nowMs() - began) / 1_000) * REST_SHARE);
   }
 
-  /** Changes are compared also during a night's run, which may last hours; one look never begins both. */
-  async function look(): Promise<void> {
+  /** Changes are compared also during a night's run, which may last hours; one poll never begins both. */
+  async function poll(): Promise<void> {
     try {
       if (await runDue('full_due_at', FULL_RETRY_SECONDS, compareEverything)) return;
       await runDue('due_at', EVERY_SECONDS, compareChanges);
@@ -84,21 +84,21 @@ export function createReconciliationJob(
     }
   }
 
-  function keepLook(): Promise<void> {
-    const looking = look().finally(() => looks.delete(looking));
-    looks.add(looking);
-    return looking;
+  function trackPoll(): Promise<void> {
+    const polling = poll().finally(() => polls.delete(polling));
+    polls.add(polling);
+    return polling;
   }
 
   return {
     start() {
-      timer = setInterval(() => void keepLook(), LOOK_MS);
+      timer = setInterval(() => void trackPoll(), POLL_MS);
     },
     async stop() {
       clearInterval(timer);
-      await Promise.all(looks);
+      await Promise.all(polls);
     },
-    look: keepLook,
+    poll: trackPoll,
   };
 }
 

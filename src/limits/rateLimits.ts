@@ -113,7 +113,7 @@ export function createRateLimits(
   };
   const requireLeft = async (of: SharedBudget, remoteAddress: string) => {
     const key = addressKey(remoteAddress);
-    const usage = of.look(key);
+    const usage = of.peek(key);
     if (usage.remainingPoints === 0) await refuse(usage, key);
   };
   const stepMs = stepOf(settings.addressPerMinute);

@@ -31,7 +31,7 @@ export interface Usage {
 export interface SharedBudget {
   spend(key: string, points: number): Usage;
   /** The usage, without spending. */
-  look(key: string): Usage;
+  peek(key: string): Usage;
   /** Writes local spending to the table, and reads the total. @throws when the database can't be reached */
   share(): Promise<void>;
 }
@@ -86,7 +86,7 @@ export function createSharedBudget(
       counted.set(key, entry);
       return usageOf(policy, entry.points, entry.endsAtMs - nowMs);
     },
-    look(key) {
+    peek(key) {
       const nowMs = performance.now();
       const entry = counted.get(countedAs(key));
       const isOver = entry === undefined || entry.endsAtMs <= nowMs;

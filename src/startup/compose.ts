@@ -76,12 +76,12 @@ export interface ComposeOptions {
   /** Maximum lifetime of a token; the maximum of the setting unless given. */
   maxTokenSeconds?: number | undefined;
   /** How often the registration at the indexer is checked; every minute unless given. */
-  registrationLookMs?: number;
+  registrationPollMs?: number;
   /**
    * How often an idle platform compares the chain with what was final; the default of continuityWatch.ts
    * unless given.
    */
-  continuityLookMs?: number;
+  continuityPollMs?: number;
   log: Logger;
   clock?: Clock;
   random?: (size: number) => Uint8Array;
@@ -106,14 +106,14 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
   await claimInstallation(options.handle.db, options.network, options.clock ?? systemClock);
   const dependencies = await composeDependencies(options);
   const submissionWorker = createSubmissionWorker(dependencies.submission);
-  const continuityWatch = createContinuityWatch(dependencies.submission, options.continuityLookMs);
+  const continuityWatch = createContinuityWatch(dependencies.submission, options.continuityPollMs);
   const sessionPoller = createSessionPoller(dependencies);
   const overdueWatch = createOverdueWatch(dependencies);
   const expiryWorker = createExpiryWorker(dependencies);
   const registrationKeeper = createRegistrationKeeper(dependencies, {
     log: dependencies.log,
     random: dependencies.submission.random,
-    lookEveryMs: options.registrationLookMs,
+    pollIntervalMs: options.registrationPollMs,
   });
   const nightlyExpiry = createNightlyExpiry(dependencies, { timeZone: options.nightlyTimeZone });
   const logBuilder = createLogBuilder(dependencies);

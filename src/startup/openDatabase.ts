@@ -167,7 +167,7 @@ function openPublicReads(
 
 /**
  * A pooler in transaction mode accepts LISTEN and delivers nothing, so that every wait would last until its
- * next look. So a notification at `url` must arrive at `directUrl`, which also proves that both lead to one
+ * next poll. So a notification at `url` must arrive at `directUrl`, which also proves that both lead to one
  * database.
  * @throws StartupError
  */

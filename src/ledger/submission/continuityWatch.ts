@@ -3,7 +3,7 @@
  * rewritten below its final ledger, that landed transactions are gone, or that another copy of the database
  * signs. Signing then halts, and the transactions are sent again (rolledBackTransactions.ts) while they can
  * still land. Without the watch, an idle platform would stay unready for ever, because an instance that is
- * not ready gets no request that makes it sign. The first look also stores the sequences of a new database,
+ * not ready gets no request that makes it sign. The first poll also stores the sequences of a new database,
  * by which a backup of its first day is recognised.
  */
 import { NetworkUnavailable, ReorgUnconfirmed, type SigningOrder } from '../network/port.ts';
@@ -16,16 +16,16 @@ interface ContinuityWatch {
 }
 
 /**
- * Each look costs a few questions. A rolled-back transaction that can't land any more by the next one is
+ * Each poll costs a few questions. A rolled-back transaction that can't land any more by the next one is
  * lost.
  */
-const LOOK_MS = 10_000;
+const POLL_MS = 10_000;
 
-export function createContinuityWatch(deps: SubmissionDependencies, lookMs = LOOK_MS): ContinuityWatch {
+export function createContinuityWatch(deps: SubmissionDependencies, pollMs = POLL_MS): ContinuityWatch {
   let timer: NodeJS.Timeout | undefined;
   let underWay: Promise<void> | null = null;
 
-  async function look(order: SigningOrder): Promise<void> {
+  async function poll(order: SigningOrder): Promise<void> {
     try {
       const found = await deps.network.continuity();
       if (found.status === 'rewritten') await haltOnReorg(deps, found.message);
@@ -44,8 +44,8 @@ export function createContinuityWatch(deps: SubmissionDependencies, lookMs = LOO
       const { signingOrder } = deps.network;
       if (signingOrder === null) return;
       timer = setInterval(() => {
-        underWay ??= look(signingOrder).finally(() => (underWay = null));
-      }, lookMs);
+        underWay ??= poll(signingOrder).finally(() => (underWay = null));
+      }, pollMs);
     },
     async stop() {
       clearInterval(timer);

@@ -33,7 +33,7 @@ const REVIEW_INTERVAL_SECONDS = 30;
 /** Calls stay under way or not final for seconds to minutes. */
 const SOON_SECONDS = 2;
 /**
- * A longer halt may wait days for an operator; each look costs questions to the node and lines in the log.
+ * A longer halt may wait days for an operator; each poll costs questions to the node and lines in the log.
  */
 const ENDS_SOON_WITHIN_MINUTES = 5;
 /** Maximum disagreements shown; further ones say nothing new. */
@@ -86,7 +86,7 @@ async function review(deps: SubmissionDependencies): Promise<void> {
       'signing stays halted: not all is final yet',
     );
     const mayEndSoon = await isHaltYounger(deps.db, ENDS_SOON_WITHIN_MINUTES);
-    return lookAgainIn(deps, mayEndSoon ? SOON_SECONDS : REVIEW_INTERVAL_SECONDS);
+    return pollAgainIn(deps, mayEndSoon ? SOON_SECONDS : REVIEW_INTERVAL_SECONDS);
   }
   const disagreements = await deps.reconcile();
   if (disagreements.length > 0) {
@@ -98,20 +98,20 @@ async function review(deps: SubmissionDependencies): Promise<void> {
       },
       'signing stays halted: books and network do not agree, or it is not proved. An operator decides: see docs/operations.md',
     );
-    return lookAgainIn(deps, REVIEW_INTERVAL_SECONDS);
+    return pollAgainIn(deps, REVIEW_INTERVAL_SECONDS);
   }
   if (!(await endHalt(deps, { halts, expected, isProved: true }))) {
     deps.log.warn(
       { haltedBecause: because },
       'signing stays halted: it was halted again meanwhile, which is examined next',
     );
-    return lookAgainIn(deps, SOON_SECONDS);
+    return pollAgainIn(deps, SOON_SECONDS);
   }
   deps.log.warn({ haltedBecause: because }, 'signing goes on: books and network agree');
   await resumeReviewed(deps);
 }
 
-async function lookAgainIn(deps: SubmissionDependencies, seconds: number): Promise<void> {
+async function pollAgainIn(deps: SubmissionDependencies, seconds: number): Promise<void> {
   await deps.db
     .update(signingAccounts)
     .set({ reviewDueAt: sql`now() + make_interval(secs => ${seconds})` })

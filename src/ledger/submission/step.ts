@@ -37,7 +37,7 @@ const MAX_ATTEMPTS = 20;
 /** A landed attempt without effect is charged: the same cause this often in a row is permanent. */
 const MAX_PAID_DEATHS = 3;
 /** A node may have dropped the bytes, so each fourth question, beginning with the first, sends them again. */
-const LOOKS_PER_SENDING = 4;
+const POLLS_PER_SENDING = 4;
 
 /**
  * The result of a step: `settled` (by this or another instance), `progress` (step again now), `waiting` for
@@ -59,7 +59,7 @@ export async function step(
     // Each step asks, but does not send the same bytes every time to a node that is between two ledgers.
     // After a failed step, the bytes may never have been sent.
     const mayBeUnsent = submission.failedSteps > 0;
-    if (deps.network.signingOrder && !mayBeUnsent && submission.fruitlessSteps % LOOKS_PER_SENDING !== 0)
+    if (deps.network.signingOrder && !mayBeUnsent && submission.fruitlessSteps % POLLS_PER_SENDING !== 0)
       return 'unsent';
     return sendAndAsk(deps, store, submission, await replaceOpen(deps, open));
   }

@@ -38,7 +38,7 @@ const LONGEST_DELAY_SECONDS = (2 * WHILE_HOLDER_PENDING.longestMs) / 1000;
 /** A freed slot notifies; this interval covers lost notifications. */
 const NO_SLOT_DELAY_MS = 1000;
 /** Networks with sequences close a ledger every few seconds, so this adds little delay. */
-const LOOK_MS = 250;
+const POLL_MS = 250;
 /**
  * Without sequences a step takes some milliseconds, most of them for its batches, however many steps share
  * them. Due submissions wait for the running steps, so that they share the next batches instead of running
@@ -80,7 +80,7 @@ export function createSubmissionWorker(deps: SubmissionDependencies): DueWorker 
     leases,
     claim: claimInOrder(deps, { leases, toSign, reviewHalt }),
     process: (submission) => processSubmission(deps, { store, reschedule }, submission),
-    ...(deps.network.signingOrder ? { lookMs: LOOK_MS } : { gatherMs: GATHER_MS }),
+    ...(deps.network.signingOrder ? { pollMs: POLL_MS } : { gatherMs: GATHER_MS }),
     log: deps.log,
   });
 }

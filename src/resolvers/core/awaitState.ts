@@ -12,7 +12,7 @@ import type { Needs } from './dependencies.ts';
  * Time until the first poll without a notification. Each further poll waits twice as long, so that a lost
  * notification at most doubles the wait.
  */
-const FIRST_LOOK_MS = 500;
+const FIRST_POLL_MS = 500;
 
 /**
  * @param isNew whether this call made the row. The first read then waits for a notification, because an
@@ -30,17 +30,17 @@ export async function awaitState<T>(
   let isTimeUp = false;
   const timer = setTimeout(() => (isTimeUp = true), deps.mutationWaitMs);
   try {
-    let lookMs = FIRST_LOOK_MS;
-    const waitForLook = () =>
-      deps.stateSignal.waitFor(id, Math.min(lookMs, Math.max(deps.mutationWaitMs, 0)));
-    if (isNew && !deps.stateSignal.hasEndedWaits()) await waitForLook();
+    let pollMs = FIRST_POLL_MS;
+    const waitForPoll = () =>
+      deps.stateSignal.waitFor(id, Math.min(pollMs, Math.max(deps.mutationWaitMs, 0)));
+    if (isNew && !deps.stateSignal.hasEndedWaits()) await waitForPoll();
     for (;;) {
-      const isLastLook = isTimeUp || deps.mutationWaitMs <= 0 || deps.stateSignal.hasEndedWaits();
-      const notified = waitForLook();
+      const isLastPoll = isTimeUp || deps.mutationWaitMs <= 0 || deps.stateSignal.hasEndedWaits();
+      const notified = waitForPoll();
       const row = await read();
-      if (isLastLook || isDone(row)) return row;
+      if (isLastPoll || isDone(row)) return row;
       await notified;
-      lookMs *= 2;
+      pollMs *= 2;
     }
   } finally {
     clearTimeout(timer);

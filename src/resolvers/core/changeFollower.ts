@@ -31,7 +31,7 @@ export interface ChangeFollower {
 }
 
 /** All rows are read this often: a notification may be lost with the instance that had to send it. */
-const LOOK_AT_ALL_MS = 5_000;
+const POLL_ALL_MS = 5_000;
 /** Maximum rows of one statement. */
 const MAX_READ_TOGETHER = 500;
 
@@ -47,7 +47,7 @@ interface Followed {
 interface Shared {
   followed: Map<string, Followed>;
   /** Reads these ids soon, together with the others that are due. */
-  look(ids: Iterable<string>): void;
+  poll(ids: Iterable<string>): void;
   /** Numbers the reads, which run one after another: a later one never shows an older state. */
   round(): number;
   isClosed(): boolean;
@@ -60,7 +60,7 @@ export function createChangeFollower(deps: {
   log: Logger;
 }): ChangeFollower {
   const shared = createSharedReads(deps.db, deps.log);
-  const { followed, look } = shared;
+  const { followed, poll } = shared;
   let stopListening: (() => void) | undefined;
   let timer: NodeJS.Timeout | undefined;
   return {
@@ -68,10 +68,10 @@ export function createChangeFollower(deps: {
       follow(shared, kind, first, signal)) as unknown as ChangeFollower['follow'],
     start() {
       stopListening = deps.stateSignal.onNotify((key) => {
-        if (key === null) look(followed.keys());
-        else if (followed.has(key)) look([key]);
+        if (key === null) poll(followed.keys());
+        else if (followed.has(key)) poll([key]);
       });
-      timer = setInterval(() => look(followed.keys()), LOOK_AT_ALL_MS).unref();
+      timer = setInterval(() => poll(followed.keys()), POLL_ALL_MS).unref();
     },
     close() {
       clearInterval(timer);
@@ -89,7 +89,7 @@ function createSharedReads(db: Db, log: Logger): Shared {
   let round = 0;
   let reading = false;
 
-  function look(ids: Iterable<string>): void {
+  function poll(ids: Iterable<string>): void {
     for (const id of ids) due.add(id);
     if (reading || due.size === 0) return;
     reading = true;
@@ -118,7 +118,7 @@ function createSharedReads(db: Db, log: Logger): Shared {
 
   return {
     followed,
-    look,
+    poll,
     round: () => round,
     isClosed: () => isClosed,
     close() {
@@ -146,7 +146,7 @@ async function readTogether(
 }
 
 async function* follow(
-  { followed, look, round, isClosed }: Shared,
+  { followed, poll, round, isClosed }: Shared,
   kind: Followed['kind'],
   first: { id: string },
   signal: AbortSignal,
@@ -161,7 +161,7 @@ async function* follow(
   signal.addEventListener('abort', wakeNow);
   // A change since the caller's read may have been notified before this: an older read is not enough.
   const tooOld = round();
-  look([first.id]);
+  poll([first.id]);
   let given = shownOf(kind, first);
   try {
     while (!signal.aborted && !isClosed()) {

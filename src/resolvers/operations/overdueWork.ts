@@ -147,18 +147,18 @@ function openWorkOf({ PENDING, NEEDS_REVIEW, sessions, ...row }: Row): OpenWork 
 }
 
 /** Interval of reminders to operators. */
-const LOOK_INTERVAL_MS = 10 * 60_000;
+const POLL_INTERVAL_MS = 10 * 60_000;
 
 /** Logs overdue work and stranded sessions at start and regularly, one line for each kind. */
 export function createOverdueWatch(deps: Needs<'db' | 'ramp' | 'log'>): {
   start(): Promise<void>;
   stop(): void;
   /** For tests; the timer does the same. */
-  look(): Promise<void>;
+  poll(): Promise<void>;
 } {
   const { db, log } = deps;
   let timer: NodeJS.Timeout | null = null;
-  const look = async () => {
+  const poll = async () => {
     try {
       const { haltedBecause, ...work } = await readOpenWork(db);
       if (haltedBecause !== null) log.error({ haltedBecause }, 'signing is halted: see docs/operations.md');
@@ -187,12 +187,12 @@ export function createOverdueWatch(deps: Needs<'db' | 'ramp' | 'log'>): {
   };
   return {
     async start() {
-      timer = setInterval(() => void look(), LOOK_INTERVAL_MS).unref();
-      await look();
+      timer = setInterval(() => void poll(), POLL_INTERVAL_MS).unref();
+      await poll();
     },
     stop() {
       if (timer) clearInterval(timer);
     },
-    look,
+    poll,
   };
 }

@@ -13,29 +13,29 @@ interface RegistrationKeeper {
   start(): void;
   stop(): Promise<void>;
   /** Checks once. @throws DomainError INDEXER_UNAVAILABLE */
-  look(): Promise<void>;
+  poll(): Promise<void>;
 }
 
 /**
  * Interval of checks: each is one small request from each instance. The feed filler finds undelivered
  * records.
  */
-const LOOK_EVERY_MS = 60_000;
+const POLL_INTERVAL_MS = 60_000;
 /** Backoff after failures: an indexer may be down for days. */
 const LONGEST_WAIT_FACTOR = 60;
 
 export function createRegistrationKeeper(
   deps: WatchNeeds,
-  options: { log: Logger; random: () => number; lookEveryMs?: number | undefined },
+  options: { log: Logger; random: () => number; pollIntervalMs?: number | undefined },
 ): RegistrationKeeper {
-  const { log, random, lookEveryMs = LOOK_EVERY_MS } = options;
-  const longestMs = lookEveryMs * LONGEST_WAIT_FACTOR;
+  const { log, random, pollIntervalMs = POLL_INTERVAL_MS } = options;
+  const longestMs = pollIntervalMs * LONGEST_WAIT_FACTOR;
   let timer: NodeJS.Timeout | null = null;
   let looking = Promise.resolve();
   let failures = 0;
   let isStopped = false;
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     const live = await findLiveRegistration(deps.db);
     const url = deps.retirementsHookUrl;
     // A first registration, or one for another address, is an operator's decision.
@@ -60,7 +60,7 @@ export function createRegistrationKeeper(
 
   async function lookAndGoOn(): Promise<void> {
     try {
-      await look();
+      await poll();
       failures = 0;
     } catch (error) {
       failures += 1;
@@ -72,14 +72,14 @@ export function createRegistrationKeeper(
 
   function schedule(): void {
     if (isStopped) return;
-    const waitMs = backoffMs(failures, { firstMs: lookEveryMs, longestMs }, random);
+    const waitMs = backoffMs(failures, { firstMs: pollIntervalMs, longestMs }, random);
     timer = setTimeout(() => {
       looking = lookAndGoOn();
     }, waitMs);
   }
 
   return {
-    look,
+    poll,
     start: schedule,
     async stop() {
       isStopped = true;

@@ -605,7 +605,7 @@ describe('budgets', () => {
     const usage = async () => {
       right.spend('acme', 10);
       await right.share();
-      const { remainingPoints, resetSeconds } = right.look('acme');
+      const { remainingPoints, resetSeconds } = right.peek('acme');
       expect(resetSeconds).toBeLessThanOrEqual(60);
       return remainingPoints;
     };
@@ -634,7 +634,7 @@ describe('budgets', () => {
       expect(budget.spend('acme', 10)).toMatchObject({ remainingPoints: 90 });
       await renameTable('out_of_reach', 'rate_limits');
       await budget.share();
-      expect(budget.look('acme')).toMatchObject({ remainingPoints: 90, isOverspent: false });
+      expect(budget.peek('acme')).toMatchObject({ remainingPoints: 90, isOverspent: false });
     } finally {
       vi.useRealTimers();
     }

@@ -83,7 +83,7 @@ async function logLines(): Promise<string[]> {
   const lines: string[] = [];
   const write = (line: string) => void lines.push((JSON.parse(line) as { msg: string }).msg);
   const log = createLogger({ level: 'warn', pretty: false }, { write });
-  await createOverdueWatch({ ...market.app.dependencies, log }).look();
+  await createOverdueWatch({ ...market.app.dependencies, log }).poll();
   return lines;
 }
 

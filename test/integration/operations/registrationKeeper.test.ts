@@ -44,13 +44,13 @@ const live = async () => {
 
 describe('a registration at the indexer', () => {
   it('is not made where an operator never asked for one', async () => {
-    await keeper().look();
+    await keeper().poll();
     expect(await listed()).toEqual([]);
   });
 
   it('is left as it is while the indexer knows it', async () => {
     const { webhookId } = await watchRetirements(market.app.dependencies);
-    await keeper().look();
+    await keeper().poll();
     expect(await listed()).toEqual([webhookId]);
     expect(warnings).toEqual([]);
   });
@@ -59,7 +59,7 @@ describe('a registration at the indexer', () => {
     const [before] = await listed();
     await indexer().registerWebhook(market.app.dependencies.retirementsHookUrl, ['*']);
     const { id: other } = await indexer().registerWebhook('http://127.0.0.1:9/of-another-client', ['*']);
-    await keeper().look();
+    await keeper().poll();
     expect(new Set(await listed())).toEqual(new Set([before, other]));
     await indexer().deleteWebhook(other);
   });
@@ -67,7 +67,7 @@ describe('a registration at the indexer', () => {
   it('is made again when it has vanished, once, however many instances notice', async () => {
     const [before = ''] = await listed();
     await indexer().deleteWebhook(before);
-    await Promise.all([keeper().look(), keeper().look(), keeper().look()]);
+    await Promise.all([keeper().poll(), keeper().poll(), keeper().poll()]);
     const after = await listed();
     expect(after).toHaveLength(1);
     expect(after).not.toContain(before);
@@ -98,13 +98,13 @@ describe('a registration at the indexer', () => {
     const delivery = { rawBody: Buffer.from('{}'), signature: `sha256=${signature}` };
     expect(await receiveDelivery(restored, delivery)).toBe('not-a-retirement');
 
-    await createRegistrationKeeper(restored, { log, random: () => 0.5 }).look();
+    await createRegistrationKeeper(restored, { log, random: () => 0.5 }).poll();
     const after = await listed();
     expect(after).toHaveLength(1);
     expect(after).not.toContain(before);
     expect(await live()).toEqual(after);
     expect(warnings).toEqual([expect.stringContaining('does not open with SEALING_SECRETS')]);
-    await createRegistrationKeeper(restored, { log, random: () => 0.5 }).look();
+    await createRegistrationKeeper(restored, { log, random: () => 0.5 }).poll();
     expect(await listed()).toEqual(after);
     await watchRetirements(market.app.dependencies);
   });
@@ -125,14 +125,14 @@ describe('a registration at the indexer', () => {
     const [before = ''] = await listed();
     await indexer().deleteWebhook(before);
     const moved = { ...dependencies, retirementsHookUrl: 'http://127.0.0.1:9/elsewhere' };
-    await createRegistrationKeeper(moved, { log: moved.log, random: () => 0.5 }).look();
+    await createRegistrationKeeper(moved, { log: moved.log, random: () => 0.5 }).poll();
     expect(await listed()).toEqual([]);
   });
 });
 
 describe('a running server', () => {
   it('looks by itself, again and again', async () => {
-    const own = await startMarketplace({ registrationLookMs: 50 });
+    const own = await startMarketplace({ registrationPollMs: 50 });
     try {
       const { dependencies } = own.app;
       const { webhookId } = await watchRetirements(dependencies);

@@ -125,20 +125,20 @@ it('a full run stays with its instance however long it lasts, and is due again s
       return row?.seconds ?? NaN;
     };
     await makeDue();
-    const running = job?.look();
+    const running = job?.poll();
     await expect.poll(() => runs).toBe(1);
     expect(await dueIn()).toBeLessThan(1_000);
     await makeDue();
     vi.advanceTimersByTime(60_000);
     await expect.poll(dueIn).toBeGreaterThan(800);
-    await other?.look();
+    await other?.poll();
     expect(runs).toBe(1);
     release();
     await running;
     expect(await dueIn()).toBeLessThan(24 * 3_600);
     await makeDue();
     vi.advanceTimersByTime(600_000);
-    await other?.look();
+    await other?.poll();
     expect(runs).toBe(2);
   } finally {
     vi.useRealTimers();
@@ -161,10 +161,10 @@ it('what changed is compared while a full run lasts, by the same instance', asyn
     db.execute(sql`UPDATE reconciliation_schedule SET ${sql.identifier(column)} = now() - interval '1 s',
       ${sql.identifier(other)} = 'infinity'`);
   await makeDue('full_due_at', 'due_at');
-  const full = job.look();
+  const full = job.poll();
   await expect.poll(() => runs).toBe(1);
   await makeDue('due_at', 'full_due_at');
-  void job.look();
+  void job.poll();
   await expect.poll(() => runs).toBe(2);
   release();
   await full;

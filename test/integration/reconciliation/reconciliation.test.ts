@@ -140,13 +140,13 @@ describe('an incremental run', () => {
     const job = createReconciliationJob(platform.dependencies, { timeZone: 'UTC' });
     const other = createReconciliationJob(platform.dependencies, { timeZone: 'UTC' });
     const before = (await readLastVerdicts(database.handle.db)).get('I1');
-    await Promise.all([job.look(), other.look()]);
+    await Promise.all([job.poll(), other.poll()]);
     const after = (await readLastVerdicts(database.handle.db)).get('I1');
     expect(after?.fullyComparedAt?.getTime()).toBeGreaterThan(before?.fullyComparedAt?.getTime() ?? 0);
     const [due] = await schedule();
     expect(due?.fullDueAt.getUTCHours()).toBe(3);
-    await job.look();
-    await job.look();
+    await job.poll();
+    await job.poll();
     expect((await schedule())[0]).toMatchObject({ fullDueAt: due?.fullDueAt });
     await Promise.all([job.stop(), other.stop()]);
   });
@@ -158,7 +158,7 @@ describe('an incremental run', () => {
     const timeZone = `Etc/GMT${hoursAhead > 0 ? '-' : '+'}${Math.abs(hoursAhead)}`;
     const job = createReconciliationJob(platform.dependencies, { timeZone });
     await db.update(reconciliationSchedule).set({ fullDueAt: new Date() });
-    await job.look();
+    await job.poll();
     const [due] = await db.select().from(reconciliationSchedule);
     const hoursLeft = ((due?.fullDueAt.getTime() ?? 0) - Date.now()) / 3_600_000;
     expect(hoursLeft).toBeGreaterThan(0);
@@ -173,7 +173,7 @@ describe('an incremental run', () => {
     const job = createReconciliationJob(platform.dependencies, { timeZone });
     // Simulates a database clock that was set back.
     await db.update(reconciliationSchedule).set({ fullDueAt: sql`now() + interval '40 days'` });
-    await job.look();
+    await job.poll();
     const [due] = await db.select().from(reconciliationSchedule);
     expect(due?.fullDueAt.toISOString().slice(11)).toBe('23:00:00.000Z');
     await job.stop();
@@ -187,7 +187,7 @@ it('is not run again at once when it takes long', async () => {
     const nowMs = () => times.shift() ?? NaN;
     const job = createReconciliationJob(platform.dependencies, { timeZone: 'UTC', nowMs });
     await db.update(reconciliationSchedule).set({ dueAt: sql`now()`, fullDueAt: sql`'infinity'` });
-    await job.look();
+    await job.poll();
     await job.stop();
     const [due] = await db
       .select({ seconds: sql<number>`extract(epoch FROM due_at - now())::float8` })
@@ -213,7 +213,7 @@ describe('a network that does not answer', () => {
     const silent = { ...network, carbonTotals: () => Promise.reject(new NetworkUnavailable('maintenance')) };
     const job = createReconciliationJob({ ...platform.dependencies, network: silent }, { timeZone: 'UTC' });
     await db.update(reconciliationSchedule).set({ fullDueAt: new Date() });
-    await job.look();
+    await job.poll();
     const [due] = await db
       .select({ minutes: sql<number>`extract(epoch FROM full_due_at - now())::float8 / 60` })
       .from(reconciliationSchedule);

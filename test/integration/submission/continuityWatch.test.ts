@@ -10,7 +10,7 @@ import { reviewWorld } from '../../support/reviews.ts';
 const { deps, handle, network } = reviewWorld();
 
 const address = `0x${'e'.repeat(40)}`;
-const LOOK_MS = 20;
+const POLL_MS = 20;
 let sequence: bigint;
 let watch: ReturnType<typeof createContinuityWatch>;
 beforeEach(async () => {
@@ -21,7 +21,7 @@ beforeEach(async () => {
     signingOrder: { accounts: [address], maxOpenPerAccount: 4 },
     nextSequences: async () => new Map([[address, sequence]]),
   };
-  watch = createContinuityWatch({ ...deps(), network: numbered }, LOOK_MS);
+  watch = createContinuityWatch({ ...deps(), network: numbered }, POLL_MS);
   watch.start();
 });
 afterEach(() => watch.stop());

@@ -22,7 +22,7 @@ import { pledgeReceipt } from '../../../src/resolvers/warehouse/pledgeReceipt.ts
 import { cancelCashOut } from '../../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
 import { prepareCashOutDeposit } from '../../../src/resolvers/wallets/prepareCashOutDeposit.ts';
 import { stepOffRampSession } from '../../../src/resolvers/warehouse/offRamp/stepOffRampSession.ts';
-import { lateDepositLookMs } from '../../../src/resolvers/warehouse/offRamp/schedules.ts';
+import { lateDepositPollMs } from '../../../src/resolvers/warehouse/offRamp/schedules.ts';
 import { submitSigned } from '../../../src/resolvers/wallets/submitSigned.ts';
 import {
   createEmbeddedHolder,
@@ -598,10 +598,10 @@ describe('a session that waits for a signature', () => {
 
   it('is looked at for a late deposit at ever longer intervals, for a year', () => {
     const day = 24 * 3600_000;
-    expect(lateDepositLookMs(0)).toBe(60_000);
-    expect(lateDepositLookMs(day)).toBe(day / 10);
-    expect(lateDepositLookMs(100 * day)).toBe(7 * day);
-    expect(lateDepositLookMs(366 * day)).toBeNull();
+    expect(lateDepositPollMs(0)).toBe(60_000);
+    expect(lateDepositPollMs(day)).toBe(day / 10);
+    expect(lateDepositPollMs(100 * day)).toBe(7 * day);
+    expect(lateDepositPollMs(366 * day)).toBeNull();
   });
 });
 

@@ -505,7 +505,7 @@ describe('nights', () => {
   it('are not lost by an instance whose clock is ahead of the database’s', async () => {
     // The database's time when the instance's clock has passed two o'clock.
     let now = new Date('2032-04-10T01:59:59.990Z');
-    const options = { timeZone: 'UTC', readTime: async () => now, lookMs: 20 };
+    const options = { timeZone: 'UTC', readTime: async () => now, pollMs: 20 };
     const nightly = createNightlyExpiry(platform.dependencies, options);
     await nightly.start();
     now = new Date('2032-04-10T02:00:00.010Z');
@@ -526,7 +526,7 @@ describe('nights', () => {
     const readTime = async () => new Date('2032-05-10T02:00:01Z');
     const nightly = createNightlyExpiry(
       { ...platform.dependencies, db },
-      { timeZone: 'UTC', readTime, lookMs: 20 },
+      { timeZone: 'UTC', readTime, pollMs: 20 },
     );
     // It keeps no server from its start either.
     await nightly.start();

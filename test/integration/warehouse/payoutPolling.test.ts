@@ -14,7 +14,7 @@ import { createRequestThrottle } from '../../../src/ramp/http/requestThrottle.ts
 import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { setManualSessionStatus } from '../../../src/resolvers/operations/setManualSessionStatus.ts';
 import { createSessionPoller } from '../../../src/resolvers/warehouse/offRamp/pollOpenSessions.ts';
-import { payoutLookMs } from '../../../src/resolvers/warehouse/offRamp/schedules.ts';
+import { payoutPollMs } from '../../../src/resolvers/warehouse/offRamp/schedules.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 import { depositedCashOut, makeDue, providerSays, reaches } from '../../support/warehouse.ts';
@@ -72,17 +72,17 @@ describe('an awaited payout', () => {
   });
 
   it('is asked about more rarely with its age, and with the number of others', () => {
-    const longest = (ageMs: number, openPayouts = 1) => payoutLookMs(30, { ageMs, openPayouts }, () => 1);
+    const longest = (ageMs: number, openPayouts = 1) => payoutPollMs(30, { ageMs, openPayouts }, () => 1);
     expect(longest(0)).toBe(30_000);
     expect(longest(HOUR_MS)).toBe(30_000);
     expect(longest(6 * HOUR_MS)).toBe(3 * MINUTE_MS);
     expect(longest(30 * 24 * HOUR_MS)).toBe(10 * MINUTE_MS);
     // The first looks come earlier.
-    expect(payoutLookMs(1, { ageMs: 0, openPayouts: 1 }, () => 1)).toBe(4_000);
+    expect(payoutPollMs(1, { ageMs: 0, openPayouts: 1 }, () => 1)).toBe(4_000);
     // At most five requests a second for all payouts, even at the shortest random intervals.
     for (const openPayouts of [100, 10_000, 1_000_000]) {
       for (const fruitlessSteps of [0, 1, 30]) {
-        const shortestMs = payoutLookMs(fruitlessSteps, { ageMs: 0, openPayouts }, () => 0);
+        const shortestMs = payoutPollMs(fruitlessSteps, { ageMs: 0, openPayouts }, () => 0);
         expect((openPayouts / shortestMs) * 1000).toBeLessThanOrEqual(5);
       }
     }

@@ -46,7 +46,7 @@ async function haltedBecause({ db }: DatabaseHandle): Promise<string | null> {
 }
 
 /** Makes the next look at the halt due within a second, because it may be due in half a minute. */
-async function makeLookDue({ db }: DatabaseHandle): Promise<void> {
+async function makePollDue({ db }: DatabaseHandle): Promise<void> {
   await db
     .update(signingAccounts)
     .set({ reviewDueAt: sql`least(${signingAccounts.reviewDueAt}, now() + interval '1 second')` })
@@ -55,7 +55,7 @@ async function makeLookDue({ db }: DatabaseHandle): Promise<void> {
 
 /** Resolves when one more look has begun, which moves the due time of the following one. */
 async function lookedAgain(handle: DatabaseHandle): Promise<void> {
-  await makeLookDue(handle);
+  await makePollDue(handle);
   const isSoon = lte(signingAccounts.reviewDueAt, sql`now() + interval '1 second'`);
   await expect.poll(() => handle.db.$count(signingAccounts, isSoon), { interval: 200 }).toBe(0);
 }
@@ -143,7 +143,7 @@ describe('a key that was used elsewhere', () => {
       dependencies.mutationWaitMs = 0;
       await expect
         .poll(async () => {
-          await makeLookDue(handle);
+          await makePollDue(handle);
           return (await retire(dependencies, 'acme', input)).state;
         }, SELDOM)
         .toBe('RETIRED');

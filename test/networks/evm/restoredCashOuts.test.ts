@@ -187,7 +187,7 @@ it('does not deposit again what was lost and is asked for again, although books 
     const submission = async () =>
       (await handle.db.select().from(submissions).where(eq(submissions.targetId, again.id)))[0];
     // Makes each look due; the last look, after the end of the halt, resumes the waiting submissions.
-    const looksLeft = async () => {
+    const pollsLeft = async () => {
       await handle.db
         .update(signingAccounts)
         .set({ reviewDueAt: sql`least(${signingAccounts.reviewDueAt}, now() + interval '1 second')` })
@@ -197,7 +197,7 @@ it('does not deposit again what was lost and is asked for again, although books 
     await expect.poll(submission, EVENTUALLY).toMatchObject({
       stateReason: expect.stringContaining('the database is an old copy'),
     });
-    await expect.poll(looksLeft, EVENTUALLY).toBe(0);
+    await expect.poll(pollsLeft, EVENTUALLY).toBe(0);
     expect(await submission()).toMatchObject({ state: 'NEEDS_REVIEW', reviewCause: 'SIGNING_RESUMED' });
     expect(await readHalt(handle.db)).toBeNull();
     await decideReview(instance, 'GIVE_UP');

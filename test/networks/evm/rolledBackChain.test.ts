@@ -27,7 +27,7 @@ import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
 import { landTransaction } from '../../../devnet/evm/landTransaction.ts';
 
 /** Instead of five and ten seconds, because this one node is never wrong for a moment. */
-const SOON = { ledger: { reorgConfirmedAfterMs: 1_000 }, continuityLookMs: 1_000 };
+const SOON = { ledger: { reorgConfirmedAfterMs: 1_000 }, continuityPollMs: 1_000 };
 
 let world: EvmWorld;
 let database: TestDatabase;
@@ -40,7 +40,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   platform = await platformOn(database.handle, await connectLedger(world.ledger, database.handle), {
     mutationWaitMs: 30_000,
-    continuityLookMs: SOON.continuityLookMs,
+    continuityPollMs: SOON.continuityPollMs,
     log: Object.assign(Object.create(silentLog) as typeof silentLog, {
       error: (_: unknown, message: string) => void errors.push(message),
     }),
@@ -290,7 +290,7 @@ it('goes on where no account has signed yet, so that nothing can be undone', asy
   const other = await startEvmWorld({ ledger: SOON.ledger });
   const fresh = await createTestDatabase();
   const idle = await platformOn(fresh.handle, await connectLedger(other.ledger, fresh.handle), {
-    continuityLookMs: SOON.continuityLookMs,
+    continuityPollMs: SOON.continuityPollMs,
   });
   // The undone blocks contain none of the contracts.
   await other.node.mine(2);

@@ -114,7 +114,7 @@ it('gets its records stored once it is accepted, which does not wait for them', 
         return network.presentHistory();
       },
     },
-    { continuityLookMs: 1_000 },
+    { continuityPollMs: 1_000 },
   );
   try {
     const { dependencies } = platform;

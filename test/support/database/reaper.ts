@@ -12,7 +12,7 @@ const pidFile = join(folder, 'postgres', 'postmaster.pid');
 
 /** PostgreSQL removes the file last of all; 10 seconds are enough for that. */
 const MAX_LOOKS = 100;
-const LOOK_EVERY_MS = 100;
+const POLL_INTERVAL_MS = 100;
 
 process.stdin.resume();
 process.stdin.once('close', () => void clearUp());
@@ -21,7 +21,8 @@ async function clearUp(): Promise<void> {
   const pid = await serverPid();
   // SIGQUIT saves the time for writing data that is thrown away.
   if (pid !== null) process.kill(pid, 'SIGQUIT');
-  for (let looks = 0; looks < MAX_LOOKS && (await serverPid()) !== null; looks++) await delay(LOOK_EVERY_MS);
+  for (let looks = 0; looks < MAX_LOOKS && (await serverPid()) !== null; looks++)
+    await delay(POLL_INTERVAL_MS);
   for (const made of [folder, ...others]) await rm(made, { recursive: true, force: true });
 }
 

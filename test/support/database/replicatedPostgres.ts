@@ -19,7 +19,7 @@ const DATABASE = 'marketplace';
 const CREDENTIALS = 'postgres:test';
 /** A killed process ends within moments. */
 const MAX_LOOKS = 200;
-const LOOK_EVERY_MS = 50;
+const POLL_INTERVAL_MS = 50;
 
 interface PostgresServer {
   port: number;
@@ -144,7 +144,7 @@ async function makeServer(programs: Programs, data: string): Promise<PostgresSer
       for (const pid of pids) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
       for (let looks = 0; pids.some(isAlive); looks++) {
         if (looks === MAX_LOOKS) throw new Error(`PostgreSQL ${postmaster} did not end`);
-        await delay(LOOK_EVERY_MS);
+        await delay(POLL_INTERVAL_MS);
       }
     },
   };

@@ -197,12 +197,12 @@ const CALLER = { roles: [], warehouseIds: [], expiresAt: 0, apiKeyId: null, jti:
 describe('a budget without other instances', () => {
   it('is spent, looked at, and overspent', async () => {
     const budget = createSharedBudget({ name: 'test', points: 3, windowSeconds: 60 }, null);
-    expect(budget.look('a')).toMatchObject({ remainingPoints: 3, isOverspent: false });
+    expect(budget.peek('a')).toMatchObject({ remainingPoints: 3, isOverspent: false });
     expect(budget.spend('a', 2)).toMatchObject({ remainingPoints: 1, isOverspent: false });
     expect(budget.spend('a', 2)).toMatchObject({ remainingPoints: 0, isOverspent: true });
-    expect(budget.look('b')).toMatchObject({ remainingPoints: 3 });
+    expect(budget.peek('b')).toMatchObject({ remainingPoints: 3 });
     await budget.share();
-    expect(budget.look('a')).toMatchObject({ remainingPoints: 0, isOverspent: true });
+    expect(budget.peek('a')).toMatchObject({ remainingPoints: 0, isOverspent: true });
   });
 
   it('begins anew when its window has ended', async () => {
@@ -213,7 +213,7 @@ describe('a budget without other instances', () => {
       vi.advanceTimersByTime(59_000);
       expect(budget.spend('a', 1)).toMatchObject({ isOverspent: true, resetSeconds: 1 });
       vi.advanceTimersByTime(1_000);
-      expect(budget.look('a')).toMatchObject({ remainingPoints: 3, isOverspent: false });
+      expect(budget.peek('a')).toMatchObject({ remainingPoints: 3, isOverspent: false });
       expect(budget.spend('a', 1)).toMatchObject({ remainingPoints: 2, resetSeconds: 60 });
     } finally {
       vi.useRealTimers();
@@ -226,7 +226,7 @@ describe('a budget without other instances', () => {
     expect(budget.spend('address 7', 1)).toMatchObject({ remainingPoints: 3 });
     for (let i = 0; i < 5; i++) budget.spend(`late ${i}`, 1);
     expect(budget.spend('one more', 1)).toMatchObject({ isOverspent: true });
-    expect(budget.look('yet another')).toMatchObject({ remainingPoints: 0 });
+    expect(budget.peek('yet another')).toMatchObject({ remainingPoints: 0 });
   });
 
   it('is shared beyond the number of keys by the addresses of a network, not by all', async () => {
@@ -238,7 +238,7 @@ describe('a budget without other instances', () => {
     for (const other of ['2001:db8:2::1', '203.0.113.7', '198.51.100.7', 'unknown']) {
       expect(budget.spend(addressKey(other), 1)).toMatchObject({ remainingPoints: 4 });
     }
-    expect(budget.look(addressKey('203.0.99.9'))).toMatchObject({ remainingPoints: 4 });
+    expect(budget.peek(addressKey('203.0.99.9'))).toMatchObject({ remainingPoints: 4 });
   });
 
   it('of callers is not used up by strangers, however many addresses they have', async () => {

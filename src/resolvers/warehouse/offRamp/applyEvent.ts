@@ -17,7 +17,7 @@ import {
   type MoveDependencies,
   type OpenedOffRampSession,
 } from './offRampMoves.ts';
-import { firstLook } from './schedules.ts';
+import { firstPoll } from './schedules.ts';
 import { factsOf, matchingTransitions, type OffRampEvent, type Transition } from './transitions.ts';
 
 export interface EventDetails {
@@ -46,7 +46,7 @@ export async function applyEvent(
   } else if (session.state === 'NEEDS_REVIEW') await closeReview(tx, session.id, null);
 
   const resolved = effect === 'release' ? { resolution: resolutionIn(next) } : {};
-  const changes = { dueAt: firstLook(session, next), ...values, ...resolved, state: next, fruitlessSteps: 0 };
+  const changes = { dueAt: firstPoll(session, next), ...values, ...resolved, state: next, fruitlessSteps: 0 };
   const moved = await updateById(tx, offRampSessions, session.id, changes);
   if (effect === 'deposit') await enqueueDeposit(tx, deps, requireOpenAtProvider(moved));
   else if (effect === 'release') await enqueueRelease(tx, deps, requireOpenAtProvider(moved));

@@ -28,7 +28,7 @@ import { dryRun } from '../../core/dryRun.ts';
 import { findFirstUseOrBegin, reserveKey, type IdempotentRequest } from '../../core/idempotency.ts';
 import { maskAccountNumber, payoutAccountTypeOf } from './payoutAccount.ts';
 import { quoteOffRamp } from '../quoteOffRamp.ts';
-import { lookSoon } from './stepHolderDeposit.ts';
+import { pollSoon } from './stepHolderDeposit.ts';
 
 type BeginNeeds = Needs<'db' | 'network' | 'ramp' | 'ids' | 'payoutAccounts'>;
 export type BeginCashOutNeeds = Needs<keyof BeginNeeds | 'stateSignal' | 'mutationWaitMs'>;
@@ -81,7 +81,7 @@ export async function beginCashOut(
     (current) => !order.waitWhile.has(current.state) || isStopped(current),
   );
   if (!isStopped(session)) return session;
-  await lookSoon(deps, session);
+  await pollSoon(deps, session);
   throw await stopped(deps, session);
 }
 

@@ -29,8 +29,8 @@ import {
 import type { Needs } from '../../core/dependencies.ts';
 import { type OffRampSession } from './findOffRampSession.ts';
 
-/** Interval of looks for a missed turn. The end of a turn is normally noticed much sooner. */
-const WAITING_LOOK_SECONDS = 30;
+/** Interval of polls for a missed turn. The end of a turn is normally noticed much sooner. */
+const WAITING_POLL_SECONDS = 30;
 
 /** Enqueues the deposit into the settlement contract, for the first time or again. */
 export async function enqueueDeposit(
@@ -83,18 +83,18 @@ export async function passTurn(
     .orderBy(asc(offRampSessions.id))
     .limit(1)
     // A transaction that has locked the row may wait for the receipt: its session takes the turn then, or
-    // at the poller's next look.
+    // at the poller's next poll.
     .for('update', { skipLocked: true });
   if (next) await enqueueCall(tx, deps, next.id, allowanceCall(requireOpenAtProvider(next)));
 }
 
 /**
- * @returns whether the session got its turn now; if not, or if it has its turn already, another look is due
+ * @returns whether the session got its turn now; if not, or if it has its turn already, another poll is due
  */
 async function takeTurn(tx: Tx, deps: MoveDependencies, session: OpenedOffRampSession): Promise<boolean> {
   await lockById(tx, receipts, session.receiptId, 'no key update');
   if (await isUnderWay(tx, session.receiptId)) {
-    const dueAt = sql`now() + make_interval(secs => ${WAITING_LOOK_SECONDS})`;
+    const dueAt = sql`now() + make_interval(secs => ${WAITING_POLL_SECONDS})`;
     await updateById(tx, offRampSessions, session.id, { dueAt });
     return false;
   }

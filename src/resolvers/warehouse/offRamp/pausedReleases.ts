@@ -12,7 +12,7 @@ import { applyEvent } from './applyEvent.ts';
 import { lockOffRampSession, type MoveDependencies } from './offRampMoves.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import { isUnreleasedReview, type OffRampSession } from './findOffRampSession.ts';
-import { PAUSE_LOOKS } from './schedules.ts';
+import { PAUSE_POLLS } from './schedules.ts';
 
 /** About a day of tries, each of which leaves a refused submission; after that an operator decides. */
 const MAX_PAUSED_REFUSALS = 100;
@@ -33,7 +33,7 @@ export async function releaseRefused(
     await applyEvent(tx, deps, session, 'releaseRefused', { reason });
     return;
   }
-  const delayMs = Math.min(PAUSE_LOOKS.firstMs * 2 ** refusals.length, PAUSE_LOOKS.longestMs);
+  const delayMs = Math.min(PAUSE_POLLS.firstMs * 2 ** refusals.length, PAUSE_POLLS.longestMs);
   await applyEvent(tx, deps, session, 'releaseRefused', {
     reason: `${reason}. It goes on by itself when the pause is over`,
     values: { dueAt: sql`now() + make_interval(secs => ${delayMs / 1000})` },

@@ -1,5 +1,5 @@
 /**
- * pollOpenSessions: looks at off-ramp sessions when they are due, so that a lost webhook does no harm. A hint
+ * pollOpenSessions: polls off-ramp sessions when they are due, so that a lost webhook does no harm. A hint
  * only makes a session due immediately. Any number of instances may run it.
  */
 import { and, eq, isNotNull, or, sql } from 'drizzle-orm';
@@ -12,7 +12,7 @@ import { NEW_SUBMISSION } from '../../../ledger/submission/submission.ts';
 import { OFF_RAMP_SESSIONS } from './offRampMoves.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import { type OffRampSession } from './findOffRampSession.ts';
-import { isMisdated, nextLookMs } from './schedules.ts';
+import { isMisdated, nextPollMs } from './schedules.ts';
 import { stepOffRampSession, type StepNeeds } from './stepOffRampSession.ts';
 
 const MAX_CONCURRENT_STEPS = 8;
@@ -63,13 +63,13 @@ async function processSession(
   try {
     await stepOffRampSession(deps, session);
   } catch (error) {
-    // The result is unknown, so nothing changes: the next look is the same.
+    // The result is unknown, so nothing changes: the next poll is the same.
     deps.log.warn({ offRampSessionId: session.id, err: error }, 'off-ramp session step failed');
   }
   await lookAgain(deps, session, await countPayouts());
 }
 
-/** Schedules the next look from the session's present state, which effects and hints may have changed. */
+/** Schedules the next poll from the session's present state, which effects and hints may have changed. */
 async function lookAgain(deps: PollerNeeds, claimed: OffRampSession, openPayouts: number): Promise<void> {
   const session = await deps.db.transaction(async (tx) => {
     const [found] = await tx
@@ -87,7 +87,7 @@ async function lookAgain(deps: PollerNeeds, claimed: OffRampSession, openPayouts
     const fruitlessSteps = isUnchanged ? claimed.fruitlessSteps + 1 : 0;
     const delayMs =
       current.hints === claimed.hints
-        ? nextLookMs(current, {
+        ? nextPollMs(current, {
             ...age,
             fruitlessSteps,
             openPayouts,

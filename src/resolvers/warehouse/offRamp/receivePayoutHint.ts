@@ -13,8 +13,8 @@ import type { Needs } from '../../core/dependencies.ts';
 type HintOutcome = 'noted' | 'unknown-session';
 
 /**
- * Several hints cause one look. A hint that comes before the deposit is final is not lost: its look records
- * the provider's status, and every deposit ends with another look.
+ * Several hints cause one poll. A hint that comes before the deposit is final is not lost: its poll records
+ * the provider's status, and every deposit ends with another poll.
  */
 export async function receivePayoutHint(
   deps: Needs<'db' | 'ramp' | 'stateSignal'>,

@@ -172,7 +172,7 @@ export function isToBeGivenBack(
 }
 
 /** Makes a session due when a caller asks about it and its deposit may have come unnoticed. */
-export async function lookSoon(deps: Needs<'db' | 'stateSignal'>, session: OffRampSession): Promise<void> {
+export async function pollSoon(deps: Needs<'db' | 'stateSignal'>, session: OffRampSession): Promise<void> {
   if (!mayBeDepositedLate(session)) return;
   const hints = sql`${offRampSessions.hints} + 1`;
   await updateById(deps.db, offRampSessions, session.id, { dueAt: sql`now()`, hints });

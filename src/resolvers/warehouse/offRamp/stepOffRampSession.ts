@@ -57,7 +57,7 @@ const FAILED_AT_ONCE: StopReason = {
 };
 const OF_ANOTHER = 'the provider answered with the payout of another cash-out';
 
-/** @throws DomainError RAMP_UNAVAILABLE, RAMP_REFUSED; NetworkUnavailable: look again later. */
+/** @throws DomainError RAMP_UNAVAILABLE, RAMP_REFUSED; NetworkUnavailable: poll again later. */
 export async function stepOffRampSession(deps: StepNeeds, session: OffRampSession): Promise<void> {
   if (session.state === 'OPENING') await openAtProvider(deps, session);
   else if (session.providerSessionId === null) await findClosed(deps, session);
@@ -161,7 +161,7 @@ async function endOpening(
 ): Promise<void> {
   await deps.db.transaction(async (tx) => {
     const session = await lockOffRampSession(tx, id);
-    // Another instance has asked since: the next look waits for the provider to show the session.
+    // Another instance has asked since: the next poll waits for the provider to show the session.
     if (session.state !== 'OPENING' || (providerAskedAt === null && session.providerAskedAt !== null)) return;
     // It may have been cancelled since it was looked at.
     const reason = session.stateReason === null ? QUOTE_RAN_OUT : {};
@@ -196,7 +196,7 @@ async function storeOpened(
     if (otherFiat !== null) await stopOpening(tx, deps, before, otherFiat);
     const session = await lockOffRampSession(tx, id);
     if (session.state === 'CLOSED' && session.providerSessionId === null) {
-      // Closed while the answer was under way: the look that is now due closes the session there, too.
+      // Closed while the answer was under way: the poll that is now due closes the session there, too.
       await applyEvent(tx, deps.submission, session, 'opened', {
         values: { ...opened, dueAt: sql`now()` },
       });

@@ -150,7 +150,7 @@ const ROWS: readonly Row[] = [
   ['ANY',     'REFUNDING',          'releaseContradicted', {},                             'NEEDS_REVIEW'],
   ['ANY',     'REFUNDING',          'releaseRefused',      {},                             'NEEDS_REVIEW'],
 
-  // The provider shows the session after its end here: the next look closes it at the provider.
+  // The provider shows the session after its end here: the next poll closes it at the provider.
   ['ANY',     'CLOSED',             'opened',              {},                             'CLOSED'],
   // The deposit came after the session was closed.
   ['ANY',     'CLOSED',             'deposited',           { isFailed: true },             'REFUNDING',  'release'],
