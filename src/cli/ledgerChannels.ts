@@ -9,7 +9,7 @@ import pc from 'picocolors';
 import { ensureChannels, type ChannelsRequest, type EnsuredChannels } from '../diagnostics/ensureChannels.ts';
 import { loadConfig } from '../config/config.ts';
 import { familyOf } from '../ledger/network/families.ts';
-import { LEAST_SPENDABLE_STROOPS, RESERVE_STROOPS, showXlm } from '../ledger/network/stellar/lumens.ts';
+import { MIN_SPENDABLE_STROOPS, RESERVE_STROOPS, showXlm } from '../ledger/network/stellar/lumens.ts';
 import { openConfiguredDatabase } from '../startup/openDatabase.ts';
 import { MAX_CHANNELS } from '../ledger/network/stellar/settings.ts';
 import { StartupError } from '../lib/startupErrors.ts';
@@ -19,7 +19,7 @@ const STROOPS_DIGITS = 7;
 /** The network reserves 1 XLM per account; the rest pays fees of some hundredths of an XLM per write. */
 const DEFAULT_FUNDS_XLM = '10';
 /** Accounts are topped up at half of these funds, while they can still sign. */
-const LEAST_FUNDS_STROOPS = 2n * (2n * RESERVE_STROOPS + LEAST_SPENDABLE_STROOPS);
+const LEAST_FUNDS_STROOPS = 2n * (2n * RESERVE_STROOPS + MIN_SPENDABLE_STROOPS);
 
 const command = new Command('ledger:channels')
   .description('Shows the Stellar channel accounts, or makes and tops them up with the XLM of custody.')

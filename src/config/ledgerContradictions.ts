@@ -20,7 +20,7 @@ export async function findLedgerProblems(read: ReadSettings): Promise<string[]> 
     ...findForeignSettings(read, family),
     ...findMissing(read, family),
     ...(await family.findProblems(given)),
-    ...findUnsafeNode(read, family.nameOfMoney(given)),
+    ...findUnsafeNode(read, family.nameOfMainnet(given)),
   ];
 }
 

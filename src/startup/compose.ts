@@ -13,7 +13,7 @@ import type { DueWorker } from '../db/dueWorker.ts';
 import { readPrimary, type PublicReads } from '../db/publicReads.ts';
 import type { FeedDependencies } from '../feed/fillToken.ts';
 import { createFeedFollower } from '../feed/followFeed.ts';
-import { redateRecords } from '../feed/redateRecords.ts';
+import { updateRecordDates } from '../feed/updateRecordDates.ts';
 import { createFeedFiller } from '../feed/feedFiller.ts';
 import { openTokenRevocations } from '../identity/tokenRevocations.ts';
 import { MAX_TOKEN_SECONDS } from '../lib/tokenLifetime.ts';
@@ -264,7 +264,7 @@ async function findOwnContradictions(deps: {
   network: LedgerNetwork;
   feed: FeedDependencies;
 }): Promise<string[]> {
-  await redateRecords(deps);
+  await updateRecordDates(deps);
   // Read before the comparison: a token that is adopted in between is compared, or unknown here.
   const unknown = await findUnknownTokens(deps);
   const { findings, notProved } = await reconcileAll({ ...deps, isStill: true });

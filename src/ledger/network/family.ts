@@ -150,7 +150,7 @@ export interface NetworkFamily<
   /** Finds settings that are each valid but wrong together. No message repeats a secret. */
   findProblems(given: GivenSettings<Own>): Promise<readonly string[]>;
   /** The settings' name for a network that holds real money; null for other networks. */
-  nameOfMoney(given: GivenSettings<Own>): string | null;
+  nameOfMainnet(given: GivenSettings<Own>): string | null;
   /** @param values without problems */
   configure(network: string, values: ValuesOf<Own>): Ledger;
 

@@ -23,7 +23,7 @@ export const toy = defineFamily({
   requiredSettings: () => ['LEDGER_SECRET_KEY', 'TOY_MAKER'],
   findProblems: async ({ values }) =>
     values.TOY_MAKER === 'none' ? ['TOY_MAKER is none: a toy has a maker.'] : [],
-  nameOfMoney: ({ network, isProduction }) =>
+  nameOfMainnet: ({ network, isProduction }) =>
     network === 'toy-shop' && !isProduction ? 'LEDGER_NETWORK=toy-shop' : null,
   configure: (network, values) => ({
     family: 'toy' as const,

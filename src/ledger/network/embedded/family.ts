@@ -27,7 +27,7 @@ export const embedded = defineFamily({
     ...findKeyProblems(values),
     ...findContractProblems(values, ['RAMP_SETTLEMENT_ADDRESS']),
   ],
-  nameOfMoney: () => null,
+  nameOfMainnet: () => null,
   configure: (_network, values): EmbeddedLedger => ({
     family: 'embedded',
     secretKey: values.LEDGER_SECRET_KEY ?? '',

@@ -56,8 +56,8 @@ export const settlementAbi = parseAbi([
   'function getOffRamp(bytes32 referenceId) view returns (OffRamp)',
 ]);
 
-/** Customary functions that the settlement contract's interface does not include; used if present. */
-export const customarySettlementAbi = parseAbi([
+/** Common functions that the settlement contract's interface does not include; used if present. */
+export const optionalSettlementAbi = parseAbi([
   'function paused() view returns (bool)',
   'function treasury() view returns (address)',
 ]);

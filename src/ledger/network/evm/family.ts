@@ -2,7 +2,7 @@
  * The declaration of EVM chains. Its methods load the adapter and viem when they are used.
  */
 import { defineFamily } from '../family.ts';
-import { configureEvm, EVM_SETTINGS, nameOfMoneyChain } from './settings.ts';
+import { configureEvm, EVM_SETTINGS, nameOfMainnet } from './settings.ts';
 import { recordCommands } from './recordCommands.ts';
 
 export const evm = defineFamily({
@@ -27,7 +27,7 @@ export const evm = defineFamily({
     const { findEvmProblems } = await import('./settingProblems.ts');
     return findEvmProblems(given);
   },
-  nameOfMoney: nameOfMoneyChain,
+  nameOfMainnet,
   configure: configureEvm,
   walletFormat: {
     name: 'evm-call',

@@ -7,7 +7,7 @@ import { mnemonicToAccount, privateKeyToAddress } from 'viem/accounts';
 import { readErrorAbi } from '../../../lib/errorAbi.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import type { GivenSettings } from '../family.ts';
-import { nameOfMoneyChain, type EVM_SETTINGS } from './settings.ts';
+import { nameOfMainnet, type EVM_SETTINGS } from './settings.ts';
 
 type Given = GivenSettings<typeof EVM_SETTINGS>;
 
@@ -54,7 +54,7 @@ function findKeyProblems(given: Given): string[] {
   if (address === null) {
     return ['LEDGER_SECRET_KEY is no EVM private key: expected 0x and 64 hexadecimal digits.'];
   }
-  const isMoney = given.isProduction || nameOfMoneyChain(given) !== null;
+  const isMoney = given.isProduction || nameOfMainnet(given) !== null;
   if (!isMoney || !isTestAddress(address)) return [];
   return [
     'LEDGER_SECRET_KEY is one of the keys of development chains, which are public. Make one of your own.',

@@ -83,15 +83,15 @@ export const EVM_SETTINGS = {
 } as const satisfies OwnSettings;
 
 /**
- * The best known chains that hold money: Ethereum, OP, BNB, Gnosis, Polygon, Base, Arbitrum, Celo, Avalanche.
+ * The best known mainnets, whose tokens have a value: Ethereum, OP, BNB, Gnosis, Polygon, Base, Arbitrum, Celo, Avalanche.
  */
-const MONEY_CHAIN_IDS: ReadonlySet<number> = new Set([1, 10, 56, 100, 137, 8453, 42_161, 42_220, 43_114]);
+const MAINNET_CHAIN_IDS: ReadonlySet<number> = new Set([1, 10, 56, 100, 137, 8453, 42_161, 42_220, 43_114]);
 
 /** A node on this machine is a copy of the chain, without real money. */
-export function nameOfMoneyChain({ network, values }: GivenSettings<typeof EVM_SETTINGS>): string | null {
+export function nameOfMainnet({ network, values }: GivenSettings<typeof EVM_SETTINGS>): string | null {
   const { LEDGER_RPC_URL: url, LEDGER_CHAIN_ID: chainId } = values;
   if (url !== undefined && leadsToThisMachine(url)) return null;
-  if (chainId === undefined || !MONEY_CHAIN_IDS.has(chainId)) return null;
+  if (chainId === undefined || !MAINNET_CHAIN_IDS.has(chainId)) return null;
   return `LEDGER_NETWORK=${network} and LEDGER_CHAIN_ID=${chainId}`;
 }
 

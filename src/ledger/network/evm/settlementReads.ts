@@ -13,7 +13,7 @@ import { NetworkRefusal } from '../port.ts';
 import type { LedgerNetwork, NetworkCall, OffRampDeposit, Refusal, SettlementContract } from '../port.ts';
 import { hashText, requireAddress } from './addresses.ts';
 import { returned, wordIn, type ContractRead, type ReadAll, type ReadAnswer } from './contractReads.ts';
-import { customarySettlementAbi, settlementAbi, tokenAbi } from './contracts.ts';
+import { optionalSettlementAbi, settlementAbi, tokenAbi } from './contracts.ts';
 import type { ContractAddresses } from './contracts.ts';
 import type { Deployments } from './deployments.ts';
 import { encodeCall } from './calls.ts';
@@ -47,8 +47,8 @@ const STATUSES: readonly (OffRampDeposit['status'] | null)[] = [
   'RECORDED',
 ];
 
-const pausedData = encodeFunctionData({ abi: customarySettlementAbi, functionName: 'paused' });
-const treasuryData = encodeFunctionData({ abi: customarySettlementAbi, functionName: 'treasury' });
+const pausedData = encodeFunctionData({ abi: optionalSettlementAbi, functionName: 'paused' });
+const treasuryData = encodeFunctionData({ abi: optionalSettlementAbi, functionName: 'treasury' });
 
 export function createSettlementReads(deps: SettlementReadDeps): SettlementReads {
   const { finality, contracts, readAll, deployments } = deps;

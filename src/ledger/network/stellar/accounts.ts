@@ -6,7 +6,7 @@ import { largest } from '../../../lib/bigints.ts';
 import { NetworkUnavailable } from '../port.ts';
 import type { Address, NextSequences, SigningOrder } from '../port.ts';
 import { accountKey } from './addresses.ts';
-import { hasEnoughToSign, LEAST_SPENDABLE_STROOPS, RESERVE_STROOPS, showXlm } from './lumens.ts';
+import { hasEnoughToSign, MIN_SPENDABLE_STROOPS, RESERVE_STROOPS, showXlm } from './lumens.ts';
 import { MAX_ENTRIES_PER_ASK } from './node.ts';
 import type { StellarNode } from './node.ts';
 
@@ -84,7 +84,7 @@ export function createSigningAccounts(
   { configured, validitySeconds }: { configured: readonly Address[]; validitySeconds: number },
   warn: (message: string) => void,
 ): SigningAccounts {
-  const leastToSpend = `${showXlm(LEAST_SPENDABLE_STROOPS)} XLM`;
+  const leastToSpend = `${showXlm(MIN_SPENDABLE_STROOPS)} XLM`;
   const missing = noteChanges(warn, {
     began: 'does not exist on the network and is left out: fund it with XLM, or remove its key',
     ended: 'exists now: it signs again',

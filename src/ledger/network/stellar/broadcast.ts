@@ -4,7 +4,7 @@
 import { FeeBumpTransaction, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
 import type { Transaction } from '@stellar/stellar-sdk';
 import type { BroadcastAnswer, PreparedTransaction } from '../port.ts';
-import { notShown } from './fees.ts';
+import { nullIfUnavailable } from './fees.ts';
 import { showXlm } from './lumens.ts';
 import type { StellarNode } from './node.ts';
 import { paidByCustody, preparedFrom } from './signing.ts';
@@ -92,7 +92,7 @@ export async function signReplacement(
   if (state.latestLedger < preparedAtLedger + PATIENCE_LEDGERS) return null;
   if (state.closedAt + LEAST_TIME_LEFT_SECONDS > validUntil) return null;
   // The maximum is used, because at the start of a spike the usual recent fee does not show it yet.
-  const highestStroops = (await deps.node.inclusionFees().catch(notShown))?.highestStroops ?? 0n;
+  const highestStroops = (await deps.node.inclusionFees().catch(nullIfUnavailable))?.highestStroops ?? 0n;
   if (highestStroops <= bid) return null;
 
   const wanted = highestStroops > higher ? highestStroops : higher;

@@ -9,7 +9,7 @@ import type { ChannelState } from '../channelAccounts.ts';
 import type { Check } from '../check.ts';
 import { readAccounts } from './accounts.ts';
 import { readChannels } from './channels.ts';
-import { hasEnoughToSign, LEAST_SPENDABLE_STROOPS, STROOPS_PER_WRITE, showXlm } from './lumens.ts';
+import { hasEnoughToSign, MIN_SPENDABLE_STROOPS, STROOPS_PER_WRITE, showXlm } from './lumens.ts';
 import { simulateCall } from './draft.ts';
 import type { DraftingDeps } from './draft.ts';
 import { assembleParts } from './options.ts';
@@ -126,7 +126,7 @@ function describeFunds(spendableStroops: bigint): string {
   const found = `${showXlm(spendableStroops)} XLM to spend`;
   return hasEnoughToSign(spendableStroops)
     ? `${found}, enough for about ${writesOf(spendableStroops)} writes`
-    : `${found}, and signs nothing with less than ${showXlm(LEAST_SPENDABLE_STROOPS)}`;
+    : `${found}, and signs nothing with less than ${showXlm(MIN_SPENDABLE_STROOPS)}`;
 }
 
 function writesOf(spendableStroops: bigint): bigint {

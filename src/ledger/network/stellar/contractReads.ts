@@ -23,7 +23,7 @@ export type Answer<T> = { ok: true; value: T; ledger: bigint } | { ok: false; er
 export class UnreadableFailure extends NetworkUnavailable {}
 
 /** Converts an unreadable failure to null. @throws any other error */
-export function untold(error: unknown): null {
+export function nullIfUnreadable(error: unknown): null {
   if (error instanceof UnreadableFailure) return null;
   throw error;
 }
@@ -80,7 +80,9 @@ export function createContractReads(
     ask,
     exists,
     async fact(contract, { getters, stored }) {
-      const answers = await Promise.all(getters.map((getter) => ask(contract, getter).catch(untold)));
+      const answers = await Promise.all(
+        getters.map((getter) => ask(contract, getter).catch(nullIfUnreadable)),
+      );
       const reported = answers.find((answer) => answer?.ok === true);
       return reported?.ok ? plain(reported.value) : findStored(node, contract, stored);
     },

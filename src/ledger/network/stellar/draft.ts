@@ -21,7 +21,7 @@ import type { ReadResourceSettings } from './fees.ts';
 import { withHeadroom } from './headroom.ts';
 import { hostFunctionOf, invocationOf, predictedAddress } from './calls.ts';
 import type { Contracts, Invocation } from './calls.ts';
-import { LEAST_SPENDABLE_STROOPS, showXlm } from './lumens.ts';
+import { MIN_SPENDABLE_STROOPS, showXlm } from './lumens.ts';
 import type { StellarNode } from './node.ts';
 import type { LedgerState, Resources, Simulation } from './nodeDecoding.ts';
 import { estimateEarlierCalls, type LargestRecord } from './earlierCalls.ts';
@@ -84,7 +84,7 @@ export async function draftCall(deps: DraftingDeps, call: NetworkCall): Promise<
     simulateCall(deps, call, custody, sources[0]),
     shared.inclusionFeeStroops(),
   ]);
-  const roomy = await roomyCall(deps, simulated, state);
+  const roomy = await callWithHeadroom(deps, simulated, state);
   if (roomy.form === 'entries') {
     deps.warn('the Stellar node does not know the source of operations: custody signs authorisation entries');
   }
@@ -103,7 +103,7 @@ function costInEnvelope({ feeStroops }: Resources, inclusionFee: bigint): bigint
 
 /** A channel that signs has at least this amount. */
 function isForCustodyToPay(stroops: bigint): boolean {
-  return stroops > LEAST_SPENDABLE_STROOPS;
+  return stroops > MIN_SPENDABLE_STROOPS;
 }
 
 /**
@@ -176,7 +176,7 @@ async function simulateWithNested(
 }
 
 /** Declares more resources than the simulation used (headroom.ts). */
-export async function roomyCall(
+export async function callWithHeadroom(
   { keys, resourceSettings, shared }: Pick<DraftingDeps, 'shared' | 'resourceSettings' | 'keys'>,
   simulated: SimulatedCall,
   state: Pick<LedgerState, 'latestLedger'>,

@@ -6,7 +6,7 @@ import type { xdr } from '@stellar/stellar-sdk';
 import { singleFlightByKey } from '../../../lib/singleFlight.ts';
 import type { Address } from '../port.ts';
 import { retirementKeys } from './addresses.ts';
-import { notShown } from './fees.ts';
+import { nullIfUnavailable } from './fees.ts';
 import { simulatedIndex } from './headroom.ts';
 import type { EarlierCalls } from './headroom.ts';
 import { DEPLOYS } from './calls.ts';
@@ -82,7 +82,7 @@ export function createLargestRecord(node: StellarNode): LargestRecord {
 }
 
 async function readLargest(node: StellarNode, keys: readonly xdr.LedgerKey[]): Promise<number> {
-  const found = await node.entries(keys).catch(notShown);
+  const found = await node.entries(keys).catch(nullIfUnavailable);
   const sizes = [...(found?.byKey.values() ?? [])].map((data) => data.toXDR().length);
   return sizes.length === 0 ? 0 : Math.max(...sizes) + ENTRY_BYTES_BESIDE_DATA;
 }

@@ -10,7 +10,7 @@
  */
 import type { xdr } from '@stellar/stellar-sdk';
 import type { Outcome, Refusal } from '../port.ts';
-import { errorOrUnavailable, unsentTransaction, untold } from './contractReads.ts';
+import { errorOrUnavailable, unsentTransaction, nullIfUnreadable } from './contractReads.ts';
 import { hostErrorOf, isNetworksOwn, showCode, showError } from './hostErrors.ts';
 import type { HostError } from './hostErrors.ts';
 import type { LandedCall } from './results.ts';
@@ -79,6 +79,6 @@ function readableError(simulation: Extract<Simulation, { status: 'failed' }>): H
   try {
     return errorOrUnavailable(simulation);
   } catch (error) {
-    return untold(error);
+    return nullIfUnreadable(error);
   }
 }

@@ -26,7 +26,7 @@ export const stellar = defineFamily({
     ];
   },
   findProblems: async (given) => findStellarProblems(given),
-  nameOfMoney: nameOfMainnet,
+  nameOfMainnet,
   configure: configureStellar,
   walletFormat: {
     name: 'stellar-xdr',

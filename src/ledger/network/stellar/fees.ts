@@ -82,7 +82,7 @@ export async function feeUnderCapStroops(node: StellarNode, capStroops: bigint):
 }
 
 async function usualFeeStroops(node: StellarNode): Promise<bigint> {
-  const usual = (await node.inclusionFees().catch(notShown))?.usualStroops ?? 0n;
+  const usual = (await node.inclusionFees().catch(nullIfUnavailable))?.usualStroops ?? 0n;
   return usual > MIN_INCLUSION_FEE_STROOPS ? usual : MIN_INCLUSION_FEE_STROOPS;
 }
 
@@ -92,14 +92,14 @@ export function createResourceSettings(node: StellarNode): ReadResourceSettings 
   let known: { settings: ResourceSettings; ledger: bigint } | null = null;
   return async (latestLedger) => {
     if (known && latestLedger < known.ledger + SETTINGS_LAST_LEDGERS) return known.settings;
-    const settings = await readSettings(node).catch(notShown);
+    const settings = await readSettings(node).catch(nullIfUnavailable);
     if (settings) known = { settings, ledger: latestLedger };
     return settings ?? ASSUMED_SETTINGS;
   };
 }
 
 /** Lets the call go on without the answer: with less headroom, or a longer wait. */
-export function notShown(error: unknown): null {
+export function nullIfUnavailable(error: unknown): null {
   if (error instanceof NetworkUnavailable) return null;
   throw error;
 }

@@ -14,11 +14,11 @@ export const RESERVE_STROOPS = STROOPS_PER_XLM / 2n;
  * texts: at the public network's rents it declares 0.7 XLM, and by default bids at most 0.1. Custody pays for
  * transactions that cost more (draft.ts).
  */
-export const LEAST_SPENDABLE_STROOPS = STROOPS_PER_XLM;
+export const MIN_SPENDABLE_STROOPS = STROOPS_PER_XLM;
 
 /** Whether an account signs. */
 export function hasEnoughToSign(spendableStroops: bigint): boolean {
-  return spendableStroops >= LEAST_SPENDABLE_STROOPS;
+  return spendableStroops >= MIN_SPENDABLE_STROOPS;
 }
 
 /** The approximate cost of a retirement with headroom in its footprint. */

@@ -8,7 +8,7 @@ import type { xdr } from '@stellar/stellar-sdk';
 import type { Address, Refusal, RefusalReason } from '../port.ts';
 import { deployedAddress } from './addresses.ts';
 import { explainExpiry } from './expiry.ts';
-import { FACTS, untold } from './contractReads.ts';
+import { FACTS, nullIfUnreadable } from './contractReads.ts';
 import type { ContractReads } from './contractReads.ts';
 import { isMissing, showError } from './hostErrors.ts';
 import type { HostError } from './hostErrors.ts';
@@ -54,7 +54,7 @@ export async function explainRefusal(
   const explained =
     (await explainByNumber(context, refused, error)) ??
     (await explainMissing(context, contract, functionName, error)) ??
-    (await explainByState(context, refused).catch(untold));
+    (await explainByState(context, refused).catch(nullIfUnreadable));
   return explained ?? { reason: 'OTHER', message: `${functionName} was refused: ${showError(error)}` };
 }
 
@@ -87,7 +87,9 @@ async function explainByNumber(
   const reason = isOwn ? numbersOf(refused.functionName)[error.code] : undefined;
   if (reason === undefined) return null;
   if (reason === 'INSUFFICIENT_BALANCE') {
-    return (await explainBalance(context, refused).catch(untold)) ?? sayReason(reason, refused, error);
+    return (
+      (await explainBalance(context, refused).catch(nullIfUnreadable)) ?? sayReason(reason, refused, error)
+    );
   }
   return sayReason(reason, refused, error);
 }

@@ -10,7 +10,7 @@ import { notAsPrepared } from '../port.ts';
 import type { Address, HolderCall, PreparedTransaction, UnsignedTransaction } from '../port.ts';
 import { readAccounts } from './accounts.ts';
 import { isAccount } from './addresses.ts';
-import { roomyCall, simulateCall } from './draft.ts';
+import { callWithHeadroom, simulateCall } from './draft.ts';
 import type { DraftingDeps } from './draft.ts';
 import { stellar } from './family.ts';
 import { inclusionFeeStroops } from './fees.ts';
@@ -44,7 +44,7 @@ export async function prepareForHolder(
   if (simulated.restore) {
     throw refusal('OTHER', `Entries that ${call.kind} needs are archived: they have to be restored first`);
   }
-  const { resources, auth } = await roomyCall(deps, simulated, state);
+  const { resources, auth } = await callWithHeadroom(deps, simulated, state);
   const validUntil = state.closedAt + HOLDER_VALIDITY_SECONDS;
   const transaction = buildTransaction(
     {

@@ -27,18 +27,18 @@ const MAX_CONCURRENT_TOKENS = 8;
  * Compares all tokens, not only those whose attempts landed elsewhere: holders' burns are rolled back as
  * well, and a burn may land again in a ledger of the same number. @throws NetworkUnavailable
  */
-export async function redateRecords(deps: Dependencies): Promise<void> {
+export async function updateRecordDates(deps: Dependencies): Promise<void> {
   const limit = pLimit(MAX_CONCURRENT_TOKENS);
   let after: string | null = null;
   for (;;) {
     const tokens = await readTokens(deps.db, after, MAX_TOKENS_PER_READ);
     if (tokens.length === 0) return;
-    await Promise.all(tokens.map((token) => limit(() => redateToken(deps, token))));
+    await Promise.all(tokens.map((token) => limit(() => updateDatesOfToken(deps, token))));
     after = tokens.at(-1)?.tokenAddress ?? null;
   }
 }
 
-async function redateToken(deps: Dependencies, token: Counted): Promise<void> {
+async function updateDatesOfToken(deps: Dependencies, token: Counted): Promise<void> {
   const records = await readOtherDates(deps, token).catch((error: unknown) => {
     // A reconciliation names a token that no longer exists.
     if (error instanceof NetworkRefusal) return [];

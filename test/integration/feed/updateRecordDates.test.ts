@@ -4,7 +4,7 @@
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { signingAccounts } from '../../../src/db/tables/index.ts';
-import { redateRecords } from '../../../src/feed/redateRecords.ts';
+import { updateRecordDates } from '../../../src/feed/updateRecordDates.ts';
 import {
   NetworkRefusal,
   NetworkUnavailable,
@@ -83,7 +83,7 @@ async function retirementRecords(...asked: [string, number, number]) {
 }
 
 const redate = (read: LedgerNetwork['retirementRecords'] = retirementRecords) =>
-  redateRecords({ db: database.handle.db, network: { retirementRecords: read } });
+  updateRecordDates({ db: database.handle.db, network: { retirementRecords: read } });
 
 /** The indexes of records that have the new date and keep the first one. */
 async function redated(tokenAddress: string): Promise<number[]> {
