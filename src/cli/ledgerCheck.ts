@@ -5,13 +5,13 @@
 import { Command } from 'commander';
 import pc from 'picocolors';
 import { loadConfig, type Config } from '../config/config.ts';
-import { wrong, type Check } from '../ledger/network/check.ts';
+import { fail, type Check } from '../ledger/network/check.ts';
 import { checkLedger } from '../diagnostics/checkLedger.ts';
 import { createLogger } from '../lib/logger.ts';
 import { WrongSettings } from '../lib/startupErrors.ts';
 import { runCommand } from './runCommand.ts';
 
-const MARKS = { right: pc.green('✓'), worse: pc.yellow('!'), wrong: pc.red('✗') };
+const MARKS = { pass: pc.green('✓'), warn: pc.yellow('!'), fail: pc.red('✗') };
 const NAME_WIDTH = 18;
 
 const command = new Command('ledger:check')
@@ -20,13 +20,13 @@ const command = new Command('ledger:check')
       'with 1 when something is wrong that the server needs.',
   )
   .action(async () => {
-    const counts = { right: 0, worse: 0, wrong: 0 };
+    const counts = { pass: 0, warn: 0, fail: 0 };
     for await (const check of checks()) {
       counts[check.result] += 1;
       print(check);
     }
     process.stdout.write(`${summaryOf(counts)}\n`);
-    process.exitCode = counts.wrong > 0 ? 1 : 0;
+    process.exitCode = counts.fail > 0 ? 1 : 0;
   });
 
 await runCommand(command);
@@ -35,7 +35,7 @@ async function* checks(): AsyncGenerator<Check> {
   const config = await readConfig();
   if (config instanceof WrongSettings) {
     // An unknown network can't be checked.
-    for (const problem of config.problems) yield wrong('settings', problem);
+    for (const problem of config.problems) yield fail('settings', problem);
     return;
   }
   yield* checkLedger(config, createLogger({ level: 'fatal', pretty: true }));
@@ -55,8 +55,8 @@ function print({ result, name, found, remedy }: Check): void {
   if (remedy !== undefined) process.stdout.write(`  ${' '.repeat(NAME_WIDTH)} → ${remedy}\n`);
 }
 
-function summaryOf({ worse, wrong: wrongs }: Record<Check['result'], number>): string {
-  if (wrongs > 0) return pc.red(`${wrongs} ${wrongs === 1 ? 'thing is' : 'things are'} wrong.`);
-  if (worse > 0) return pc.green(`All that the server needs is right; ${worse} could be better.`);
+function summaryOf({ warn: warnings, fail: failures }: Record<Check['result'], number>): string {
+  if (failures > 0) return pc.red(`${failures} ${failures === 1 ? 'thing is' : 'things are'} wrong.`);
+  if (warnings > 0) return pc.green(`All that the server needs is right; ${warnings} could be better.`);
   return pc.green('Everything is right.');
 }

@@ -7,7 +7,7 @@ import type { Db } from '../db/connection.ts';
 import { hasTable } from '../db/hasTable.ts';
 import { hookUrlOf } from '../lib/hookUrls.ts';
 import { createIndexerClient, type IndexerClient } from '../indexer/client.ts';
-import { lookAt, right, worse, wrong, type Check } from '../ledger/network/check.ts';
+import { runCheck, pass, warn, fail, type Check } from '../ledger/network/check.ts';
 import { familyOf } from '../ledger/network/families.ts';
 import { leadsToThisMachine } from '../lib/privateHost.ts';
 import { findLiveRegistration } from '../resolvers/operations/watchRetirements.ts';
@@ -24,18 +24,18 @@ export async function* checkIndexer(config: Config, db: Db | null): AsyncGenerat
     return;
   }
   const indexer = createIndexerClient({ url, token: config.INDEXER_TOKEN, fetch, timeoutMs: TIMEOUT_MS });
-  const answers = await lookAt('indexer', () => checkHealth(indexer, url));
+  const answers = await runCheck('indexer', () => checkHealth(indexer, url));
   yield answers;
   yield checkReachable(config, url);
-  if (answers.result !== 'wrong' && db !== null) {
-    yield await lookAt('registration', () => checkRegistration(config, indexer, db));
+  if (answers.result !== 'fail' && db !== null) {
+    yield await runCheck('registration', () => checkRegistration(config, indexer, db));
   }
 }
 
 function withoutIndexer({ ledger, FEED_COMPARE_INTERVAL_MS }: Config): Check {
   return familyOf(ledger).hasEmbeddedIndexer
-    ? right('indexer', 'the embedded one: it runs inside the server, which registers with it by itself')
-    : worse(
+    ? pass('indexer', 'the embedded one: it runs inside the server, which registers with it by itself')
+    : warn(
         'indexer',
         `none: the feed looks for what others retire every ${FEED_COMPARE_INTERVAL_MS / 1000} s`,
         'Set INDEXER_URL to an indexer that follows this network, for a feed without that delay.',
@@ -46,19 +46,19 @@ async function checkHealth(indexer: IndexerClient, url: string): Promise<Check> 
   const { host } = new URL(url);
   const { ok } = await indexer.health();
   return ok
-    ? right('indexer', `${host} answers`)
-    : wrong('indexer', `${host} says that it is not well`, 'See the indexer’s own logs.');
+    ? pass('indexer', `${host} answers`)
+    : fail('indexer', `${host} says that it is not well`, 'See the indexer’s own logs.');
 }
 
 function checkReachable({ PUBLIC_URL }: Config, indexerUrl: string): Check {
   const hook = hookUrlOf(PUBLIC_URL, 'retirements');
   return leadsToThisMachine(PUBLIC_URL) && !leadsToThisMachine(indexerUrl)
-    ? worse(
+    ? warn(
         'deliveries',
         `are asked for to ${hook}, which the indexer can’t reach from elsewhere`,
         'Set PUBLIC_URL to the address that this server has for others.',
       )
-    : right('deliveries', `go to ${hook}`);
+    : pass('deliveries', `go to ${hook}`);
 }
 
 /** The indexer's list and the database have to agree. */
@@ -66,15 +66,15 @@ async function checkRegistration(config: Config, indexer: IndexerClient, db: Db)
   const hook = hookUrlOf(config.PUBLIC_URL, 'retirements');
   const listed = await indexer.listWebhooks();
   const live = (await hasTable(db, 'indexer_registrations')) ? await findLiveRegistration(db) : null;
-  if (live === null) return worse('registration', 'none: nothing is delivered', CALL_WATCH);
+  if (live === null) return warn('registration', 'none: nothing is delivered', CALL_WATCH);
   if (live.url !== hook) {
-    return worse('registration', `is for ${live.url}, but PUBLIC_URL makes it ${hook}`, CALL_WATCH);
+    return warn('registration', `is for ${live.url}, but PUBLIC_URL makes it ${hook}`, CALL_WATCH);
   }
   const others = listed.filter(({ id, url }) => id !== live.webhookId && url === hook).length;
   if (!listed.some(({ id }) => id === live.webhookId)) {
-    return worse('registration', `${live.webhookId} is unknown to the indexer`, WAIT_OR_CALL);
+    return warn('registration', `${live.webhookId} is unknown to the indexer`, WAIT_OR_CALL);
   }
   return others === 0
-    ? right('registration', `${live.webhookId}, known to the indexer and to the database`)
-    : worse('registration', `${others} more at the indexer than this platform knows of`, CALL_WATCH);
+    ? pass('registration', `${live.webhookId}, known to the indexer and to the database`)
+    : warn('registration', `${others} more at the indexer than this platform knows of`, CALL_WATCH);
 }

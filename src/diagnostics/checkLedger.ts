@@ -5,7 +5,7 @@
 import type { Config } from '../config/config.ts';
 import { messageOf } from '../lib/errors.ts';
 import { hasTable } from '../db/hasTable.ts';
-import { right, wrong, type Check } from '../ledger/network/check.ts';
+import { pass, fail, type Check } from '../ledger/network/check.ts';
 import { familyOf } from '../ledger/network/families.ts';
 import type { CreatedNetwork } from '../ledger/network/family.ts';
 import { openSeenLedgers, seenLedgersInMemory, type SeenLedgers } from '../ledger/network/seenLedgers.ts';
@@ -21,16 +21,16 @@ type Opening<T> = { opened: T } | { failed: string };
 
 /** Yields failures instead of throwing them. */
 export async function* checkLedger(config: Config, log: Logger): AsyncGenerator<Check> {
-  const database = await attempt(() => openDatabaseToLook(config));
+  const database = await attempt(() => openDatabaseToCheck(config));
   try {
-    const network = await attempt(() => createNetworkToLook(config, database, log));
+    const network = await attempt(() => createNetworkToCheck(config, database, log));
     if ('opened' in network) yield* checkNetwork(config, network.opened);
-    else yield wrong('network', network.failed);
+    else yield fail('network', network.failed);
 
     if ('failed' in database) {
-      yield wrong('database', database.failed);
+      yield fail('database', database.failed);
     } else {
-      yield right('database', database.opened.description);
+      yield pass('database', database.opened.description);
       if ('opened' in network) yield* checkDatabase(database.opened.handle.db, network.opened.network);
     }
     yield* checkIndexer(config, 'opened' in database ? database.opened.handle.db : null);
@@ -40,12 +40,12 @@ export async function* checkLedger(config: Config, log: Logger): AsyncGenerator<
 }
 
 /** The schema stays as it is, unless the network lives in it and needs the newest one. */
-function openDatabaseToLook(config: Config): Promise<ConfiguredDatabase> {
+function openDatabaseToCheck(config: Config): Promise<ConfiguredDatabase> {
   const livesInDatabase = familyOf(config.ledger).migrations.length > 0;
   return openConfiguredDatabase(config, { olderSchema: livesInDatabase ? 'require' : 'leave' });
 }
 
-async function createNetworkToLook(
+async function createNetworkToCheck(
   config: Config,
   database: Opening<ConfiguredDatabase>,
   log: Logger,

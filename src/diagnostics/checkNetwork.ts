@@ -4,7 +4,7 @@
 import type { Config } from '../config/config.ts';
 import { messageOf } from '../lib/errors.ts';
 import { systemClock, unixSeconds } from '../lib/clock.ts';
-import { lookAt, right, worse, wrong, type Check } from '../ledger/network/check.ts';
+import { runCheck, pass, warn, fail, type Check } from '../ledger/network/check.ts';
 import { awaitReorgConfirmation } from '../ledger/network/continuity.ts';
 import { familyOf } from '../ledger/network/families.ts';
 import type { ConfiguredLedger, CreatedNetwork } from '../ledger/network/family.ts';
@@ -17,24 +17,24 @@ const MAX_CLOCK_DIFFERENCE_SECONDS = 60;
 export async function* checkNetwork(config: Config, created: CreatedNetwork): AsyncGenerator<Check> {
   const { network, checkIdentity } = created;
   const { ledger } = config;
-  yield right('network', `${network.name} (${network.networkId})`);
-  yield right('custody', network.custodyAddress);
+  yield pass('network', `${network.name} (${network.networkId})`);
+  yield pass('custody', network.custodyAddress);
   yield checkTreasury(config, network);
   if (checkIdentity !== null) {
-    const identity = await lookAt('node', async () => {
+    const identity = await runCheck('node', async () => {
       await checkIdentity();
-      return right('node', `${hostOf(ledger)} answers, and belongs to this network`);
+      return pass('node', `${hostOf(ledger)} answers, and belongs to this network`);
     });
     yield identity;
     // A wrong node's other answers mean nothing, and an unavailable node gives none.
-    if (identity.result === 'wrong') return;
+    if (identity.result === 'fail') return;
   }
   await awaitReorgConfirmation(network);
-  yield await lookAt('latest ledger', () => checkLatestLedger(ledger, network));
+  yield await runCheck('latest ledger', () => checkLatestLedger(ledger, network));
   // A network in the database goes back together with it.
-  if (familyOf(ledger).migrations.length === 0) yield await lookAt('history', () => checkHistory(network));
+  if (familyOf(ledger).migrations.length === 0) yield await runCheck('history', () => checkHistory(network));
   yield* checkFamily(ledger);
-  yield await lookAt('settlement', () => checkSettlement(config, network));
+  yield await runCheck('settlement', () => checkSettlement(config, network));
 }
 
 const BEHIND_REMEDY =
@@ -57,7 +57,7 @@ async function* checkFamily(ledger: ConfiguredLedger): AsyncGenerator<Check> {
   const family = familyOf(ledger);
   const remedies = { ...SHARED_REMEDIES, ...family.remedies };
   for await (const check of family.check(ledger)) {
-    const hints = [check.remedy, check.result === 'right' ? undefined : remedies[check.name]];
+    const hints = [check.remedy, check.result === 'pass' ? undefined : remedies[check.name]];
     const remedy = hints.filter((hint) => hint !== undefined).join(' ');
     yield remedy === '' ? check : { ...check, remedy };
   }
@@ -66,9 +66,9 @@ async function* checkFamily(ledger: ConfiguredLedger): AsyncGenerator<Check> {
 function checkTreasury(config: Config, network: LedgerNetwork): Check {
   try {
     refuseForeignTreasury(network, config.TREASURY_ADDRESS);
-    return right('treasury', 'the custody signer, which burns from its own balance');
+    return pass('treasury', 'the custody signer, which burns from its own balance');
   } catch (error) {
-    return wrong('treasury', messageOf(error));
+    return fail('treasury', messageOf(error));
   }
 }
 
@@ -77,22 +77,22 @@ async function checkLatestLedger(ledger: ConfiguredLedger, network: LedgerNetwor
   const ageSeconds = Number(unixSeconds(systemClock.now()) - status.closedAt);
   const found = `${status.ledger}, closed ${describeAge(ageSeconds)}; history back to ${status.oldestLedger}`;
   const { stale } = familyOf(ledger);
-  if (stale === null) return right('latest ledger', found);
+  if (stale === null) return pass('latest ledger', found);
   if (ageSeconds < -MAX_CLOCK_DIFFERENCE_SECONDS) {
-    return worse('latest ledger', found, 'Set this machine’s clock: tokens of callers expire by it.');
+    return warn('latest ledger', found, 'Set this machine’s clock: tokens of callers expire by it.');
   }
-  if (ageSeconds <= stale.afterSeconds) return right('latest ledger', found);
+  if (ageSeconds <= stale.afterSeconds) return pass('latest ledger', found);
   return { result: stale.result, name: 'latest ledger', found, remedy: stale.remedy };
 }
 
 async function checkHistory(network: LedgerNetwork): Promise<Check> {
   try {
     const continuity = await network.continuity();
-    if (continuity.status === 'whole') return right('history', 'what was seen to be final is still so');
-    return wrong('history', continuity.message, REWRITTEN_REMEDY);
+    if (continuity.status === 'whole') return pass('history', 'what was seen to be final is still so');
+    return fail('history', continuity.message, REWRITTEN_REMEDY);
   } catch (error) {
     if (!(error instanceof NetworkBehind)) throw error;
-    return wrong('history', error.message, BEHIND_REMEDY);
+    return fail('history', error.message, BEHIND_REMEDY);
   }
 }
 
@@ -104,7 +104,7 @@ async function checkSettlement(config: Config, network: LedgerNetwork): Promise<
   const { ledger, RAMP_SETTLEMENT_ADDRESS: configured } = config;
   const settlement = await network.settlementContract();
   if (settlement === null && configured !== undefined) {
-    return wrong(
+    return fail(
       'settlement',
       `no settlement contract stands at ${configured}`,
       'Correct RAMP_SETTLEMENT_ADDRESS, or leave it out.',
@@ -112,7 +112,7 @@ async function checkSettlement(config: Config, network: LedgerNetwork): Promise<
   }
   if (settlement === null) {
     const canDeploy = familyOf(ledger).canDeploySettlement(ledger);
-    return worse(
+    return warn(
       'settlement',
       'none: cash-outs are refused',
       (canDeploy ? '' : 'Set LEDGER_SETTLEMENT_FACTORY_ADDRESS. ') +
@@ -121,8 +121,8 @@ async function checkSettlement(config: Config, network: LedgerNetwork): Promise<
   }
   const { address, treasury, paused } = settlement;
   if (paused)
-    return worse('settlement', `${address} is paused: cash-outs are refused`, 'Unpause the contract.');
-  return right('settlement', `${address}, which releases to ${nameOfTreasury(treasury, network)}`);
+    return warn('settlement', `${address} is paused: cash-outs are refused`, 'Unpause the contract.');
+  return pass('settlement', `${address}, which releases to ${nameOfTreasury(treasury, network)}`);
 }
 
 function nameOfTreasury(treasury: string | null, network: LedgerNetwork): string {

@@ -7,35 +7,35 @@ import { messageOf } from '../../lib/errors.ts';
 import type { NetworkCall } from './port.ts';
 
 export interface Check {
-  /** `wrong`: the server can't work. `worse`: it works with limitations. */
-  result: 'right' | 'worse' | 'wrong';
+  /** `fail`: the server can't work. `warn`: it works with limitations. */
+  result: 'pass' | 'warn' | 'fail';
   /** The subject of the check, in a word or two. */
   name: string;
   /** The result, with values and without secrets. */
   found: string;
-  /** What to do, unless the result is `right`. */
+  /** What to do, unless the result is `pass`. */
   remedy?: string;
 }
 
-export function right(name: string, found: string): Check {
-  return { result: 'right', name, found };
+export function pass(name: string, found: string): Check {
+  return { result: 'pass', name, found };
 }
 
-export function worse(name: string, found: string, remedy: string): Check {
-  return { result: 'worse', name, found, remedy };
+export function warn(name: string, found: string, remedy: string): Check {
+  return { result: 'warn', name, found, remedy };
 }
 
 /** @param remedy left out if `found` says what to do */
-export function wrong(name: string, found: string, remedy?: string): Check {
-  return { result: 'wrong', name, found, ...(remedy === undefined ? {} : { remedy }) };
+export function fail(name: string, found: string, remedy?: string): Check {
+  return { result: 'fail', name, found, ...(remedy === undefined ? {} : { remedy }) };
 }
 
-/** Runs one check; a check that fails to run is wrong too. */
-export async function lookAt(name: string, look: () => Promise<Check>): Promise<Check> {
+/** Runs one check; a check that fails to run fails too. */
+export async function runCheck(name: string, check: () => Promise<Check>): Promise<Check> {
   try {
-    return await look();
+    return await check();
   } catch (error) {
-    return wrong(name, messageOf(error));
+    return fail(name, messageOf(error));
   }
 }
 

@@ -172,7 +172,7 @@ export interface NetworkFamily<
   /** Remedies for findings of `check` that depend on the family's settings, by the check's name. */
   remedies: Readonly<Record<string, string>>;
   /** How to judge a latest final ledger older than `afterSeconds`; null for a network with its own time. */
-  stale: { afterSeconds: number; result: 'worse' | 'wrong'; remedy: string } | null;
+  stale: { afterSeconds: number; result: 'warn' | 'fail'; remedy: string } | null;
   canDeploySettlement(ledger: Ledger): boolean;
   /**
    * Whether the network stores its events where the indexer inside the server (indexer/embedded) reads them.

@@ -88,7 +88,7 @@ describe('ledger:check', () => {
   it('finds everything right where it is', async () => {
     await register();
     const checks = await look();
-    expect(checks.filter(({ result }) => result !== 'right')).toEqual([]);
+    expect(checks.filter(({ result }) => result !== 'pass')).toEqual([]);
     expect(checks.map(({ name }) => name)).toEqual([
       'network',
       'custody',
@@ -115,9 +115,9 @@ describe('ledger:check', () => {
       TREASURY_ADDRESS: (await embeddedNetworkOn(database.handle)).custodyAddress,
     });
     expect(resultsOf(checks)).toMatchObject({
-      treasury: 'wrong',
-      'belongs to': 'wrong',
-      registration: 'right',
+      treasury: 'fail',
+      'belongs to': 'fail',
+      registration: 'pass',
     });
     expect(about(checks, 'treasury')?.found).toContain('TREASURY_ADDRESS');
     expect(about(checks, 'belongs to')?.found).toContain('LEDGER_SECRET_KEY');
@@ -127,7 +127,7 @@ describe('ledger:check', () => {
     const url = new URL(database.url);
     url.port = String(await freePort());
     const checks = await look({ DATABASE_URL: url.href });
-    expect(resultsOf(checks)).toMatchObject({ network: 'wrong', database: 'wrong', indexer: 'right' });
+    expect(resultsOf(checks)).toMatchObject({ network: 'fail', database: 'fail', indexer: 'pass' });
     expect(about(checks, 'database')?.found).toContain(url.host);
   });
 
@@ -137,14 +137,14 @@ describe('ledger:check', () => {
       .insert(signingAccounts)
       .values({ address: 'GSIGNER', nextSequence: 3n, haltedBecause });
     const signing = about(await look(), 'signing');
-    expect(signing).toMatchObject({ result: 'wrong', found: `stopped for GSIGNER: ${haltedBecause}` });
+    expect(signing).toMatchObject({ result: 'fail', found: `stopped for GSIGNER: ${haltedBecause}` });
     expect(signing?.remedy).toContain('npm run reconcile');
   });
 
   it('names a settlement contract that is none', async () => {
     const { factoryAddress } = await embeddedNetworkOn(database.handle);
     expect(about(await look({ RAMP_SETTLEMENT_ADDRESS: factoryAddress }), 'settlement')).toMatchObject({
-      result: 'wrong',
+      result: 'fail',
       found: expect.stringContaining(factoryAddress),
     });
   });
@@ -154,7 +154,7 @@ describe('about the indexer, ledger:check', () => {
   it('notices that nothing is delivered yet', async () => {
     const registration = about(await look(), 'registration');
     expect(registration).toMatchObject({
-      result: 'worse',
+      result: 'warn',
       remedy: expect.stringContaining('watchRetirements'),
     });
   });
@@ -168,7 +168,7 @@ describe('about the indexer, ledger:check', () => {
   it('notices a registration for an address of the past', async () => {
     await register('http://127.0.0.1:4000');
     expect(about(await look(), 'registration')).toMatchObject({
-      result: 'worse',
+      result: 'warn',
       found: expect.stringContaining('http://127.0.0.1:4000/api/hooks/retirements'),
     });
   });
@@ -183,23 +183,23 @@ describe('about the indexer, ledger:check', () => {
       body: JSON.stringify({ url, events: ['*'] }),
     });
     expect(about(await look(), 'registration')).toMatchObject({
-      result: 'worse',
+      result: 'warn',
       found: expect.stringContaining('1 more'),
     });
   });
 
   it('says that it is away, and what an indexer elsewhere can’t reach', async () => {
     const away = `http://127.0.0.1:${await freePort()}`;
-    expect(about(await look({ INDEXER_URL: away }), 'indexer')).toMatchObject({ result: 'wrong' });
+    expect(about(await look({ INDEXER_URL: away }), 'indexer')).toMatchObject({ result: 'fail' });
     const elsewhere = await look({ INDEXER_URL: 'http://indexer.invalid' });
     expect(about(elsewhere, 'deliveries')).toMatchObject({
-      result: 'worse',
+      result: 'warn',
       remedy: expect.stringContaining('PUBLIC_URL'),
     });
   });
 
   it('needs none on the embedded network', async () => {
-    expect(about(await look({ INDEXER_URL: '', INDEXER_TOKEN: '' }), 'indexer')?.result).toBe('right');
+    expect(about(await look({ INDEXER_URL: '', INDEXER_TOKEN: '' }), 'indexer')?.result).toBe('pass');
   });
 });
 

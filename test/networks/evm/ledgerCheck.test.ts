@@ -62,9 +62,9 @@ const namesOf = (checks: readonly Check[], result: Check['result']) =>
 describe('ledger:check on an EVM chain', () => {
   it('finds all right but that there is no indexer, and leaves the database as it is', async () => {
     const checks = await look();
-    expect(namesOf(checks, 'wrong')).toEqual([]);
-    expect(namesOf(checks, 'worse')).toEqual(['indexer']);
-    expect(namesOf(checks, 'right')).toEqual(
+    expect(namesOf(checks, 'fail')).toEqual([]);
+    expect(namesOf(checks, 'warn')).toEqual(['indexer']);
+    expect(namesOf(checks, 'pass')).toEqual(
       expect.arrayContaining([
         'node',
         'latest ledger',
@@ -82,7 +82,7 @@ describe('ledger:check on an EVM chain', () => {
       LEDGER_SECRET_KEY: `0x${randomBytes(32).toString('hex')}`,
       LEDGER_FACTORY_ADDRESS: contracts.settlementAddress,
     });
-    expect(namesOf(checks, 'wrong')).toEqual(
+    expect(namesOf(checks, 'fail')).toEqual(
       expect.arrayContaining(['funds', 'token factory', 'settlement roles']),
     );
     expect(about(checks, 'token factory')?.remedy).toContain('LEDGER_FACTORY_ADDRESS');
@@ -91,24 +91,24 @@ describe('ledger:check on an EVM chain', () => {
 
   it('refuses a first block that a factory is older than, or that is not there yet', async () => {
     expect(about(await look({ LEDGER_FIRST_BLOCK: '1' }), 'first block')).toMatchObject({
-      result: 'right',
+      result: 'pass',
       found: expect.stringContaining('block 1'),
     });
     await anvil.mine();
     const latest = Number(await anvil.rpc('eth_blockNumber'));
     expect(about(await look({ LEDGER_FIRST_BLOCK: String(latest) }), 'node')).toMatchObject({
-      result: 'wrong',
+      result: 'fail',
       found: expect.stringContaining(`${contracts.factoryAddress} is older than block ${latest}`),
     });
     expect(about(await look({ LEDGER_FIRST_BLOCK: '99999' }), 'node')).toMatchObject({
-      result: 'wrong',
+      result: 'fail',
       found: expect.stringContaining(`is at block ${latest}, before block 99999`),
     });
   });
 
   it('shows the factory’s fee and its cap, and what is held for review above it', async () => {
     expect(about(await look(), 'deployment fee')).toEqual({
-      result: 'right',
+      result: 'pass',
       name: 'deployment fee',
       found: '0 now, under a cap of 0.1',
     });
@@ -123,22 +123,22 @@ describe('ledger:check on an EVM chain', () => {
     try {
       const checks = await look();
       expect(about(checks, 'deployment fee')).toMatchObject({
-        result: 'wrong',
+        result: 'fail',
         found: expect.stringContaining('9000 now, above the cap of 0.1'),
         remedy: expect.stringContaining('LEDGER_MAX_DEPLOYMENT_FEE_COINS'),
       });
-      expect(about(checks, 'token factory')?.result).toBe('right');
+      expect(about(checks, 'token factory')?.result).toBe('pass');
       expect(about(await look({ LEDGER_MAX_DEPLOYMENT_FEE_COINS: '9000' }), 'deployment fee')?.result).toBe(
-        'right',
+        'pass',
       );
 
       await anvil.rpc('anvil_setBalance', [deployer.address, toHex(parseEther('5'))]);
       const short = await look();
-      const told = short.filter(({ name, result }) => name === 'funds' && result === 'wrong');
+      const told = short.filter(({ name, result }) => name === 'funds' && result === 'fail');
       expect(told).toEqual([
         expect.objectContaining({ found: expect.stringContaining('has 5 of the chain') }),
       ]);
-      expect(namesOf(short, 'wrong')).not.toContain('token factory');
+      expect(namesOf(short, 'fail')).not.toContain('token factory');
       expect(short.map(({ found }) => found).join()).not.toContain('did not answer');
     } finally {
       await anvil.rpc('anvil_setBalance', [deployer.address, toHex(parseEther('10000'))]);
@@ -150,7 +150,7 @@ describe('ledger:check on an EVM chain', () => {
     const checks = await look({ LEDGER_CHAIN_ID: '5' });
     expect(about(checks, 'node')?.found).toContain('LEDGER_CHAIN_ID is 5');
     expect(about(checks, 'latest ledger')).toBeUndefined();
-    expect(about(checks, 'belongs to')?.result).toBe('right');
+    expect(about(checks, 'belongs to')?.result).toBe('pass');
   });
 
   it('says so when the node does not answer', async () => {
@@ -158,7 +158,7 @@ describe('ledger:check on an EVM chain', () => {
     try {
       const node = about(await look({ LEDGER_TIMEOUT_MS: '500' }), 'node');
       expect(node).toMatchObject({
-        result: 'wrong',
+        result: 'fail',
         found: expect.stringContaining(new URL(anvil.url).host),
       });
     } finally {

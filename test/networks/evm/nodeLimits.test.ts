@@ -109,7 +109,7 @@ describe('a chain without base fees', () => {
     const told = found.filter(({ found: text }) => /base ?fee/i.test(text));
     expect(told.map(({ name }) => name)).toContain('transactions');
     for (const { result, found: text, remedy = '' } of told) {
-      expect(result).toBe('wrong');
+      expect(result).toBe('fail');
       expect(text).toContain('legacy transactions only');
       expect(text + remedy).toContain('EIP-1559');
       expect(text + remedy).not.toMatch(/cap|LEDGER_MAX_FEE|maxFeePerGas|LEDGER_FACTORY_ADDRESS/);

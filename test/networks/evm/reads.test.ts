@@ -315,21 +315,21 @@ describe('a look at the chain', () => {
   }
 
   it('finds nothing wrong where nothing is', async () => {
-    expect(new Set(Object.values(await results()))).toEqual(new Set(['right']));
+    expect(new Set(Object.values(await results()))).toEqual(new Set(['pass']));
   });
 
   it('names what is wrong, and goes on', async () => {
     const stranger = await results({ secretKey: testbed.stranger.secretKey });
-    expect(stranger).toMatchObject({ 'settlement roles': 'wrong', 'token factory': 'right' });
+    expect(stranger).toMatchObject({ 'settlement roles': 'fail', 'token factory': 'pass' });
     const poor = await results({ secretKey: `0x${'33'.repeat(32)}` });
-    expect(poor).toMatchObject({ funds: 'wrong', fees: 'right' });
+    expect(poor).toMatchObject({ funds: 'fail', fees: 'pass' });
     const nowhere = await results({ factoryAddress: testbed.stranger.address, maxFeePerGasCap: 1n });
-    expect(nowhere).toMatchObject({ 'token factory': 'wrong', fees: 'wrong' });
+    expect(nowhere).toMatchObject({ 'token factory': 'fail', fees: 'fail' });
     testbed.faulty.answerAll({
       status: 200,
       body: '{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"no"}}',
     });
-    expect(await results()).toMatchObject({ batches: 'wrong', finality: 'wrong' });
+    expect(await results()).toMatchObject({ batches: 'fail', finality: 'fail' });
     testbed.faulty.answerAll(null);
   });
 });

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { setting, text } from '../../../src/lib/settingRules.ts';
-import { right, worse } from '../../../src/ledger/network/check.ts';
+import { pass, warn } from '../../../src/ledger/network/check.ts';
 import { createEmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import { defineFamily } from '../../../src/ledger/network/family.ts';
 
@@ -45,7 +45,7 @@ export const toy = defineFamily({
     };
   },
   async *check({ speed }) {
-    yield speed === 'fast' ? right('toy', speed) : worse('toy', speed, 'Wind it up.');
+    yield speed === 'fast' ? pass('toy', speed) : warn('toy', speed, 'Wind it up.');
   },
   remedies: { toy: 'Set TOY_SPEED=fast.' },
   stale: null,

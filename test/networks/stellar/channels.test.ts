@@ -98,7 +98,7 @@ describe('a look at the network', () => {
   it('finds everything right where it is', async () => {
     testbed = await startStellarTestbed({ channels: 2 });
     const found = await look(testbed.options);
-    expect([...found.values()].filter(({ result }) => result !== 'right')).toEqual([]);
+    expect([...found.values()].filter(({ result }) => result !== 'pass')).toEqual([]);
     expect([...found.keys()]).toEqual([
       'fees',
       'funds',
@@ -119,22 +119,22 @@ describe('a look at the network', () => {
       factoryAddress: testbed.settlementAddress,
       settlementFactoryAddress: testbed.devnet.factoryAddress,
     });
-    expect(found.get('funds')).toMatchObject({ result: 'wrong' });
+    expect(found.get('funds')).toMatchObject({ result: 'fail' });
     expect(found.get('channels')).toMatchObject({
-      result: 'worse',
+      result: 'warn',
       found: expect.stringContaining('1 of 2 do not exist') as string,
     });
     const none = { ...testbed.options, channelSecretKeys: [Keypair.random().secret()] };
-    expect((await look(none)).get('channels')).toMatchObject({ result: 'wrong' });
-    expect(found.get('token factory')).toMatchObject({ result: 'wrong' });
-    expect(found.get('settlement factory')).toMatchObject({ result: 'wrong' });
+    expect((await look(none)).get('channels')).toMatchObject({ result: 'fail' });
+    expect(found.get('token factory')).toMatchObject({ result: 'fail' });
+    expect(found.get('settlement factory')).toMatchObject({ result: 'fail' });
     expect(found.get('settlement roles')?.found).toContain(testbed.custody.publicKey());
     testbed.devnet.fund(stranger.publicKey(), 2n * XLM);
     expect((await look({ ...testbed.options, secretKey: stranger.secret() })).get('funds')).toMatchObject({
-      result: 'worse',
+      result: 'warn',
     });
     expect((await look({ ...testbed.options, channelSecretKeys: [] })).get('channels')).toMatchObject({
-      result: 'worse',
+      result: 'warn',
     });
   });
 
@@ -146,10 +146,10 @@ describe('a look at the network', () => {
     const signsNothing = { found: expect.stringContaining('signs nothing with less than 1') as string };
     const channels = async (channelSecretKeys: string[]) =>
       (await look({ ...testbed.options, channelSecretKeys })).get('channels');
-    expect(await channels(some)).toMatchObject({ result: 'worse', ...signsNothing });
-    expect(await channels([poor.secret()])).toMatchObject({ result: 'wrong', ...signsNothing });
+    expect(await channels(some)).toMatchObject({ result: 'warn', ...signsNothing });
+    expect(await channels([poor.secret()])).toMatchObject({ result: 'fail', ...signsNothing });
     const alone = { ...testbed.options, secretKey: poor.secret(), channelSecretKeys: [] };
-    expect((await look(alone)).get('funds')).toMatchObject({ result: 'wrong', ...signsNothing });
+    expect((await look(alone)).get('funds')).toMatchObject({ result: 'fail', ...signsNothing });
   });
 
   it('is not stopped by a node that is away', async () => {
@@ -157,6 +157,6 @@ describe('a look at the network', () => {
     testbed.devnet.controls.faults.unreachable = 'reset';
     const found = await look(testbed.options);
     expect(found.size).toBe(6);
-    for (const check of found.values()) expect(check.result).toBe('wrong');
+    for (const check of found.values()) expect(check.result).toBe('fail');
   });
 });

@@ -224,13 +224,13 @@ it('ledger:check names channels that are missing, and finds them when they are m
   const keys = `${one.secret()},${other.secret()}`;
   const before = await look({ LEDGER_CHANNEL_SECRET_KEYS: keys });
   expect(before.find(({ name }) => name === 'channels')).toMatchObject({
-    result: 'wrong',
+    result: 'fail',
     remedy: expect.stringContaining('ledger:channels'),
   });
   await ensure(2, { LEDGER_CHANNEL_SECRET_KEYS: keys });
   const after = await look({ LEDGER_CHANNEL_SECRET_KEYS: keys });
-  expect(after.filter(({ result }) => result === 'wrong')).toEqual([]);
-  expect(after.find(({ name }) => name === 'channels')?.result).toBe('right');
+  expect(after.filter(({ result }) => result === 'fail')).toEqual([]);
+  expect(after.find(({ name }) => name === 'channels')?.result).toBe('pass');
 });
 
 it('ledger:check warns of a database that does not tell its timeline', async () => {
@@ -239,5 +239,5 @@ it('ledger:check warns of a database that does not tell its timeline', async () 
   await database.handle.db.execute(
     sql`CREATE OR REPLACE FUNCTION database_history() RETURNS text LANGUAGE sql AS 'SELECT NULL::text'`,
   );
-  expect(await timeline()).toMatchObject({ result: 'worse', remedy: expect.stringContaining('90 s') });
+  expect(await timeline()).toMatchObject({ result: 'warn', remedy: expect.stringContaining('90 s') });
 });

@@ -55,7 +55,7 @@ export const evm = defineFamily({
   // idle.
   stale: {
     afterSeconds: 3600,
-    result: 'worse',
+    result: 'warn',
     remedy:
       'The chain is idle, or the node behind it. Nothing becomes final while no block follows: see LEDGER_FINALITY.',
   },

@@ -4,7 +4,7 @@
  */
 import type { NetworkCall } from '../port.ts';
 import { smallest } from '../../../lib/bigints.ts';
-import { lookAt, right, TRIAL_DEPLOY, TRIAL_HASH, worse, wrong } from '../check.ts';
+import { runCheck, pass, TRIAL_DEPLOY, TRIAL_HASH, warn, fail } from '../check.ts';
 import type { ChannelState } from '../channelAccounts.ts';
 import type { Check } from '../check.ts';
 import { readAccounts } from './accounts.ts';
@@ -18,46 +18,46 @@ import type { StellarNetworkOptions } from './options.ts';
 /** Writes of a quiet platform in a day. */
 const FEW_WRITES = 50n;
 
-interface Looking extends DraftingDeps {
+interface CheckContext extends DraftingDeps {
   options: StellarNetworkOptions;
 }
 
 /** @throws Error for invalid keys and addresses */
 export async function* checkStellarNetwork(options: StellarNetworkOptions): AsyncGenerator<Check> {
-  const looking: Looking = { ...assembleParts(options), options };
-  const looks: [string, (looking: Looking) => Promise<Check>][] = [
-    ['fees', lookAtFees],
-    ['funds', lookAtFunds],
-    ['channels', lookAtChannels],
-    ['token factory', lookAtFactory],
-    ['settlement factory', lookAtSettlementFactory],
-    ['settlement roles', lookAtRoles],
+  const context: CheckContext = { ...assembleParts(options), options };
+  const checks: [string, (context: CheckContext) => Promise<Check>][] = [
+    ['fees', checkFees],
+    ['funds', checkFunds],
+    ['channels', checkChannels],
+    ['token factory', checkFactory],
+    ['settlement factory', checkSettlementFactory],
+    ['settlement roles', checkRoles],
   ];
-  for (const [name, look] of looks) yield await lookAt(name, () => look(looking));
+  for (const [name, run] of checks) yield await runCheck(name, () => run(context));
 }
 
-async function lookAtFees({ node, maxInclusionFeeStroops: cap }: Looking): Promise<Check> {
+async function checkFees({ node, maxInclusionFeeStroops: cap }: CheckContext): Promise<Check> {
   const { usualStroops: usual } = await node.inclusionFees();
   const found = `${usual} stroops are bid to be included, under a cap of ${cap}`;
-  if (usual <= cap) return right('fees', found);
-  return wrong('fees', `${usual} stroops are bid to be included, above the cap of ${cap}: writes wait`);
+  if (usual <= cap) return pass('fees', found);
+  return fail('fees', `${usual} stroops are bid to be included, above the cap of ${cap}: writes wait`);
 }
 
-async function lookAtFunds({ node, keys }: Looking): Promise<Check> {
+async function checkFunds({ node, keys }: CheckContext): Promise<Check> {
   const custody = keys.custody.publicKey();
   const account = (await readAccounts(node, [custody])).byAddress.get(custody);
-  if (!account) return wrong('funds', `the account ${custody} does not exist`, 'Send it XLM.');
+  if (!account) return fail('funds', `the account ${custody} does not exist`, 'Send it XLM.');
   const { spendableStroops } = account;
   const found = `${custody} has ${describeFunds(spendableStroops)}`;
   const remedy = 'Send it more XLM.';
-  if (keys.sources.has(custody) && !hasEnoughToSign(spendableStroops)) return wrong('funds', found, remedy);
-  return writesOf(spendableStroops) < FEW_WRITES ? worse('funds', found, remedy) : right('funds', found);
+  if (keys.sources.has(custody) && !hasEnoughToSign(spendableStroops)) return fail('funds', found, remedy);
+  return writesOf(spendableStroops) < FEW_WRITES ? warn('funds', found, remedy) : pass('funds', found);
 }
 
-async function lookAtChannels({ options }: Looking): Promise<Check> {
+async function checkChannels({ options }: CheckContext): Promise<Check> {
   const channels = await readChannels(options);
   if (channels.length === 0) {
-    return worse(
+    return warn(
       'channels',
       'none: custody makes one write per ledger, about every five seconds',
       'Configure channel accounts to make more at once.',
@@ -68,54 +68,54 @@ async function lookAtChannels({ options }: Looking): Promise<Check> {
     const found = `${missing.length} of ${channels.length} do not exist: ${listOf(missing)}`;
     const remedy = 'Make them with custody’s XLM, or leave them out.';
     return missing.length === channels.length
-      ? wrong('channels', found, remedy)
-      : worse('channels', `${found}; the others sign`, remedy);
+      ? fail('channels', found, remedy)
+      : warn('channels', `${found}; the others sign`, remedy);
   }
   const poor = channels.filter(({ spendableStroops }) => writesOf(spendableStroops) < FEW_WRITES);
   const least = smallest(...channels.map(({ spendableStroops }) => spendableStroops));
   const found = `${channels.length}, with at least ${describeFunds(least)}`;
-  if (poor.length === 0) return right('channels', found);
+  if (poor.length === 0) return pass('channels', found);
   const remedy = `Send more XLM to ${listOf(poor)}.`;
   const isSigned = channels.some(({ spendableStroops }) => hasEnoughToSign(spendableStroops));
-  return isSigned ? worse('channels', found, remedy) : wrong('channels', found, remedy);
+  return isSigned ? warn('channels', found, remedy) : fail('channels', found, remedy);
 }
 
-async function lookAtFactory(looking: Looking): Promise<Check> {
-  await simulateAsCustody(looking, TRIAL_DEPLOY);
-  return right('token factory', `${looking.contracts.factoryAddress} would deploy a token`);
+async function checkFactory(context: CheckContext): Promise<Check> {
+  await simulateAsCustody(context, TRIAL_DEPLOY);
+  return pass('token factory', `${context.contracts.factoryAddress} would deploy a token`);
 }
 
-async function lookAtSettlementFactory(looking: Looking): Promise<Check> {
-  const { settlementFactoryAddress: factory } = looking.contracts;
-  if (factory === null) return right('settlement factory', 'none is configured');
-  const treasury = looking.keys.custody.publicKey();
-  await simulateAsCustody(looking, { kind: 'deployRampSettlement', salt: TRIAL_HASH, treasury });
-  return right('settlement factory', `${factory} would deploy a settlement contract`);
+async function checkSettlementFactory(context: CheckContext): Promise<Check> {
+  const { settlementFactoryAddress: factory } = context.contracts;
+  if (factory === null) return pass('settlement factory', 'none is configured');
+  const treasury = context.keys.custody.publicKey();
+  await simulateAsCustody(context, { kind: 'deployRampSettlement', salt: TRIAL_HASH, treasury });
+  return pass('settlement factory', `${factory} would deploy a settlement contract`);
 }
 
 /** Custody must be the settler, which releases deposits, and the manager, which refunds them. */
-async function lookAtRoles({ reads, contracts, keys }: Looking): Promise<Check> {
+async function checkRoles({ reads, contracts, keys }: CheckContext): Promise<Check> {
   const { settlementAddress } = contracts;
-  if (settlementAddress === null) return right('settlement roles', 'no settlement contract is configured');
+  if (settlementAddress === null) return pass('settlement roles', 'no settlement contract is configured');
   const custody = keys.custody.publicKey();
   for (const role of ['Settler', 'Manager']) {
     const holder = await reads.roleHolder(settlementAddress, role);
     if (holder === null) {
-      return worse(
+      return warn(
         'settlement roles',
         `${settlementAddress} does not show who is its ${role}`,
         'See for yourself that custody is its settler and manager.',
       );
     }
     if (holder !== custody) {
-      return wrong('settlement roles', `the ${role} of ${settlementAddress} is ${holder}, not custody`);
+      return fail('settlement roles', `the ${role} of ${settlementAddress} is ${holder}, not custody`);
     }
   }
-  return right('settlement roles', 'custody may confirm and refund deposits');
+  return pass('settlement roles', 'custody may confirm and refund deposits');
 }
 
-async function simulateAsCustody(looking: Looking, call: NetworkCall): Promise<void> {
-  await simulateCall(looking, call, looking.keys.custody.publicKey(), undefined);
+async function simulateAsCustody(context: CheckContext, call: NetworkCall): Promise<void> {
+  await simulateCall(context, call, context.keys.custody.publicKey(), undefined);
 }
 
 function listOf(channels: readonly ChannelState[]): string {

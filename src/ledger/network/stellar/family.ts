@@ -55,7 +55,7 @@ export const stellar = defineFamily({
   // A ledger closes every five seconds, also on an idle network.
   stale: {
     afterSeconds: 60,
-    result: 'wrong',
+    result: 'fail',
     remedy:
       'The node is behind the network (or this machine’s clock is wrong): use another in LEDGER_RPC_URL, or wait.',
   },
