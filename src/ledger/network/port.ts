@@ -9,6 +9,9 @@
  * (as often as it likes: the same bytes land at most once), then asks `outcome`, which alone decides. A
  * timeout or an exception means "unknown", never "failed".
  *
+ * Each method that returns a promise may throw NetworkUnavailable: the node gave no answer, or none that can
+ * be used. `@throws` names it only where it has a further cause.
+ *
  * If the network numbers each account's transactions, the caller assigns the numbers: each slot belongs to
  * one call at a time, and is free again only when that call is proved dead.
  *
@@ -51,6 +54,7 @@ export interface LedgerNetwork {
   readonly name: string;
   /** Distinguishes this network from others of its family (passphrase, chain id); stored in the database. */
   readonly networkId: string;
+  /** The account of LEDGER_SECRET_KEY, which receives all mints. */
   readonly custodyAddress: Address;
 
   /**
@@ -59,6 +63,7 @@ export interface LedgerNetwork {
    */
   normalizeAddress(text: string): Address | null;
 
+  /** The newest final ledger, and how far back transactions can be looked up. @throws NetworkBehind */
   status(): Promise<NetworkStatus>;
   /**
    * Compares the network with the history that was final before, on any instance and before any restart.
@@ -84,10 +89,18 @@ export interface LedgerNetwork {
    * `waiting`: `latest`, plus the transactions that wait at the node, as far as the node shows them.
    */
   nextSequences(by?: 'latest' | 'final' | 'waiting'): Promise<NextSequences>;
-  /** @throws NetworkRefusal when simulation shows that the call can't succeed. */
+  /**
+   * Simulates a call in the network's present state; sends nothing.
+   * @throws NetworkRefusal when the simulation shows that the call can't succeed; SignerShortOfFunds;
+   *   ChainReorganised
+   */
   draft(call: NetworkCall): Promise<Draft>;
+  /** Sends the bytes as they are. No answer decides anything: `refused` bytes may have landed before. */
   broadcast(signedBytes: Uint8Array): Promise<BroadcastAnswer>;
-  /** @throws ChainReorganised, not `refused` or `dead`, until the history is accepted; NetworkUnavailable */
+  /**
+   * What became of the sent bytes; all but `pending` and `undeterminable` is final.
+   * @throws ChainReorganised, in place of `refused` or `dead`, until the history is accepted
+   */
   outcome(sent: SentTransaction): Promise<Outcome>;
   /**
    * Signs the same call in the same slot at a higher fee, if `latest` (the last transaction signed for its
@@ -122,7 +135,7 @@ export interface LedgerNetwork {
    */
   findSettlement(deployed: { salt: Hash32 }): Promise<SettlementContract | null>;
 
-  /** @throws NetworkRefusal WRONG_TEMPLATE or CONTRACT_NOT_FOUND */
+  /** Supply and retirements of a carbon token. @throws NetworkRefusal WRONG_TEMPLATE or CONTRACT_NOT_FOUND */
   carbonTotals(tokenAddress: Address): Promise<CarbonTotals>;
   /** Records from `fromIndex` on, at most `limit` (≤ MAX_RECORDS_PER_READ). @throws like carbonTotals */
   retirementRecords(tokenAddress: Address, fromIndex: number, limit: number): Promise<RetirementPage>;

@@ -6,6 +6,7 @@ import type { Address, BaseUnits, UnixSeconds } from './units.ts';
 
 /** An immutable record that the token keeps of one retirement. */
 export interface RetirementRecord {
+  /** Its place within the token, from 0 without gaps. */
   index: number;
   retiredBy: Address;
   amount: BaseUnits;
@@ -20,9 +21,12 @@ export interface WantedTransaction extends Pick<RetirementRecord, 'index' | 'tim
   hints: readonly string[];
 }
 
+/** One token's sums, of one moment of the network. */
 export interface CarbonTotals {
+  /** In circulation: minted and not retired. */
   totalSupply: BaseUnits;
   totalRetired: BaseUnits;
+  /** The number of retirement records, which is also the index of the next one. */
   totalRetirements: number;
 }
 
@@ -47,6 +51,7 @@ export type TokenAnswer<T> = { tokenAddress: Address } & (T | { error: NetworkRe
 export type AmountAnswer = TokenAnswer<{ amount: BaseUnits }>;
 export type ExpiryAnswer = TokenAnswer<{ isExpired: boolean; status: ReceiptStatus }>;
 
+/** What the settlement contract holds, or held, under one session's reference. */
 export interface OffRampDeposit {
   depositor: Address;
   tokenAddress: Address;

@@ -28,6 +28,7 @@ export interface SigningOrder {
   readonly landsUnseenForSeconds?: number;
 }
 
+/** The sequence or nonce that each account's next transaction must have. */
 export type NextSequences = ReadonlyMap<Address, bigint>;
 
 /** The account that signs, and the number in its order that the transaction uses up. */

@@ -10,6 +10,10 @@ import type { Context, Effects } from './effects.ts';
 type DeployToken = Extract<Invocation, { kind: 'deployCarbonCredit' | 'deployCommodityReceipt' }>;
 type DeploySettlement = Extract<Invocation, { kind: 'deployRampSettlement' }>;
 
+/**
+ * Deploys a token in status DRAFT, without supply, whose admin is the caller.
+ * @throws NetworkRefusal SALT_ALREADY_USED
+ */
 export function deployToken(world: World, context: Context, call: DeployToken): Effects {
   const address = requireFreeAddress(world, context, call.salt);
   const isCarbon = call.kind === 'deployCarbonCredit';
@@ -40,6 +44,7 @@ export function deployToken(world: World, context: Context, call: DeployToken): 
   };
 }
 
+/** Deploys a settlement contract, whose admin is the caller. @throws NetworkRefusal SALT_ALREADY_USED */
 export function deploySettlement(world: World, context: Context, call: DeploySettlement): Effects {
   const address = requireFreeAddress(world, context, call.salt);
   world.putSettlement({ address, admin: context.source, treasury: call.treasury, paused: false });

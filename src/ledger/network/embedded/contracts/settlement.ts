@@ -17,6 +17,11 @@ import { moveTokens, requireAdmin, requirePositive, requireToken } from './token
 type Deposit = Extract<Invocation, { kind: 'depositOffRamp' }>;
 type Resolve = Extract<Invocation, { kind: 'confirmOffRampSettlement' | 'refundOffRamp' }>;
 
+/**
+ * Takes the caller's tokens; `amount` is in base units.
+ * @throws NetworkRefusal CONTRACT_NOT_FOUND, PAUSED, ZERO_AMOUNT, REFERENCE_ALREADY_USED,
+ * INSUFFICIENT_BALANCE
+ */
 export function depositOffRamp(world: World, context: Context, call: Deposit): Effects {
   const settlement = requireSettlement(world, call.settlementAddress);
   requireRunning(settlement);
@@ -56,6 +61,10 @@ export function depositOffRamp(world: World, context: Context, call: Deposit): E
   };
 }
 
+/**
+ * Releases a PENDING deposit: to the treasury, or back to the depositor.
+ * @throws NetworkRefusal CONTRACT_NOT_FOUND, UNAUTHORIZED, PAUSED, WRONG_STATUS
+ */
 export function resolveOffRamp(world: World, context: Context, call: Resolve): Effects {
   const settlement = requireSettlement(world, call.settlementAddress);
   const confirming = call.kind === 'confirmOffRampSettlement';

@@ -15,6 +15,10 @@ import type { Context, ContractEvent, Effects } from './effects.ts';
 
 type Call<K extends Invocation['kind']> = Extract<Invocation, { kind: K }>;
 
+/**
+ * Creates `amount` base units for `to`.
+ * @throws NetworkRefusal CONTRACT_NOT_FOUND, UNAUTHORIZED, PAUSED, ZERO_AMOUNT; OTHER above 128 bits
+ */
 export function mint(world: World, context: Context, call: Call<'mint'>): Effects {
   const token = requireToken(world, call.tokenAddress);
   requireAdmin(token.admin, context, `mint ${token.symbol}`);
@@ -33,6 +37,10 @@ export function mint(world: World, context: Context, call: Call<'mint'>): Effect
   return { result: { kind: 'done' }, events: [event] };
 }
 
+/**
+ * Burns `amount` base units of the caller's balance, and appends a retirement record.
+ * @throws NetworkRefusal CONTRACT_NOT_FOUND, WRONG_TEMPLATE, PAUSED, ZERO_AMOUNT, INSUFFICIENT_BALANCE
+ */
 export function retire(world: World, context: Context, call: Call<'retire'>): Effects {
   const token = requireToken(world, call.tokenAddress);
   if (token.template !== 'carbon-credit') {
@@ -72,12 +80,20 @@ export function retire(world: World, context: Context, call: Call<'retire'>): Ef
   return { result: { kind: 'retired', retirementIndex: index }, events: [event] };
 }
 
+/**
+ * Moves `amount` base units of the caller's balance to `to`.
+ * @throws NetworkRefusal CONTRACT_NOT_FOUND, PAUSED, ZERO_AMOUNT, INSUFFICIENT_BALANCE
+ */
 export function transfer(world: World, context: Context, call: Call<'transfer'>): Effects {
   const token = requireToken(world, call.tokenAddress);
   const event = moveTokens(world, token, { from: context.source, to: call.to, amount: call.amount });
   return { result: { kind: 'done' }, events: [event] };
 }
 
+/**
+ * Ends a receipt whose expiry date has passed by the ledger's time; a paused one, too.
+ * @throws NetworkRefusal CONTRACT_NOT_FOUND, WRONG_TEMPLATE, UNAUTHORIZED, WRONG_STATUS, NOT_EXPIRED
+ */
 export function markExpired(world: World, context: Context, call: Call<'markExpired'>): Effects {
   const token = requireToken(world, call.tokenAddress);
   if (token.expiryDate === null) {
