@@ -17,6 +17,7 @@ export type AppendedRecord = Pick<FeedRecord, 'position' | 'tokenAddress' | 'ind
 
 const TAG_DIGITS = 8;
 
+/** The cursor after which following goes on behind this record. */
 export function feedCursor({ position, tokenAddress, index, appendedAt }: AppendedRecord): string {
   const tag = hash('sha256', `${tokenAddress}:${index}:${appendedAt.getTime()}`).slice(0, TAG_DIGITS);
   return `${position}.${tag}`;

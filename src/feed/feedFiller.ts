@@ -30,6 +30,7 @@ interface FeedFillerDependencies extends FeedDependencies {
   tokensPerRead?: number;
 }
 
+/** Does nothing before `start`, except for requested fills and rounds. */
 export function createFeedFiller(deps: FeedFillerDependencies): FeedFiller {
   const { log, tokensPerRead = MAX_TOKENS_PER_READ } = deps;
   const fills = createFillQueue(deps);

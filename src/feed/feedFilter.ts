@@ -25,10 +25,12 @@ export interface FeedFilter {
 /** The filter of most subscribers. They share this object, so that their pages are recognised as the same. */
 const EVERYTHING: FeedFilter = {};
 
+/** The shared EVERYTHING for a filter without members, else the filter itself. */
 export function commonFilter(filter: FeedFilter): FeedFilter {
   return Object.values(filter).every((member) => member == null) ? EVERYTHING : filter;
 }
 
+/** Like conditionOf, for a record in memory. */
 export function matches(filter: FeedFilter, record: PlacedRecord): boolean {
   const { tokenAddress, beneficiaries, countryCodes, vintageYears } = filter;
   return (

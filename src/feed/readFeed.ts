@@ -71,6 +71,7 @@ export async function haveChanged(
   );
 }
 
+/** At most `limit` records behind the position `cursor`, ascending, with the fields of their projects. */
 export function readAfter(
   db: Db | Tx,
   cursor: bigint,

@@ -14,10 +14,12 @@ const SCALAR_BYTES = 8;
 /** Quotes, colon and comma. */
 const PUNCTUATION_BYTES = 4;
 
+/** Bytes of a field's name with its quotes, colon and comma. */
 export function bytesOfName(name: string): number {
   return name.length + PUNCTUATION_BYTES;
 }
 
+/** Bytes of a leaf value as JSON: a text without its escapes, and SCALAR_BYTES for every other value. */
 export function bytesOfScalar(value: unknown): number {
   return typeof value === 'string' ? Buffer.byteLength(value) + PUNCTUATION_BYTES : SCALAR_BYTES;
 }

@@ -86,6 +86,7 @@ function priceOf(path: string, field: Field, isRoot: boolean, isPage: boolean) {
   return { field: COSTLY_FIELDS[path] ?? (isFree ? 0 : size), multiplier: size };
 }
 
+/** Whether the type is a list, also where null is not allowed. */
 export function isList(type: GraphQLOutputType): boolean {
   return isNonNullType(type) ? isListType(type.ofType) : isListType(type);
 }

@@ -73,6 +73,7 @@ export interface Books {
   load(): { batches: number; postings: number };
 }
 
+/** One process needs one of these: postings share batches only within it. */
 export function createBooks(deps: {
   handle: Pick<DatabaseHandle, 'db' | 'prepared'>;
   clock: Clock;

@@ -37,10 +37,13 @@ export type Posting = ProjectName & {
 };
 
 type Movement = ProjectName & {
+  /** The transfer's id. */
   id: string;
+  /** Whole tonnes, positive. */
   amount: bigint;
 };
 
+/** Issuance → inventory, once per project, when the mint is final. */
 export function issuePosting(m: Movement & { projectId: string }): Posting {
   return {
     kind: 'issue',
@@ -63,6 +66,7 @@ export function purchasePosting(m: Movement & { buyerId: string }): Posting {
   };
 }
 
+/** Buyer → another buyer. */
 export function creditTransferPosting(
   m: Movement & { creditTransferId: string; fromBuyerId: string; toBuyerId: string },
 ): Posting {
@@ -78,6 +82,7 @@ export function creditTransferPosting(
 
 type RetirementMovement = Movement & { retirementId: string; buyerId: string };
 
+/** Buyer → retiring, before the burn is signed. */
 export function holdPosting(m: RetirementMovement): Posting {
   const { retirementId, buyerId, ...movement } = m;
   return {
@@ -89,6 +94,7 @@ export function holdPosting(m: RetirementMovement): Posting {
   };
 }
 
+/** Retiring → retired, when the burn has landed. */
 export function settlePosting(m: Movement & { retirementId: string }): Posting {
   const { retirementId, ...movement } = m;
   return {
@@ -100,6 +106,7 @@ export function settlePosting(m: Movement & { retirementId: string }): Posting {
   };
 }
 
+/** Retiring → buyer, when the burn was refused or is proved dead. */
 export function returnPosting(m: RetirementMovement): Posting {
   const { retirementId, buyerId, ...movement } = m;
   return {
