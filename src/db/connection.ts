@@ -104,6 +104,7 @@ const PAGE_BY_INDEX_COST = 1.1;
 /** Settings sent at connecting, if there is no pooler. */
 const OWN_SETTINGS = { ...ASSUMED_SETTINGS, search_path: SCHEMA, random_page_cost: PAGE_BY_INDEX_COST };
 
+/** Opens no connection before the first statement or `listen`; `close` closes all of them. */
 export function openDatabase(options: DatabaseOptions): DatabaseHandle {
   const { url, directUrl = url, poolSize: size, answerTimeoutMs = ANSWER_TIMEOUT_MS } = options;
   const serverMs = Math.ceil(answerTimeoutMs * SERVER_TIMEOUT_SHARE);

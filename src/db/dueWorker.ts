@@ -59,6 +59,10 @@ const CLAIM_INTERVAL_MS = 20;
 /** Time between claims after a step's end without a notification, which seldom leaves anything due. */
 const UNNOTIFIED_CLAIM_INTERVAL_MS = 50;
 
+/**
+ * Makes the loop that claims due rows and takes each a step further. Two instances may process one row after
+ * a pause (leases.ts), so `process` must allow for that.
+ */
 export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Row>): DueWorker {
   const { changeSignal, signalKey, maxConcurrent, leases, pollMs = POLL_MS, gatherMs = 0 } = options;
   const { claim = (limit) => leases.claim(limit) } = options;

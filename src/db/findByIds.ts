@@ -27,6 +27,7 @@ export async function findByIds<Row extends { id: string }>(
   return new Map((await rowsById(source)(db, ids)).map((row) => [row.id, row]));
 }
 
+/** Null when no row has the id. */
 export async function findById<Row>(
   db: Pick<Db, '_'>,
   source: SourceById<Row>,

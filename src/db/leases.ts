@@ -70,6 +70,7 @@ interface LeaseOptions {
   onError: (error: unknown) => void;
 }
 
+/** @param options `onError` gets failed renewals and releases, which are harmless (see above) */
 export function createLeases<Table extends DueTable>(
   db: Db,
   table: Table,

@@ -48,6 +48,7 @@ export const EFFECT_OF_LOST_NOTIFICATIONS = 'changes by other instances are foun
 /** Is told once when notifications are lost, not at each try to reconnect, and when they arrive again. */
 export type ListenerLog = Pick<Logger, 'info' | 'warn'>;
 
+/** Connects at the first `listen`. */
 export function createListener(primary: Primary, options: ClientOptions, log?: ListenerLog): Listener {
   const subscriptions = createSubscriptions(log);
   let client: Client | null = null;

@@ -61,6 +61,10 @@ const MAX_AGE_MS = 30 * 60_000;
 /** How long statements under way may take once the pool closes. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
+/**
+ * Makes a pool of at most `size` connections, of which transactions use half at most. Opens none before it is
+ * needed.
+ */
 export function createPool({ primary, client: clientOptions, size, answerTimeoutMs }: PoolOptions): Pool {
   const places = createPlaces(size, answerTimeoutMs);
   const transactionPlaces = createPlaces(Math.ceil(size / 2), answerTimeoutMs);

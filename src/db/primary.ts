@@ -44,6 +44,7 @@ const PROBE = `SELECT pg_is_in_recovery() AS "isStandby", current_setting('trans
   (SELECT system_identifier::text FROM pg_control_system()) AS "systemId",
   CASE WHEN pg_is_in_recovery() THEN NULL ELSE left(pg_walfile_name(pg_current_wal_lsn()), 8) END AS timeline`;
 
+/** @param address a PostgreSQL URL, with several servers separated by commas; one server is used unasked */
 export function createPrimary(address: string): Primary {
   const urls = serverUrlsOf(address);
   const [only = address] = urls;

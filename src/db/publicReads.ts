@@ -82,6 +82,7 @@ interface ReplicaOptions {
   log: Pick<Logger, 'info' | 'warn'>;
 }
 
+/** Polls the primary and each replica every second, until `close`. */
 export function readReplicas({ primary, replicas: given, maxLagMs, log }: ReplicaOptions): PublicReads {
   const replicas = given.map((one) => createReplica({ ...one, maxLagMs, log }));
   const served = { replica: 0, primary: 0 };

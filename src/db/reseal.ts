@@ -40,6 +40,7 @@ interface ResealOptions {
 
 type Column = (typeof SEALED_COLUMNS)[keyof typeof SEALED_COLUMNS];
 
+/** Seals every stored secret anew under the first key. May run beside servers, and be repeated. */
 export async function resealAll(options: ResealOptions): Promise<ResealReport> {
   const { onProgress = () => {} } = options;
   const problems: string[] = [];

@@ -3,6 +3,7 @@
  */
 import { isIPv4, isIPv6 } from 'node:net';
 
+/** @param address as a socket shows it; a text that is no IP address is returned as it is */
 export function addressKey(address: string): string {
   const plain = address.replace(/^::ffff:(?=[\d.]+$)/i, '');
   if (isIPv4(plain) || !isIPv6(plain)) return plain;

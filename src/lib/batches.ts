@@ -46,6 +46,7 @@ interface Waiting<T, R> {
 /** A guard against a defect: far fewer items are under way at once. */
 const MAX_WAITING = 10_000;
 
+/** The first batch begins at the end of the turn of the event loop in which its first item arrived. */
 export function createBatcher<T, R>(options: BatcherOptions<T, R>): Batcher<T, R> {
   const { maxItems, maxWaiting = MAX_WAITING, maxWaitMs = Infinity, halvesFrom = Infinity } = options;
   const overloaded = options.overloaded ?? ((count) => new Error(`${count} items wait already`));

@@ -19,6 +19,7 @@ export function createIdSource(clock: Clock, random?: (size: number) => Uint8Arr
   return { next: () => uuidv7({ msecs: clock.now().getTime(), random: random?.(16) }) };
 }
 
+/** Whole seconds since 1970, rounded down. */
 export function unixSeconds(moment: Date): bigint {
   return BigInt(Math.floor(moment.getTime() / 1000));
 }

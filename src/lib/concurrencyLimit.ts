@@ -49,6 +49,9 @@ interface PlacesLoad {
 
 const RETRY_AFTER_SECONDS = 1;
 
+/**
+ * A caller that took a place must give it back, also when its work fails. Callers without a key share one.
+ */
 export function createConcurrencyLimit({
   maxConcurrent,
   maxPerKey = maxConcurrent,
@@ -136,6 +139,7 @@ function createRefusals(queue: Pick<FairQueue<Waiter>, 'dropWhile'>): (ms: numbe
   return refuseIn;
 }
 
+/** OVERLOADED, with the seconds after which the client may try again. */
 export function overloaded(): DomainError {
   return new DomainError(
     'OVERLOADED',

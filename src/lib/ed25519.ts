@@ -18,10 +18,12 @@ export function privateKeyOf(seed: Uint8Array): KeyObject {
   return key;
 }
 
+/** @param bytes the 32 bytes of the public key */
 export function publicKeyOf(bytes: Uint8Array): KeyObject {
   return createPublicKey({ key: Buffer.concat([SPKI_HEAD, bytes]), format: 'der', type: 'spki' });
 }
 
+/** The 32 bytes of the public key. */
 export function publicBytesOf(privateKey: KeyObject): Buffer {
   return createPublicKey(privateKey).export({ format: 'der', type: 'spki' }).subarray(SPKI_HEAD.length);
 }

@@ -94,6 +94,9 @@ export type ErrorDetails = Readonly<
   Partial<Record<ErrorDetail, string | number | boolean | null | readonly string[]>>
 >;
 
+/**
+ * An error for the caller: its code is one of the contract's, and its message and details go to the client.
+ */
 export class DomainError extends Error {
   override readonly name = 'DomainError';
   readonly code: ErrorCode;

@@ -4,6 +4,7 @@
  */
 const TAG = '$integer';
 
+/** A value that JSON.stringify writes without loss of digits; decodeExact reverses it. */
 export function encodeExact(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (_key, part: unknown) =>

@@ -25,6 +25,7 @@ interface Waiting {
   refuse(): void;
 }
 
+/** @param maxWaiting waiters of all keys together; call `makeRoomFor` before each `push` to keep to it */
 export function createFairQueue<T extends Waiting>(maxWaiting: number): FairQueue<T> {
   /** The waiters by key. The key whose turn is next comes first; no list is empty. */
   const byKey = new Map<string, T[]>();

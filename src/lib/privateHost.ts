@@ -33,10 +33,15 @@ export function isLinkLocal(host: string): boolean {
   return isIPv6(host) && (/^fe[89ab]/i.test(host) || EMBEDDED_LINK_LOCAL.test(host));
 }
 
+/** Whether the URL's host is a loopback name or address. @throws TypeError for a text that is no URL */
 export function leadsToThisMachine(url: string): boolean {
   return isLoopback(hostOf(url));
 }
 
+/**
+ * Whether requests to the URL stay in this machine or in a private network, by the host's address or name.
+ * @throws TypeError for a text that is no URL
+ */
 export function staysPrivate(url: string): boolean {
   const host = hostOf(url);
   if (isLoopback(host)) return true;

@@ -132,6 +132,7 @@ function databaseMessage(error: unknown): string {
   return innermostMessage(error) || codeOf(innermost(error));
 }
 
+/** The `code` of an error of Node or PostgreSQL; an empty text without one. */
 export function codeOf(error: unknown): string {
   return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
 }

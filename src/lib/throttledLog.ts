@@ -14,6 +14,10 @@ const INTERVAL_MS = 1_000;
 /** Maximum values of one name in one line. */
 const MAX_VALUES = 10;
 
+/**
+ * @param message the text of each line; its fields are the listed values, `count` since the last line, and
+ * `total`
+ */
 export function createThrottledLog(log: Pick<Logger, 'warn'>, message: string): ThrottledLog {
   let counted = 0;
   let total = 0;

@@ -2,6 +2,7 @@
  * Limits how long a caller waits for work.
  */
 
+/** The work did not end in time; it may still go on. */
 export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }

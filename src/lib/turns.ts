@@ -33,6 +33,7 @@ interface Waiter {
 /** Longer than the ordinary requests of one turn take together. */
 const LONG_TURN_MS = 10;
 
+/** Makes the turns of one kind of work: other kinds neither wait for them nor count. */
 export function createTurns({
   perTurn,
   maxWaiting,

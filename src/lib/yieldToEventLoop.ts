@@ -11,6 +11,7 @@ type YieldToEventLoop = () => Promise<void> | null;
 /** The yields of all computing in one process. */
 export const yieldToEventLoop = createYield(() => performance.now());
 
+/** @param nowMs a clock that never goes back */
 export function createYield(nowMs: () => number): YieldToEventLoop {
   let sinceMs: number | null = null;
   return () => {
