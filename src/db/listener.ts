@@ -95,7 +95,7 @@ export function createListener(primary: Primary, options: ClientOptions, log?: L
       await before.ask((sql) => sql.unsafe('SELECT 1'), ANSWER_TIMEOUT_MS);
       schedule(HEARTBEAT_MS);
     } catch (error) {
-      if (before?.isSilent()) primary.doubt();
+      if (before?.isSilent()) primary.suspect();
       before?.lose(error as Error);
       if (client === null) schedule(RECONNECT_DELAY_MS);
     }

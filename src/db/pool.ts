@@ -78,7 +78,7 @@ export function createPool({ primary, client: clientOptions, size, answerTimeout
   /** Closes quiet clients: one that fell silent, too, would cost the next statement its deadline. */
   const giveUpQuiet = () => {
     idle.closeQuiet(answerTimeoutMs);
-    primary.doubt();
+    primary.suspect();
   };
 
   function giveBack(client: Client): void {

@@ -24,7 +24,7 @@ export interface Primary {
    * Reports that an answer did not come in time: the next connection asks all servers, because another one
    * may have been promoted.
    */
-  doubt(): void;
+  suspect(): void;
 }
 
 /** A server's description of itself. */
@@ -52,7 +52,7 @@ export function createPrimary(address: string): Primary {
     return {
       connect: async (options, onLost) => createClient(only, options, onLost),
       isOutdated: () => false,
-      doubt: () => {},
+      suspect: () => {},
     };
   }
   return createElection(urls);
@@ -101,7 +101,7 @@ function createElection(urls: readonly string[]): Primary {
       return open(inUse, options, onLost);
     },
     isOutdated: (client) => (timelineOf.get(client) ?? known.timeline) < known.timeline,
-    doubt() {
+    suspect() {
       inUse = null;
     },
   };
