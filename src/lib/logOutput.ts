@@ -36,12 +36,18 @@ interface LogOutputOptions {
   /** Called when the output takes lines again, with the number of lost lines. */
   onLost: (lines: number) => void;
   maxWaitingBytes?: number;
-  /** By default the file system's, and for a pipe `writeAtOnce`. */
+  /**
+   * Makes a full output refuse a write, which would stop this thread otherwise. Called before each write.
+   * Without it, another thread writes, until the exit.
+   */
+  unblock?: (() => void) | undefined;
+  /** By default that of `writerOf`. */
   writeAsync?: WriteAsync;
 }
 
 export function createLogOutput(options: LogOutputOptions): LogOutput {
-  const { fd, onLost, maxWaitingBytes = MAX_WAITING_BYTES, writeAsync = writerOf(fd) } = options;
+  const { fd, onLost, unblock, maxWaitingBytes = MAX_WAITING_BYTES } = options;
+  const { writeAsync = writerOf(unblock) } = options;
   let waiting: Buffer[] = [];
   let waitingBytes = 0;
   let underWay: Buffer = NOTHING;
@@ -82,10 +88,9 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
   }
 
   function tellLost(): void {
-    if (lostLines === 0) return;
     const lines = lostLines;
     lostLines = 0;
-    onLost(lines);
+    if (lines > 0) onLost(lines);
   }
 
   return {
@@ -102,7 +107,7 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
       if (underWay.length === 0) writeNext();
     },
     beginExit() {
-      writeLast = createLastWrite(fd);
+      writeLast = createLastWrite(fd, unblock);
       clearTimeout(retryTimer);
       // A write in progress must not be repeated.
       if (!isWriting) writeLast(underWay);
@@ -111,34 +116,45 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
   };
 }
 
-/** On Windows, a write to a full pipe waits for its reader, so there it must not stop this thread. */
-function writerOf(fd: number): WriteAsync {
-  const stat = fs.fstatSync(fd);
-  return (stat.isFIFO() || stat.isSocket()) && process.platform !== 'win32' ? writeAtOnce : fs.write;
+/**
+ * The `unblock` of the standard output; undefined unless it is a pipe or a socket. To unblock it once is not
+ * enough: when a Node.js process ends that shares the pipe, such as another instance, it gives the pipe the
+ * mode back that it found. On Windows a write to a full pipe always waits for its reader.
+ */
+export function unblockerOf(output: NodeJS.WriteStream): (() => void) | undefined {
+  const { _handle: handle } = output as { _handle?: { setBlocking?(isBlocking: boolean): number } | null };
+  if (output.isTTY || process.platform === 'win32' || typeof handle?.setBlocking !== 'function')
+    return undefined;
+  return () => void handle.setBlocking?.(false);
 }
 
 /**
- * A pipe takes a part or refuses at once. A write that is under way in another thread at an exit would leave a part
- * that is not known, and its last line torn in the middle of the log.
+ * A pipe takes a part or refuses at once. A write that is under way in another thread at an exit would leave
+ * a part that is not known, and its last line torn in the middle of the log.
  */
-const writeAtOnce: WriteAsync = (fd, bytes, done) => {
-  let written = 0;
-  let failure: Error | null = null;
-  try {
-    written = fs.writeSync(fd, bytes);
-  } catch (error) {
-    failure = error as Error;
-  }
-  done(failure, written);
-};
+function writerOf(unblock: LogOutputOptions['unblock']): WriteAsync {
+  if (unblock === undefined) return fs.write;
+  return (fd, bytes, done) => {
+    let written = 0;
+    let failure: Error | null = null;
+    try {
+      unblock();
+      written = fs.writeSync(fd, bytes);
+    } catch (error) {
+      failure = error as Error;
+    }
+    done(failure, written);
+  };
+}
 
 /** Gives up all remaining bytes when some are not taken in time: later lines would continue a torn line. */
-function createLastWrite(fd: number): (bytes: Buffer) => void {
+function createLastWrite(fd: number, unblock = () => {}): (bytes: Buffer) => void {
   const giveUpAt = performance.now() + EXIT_PATIENCE_MS;
   let isOver = false;
   return (bytes) => {
     for (let rest = bytes; rest.length > 0 && !isOver;) {
       try {
+        unblock();
         rest = rest.subarray(fs.writeSync(fd, rest));
       } catch (error) {
         isOver = (error as NodeJS.ErrnoException).code !== 'EAGAIN' || performance.now() > giveUpAt;

@@ -4,7 +4,7 @@
 import pino from 'pino';
 import { innermost, MAX_CAUSES } from './errors.ts';
 import { linesByTurn } from './linesByTurn.ts';
-import { createLogOutput } from './logOutput.ts';
+import { createLogOutput, unblockerOf } from './logOutput.ts';
 
 export type Logger = pino.Logger;
 
@@ -49,8 +49,8 @@ export function createLogger(
 }
 
 function standardOutput(onLost: (lines: number) => void): pino.DestinationStream {
-  // Using `process.stdout` makes a full pipe refuse a write, which would block otherwise.
-  const output = createLogOutput({ fd: process.stdout.fd, onLost });
+  const { stdout } = process;
+  const output = createLogOutput({ fd: stdout.fd, onLost, unblock: unblockerOf(stdout) });
   const lines = linesByTurn(output.write);
   process.once('exit', () => {
     output.beginExit();

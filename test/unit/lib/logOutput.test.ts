@@ -8,6 +8,7 @@ import { closeSync, constants, openSync } from 'node:fs';
 import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -65,9 +66,10 @@ describe('an output of the log', () => {
 });
 
 /** A process that logs `lines` lines of a kilobyte, prints its memory use to stderr, and exits. */
-const program = (lines: number) => `
+const program = (lines: number, begin = '') => `
   const { createLogger } = await import(${JSON.stringify(new URL('../../../src/lib/logger.ts', import.meta.url).href)});
   const log = createLogger({ level: 'info', pretty: false });
+  ${begin}
   for (let i = 0; i < ${lines}; i++) {
     log.info({ text: 'x'.repeat(1000) }, 'said');
     if (i % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -83,7 +85,8 @@ async function ended(child: ChildProcess): Promise<{ code: number | null; said: 
   return { code, said };
 }
 
-const given = (lines: number) => ['--import', 'tsx', '--input-type=module', '--eval', program(lines)];
+const given = (...args: Parameters<typeof program>) =>
+  '--import tsx --input-type=module --eval'.split(' ').concat(program(...args));
 
 describe('an exit', () => {
   it.runIf(process.platform !== 'win32')('leaves a pipe all lines, whole and in order', async () => {
@@ -94,7 +97,7 @@ describe('an exit', () => {
     const reader = spawn('sh', ['-c', `cat '${pipe}' > '${copy}'`]);
     const fd = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
     const read = () => readFile(copy, 'utf8').catch(() => '');
-    const output = createLogOutput({ fd, onLost: () => expect.unreachable() });
+    const output = createLogOutput({ fd, onLost: () => expect.unreachable(), unblock: () => {} });
     output.write('begun\n');
     await vi.waitFor(async () => expect(await read()).toBe('begun\n'), 20_000);
     // More than a pipe takes at a time, so that its rest is still to be written.
@@ -124,4 +127,31 @@ describe('a process', () => {
     expect(code).toBe(3);
     expect(Number(/^memory (\d+)$/.exec(said)?.[1])).toBeLessThan(250);
   }, 60_000);
+
+  /** Node.js puts the mode of its outputs back at its end, also for those that share them. */
+  it.runIf(process.platform !== 'win32')(
+    'goes on after another has ended that shares its log',
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'log-'));
+      onTestFinished(() => rm(folder, { recursive: true }));
+      const pipe = join(folder, 'pipe');
+      await promisify(execFile)('mkfifo', [pipe]);
+      // Opened for both ways, so that it has a reader, which reads nothing.
+      const fd = openSync(pipe, constants.O_RDWR);
+      const stdio = ['pipe', fd, 'pipe'] as const;
+      const waits = `const end = new Promise((resolve) => process.stdin.once('data', resolve));
+      process.stderr.write(' '); await end; process.stdin.pause();`;
+      const other = spawn(process.execPath, ['--input-type=module', '--eval', waits], { stdio: [...stdio] });
+      await once(other.stderr as Readable, 'data');
+      const child = spawn(process.execPath, given(1_000, waits), { stdio: [...stdio] });
+      closeSync(fd);
+      onTestFinished(() => void child.kill('SIGKILL'));
+      await once(child.stderr as Readable, 'data');
+      other.stdin?.write('end');
+      await once(other, 'exit');
+      child.stdin?.write('begin');
+      expect(await ended(child)).toMatchObject({ code: 3, said: expect.stringMatching(/^memory/) as string });
+    },
+    30_000,
+  );
 });
