@@ -7,6 +7,7 @@ import type { Db } from '../../db/connection.ts';
 import { DATABASE_NOW } from '../../db/databaseTime.ts';
 import {
   approvalRequests,
+  attempts,
   expiryRuns,
   feedHead,
   OPEN_OFF_RAMP_STATES,
@@ -21,7 +22,7 @@ import { logStranded } from './strandedSessions.ts';
 
 /** Ethereum is final after a quarter of an hour: longer waits have another cause. */
 const STUCK_MINUTES = 20;
-/** Expiries leave most of the slots to other work, so those of one night may take hours. */
+/** Expiries leave most of the slots to other work, so those of one night may wait hours for a signature. */
 const EXPIRIES_STUCK_HOURS = 24;
 /** A restarting node is back within this time. */
 const FAILING_MINUTES = 1;
@@ -33,20 +34,26 @@ const PAYOUT_OVERDUE_HOURS = 96;
 export const STUCK_RULE =
   `PENDING submissions that were committed more than ${FAILING_MINUTES} minute ago and whose last step failed ` +
   `or whose transaction the node does not accept, or that were committed more than ${STUCK_MINUTES} minutes ` +
-  `ago (expiries: ${EXPIRIES_STUCK_HOURS} hours, since they give way to other work) and are signed by custody`;
+  `ago (expiries: signed more than ${STUCK_MINUTES} minutes or committed more than ${EXPIRIES_STUCK_HOURS} hours ago, ` +
+  `since they give way to other work until they are signed) and are signed by custody`;
 export const OVERDUE_RULE =
   `AWAITING_PAYOUT for more than ${PAYOUT_OVERDUE_HOURS} hours, CONFIRMING or REFUNDING ` +
   `more than ${OVERDUE_HOURS} hour after the last status of the provider, or in a state before the payout ` +
   `more than ${OVERDUE_HOURS} hour after the signature was due or the quote expired`;
 
+const stuckBefore = sql`(now() - make_interval(mins => ${STUCK_MINUTES}))`;
+const isSignedAndLate = sql`EXISTS (SELECT FROM ${attempts} WHERE ${attempts.submissionId} = ${submissions.id}
+  AND ${attempts.state} = 'OPEN' AND ${attempts.createdAt} < ${stuckBefore})`;
+
 /**
  * A holder's transaction may stay pending indefinitely: only the holder can raise its fee. A failing step is
- * the platform's own problem.
+ * the platform's own problem. An expiry that is signed gives way to nothing any more, and keeps later calls of
+ * its account from landing.
  */
 export const whereStuck = sql`(${submissions.state} = 'PENDING'
-  AND (${submissions.signer} = 'CUSTODY' AND ${submissions.createdAt} < now() -
-      CASE WHEN ${submissions.kind} = 'markExpired' THEN make_interval(hours => ${EXPIRIES_STUCK_HOURS})
-        ELSE make_interval(mins => ${STUCK_MINUTES}) END
+  AND (${submissions.signer} = 'CUSTODY' AND ${submissions.createdAt} < ${stuckBefore}
+      AND (${submissions.kind} <> 'markExpired' OR ${isSignedAndLate}
+        OR ${submissions.createdAt} < now() - make_interval(hours => ${EXPIRIES_STUCK_HOURS}))
     OR ${submissions.stateReason} IS NOT NULL AND ${submissions.createdAt} < now() - make_interval(mins => ${FAILING_MINUTES})))`;
 
 /** A run takes seconds; a node that was down is asked again within minutes. */

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { isNull, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Tx } from '../../../src/db/connection.ts';
-import { expiryRuns, offRampSessions, submissions } from '../../../src/db/tables/index.ts';
+import { attempts, expiryRuns, offRampSessions, submissions } from '../../../src/db/tables/index.ts';
 import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import { createLogger } from '../../../src/lib/logger.ts';
 import { INVARIANTS } from '../../../src/reconciliation/verdicts.ts';
@@ -134,7 +134,7 @@ describe('a stuck submission', () => {
   const stuckAs = (
     kind: 'retire' | 'markExpired',
     signer: 'CUSTODY' | 'HOLDER',
-    { hours, reason = null }: { hours: number; reason?: string | null },
+    { hours, reason = null, signedHours }: { hours: number; reason?: string | null; signedHours?: number },
   ) =>
     undone(async (tx) => {
       const at = new Date(Date.now() - hours * 3_600_000);
@@ -143,6 +143,13 @@ describe('a stuck submission', () => {
       await tx
         .insert(submissions)
         .values({ ...values, state: 'PENDING', stateReason: reason, dueAt: at, createdAt: at });
+      if (signedHours !== undefined) {
+        const createdAt = new Date(Date.now() - signedHours * 3_600_000);
+        const bytes = { signedBytes: new Uint8Array([1]), preparedAtLedger: 1n };
+        await tx
+          .insert(attempts)
+          .values({ hash: id, submissionId: id, number: 1, state: 'OPEN', source: 'a', ...bytes, createdAt });
+      }
       return (await readOpenWork(tx)).stuckSubmissions;
     });
 
@@ -156,6 +163,11 @@ describe('a stuck submission', () => {
     expect(await stuckAs('markExpired', 'CUSTODY', { hours: 1 })).toBe(0);
     expect(await stuckAs('markExpired', 'CUSTODY', { hours: 1, reason: 'the node is gone' })).toBe(1);
     expect(await stuckAs('markExpired', 'CUSTODY', { hours: 25 })).toBe(1);
+  });
+
+  it('is an expiry that is signed and does not land, as every other', async () => {
+    expect(await stuckAs('markExpired', 'CUSTODY', { hours: 2, signedHours: 1 })).toBe(1);
+    expect(await stuckAs('markExpired', 'CUSTODY', { hours: 2, signedHours: 0.1 })).toBe(0);
   });
 });
 
