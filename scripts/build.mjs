@@ -25,7 +25,7 @@ const RECORD = join(FOLDER, 'main.inputs.json');
 /** Inputs of every build; the first changes with the dependencies. */
 const ALWAYS = ['package-lock.json', 'scripts/build.mjs', 'scripts/bundle.mjs'];
 
-/** Files of builds that were replaced this long before the build that is replaced now are removed. */
+/** Files that were last written this long before the build that is replaced now are removed. */
 const KEPT_MS = 7 * 24 * 3600 * 1000;
 
 if (!(await isNewest())) await make();
