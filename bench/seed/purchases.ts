@@ -41,18 +41,18 @@ async function seedSome(tx: postgres.TransactionSql, tokenAddress: string, count
     FROM generate_series(1, ${count}::int) AS n`;
   const [sides] = await tx`
     WITH project AS (SELECT id FROM projects WHERE token_address = ${tokenAddress}),
-      opened AS (INSERT INTO accounts (project_id, kind, owner_id, balance, version)
+      opened AS (INSERT INTO accounts (project_id, kind, owner_id, balance_tonnes, version)
         SELECT id, 'buyer', ${buyer}, ${count}, ${count} FROM project RETURNING id)
-    SELECT project.id AS project, opened.id AS buyer, a.id AS inventory, a.balance, a.version
+    SELECT project.id AS project, opened.id AS buyer, a.id AS inventory, a.balance_tonnes, a.version
     FROM project, opened, accounts a WHERE a.project_id = project.id AND a.kind = 'inventory'`;
   if (!sides) throw new Error(`no project has the token ${tokenAddress}`);
-  const { project, buyer: buyerAccount, inventory, balance, version } = sides;
+  const { project, buyer: buyerAccount, inventory, balance_tonnes: balance, version } = sides;
   await tx`
-    INSERT INTO transfers (id, project_id, kind, cause_id, amount, created_at,
-      debit_account_id, debit_version, debit_balance, credit_account_id, credit_version, credit_balance)
+    INSERT INTO transfers (id, project_id, kind, cause_id, amount_tonnes, created_at,
+      debit_account_id, debit_version, debit_balance_tonnes, credit_account_id, credit_version, credit_balance_tonnes)
     SELECT purchase_id, ${project}, 'purchase', purchase_id, 1, at,
       ${inventory}::bigint, ${version}::bigint + n, ${balance}::bigint - n, ${buyerAccount}::bigint, n, n FROM seeded`;
-  await tx`UPDATE accounts SET balance = balance - ${count}, version = version + ${count} WHERE id = ${inventory}`;
+  await tx`UPDATE accounts SET balance_tonnes = balance_tonnes - ${count}, version = version + ${count} WHERE id = ${inventory}`;
   await tx`
     INSERT INTO idempotency_keys (caller_subject, operation, key, input_hash, target_id, created_at)
     SELECT ${buyer}, 'purchase', purchase_id::text, ${inputHash}, purchase_id, at FROM seeded`;

@@ -49,10 +49,10 @@ CREATE TABLE "accounts" (
 	"project_id" uuid NOT NULL,
 	"kind" "account_kind" NOT NULL,
 	"owner_id" text NOT NULL,
-	"balance" bigint DEFAULT 0 NOT NULL,
+	"balance_tonnes" bigint DEFAULT 0 NOT NULL,
 	"version" bigint DEFAULT 0 NOT NULL,
 	CONSTRAINT "accounts_identity" UNIQUE("project_id","kind","owner_id"),
-	CONSTRAINT "accounts_sign" CHECK (CASE WHEN kind = 'issuance' THEN balance <= 0 ELSE balance >= 0 END),
+	CONSTRAINT "accounts_sign" CHECK (CASE WHEN kind = 'issuance' THEN balance_tonnes <= 0 ELSE balance_tonnes >= 0 END),
 	CONSTRAINT "accounts_owner_is_buyer" CHECK ((kind = 'buyer') = (owner_id <> ''))
 );
 --> statement-breakpoint
@@ -63,21 +63,22 @@ CREATE TABLE "transfers" (
 	"cause_id" uuid NOT NULL,
 	"debit_account_id" bigint NOT NULL,
 	"debit_version" bigint NOT NULL,
-	"debit_balance" bigint NOT NULL,
+	"debit_balance_tonnes" bigint NOT NULL,
 	"credit_account_id" bigint NOT NULL,
 	"credit_version" bigint NOT NULL,
-	"credit_balance" bigint NOT NULL,
-	"amount" bigint NOT NULL,
+	"credit_balance_tonnes" bigint NOT NULL,
+	"amount_tonnes" bigint NOT NULL,
 	"price_per_tonne" numeric,
 	"price_currency" text,
 	"created_at" timestamp with time zone NOT NULL,
 	"written_in" bigint DEFAULT (pg_current_xact_id()::text)::bigint NOT NULL,
 	CONSTRAINT "transfers_debit" UNIQUE("debit_account_id","debit_version"),
 	CONSTRAINT "transfers_credit" UNIQUE("credit_account_id","credit_version"),
-	CONSTRAINT "transfers_positive" CHECK (amount > 0),
+	CONSTRAINT "transfers_positive" CHECK (amount_tonnes > 0),
 	CONSTRAINT "transfers_two_sides" CHECK (debit_account_id <> credit_account_id),
 	CONSTRAINT "transfers_purchase_is_transfer" CHECK ((kind = 'purchase') = (cause_id = id)),
-	CONSTRAINT "transfers_sign" CHECK (credit_balance >= amount AND CASE WHEN kind = 'issue' THEN debit_balance <= -amount ELSE debit_balance >= 0 END),
+	CONSTRAINT "transfers_sign" CHECK (credit_balance_tonnes >= amount_tonnes
+        AND CASE WHEN kind = 'issue' THEN debit_balance_tonnes <= -amount_tonnes ELSE debit_balance_tonnes >= 0 END),
 	CONSTRAINT "transfers_price" CHECK ((price_per_tonne IS NULL) = (price_currency IS NULL) AND (price_per_tonne IS NULL OR kind = 'purchase'))
 );
 --> statement-breakpoint
@@ -761,7 +762,7 @@ CREATE INDEX "transfers_written_in" ON "transfers" USING brin ("written_in") WIT
 CREATE UNIQUE INDEX "transfers_once" ON "transfers" USING btree ("cause_id",(CASE WHEN kind = 'retirement_return' THEN 'retirement_settle'::transfer_kind ELSE kind END)) WHERE kind <> 'purchase';--> statement-breakpoint
 CREATE INDEX "transfers_buyer_debited" ON "transfers" USING btree ("debit_account_id","created_at","debit_version") WHERE kind IN ('retirement_hold', 'credit_transfer');--> statement-breakpoint
 CREATE INDEX "transfers_buyer_credited" ON "transfers" USING btree ("credit_account_id","created_at","credit_version") WHERE kind IN ('purchase', 'retirement_return', 'credit_transfer');--> statement-breakpoint
-CREATE INDEX "transfers_serials" ON "transfers" USING btree ("credit_account_id","credit_balance") WHERE kind = 'retirement_settle';--> statement-breakpoint
+CREATE INDEX "transfers_serials" ON "transfers" USING btree ("credit_account_id","credit_balance_tonnes") WHERE kind = 'retirement_settle';--> statement-breakpoint
 CREATE INDEX "retirements_buyer" ON "retirements" USING btree ("buyer_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "retirements_project" ON "retirements" USING btree ("project_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "retirements_created" ON "retirements" USING btree ("created_at","id");--> statement-breakpoint
@@ -834,13 +835,14 @@ CREATE INDEX "submissions_review" ON "submissions" USING btree ("created_at","id
 CREATE INDEX "transparency_checkpoints_made" ON "transparency_checkpoints" USING btree ("log","made_at");--> statement-breakpoint
 CREATE VIEW "public"."entries" AS (
   SELECT debit_account_id AS account_id, debit_version AS version, id AS transfer_id, kind, cause_id,
-    -amount AS amount, debit_balance + amount AS balance_before, debit_balance AS balance_after, created_at
+    -amount_tonnes AS amount_tonnes, debit_balance_tonnes + amount_tonnes AS balance_before_tonnes,
+    debit_balance_tonnes AS balance_after_tonnes, created_at
   FROM transfers
   UNION ALL
   SELECT credit_account_id, credit_version, id, kind, cause_id,
-    amount, credit_balance - amount, credit_balance, created_at
+    amount_tonnes, credit_balance_tonnes - amount_tonnes, credit_balance_tonnes, created_at
   FROM transfers);--> statement-breakpoint
 CREATE VIEW "public"."purchases" AS (
-  SELECT t.id, t.project_id, a.owner_id AS buyer_id, t.amount AS amount_tonnes, t.price_per_tonne, t.price_currency, t.created_at
+  SELECT t.id, t.project_id, a.owner_id AS buyer_id, t.amount_tonnes, t.price_per_tonne, t.price_currency, t.created_at
   FROM transfers t JOIN accounts a ON a.id = t.credit_account_id
   WHERE t.kind = 'purchase');

@@ -52,21 +52,24 @@ BEGIN
     RAISE EXCEPTION '% moves no accounts', TG_TABLE_NAME USING ERRCODE = 'integrity_constraint_violation';
   END IF;
   WITH sides AS (
-    SELECT debit_account_id AS account_id, debit_version AS version, -amount AS amount, debit_balance AS balance FROM posted
-    UNION ALL SELECT credit_account_id, credit_version, amount, credit_balance FROM posted
+    SELECT debit_account_id AS account_id, debit_version AS version, -amount_tonnes AS amount_tonnes,
+      debit_balance_tonnes AS balance_tonnes FROM posted
+    UNION ALL SELECT credit_account_id, credit_version, amount_tonnes, credit_balance_tonnes FROM posted
   ), steps AS (
-    SELECT *, lag(version) OVER history AS version_before, lag(balance) OVER history AS balance_before,
+    SELECT *, lag(version) OVER history AS version_before, lag(balance_tonnes) OVER history AS balance_before_tonnes,
       lead(version) OVER history IS NULL AS is_last
     FROM sides WINDOW history AS (PARTITION BY account_id ORDER BY version)
   ), moves AS (
-    SELECT account_id, min(version) AS first_version, max(version) AS version, sum(amount) AS amount,
-      max(balance) FILTER (WHERE is_last) AS balance,
-      bool_and(version_before IS NULL OR (version, balance) = (version_before + 1, balance_before + amount)) AS is_chain
+    SELECT account_id, min(version) AS first_version, max(version) AS version, sum(amount_tonnes) AS amount_tonnes,
+      max(balance_tonnes) FILTER (WHERE is_last) AS balance_tonnes,
+      bool_and(version_before IS NULL
+        OR (version, balance_tonnes) = (version_before + 1, balance_before_tonnes + amount_tonnes)) AS is_chain
     FROM steps GROUP BY account_id
   ), moved AS (
-    UPDATE accounts a SET version = m.version, balance = m.balance
+    UPDATE accounts a SET version = m.version, balance_tonnes = m.balance_tonnes
     FROM moves m
-    WHERE a.id = m.account_id AND m.is_chain AND a.version = m.first_version - 1 AND a.balance + m.amount = m.balance
+    WHERE a.id = m.account_id AND m.is_chain AND a.version = m.first_version - 1
+      AND a.balance_tonnes + m.amount_tonnes = m.balance_tonnes
     RETURNING a.id
   )
   SELECT format('transfers of account %s do not continue its history from version %s on', m.account_id, m.first_version) INTO broken
@@ -79,10 +82,11 @@ BEGIN
       ELSE format('transfer %s is not what was held for retirement %s', t.id, t.cause_id) END
     FROM (SELECT t.id, t.kind, t.project_id, t.cause_id,
         (d.project_id = t.project_id AND c.project_id = t.project_id AND are_sides_of(t.kind, d.kind, c.kind)) IS TRUE AS is_between,
-        CASE WHEN t.kind = 'issue' THEN (SELECT (t.cause_id, t.amount) = (p.id, p.quantity_tonnes) FROM projects p WHERE p.id = t.project_id)
+        CASE WHEN t.kind = 'issue' THEN (SELECT (t.cause_id, t.amount_tonnes) = (p.id, p.quantity_tonnes) FROM projects p WHERE p.id = t.project_id)
           -- The condition matches the whole index transfers_once and no other index. Otherwise a plan would
           -- read every hold for each settlement when the statistics are from a time without holds.
-          WHEN t.kind IN ('retirement_settle', 'retirement_return') THEN (SELECT (t.debit_account_id, t.amount) = (h.credit_account_id, h.amount)
+          WHEN t.kind IN ('retirement_settle', 'retirement_return') THEN (SELECT
+              (t.debit_account_id, t.amount_tonnes) = (h.credit_account_id, h.amount_tonnes)
               AND (t.kind = 'retirement_settle' OR t.credit_account_id = h.debit_account_id)
             FROM transfers h WHERE h.cause_id = t.cause_id AND h.kind <> 'purchase'
               AND (CASE WHEN h.kind = 'retirement_return' THEN 'retirement_settle'::transfer_kind ELSE h.kind END) = 'retirement_hold')
@@ -115,15 +119,17 @@ CREATE TRIGGER accounts_moved_by_transfers BEFORE UPDATE ON accounts FOR EACH ST
 CREATE TRIGGER accounts_no_delete BEFORE DELETE OR TRUNCATE ON accounts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 CREATE TRIGGER accounts_open_empty BEFORE INSERT ON accounts
-  FOR EACH ROW WHEN (NEW.version <> 0 OR NEW.balance <> 0) EXECUTE FUNCTION refuse_change();
+  FOR EACH ROW WHEN (NEW.version <> 0 OR NEW.balance_tonnes <> 0) EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 -- Posts a batch of transfers, each with its own outcome, in one call. No other statement inserts transfers.
 --
 --   accounts  [{project | token, kind, owner}]   every account that the postings name, once
---   postings  [{id, kind, cause, debit, credit, amount, price, currency, caller, operation, key, hash}]
+--   postings  [{id, kind, cause, debit, credit, tonnes, price, currency, caller, operation, key, hash}]
 --             debit and credit are places in accounts, from 1; price and currency are a purchase's expected
 --             ones, or null; the last four are null without an idempotency key
 --   entries   [{posting, …}]                     this writer's audit entries of postings that are posted
+--
+-- Amounts and balances are in whole tonnes. The outcomes:
 --
 --   POSTED, SHORT (available is what the debited account holds), REPLAYED (target_id is the first use's),
 --   CONFLICT (the key was used with another input), PRICE_CHANGED (a tonne has another price than expected),
@@ -156,12 +162,12 @@ BEGIN
       WITH ORDINALITY AS a (project, token, kind, owner, place)
     LEFT JOIN projects p ON p.token_address = a.token;
   SELECT array_agg(p.id), array_agg(p.kind), array_agg(p.cause), array_agg(p.debit), array_agg(p.credit),
-      array_agg(p.amount), array_agg(p.price), array_agg(p.currency),
+      array_agg(p.tonnes), array_agg(p.price), array_agg(p.currency),
       array_agg(p.caller), array_agg(p.operation), array_agg(p.key), array_agg(p.hash)
     INTO transfer_ids, transfer_kinds, cause_ids, debits, credits, amounts, expected_prices, expected_currencies,
       callers, operations, keys, hashes
     FROM json_to_recordset($2) AS p (id uuid, kind transfer_kind, cause uuid, debit int, credit int,
-      amount bigint, price numeric, currency text, caller text, operation text, key text, hash text);
+      tonnes bigint, price numeric, currency text, caller text, operation text, key text, hash text);
 
   -- Runs once, unless another transaction opens one of the same accounts.
   LOOP
@@ -176,7 +182,7 @@ BEGIN
         ORDER BY a.id FOR NO KEY UPDATE OF a) l;
     -- Includes the price of a tonne, at the places of the inventories that sell it.
     SELECT array_agg(a.id ORDER BY place), array_agg(coalesce(a.version, 0) ORDER BY place),
-        array_agg(coalesce(a.balance, 0) ORDER BY place), array_agg(p.price_per_tonne ORDER BY place),
+        array_agg(coalesce(a.balance_tonnes, 0) ORDER BY place), array_agg(p.price_per_tonne ORDER BY place),
         array_agg(p.price_currency ORDER BY place)
       INTO ids, versions, balances, prices, currencies
       FROM unnest(projects_of, kinds, owners) WITH ORDINALITY AS s (project, kind, owner, place)
@@ -229,8 +235,8 @@ BEGIN
     END IF;
   END LOOP;
 
-  INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version, debit_balance,
-      credit_account_id, credit_version, credit_balance, amount, price_per_tonne, price_currency, created_at)
+  INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version, debit_balance_tonnes,
+      credit_account_id, credit_version, credit_balance_tonnes, amount_tonnes, price_per_tonne, price_currency, created_at)
     SELECT t.id, projects_of[t.debit], t.kind, t.cause, ids[t.debit], t.debit_version, t.debit_balance,
       ids[t.credit], t.credit_version, t.credit_balance, t.amount,
       CASE WHEN t.kind = 'purchase' THEN prices[t.debit] END, CASE WHEN t.kind = 'purchase' THEN currencies[t.debit] END, posted_at
@@ -853,7 +859,7 @@ BEGIN
       JOIN transfers t ON t.cause_id = c.id AND t.kind = 'credit_transfer'
       JOIN accounts debit ON debit.id = t.debit_account_id
       JOIN accounts credit ON credit.id = t.credit_account_id
-      WHERE c.id = cause AND (t.project_id, t.amount) = (c.project_id, c.amount_tonnes)
+      WHERE c.id = cause AND (t.project_id, t.amount_tonnes) = (c.project_id, c.amount_tonnes)
         AND (debit.kind, debit.owner_id, credit.kind, credit.owner_id)
           = ('buyer', c.from_buyer_id, 'buyer', c.to_buyer_id)) THEN
     RAISE EXCEPTION 'credit transfer % is not booked as it says', cause USING ERRCODE = 'integrity_constraint_violation';

@@ -46,7 +46,7 @@ export const accounts = pgTable(
     kind: accountKind('kind').notNull(),
     /** The buyer's id; empty for the accounts that a project has once. */
     ownerId: text('owner_id').notNull(),
-    balance: bigint('balance', { mode: 'bigint' })
+    balanceTonnes: bigint('balance_tonnes', { mode: 'bigint' })
       .notNull()
       .default(sql`0`),
     /** The number of entries posted. */
@@ -59,7 +59,10 @@ export const accounts = pgTable(
     index('accounts_owner')
       .on(t.ownerId)
       .where(sql`kind = 'buyer'`),
-    check('accounts_sign', sql`CASE WHEN kind = 'issuance' THEN balance <= 0 ELSE balance >= 0 END`),
+    check(
+      'accounts_sign',
+      sql`CASE WHEN kind = 'issuance' THEN balance_tonnes <= 0 ELSE balance_tonnes >= 0 END`,
+    ),
     check('accounts_owner_is_buyer', sql`(kind = 'buyer') = (owner_id <> '')`),
   ],
 );
@@ -84,11 +87,11 @@ export const transfers = pgTable(
     /** Number in the debited account's history, from 1 without gaps. */
     debitVersion: bigint('debit_version', { mode: 'bigint' }).notNull(),
     /** Balance of the debited account after the transfer. */
-    debitBalance: bigint('debit_balance', { mode: 'bigint' }).notNull(),
+    debitBalanceTonnes: bigint('debit_balance_tonnes', { mode: 'bigint' }).notNull(),
     creditAccountId: bigint('credit_account_id', { mode: 'bigint' }).notNull(),
     creditVersion: bigint('credit_version', { mode: 'bigint' }).notNull(),
-    creditBalance: bigint('credit_balance', { mode: 'bigint' }).notNull(),
-    amount: bigint('amount', { mode: 'bigint' }).notNull(),
+    creditBalanceTonnes: bigint('credit_balance_tonnes', { mode: 'bigint' }).notNull(),
+    amountTonnes: bigint('amount_tonnes', { mode: 'bigint' }).notNull(),
     /** For a purchase: the price of a tonne that was in force; null if none was set. */
     pricePerTonne: numeric('price_per_tonne'),
     priceCurrency: text('price_currency'),
@@ -117,15 +120,16 @@ export const transfers = pgTable(
       .where(BUYER_CREDITED),
     // Serial numbers of retired tonnes are found by the balance that they end at.
     index('transfers_serials')
-      .on(t.creditAccountId, t.creditBalance)
+      .on(t.creditAccountId, t.creditBalanceTonnes)
       .where(sql`kind = 'retirement_settle'`),
-    check('transfers_positive', sql`amount > 0`),
+    check('transfers_positive', sql`amount_tonnes > 0`),
     check('transfers_two_sides', sql`debit_account_id <> credit_account_id`),
     check('transfers_purchase_is_transfer', sql`(kind = 'purchase') = (cause_id = id)`),
     // Only issuance, the contra account, may go below zero. The rule holds after every transfer.
     check(
       'transfers_sign',
-      sql`credit_balance >= amount AND CASE WHEN kind = 'issue' THEN debit_balance <= -amount ELSE debit_balance >= 0 END`,
+      sql`credit_balance_tonnes >= amount_tonnes
+        AND CASE WHEN kind = 'issue' THEN debit_balance_tonnes <= -amount_tonnes ELSE debit_balance_tonnes >= 0 END`,
     ),
     check(
       'transfers_price',
@@ -143,17 +147,18 @@ export const entries = pgView('entries', {
   kind: transferKind('kind').notNull(),
   causeId: uuid('cause_id').notNull(),
   /** Signed: an amount that leaves the account is negative. */
-  amount: bigint('amount', { mode: 'bigint' }).notNull(),
-  balanceBefore: bigint('balance_before', { mode: 'bigint' }).notNull(),
-  balanceAfter: bigint('balance_after', { mode: 'bigint' }).notNull(),
+  amountTonnes: bigint('amount_tonnes', { mode: 'bigint' }).notNull(),
+  balanceBeforeTonnes: bigint('balance_before_tonnes', { mode: 'bigint' }).notNull(),
+  balanceAfterTonnes: bigint('balance_after_tonnes', { mode: 'bigint' }).notNull(),
   createdAt: moment('created_at').notNull(),
 }).as(sql`
   SELECT debit_account_id AS account_id, debit_version AS version, id AS transfer_id, kind, cause_id,
-    -amount AS amount, debit_balance + amount AS balance_before, debit_balance AS balance_after, created_at
+    -amount_tonnes AS amount_tonnes, debit_balance_tonnes + amount_tonnes AS balance_before_tonnes,
+    debit_balance_tonnes AS balance_after_tonnes, created_at
   FROM transfers
   UNION ALL
   SELECT credit_account_id, credit_version, id, kind, cause_id,
-    amount, credit_balance - amount, credit_balance, created_at
+    amount_tonnes, credit_balance_tonnes - amount_tonnes, credit_balance_tonnes, created_at
   FROM transfers`);
 
 /** Purchases: the transfers of that kind, with the buyer whose account they credit. */
@@ -166,6 +171,6 @@ export const purchases = pgView('purchases', {
   priceCurrency: text('price_currency'),
   createdAt: moment('created_at').notNull(),
 }).as(sql`
-  SELECT t.id, t.project_id, a.owner_id AS buyer_id, t.amount AS amount_tonnes, t.price_per_tonne, t.price_currency, t.created_at
+  SELECT t.id, t.project_id, a.owner_id AS buyer_id, t.amount_tonnes, t.price_per_tonne, t.price_currency, t.created_at
   FROM transfers t JOIN accounts a ON a.id = t.credit_account_id
   WHERE t.kind = 'purchase'`);

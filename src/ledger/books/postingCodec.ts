@@ -86,7 +86,7 @@ function encodePostings(items: readonly EncodablePosting[]): [string, string, st
       cause: posting.causeId,
       debit: placeOf(posting, posting.debit),
       credit: placeOf(posting, posting.credit),
-      amount: posting.amount.toString(),
+      tonnes: posting.amountTonnes.toString(),
       price: expectedPrice?.amount,
       currency: expectedPrice?.currency,
       caller: key?.callerSubject,

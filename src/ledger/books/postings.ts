@@ -32,15 +32,15 @@ export type Posting = ProjectName & {
   causeId: string;
   debit: AccountRef;
   credit: AccountRef;
-  /** Whole tonnes, positive. */
-  amount: bigint;
+  /** Positive. */
+  amountTonnes: bigint;
 };
 
 type Movement = ProjectName & {
   /** The transfer's id. */
   id: string;
-  /** Whole tonnes, positive. */
-  amount: bigint;
+  /** Positive. */
+  amountTonnes: bigint;
 };
 
 /** Issuance → inventory, once per project, when the mint is final. */

@@ -31,16 +31,16 @@ export async function readProjectBalances(
 ): Promise<Map<string, ProjectBalances>> {
   const found = new Map(projectIds.map((id) => [id, { ...NOTHING }]));
   if (projectIds.length === 0) return found;
-  const { projectId, kind, balance } = accounts;
+  const { projectId, kind, balanceTonnes } = accounts;
   const rows = await db
-    .select({ projectId, kind, balance })
+    .select({ projectId, kind, balanceTonnes })
     .from(accounts)
     .where(and(inArray(projectId, [...projectIds]), isOwn));
   for (const row of rows) {
     const balances = found.get(row.projectId);
     if (balances === undefined || row.kind === 'buyer') continue;
-    if (row.kind === 'issuance') balances.issued = -row.balance;
-    else balances[row.kind] = row.balance;
+    if (row.kind === 'issuance') balances.issued = -row.balanceTonnes;
+    else balances[row.kind] = row.balanceTonnes;
   }
   for (const balances of found.values()) {
     const { issued, inventory, retiring, retired } = balances;
@@ -56,10 +56,10 @@ const isBuyers = sql`${accounts.kind} = 'buyer'`;
 export async function sumBuyerBalances(db: Pick<Db, 'select'>, projectId: string): Promise<bigint> {
   const [row] = await db
     // The sum of bigints is numeric; as text it keeps its digits.
-    .select({ balance: sql<string>`coalesce(sum(${accounts.balance}), 0)::text` })
+    .select({ tonnes: sql<string>`coalesce(sum(${accounts.balanceTonnes}), 0)::text` })
     .from(accounts)
     .where(and(eq(accounts.projectId, projectId), isBuyers));
-  return BigInt(row?.balance ?? 0);
+  return BigInt(row?.tonnes ?? 0);
 }
 
 export interface BuyerBalance {
@@ -79,7 +79,7 @@ export async function readBuyerBalances(
     .select({
       projectId: accounts.projectId,
       tokenAddress: projects.tokenAddress,
-      balanceTonnes: accounts.balance,
+      balanceTonnes: accounts.balanceTonnes,
     })
     .from(accounts)
     .innerJoin(projects, eq(projects.id, accounts.projectId))

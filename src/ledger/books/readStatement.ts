@@ -58,8 +58,8 @@ interface Row extends Record<string, unknown> {
   version: string;
   kind: TransferKind;
   cause_id: string;
-  amount: string;
-  balance: string;
+  amount_tonnes: string;
+  balance_tonnes: string;
   price_per_tonne: string | null;
   price_currency: string | null;
   posted_at: string;
@@ -79,13 +79,13 @@ export async function readStatement(
     page.before && isBeyond(page.before, order === 'desc'),
   ];
   const read = (side: Side) => sql`(SELECT ${transfers.id}, ${side.version} AS version, ${transfers.kind},
-      ${transfers.causeId}, ${side.amount} AS amount, ${side.balance} AS balance, ${transfers.pricePerTonne},
-      ${transfers.priceCurrency}, ${transfers.createdAt}
+      ${transfers.causeId}, ${side.amountTonnes} AS amount_tonnes, ${side.balanceTonnes} AS balance_tonnes,
+      ${transfers.pricePerTonne}, ${transfers.priceCurrency}, ${transfers.createdAt}
     FROM ${transfers} WHERE ${and(ofSide(side, selection), ...beyond.map((condition) => condition?.(side)))}
     ORDER BY ${transfers.createdAt} ${direction}, ${side.version} ${direction} LIMIT ${page.limit})`;
   const rows = await db.execute<Row>(sql`
     SELECT e.id, ${accounts.projectId}, ${accounts.id}::text AS account_id, e.version::text, e.kind, e.cause_id,
-      e.amount::text, e.balance::text, e.price_per_tonne::text, e.price_currency,
+      e.amount_tonnes::text, e.balance_tonnes::text, e.price_per_tonne::text, e.price_currency,
       to_char(e.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS posted_at
     FROM ${accounts} CROSS JOIN LATERAL (${bothSides(selection, read)}) AS e
     WHERE ${ofBuyer(db, selection)}
@@ -107,8 +107,8 @@ export async function countStatement(db: Db, selection: StatementSelection): Pro
 interface Side {
   account: SQL;
   version: SQL;
-  amount: SQL;
-  balance: SQL;
+  amountTonnes: SQL;
+  balanceTonnes: SQL;
   /** The same text as in the condition of this side's index. */
   isOfBuyer: SQL;
 }
@@ -116,15 +116,15 @@ interface Side {
 const DEBIT: Side = {
   account: sql`${transfers.debitAccountId}`,
   version: sql`${transfers.debitVersion}`,
-  amount: sql`-${transfers.amount}`,
-  balance: sql`${transfers.debitBalance}`,
+  amountTonnes: sql`-${transfers.amountTonnes}`,
+  balanceTonnes: sql`${transfers.debitBalanceTonnes}`,
   isOfBuyer: BUYER_DEBITED,
 };
 const CREDIT: Side = {
   account: sql`${transfers.creditAccountId}`,
   version: sql`${transfers.creditVersion}`,
-  amount: sql`${transfers.amount}`,
-  balance: sql`${transfers.creditBalance}`,
+  amountTonnes: sql`${transfers.amountTonnes}`,
+  balanceTonnes: sql`${transfers.creditBalanceTonnes}`,
   isOfBuyer: BUYER_CREDITED,
 };
 
@@ -162,7 +162,7 @@ function isBeyond({ postedAt, accountId, version }: StatementCursor, upwards: bo
 
 function entryOf(row: Row): StatementEntry {
   const { account_id: accountId, version, posted_at: postedAt } = row;
-  const [amount, balance] = [BigInt(row.amount), BigInt(row.balance)];
+  const [amount, balance] = [BigInt(row.amount_tonnes), BigInt(row.balance_tonnes)];
   return {
     id: row.id,
     projectId: row.project_id,

@@ -33,13 +33,16 @@ export async function readSerialRanges(
   const rows = await db
     .select({
       retirementId: transfers.causeId,
-      amount: transfers.amount,
-      last: transfers.creditBalance,
+      amountTonnes: transfers.amountTonnes,
+      last: transfers.creditBalanceTonnes,
     })
     .from(transfers)
     .where(and(inArray(transfers.causeId, [...retirementIds]), isSettlementOfCause));
   return new Map(
-    rows.map(({ retirementId, amount, last }) => [retirementId, { first: last - amount + 1n, last }]),
+    rows.map(({ retirementId, amountTonnes, last }) => [
+      retirementId,
+      { first: last - amountTonnes + 1n, last },
+    ]),
   );
 }
 
@@ -62,10 +65,10 @@ export async function findRetirementOfSerial(
       and(
         sql`${transfers.creditAccountId} = (${retired})`,
         isSettlement,
-        gte(transfers.creditBalance, number),
+        gte(transfers.creditBalanceTonnes, number),
       ),
     )
-    .orderBy(asc(transfers.creditBalance))
+    .orderBy(asc(transfers.creditBalanceTonnes))
     .limit(1);
   return found?.retirementId ?? null;
 }

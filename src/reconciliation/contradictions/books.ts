@@ -9,16 +9,16 @@ export const BOOKS_CONTRADICTIONS: readonly Contradiction[] = [
   {
     invariant: 'I1',
     query: `SELECT format('account %s has a balance of %s at version %s, its %s entries sum to %s',
-        a.id, a.balance, a.version, count(e.version), coalesce(sum(e.amount), 0)) AS message
+        a.id, a.balance_tonnes, a.version, count(e.version), coalesce(sum(e.amount_tonnes), 0)) AS message
       FROM accounts a LEFT JOIN entries e ON e.account_id = a.id
-      GROUP BY a.id HAVING a.balance <> coalesce(sum(e.amount), 0) OR a.version <> count(e.version)`,
+      GROUP BY a.id HAVING a.balance_tonnes <> coalesce(sum(e.amount_tonnes), 0) OR a.version <> count(e.version)`,
     incremental: {
       query: `SELECT format('account %s has a balance of %s at version %s, its last entry is number %s with %s',
-        a.id, a.balance, a.version, coalesce(e.version, 0), coalesce(e.balance_after, 0)) AS message
+        a.id, a.balance_tonnes, a.version, coalesce(e.version, 0), coalesce(e.balance_after_tonnes, 0)) AS message
       FROM accounts a
-      LEFT JOIN LATERAL (SELECT version, balance_after FROM entries WHERE account_id = a.id
+      LEFT JOIN LATERAL (SELECT version, balance_after_tonnes FROM entries WHERE account_id = a.id
         ORDER BY version DESC LIMIT 1) AS e ON true
-      WHERE (a.balance, a.version) IS DISTINCT FROM (coalesce(e.balance_after, 0), coalesce(e.version, 0))
+      WHERE (a.balance_tonnes, a.version) IS DISTINCT FROM (coalesce(e.balance_after_tonnes, 0), coalesce(e.version, 0))
         AND a.id IN (SELECT id FROM changed_accounts
           UNION SELECT debit_account_id FROM changed_transfers UNION SELECT credit_account_id FROM changed_transfers)`,
     },
@@ -42,9 +42,9 @@ export const BOOKS_CONTRADICTIONS: readonly Contradiction[] = [
   {
     invariant: 'I1',
     query: `SELECT format('entry %s of account %s (%s) leaves a balance of %s', e.version, e.account_id,
-        coalesce(a.kind::text, 'missing'), e.balance_after) AS message
+        coalesce(a.kind::text, 'missing'), e.balance_after_tonnes) AS message
       FROM entries e LEFT JOIN accounts a ON a.id = e.account_id
-      WHERE a.id IS NULL OR CASE WHEN a.kind = 'issuance' THEN e.balance_after > 0 ELSE e.balance_after < 0 END`,
+      WHERE a.id IS NULL OR CASE WHEN a.kind = 'issuance' THEN e.balance_after_tonnes > 0 ELSE e.balance_after_tonnes < 0 END`,
   },
   {
     invariant: 'I1',
@@ -57,10 +57,10 @@ export const BOOKS_CONTRADICTIONS: readonly Contradiction[] = [
 /** @param from a query of entries, with the version at which their account's part of the history begins */
 function brokenHistories(from: string): string {
   return `SELECT format('entry %s of account %s goes from %s by %s to %s, after %s entries that end at %s',
-        version, account_id, balance_before, amount, balance_after, place - 1, ends_at) AS message
+        version, account_id, balance_before_tonnes, amount_tonnes, balance_after_tonnes, place - 1, ends_at) AS message
       FROM (SELECT *, greatest(first, 1) - 1 + row_number() OVER history AS place,
-          lag(balance_after, 1, 0::bigint) OVER history AS ends_at
+          lag(balance_after_tonnes, 1, 0::bigint) OVER history AS ends_at
         FROM ${from} WINDOW history AS (PARTITION BY account_id ORDER BY version)) AS e
-      WHERE version <> place OR balance_after <> balance_before + amount
-        OR (balance_before <> ends_at AND (first <= 1 OR version > first))`;
+      WHERE version <> place OR balance_after_tonnes <> balance_before_tonnes + amount_tonnes
+        OR (balance_before_tonnes <> ends_at AND (first <= 1 OR version > first))`;
 }

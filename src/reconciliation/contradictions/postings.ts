@@ -28,49 +28,49 @@ export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
     // without a price.
     invariant: 'I11',
     query: `SELECT format('purchase %s of %s t of project %s by "%s" is not what was asked for under the key "%s"',
-        t.id, t.amount, t.project_id, a.owner_id, k.key) AS message
+        t.id, t.amount_tonnes, t.project_id, a.owner_id, k.key) AS message
       FROM transfers t
       JOIN idempotency_keys k ON k.target_id = t.id AND k.operation = 'purchase'
       LEFT JOIN ${ACCOUNTS} a ON a.id = t.credit_account_id
       LEFT JOIN ${PROJECTS} p ON p.id = t.project_id
       WHERE t.kind = 'purchase'
-        AND k.input_hash IS DISTINCT FROM ${hashOf(`concat('[["amountCO2e","bigint","', t.amount, '"],["buyerId","string",', a.owner,
+        AND k.input_hash IS DISTINCT FROM ${hashOf(`concat('[["amountCO2e","bigint","', t.amount_tonnes, '"],["buyerId","string",', a.owner,
           '],["tokenAddress","string",', p.token, ']]')`)}
-        AND k.input_hash IS DISTINCT FROM ${hashOf(`concat('[["amount","string","', trim_scale(t.price_per_tonne), '"],["amountCO2e","bigint","', t.amount,
+        AND k.input_hash IS DISTINCT FROM ${hashOf(`concat('[["amount","string","', trim_scale(t.price_per_tonne), '"],["amountCO2e","bigint","', t.amount_tonnes,
           '"],["buyerId","string",', a.owner, '],["currency","string","', t.price_currency,
           '"],["tokenAddress","string",', p.token, ']]')`)}`,
   },
   {
     invariant: 'I11',
     query: `SELECT format('retirement %s of %s t of project %s by "%s" has a %s of %s t of project %s, account of "%s"',
-        t.cause_id, r.amount_tonnes, r.project_id, r.buyer_id, t.kind, t.amount, t.project_id, a.owner_id) AS message
+        t.cause_id, r.amount_tonnes, r.project_id, r.buyer_id, t.kind, t.amount_tonnes, t.project_id, a.owner_id) AS message
       FROM transfers t
       LEFT JOIN retirements r ON r.id = t.cause_id
       LEFT JOIN accounts a
         ON a.id = CASE t.kind WHEN 'retirement_hold' THEN t.debit_account_id ELSE t.credit_account_id END
       WHERE t.kind IN ('retirement_hold', 'retirement_settle', 'retirement_return')
-        AND ((r.project_id, r.amount_tonnes) IS DISTINCT FROM (t.project_id, t.amount)
+        AND ((r.project_id, r.amount_tonnes) IS DISTINCT FROM (t.project_id, t.amount_tonnes)
           OR (t.kind <> 'retirement_settle' AND a.owner_id IS DISTINCT FROM r.buyer_id))`,
   },
   {
     invariant: 'I11',
     query: `SELECT format('credit transfer %s of %s t of project %s from "%s" to "%s" is booked as transfer %s of %s t of project %s from "%s" to "%s"',
         coalesce(c.id, t.cause_id), c.amount_tonnes, c.project_id, c.from_buyer_id, c.to_buyer_id,
-        t.id, t.amount, t.project_id, t.from_id, t.to_id) AS message
+        t.id, t.amount_tonnes, t.project_id, t.from_id, t.to_id) AS message
       FROM credit_transfers c
       FULL JOIN (SELECT t.*, d.owner_id AS from_id, a.owner_id AS to_id FROM transfers t
         LEFT JOIN accounts d ON d.id = t.debit_account_id LEFT JOIN accounts a ON a.id = t.credit_account_id
         WHERE t.kind = 'credit_transfer') AS t ON t.cause_id = c.id
       WHERE (c.project_id, c.amount_tonnes, c.from_buyer_id, c.to_buyer_id)
-        IS DISTINCT FROM (t.project_id, t.amount, t.from_id, t.to_id)`,
+        IS DISTINCT FROM (t.project_id, t.amount_tonnes, t.from_id, t.to_id)`,
   },
   {
     invariant: 'I11',
     query: `SELECT format('project %s (%s) of %s t is booked as issue %s of %s t', coalesce(p.id, t.cause_id),
-        coalesce(p.state::text, 'missing'), p.quantity_tonnes, t.id, t.amount) AS message
+        coalesce(p.state::text, 'missing'), p.quantity_tonnes, t.id, t.amount_tonnes) AS message
       FROM (SELECT * FROM projects WHERE state = 'OPEN') AS p
       FULL JOIN (SELECT * FROM transfers WHERE kind = 'issue') AS t ON t.cause_id = p.id
-      WHERE (p.id, p.quantity_tonnes) IS DISTINCT FROM (t.project_id, t.amount)`,
+      WHERE (p.id, p.quantity_tonnes) IS DISTINCT FROM (t.project_id, t.amount_tonnes)`,
   },
   {
     // Any of the project's prices is accepted: times of the instances' clocks don't prove which one was in

@@ -19,10 +19,10 @@ export interface DryRun {
 /** Reads the balance in the transaction that will be rolled back. */
 export async function readDryRun(tx: Tx, of: Omit<DryRun, 'balanceAfterTonnes'>): Promise<DryRun> {
   const [account] = await tx
-    .select({ balance: accounts.balance })
+    .select({ balanceTonnes: accounts.balanceTonnes })
     .from(accounts)
     .where(
       and(eq(accounts.projectId, of.projectId), eq(accounts.kind, 'buyer'), eq(accounts.ownerId, of.buyerId)),
     );
-  return { ...of, balanceAfterTonnes: account?.balance ?? 0n };
+  return { ...of, balanceAfterTonnes: account?.balanceTonnes ?? 0n };
 }

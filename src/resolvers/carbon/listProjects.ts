@@ -66,7 +66,7 @@ export function listCreditTypes({ db }: Needs<'db'>): Promise<string[]> {
 function matching(filter: ProjectFilter): SQL | undefined {
   const { minUnsoldTonnes } = filter;
   const unsold = (min: bigint) => sql`EXISTS (SELECT 1 FROM ${accounts} a
-    WHERE a.project_id = ${projects.id} AND a.kind = 'inventory' AND a.balance >= ${min})`;
+    WHERE a.project_id = ${projects.id} AND a.kind = 'inventory' AND a.balance_tonnes >= ${min})`;
   const buyable = sql`(${projects.state} = 'OPEN' AND ${unsold(1n)})`;
   return and(
     isAmong(projects.assetKey, filter.assetIds?.map(spellingKey)),

@@ -36,7 +36,7 @@ export function projectToken({ network, ids }: ProjectTokenDependencies): AssetT
         openedAt: at,
         stateReason: null,
       });
-      const posting = issuePosting({ id: ids.next(), projectId, amount: project.quantityTonnes });
+      const posting = issuePosting({ id: ids.next(), projectId, amountTonnes: project.quantityTonnes });
       await postTransfers(tx, [posting], at);
     },
     async readMinted(tokenAddress) {

@@ -40,14 +40,14 @@ export async function purchase(
   entry?: OpenEntry,
 ): Promise<Purchase> {
   const tokenAddress = requireTokenAddress(deps, input.tokenAddress);
-  const { buyerId, amountCO2e: amount, idempotencyKey: key, expectedPricePerTonne } = input;
+  const { buyerId, amountCO2e: amountTonnes, idempotencyKey: key, expectedPricePerTonne } = input;
   const expectedPrice = expectedPricePerTonne && canonicalPrice(expectedPricePerTonne);
   // A reconciliation hashes the booked purchase, and compares it with the hash of this input.
-  const asked = { buyerId, tokenAddress, amountCO2e: amount, ...expectedPrice };
+  const asked = { buyerId, tokenAddress, amountCO2e: amountTonnes, ...expectedPrice };
   const request = { callerSubject, operation: 'purchase', key, input: asked };
   const id = deps.ids.next();
   const booked = await deps.books.post({
-    posting: purchasePosting({ id, tokenAddress, amount, buyerId }),
+    posting: purchasePosting({ id, tokenAddress, amountTonnes, buyerId }),
     key: postingKeyOf(request),
     expectedPrice,
     entry: entry?.row({ outcome: 'OK', targetIds: [id] }),
@@ -56,7 +56,7 @@ export async function purchase(
     case 'POSTED': {
       entry?.markWritten();
       const { projectId, at: createdAt, pricePerTonne, priceCurrency } = booked;
-      return { id, projectId, buyerId, amountTonnes: amount, pricePerTonne, priceCurrency, createdAt };
+      return { id, projectId, buyerId, amountTonnes, pricePerTonne, priceCurrency, createdAt };
     }
     case 'REPLAYED':
       if (booked.targetId === id) entry?.markWritten();
@@ -81,15 +81,15 @@ export async function dryRunPurchase(
   input: PurchaseInput,
 ): Promise<DryRun> {
   const { id: projectId } = await requireProjectByToken(deps, input.tokenAddress);
-  const { buyerId, amountCO2e: amount, expectedPricePerTonne: expected } = input;
+  const { buyerId, amountCO2e: amountTonnes, expectedPricePerTonne: expected } = input;
   return dryRun(deps.db, async (tx) => {
-    const posting = purchasePosting({ id: deps.ids.next(), projectId, amount, buyerId });
+    const posting = purchasePosting({ id: deps.ids.next(), projectId, amountTonnes, buyerId });
     const [result] = await postTransfers(tx, [posting], deps.clock.now());
     if (!result?.ok) throw insufficientSupply(input, result?.available ?? 0n);
     // The price is read after the inventory is locked: a price change locks the inventory too.
     const price = (await readPrices(tx, [projectId])).get(projectId) ?? null;
     if (expected && !isSamePrice(expected, price)) throw priceChanged(input, price);
-    return readDryRun(tx, { projectId, buyerId, tonnes: amount, pricePerTonne: price });
+    return readDryRun(tx, { projectId, buyerId, tonnes: amountTonnes, pricePerTonne: price });
   });
 }
 

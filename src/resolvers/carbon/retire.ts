@@ -122,14 +122,14 @@ export async function dryRunRetirement(
 ): Promise<DryRun> {
   checkPurpose(input.purpose ?? NO_PURPOSE);
   const { id: projectId, tokenAddress } = await requireProjectByToken(deps, input.tokenAddress);
-  const { buyerId, amountCO2e: amount } = input;
+  const { buyerId, amountCO2e: amountTonnes } = input;
   return dryRun(deps.db, async (tx) => {
     const id = deps.ids.next();
-    const posting = holdPosting({ id: deps.ids.next(), projectId, amount, retirementId: id, buyerId });
+    const posting = holdPosting({ id: deps.ids.next(), projectId, amountTonnes, retirementId: id, buyerId });
     const [result] = await postTransfers(tx, [posting], deps.clock.now());
     if (!result?.ok) throw shortOf(input, result?.available ?? 0n);
     await HOLDS.write(tx, [{ ...rowOf(id, tokenAddress, input), projectId }], deps);
-    return readDryRun(tx, { projectId, buyerId, tonnes: amount });
+    return readDryRun(tx, { projectId, buyerId, tonnes: amountTonnes });
   });
 }
 
@@ -148,13 +148,13 @@ async function hold(
   const { idempotencyKey, purpose = NO_PURPOSE, ...rest } = input;
   const asked = { ...rest, ...purpose, tokenAddress };
   const request = { callerSubject, operation: 'retire', key: idempotencyKey, input: asked };
-  const { buyerId, amountCO2e: amount } = input;
+  const { buyerId, amountCO2e: amountTonnes } = input;
   const { ids } = deps;
   const id = ids.next();
   const booked = await deps.books.postWith(
     HOLDS,
     {
-      posting: holdPosting({ id: ids.next(), tokenAddress, amount, retirementId: id, buyerId }),
+      posting: holdPosting({ id: ids.next(), tokenAddress, amountTonnes, retirementId: id, buyerId }),
       key: postingKeyOf(request),
       entry: entry?.row(),
     },

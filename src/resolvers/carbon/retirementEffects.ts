@@ -36,9 +36,9 @@ export function retireEffects(deps: SettleDependencies): Effects {
         stateReason: refusal.message,
         settledAt: at,
       });
-      const { id: retirementId, buyerId, projectId, amountTonnes: amount } = retirement;
+      const { id: retirementId, buyerId, projectId, amountTonnes } = retirement;
       const id = deps.ids.next();
-      const posting = returnPosting({ id, projectId, amount, retirementId, buyerId });
+      const posting = returnPosting({ id, projectId, amountTonnes, retirementId, buyerId });
       await moveOutOfRetiring(tx, [posting], at);
       return 'REFUSED';
     },

@@ -73,7 +73,7 @@ function burnOf({ intent: { call, targetId }, landed }: LandedIntent): LandedBur
 interface Retired {
   id: string;
   projectId: string;
-  amount: bigint;
+  amountTonnes: bigint;
 }
 
 /** @returns retirements by id */
@@ -84,14 +84,17 @@ async function retireAll(tx: Tx, burns: readonly LandedBurn[], at: Date): Promis
     record_index: recordIndex,
     ledger: ledger === null ? null : String(ledger),
   }));
-  const rows = await tx.execute<{ id: string; project_id: string; amount: string }>(sql`
+  const rows = await tx.execute<{ id: string; project_id: string; amount_tonnes: string }>(sql`
     ${givenRows(values, 'id uuid, tx_hash text, record_index integer, ledger bigint')}
     UPDATE ${retirements} r SET state = 'RETIRED', tx_hash = v.tx_hash, record_index = v.record_index, ledger = v.ledger,
       settled_at = ${at.toISOString()}::timestamptz, state_reason = NULL
     FROM v WHERE ${isGiven('r.id', 'id')}
-    RETURNING r.id, r.project_id, r.amount_tonnes::text AS amount`);
+    RETURNING r.id, r.project_id, r.amount_tonnes::text`);
   const retired = new Map(
-    rows.map(({ id, project_id, amount }) => [id, { id, projectId: project_id, amount: BigInt(amount) }]),
+    rows.map(({ id, project_id: projectId, amount_tonnes: amount }) => [
+      id,
+      { id, projectId, amountTonnes: BigInt(amount) },
+    ]),
   );
   const vanished = burns.find(({ retirementId }) => !retired.has(retirementId));
   if (vanished) throw new Error(`retirement ${vanished.retirementId} has vanished`);
@@ -104,8 +107,8 @@ async function postAll(
   retired: ReadonlyMap<string, Retired>,
   at: Date,
 ): Promise<void> {
-  const postings = [...retired.values()].map(({ id, projectId, amount }) =>
-    settlePosting({ id: ids.next(), projectId, amount, retirementId: id }),
+  const postings = [...retired.values()].map(({ id, projectId, amountTonnes }) =>
+    settlePosting({ id: ids.next(), projectId, amountTonnes, retirementId: id }),
   );
   await moveOutOfRetiring(tx, postings, at);
 }
@@ -115,9 +118,9 @@ export async function moveOutOfRetiring(tx: Tx, postings: readonly Posting[], at
   const results = await postTransfers(tx, postings, at);
   const failed = results.findIndex(({ ok }) => !ok);
   if (failed < 0) return;
-  const { causeId, amount } = postings[failed] ?? {};
+  const { causeId, amountTonnes } = postings[failed] ?? {};
   // The hold moved exactly this amount into retiring; anything else is a defect and must not settle.
-  throw new Error(`retirement ${causeId} has no hold of ${amount} tonnes`);
+  throw new Error(`retirement ${causeId} has no hold of ${amountTonnes} tonnes`);
 }
 
 /**

@@ -57,7 +57,7 @@ export async function transferCredits(
   const { idempotencyKey, ...rest } = input;
   const asked = { ...rest, tokenAddress };
   const request = { callerSubject, operation: 'transferCredits', key: idempotencyKey, input: asked };
-  const { fromBuyerId, toBuyerId, amountCO2e: amount, memo } = input;
+  const { fromBuyerId, toBuyerId, amountCO2e: amountTonnes, memo } = input;
   const id = deps.ids.next();
   const sides = { fromBuyerId, toBuyerId };
   const booked = await deps.books.postWith(
@@ -68,17 +68,17 @@ export async function transferCredits(
         id: deps.ids.next(),
         tokenAddress,
         creditTransferId: id,
-        amount,
+        amountTonnes,
       }),
       key: postingKeyOf(request),
       entry: entry?.row({ outcome: 'OK', targetIds: [id] }),
     },
-    { ...sides, id, amountTonnes: amount, memo },
+    { ...sides, id, amountTonnes, memo },
   );
   switch (booked.outcome) {
     case 'POSTED':
       entry?.markWritten();
-      return { ...sides, id, projectId: booked.projectId, amountTonnes: amount, memo, createdAt: booked.at };
+      return { ...sides, id, projectId: booked.projectId, amountTonnes, memo, createdAt: booked.at };
     case 'REPLAYED':
       if (booked.targetId === id) entry?.markWritten();
       return requireById(deps.db, creditTransfers, booked.targetId);
@@ -103,7 +103,7 @@ export async function dryRunTransfer(
 ): Promise<DryRun> {
   requireTwoBuyers(input);
   const { id: projectId } = await requireProjectByToken(deps, input.tokenAddress);
-  const { fromBuyerId, toBuyerId, amountCO2e: amount, memo } = input;
+  const { fromBuyerId, toBuyerId, amountCO2e: amountTonnes, memo } = input;
   const sides = { fromBuyerId, toBuyerId };
   return dryRun(deps.db, async (tx) => {
     const id = deps.ids.next();
@@ -112,12 +112,12 @@ export async function dryRunTransfer(
       id: deps.ids.next(),
       projectId,
       creditTransferId: id,
-      amount,
+      amountTonnes,
     });
     const [result] = await postTransfers(tx, [posting], deps.clock.now());
     if (!result?.ok) throw shortOf(input, result?.available ?? 0n);
-    await CREDIT_TRANSFERS.write(tx, [{ ...sides, id, projectId, amountTonnes: amount, memo }], deps);
-    return readDryRun(tx, { projectId, buyerId: fromBuyerId, tonnes: amount });
+    await CREDIT_TRANSFERS.write(tx, [{ ...sides, id, projectId, amountTonnes, memo }], deps);
+    return readDryRun(tx, { projectId, buyerId: fromBuyerId, tonnes: amountTonnes });
   });
 }
 

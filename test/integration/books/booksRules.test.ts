@@ -28,7 +28,7 @@ const at = new Date('2026-01-01T00:00:00Z');
 
 const post = (...postings: Posting[]) =>
   database.handle.db.transaction((tx) => postTransfers(tx, postings, at));
-const movement = (amount: bigint) => ({ id: randomUUID(), projectId, amount });
+const movement = (amountTonnes: bigint) => ({ id: randomUUID(), projectId, amountTonnes });
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -108,7 +108,7 @@ describe('the books, whichever program posts, refuse', () => {
   /** A project of 100 t with credits of two buyers and a hold of 10 t for one retirement. */
   async function projectWithHold() {
     const id = await insertProject(database.handle.db, { quantityTonnes: 100n });
-    const of = (amount: bigint) => ({ id: randomUUID(), projectId: id, amount });
+    const of = (amountTonnes: bigint) => ({ id: randomUUID(), projectId: id, amountTonnes });
     const retirementId = randomUUID();
     await post(
       issuePosting(of(100n)),
@@ -130,7 +130,7 @@ describe('the books, whichever program posts, refuse', () => {
     const again = { ...issuePosting(of(100n)), causeId: randomUUID() };
     expect(await refusal(again)).toMatch(/does not issue the tonnes of project/);
     const id = await insertProject(database.handle.db, { quantityTonnes: 100n });
-    const more = issuePosting({ id: randomUUID(), projectId: id, amount: 101n });
+    const more = issuePosting({ id: randomUUID(), projectId: id, amountTonnes: 101n });
     expect(await refusal(more)).toMatch(/does not issue the tonnes of project/);
   });
 
@@ -165,7 +165,7 @@ describe('the database refuses', () => {
   };
 
   it('changes to what was posted', async () => {
-    await refused('UPDATE transfers SET amount = amount + 1');
+    await refused('UPDATE transfers SET amount_tonnes = amount_tonnes + 1');
     await refused('DELETE FROM transfers');
     await refused('TRUNCATE transfers');
     await refused('DELETE FROM accounts');
@@ -173,20 +173,20 @@ describe('the database refuses', () => {
   });
 
   it('a balance that its transfers do not explain', async () => {
-    await refused(`UPDATE accounts SET balance = balance + 1 WHERE kind = 'buyer'`);
+    await refused(`UPDATE accounts SET balance_tonnes = balance_tonnes + 1 WHERE kind = 'buyer'`);
     await refused(`UPDATE accounts SET version = version + 1 WHERE kind = 'buyer'`);
     await refused(`UPDATE accounts SET owner_id = 'thief' WHERE kind = 'buyer'`);
-    const insert = 'INSERT INTO accounts (project_id, kind, owner_id, balance, version)';
+    const insert = 'INSERT INTO accounts (project_id, kind, owner_id, balance_tonnes, version)';
     await refused(`${insert} VALUES ('${projectId}', 'buyer', 'rich', 5, 0)`);
     await refused(`${insert} VALUES ('${projectId}', 'buyer', 'rich', 5, 1)`);
     await refused(`${insert} VALUES ('${projectId}', 'buyer', 'rich', 0, 1)`);
   });
 
   it('negative balances of any account but issuance', async () => {
-    await refused(`UPDATE accounts SET balance = -1 WHERE kind = 'inventory'`);
-    await refused(`UPDATE accounts SET balance = 1 WHERE kind = 'issuance'`);
+    await refused(`UPDATE accounts SET balance_tonnes = -1 WHERE kind = 'inventory'`);
+    await refused(`UPDATE accounts SET balance_tonnes = 1 WHERE kind = 'issuance'`);
     // The balances of this purchase follow from its amount.
-    await refused(purchasePast({ amount: 1000 }));
+    await refused(purchasePast({ amount_tonnes: 1000 }));
   });
 
   /** The SQL of a purchase past the program, valid except for `wrong`. */
@@ -198,11 +198,11 @@ describe('the database refuses', () => {
       cause_id: 'id',
       debit_account_id: 'd.id',
       debit_version: 'd.version + 1',
-      debit_balance: `d.balance - ${wrong['amount'] ?? 5}`,
+      debit_balance_tonnes: `d.balance_tonnes - ${wrong['amount_tonnes'] ?? 5}`,
       credit_account_id: 'c.id',
       credit_version: 'c.version + 1',
-      credit_balance: `c.balance + ${wrong['amount'] ?? 5}`,
-      amount: 5,
+      credit_balance_tonnes: `c.balance_tonnes + ${wrong['amount_tonnes'] ?? 5}`,
+      amount_tonnes: 5,
       created_at: 'now()',
       ...wrong,
     };
@@ -216,12 +216,12 @@ describe('the database refuses', () => {
     ['that leaves out a version of the debited account', { debit_version: 'd.version + 2' }],
     ['that leaves out a version of the credited account', { credit_version: 'c.version + 2' }],
     ['at a version that was posted before', { credit_version: 'c.version' }],
-    ['whose debited balance does not follow', { debit_balance: 'd.balance - 4' }],
-    ['whose credited balance does not follow', { credit_balance: 'c.balance + 6' }],
+    ['whose debited balance does not follow', { debit_balance_tonnes: 'd.balance_tonnes - 4' }],
+    ['whose credited balance does not follow', { credit_balance_tonnes: 'c.balance_tonnes + 6' }],
     ['without one of its sides', { credit_account_id: 'NULL' }],
     ['to an account that is missing', { credit_account_id: 1_000_000 }],
     ['from an account to itself', { credit_account_id: 'd.id' }],
-    ['of nothing', { amount: 0 }],
+    ['of nothing', { amount_tonnes: 0 }],
     ['of another project than its accounts', { project_id: 'gen_random_uuid()' }],
     ['between accounts of other kinds than its own', { kind: `'retirement_settle'` }],
     ['that is a purchase of another id', { cause_id: 'gen_random_uuid()' }],
@@ -244,9 +244,9 @@ describe('the database refuses', () => {
   /** Inserts an issue past the program. */
   function issuePast(id: string = randomUUID(), causeId: string = randomUUID()): string {
     return `INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version,
-        debit_balance, credit_account_id, credit_version, credit_balance, amount, created_at)
-      SELECT '${id}', d.project_id, 'issue', '${causeId}', d.id, d.version + 1, d.balance - 5, c.id,
-        c.version + 1, c.balance + 5, 5, now() FROM accounts d, accounts c
+        debit_balance_tonnes, credit_account_id, credit_version, credit_balance_tonnes, amount_tonnes, created_at)
+      SELECT '${id}', d.project_id, 'issue', '${causeId}', d.id, d.version + 1, d.balance_tonnes - 5, c.id,
+        c.version + 1, c.balance_tonnes + 5, 5, now() FROM accounts d, accounts c
       WHERE d.kind = 'issuance' AND c.kind = 'inventory' AND d.project_id = '${projectId}' AND c.project_id = '${projectId}'`;
   }
 

@@ -44,7 +44,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const movement = (amount: bigint) => ({ id: randomUUID(), projectId, amount });
+const movement = (amountTonnes: bigint) => ({ id: randomUUID(), projectId, amountTonnes });
 const post = (db: Db, postings: readonly Posting[]) =>
   db.transaction((tx) => postTransfers(tx, postings, at));
 const settle = (db: Db, retirementIds: readonly string[]) =>

@@ -254,10 +254,10 @@ describe('the database refuses', () => {
 
   it('a purchase at another price than the one in force', async () => {
     await refused(
-      `INSERT INTO transfers (id, kind, project_id, cause_id, amount, price_per_tonne, price_currency, created_at,
-          debit_account_id, debit_version, debit_balance, credit_account_id, credit_version, credit_balance)
-        SELECT forged, 'purchase', d.project_id, forged, 5, 0.01, 'EUR', now(), d.id, d.version + 1, d.balance - 5,
-          c.id, c.version + 1, c.balance + 5
+      `INSERT INTO transfers (id, kind, project_id, cause_id, amount_tonnes, price_per_tonne, price_currency, created_at,
+          debit_account_id, debit_version, debit_balance_tonnes, credit_account_id, credit_version, credit_balance_tonnes)
+        SELECT forged, 'purchase', d.project_id, forged, 5, 0.01, 'EUR', now(), d.id, d.version + 1, d.balance_tonnes - 5,
+          c.id, c.version + 1, c.balance_tonnes + 5
         FROM gen_random_uuid() AS forged, accounts d, accounts c
         WHERE d.project_id = '${await projectUuid()}' AND d.kind = 'inventory'
           AND c.project_id = d.project_id AND c.kind = 'buyer'`,

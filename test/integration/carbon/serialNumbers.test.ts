@@ -158,7 +158,7 @@ describe('serial numbers', () => {
       ...settlePosting({
         id: randomUUID(),
         projectId: project.id,
-        amount: 1n,
+        amountTonnes: 1n,
         retirementId: burned?.id ?? '',
       }),
       kind: 'retirement_return' as const,

@@ -50,7 +50,7 @@ async function bookOld(): Promise<void> {
     const postings = await Promise.all(
       [0, 1, 0, 1].map(async (i) => {
         const project = await requireProjectByToken(market.app.dependencies, tokens[i] ?? '');
-        return purchasePosting({ id: ids.next(), projectId: project.id, amount: 1n, buyerId: 'ann' });
+        return purchasePosting({ id: ids.next(), projectId: project.id, amountTonnes: 1n, buyerId: 'ann' });
       }),
     );
     await db.transaction(async (tx) => {

@@ -219,7 +219,7 @@ describe('the database refuses', () => {
     const book = (told: { amountTonnes: bigint } | null) =>
       db.transaction(async (tx) => {
         const id = randomUUID();
-        const posting = { ...sides, id: randomUUID(), creditTransferId: id, amount: 1n };
+        const posting = { ...sides, id: randomUUID(), creditTransferId: id, amountTonnes: 1n };
         const at = new Date();
         expect(await postTransfers(tx, [creditTransferPosting(posting)], at)).toEqual([{ ok: true }]);
         if (told) await tx.insert(creditTransfers).values({ ...sides, ...told, id, createdAt: at });

@@ -270,7 +270,7 @@ describe('the running platform', () => {
     'DROP SCHEMA public CASCADE',
     'CREATE TABLE mine (id int)',
     'CREATE SCHEMA mine',
-    'UPDATE transfers SET amount = 1',
+    'UPDATE transfers SET amount_tonnes = 1',
     'DELETE FROM transfers',
     'DELETE FROM accounts',
     'DELETE FROM drizzle.platform_migrations',
@@ -297,9 +297,10 @@ describe('the running platform', () => {
   it('holds the rules on the real tables, also where a temporary one has the name of another', async () => {
     const posting = handle.sql.unsafe(`
       CREATE TEMPORARY TABLE accounts ON COMMIT DROP AS TABLE public.accounts;
-      INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version, debit_balance,
-        credit_account_id, credit_version, credit_balance, amount, created_at) SELECT gen_random_uuid(), project_id, kind, gen_random_uuid(), debit_account_id,
-        debit_version + 1, debit_balance - amount, credit_account_id, credit_version + 1, credit_balance + amount, amount, now()
+      INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version, debit_balance_tonnes,
+        credit_account_id, credit_version, credit_balance_tonnes, amount_tonnes, created_at) SELECT gen_random_uuid(), project_id, kind, gen_random_uuid(), debit_account_id,
+        debit_version + 1, debit_balance_tonnes - amount_tonnes, credit_account_id, credit_version + 1,
+        credit_balance_tonnes + amount_tonnes, amount_tonnes, now()
         FROM transfers WHERE kind = 'issue' LIMIT 1`);
     await expect(posting).rejects.toThrow(/do not continue its history/);
   });
@@ -309,13 +310,16 @@ describe('the running platform', () => {
     CREATE TRIGGER forge AFTER INSERT ON forged FOR EACH ROW EXECUTE FUNCTION pg_temp.forge()`;
 
   it.each([
-    ['changes a balance', ownFunction(`UPDATE accounts SET balance = balance + 1 WHERE kind = 'buyer'`)],
+    [
+      'changes a balance',
+      ownFunction(`UPDATE accounts SET balance_tonnes = balance_tonnes + 1 WHERE kind = 'buyer'`),
+    ],
     ['changes a version', ownFunction(`UPDATE accounts SET version = version + 1 WHERE kind = 'buyer'`)],
     ['changes an owner', ownFunction(`UPDATE accounts SET owner_id = 'thief' WHERE kind = 'buyer'`)],
     [
       'opens an account that is there',
       ownFunction(`INSERT INTO accounts AS a (project_id, kind, owner_id) SELECT project_id, kind, owner_id FROM accounts
-        ON CONFLICT (project_id, kind, owner_id) DO UPDATE SET balance = a.balance + 1`),
+        ON CONFLICT (project_id, kind, owner_id) DO UPDATE SET balance_tonnes = a.balance_tonnes + 1`),
     ],
     [
       'calls the function of the rules',
@@ -326,10 +330,10 @@ describe('the running platform', () => {
     const forging = handle.sql.unsafe(`
       CREATE TEMPORARY TABLE forged ON COMMIT DROP AS TABLE transfers WITH NO DATA;
       ${trigger};
-      INSERT INTO forged (id, project_id, kind, debit_account_id, debit_version, debit_balance, credit_account_id,
-          credit_version, credit_balance, amount)
-        SELECT gen_random_uuid(), t.project_id, t.kind, d.id, d.version + 1, d.balance - 1, c.id, c.version + 1,
-          c.balance + 1, 1
+      INSERT INTO forged (id, project_id, kind, debit_account_id, debit_version, debit_balance_tonnes, credit_account_id,
+          credit_version, credit_balance_tonnes, amount_tonnes)
+        SELECT gen_random_uuid(), t.project_id, t.kind, d.id, d.version + 1, d.balance_tonnes - 1, c.id, c.version + 1,
+          c.balance_tonnes + 1, 1
         FROM transfers t JOIN accounts d ON d.id = t.debit_account_id JOIN accounts c ON c.id = t.credit_account_id
         WHERE t.kind = 'issue' LIMIT 1;
       DROP FUNCTION IF EXISTS pg_temp.forge() CASCADE`);

@@ -27,8 +27,8 @@ let versions = 0;
 function transfer(writtenIn?: number): SQL {
   versions += 1;
   return sql`
-    INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version, debit_balance, credit_account_id,
-      credit_version, credit_balance, amount, created_at, written_in)
+    INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version, debit_balance_tonnes, credit_account_id,
+      credit_version, credit_balance_tonnes, amount_tonnes, created_at, written_in)
     SELECT id, id, 'purchase', id, -1, ${versions}::int, 0, -2, ${versions}::int, ${versions}::int, 1, now(),
       coalesce(${writtenIn ?? null}::bigint, pg_current_xact_id()::text::bigint)
     FROM (SELECT gen_random_uuid() AS id) AS purchased`;

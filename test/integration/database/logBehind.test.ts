@@ -24,8 +24,8 @@ beforeAll(async () => {
     await db.transaction(async (tx) => {
       await tx.execute(sql`SET LOCAL session_replication_role = replica`);
       await tx.execute(sql`
-        INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version, debit_balance, credit_account_id,
-          credit_version, credit_balance, amount, created_at)
+        INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version, debit_balance_tonnes, credit_account_id,
+          credit_version, credit_balance_tonnes, amount_tonnes, created_at)
         SELECT id, id, 'purchase', id, -1, n, 0, -2, n, n, 1, now()
         FROM (SELECT gen_random_uuid() AS id, ${made * TRANSFERS_EACH}::int + number AS n
           FROM generate_series(1, ${TRANSFERS_EACH}::int) AS number) AS purchased`);

@@ -39,8 +39,8 @@ beforeAll(async () => {
     await tx.execute(sql`INSERT INTO accounts (project_id, kind, owner_id)
       SELECT ${projectId}, 'buyer', 'buyer-' || n FROM generate_series(1, ${ROWS}::int) n`);
     const settled = (project: string, rows: number, causeId: string | null) => sql`
-      INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version, debit_balance, credit_account_id,
-        credit_version, credit_balance, amount, created_at)
+      INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version, debit_balance_tonnes, credit_account_id,
+        credit_version, credit_balance_tonnes, amount_tonnes, created_at)
       SELECT gen_random_uuid(), d.project_id, 'retirement_settle', coalesce(${causeId}::uuid, gen_random_uuid()), d.id, n, 0, c.id, n, n, 1, now()
       FROM accounts d, accounts c, generate_series(1, ${rows}::int) n
       WHERE d.project_id = ${project} AND d.kind = 'retiring' AND c.project_id = ${project} AND c.kind = 'retired'`;
@@ -136,8 +136,8 @@ it('finds the audit entries of a request without all others, also of requests lo
 it('finds where a transfer is in its log without all tiles, and with all where it was logged in another copy', async () => {
   const [restored, next] = [randomUUID(), randomUUID()];
   const transfers = (values: SQL) => sql`
-    INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version, debit_balance, credit_account_id,
-      credit_version, credit_balance, amount, created_at, written_in)
+    INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version, debit_balance_tonnes, credit_account_id,
+      credit_version, credit_balance_tonnes, amount_tonnes, created_at, written_in)
     SELECT id, ${projectId}, 'purchase', id, -1, written_in, 0, -2, written_in, 1, 1, now(), written_in FROM (${values}) AS v (id, written_in)`;
   const { db } = database.handle;
   await db.transaction(async (tx) => {

@@ -28,8 +28,8 @@ type Side = 'inventory' | 'retiring' | 'retired' | 'giver' | 'taker';
 
 /** Transfers of one tonne each, with the next versions of both accounts; the last one has the cause. */
 const transfers = (kind: string, [debit, credit]: [Side, Side], rows: number, causeId = randomUUID()) => sql`
-  INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version, debit_balance, credit_account_id,
-    credit_version, credit_balance, amount, created_at)
+  INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version, debit_balance_tonnes, credit_account_id,
+    credit_version, credit_balance_tonnes, amount_tonnes, created_at)
   SELECT id, ${projectId}, ${kind}::transfer_kind,
     CASE WHEN ${kind} = 'purchase' THEN id WHEN n = ${rows}::int THEN ${causeId}::uuid ELSE gen_random_uuid() END,
     ${accountOf(debit)}, d.versions + n, 0, ${accountOf(credit)}, c.versions + n, c.versions + n, 1, now()
@@ -53,13 +53,13 @@ beforeAll(async () => {
   await change(transfers('retirement_hold', ['giver', 'retiring'], ROWS, held));
   await change(transfers('retirement_settle', ['retiring', 'retired'], ROWS, settled));
   await change(transfers('credit_transfer', ['giver', 'taker'], ROWS));
-  await change(sql`UPDATE accounts a SET balance = ${ROWS}, version = (SELECT count(*) FROM transfers
+  await change(sql`UPDATE accounts a SET balance_tonnes = ${ROWS}, version = (SELECT count(*) FROM transfers
     WHERE a.id IN (debit_account_id, credit_account_id))`);
 });
 afterAll(() => database.drop());
 
 it('a settlement finds its hold', async () => {
-  const posting = settlePosting({ id: randomUUID(), projectId, amount: 1n, retirementId: held });
+  const posting = settlePosting({ id: randomUUID(), projectId, amountTonnes: 1n, retirementId: held });
   const read = await rowsReadBy(database.handle, ['transfers'], async (tx) =>
     expect(await postTransfers(tx, [posting], at)).toEqual([{ ok: true }]),
   );
@@ -73,7 +73,7 @@ it('a credit transfer finds its booking', async () => {
     const facts = { id, projectId, amountTonnes: 1n, createdAt: at };
     await tx.insert(creditTransfers).values({ ...facts, fromBuyerId: from, toBuyerId: to });
     const sides = { creditTransferId: id, fromBuyerId: from, toBuyerId: to };
-    const posting = creditTransferPosting({ id: randomUUID(), projectId, amount: 1n, ...sides });
+    const posting = creditTransferPosting({ id: randomUUID(), projectId, amountTonnes: 1n, ...sides });
     expect(await postTransfers(tx, [posting], at)).toEqual([{ ok: true }]);
     await tx.execute(sql`SET CONSTRAINTS ALL IMMEDIATE`);
   });

@@ -52,7 +52,7 @@ const INDEXER = 'Hints and rate limits. Losing them costs only time';
 const NOT_AT_PROVIDER = /CLOSED CUSTODY MOBILE_MONEY \w+$/;
 
 export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
-  accounts: { I1: 'id kind balance version DELETED FORGED', I11: 'project_id', I15: 'owner_id' },
+  accounts: { I1: 'id kind balance_tonnes version DELETED FORGED', I11: 'project_id', I15: 'owner_id' },
   api_keys: {
     I14: 'id created_by DELETED FORGED',
     I16: 'revoked_by revoked_at',
@@ -357,7 +357,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
   },
   token_revocations: { notFound: [[ACCESS, '*']] },
   transfers: {
-    I1: 'debit_version debit_balance credit_version credit_balance amount',
+    I1: 'debit_version debit_balance_tonnes credit_version credit_balance_tonnes amount_tonnes',
     I15: `id project_id kind cause_id debit_account_id credit_account_id price_per_tonne price_currency created_at DELETED FORGED`,
     notFound: [[BOOKKEEPING, 'written_in']],
   },

@@ -25,8 +25,8 @@ const SETTLED = `state = 'SETTLED'`;
 const REFUNDED = `state = 'REFUNDED'`;
 const WAITING = `state = 'AWAITING_PAYOUT'`;
 const MOVE_CREDITS = `
-  UPDATE accounts SET balance = balance - 10 WHERE id = ${accountOf('acme')};
-  UPDATE accounts SET balance = balance + 10 WHERE id = ${accountOf('globex')}`;
+  UPDATE accounts SET balance_tonnes = balance_tonnes - 10 WHERE id = ${accountOf('acme')};
+  UPDATE accounts SET balance_tonnes = balance_tonnes + 10 WHERE id = ${accountOf('globex')}`;
 
 export const BOOKS_CORRUPTIONS: readonly Corruption[] = [
   {
@@ -38,9 +38,9 @@ export const BOOKS_CORRUPTIONS: readonly Corruption[] = [
     name: 'credits are moved between buyers, with their last entries',
     invariant: 'I1',
     sql: `${MOVE_CREDITS};
-      UPDATE transfers SET debit_balance = debit_balance - 10 WHERE debit_account_id = ${accountOf('acme')}
+      UPDATE transfers SET debit_balance_tonnes = debit_balance_tonnes - 10 WHERE debit_account_id = ${accountOf('acme')}
         AND debit_version = (SELECT version FROM accounts WHERE id = ${accountOf('acme')});
-      UPDATE transfers SET credit_balance = credit_balance + 10 WHERE credit_account_id = ${accountOf('globex')}
+      UPDATE transfers SET credit_balance_tonnes = credit_balance_tonnes + 10 WHERE credit_account_id = ${accountOf('globex')}
         AND credit_version = (SELECT version FROM accounts WHERE id = ${accountOf('globex')})`,
   },
   {
@@ -60,9 +60,9 @@ export const BOOKS_CORRUPTIONS: readonly Corruption[] = [
     name: 'a purchase is undone in the books, and the balances follow',
     invariant: 'I14',
     sql: `CREATE TEMP TABLE gone AS SELECT t.* FROM transfers t JOIN accounts a ON a.id = t.credit_account_id
-        WHERE t.kind = 'purchase' AND a.owner_id = 'globex' ORDER BY a.balance DESC LIMIT 1;
-      UPDATE accounts a SET balance = 0, version = 0 FROM gone g WHERE a.id = g.credit_account_id;
-      UPDATE accounts a SET balance = a.balance + g.amount, version = a.version - 1 FROM gone g WHERE a.id = g.debit_account_id;
+        WHERE t.kind = 'purchase' AND a.owner_id = 'globex' ORDER BY a.balance_tonnes DESC LIMIT 1;
+      UPDATE accounts a SET balance_tonnes = 0, version = 0 FROM gone g WHERE a.id = g.credit_account_id;
+      UPDATE accounts a SET balance_tonnes = a.balance_tonnes + g.amount_tonnes, version = a.version - 1 FROM gone g WHERE a.id = g.debit_account_id;
       DELETE FROM transfers WHERE id IN (SELECT id FROM gone);
       DROP TABLE gone`,
   },
@@ -96,14 +96,14 @@ export const CREDIT_CORRUPTIONS: readonly Corruption[] = [
   {
     name: 'a purchase is forged, and the balances follow',
     invariant: 'I14',
-    sql: `INSERT INTO transfers (id, kind, project_id, cause_id, amount, created_at,
-          debit_account_id, debit_version, debit_balance, credit_account_id, credit_version, credit_balance)
-        SELECT forged, 'purchase', d.project_id, forged, 1, now(), d.id, d.version + 1, d.balance - 1, c.id, c.version + 1, c.balance + 1
+    sql: `INSERT INTO transfers (id, kind, project_id, cause_id, amount_tonnes, created_at,
+          debit_account_id, debit_version, debit_balance_tonnes, credit_account_id, credit_version, credit_balance_tonnes)
+        SELECT forged, 'purchase', d.project_id, forged, 1, now(), d.id, d.version + 1, d.balance_tonnes - 1, c.id, c.version + 1, c.balance_tonnes + 1
         FROM gen_random_uuid() AS forged, accounts d, accounts c
         WHERE c.id = ${accountOf('acme')} AND d.kind = 'inventory' AND d.project_id = c.project_id;
-      UPDATE accounts a SET version = t.debit_version, balance = t.debit_balance FROM transfers t
+      UPDATE accounts a SET version = t.debit_version, balance_tonnes = t.debit_balance_tonnes FROM transfers t
         WHERE a.id = t.debit_account_id AND t.debit_version = a.version + 1;
-      UPDATE accounts a SET version = t.credit_version, balance = t.credit_balance FROM transfers t
+      UPDATE accounts a SET version = t.credit_version, balance_tonnes = t.credit_balance_tonnes FROM transfers t
         WHERE a.id = t.credit_account_id AND t.credit_version = a.version + 1`,
   },
   {

@@ -15,8 +15,8 @@ export const TRANSPARENCY_CORRUPTIONS: readonly Corruption[] = [
     isDeletion: true,
     isHidden: true,
     sql: `${GONE};
-      UPDATE accounts a SET balance = a.balance - g.amount, version = a.version - 1 FROM gone g WHERE a.id = g.credit_account_id;
-      UPDATE accounts a SET balance = a.balance + g.amount, version = a.version - 1 FROM gone g WHERE a.id = g.debit_account_id;
+      UPDATE accounts a SET balance_tonnes = a.balance_tonnes - g.amount_tonnes, version = a.version - 1 FROM gone g WHERE a.id = g.credit_account_id;
+      UPDATE accounts a SET balance_tonnes = a.balance_tonnes + g.amount_tonnes, version = a.version - 1 FROM gone g WHERE a.id = g.debit_account_id;
       DELETE FROM idempotency_keys WHERE target_id IN (SELECT id FROM gone);
       DELETE FROM transfers WHERE id IN (SELECT id FROM gone);
       DROP TABLE gone`,
@@ -25,14 +25,14 @@ export const TRANSPARENCY_CORRUPTIONS: readonly Corruption[] = [
     invariant: 'I15',
     name: 'a transfer is forged among earlier ones',
     sql: `INSERT INTO transfers SELECT gen_random_uuid(), project_id, kind, gen_random_uuid(), debit_account_id, debit_version + 1000,
-      debit_balance, credit_account_id, credit_version + 1000, credit_balance, amount, price_per_tonne, price_currency, created_at, written_in
+      debit_balance_tonnes, credit_account_id, credit_version + 1000, credit_balance_tonnes, amount_tonnes, price_per_tonne, price_currency, created_at, written_in
       FROM transfers ORDER BY written_in LIMIT 1`,
   },
   {
     invariant: 'I15',
     name: 'a transfer is forged for a transaction that is still to come',
     sql: `INSERT INTO transfers SELECT gen_random_uuid(), project_id, kind, gen_random_uuid(), debit_account_id, debit_version + 1000,
-      debit_balance, credit_account_id, credit_version + 1000, credit_balance, amount, price_per_tonne, price_currency, created_at,
+      debit_balance_tonnes, credit_account_id, credit_version + 1000, credit_balance_tonnes, amount_tonnes, price_per_tonne, price_currency, created_at,
       written_in + 1000000 FROM transfers LIMIT 1`,
   },
   {
