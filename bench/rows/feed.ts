@@ -233,7 +233,8 @@ async function retire(product: Product, { tokenAddress }: OpenProject): Promise<
 /** Returns an event as long as the product's. */
 async function sampleEvent(bench: Bench): Promise<string> {
   const [record] = await bench.sql('marketplace')`
-    SELECT position || '.00000000' AS cursor, token_address AS "tokenAddress", index, retired_by AS "retiredBy", amount::text, '1' AS tonnes,
+    SELECT position || '.00000000' AS cursor, token_address AS "tokenAddress", index, retired_by AS "retiredBy",
+      amount_base_units::text AS amount, '1' AS tonnes,
       timestamp::text, beneficiary, note, tx_hash AS "txHash" FROM retirement_records ORDER BY position DESC LIMIT 1`;
   const { cursor, ...rest } = record ?? {};
   const data = { retirementFeed: { cursor: String(cursor), record: rest } };

@@ -134,7 +134,7 @@ CREATE TABLE "retirement_records" (
 	"token_address" text NOT NULL,
 	"index" integer NOT NULL,
 	"retired_by" text NOT NULL,
-	"amount" numeric(39, 0) NOT NULL,
+	"amount_base_units" numeric(39, 0) NOT NULL,
 	"timestamp" bigint NOT NULL,
 	"first_timestamp" bigint,
 	"beneficiary" text NOT NULL,
@@ -152,7 +152,7 @@ CREATE TABLE "retirement_totals" (
 	"country_code" text,
 	"vintage_year" integer,
 	"day" bigint,
-	"amount" numeric NOT NULL,
+	"amount_base_units" numeric NOT NULL,
 	"retirements" integer NOT NULL,
 	CONSTRAINT "retirement_totals_cell" UNIQUE NULLS NOT DISTINCT("project_id","country_code","vintage_year","day")
 );

@@ -333,14 +333,14 @@ ALTER TABLE off_ramp_provider_statuses REPLICA IDENTITY USING INDEX off_ramp_pro
 -- The totals follow the records, whichever program writes the records.
 CREATE FUNCTION add_to_retirement_totals() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO retirement_totals AS t (project_id, country_code, vintage_year, day, amount, retirements)
-    SELECT r.project_id, p.country_code, p.vintage_year, r.timestamp / 86400, sum(r.amount), count(*)
+  INSERT INTO retirement_totals AS t (project_id, country_code, vintage_year, day, amount_base_units, retirements)
+    SELECT r.project_id, p.country_code, p.vintage_year, r.timestamp / 86400, sum(r.amount_base_units), count(*)
       FROM added r JOIN projects p ON p.id = r.project_id
       GROUP BY GROUPING SETS ((r.project_id), (r.project_id, r.timestamp / 86400), (p.country_code, r.timestamp / 86400),
         (p.vintage_year, r.timestamp / 86400), (r.timestamp / 86400))
       ORDER BY 1, 2, 3, 4 -- All writers lock rows in one order.
     ON CONFLICT (project_id, country_code, vintage_year, day) DO UPDATE
-      SET amount = t.amount + excluded.amount, retirements = t.retirements + excluded.retirements;
+      SET amount_base_units = t.amount_base_units + excluded.amount_base_units, retirements = t.retirements + excluded.retirements;
   RETURN NULL;
 END $$;
 --> statement-breakpoint
@@ -350,15 +350,15 @@ CREATE TRIGGER retirement_records_totals AFTER INSERT ON retirement_records REFE
 -- A record with a new date counts on its new day.
 CREATE FUNCTION move_in_retirement_totals() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO retirement_totals AS t (project_id, country_code, vintage_year, day, amount, retirements)
-    SELECT r.project_id, p.country_code, p.vintage_year, r.day, sum(r.amount), sum(r.records)
-      FROM (SELECT project_id, timestamp / 86400 AS day, amount, 1 AS records FROM after
-        UNION ALL SELECT project_id, timestamp / 86400, -amount, -1 FROM before) r JOIN projects p ON p.id = r.project_id
+  INSERT INTO retirement_totals AS t (project_id, country_code, vintage_year, day, amount_base_units, retirements)
+    SELECT r.project_id, p.country_code, p.vintage_year, r.day, sum(r.amount_base_units), sum(r.records)
+      FROM (SELECT project_id, timestamp / 86400 AS day, amount_base_units, 1 AS records FROM after
+        UNION ALL SELECT project_id, timestamp / 86400, -amount_base_units, -1 FROM before) r JOIN projects p ON p.id = r.project_id
       GROUP BY GROUPING SETS ((r.project_id, r.day), (p.country_code, r.day), (p.vintage_year, r.day), (r.day))
-      HAVING sum(r.records) <> 0 OR sum(r.amount) <> 0
+      HAVING sum(r.records) <> 0 OR sum(r.amount_base_units) <> 0
       ORDER BY 1, 2, 3, 4
     ON CONFLICT (project_id, country_code, vintage_year, day) DO UPDATE
-      SET amount = t.amount + excluded.amount, retirements = t.retirements + excluded.retirements;
+      SET amount_base_units = t.amount_base_units + excluded.amount_base_units, retirements = t.retirements + excluded.retirements;
   RETURN NULL;
 END $$;
 --> statement-breakpoint

@@ -65,10 +65,11 @@ export async function appendRecords(
     if (last && !records.some((record) => isSame(record, last))) continue;
     stored.set(token.tokenAddress, from + fresh.length);
     for (const record of fresh) {
-      const { index } = record;
+      const { index, amount: amountBaseUnits } = record;
       const position = head.position + BigInt(rows.length) + 1n;
       const txHash = known.hashes.get(index) ?? verified.get(index) ?? null;
-      rows.push({ ...record, ...token, position, txHash, isClaimed: known.claimed.has(index), appendedAt });
+      const isClaimed = known.claimed.has(index);
+      rows.push({ ...record, ...token, amountBaseUnits, position, txHash, isClaimed, appendedAt });
     }
   }
   if (rows.length === 0) return { appended: 0, before, stored };
@@ -118,8 +119,8 @@ async function readLastOf(
   const rows = await db.execute<Omit<StoredRecord, 'amount'> & { token: string; amount: string }>(sql`
     SELECT token, last.* FROM json_array_elements_text(${JSON.stringify(tokenAddresses)}::text::json) AS token
     CROSS JOIN LATERAL (
-      SELECT index, retired_by AS "retiredBy", amount::text, beneficiary, note FROM ${retirementRecords}
-      WHERE token_address = token ORDER BY index DESC LIMIT 1) AS last`);
+      SELECT index, retired_by AS "retiredBy", amount_base_units::text AS amount, beneficiary, note
+      FROM ${retirementRecords} WHERE token_address = token ORDER BY index DESC LIMIT 1) AS last`);
   return new Map(rows.map(({ token, ...last }) => [token, { ...last, amount: BigInt(last.amount) }]));
 }
 

@@ -22,7 +22,7 @@ const isClaimedBy = and(
   eq(retirements.recordIndex, retirementRecords.index),
 );
 
-const { beneficiary, note, amount } = retirementRecords;
+const { beneficiary, note, amountBaseUnits: amount } = retirementRecords;
 const selectAlike = hotSelect(
   new QueryBuilder()
     .selectDistinct({ beneficiary, note, amount })
@@ -83,7 +83,7 @@ export async function findUnclaimedRecords(
         isUnclaimed(of.tokenAddress, of.custodyAddress),
         eq(retirementRecords.beneficiary, of.burn.beneficiary),
         eq(retirementRecords.note, of.burn.note),
-        eq(retirementRecords.amount, of.burn.amount),
+        eq(retirementRecords.amountBaseUnits, of.burn.amount),
       ),
     )
     .orderBy(asc(retirementRecords.index))

@@ -74,13 +74,14 @@ function sameButForDate({ tokenAddress }: Counted, records: readonly RetirementR
   const read = records.map(({ index, retiredBy, amount, timestamp, beneficiary, note }) => ({
     index,
     retired_by: retiredBy,
-    amount: String(amount),
+    amount_base_units: String(amount),
     timestamp: String(timestamp),
     beneficiary,
     note,
   }));
   return sql`json_to_recordset(${JSON.stringify(read)}::text::json)
-      v (index integer, retired_by text, amount numeric, timestamp bigint, beneficiary text, note text)
-    WHERE r.token_address = ${tokenAddress} AND r.index = v.index AND r.retired_by = v.retired_by AND r.amount = v.amount
-      AND r.beneficiary = v.beneficiary AND r.note = v.note AND r.timestamp <> v.timestamp`;
+      v (index integer, retired_by text, amount_base_units numeric, timestamp bigint, beneficiary text, note text)
+    WHERE r.token_address = ${tokenAddress} AND r.index = v.index AND r.retired_by = v.retired_by
+      AND r.amount_base_units = v.amount_base_units AND r.beneficiary = v.beneficiary AND r.note = v.note
+      AND r.timestamp <> v.timestamp`;
 }

@@ -189,8 +189,8 @@ async function readKnown(
         'retiredBy', holder_address, 'beneficiary', call ->> 'beneficiary', 'note', call ->> 'note')
       FROM holder_acts WHERE project_id = ${id} AND record_index >= ${from} AND record_index < ${from + length})
     SELECT i.index,
-      (SELECT jsonb_build_object('retiredBy', r.retired_by, 'amount', r.amount::text, 'timestamp', r.timestamp::text,
-          'beneficiary', r.beneficiary, 'note', r.note)
+      (SELECT jsonb_build_object('retiredBy', r.retired_by, 'amount', r.amount_base_units::text,
+          'timestamp', r.timestamp::text, 'beneficiary', r.beneficiary, 'note', r.note)
         FROM retirement_records r WHERE r.token_address = ${tokenAddress} AND r.index = i.index) AS stored,
       (SELECT coalesce(jsonb_agg(c.claim), '[]') FROM claims c WHERE c.record_index = i.index) AS claims
     FROM generate_series(${from}::int, ${from + length - 1}::int) AS i (index)`);

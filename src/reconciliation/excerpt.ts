@@ -243,7 +243,7 @@ const UNCLAIMED_RECORDS = `SELECT f.project_id, f.index
     FROM excerpt_retirements r JOIN excerpt_projects p ON p.id = r.project_id) AS r
   JOIN retirement_records f
     ON f.token_address = r.token_address AND f.beneficiary = r.beneficiary AND f.note = r.note
-      AND f.amount = r.amount_tonnes * 10::numeric ^ 18
+      AND f.amount_base_units = r.amount_tonnes * 10::numeric ^ 18
   WHERE NOT f.is_claimed AND f.retired_by IN (SELECT custody_address FROM installation)
     AND NOT EXISTS (SELECT 1 FROM retirements c WHERE c.project_id = f.project_id AND c.record_index = f.index)`;
 

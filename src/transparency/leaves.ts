@@ -54,7 +54,7 @@ function boundedText(name: string, column: string): string {
  * The public and unchanging facts of the token's record r. A record that was dated anew, after its chain was
  * rolled back, is in the log with its first date.
  */
-export const RECORD_LEAF = `('{"amount":' || ${plain('r.amount')} || ',' || ${boundedText('beneficiary', 'r.beneficiary')}
+export const RECORD_LEAF = `('{"amount":' || ${plain('r.amount_base_units')} || ',' || ${boundedText('beneficiary', 'r.beneficiary')}
   || ',"index":' || r.index || ',' || ${boundedText('note', 'r.note')} || ',"retiredBy":' || ${text('r.retired_by')}
   || ',"timestamp":' || coalesce(r.first_timestamp, r.timestamp) || ',"tokenAddress":' || ${text('r.token_address')} || '}')`;
 

@@ -15,7 +15,7 @@ import {
   unique,
   uuid,
 } from 'drizzle-orm/pg-core';
-import { bigNumeric, moment, sumNumeric } from './columns.ts';
+import { bigNumeric, moment, sumNumeric, unixSeconds } from './columns.ts';
 import { projects } from './projects.ts';
 
 export const retirementRecords = pgTable(
@@ -29,13 +29,13 @@ export const retirementRecords = pgTable(
     tokenAddress: text('token_address').notNull(),
     index: integer('index').notNull(),
     retiredBy: text('retired_by').notNull(),
-    amount: bigNumeric('amount').notNull(),
-    timestamp: bigint('timestamp', { mode: 'bigint' }).notNull(),
+    amountBaseUnits: bigNumeric('amount_base_units').notNull(),
+    timestamp: unixSeconds('timestamp').notNull(),
     /**
      * The timestamp under which the record was appended, and is in the transparency log; null unless the
      * record was dated anew since.
      */
-    firstTimestamp: bigint('first_timestamp', { mode: 'bigint' }),
+    firstTimestamp: unixSeconds('first_timestamp'),
     beneficiary: text('beneficiary').notNull(),
     note: text('note').notNull(),
     /** From the platform's attempt or the network's logs, not from the token's record; null until known. */
@@ -84,7 +84,7 @@ export const retirementTotals = pgTable(
     vintageYear: integer('vintage_year'),
     /** Whole days since 1970. */
     day: bigint('day', { mode: 'bigint' }),
-    amount: sumNumeric('amount').notNull(),
+    amountBaseUnits: sumNumeric('amount_base_units').notNull(),
     retirements: integer('retirements').notNull(),
   },
   (t) => [

@@ -3,7 +3,7 @@
  */
 import { sql } from 'drizzle-orm';
 import { bigint, check, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
-import { moment } from './columns.ts';
+import { moment, unixSeconds } from './columns.ts';
 import { projects } from './projects.ts';
 import { offRampSessions } from './ramp.ts';
 import { submissions } from './submission.ts';
@@ -34,8 +34,8 @@ export const holderActs = pgTable(
     /** The format of the payload that the wallet got. */
     format: text('format').notNull(),
     payload: text('payload').notNull(),
-    /** Unix seconds of the network's clock; null when it does not expire. */
-    validUntil: bigint('valid_until', { mode: 'bigint' }),
+    /** Null when it does not expire. */
+    validUntil: unixSeconds('valid_until'),
     /** The latest ledger before it was prepared: a wallet cannot have sent it earlier. */
     preparedAtLedger: bigint('prepared_at_ledger', { mode: 'bigint' }).notNull(),
     /**

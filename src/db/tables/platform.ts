@@ -3,7 +3,7 @@
  */
 import { sql } from 'drizzle-orm';
 import { bigint, boolean, check, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
-import { moment } from './columns.ts';
+import { moment, unixSeconds } from './columns.ts';
 
 /** One row, written at the first start: a database is never used with another network or custody signer. */
 export const installation = pgTable(
@@ -26,8 +26,8 @@ export const finalLedger = pgTable(
     ledger: bigint('ledger', { mode: 'bigint' }).notNull(),
     /** Null on networks that identify ledgers by number alone. */
     hash: text('hash'),
-    /** Unix seconds of the network's own time; null where ledgers have a hash. */
-    closedAt: bigint('closed_at', { mode: 'bigint' }),
+    /** Null where ledgers have a hash. */
+    closedAt: unixSeconds('closed_at'),
     /** Number of accepted histories that contradict a ledger which was final before. */
     acceptances: integer('acceptances').notNull().default(0),
     seenAt: moment('seen_at').notNull(),

@@ -78,6 +78,7 @@ export const offRampSessions = pgTable(
     fiatFee: numeric('fiat_fee').notNull(),
     /** Null when the provider has no such rate. */
     feeBps: integer('fee_bps'),
+    /** Tokens (kilograms) for a unit of the currency. */
     exchangeRate: numeric('exchange_rate').notNull(),
     quoteExpiresAt: moment('quote_expires_at').notNull(),
 

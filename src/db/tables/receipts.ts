@@ -3,7 +3,7 @@
  */
 import { sql } from 'drizzle-orm';
 import { bigint, check, index, pgEnum, pgTable, text, unique, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
-import { moment } from './columns.ts';
+import { moment, unixSeconds } from './columns.ts';
 
 /**
  *   DEPLOYING ──deploy landed──▶ MINTING ──mint final──▶ ACTIVE ──marked expired──▶ EXPIRED
@@ -51,9 +51,8 @@ export const receipts = pgTable(
     farmerId: text('farmer_id'),
     /** The subject of the warehouse operator who confirmed the deposit. */
     confirmedBy: text('confirmed_by').notNull(),
-    /** Unix seconds, as the token has them. */
-    depositDate: bigint('deposit_date', { mode: 'bigint' }).notNull(),
-    expiryDate: bigint('expiry_date', { mode: 'bigint' }).notNull(),
+    depositDate: unixSeconds('deposit_date').notNull(),
+    expiryDate: unixSeconds('expiry_date').notNull(),
     /** Stored before the deploy is sent; the factory accepts it once. */
     deploySalt: text('deploy_salt').notNull(),
     tokenAddress: text('token_address'),

@@ -17,7 +17,7 @@ import {
   type AnyPgColumn,
 } from 'drizzle-orm/pg-core';
 import { approvalRequests } from './approvals.ts';
-import { bytes, moment } from './columns.ts';
+import { bytes, moment, unixSeconds } from './columns.ts';
 
 export const submissionState = pgEnum('submission_state', [
   'PENDING',
@@ -231,7 +231,8 @@ export const attempts = pgTable(
     /** The attempt in the same slot that this one replaces; null for the first. */
     replaces: text('replaces').references((): AnyPgColumn => attempts.hash),
     signedBytes: bytes('signed_bytes').notNull(),
-    validUntil: bigint('valid_until', { mode: 'bigint' }),
+    /** Null when it does not expire. */
+    validUntil: unixSeconds('valid_until'),
     preparedAtLedger: bigint('prepared_at_ledger', { mode: 'bigint' }).notNull(),
     createdAt: moment('created_at').notNull(),
     /** The proof of death, or the deciding ledger. */

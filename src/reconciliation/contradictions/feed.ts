@@ -72,8 +72,8 @@ export const FEED_CONTRADICTIONS: readonly Contradiction[] = [
   {
     invariant: 'I10',
     query: compareTotals({
-      cells: `SELECT project_id, timestamp / 86400 AS day, sum(amount) AS amount, count(*) AS retirements
-        FROM retirement_records GROUP BY 1, 2`,
+      cells: `SELECT project_id, timestamp / 86400 AS day, sum(amount_base_units) AS amount_base_units,
+          count(*) AS retirements FROM retirement_records GROUP BY 1, 2`,
       kept: 'true',
     }),
     // Compares all cells of the days on which something changed, and the totals of projects, summed from
@@ -82,9 +82,9 @@ export const FEED_CONTRADICTIONS: readonly Contradiction[] = [
       query: compareTotals({
         days: `SELECT timestamp / 86400 AS day FROM changed_retirement_records
           UNION SELECT day FROM changed_retirement_totals WHERE day IS NOT NULL`,
-        cells: `SELECT r.project_id, d.day, sum(r.amount) AS amount, count(*) AS retirements
+        cells: `SELECT r.project_id, d.day, sum(r.amount_base_units) AS amount_base_units, count(*) AS retirements
           FROM days d JOIN retirement_records r ON r.timestamp >= d.day * 86400 AND r.timestamp < (d.day + 1) * 86400 GROUP BY 1, 2
-          UNION ALL SELECT project_id, day, amount, retirements FROM retirement_totals
+          UNION ALL SELECT project_id, day, amount_base_units, retirements FROM retirement_totals
           WHERE project_id IS NOT NULL AND day IS NOT NULL AND day NOT IN (SELECT day FROM days)`,
         kept: '(day IS NULL OR day IN (SELECT day FROM days))',
       }),
@@ -104,16 +104,17 @@ function claimedByNone(records: string): string {
  */
 function compareTotals({ days, cells, kept }: { days?: string; cells: string; kept: string }): string {
   return `WITH ${days === undefined ? '' : `days AS (${days}), `}cells AS (${cells}), expected AS (
-        SELECT c.project_id, p.country_code, p.vintage_year, c.day, sum(c.amount) AS amount, sum(c.retirements) AS retirements
+        SELECT c.project_id, p.country_code, p.vintage_year, c.day,
+          sum(c.amount_base_units) AS amount_base_units, sum(c.retirements) AS retirements
         FROM cells c JOIN projects p ON p.id = c.project_id
         GROUP BY GROUPING SETS ((c.project_id), (c.project_id, c.day), (p.country_code, c.day), (p.vintage_year, c.day), (c.day))
       )
       SELECT format('the totals of project %s, country %s, vintage %s, day %s miss %s base units in %s retirements',
         coalesce(project_id::text, 'any'), coalesce(country_code, 'any'), coalesce(vintage_year::text, 'any'),
-        coalesce(day::text, 'any'), sum(amount), sum(retirements)) AS message
+        coalesce(day::text, 'any'), sum(amount_base_units), sum(retirements)) AS message
       FROM (SELECT * FROM expected WHERE ${kept}
-        UNION ALL SELECT project_id, country_code, vintage_year, day, -amount, -retirements FROM retirement_totals
+        UNION ALL SELECT project_id, country_code, vintage_year, day, -amount_base_units, -retirements FROM retirement_totals
         WHERE ${kept}) AS compared
       GROUP BY project_id, country_code, vintage_year, day
-      HAVING sum(amount) <> 0 OR sum(retirements) <> 0`;
+      HAVING sum(amount_base_units) <> 0 OR sum(retirements) <> 0`;
 }

@@ -8,7 +8,7 @@ export const HOLDER_CONTRADICTIONS: readonly Contradiction[] = [
     invariant: 'I4',
     query: `SELECT format('holder''s retirement %s claims record %s, which says otherwise', h.id, h.record_index) AS message
       FROM holder_acts h JOIN retirement_records r ON r.project_id = h.project_id AND r.index = h.record_index
-      WHERE r.retired_by <> h.holder_address OR r.amount <> (h.call -> 'amount' ->> '$integer')::numeric
+      WHERE r.retired_by <> h.holder_address OR r.amount_base_units <> (h.call -> 'amount' ->> '$integer')::numeric
         OR r.beneficiary <> h.call ->> 'beneficiary' OR r.note <> h.call ->> 'note'`,
   },
   {

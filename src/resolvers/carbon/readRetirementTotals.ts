@@ -18,7 +18,7 @@ export interface RetirementTotal {
   groupBy: RetirementGroup;
   /** Days since 1970, a project's id, a country's code or a year. */
   key: string;
-  amount: bigint;
+  amountBaseUnits: bigint;
   retirements: number;
 }
 
@@ -45,7 +45,10 @@ export function readRetirementTotals(
 ): PageSource<RetirementTotal, TotalsCursor> {
   return {
     list: (page) => publicReads.run((db) => selectTotals({ db, network }, groupBy, filter, page)),
-    cursorOf: ({ key, amount }) => ({ value: groupBy === 'DAY' ? key : amount.toString(), key }),
+    cursorOf: ({ key, amountBaseUnits }) => ({
+      value: groupBy === 'DAY' ? key : amountBaseUnits.toString(),
+      key,
+    }),
     count: () => publicReads.run((db) => countGroups({ db, network }, groupBy, filter)),
   };
 }
@@ -57,7 +60,7 @@ async function selectTotals(
   page: KeysetPage<TotalsCursor>,
 ): Promise<RetirementTotal[]> {
   const isTooLarge = sql`(SELECT count(*) > ${MAX_RECORDS_ADDED_UP} FROM source)`;
-  const value = groupBy === 'DAY' ? sql`key::numeric` : sql`sum(amount)`;
+  const value = groupBy === 'DAY' ? sql`key::numeric` : sql`sum(amount_base_units)`;
   const beyond = and(
     sql`sum(retirements) > 0`,
     page.after && sql`(${value}, key) < (${page.after.value}::numeric, ${page.after.key})`,
@@ -67,17 +70,22 @@ async function selectTotals(
   const source = readSource(deps, groupBy, filter);
   const rows = await deps.db.execute<{
     key: string;
-    amount: string;
+    amount_base_units: string;
     retirements: number;
     too_large: boolean;
   }>(
-    sql`WITH source (key, amount, retirements) AS ${source}
-      SELECT key, sum(amount)::text AS amount, sum(retirements)::int AS retirements,
+    sql`WITH source (key, amount_base_units, retirements) AS ${source}
+      SELECT key, sum(amount_base_units)::text AS amount_base_units, sum(retirements)::int AS retirements,
         ${filter.beneficiaries == null ? sql`false` : isTooLarge} AS too_large
       FROM source GROUP BY key HAVING ${beyond} ORDER BY ${value} ${direction}, key ${direction} LIMIT ${page.limit}`,
   );
   if (rows.some((row) => row.too_large)) throw tooManyRecords();
-  return rows.map(({ key, amount, retirements }) => ({ groupBy, key, amount: BigInt(amount), retirements }));
+  return rows.map(({ key, amount_base_units: amount, retirements }) => ({
+    groupBy,
+    key,
+    amountBaseUnits: BigInt(amount),
+    retirements,
+  }));
 }
 
 async function countGroups(
@@ -86,7 +94,7 @@ async function countGroups(
   filter: RecordFilter,
 ): Promise<number> {
   const [row] = await deps.db.execute<{ count: number }>(
-    sql`WITH source (key, amount, retirements) AS ${readSource(deps, groupBy, filter)}
+    sql`WITH source (key, amount_base_units, retirements) AS ${readSource(deps, groupBy, filter)}
       SELECT count(*)::int AS count FROM (SELECT FROM source GROUP BY key HAVING sum(retirements) > 0) AS groups`,
   );
   return row?.count ?? 0;
@@ -102,7 +110,7 @@ function readSource(deps: TotalsNeeds, groupBy: RetirementGroup, filter: RecordF
   if (filter.beneficiaries != null) return ofBeneficiaries(deps, groupBy, filter, filter.beneficiaries);
   const from = toDay('from', filter.from);
   const until = toDay('until', filter.until);
-  const { projectId, countryCode, vintageYear, day, amount, retirements } = retirementTotals;
+  const { projectId, countryCode, vintageYear, day, amountBaseUnits, retirements } = retirementTotals;
   const range = isInTime(day, from, until);
   const isByDay = groupBy === 'DAY' || from !== null || until !== null;
   const dimension = isByDay ? onlyDimension(groupBy, filter) : 'PROJECT';
@@ -113,7 +121,7 @@ function readSource(deps: TotalsNeeds, groupBy: RetirementGroup, filter: RecordF
     const isJoined = selection !== undefined || groupBy !== 'PROJECT';
     const key = isJoined ? keyOf(groupBy, day) : sql`${projectId}::text`;
     const join = isJoined ? sql`JOIN ${projects} ON ${projects.id} = ${projectId}` : sql``;
-    return sql`(SELECT ${key}, ${amount}, ${retirements} FROM ${retirementTotals} ${join}
+    return sql`(SELECT ${key}, ${amountBaseUnits}, ${retirements} FROM ${retirementTotals} ${join}
       WHERE ${and(isNotNull(projectId), isByDay ? isNotNull(day) : isNull(day), range, selection)})`;
   }
   const keys = { DAY: day, COUNTRY: countryCode, VINTAGE: vintageYear };
@@ -127,7 +135,7 @@ function readSource(deps: TotalsNeeds, groupBy: RetirementGroup, filter: RecordF
     isAmong(vintageYear, filter.vintageYears),
   );
   const key = groupBy === 'DAY' ? day : keys[dimension];
-  return sql`(SELECT ${key}::text, ${amount}, ${retirements} FROM ${retirementTotals} WHERE ${condition})`;
+  return sql`(SELECT ${key}::text, ${amountBaseUnits}, ${retirements} FROM ${retirementTotals} WHERE ${condition})`;
 }
 
 /** The dimension whose daily totals are stored, if grouping and filter use only one; otherwise PROJECT. */
@@ -148,15 +156,13 @@ function ofBeneficiaries(
   filter: RecordFilter,
   beneficiaries: readonly string[],
 ): SQL {
-  const { timestamp, projectId, amount } = retirementRecords;
+  const { timestamp, projectId, amountBaseUnits } = retirementRecords;
   const names = [...new Set(beneficiaries)].map(isOf);
   const key = keyOf(groupBy, sql`(${timestamp} / ${sql.raw(String(DAY_SECONDS))})`);
   const condition = and(isInTime(timestamp, filter.from, filter.until), matchingProjects(deps, filter));
   const parts = names.map(
-    (
-      isNamed,
-    ) => sql`(SELECT ${key}, ${amount}, 1 FROM ${retirementRecords} JOIN ${projects} ON ${eq(projects.id, projectId)}
-      WHERE ${and(isNamed, condition)} LIMIT ${MAX_RECORDS_ADDED_UP + 1})`,
+    (isNamed) => sql`(SELECT ${key}, ${amountBaseUnits}, 1 FROM ${retirementRecords}
+      JOIN ${projects} ON ${eq(projects.id, projectId)} WHERE ${and(isNamed, condition)} LIMIT ${MAX_RECORDS_ADDED_UP + 1})`,
   );
   return parts.length === 0
     ? sql`(SELECT '', 0, 0 WHERE false)`

@@ -37,7 +37,7 @@ builder.node(RetirementRecordRef, {
       description:
         "The address whose balance was burned: the platform's custody address, or a holder's own address.",
     }),
-    amount: t.expose('amount', {
+    amount: t.expose('amountBaseUnits', {
       type: 'BaseUnits',
       description:
         'The burned amount in base units (10^18 base units are one tonne CO2e), as recorded by the token. Use this ' +
@@ -46,7 +46,7 @@ builder.node(RetirementRecordRef, {
     tonnes: t.field({
       type: 'Decimal',
       description: 'The same amount in tonnes CO2e. Has decimals only when a holder burned part of a tonne.',
-      resolve: ({ amount }) => decimalTonnes(amount),
+      resolve: ({ amountBaseUnits }) => decimalTonnes(amountBaseUnits),
     }),
     timestamp: t.expose('timestamp', moment("The time of the burn, by the network's clock")),
     beneficiary: t.exposeString('beneficiary', {

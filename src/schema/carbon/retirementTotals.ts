@@ -57,7 +57,7 @@ const RetirementTotalRef = builder.objectRef<RetirementTotal>('RetirementTotal')
     tonnes: t.field({
       type: 'Decimal',
       description: 'The retired amount, in tonnes CO2e.',
-      resolve: ({ amount }) => decimalTonnes(amount),
+      resolve: ({ amountBaseUnits }) => decimalTonnes(amountBaseUnits),
     }),
     retirementCount: t.exposeInt('retirements', { description: 'The number of retirements.' }),
   }),

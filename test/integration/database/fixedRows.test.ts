@@ -12,8 +12,8 @@ const SUBMISSION = `INSERT INTO submissions (id, kind, target_type, target_id, c
 const ATTEMPT = `INSERT INTO attempts (hash, submission_id, number, source, sequence, signed_bytes, prepared_at_ledger, created_at,
     state, decided_at, ledger, evidence)
   VALUES (gen_random_uuid()::text, gen_random_uuid(), 1, gen_random_uuid()::text, 5, '\\x00', 1, now(), `;
-const RECORD = `INSERT INTO retirement_records (position, project_id, token_address, index, retired_by, amount, timestamp, beneficiary,
-    note, tx_hash, is_claimed, appended_at)
+const RECORD = `INSERT INTO retirement_records (position, project_id, token_address, index, retired_by, amount_base_units, timestamp,
+    beneficiary, note, tx_hash, is_claimed, appended_at)
   VALUES (1, gen_random_uuid(), 'token', 0, 'custody', 1, 7, 'Acme', '', `;
 const ROWS = [
   `${SUBMISSION}'PENDING', now(), now(), NULL, NULL, NULL)`,

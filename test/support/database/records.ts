@@ -59,7 +59,7 @@ export async function seedRecords({ db }: DatabaseHandle, seed: Seed): Promise<S
       tokenAddress,
       index,
       retiredBy: 'custody',
-      amount: toBaseUnits(BigInt(tonnes)),
+      amountBaseUnits: toBaseUnits(BigInt(tonnes)),
       timestamp: BigInt(timestamp),
       beneficiary,
       note: String(number),

@@ -294,7 +294,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     notFound: [[BOOKKEEPING, 'due_at full_due_at DELETED']],
   },
   retirement_records: {
-    I10: 'position project_id token_address index amount DELETED FORGED',
+    I10: 'position project_id token_address index amount_base_units DELETED FORGED',
     I15: 'retired_by timestamp first_timestamp beneficiary note',
     partly: [
       { by: ['I10'], places: 'tx_hash', except: /emptied|foreign/, because: OTHERS },
@@ -302,7 +302,9 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     ],
     notFound: [[TIME, 'appended_at']],
   },
-  retirement_totals: { I10: 'project_id country_code vintage_year day amount retirements DELETED FORGED' },
+  retirement_totals: {
+    I10: 'project_id country_code vintage_year day amount_base_units retirements DELETED FORGED',
+  },
   retirements: {
     I5: 'id state settled_at FORGED',
     I11: 'project_id buyer_id amount_tonnes DELETED',

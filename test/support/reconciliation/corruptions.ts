@@ -152,8 +152,8 @@ export const FEED_CORRUPTIONS: readonly Corruption[] = [
   {
     name: 'a last record is forged, and the head with it',
     invariant: 'I10',
-    sql: `INSERT INTO retirement_records (position, project_id, token_address, index, retired_by, amount, timestamp, beneficiary, note, tx_hash, appended_at)
-        SELECT position + 1, project_id, token_address, index + 1, retired_by, amount, timestamp, 'Mallory', note, NULL, appended_at
+    sql: `INSERT INTO retirement_records (position, project_id, token_address, index, retired_by, amount_base_units, timestamp, beneficiary, note, tx_hash, appended_at)
+        SELECT position + 1, project_id, token_address, index + 1, retired_by, amount_base_units, timestamp, 'Mallory', note, NULL, appended_at
         FROM retirement_records WHERE ${LAST_RECORD};
       UPDATE feed_head SET position = position + 1`,
   },

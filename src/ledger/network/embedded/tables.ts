@@ -1,19 +1,17 @@
 /**
  * The embedded network's own storage, in a schema that the platform never reads. Tokens and deposits have
  * columns for the values that rules and reads need; the other arguments of a call are only in its
- * transaction.
+ * transaction. Amounts, balances and supplies have the contracts' names, and are in base units as there.
  *
  * drizzle/embedded-network adds by hand: CHECKs on a token's supply, and triggers that make retirement
  * records, landed transactions and events append-only.
  */
 import { bigint, boolean, index, integer, jsonb, pgSchema, primaryKey, text } from 'drizzle-orm/pg-core';
-import { bigNumeric, bytes } from '../../../db/tables/columns.ts';
+import { bigNumeric, bytes, unixSeconds } from '../../../db/tables/columns.ts';
 import type { CallResult, OffRampDeposit, ReceiptStatus, RefusalReason, TokenTemplate } from '../port.ts';
 import type { ContractEvent } from './contracts/effects.ts';
 
 export const embeddedNetwork = pgSchema('embedded_network');
-
-const unixSeconds = (name: string) => bigint(name, { mode: 'bigint' });
 
 /** A single row. Its lock serialises landing, and every decision about transactions that may still land. */
 export const ledgerClock = embeddedNetwork.table('ledger_clock', {
