@@ -137,7 +137,7 @@ const retirementsOf = async () => (await network.carbonTotals(tokenAddress)).tot
 
 it('is EXPIRED when the wallet replaced it past us, and LANDED when that comes back too', async () => {
   const { act, landed } = await replacedPastUs();
-  expect(act.submission?.stateReason).toContain('make sure that the wallet has not sent it');
+  expect(act.submission?.stateReason).toContain('Make sure that the wallet has not sent it');
   expect(await retirementsOf()).toBe(2);
 
   const done = await submitSigned(platform.dependencies, act, landed);
