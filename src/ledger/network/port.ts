@@ -117,9 +117,16 @@ export interface LedgerNetwork {
   /**
    * Verifies a wallet's answer to `unsigned`: it must be the same act, signed by its holder, and nothing
    * else.
+   * @param isFirst false if a transaction of the act was submitted before. It may come once more after its
+   *   replacement used up its sequence, and a refusal would say that nothing was sent. True by default.
    * @throws NetworkRefusal NOT_AS_PREPARED if it is another act, or not the holder's signature
    */
-  openSigned(call: HolderCall, unsigned: UnsignedTransaction, signed: string): Promise<PreparedTransaction>;
+  openSigned(
+    call: HolderCall,
+    unsigned: UnsignedTransaction,
+    signed: string,
+    isFirst?: boolean,
+  ): Promise<PreparedTransaction>;
 
   /** The token that custody deployed for this asset, if any: by its salt, or from the factory's events. */
   findToken(deployed: { salt: Hash32; assetId: string }): Promise<Address | null>;

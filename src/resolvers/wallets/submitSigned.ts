@@ -62,7 +62,7 @@ async function openSigned(
   signed: string,
 ): Promise<PreparedTransaction> {
   try {
-    const opened = await deps.network.openSigned(act.call, act.unsigned, signed);
+    const opened = await deps.network.openSigned(act.call, act.unsigned, signed, act.submission === null);
     // The wallet may have sent the transaction before it was submitted here, so the earlier ledger counts.
     const { preparedAtLedger } = act;
     return opened.preparedAtLedger < preparedAtLedger ? opened : { ...opened, preparedAtLedger };

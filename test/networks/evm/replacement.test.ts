@@ -104,6 +104,11 @@ it('replaces the first transaction, and lands once', async () => {
   const decided = await readActTransactions(platform.dependencies, landed);
   expect(decided.map(({ state }) => state)).toEqual(['DEAD', 'LANDED']);
   expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(1);
+
+  // A client whose answer was lost asks with what it sent: a refusal would say that nothing was sent.
+  for (const signed of [await holder.sign(act.unsigned), dearer]) {
+    expect(await submitSigned(impatient, await reread(act), signed)).toMatchObject({ state: 'LANDED' });
+  }
 });
 
 /**
@@ -182,13 +187,16 @@ it('stays EXPIRED for what has not landed, and is not sent any more', async () =
   const { act } = await replacedPastUs();
   const before = await retirementsOf();
   const { dependencies } = platform;
-  for (const factor of [1n, 5n]) {
-    const dead = await holder.sign(changed(act.unsigned, factor, 0));
-    await expect(submitSigned(dependencies, act, dead)).rejects.toMatchObject({
-      code: 'BAD_USER_INPUT',
-      message: expect.stringContaining('was used before') as string,
-    });
-  }
+  const submitted = await holder.sign(act.unsigned);
+  await expect(submitSigned(dependencies, act, submitted)).rejects.toMatchObject({
+    code: 'LEDGER_REFUSED',
+    details: { reason: 'EXPIRED' },
+  });
+  const another = await holder.sign(changed(act.unsigned, 5n, 0));
+  await expect(submitSigned(dependencies, act, another)).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringContaining('this has not landed') as string,
+  });
   const able = await holder.sign(changed(act.unsigned, 1n, 1));
   await expect(submitSigned(dependencies, act, able)).rejects.toMatchObject({
     code: 'CONFLICT',

@@ -69,7 +69,7 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
     outcome: createOutcomes({ rpc, finality, contracts }),
     replace: (latest) => signReplacement(drafting, latest),
     prepareForHolder: (call, holder) => prepareForHolder({ ...drafting, chainId }, call, holder),
-    openSigned: (call, unsigned, signed) => openSigned({ rpc, contracts, chainId }, call, unsigned, signed),
+    openSigned: (...given) => openSigned({ rpc, contracts, chainId }, ...given),
     findToken: ({ assetId }) => findToken({ finality, deployments }, assetId),
     tokensDeployedSince: async (ledger) => deployments.ownTokensSince(ledger ?? 0n, await finality.pin()),
     ...createTokenReads(finality, readAll),

@@ -78,6 +78,7 @@ export async function openSigned(
   call: HolderCall,
   unsigned: UnsignedTransaction,
   signed: string,
+  isFirst = true,
 ): Promise<PreparedTransaction> {
   const source = requireAddress(unsigned.holder, 'OTHER');
   const wanted = encodeCall(deps.contracts, source, call);
@@ -93,7 +94,7 @@ export async function openSigned(
   const latest = valueOf(blockAnswer);
   if (latest === null) throw new NetworkUnavailable('The node has no latest block');
   // A wallet may also send the transaction that it signs: then the network knows it already.
-  if (valueOf(knownAnswer) === null) requireUsable(nonce, valueOf(countAnswer));
+  if (isFirst && valueOf(knownAnswer) === null) requireUsable(nonce, valueOf(countAnswer));
   return {
     hash,
     signedBytes: hexToBytes(bytes),
