@@ -74,7 +74,7 @@ export function describeWalletRetirements(inWorld: InWorld): void {
       const record = async () => (await records())[landed.recordIndex ?? -1];
       expect(await record()).toMatchObject({
         retiredBy: holder.address,
-        amount: toBaseUnits(5n),
+        amountBaseUnits: toBaseUnits(5n),
         beneficiary: 'Ünïted Øil 🌍',
         note: 'flight 7',
       });
