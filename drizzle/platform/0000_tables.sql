@@ -701,7 +701,7 @@ CREATE TABLE "transparency_heads" (
 	"size" bigint NOT NULL,
 	"root" "bytea" NOT NULL,
 	"checkpoint" text NOT NULL,
-	"made_at" timestamp with time zone NOT NULL,
+	"updated_at" timestamp with time zone NOT NULL,
 	"written_in" bigint,
 	"row_id" uuid,
 	"database" text,

@@ -115,7 +115,7 @@ async function findUncompared(db: Db): Promise<Comparison> {
 async function findLate(db: Db): Promise<Comparison> {
   const [late] = await db.execute<{ transfers: number }>(sql`
     SELECT count(*)::int AS transfers FROM transfers t JOIN transparency_heads h ON h.log = 'transfers'
-    WHERE ${sql.raw(IS_NEXT_TRANSFER)} AND greatest(t.created_at, h.made_at) < now() - interval '1 minute'`);
+    WHERE ${sql.raw(IS_NEXT_TRANSFER)} AND greatest(t.created_at, h.updated_at) < now() - interval '1 minute'`);
   const transfers = late?.transfers ?? 0;
   if (transfers === 0) return nothingCompared();
   const message = `${transfers} transfers are older than a minute, and not in the transparency log yet: a transaction is open that began before them, or their log is damaged`;

@@ -166,7 +166,7 @@ async function lockHead(tx: Tx, log: LogName, signer: Signer, waits: boolean): P
   const checkpoint = signer.key.signCheckpoint({ origin, size: 0, root, networkId });
   await tx
     .insert(transparencyHeads)
-    .values({ log, size: 0, root, checkpoint, madeAt: sql`now()` })
+    .values({ log, size: 0, root, checkpoint, updatedAt: sql`now()` })
     .onConflictDoNothing();
   return (await select())[0] ?? null;
 }
@@ -238,7 +238,7 @@ function newest(tiles: readonly Tile[]): Tile[] {
 async function note(tx: Tx, log: LogName, values: Partial<Head>): Promise<void> {
   await tx
     .update(transparencyHeads)
-    .set({ ...values, ...(values.checkpoint !== undefined && { madeAt: sql`now()` }) })
+    .set({ ...values, ...(values.checkpoint !== undefined && { updatedAt: sql`now()` }) })
     .where(eq(transparencyHeads.log, log));
 }
 

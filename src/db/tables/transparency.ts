@@ -23,7 +23,7 @@ export const transparencyHeads = pgTable(
     root: bytes('root').notNull(),
     /** The signed note of this head, as it is published. */
     checkpoint: text('checkpoint').notNull(),
-    madeAt: moment('made_at').notNull(),
+    updatedAt: moment('updated_at').notNull(),
     /** For transfers: the transaction, and the id in it, up to which the log has them; null before any. */
     writtenIn: bigint('written_in', { mode: 'bigint' }),
     rowId: uuid('row_id'),

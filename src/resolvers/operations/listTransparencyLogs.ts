@@ -8,7 +8,7 @@ import type { Needs } from '../core/dependencies.ts';
 /** Logs that have not begun are left out; all have begun a second after the first start. */
 export async function listTransparencyLogs({ db, logs }: Needs<'db' | 'logs'>) {
   const heads = await db.select().from(transparencyHeads).orderBy(transparencyHeads.log);
-  return heads.map(({ log, size, root, checkpoint, madeAt }) => {
+  return heads.map(({ log, size, root, checkpoint, updatedAt }) => {
     const origin = parseCheckpoint(checkpoint)?.origin ?? log;
     return {
       name: log,
@@ -17,7 +17,7 @@ export async function listTransparencyLogs({ db, logs }: Needs<'db' | 'logs'>) {
       rootHash: Buffer.from(root).toString('hex'),
       checkpoint,
       verifierKey: logs.key.verifierKey(origin),
-      updatedAt: madeAt,
+      updatedAt,
     };
   });
 }

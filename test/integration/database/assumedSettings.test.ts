@@ -40,11 +40,11 @@ afterAll(async () => {
 
 it('reads times and bytes as they are', async () => {
   const root = Uint8Array.from({ length: 32 }, (_, at) => [0, 1, 92, 200][at % 4] ?? 0);
-  const head = { log: 'audit' as const, size: 0, root, checkpoint: '', madeAt: new Date() };
+  const head = { log: 'audit' as const, size: 0, root, checkpoint: '', updatedAt: new Date() };
   await handle.db.insert(transparencyHeads).values(head);
   const [stored] = await handle.db.select().from(transparencyHeads);
   expect(new Uint8Array(stored?.root ?? [])).toEqual(root);
-  expect(stored?.madeAt).toEqual(head.madeAt);
+  expect(stored?.updatedAt).toEqual(head.updatedAt);
   expect(Math.abs((await readDatabaseTime(handle.db)).getTime() - Date.now())).toBeLessThan(MINUTE_MS);
 });
 

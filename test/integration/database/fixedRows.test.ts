@@ -29,7 +29,7 @@ const ROWS = [
     VALUES (gen_random_uuid(), 'resumeSigning', '{}', 'halted', 'REFUSED', 'ann', now(), now() + interval '1 day', 'ben', now())`,
   `INSERT INTO approval_requests (id, operation, input, basis, requested_by, requested_at, expires_at)
     VALUES (gen_random_uuid(), 'resumeSigning', '{}', 'halted', 'ann', now(), now() + interval '1 day')`,
-  `INSERT INTO transparency_heads (log, size, root, checkpoint, made_at) VALUES ('transfers', 2, sha256('2'), 'signed', now())`,
+  `INSERT INTO transparency_heads (log, size, root, checkpoint, updated_at) VALUES ('transfers', 2, sha256('2'), 'signed', now())`,
   `INSERT INTO transparency_tiles (log, level, index, hashes, row_ids)
     VALUES ('transfers', 0, 0, sha256('a') || sha256('b'), ARRAY[gen_random_uuid(), gen_random_uuid()])`,
   `INSERT INTO transparency_audit_writers (writer_id, number) VALUES (gen_random_uuid(), 5)`,

@@ -146,7 +146,7 @@ it('finds where a transfer is in its log without all tiles, and with all where i
     await tx.execute(transfers(sql`SELECT gen_random_uuid(), -n FROM generate_series(1, ${ROWS}::int) n`));
     await tx.execute(sql`INSERT INTO transparency_tiles (log, level, index, hashes, row_ids)
       SELECT 'transfers', 0, written_in + ${ROWS}, sha256(''), ARRAY[id] FROM transfers WHERE kind = 'purchase'`);
-    await tx.execute(sql`INSERT INTO transparency_heads (log, size, root, checkpoint, made_at, written_in, row_id)
+    await tx.execute(sql`INSERT INTO transparency_heads (log, size, root, checkpoint, updated_at, written_in, row_id)
       SELECT 'transfers', ${ROWS} * 256, sha256(''), '', now(), written_in, id FROM transfers
       WHERE kind = 'purchase' AND written_in = -1`);
     await tx.execute(

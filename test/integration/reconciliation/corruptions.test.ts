@@ -175,8 +175,8 @@ describe('the transparency logs', () => {
     const clock = { now: () => new Date(Date.now() - 3_600_000) };
     const books = createBooks({ handle: database.handle, clock, ids: dependencies.ids });
     const late = async () => (await findUnlogged(dependencies)).notProved;
-    const setHead = (madeAt: string) =>
-      restorable.corrupt(`UPDATE transparency_heads SET made_at = ${madeAt} WHERE log = 'transfers'`);
+    const setHead = (updatedAt: string) =>
+      restorable.corrupt(`UPDATE transparency_heads SET updated_at = ${updatedAt} WHERE log = 'transfers'`);
     await setHead('now()');
     await buyOnce({ ...dependencies, books });
     expect(await late()).toEqual([]);

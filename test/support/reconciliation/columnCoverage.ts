@@ -372,7 +372,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
   transparency_heads: {
     I15: 'size root checkpoint DELETED',
     I16: 'log FORGED',
-    notFound: [[BOOKKEEPING, 'made_at written_in row_id database']],
+    notFound: [[BOOKKEEPING, 'updated_at written_in row_id database']],
   },
   transparency_open_entries: { notFound: [[BOOKKEEPING, '*']] },
   transparency_tiles: {
