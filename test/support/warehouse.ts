@@ -17,14 +17,13 @@ import {
 import type { OffRampSessionChanges } from '../../src/resolvers/warehouse/offRamp/offRampMoves.ts';
 import type { TokenizedReceipt } from '../../src/resolvers/warehouse/findReceipt.ts';
 import type { PledgeReceiptInput } from '../../src/resolvers/warehouse/pledgeReceipt.ts';
+import { ZERO_HASH } from '../../src/ledger/units.ts';
 import { receivePayoutHint } from '../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
 import {
   resolveOffRampSessionReview,
   type SessionReviewInput,
 } from '../../src/resolvers/operations/resolveOffRampSessionReview.ts';
 import { setManualSessionStatus } from '../../src/resolvers/operations/setManualSessionStatus.ts';
-
-import { warehouseOptions } from '../../devnet/platform.ts';
 
 export const farmer = { subject: 'farmer-1', isOperator: false };
 
@@ -40,6 +39,8 @@ export function depositInput(
     warehouseId: `WH-${randomUUID().slice(0, 8)}`,
     gradeClassification: 'Grade 1',
     valuationUSD: 400n,
+    countryCode: 'KE',
+    inspectionReportHash: ZERO_HASH,
     farmerId: farmer.subject,
     idempotencyKey: randomUUID(),
     ...overrides,
@@ -54,7 +55,6 @@ export async function activeReceipt(
     platform.dependencies,
     'warehouse-1',
     depositInput(platform, overrides),
-    warehouseOptions.receiptCountryCode,
   );
   if (receipt.state !== 'ACTIVE' || receipt.tokenAddress === null) {
     throw new Error(`the receipt is ${receipt.state}: ${receipt.stateReason}`);

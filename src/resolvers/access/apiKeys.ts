@@ -13,7 +13,7 @@ import type { Caller, Role } from '../../identity/roles.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { notFound } from '../../lib/notFound.ts';
 import type { Needs } from '../core/dependencies.ts';
-import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
+import { reserveKey } from '../core/idempotency.ts';
 
 /** Keys must be renewed: a key without an expiry stays in use long after anyone knows its owner. */
 const MAX_LIFETIME_DAYS = 400;
@@ -52,11 +52,22 @@ export async function createApiKey(
   const rights = {
     name: input.name,
     subject: input.subject,
-    roles: [...new Set(input.roles)],
-    warehouseIds: warehousesOf(input),
+    roles: distinct(input.roles),
+    warehouseIds: distinct(warehousesOf(input)),
+  };
+  const request = {
+    callerSubject: caller.subject,
+    operation: 'createApiKey',
+    key: input.idempotencyKey,
+    input: {
+      ...rights,
+      roles: JSON.stringify(rights.roles),
+      warehouseIds: JSON.stringify(rights.warehouseIds),
+      expiresAt: input.expiresAt,
+    },
   };
   return deps.db.transaction(async (tx) => {
-    const first = await reserveKey(tx, idempotentRequest(caller, input), id, now);
+    const first = await reserveKey(tx, request, id, now);
     if (first !== null) return { key: null, apiKey: await requireById(tx, apiKeys, first) };
     const [apiKey] = await tx
       .insert(apiKeys)
@@ -75,8 +86,8 @@ export async function createApiKey(
 }
 
 /** @throws DomainError BAD_USER_INPUT for warehouses that the key would have no role for */
-function warehousesOf({ roles, warehouseIds, subject }: CreateApiKeyInput): string[] {
-  if (roles.includes('warehouse')) return [...(warehouseIds ?? [subject])];
+function warehousesOf({ roles, warehouseIds, subject }: CreateApiKeyInput): readonly string[] {
+  if (roles.includes('warehouse')) return warehouseIds ?? [subject];
   if (warehouseIds == null || warehouseIds.length === 0) return [];
   throw new DomainError(
     'BAD_USER_INPUT',
@@ -86,18 +97,9 @@ function warehousesOf({ roles, warehouseIds, subject }: CreateApiKeyInput): stri
   );
 }
 
-function idempotentRequest(caller: Caller, input: CreateApiKeyInput): IdempotentRequest {
-  const { idempotencyKey, roles, warehouseIds, ...rest } = input;
-  return {
-    callerSubject: caller.subject,
-    operation: 'createApiKey',
-    key: idempotencyKey,
-    input: {
-      ...rest,
-      roles: JSON.stringify([...new Set(roles)].toSorted()),
-      warehouseIds: warehouseIds == null ? null : JSON.stringify(warehouseIds),
-    },
-  };
+/** A set in its one order, so that a repeated request may name its values in another order. */
+function distinct<Value extends string>(values: readonly Value[]): Value[] {
+  return [...new Set(values)].toSorted();
 }
 
 function expiryOf(expiresAt: bigint, now: Date): Date {

@@ -19,7 +19,12 @@ import {
 } from '../carbon/createProject.ts';
 import { findProjectByAsset } from '../carbon/findProject.ts';
 import type { Needs } from '../core/dependencies.ts';
-import { findFirstUseOrBegin, reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
+import {
+  findFirstUseOrBegin,
+  givenMembers,
+  reserveKey,
+  type IdempotentRequest,
+} from '../core/idempotency.ts';
 import { depositRequest } from '../warehouse/createDeposit.ts';
 import { readBasis } from './approvalBasis.ts';
 import { needsApproval } from './approvalPolicy.ts';
@@ -95,7 +100,7 @@ async function insertOnce(
   await checkAndHoldPayout(tx, deps, caller, asked);
   const { targetId, basis } = await readBasis(tx, deps, asked, id);
   const { operation } = asked;
-  const input = encodeExact(asked.input);
+  const input = encodeExact(Object.fromEntries(givenMembers(asked.input)));
   // Of two concurrent requests about the same target, the second one sees the first.
   await lockName(tx, `approval:${operation}:${targetId}`);
   const open = await findOpenRequest(tx, { operation, targetId });

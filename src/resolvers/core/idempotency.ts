@@ -17,8 +17,9 @@ export interface IdempotentRequest {
   operation: string;
   key: string;
   /**
-   * The request's input. Addresses are in the network's one spelling, because a client may spell them
-   * differently in a retry.
+   * The request's input as the mutation understands it: addresses, amounts and sets in their one spelling, and
+   * defaults written out, because a retry by another version of a client may spell them differently. The
+   * default of a member that is added later counts as left out instead, so that older hashes stay the same.
    */
   input: Readonly<Record<string, string | number | bigint | null | undefined>>;
 }
@@ -110,12 +111,16 @@ export function postingKeyOf({ callerSubject, operation, key, input }: Idempoten
 }
 
 /**
- * Hashes every field, in any order. A null field counts as left out: keys are stored forever, so a field that
- * is added later must not change the hash of a request without it.
+ * The members of an input that have a value. A null member counts as left out: keys are stored forever, so a
+ * member that is added later must not make another input of a request without it.
  */
+export function givenMembers(input: object): [string, unknown][] {
+  return Object.entries(input).filter(([, value]) => value !== null && value !== undefined);
+}
+
+/** Hashes every member, in any order. */
 function hashInput(input: IdempotentRequest['input']): string {
-  const canonical = Object.entries(input)
-    .filter(([, value]) => value !== null && value !== undefined)
+  const canonical = givenMembers(input)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]) => [name, typeof value, String(value)]);
   return createHash('sha256').update(JSON.stringify(canonical)).digest('hex');

@@ -16,7 +16,7 @@ import { receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { NetworkUnavailable } from '../../ledger/network/port.ts';
 import { enqueueSubmission } from '../../ledger/submission/enqueue.ts';
-import { toBaseUnits, ZERO_HASH } from '../../ledger/units.ts';
+import { toBaseUnits } from '../../ledger/units.ts';
 import { awaitDeployed } from '../core/awaitState.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
@@ -49,17 +49,16 @@ export interface CreateDepositInput {
   /** Whole US dollars. */
   valuationUSD: bigint;
   warehouseLocation?: string | null | undefined;
-  countryCode?: string | null | undefined;
+  countryCode: string;
   harvestSeason?: string | null | undefined;
   /** `0x` and 64 hexadecimal digits; all zero when there is no report. */
-  inspectionReportHash?: string | null | undefined;
+  inspectionReportHash: string;
   /** The subject of the farmer's token, who may then see the receipt and cash it out. */
   farmerId?: string | null | undefined;
   idempotencyKey: string;
 }
 
 /**
- * @param defaultCountryCode for a deposit whose input names no country.
  * @param grant of a request for approval, which has reserved the idempotency key already
  * @returns the receipt in the state reached when the wait ended.
  * @throws DomainError BAD_USER_INPUT, ISSUANCE_CAP_EXCEEDED, IDEMPOTENCY_CONFLICT, LEDGER_REFUSED
@@ -68,10 +67,9 @@ export async function createDeposit(
   deps: CreateDepositNeeds,
   warehouseOperatorId: string,
   input: CreateDepositInput,
-  defaultCountryCode: string,
   grant?: Grant,
 ): Promise<Receipt> {
-  const receiptId = await record(deps, warehouseOperatorId, input, defaultCountryCode, grant);
+  const receiptId = await record(deps, warehouseOperatorId, input, grant);
   const read = () => requireById(deps.db, receipts, receiptId);
   return awaitDeployed(deps, receiptId, read, "The receipt's token", ({ assetId }) => ({
     receiptId,
@@ -90,11 +88,10 @@ export async function dryRunDeposit(
   deps: RecordNeeds,
   warehouseOperatorId: string,
   input: CreateDepositInput,
-  defaultCountryCode: string,
 ): Promise<DepositDryRun> {
   const id = deps.ids.next();
   const createdAt = deps.clock.now();
-  const facts = await checkedFacts(deps, input, defaultCountryCode);
+  const facts = await checkedFacts(deps, input);
   return dryRun(deps.db, (tx) =>
     insertReceipt(tx, deps, { ...facts, id, createdAt, confirmedBy: warehouseOperatorId }),
   );
@@ -105,12 +102,11 @@ async function record(
   deps: RecordNeeds,
   warehouseOperatorId: string,
   input: CreateDepositInput,
-  defaultCountryCode: string,
   grant: Grant | undefined,
 ): Promise<string> {
   const id = grant?.requestId ?? deps.ids.next();
   const now = deps.clock.now();
-  const facts = await checkedFacts(deps, input, defaultCountryCode);
+  const facts = await checkedFacts(deps, input);
   return deps.db.transaction(async (tx) => {
     const first = grant
       ? null
@@ -145,11 +141,7 @@ export function depositRequest(
 
 type ReceiptFacts = ReturnType<typeof factsOf> & Pick<Receipt, 'id' | 'createdAt' | 'confirmedBy'>;
 
-async function checkedFacts(
-  deps: Needs<'db' | 'network'>,
-  input: CreateDepositInput,
-  defaultCountryCode: string,
-) {
+async function checkedFacts(deps: Needs<'db' | 'network'>, input: CreateDepositInput) {
   const farmerAddress = requireAddress(deps, input.farmerAddress, 'input.farmerAddress');
   const { custodyAddress, signingOrder } = deps.network;
   const refuse = (why: string) => {
@@ -172,10 +164,7 @@ async function checkedFacts(
   }
   const token = tokens.find((found) => found !== null);
   if (token) refuse(`is the token of "${token.assetId}": kilograms minted to it would stay there`);
-  return factsOf(
-    { ...input, farmerAddress, countryCode: input.countryCode ?? defaultCountryCode },
-    depositDate,
-  );
+  return factsOf({ ...input, farmerAddress }, depositDate);
 }
 
 async function insertReceipt(tx: Tx, deps: Needs<'saltKey'>, facts: ReceiptFacts): Promise<Receipt> {
@@ -220,7 +209,7 @@ async function readSettlementAddress({ network }: Needs<'network'>): Promise<str
   }
 }
 
-function factsOf(input: CreateDepositInput & { countryCode: string }, depositDate: bigint) {
+function factsOf(input: CreateDepositInput, depositDate: bigint) {
   return {
     warehouseId: input.warehouseId,
     commodityType: input.commodityType,
@@ -228,7 +217,7 @@ function factsOf(input: CreateDepositInput & { countryCode: string }, depositDat
     gradeClassification: input.gradeClassification,
     warehouseLocation: input.warehouseLocation ?? '',
     harvestSeason: input.harvestSeason ?? '',
-    inspectionReportHash: input.inspectionReportHash ?? ZERO_HASH,
+    inspectionReportHash: input.inspectionReportHash,
     valuationUsd: input.valuationUSD,
     countryCode: input.countryCode,
     tokenName: `${input.commodityType} ${input.warehouseId}`,

@@ -24,7 +24,7 @@ export async function runApproved(
     case 'createProject':
       return createProject(deps, by, asked.input, grant);
     case 'createDeposit':
-      return createDeposit(deps, by, asked.input, deps.receiptCountryCode, grant);
+      return createDeposit(deps, by, asked.input, grant);
     case 'resolveSubmissionReview':
       return resolveSubmissionReview(deps, by, asked.input, grant);
     case 'resolveOffRampSessionReview':

@@ -6,6 +6,7 @@ import { createDeposit, dryRunDeposit, type DepositDryRun } from '../../resolver
 import { isLargeDeposit } from '../../resolvers/approvals/approvalPolicy.ts';
 import type { ApprovalRequest } from '../../resolvers/approvals/approvalRequests.ts';
 import { requestApproval } from '../../resolvers/approvals/requestApproval.ts';
+import { ZERO_HASH } from '../../ledger/units.ts';
 import type { Receipt } from '../../resolvers/warehouse/findReceipt.ts';
 import { APPROVAL } from '../approvals/approvalRequest.ts';
 import { forWarehouseOrOperator } from '../core/access.ts';
@@ -166,10 +167,17 @@ builder.mutationField('createDeposit', (t) =>
         'inspectionReportHash',
       ],
     },
-    resolve: async (_root, { input: { dryRun, ...input } }, { caller, dependencies }): Promise<Answer> => {
+    resolve: async (_root, { input: { dryRun, ...given } }, { caller, dependencies }): Promise<Answer> => {
       const by = subjectOf(caller);
       const { receiptCountryCode, approvalPolicy } = dependencies;
-      const runDry = () => dryRunDeposit(dependencies, by, input, receiptCountryCode);
+      // A default that is left out and one that is given are the same, also for the idempotency key and for
+      // the person who approves.
+      const input = {
+        ...given,
+        countryCode: given.countryCode ?? receiptCountryCode,
+        inspectionReportHash: given.inspectionReportHash ?? ZERO_HASH,
+      };
+      const runDry = () => dryRunDeposit(dependencies, by, input);
       if (dryRun === true) {
         const needsApproval = isLargeDeposit(approvalPolicy, input);
         return { receipt: null, approval: null, dryRun: { ...(await runDry()), needsApproval } };
@@ -178,7 +186,7 @@ builder.mutationField('createDeposit', (t) =>
       const check = async () => (await runDry()) !== null;
       const approval = await requestApproval(dependencies, requireCaller(caller), asked, check);
       if (approval) return { receipt: null, approval, dryRun: null };
-      const receipt = await createDeposit(dependencies, by, input, receiptCountryCode);
+      const receipt = await createDeposit(dependencies, by, input);
       return { receipt, approval, dryRun: null };
     },
   }),

@@ -90,12 +90,7 @@ it('prepareRetirement', async () => {
 it('createDeposit', async () => {
   const input = depositInput(platform);
   const [first, again] = await twice((as) =>
-    createDeposit(
-      platform.dependencies,
-      'warehouse-1',
-      { ...input, farmerAddress: as(input.farmerAddress) },
-      'KE',
-    ),
+    createDeposit(platform.dependencies, 'warehouse-1', { ...input, farmerAddress: as(input.farmerAddress) }),
   );
   expect(again).toBe(first);
 });

@@ -130,6 +130,7 @@ describe('a large mint', () => {
     expect(payloadOf(await deposit(5_000, true)).dryRun).toEqual({ needsApproval: false });
     expect(payloadOf(await deposit(5_000))).toMatchObject({ approval: null, receipt: { state: 'ACTIVE' } });
     const { approval } = payloadOf(await deposit(5_001));
+    expect(approval?.input).toContainEqual({ name: 'countryCode', value: 'KE' });
     expect(await errorsOf(grant(approval ?? { id: '' }, first))).toEqual(['FORBIDDEN']);
     await grant(approval ?? { id: '' }, second);
     const made = await market.database.handle.db
@@ -313,10 +314,10 @@ describe('a decision of a review', () => {
     return { submissionId, globalId: Buffer.from(`Submission:${submissionId}`).toString('base64url') };
   }
 
-  const decide = (globalId: string, decision: string, caller: TestCaller) =>
+  const decide = (globalId: string, decision: string, caller: TestCaller, more: object = {}) =>
     market.send<Record<string, Decided & { submission: { state: string } }>>(
       `mutation ($input: ResolveSubmissionReviewInput!) { resolveSubmissionReview(input: $input) { ${RESOLVE[2]} } }`,
-      { input: { submissionId: globalId, decision, reason: 'looked at it' } },
+      { input: { submissionId: globalId, decision, reason: 'looked at it', ...more } },
       caller,
     );
 
@@ -327,7 +328,10 @@ describe('a decision of a review', () => {
       submission: { state: 'NEEDS_REVIEW' },
       approval: { state: 'AWAITING', target: { __typename: 'Submission' } },
     });
-    expect(payloadOf(await decide(globalId, 'ADOPT', first)).approval.id).toBe(asked.approval.id);
+    for (const more of [{}, { recordIndex: null }]) {
+      const again = payloadOf(await decide(globalId, 'ADOPT', first, more));
+      expect(again.approval.id).toBe(asked.approval.id);
+    }
     expect(await errorsOf(decide(globalId, 'GIVE_UP', second))).toEqual(['CONFLICT']);
     const both = await Promise.all([
       errorsOf(grant(asked.approval, second)),

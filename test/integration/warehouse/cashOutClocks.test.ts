@@ -148,14 +148,13 @@ describe.each(both)('an instance whose clock is %s', (_name, skewed) => {
       { ...dependencies, network: { ...network, status } },
       'warehouse-1',
       depositInput(right),
-      'KE',
     );
     const dated = new Date(Number(depositDate) * 1000);
     expect(Math.abs(await msFromNow(dated))).toBeLessThan(MINUTE_MS);
   });
 
   it('dates what it asks of the network by the database, which says what is stuck', async () => {
-    const receipt = await createDeposit(skewed().dependencies, 'warehouse-1', depositInput(right), 'KE');
+    const receipt = await createDeposit(skewed().dependencies, 'warehouse-1', depositInput(right));
     const asked = await database.handle.db
       .select({ createdAt: submissions.createdAt })
       .from(submissions)
@@ -170,7 +169,7 @@ describe.each(both)('an instance whose clock is %s', (_name, skewed) => {
       const closedAt = BigInt(Math.floor(Date.now() / 1000) - seconds);
       const status = async () => ({ ...(await network.status()), closedAt });
       const idle = { ...dependencies, network: { ...network, status } };
-      const receipt = await createDeposit(idle, 'warehouse-1', depositInput(right), 'KE');
+      const receipt = await createDeposit(idle, 'warehouse-1', depositInput(right));
       const minutes = (await msFromNow(new Date(Number(receipt.depositDate) * 1000))) / MINUTE_MS;
       // Adding 0 avoids -0.
       return Math.round(minutes) + 0;

@@ -45,7 +45,7 @@ afterAll(async () => {
 });
 
 const deposit = (input = depositInput(platform)) =>
-  createDeposit(platform.dependencies, 'warehouse-1', input, 'KE');
+  createDeposit(platform.dependencies, 'warehouse-1', input);
 
 describe('createDeposit', () => {
   it('deploys the receipt as specified and mints its kilograms to the farmer', async () => {
@@ -91,7 +91,7 @@ describe('createDeposit', () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => deposit(input)));
     expect(new Set(answers.map(({ id }) => id)).size).toBe(1);
     expect(await network.totalSupply(answers[0]?.tokenAddress ?? '')).toBe(toBaseUnits(1000n));
-    const leftOut = { countryCode: null, harvestSeason: undefined, farmerId: null };
+    const leftOut = { warehouseLocation: null, harvestSeason: undefined, farmerId: null };
     expect((await deposit({ ...leftOut, ...input })).id).toBe(answers[0]?.id);
     await expect(deposit({ ...input, quantityKg: 999n })).rejects.toMatchObject({
       code: 'IDEMPOTENCY_CONFLICT',
@@ -144,7 +144,7 @@ describe('createDeposit', () => {
     const signingOrder = { accounts: [network.custodyAddress, channel], maxOpenPerAccount: 1 };
     const deps = { ...dependencies, network: { ...dependencies.network, signingOrder } };
     const minted = (farmerAddress: string) =>
-      dryRunDeposit(deps, 'warehouse-1', depositInput(platform, { farmerAddress }), 'KE');
+      dryRunDeposit(deps, 'warehouse-1', depositInput(platform, { farmerAddress }));
     await expect(minted(channel)).rejects.toMatchObject({
       code: 'BAD_USER_INPUT',
       details: { field: 'input.farmerAddress' },
@@ -165,7 +165,7 @@ describe('createDeposit', () => {
     // The instance's process ends when the deploy is settled, before any later step.
     const cutOff = await platformOn(database.handle, network, { mutationWaitMs: 0 });
     await platform.stop();
-    const { id } = await createDeposit(cutOff.dependencies, 'warehouse-1', depositInput(cutOff), 'KE');
+    const { id } = await createDeposit(cutOff.dependencies, 'warehouse-1', depositInput(cutOff));
     const [deploy] = await database.handle.db.select().from(submissions).where(eq(submissions.targetId, id));
     const dying = {
       ...cutOff.dependencies.submission,
