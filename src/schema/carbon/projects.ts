@@ -96,15 +96,15 @@ builder.queryField('projects', (t) =>
         }),
         orderBy: t.arg({
           type: ProjectOrderEnum,
+          required: true,
           defaultValue: 'NEWEST',
           description: 'The order of the list.',
         }),
       },
       resolve: (_root, args, { dependencies }) => {
-        const order = args.orderBy ?? 'NEWEST';
         const { buyable, ...rest } = args.filter ?? {};
         const filter = { ...rest, isBuyable: buyable };
-        return pageOf(args, CURSORS[order], listProjects(dependencies, filter, order));
+        return pageOf(args, CURSORS[args.orderBy], listProjects(dependencies, filter, args.orderBy));
       },
     },
     ...listNames('Project'),

@@ -120,7 +120,7 @@ builder.mutationField('purchase', (t) =>
     resolve: async (_root, { input }, { caller, dependencies, entry }): Promise<Answer> => {
       const { dryRun, buyerId: named, ...rest } = input;
       const request = { buyerId: named ?? subjectOf(caller), ...rest };
-      if (dryRun === true) return { purchase: null, dryRun: await dryRunPurchase(dependencies, request) };
+      if (dryRun) return { purchase: null, dryRun: await dryRunPurchase(dependencies, request) };
       return { purchase: await purchase(dependencies, subjectOf(caller), request, entry), dryRun: null };
     },
   }),

@@ -111,7 +111,7 @@ builder.mutationField('retire', (t) =>
       };
       // A request without a note and one with an empty note are the same, also for the idempotency key.
       const request = { buyerId: named ?? subjectOf(caller), purpose, ...rest, note: rest.note ?? '' };
-      if (dryRun === true) return { retirement: null, dryRun: await dryRunRetirement(dependencies, request) };
+      if (dryRun) return { retirement: null, dryRun: await dryRunRetirement(dependencies, request) };
       return { retirement: await retire(dependencies, subjectOf(caller), request, entry), dryRun: null };
     },
   }),

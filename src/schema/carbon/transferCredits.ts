@@ -91,8 +91,7 @@ builder.mutationField('transferCredits', (t) =>
     resolve: async (_root, { input }, { caller, dependencies, entry }): Promise<Answer> => {
       const { dryRun, fromBuyerId, ...rest } = input;
       const request = { ...rest, fromBuyerId: fromBuyerId ?? subjectOf(caller), memo: rest.memo ?? null };
-      if (dryRun === true)
-        return { creditTransfer: null, dryRun: await dryRunTransfer(dependencies, request) };
+      if (dryRun) return { creditTransfer: null, dryRun: await dryRunTransfer(dependencies, request) };
       return {
         creditTransfer: await transferCredits(dependencies, subjectOf(caller), request, entry),
         dryRun: null,

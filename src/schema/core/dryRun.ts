@@ -1,8 +1,11 @@
 /**
- * The meaning of `dryRun` in every mutation that has it. The input: `dryRun: t.boolean(DRY_RUN)`.
+ * The meaning of `dryRun` in every mutation that has it: each one that takes an amount from what may not have
+ * enough, such as a balance, a supply, a cap or a quote. The input: `dryRun: t.boolean(DRY_RUN)`.
  */
 
 export const DRY_RUN = {
+  // Null is refused: a client whose variable is null by mistake would run the mutation for real.
+  required: true,
   defaultValue: false,
   description:
     'Whether to make every check and change nothing. The response describes the effect that the mutation would ' +

@@ -101,7 +101,7 @@ builder.mutationField('prepareCashOutDeposit', (t) =>
     ): Promise<Answer> => {
       const by = actorOf(caller);
       const input = { ...rest, holder, payoutAccount: payoutAccountOf(rest.payoutAccount) };
-      return dryRun === true
+      return dryRun
         ? { session: null, act: null, dryRun: await dryRunCashOutDeposit(dependencies, by, input) }
         : { ...(await prepareCashOutDeposit(dependencies, by, input)), dryRun: null };
     },

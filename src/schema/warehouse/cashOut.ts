@@ -90,7 +90,7 @@ builder.mutationField('cashOut', (t) =>
     resolve: async (_root, { input: { dryRun, ...rest } }, { caller, dependencies }): Promise<Answer> => {
       const by = actorOf(caller);
       const input = { ...rest, payoutAccount: payoutAccountOf(rest.payoutAccount) };
-      return dryRun === true
+      return dryRun
         ? { session: null, dryRun: await dryRunCashOut(dependencies, by, { input, holder: null }) }
         : { session: await cashOut(dependencies, by, input), dryRun: null };
     },

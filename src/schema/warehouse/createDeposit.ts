@@ -178,7 +178,7 @@ builder.mutationField('createDeposit', (t) =>
         inspectionReportHash: given.inspectionReportHash ?? ZERO_HASH,
       };
       const runDry = () => dryRunDeposit(dependencies, by, input);
-      if (dryRun === true) {
+      if (dryRun) {
         const needsApproval = isLargeDeposit(approvalPolicy, input);
         return { receipt: null, approval: null, dryRun: { ...(await runDry()), needsApproval } };
       }

@@ -74,13 +74,13 @@ describe('a repeated request', () => {
     const [first, again] = await twice(PURCHASE, input, spelled, acme);
     expect(again).toBe(first);
     const open = { tokenAddress, amountCO2e: 5 };
-    const [any, anyAgain] = await twice(PURCHASE, open, { expectedPricePerTonne: null, dryRun: null }, acme);
+    const [any, anyAgain] = await twice(PURCHASE, open, { expectedPricePerTonne: null, dryRun: false }, acme);
     expect(anyAgain).toBe(any);
     expect(await balanceOf(market, 'acme', tokenAddress)).toBe('110');
   });
 
   it('of retire and transferCredits', async () => {
-    const nulls = { reason: null, period: null, jurisdiction: null, beneficiaryId: null, dryRun: null };
+    const nulls = { reason: null, period: null, jurisdiction: null, beneficiaryId: null, dryRun: false };
     const input = { tokenAddress, amountCO2e: 5, buyerName: 'Acme' };
     const spelled = { ...nulls, amountCO2e: '5', buyerId: 'acme', buyerName: ' Acme ', note: '' };
     const [retired, retiredAgain] = await twice(RETIRE, input, spelled, acme);
@@ -101,7 +101,7 @@ describe('a repeated request', () => {
   });
 
   it('of createDeposit', async () => {
-    const nulls = { warehouseLocation: null, harvestSeason: null, dryRun: null };
+    const nulls = { warehouseLocation: null, harvestSeason: null, dryRun: false };
     const defaults = { countryCode: 'KE', inspectionReportHash: ZEROS };
     const [first, again] = await twice(DEPOSIT, depositOf(), { ...nulls, ...defaults }, operator);
     expect(again).toBe(first);

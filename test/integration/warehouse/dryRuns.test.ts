@@ -77,6 +77,7 @@ describe('a dry run of cashOut', () => {
 
   it('is refused as the real one would be', async () => {
     expect(await refusal({ tokenAmount: 1001 })).toMatchObject({ code: 'INSUFFICIENT_BALANCE' });
+    expect(await refusal({ dryRun: null })).toMatchObject({ code: 'BAD_USER_INPUT', field: 'input.dryRun' });
     expect(await refusal({ fiatCurrency: 'XAU' })).toMatchObject({ code: 'RAMP_REFUSED' });
     expect(await refusal({ receiptTokenAddress: market.network.custodyAddress })).toMatchObject({
       code: 'NOT_FOUND',

@@ -278,6 +278,29 @@ describe('the contract', () => {
     expect(defaults).toEqual([]);
   });
 
+  it('refuses null for what has a default: dryRun: null must not run for real', () => {
+    const given = types.flatMap((type) => {
+      if (isInputObjectType(type)) return Object.values(type.getFields());
+      return isObjectType(type) ? Object.values(type.getFields()).flatMap(({ args }) => args) : [];
+    });
+    const withDefault = given.filter(({ defaultValue }) => defaultValue !== undefined);
+    expect(new Set(withDefault.map(({ name, type }) => `${name}: ${String(type)}`))).toEqual(
+      new Set(['dryRun: Boolean!', 'orderBy: ProjectOrder!']),
+    );
+  });
+
+  it('has a dry run of each mutation that takes an amount from what may not have enough', () => {
+    const inputs = types.filter(isInputObjectType).filter((type) => 'dryRun' in type.getFields());
+    expect(inputs.map(({ name }) => name).sort()).toEqual([
+      'CashOutInput',
+      'CreateDepositInput',
+      'PrepareCashOutDepositInput',
+      'PurchaseInput',
+      'RetireInput',
+      'TransferCreditsInput',
+    ]);
+  });
+
   it('counts the leaves of logs beyond 32 bits: there is one for each transfer, and two for a mutation', () => {
     const counted = types
       .filter((type) => isObjectType(type))

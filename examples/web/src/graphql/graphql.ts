@@ -32,7 +32,7 @@ export type PurchaseInput = {
   /** The buyer: the subject of the buyer's token. Defaults to the caller, who then needs role buyer. */
   buyerId?: string | null | undefined;
   /** Whether to make every check and change nothing. The response describes the effect that the mutation would have, or contains the error that it would return. The `idempotencyKey` is neither checked nor used up. Concurrent changes can still alter the outcome of the real mutation. */
-  dryRun?: boolean | null | undefined;
+  dryRun?: boolean;
   /** The price of a tonne that the buyer expects. When another price or no price is in force, nothing is booked (PRICE_CHANGED). When omitted, the purchase is booked at the price in force. */
   expectedPricePerTonne?: MoneyInput | null | undefined;
   /** A key chosen by the client, such as a UUID: 1 to 255 printable ASCII characters. The same key with the same input returns the same result without a second effect. The same key with a different input returns IDEMPOTENCY_CONFLICT. A key whose request had an effect is kept permanently. */
@@ -52,7 +52,7 @@ export type RetireInput = {
   /** The beneficiary on the public record: a text label, not an address. 1 to 256 bytes of UTF-8, without control, bidirectional or invisible characters. Stored in NFC and without leading and trailing white space; filters also find the text as it was sent. */
   buyerName: string;
   /** Whether to make every check and change nothing. The response describes the effect that the mutation would have, or contains the error that it would return. The `idempotencyKey` is neither checked nor used up. Concurrent changes can still alter the outcome of the real mutation. The network is not asked. */
-  dryRun?: boolean | null | undefined;
+  dryRun?: boolean;
   /** A key chosen by the client, such as a UUID: 1 to 255 printable ASCII characters. The same key with the same input returns the same result without a second effect. The same key with a different input returns IDEMPOTENCY_CONFLICT. A key whose request had an effect is kept permanently. */
   idempotencyKey: string;
   /** The country under whose rules the credits are claimed. Required with reason COMPLIANCE. Public. */
