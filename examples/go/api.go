@@ -71,7 +71,7 @@ func verifyGrowth(address, logName, key, file string) (any, error) {
 	}
 	question, err := json.Marshal(map[string]any{
 		"query": `query ($log: String!, $from: LeafNumber!) {
-			consistencyProof(log: $log, fromLeafCount: $from) { hashes checkpoint } }`,
+			consistencyProof(log: $log, fromTreeSize: $from) { hashes checkpoint } }`,
 		// A log without entries proves nothing about a later head, so the program asks for the newest head alone.
 		"variables": map[string]any{"log": logName, "from": max(1, earlier.Size)},
 	})

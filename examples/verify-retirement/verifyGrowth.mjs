@@ -12,7 +12,7 @@ import { nodeHash, open } from './note.mjs';
 const [url, log, verifierKey, file] = process.argv.slice(2);
 const earlier = open(readFileSync(file, 'utf8'), verifierKey);
 
-const query = `query ($log: String!, $from: LeafNumber!) { consistencyProof(log: $log, fromLeafCount: $from) { hashes checkpoint } }`;
+const query = `query ($log: String!, $from: LeafNumber!) { consistencyProof(log: $log, fromTreeSize: $from) { hashes checkpoint } }`;
 const response = await fetch(url, {
   method: 'POST',
   headers: { 'content-type': 'application/json' },

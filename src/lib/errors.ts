@@ -61,7 +61,6 @@ export const ERROR_DETAILS = [
   'field',
   'holderActId',
   'holderAddress',
-  'leafCount',
   'limit',
   'limitKg',
   'measure',
@@ -84,6 +83,7 @@ export const ERROR_DETAILS = [
   'submissionId',
   'supported',
   'totalRetirements',
+  'treeSize',
   'txHash',
 ] as const;
 

@@ -155,7 +155,7 @@ const NOT_PROVED = {
 } as const;
 
 function InclusionFacts({ proof }: { proof: InclusionProof }) {
-  const { leafIndex, leafCount, rootHash, hashes, checkpoint } = proof;
+  const { leafIndex, treeSize, rootHash, hashes, checkpoint } = proof;
   return (
     <>
       <p>
@@ -166,7 +166,7 @@ function InclusionFacts({ proof }: { proof: InclusionProof }) {
       <Facts
         facts={[
           ['Log', <Code text={originOf(proof)} />],
-          ['Leaf', `${grouped(String(leafIndex))} of ${grouped(String(leafCount))}, from 0`],
+          ['Leaf', `${grouped(String(leafIndex))} of ${grouped(String(treeSize))}, from 0`],
           ['Signed root', <Code text={rootHash} />],
         ]}
       />

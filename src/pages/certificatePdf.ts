@@ -183,7 +183,7 @@ function logLine(inclusion: Inclusion): Line {
   const { proof } = inclusion;
   return [
     'Public log',
-    `leaf ${proof.leafIndex} of ${proof.leafCount} in ${originOf(proof)}; the proof is in certificate.json`,
+    `leaf ${proof.leafIndex} of ${proof.treeSize} in ${originOf(proof)}; the proof is in certificate.json`,
   ];
 }
 

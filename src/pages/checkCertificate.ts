@@ -268,7 +268,7 @@ function inLog(site: Site, record: CertificateRecord, inclusion: Inclusion | nul
   return step(
     question,
     'PASSED',
-    `The proof leads from leaf ${proof.leafIndex} to the root of ${proof.leafCount} leaves, which the log ${shown(originOf(proof), 200)} has signed.`,
+    `The proof leads from leaf ${proof.leafIndex} to the root of ${proof.treeSize} leaves, which the log ${shown(originOf(proof), 200)} has signed.`,
   );
 }
 

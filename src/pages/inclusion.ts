@@ -14,7 +14,7 @@ export interface InclusionProof {
   entry: string;
   /** Hexadecimal, from the leaf to the root. */
   hashes: string[];
-  leafCount: number;
+  treeSize: number;
   rootHash: string;
   checkpoint: string;
 }
@@ -27,7 +27,7 @@ export type Inclusion =
 
 const QUERY = `query CertificateInclusion($tokenAddress: Address!, $index: Int!) {
   retirementRecord(tokenAddress: $tokenAddress, index: $index) {
-    inclusionProof { leafIndex entry hashes leafCount rootHash checkpoint }
+    inclusionProof { leafIndex entry hashes treeSize rootHash checkpoint }
   }
 }`;
 
@@ -53,10 +53,10 @@ export async function readInclusion(
 /** Reads the proof in a file, which may contain anything. */
 export function readProof(value: unknown): InclusionProof | null {
   if (typeof value !== 'object' || value === null) return null;
-  const { leafIndex, entry, hashes, leafCount, rootHash, checkpoint } = value as Partial<InclusionProof>;
+  const { leafIndex, entry, hashes, treeSize, rootHash, checkpoint } = value as Partial<InclusionProof>;
   const isWhole =
     typeof leafIndex === 'number' &&
-    typeof leafCount === 'number' &&
+    typeof treeSize === 'number' &&
     [entry, rootHash, checkpoint].every((text) => typeof text === 'string') &&
     Array.isArray(hashes) &&
     hashes.every((hash) => typeof hash === 'string');

@@ -18,7 +18,7 @@ export interface InclusionProof {
   entry: string;
   /** The hashes from the leaf to the root. */
   hashes: Buffer[];
-  leafCount: number;
+  treeSize: number;
   rootHash: Buffer;
   /** The signed head with this size and root. */
   checkpoint: string;
@@ -105,7 +105,7 @@ async function prove(
     leafIndex,
     entry,
     hashes: hashes.map((hash) => Buffer.from(hash)),
-    leafCount: size,
+    treeSize: size,
     rootHash: Buffer.from(root),
     checkpoint,
   };
@@ -121,7 +121,7 @@ export async function readEntries(db: Db, first: number, count: number): Promise
 
 /** Returns a proof's defect; null when the entry is in the log whose head this installation signed. */
 type CheckInclusion = (
-  proof: Pick<InclusionProof, 'leafIndex' | 'entry' | 'leafCount' | 'checkpoint'> & {
+  proof: Pick<InclusionProof, 'leafIndex' | 'entry' | 'treeSize' | 'checkpoint'> & {
     hashes: readonly string[];
     rootHash: string;
   },
@@ -131,14 +131,14 @@ type CheckInclusion = (
 const MAX_HASHES = 53;
 
 export function createInclusionCheck(key: LogKey, networkId: string): CheckInclusion {
-  return ({ leafIndex, entry, hashes, leafCount, rootHash, checkpoint }) => {
+  return ({ leafIndex, entry, hashes, treeSize, rootHash, checkpoint }) => {
     const note = parseCheckpoint(checkpoint);
     if (note === null) return 'NO_CHECKPOINT';
     if (!key.isSigned(note)) return 'NOT_SIGNED';
     // Installations on two networks may have one secret, and so one key.
     if (!isSameNetwork(note.networkId, networkId)) return 'OTHER_NETWORK';
     // Readers of the proof see the count and the root, although the hashes are compared with the signed ones.
-    if (leafCount !== note.size || rootHash !== note.root.toString('hex')) return 'OTHER_HEAD';
+    if (treeSize !== note.size || rootHash !== note.root.toString('hex')) return 'OTHER_HEAD';
     const path = hashes.slice(0, MAX_HASHES + 1).map((hash) => Buffer.from(hash, 'hex'));
     const isWhole = path.length <= MAX_HASHES && path.every(({ length }) => length === HASH_BYTES);
     const root = isWhole ? rootOfProof(leafHash(Buffer.from(entry)), leafIndex, note.size, path) : null;

@@ -13,7 +13,7 @@ export async function listTransparencyLogs({ db, logs }: Needs<'db' | 'logs'>) {
     return {
       name: log,
       origin,
-      leafCount: size,
+      treeSize: size,
       rootHash: Buffer.from(root).toString('hex'),
       checkpoint,
       verifierKey: logs.key.verifierKey(origin),

@@ -9,7 +9,7 @@ import { computeFrom } from '../../transparency/tiles.ts';
 import type { Needs } from '../core/dependencies.ts';
 
 export interface ConsistencyProof {
-  leafCount: number;
+  treeSize: number;
   hashes: string[];
   /** Null when the newest head has another size. */
   checkpoint: string | null;
@@ -17,15 +17,15 @@ export interface ConsistencyProof {
 
 interface ConsistencyProofInput {
   log: string;
-  fromLeafCount: number;
+  fromTreeSize: number;
   /** All leaves when left out. */
-  toLeafCount?: number | null | undefined;
+  toTreeSize?: number | null | undefined;
 }
 
 /** @throws DomainError NOT_FOUND, BAD_USER_INPUT */
 export async function proveConsistency(
   { db }: Needs<'db'>,
-  { log: name, fromLeafCount: from, toLeafCount: to }: ConsistencyProofInput,
+  { log: name, fromTreeSize: from, toTreeSize: to }: ConsistencyProofInput,
 ): Promise<ConsistencyProof> {
   const log = LOG_NAMES.find((known) => known === name);
   if (log === undefined) {
@@ -39,14 +39,14 @@ export async function proveConsistency(
   if (from < 1 || from > until || until > size) {
     throw new DomainError(
       'BAD_USER_INPUT',
-      `fromLeafCount is ${from} and toLeafCount ${until}: they must be from 1 to ${size}, the leaves of the log of ${log}, and the ` +
+      `fromTreeSize is ${from} and toTreeSize ${until}: they must be from 1 to ${size}, the leaves of the log of ${log}, and the ` +
         'second must not be less than the first.',
-      { field: from < 1 || from > size ? 'fromLeafCount' : 'toLeafCount', leafCount: size },
+      { field: from < 1 || from > size ? 'fromTreeSize' : 'toTreeSize', treeSize: size },
     );
   }
   const hashes = await computeFrom(db, log, (at) => consistencyProof(at, from, until));
   return {
-    leafCount: until,
+    treeSize: until,
     hashes: hashes.map((hash) => Buffer.from(hash).toString('hex')),
     checkpoint: until === size ? (head?.checkpoint ?? null) : null,
   };

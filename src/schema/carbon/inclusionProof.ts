@@ -31,10 +31,10 @@ const InclusionProofRef = builder.objectRef<InclusionProof>('InclusionProof').im
       description: 'The hashes that lead from the leaf to the root, each as 64 hexadecimal digits.',
       resolve: ({ hashes }) => hashes.map((hash) => hash.toString('hex')),
     }),
-    leafCount: t.field({
+    treeSize: t.field({
       type: 'LeafNumber',
       description: 'The number of leaves under the root.',
-      resolve: ({ leafCount }) => BigInt(leafCount),
+      resolve: ({ treeSize }) => BigInt(treeSize),
     }),
     rootHash: t.string({
       description: 'The root hash, as 64 hexadecimal digits.',

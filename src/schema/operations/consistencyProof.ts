@@ -10,10 +10,10 @@ const ConsistencyProofRef = builder.objectRef<ConsistencyProof>('ConsistencyProo
     'The proof that a transparency log only grew between two sizes (RFC 9162, section 2.1.4): its hashes lead ' +
     'to the roots of both sizes.',
   fields: (t) => ({
-    leafCount: t.field({
+    treeSize: t.field({
       type: 'LeafNumber',
       description: 'The number of leaves of the later tree.',
-      resolve: ({ leafCount }) => BigInt(leafCount),
+      resolve: ({ treeSize }) => BigInt(treeSize),
     }),
     hashes: t.exposeStringList('hashes', {
       description:
@@ -39,22 +39,22 @@ builder.queryField('consistencyProof', (t) =>
         required: true,
         description: 'The name of the log, as in `transparencyLogs`.',
       }),
-      fromLeafCount: t.arg({
+      fromTreeSize: t.arg({
         type: 'LeafNumber',
         required: true,
         description: 'The number of leaves of the earlier checkpoint, from 1.',
       }),
-      toLeafCount: t.arg({
+      toTreeSize: t.arg({
         type: 'LeafNumber',
         description:
           'The number of leaves of the later tree. Defaults to the number of leaves of the newest head.',
       }),
     },
-    resolve: (_root, { log, fromLeafCount: from, toLeafCount: to }, { dependencies }) =>
+    resolve: (_root, { log, fromTreeSize: from, toTreeSize: to }, { dependencies }) =>
       proveConsistency(dependencies, {
         log,
-        fromLeafCount: Number(from),
-        toLeafCount: to == null ? to : Number(to),
+        fromTreeSize: Number(from),
+        toTreeSize: to == null ? to : Number(to),
       }),
   }),
 );

@@ -22,17 +22,17 @@ const TransparencyLogRef = builder.objectRef<TransparencyLog>('TransparencyLog')
     origin: t.exposeString('origin', {
       description: 'The name of the log in its checkpoints and in its key.',
     }),
-    leafCount: t.field({
+    treeSize: t.field({
       type: 'LeafNumber',
       description: 'The number of leaves of the log.',
-      resolve: ({ leafCount }) => BigInt(leafCount),
+      resolve: ({ treeSize }) => BigInt(treeSize),
     }),
     rootHash: t.exposeString('rootHash', {
-      description: 'The root hash of the Merkle tree with `leafCount` leaves, as 64 hexadecimal digits.',
+      description: 'The root hash of the Merkle tree with `treeSize` leaves, as 64 hexadecimal digits.',
     }),
     checkpoint: t.exposeString('checkpoint', {
       description:
-        'The signed note (C2SP tlog-checkpoint) with `leafCount`, `rootHash` and the network. Keep it to check ' +
+        'The signed note (C2SP tlog-checkpoint) with `treeSize`, `rootHash` and the network. Keep it to check ' +
         'later versions of the log against it.',
     }),
     verifierKey: t.exposeString('verifierKey', {

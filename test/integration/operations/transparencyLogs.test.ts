@@ -111,7 +111,7 @@ describe('a stranger', () => {
     }>(
       `query ($token: Address!) {
         retirementRecord(tokenAddress: $token, index: 0) { leafIndex }
-        transparencyLogs { name origin leafCount rootHash checkpoint verifierKey updatedAt }
+        transparencyLogs { name origin treeSize rootHash checkpoint verifierKey updatedAt }
       }`,
       { token: project.tokenAddress },
     );
@@ -187,7 +187,7 @@ describe('the contract', () => {
   const prove = async (log: string, from: number, to?: number) => {
     const { data, errors } = await marketplace.send<{ consistencyProof: Record<string, unknown> | null }>(
       `query ($log: String!, $from: LeafNumber!, $to: LeafNumber) {
-        consistencyProof(log: $log, fromLeafCount: $from, toLeafCount: $to) { leafCount hashes checkpoint } }`,
+        consistencyProof(log: $log, fromTreeSize: $from, toTreeSize: $to) { treeSize hashes checkpoint } }`,
       { log, from, to },
     );
     return data?.consistencyProof ?? `${errors[0]?.extensions.code}: ${errors[0]?.message}`;
@@ -225,16 +225,16 @@ describe('the contract', () => {
 
   it('proves between two sizes, and refuses those that a log does not have', async () => {
     const { size } = await published('transfers', 3);
-    expect(await prove('transfers', 2, 2)).toEqual({ leafCount: 2, hashes: [], checkpoint: null });
+    expect(await prove('transfers', 2, 2)).toEqual({ treeSize: 2, hashes: [], checkpoint: null });
     expect(await prove('transfers', 1, 2)).toMatchObject({
-      leafCount: 2,
+      treeSize: 2,
       hashes: [expect.stringMatching(/^[0-9a-f]{64}$/)],
       checkpoint: null,
     });
     for (const [from, to] of [[0], [3, 2], [1, size + 1_000], [2 ** 31], [-1, 1]] as const) {
       expect(await prove('transfers', from, to), `${from} to ${to}`).toMatch(/^BAD_USER_INPUT: /);
     }
-    expect(await prove('transfers', 3, 2)).toContain('fromLeafCount is 3 and toLeafCount 2');
+    expect(await prove('transfers', 3, 2)).toContain('fromTreeSize is 3 and toTreeSize 2');
     expect(await prove('others', 1)).toMatch(/^NOT_FOUND: /);
   });
 
@@ -244,7 +244,7 @@ describe('the contract', () => {
     const ask = async (subject: string) => {
       const { data } = await marketplace.send<{ node: { inclusionProof: object | null } | null }>(
         `query ($id: ID!) { node(id: $id) { ... on Purchase {
-          inclusionProof { leafIndex entry hashes leafCount rootHash checkpoint } } } }`,
+          inclusionProof { leafIndex entry hashes treeSize rootHash checkpoint } } } }`,
         { id: globalId },
         { role: 'buyer', subject },
       );

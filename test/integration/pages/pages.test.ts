@@ -327,7 +327,7 @@ describe('pages', () => {
   it('prove by their file that a retirement is in the public log, to a program that asks no server', async () => {
     await market.app.dependencies.logs.catchUp();
     const { text: file } = await get(`${certificate()}.json`);
-    const { inclusionProof } = JSON.parse(file) as { inclusionProof: { entry: string; leafCount: number } };
+    const { inclusionProof } = JSON.parse(file) as { inclusionProof: { entry: string; treeSize: number } };
     expect(JSON.parse(inclusionProof.entry)).toMatchObject({
       tokenAddress,
       index: 0,
@@ -342,7 +342,7 @@ describe('pages', () => {
       return promisify(execFile)(process.execPath, [VERIFY_CERTIFICATE, path, key]);
     };
     const { stdout } = await verify(file);
-    expect(JSON.parse(stdout)).toMatchObject({ size: inclusionProof.leafCount, retirement: { index: 0 } });
+    expect(JSON.parse(stdout)).toMatchObject({ size: inclusionProof.treeSize, retirement: { index: 0 } });
     const check = async (text: string) =>
       (await get('/verify', { method: 'POST', body: new URLSearchParams({ certificate: text }) })).text;
     expect(await check(file)).toMatch(/The proof leads from leaf \d+ to the root of \d+ leaves/);
@@ -364,7 +364,7 @@ describe('pages', () => {
     expect(await check(otherLeaf)).toContain('do not lead from this retirement to the signed root');
     await expect(verify(otherEntry)).rejects.toThrow('does not lead to the signed root');
     expect(await check(otherEntry)).toContain('The proof is of another entry: it differs in beneficiary');
-    for (const unsigned of [{ leafCount: inclusionProof.leafCount + 1 }, { rootHash: '0'.repeat(64) }]) {
+    for (const unsigned of [{ treeSize: inclusionProof.treeSize + 1 }, { rootHash: '0'.repeat(64) }]) {
       const otherNumbers = await check(forge(() => unsigned));
       expect(otherNumbers).toContain('another number of leaves, or another root, than its signed head');
       expect(otherNumbers).not.toContain('The proof leads from leaf');

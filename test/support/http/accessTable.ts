@@ -63,9 +63,9 @@ export const QUERIES: Readonly<Record<string, AccessRule>> = {
   commodityTypes: { who: ['farmer', 'warehouse', 'lender', 'operator'], query: '{ commodityTypes }' },
   consistencyProof: {
     who: null,
-    query: '{ consistencyProof(log: "audit", fromLeafCount: 1) { leafCount hashes } }',
+    query: '{ consistencyProof(log: "audit", fromTreeSize: 1) { treeSize hashes } }',
   },
-  transparencyLogs: { who: null, query: '{ transparencyLogs { name leafCount checkpoint } }' },
+  transparencyLogs: { who: null, query: '{ transparencyLogs { name treeSize checkpoint } }' },
   node: {
     who: null,
     query: 'query ($id: ID!) { node(id: $id) { id } }',

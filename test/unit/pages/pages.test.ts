@@ -255,7 +255,7 @@ describe('the check of a certificate', () => {
       tokenAddress: 'CABC',
     }),
     hashes: [],
-    leafCount: 1,
+    treeSize: 1,
     rootHash: '',
     checkpoint: 'api.example/logs/retirements\n1\n',
   };

@@ -305,13 +305,13 @@ describe('the contract', () => {
     const counted = types
       .filter((type) => isObjectType(type))
       .flatMap((type) => Object.values(type.getFields()).flatMap((field) => [field, ...field.args]))
-      .filter(({ name }) => /[lL]eaf(Count|Index)$/.test(name))
+      .filter(({ name }) => /^leafIndex$|[tT]reeSize$/.test(name))
       .map(({ name, type }) => `${name}: ${getNamedType(type).name}`);
     expect([...new Set(counted)].sort()).toEqual([
-      'fromLeafCount: LeafNumber',
-      'leafCount: LeafNumber',
+      'fromTreeSize: LeafNumber',
       'leafIndex: LeafNumber',
-      'toLeafCount: LeafNumber',
+      'toTreeSize: LeafNumber',
+      'treeSize: LeafNumber',
     ]);
   });
 
@@ -322,7 +322,7 @@ describe('the contract', () => {
       Int: /Count$|^total[A-Z]|[iI]ndex$|Years?$|Bps$|Seconds$|^first$|^last$/,
       UnixTime: /At$|^from$|^until$|From$|Until$/,
       Address: /Address(es)?$/,
-      LeafNumber: /[lL]eaf(Count|Index)$/,
+      LeafNumber: /^leafIndex$|[tT]reeSize$/,
     };
     const wrong = types.flatMap((type) => {
       if (!isObjectType(type) && !isInputObjectType(type)) return [];

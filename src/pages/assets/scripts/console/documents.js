@@ -36,7 +36,7 @@ ${SUBMISSION}`;
 
 /** The data that changes within minutes. */
 export const STATE = `query ConsoleState($isOperator: Boolean!, $seesCaps: Boolean!) {
-  transparencyLogs { name leafCount rootHash updatedAt }
+  transparencyLogs { name treeSize rootHash updatedAt }
   invariants @include(if: $isOperator) {
     invariant promise verdict agreedAt comparedAt fullyComparedAt
     findings { message }

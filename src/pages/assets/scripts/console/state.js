@@ -113,12 +113,12 @@ function cap({ warehouseId, commodityType, limitKg, outstandingKg, setAt, setBy 
   );
 }
 
-function log({ name, leafCount, rootHash, updatedAt }) {
+function log({ name, treeSize, rootHash, updatedAt }) {
   return element(
     'li',
     {},
     element('h3', {}, name),
-    facts(['Leaves', grouped(String(leafCount))], ['Root', code(rootHash)], ['Grew last', age(updatedAt)]),
+    facts(['Leaves', grouped(String(treeSize))], ['Root', code(rootHash)], ['Grew last', age(updatedAt)]),
   );
 }
 
