@@ -26,6 +26,7 @@ import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 /** SQLSTATE. */
 const UNIQUE_VIOLATION = '23505';
 const SUBMISSION = 'input.submissionId';
+const DECISION = 'input.decision';
 /** Owners read this text. Only operators read who ended the submission, and why (`operator_decisions`). */
 const GIVEN_UP = 'an operator ended it after a review';
 
@@ -135,11 +136,14 @@ export async function adoptOutcome(
       found
         ? `${found.evidence}. It is not exactly what the submission asks for, so it can't be its outcome.`
         : 'The network shows nothing that the submission could be: RESUME it, or GIVE_UP.',
+      { field: DECISION },
     );
   }
   const { evidence, result, txHash = null } = found;
   if (recordIndex !== undefined && (result.kind !== 'retired' || result.retirementIndex !== recordIndex)) {
-    throw new DomainError('CONFLICT', `Record ${recordIndex} can't be its outcome. ${evidence}.`);
+    throw new DomainError('CONFLICT', `Record ${recordIndex} can't be its outcome. ${evidence}.`, {
+      field: 'input.recordIndex',
+    });
   }
   const dead = open.map(({ hash }) => hash);
   const adopted = { kind: 'adopted', dead, evidence, result, txHash } as const;
@@ -163,7 +167,9 @@ async function unlessTaken(evidence: string, settling: Promise<unknown>): Promis
     await settling;
   } catch (error) {
     if (refusedByDatabase(error)?.code !== UNIQUE_VIOLATION) throw error;
-    throw new DomainError('CONFLICT', `It has become the outcome of another submission. ${evidence}.`);
+    throw new DomainError('CONFLICT', `It has become the outcome of another submission. ${evidence}.`, {
+      field: DECISION,
+    });
   }
 }
 
@@ -204,7 +210,7 @@ function doneAlready({ evidence, result }: FoundOnNetwork): DomainError {
   const advice = result
     ? 'ADOPT takes it as the outcome of the submission.'
     : 'Clear up first which transaction did that.';
-  return new DomainError('CONFLICT', `${evidence}. ${advice}`);
+  return new DomainError('CONFLICT', `${evidence}. ${advice}`, { field: DECISION });
 }
 
 async function requireUnderReview(deps: SubmissionDependencies, submissionId: string): Promise<Submission> {

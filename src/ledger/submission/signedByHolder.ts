@@ -19,6 +19,7 @@ import { insertAttempt } from './signAttempt.ts';
 
 /** A limit far above the fee raises that a stuck transaction needs. */
 const MAX_REPLACEMENTS = 10;
+const SIGNED = 'input.signed';
 
 /** The refusal of a submission whose signed bytes are dead, and that only its holder could sign again. */
 export const NEVER_SIGNED_AGAIN: Refusal = {
@@ -83,7 +84,7 @@ export async function addReplacement(
   const open = await findOpenAttempts(tx, submissionId);
   const latest = open.at(-1);
   if (state !== 'PENDING' || latest === undefined) {
-    throw new DomainError('CONFLICT', OVER[state ?? 'PENDING']);
+    throw new DomainError('CONFLICT', OVER[state ?? 'PENDING'], { field: SIGNED });
   }
   const isSameSlot =
     signed.sequence !== null && signed.source === latest.source && signed.sequence === latest.sequence;
@@ -93,7 +94,7 @@ export async function addReplacement(
       `Transaction ${latest.hash} of the same act can still land, so another one is not sent: both could. Only the ` +
         'same act with the same sequence (nonce) at a higher fee may replace it, up to ' +
         `${MAX_REPLACEMENTS} times.`,
-      { txHash: latest.hash },
+      { field: SIGNED, txHash: latest.hash },
     );
   }
   await insertAttempt(tx, deps, submissionId, signed, latest.hash);
@@ -114,7 +115,9 @@ async function requireFirst(tx: Tx, intent: { targetId: string; call: HolderCall
     .where(and(ofKind, ne(submissions.state, 'REFUSED')))
     .limit(1);
   if (other)
-    throw new DomainError('CONFLICT', `The same was signed and submitted before: it is ${other.state}.`);
+    throw new DomainError('CONFLICT', `The same was signed and submitted before: it is ${other.state}.`, {
+      field: SIGNED,
+    });
 }
 
 /**
@@ -144,9 +147,7 @@ async function requireFreeSlot(tx: Tx, signed: PreparedTransaction): Promise<voi
   throw new DomainError(
     'CONFLICT',
     other.hash === signed.hash ? sameBytes(signed) : usedSlot(signed, other),
-    {
-      txHash: other.hash,
-    },
+    { field: SIGNED, txHash: other.hash },
   );
 }
 

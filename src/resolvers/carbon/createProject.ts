@@ -145,6 +145,7 @@ async function sameProject(
     throw new DomainError(
       'CONFLICT',
       `Project ${facts.assetId} was refused just now. Send the request again.`,
+      { field: 'input.verificationBodyRef', assetId: facts.assetId },
     );
   }
   // An approval is only for a new project.

@@ -51,6 +51,7 @@ type MoveNeeds = Needs<'network' | 'ramp' | 'submission'>;
 
 /** A day for a holder to sign a deposit that is already paid for: an operator has to contact the holder. */
 const RENEWED_SIGNING_SECONDS = 24 * 60 * 60;
+const DECISION = 'input.decision';
 
 export type OffRampSessionReviewDecision = NonNullable<OffRampReview['decision']>;
 
@@ -149,6 +150,7 @@ async function retry(
       'CONFLICT',
       `Nothing can be retried: the session waits for the ramp provider "${session.providerName}", but "${deps.ramp.name}" is configured. ` +
         'Configure that provider again, or decide otherwise.',
+      { field: DECISION },
     );
   }
   if (session.providerSessionId === null) {
@@ -156,6 +158,7 @@ async function retry(
       'CONFLICT',
       'Nothing can be retried: the ramp provider has no id for the session that is its own, under which tokens could be deposited. ' +
         'Settle it with the provider, then ACCEPT.',
+      { field: DECISION },
     );
   }
   if (session.depositedAt === null) {
@@ -175,6 +178,7 @@ async function retry(
     throw new DomainError(
       'CONFLICT',
       `Nothing is left to retry: the tokens were released in ${session.resolutionTxHash}. Settle the difference with the provider, then ACCEPT.`,
+      { field: DECISION },
     );
   } else await applyEvent(tx, deps.submission, session, 'retried');
 }
@@ -215,13 +219,14 @@ async function release(
     throw new DomainError(
       'CONFLICT',
       `There is nothing to ${decision}: the settlement contract shows ${held?.status ?? 'no deposit of this session'}.`,
-      { depositStatus: held?.status ?? null },
+      { field: DECISION, depositStatus: held?.status ?? null },
     );
   }
   if (session.resolution !== null && session.resolution !== resolution) {
     throw new DomainError(
       'CONFLICT',
       `${session.resolution} was decided before, and a transaction signed for it may still land.`,
+      { field: DECISION },
     );
   }
   await applyEvent(
@@ -254,7 +259,7 @@ async function accept(
         'CONFLICT',
         `The configured settlement contract does not have the deposit ${session.depositTxHash}. ` +
           `It was made into ${session.settlementAddress}.`,
-        { settlementAddress: session.settlementAddress },
+        { field: DECISION, settlementAddress: session.settlementAddress },
       );
     }
     const stateReason = session.stateReason ?? review.flaggedBecause;
@@ -267,7 +272,7 @@ async function accept(
     throw new DomainError(
       'CONFLICT',
       `The settlement contract still holds the tokens (${held.status}): decide CONFIRM or REFUND.`,
-      { depositStatus: held.status },
+      { field: DECISION, depositStatus: held.status },
     );
   }
   await applyEvent(

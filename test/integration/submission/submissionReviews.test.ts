@@ -129,7 +129,10 @@ describe('a burn that the network shows already', () => {
     await burnOutside(network, project, 4n);
     const retirement = await retire(platform.dependencies, 'acme', retireInput(project, 4n));
     expect(retirement).toMatchObject({ state: 'NEEDS_REVIEW' });
-    await expect(decide(retirement.id, 'GIVE_UP')).rejects.toMatchObject({ code: 'CONFLICT' });
+    await expect(decide(retirement.id, 'GIVE_UP')).rejects.toMatchObject({
+      code: 'CONFLICT',
+      details: { field: 'input.decision' },
+    });
   });
 
   it('leaves those alone that are alike: each claims a record of its own', async () => {

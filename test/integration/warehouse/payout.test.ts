@@ -145,7 +145,10 @@ describe('the provider’s status decides', () => {
     await providerSays(platform, session.providerSessionId, 'refunded');
     await reaches(platform, session.id, 'NEEDS_REVIEW');
     expect(await resolutionsOf(session.id)).toEqual([]);
-    await expect(review(session.id, 'ACCEPT')).rejects.toMatchObject({ code: 'CONFLICT' });
+    await expect(review(session.id, 'ACCEPT')).rejects.toMatchObject({
+      code: 'CONFLICT',
+      details: { field: 'input.decision' },
+    });
     await review(session.id, 'REFUND');
     await expect(review(session.id, 'CONFIRM')).rejects.toMatchObject({ code: 'CONFLICT' });
     await reaches(platform, session.id, 'REFUNDED');
@@ -362,7 +365,10 @@ describe('confirm and refund', () => {
     const flagged = await reaches(platform, session.id, 'NEEDS_REVIEW');
     expect(flagged).toMatchObject({ resolution: 'REFUND', providerStatus: 'settled' });
     for (const decision of ['CONFIRM', 'REFUND', 'RETRY'] as const) {
-      await expect(review(session.id, decision)).rejects.toMatchObject({ code: 'CONFLICT' });
+      await expect(review(session.id, decision)).rejects.toMatchObject({
+        code: 'CONFLICT',
+        details: { field: 'input.decision' },
+      });
     }
     expect(await review(session.id, 'ACCEPT')).toMatchObject({ state: 'REFUNDED' });
     // The next webhook does not ask an operator again about an accepted result.
@@ -378,7 +384,10 @@ describe('confirm and refund', () => {
     await providerSays(platform, session.providerSessionId, 'settled');
     await reaches(platform, session.id, 'NEEDS_REVIEW');
     faults = () => null;
-    await expect(review(session.id, 'REFUND')).rejects.toMatchObject({ code: 'CONFLICT' });
+    await expect(review(session.id, 'REFUND')).rejects.toMatchObject({
+      code: 'CONFLICT',
+      details: { field: 'input.decision' },
+    });
     await review(session.id, 'RETRY');
     await reaches(platform, session.id, 'SETTLED');
   });
