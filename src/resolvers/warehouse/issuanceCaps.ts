@@ -3,13 +3,14 @@
  * expired, less settled cash-outs. A warehouse without caps is not limited. A warehouse with caps issues
  * receipts for their commodities only, so that another name for the same produce can't evade a cap.
  */
-import { and, eq, inArray, isNotNull, sql, sum, type SQL } from 'drizzle-orm';
+import { and, desc, eq, inArray, isNotNull, sql, sum, type SQL } from 'drizzle-orm';
 import { lockName } from '../../db/advisoryLock.ts';
 import type { Db, Tx } from '../../db/connection.ts';
 import { isAmong } from '../../db/conditions.ts';
 import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
 import { IS_OUTSTANDING, issuanceCaps, offRampSessions, receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
+import { notFound } from '../../lib/notFound.ts';
 import { spellingKey } from '../../lib/spellingKey.ts';
 import type { Needs } from '../core/dependencies.ts';
 
@@ -20,8 +21,8 @@ export type IssuanceCap = CapInForce & { outstandingKg: bigint };
 interface IssuanceCapInput {
   warehouseId: string;
   commodityType: string;
-  /** Whole kilograms; null removes the cap. */
-  limitKg: bigint | null;
+  /** Whole kilograms. */
+  limitKg: bigint;
 }
 
 /** Selects the last row of each cap's history. */
@@ -101,11 +102,42 @@ async function readOutstanding(
   return outstanding;
 }
 
-/** @returns the cap; null when it was removed */
+type ChangeNeeds = Needs<'db' | 'clock' | 'ids'>;
+
+/** Setting the same cap again changes nothing. */
 export async function setIssuanceCap(
-  deps: Needs<'db' | 'clock' | 'ids'>,
+  deps: ChangeNeeds,
   operatorId: string,
   input: IssuanceCapInput,
+): Promise<IssuanceCap> {
+  const cap = await changeCap(deps, operatorId, input);
+  if (cap === null) throw new Error(`the cap of ${input.warehouseId} was set without being in force`);
+  return cap;
+}
+
+/**
+ * Removing a removed cap changes nothing.
+ * @returns the cap as it was
+ * @throws DomainError NOT_FOUND
+ */
+export async function removeIssuanceCap(
+  deps: ChangeNeeds,
+  operatorId: string,
+  id: string,
+): Promise<IssuanceCap> {
+  const ofCap = and(eq(issuanceCaps.id, id), isNotNull(issuanceCaps.limitKg));
+  const latest = deps.db.select().from(issuanceCaps).where(ofCap).orderBy(desc(issuanceCaps.number)).limit(1);
+  const [cap] = await withOutstanding(deps.db, await latest);
+  if (cap === undefined) throw notFound('issuance cap', 'input.issuanceCapId');
+  await changeCap(deps, operatorId, { ...cap, limitKg: null });
+  return cap;
+}
+
+/** @returns the cap; null when `limitKg` is null, which removes it */
+async function changeCap(
+  deps: ChangeNeeds,
+  operatorId: string,
+  input: Omit<IssuanceCapInput, 'limitKg'> & { limitKg: bigint | null },
 ): Promise<IssuanceCap | null> {
   const { warehouseId, commodityType, limitKg } = input;
   const commodityKey = spellingKey(commodityType);

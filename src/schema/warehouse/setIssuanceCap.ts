@@ -1,8 +1,13 @@
 /**
- * setIssuanceCap: sets the maximum of kilograms of a commodity outstanding in a warehouse's receipts.
+ * setIssuanceCap and removeIssuanceCap: the maximum of kilograms of a commodity outstanding in a warehouse's
+ * receipts.
  */
 import { SUBJECT_FORM } from '../../identity/roles.ts';
-import { setIssuanceCap, type IssuanceCap } from '../../resolvers/warehouse/issuanceCaps.ts';
+import {
+  removeIssuanceCap,
+  setIssuanceCap,
+  type IssuanceCap,
+} from '../../resolvers/warehouse/issuanceCaps.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { subjectOf } from '../core/caller.ts';
@@ -26,29 +31,47 @@ const SetIssuanceCapInput = builder.inputType('SetIssuanceCapInput', {
     }),
     limitKg: t.field({
       type: 'Kilograms',
-      description: 'The cap, in whole kilograms. When omitted, the cap is removed.',
+      required: true,
+      description: 'The cap, in whole kilograms.',
     }),
   }),
 });
 
-const SetIssuanceCapPayload = builder
-  .objectRef<{ cap: IssuanceCap | null }>('SetIssuanceCapPayload')
-  .implement({
-    description: 'The cap in force.',
-    fields: (t) => ({
-      issuanceCap: t.expose('cap', {
-        type: IssuanceCapRef,
-        nullable: true,
-        description: 'The cap. Null when the cap was removed.',
-      }),
+const SetIssuanceCapPayload = builder.objectRef<IssuanceCap>('SetIssuanceCapPayload').implement({
+  description: 'The cap in force.',
+  fields: (t) => ({
+    issuanceCap: t.field({
+      type: IssuanceCapRef,
+      nullable: true,
+      description: 'The cap. Null only if the mutation was not carried out.',
+      resolve: (cap) => cap,
     }),
-  });
+  }),
+});
+
+const RemoveIssuanceCapInput = builder.inputType('RemoveIssuanceCapInput', {
+  description: 'The issuance cap to remove.',
+  fields: (t) => ({
+    issuanceCapId: t.globalID({ for: IssuanceCapRef, required: true, description: 'The `id` of the cap.' }),
+  }),
+});
+
+const RemoveIssuanceCapPayload = builder.objectRef<IssuanceCap>('RemoveIssuanceCapPayload').implement({
+  description: 'The removed cap.',
+  fields: (t) => ({
+    issuanceCap: t.field({
+      type: IssuanceCapRef,
+      description: 'The cap as it was.',
+      resolve: (cap) => cap,
+    }),
+  }),
+});
 
 builder.mutationField('setIssuanceCap', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
-      'Sets, changes or removes the cap of a commodity at a warehouse. The cap applies to every deposit that is ' +
+      'Sets or changes the cap of a commodity at a warehouse. The cap applies to every deposit that is ' +
         'confirmed afterwards; outstanding receipts stay. Setting the same cap again changes nothing.',
     ),
     type: SetIssuanceCapPayload,
@@ -58,11 +81,26 @@ builder.mutationField('setIssuanceCap', (t) =>
     },
     recordedInput: { targets: ['warehouseId'], shown: ['commodityType', 'limitKg'] },
     safeWithoutKey: 'the same cap again is the same cap',
-    resolve: async (_root, { input }, { caller, dependencies }) => ({
-      cap: await setIssuanceCap(dependencies, subjectOf(caller), {
-        ...input,
-        limitKg: input.limitKg ?? null,
-      }),
-    }),
+    resolve: (_root, { input }, { caller, dependencies }) =>
+      setIssuanceCap(dependencies, subjectOf(caller), input),
+  }),
+);
+
+builder.mutationField('removeIssuanceCap', (t) =>
+  t.field({
+    ...forRoles(
+      ['operator'],
+      'Removes a cap. A warehouse that has other caps can then issue no receipts for the commodity; one without ' +
+        'any is not limited. Removing a removed cap changes nothing. Errors: NOT_FOUND.',
+    ),
+    type: RemoveIssuanceCapPayload,
+    nullable: true,
+    args: {
+      input: t.arg({ type: RemoveIssuanceCapInput, required: true, description: 'The cap to remove.' }),
+    },
+    recordedInput: { targets: ['issuanceCapId'] },
+    safeWithoutKey: 'a removed cap stays removed',
+    resolve: (_root, { input }, { caller, dependencies }) =>
+      removeIssuanceCap(dependencies, subjectOf(caller), input.issuanceCapId.id),
   }),
 );

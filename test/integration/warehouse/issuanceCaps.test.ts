@@ -19,13 +19,31 @@ afterAll(() => market.stop());
 
 const newWarehouse = () => `WH-${randomUUID().slice(0, 8)}`;
 
+const CAP = 'issuanceCap { warehouseId commodityType limitKg outstandingKg setBy }';
+
 const setCap = (warehouseId: string, limitKg: number | null, commodityType = 'Maize') =>
   market.send<{ setIssuanceCap: { issuanceCap: Record<string, unknown> | null } }>(
-    `mutation ($input: SetIssuanceCapInput!) {
-      setIssuanceCap(input: $input) { issuanceCap { warehouseId commodityType limitKg outstandingKg setBy } } }`,
+    `mutation ($input: SetIssuanceCapInput!) { setIssuanceCap(input: $input) { ${CAP} } }`,
     { input: { warehouseId, commodityType, limitKg } },
     operator,
   );
+
+const removeCap = (id: string) =>
+  market.send<{ removeIssuanceCap: { issuanceCap: Record<string, unknown> } }>(
+    `mutation ($id: ID!) { removeIssuanceCap(input: { issuanceCapId: $id }) { ${CAP} } }`,
+    { id },
+    operator,
+  );
+
+/** The ids of a warehouse's caps in force. */
+const capIds = async (warehouseId: string) => {
+  const { data } = await market.send<{ issuanceCaps: { nodes: { id: string }[] } }>(
+    'query ($ids: [String!]) { issuanceCaps(filter: { warehouseIds: $ids }) { nodes { id } } }',
+    { ids: [warehouseId] },
+    operator,
+  );
+  return data?.issuanceCaps.nodes.map(({ id }) => id) ?? [];
+};
 
 function deposit(warehouseId: string, quantityKg: number | string, more: Record<string, unknown> = {}) {
   const { valuationUSD, ...input } = depositInput(market.app, { warehouseId });
@@ -82,7 +100,8 @@ it('counts every spelling of a commodity, and lets no other pass under its cap',
   expect(await codes('Maize grain')).toMatchObject([
     { code: 'ISSUANCE_CAP_EXCEEDED', field: 'input.commodityType', limitKg: '0' },
   ]);
-  expect(payloadOf(await setCap(warehouseId, null, 'WHITE maize'))).toEqual({ issuanceCap: null });
+  const [id = ''] = await capIds(warehouseId);
+  expect(payloadOf(await removeCap(id)).issuanceCap).toMatchObject({ commodityType: 'White  Maize' });
   expect((await deposit(warehouseId, 300, { commodityType: 'Maize grain' })).errors).toEqual([]);
 });
 
@@ -124,7 +143,16 @@ it('keeps every cap that was in force, and shows the last one', async () => {
   ];
   // Setting the same cap again changes nothing.
   expect(await history()).toEqual(set);
-  for (let i = 0; i < 2; i++) expect(payloadOf(await setCap(warehouseId, null)).issuanceCap).toBeNull();
+  // A limit that is null by mistake would leave the warehouse without a cap.
+  expect((await setCap(warehouseId, null)).errors).toMatchObject([
+    { extensions: { code: 'BAD_USER_INPUT', field: 'input.limitKg' } },
+  ]);
+  const [id = ''] = await capIds(warehouseId);
+  for (let i = 0; i < 2; i++) {
+    expect(payloadOf(await removeCap(id)).issuanceCap).toMatchObject({ warehouseId, limitKg: '100' });
+  }
+  const unknown = Buffer.from(`IssuanceCap:${randomUUID()}`).toString('base64url');
+  expect((await removeCap(unknown)).errors).toMatchObject([{ extensions: { code: 'NOT_FOUND' } }]);
   expect(await outstanding(warehouseId)).toEqual([]);
   expect(await history()).toEqual([...set, { number: 4, limit_kg: null, set_by: 'ops' }]);
   const refused = (query: Promise<unknown>, message: string) => expect(query).rejects.toThrow(message);

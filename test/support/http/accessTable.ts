@@ -272,6 +272,11 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
     query: mutation('retire', 'RetireInput'),
     variables: ({ tokenAddress }) => ({ input: retirementOf(tokenAddress, 1_000_000) }),
   },
+  removeIssuanceCap: {
+    who: ['operator'],
+    query: mutation('removeIssuanceCap', 'RemoveIssuanceCapInput'),
+    variables: () => ({ input: { issuanceCapId: unknownId('IssuanceCap') } }),
+  },
   revokeApiKey: {
     who: [],
     query: mutation('revokeApiKey', 'RevokeApiKeyInput'),

@@ -258,6 +258,7 @@ describe('the contract', () => {
       'GrantApprovalPayload.approvalRequest',
       'RefuseApprovalPayload.approvalRequest',
       'ReleasePledgePayload.receiptPledge',
+      'RemoveIssuanceCapPayload.issuanceCap',
       'ResolveOffRampSessionReviewPayload.offRampSession',
       'ResolveSubmissionReviewPayload.submission',
       'RevokeApiKeyPayload.apiKey',
