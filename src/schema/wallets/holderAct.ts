@@ -34,7 +34,10 @@ const HolderActKindEnum = builder.enumType('HolderActKind', {
 const HolderActStateEnum = builder.enumType('HolderActState', {
   description: "The state of a holder's act.",
   values: {
-    PREPARED: { description: 'The act waits for `submitSigned`, until `unsigned.expiresAt`.' },
+    PREPARED: {
+      description:
+        'The act waits for `submitSigned`, until `unsigned.expiresAt`. An act that was never submitted stays PREPARED.',
+    },
     SUBMITTED: { description: 'The act is signed and being processed in the background.' },
     LANDED: { description: 'The act is final and had its effect.' },
     REFUSED: { description: 'The act is final and had no effect: the contract refused it.' },
@@ -172,8 +175,8 @@ builder.objectField(OffRampSessionRef, 'holderActs', (t) =>
   t.field({
     type: [HolderActRef],
     description:
-      'The acts that were prepared for the holder to sign, oldest first: deposits, and allowances on networks ' +
-      'that need them. Empty when custody deposits. To get the act to sign next, send `prepareCashOutDeposit` ' +
+      'The acts that were prepared for the holder to sign, at most the latest 100, oldest first: deposits, and ' +
+      'allowances on networks that need them. Empty when custody deposits. To get the act to sign next, send `prepareCashOutDeposit` ' +
       'again with the same key.',
     resolve: ({ id }, _args, { dependencies }) => readHolderActs(dependencies, id),
   }),

@@ -30,7 +30,9 @@ const PrepareRetirementInput = builder.inputType('PrepareRetirementInput', {
     note: t.string(NOTE),
     idempotencyKey: t.string({
       ...IDEMPOTENCY_KEY,
-      description: `${IDEMPOTENCY_KEY.description} After an act has EXPIRED, prepare another act with a new key.`,
+      description:
+        `${IDEMPOTENCY_KEY.description} When an act has EXPIRED, or its \`unsigned.expiresAt\` has passed, prepare ` +
+        'another act with a new key.',
     }),
   }),
 });
