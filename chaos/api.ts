@@ -30,7 +30,7 @@ export interface Api {
 }
 
 /** The codes after which docs/errors.md tells clients to try again; all other codes are answers. */
-const PASSING: readonly string[] = [
+const RETRYABLE: readonly string[] = [
   'OVERLOADED',
   'DATABASE_UNAVAILABLE',
   'LEDGER_UNAVAILABLE',
@@ -83,7 +83,7 @@ export function createApi(lab: Lab, random: Random): Api {
       if (error === undefined && data != null) return { data };
       const code = error?.extensions?.code ?? String(response.status);
       if (code === 'INTERNAL_SERVER_ERROR') defects.add(error?.message ?? code);
-      if (PASSING.includes(code)) throw new Error(code);
+      if (RETRYABLE.includes(code)) throw new Error(code);
       return { refused: `${code}: ${error?.message ?? 'no data'}` };
     },
     async untilAnswered<T>(

@@ -59,8 +59,8 @@ function standardOutput(onLost: (lines: number) => void): pino.DestinationStream
   return lines;
 }
 
-/** The `err` of a line below the level error: unless it is a defect, it passes, and its stack is useless. */
-class Passing {
+/** The `err` of a line below the level error: unless it is a defect, its stack is useless and left out. */
+class BriefError {
   readonly error: unknown;
 
   constructor(error: unknown) {
@@ -73,13 +73,13 @@ const ERROR = pino.levels.values['error'] ?? 0;
 function logBriefly(this: Logger, args: Parameters<pino.LogFn>, log: pino.LogFn, level: number): void {
   const fields: unknown = args[0];
   if (level < ERROR && typeof fields === 'object' && fields !== null && 'err' in fields) {
-    args[0] = { ...fields, err: new Passing(fields.err) };
+    args[0] = { ...fields, err: new BriefError(fields.err) };
   }
   log.apply(this, args);
 }
 
 function describeLogged(error: unknown): unknown {
-  return error instanceof Passing
+  return error instanceof BriefError
     ? describeError(error.error, { withStack: isDefect(error.error) })
     : describeError(error, { withStack: true });
 }

@@ -31,7 +31,7 @@ export async function readHalt(db: Pick<Db, 'select'>): Promise<string | null> {
  * locks accounts first.
  * @returns false when signing is not halted
  */
-export async function holdHalt(tx: Tx): Promise<boolean> {
+export async function lockHalts(tx: Tx): Promise<boolean> {
   return (await readHalts(tx).limit(1).for('share')).length > 0;
 }
 

@@ -20,7 +20,7 @@ import {
 import { decideAttempt, findOpenAttempts, markDead } from './attempts.ts';
 import { lockSubmissions } from './lockSubmissions.ts';
 import { isForHalt, isOutdated } from './rules.ts';
-import { holdHalt } from './halts.ts';
+import { lockHalts } from './halts.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
 export type Submission = typeof submissions.$inferSelect;
@@ -88,7 +88,7 @@ export async function settle(
   const landed = landedOf(conclusion, at);
   const success = landed && (await successOf(effectsFor(deps, intent), { intent, landed }));
   const isSettled = await deps.db.transaction(async (tx) => {
-    if (isForHalt(conclusion) && !(await holdHalt(tx))) return false;
+    if (isForHalt(conclusion) && !(await lockHalts(tx))) return false;
     const locked = (await lockSubmissions(tx, [submission.id])).get(submission.id);
     if (locked === undefined) return false;
     const open = (await findOpenAttempts(tx, submission.id)).map(({ hash }) => hash);
