@@ -375,7 +375,6 @@ describe('headroom', () => {
     ledgerMaxWriteBytes: 5_000,
     ledgerMaxWriteEntries: 100,
     isContractDataOnDisk: true,
-    minTemporaryTtlLedgers: 16n,
   };
 
   it('stays within what the network allows, and pays for what it adds', () => {

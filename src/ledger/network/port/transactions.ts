@@ -75,9 +75,7 @@ export type SentTransaction = Pick<
   PreparedTransaction,
   'hash' | 'source' | 'sequence' | 'validUntil' | 'preparedAtLedger'
 > &
-  /**
-   * Show what else the bytes authorised, if they contain something that is valid outside their transaction.
-   */
+  /** Show the caller where `source` is an account that does not sign any more. */
   Partial<Pick<PreparedTransaction, 'signedBytes'>>;
 
 /** The network's answer about an attempt. */

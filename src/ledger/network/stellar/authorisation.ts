@@ -1,16 +1,12 @@
 /**
  * Checks the authorisation that the node proposes before custody (or a holder) signs it.
  *
- * Through a channel, custody is the source of the operation and authorises by signing the envelope, which
- * binds the authorisation to this one transaction. A signed authorisation entry is not bound: it is valid in
- * any transaction until it expires. Any account that saw the entry could burn the credits under an unknown
- * hash, and the platform's own transaction would look dead. Nodes normally know the operation's source. If a
- * node does not, and asks for an entry, the entry is signed, and the transaction does not count as dead
- * before the entry has expired (addressCredentials.ts). If the caller is the source of the transaction, the
- * envelope suffices, whatever the node asks for.
+ * The caller is the source of the operation and authorises by signing the envelope, which binds the
+ * authorisation to this one transaction. A signed authorisation entry is not bound: it is valid in any
+ * transaction until it expires. Any account that saw the entry could burn the credits under an unknown hash,
+ * and the platform's own transaction would look dead. So no entry is ever signed, whatever the node asks for.
  */
-import { authorizeEntry, Address as SdkAddress, xdr } from '@stellar/stellar-sdk';
-import type { Keypair } from '@stellar/stellar-sdk';
+import { Address as SdkAddress, xdr } from '@stellar/stellar-sdk';
 import { NetworkRefusal, NetworkUnavailable } from '../port.ts';
 import type { Address } from '../port.ts';
 import { isAccount } from './addresses.ts';
@@ -18,20 +14,18 @@ import { hostFunctionOf } from './calls.ts';
 import type { Invocation, NestedTransfer } from './calls.ts';
 import { asAddress, asBigint, plain } from './scvals.ts';
 
-/** How the caller's authorisation is given. */
-export type AuthorisationForm = 'envelope' | 'entries';
-
 /**
+ * The authorisation as the signature of `caller` on the envelope gives it. (A contract authorises by making
+ * the call itself, so nothing is signed for it.)
  * @throws NetworkRefusal UNAUTHORIZED if another account would have to authorise the call
  * @throws NetworkUnavailable if the node asks to authorise more than the call
  */
-export function checkAuthorisation(
+export function boundToEnvelope(
   entries: readonly xdr.SorobanAuthorizationEntry[],
   invocation: Invocation,
   caller: Address,
-): AuthorisationForm {
-  let form: AuthorisationForm = 'envelope';
-  for (const entry of entries) {
+): xdr.SorobanAuthorizationEntry[] {
+  return entries.map((entry) => {
     const address = addressOf(entry);
     if (address !== null && address !== caller) {
       throw new NetworkRefusal({
@@ -39,45 +33,12 @@ export function checkAuthorisation(
         message: `Only ${address} may call ${invocation.functionName} on ${invocation.contract}; the caller is ${caller}`,
       });
     }
-    // A contract authorises by making the call itself, so nothing is signed for it.
-    requireSameCall(entry.rootInvocation(), invocation, address !== null && isAccount(caller));
-    if (address !== null) form = 'entries';
-  }
-  return form;
-}
-
-/**
- * Replaces authorisations of the transaction's own source, because its signature on the envelope covers them.
- */
-export function boundToSource(
-  entries: readonly xdr.SorobanAuthorizationEntry[],
-  source: Address,
-): xdr.SorobanAuthorizationEntry[] {
-  return entries.map((entry) =>
-    addressOf(entry) === source
-      ? new xdr.SorobanAuthorizationEntry({
-          credentials: xdr.SorobanCredentials.sorobanCredentialsSourceAccount(),
-          rootInvocation: entry.rootInvocation(),
-        })
-      : entry,
-  );
-}
-
-/** Authorisations that are valid outside the transaction that contains them. */
-export function addressCredentialsOf(
-  entries: readonly xdr.SorobanAuthorizationEntry[],
-): xdr.SorobanAddressCredentials[] {
-  return entries.flatMap((entry) => (addressOf(entry) === null ? [] : [entry.credentials().address()]));
-}
-
-export async function signEntries(
-  entries: readonly xdr.SorobanAuthorizationEntry[],
-  keypair: Keypair,
-  until: { ledger: bigint; passphrase: string },
-): Promise<xdr.SorobanAuthorizationEntry[]> {
-  return Promise.all(
-    entries.map((entry) => authorizeEntry(entry, keypair, Number(until.ledger), until.passphrase)),
-  );
+    const rootInvocation = entry.rootInvocation();
+    requireSameCall(rootInvocation, invocation);
+    if (!isAccount(caller)) return entry;
+    const credentials = xdr.SorobanCredentials.sorobanCredentialsSourceAccount();
+    return new xdr.SorobanAuthorizationEntry({ credentials, rootInvocation });
+  });
 }
 
 /** Null if the authorisation is by the source account's signature on the envelope. */
@@ -89,16 +50,11 @@ function addressOf(entry: xdr.SorobanAuthorizationEntry): Address | null {
 
 /**
  * Allows the call itself with its one transfer below it, or (if the contract leaves the authorisation to the
- * token) the transfer alone. The transfer alone is allowed only within the envelope, because an entry would
- * allow the transfer without the call.
+ * token) the transfer alone.
  */
-function requireSameCall(
-  root: xdr.SorobanAuthorizedInvocation,
-  invocation: Invocation,
-  hasAddressCredentials: boolean,
-): void {
+function requireSameCall(root: xdr.SorobanAuthorizedInvocation, invocation: Invocation): void {
+  if (isTransfer(root, invocation.nestedTransfer)) return;
   const call = calledBy(root);
-  if (call && !hasAddressCredentials && isTransfer(root, invocation.nestedTransfer)) return;
   const wanted = hostFunctionOf(invocation).invokeContract().toXDR('base64');
   if (call?.toXDR('base64') !== wanted) throw unwanted(invocation, call);
   for (const nested of root.subInvocations()) {

@@ -13,8 +13,7 @@ import { NetworkRefusal, SignerShortOfFunds } from '../port.ts';
 import type { Address, Draft, NetworkCall, PreparedTransaction, SequenceSlot } from '../port.ts';
 import { readAccounts } from './accounts.ts';
 import { isAccount } from './addresses.ts';
-import { boundToSource, checkAuthorisation, signEntries } from './authorisation.ts';
-import type { AuthorisationForm } from './authorisation.ts';
+import { boundToEnvelope } from './authorisation.ts';
 import { errorOrUnavailable, unsentTransaction } from './contractReads.ts';
 import { requireExpired } from './expiry.ts';
 import type { ReadResourceSettings } from './fees.ts';
@@ -55,22 +54,12 @@ export interface DraftingDeps extends RefusalContext, SearchDeps {
   maxInclusionFeeStroops: bigint;
   resourceSettings: ReadResourceSettings;
   shared: SharedReads;
-  /** Called when a node does not know the operation's source (authorisation.ts). */
-  warn: (message: string) => void;
 }
 
-/**
- * Assumed minimum time per ledger, in seconds; ledgers close about five seconds apart. A signed entry should
- * live as long as the time bounds and no longer, because the transaction can't be proved dead while the entry
- * lives.
- */
-const LEAST_LEDGER_SECONDS = 4n;
-const LEDGERS_TO_SPARE = 2n;
 /** A successful simulation of a call that may be signed. */
 interface SimulatedCall {
   invocation: Invocation;
   auth: xdr.SorobanAuthorizationEntry[];
-  form: AuthorisationForm;
   resources: Resources;
   restore: Resources | null;
 }
@@ -85,9 +74,6 @@ export async function draftCall(deps: DraftingDeps, call: NetworkCall): Promise<
     shared.inclusionFeeStroops(),
   ]);
   const roomy = await callWithHeadroom(deps, simulated, state);
-  if (roomy.form === 'entries') {
-    deps.warn('the Stellar node does not know the source of operations: custody signs authorisation entries');
-  }
   // Checked before signing, because many calls are signed together.
   const resources = roomy.restore ?? roomy.resources;
   requireUsualFee({ resources, inclusionFeeStroops: inclusionFee });
@@ -154,10 +140,8 @@ export async function simulateCall(
   requirePredicted(deps.contracts, call, simulation);
   if (call.kind === 'markExpired') await requireExpired(deps, call.tokenAddress);
   const { resources, restore } = simulation;
-  const isSource = isAccount(caller) && (channel ?? caller) === caller;
-  const auth = isSource ? boundToSource(simulation.auth, caller) : simulation.auth;
-  const form = checkAuthorisation(auth, invocation, caller);
-  return { invocation, auth, form, resources, restore };
+  const auth = boundToEnvelope(simulation.auth, invocation, caller);
+  return { invocation, auth, resources, restore };
 }
 
 /**
@@ -225,8 +209,8 @@ async function signCall(
     ? Operation.restoreFootprint({})
     : Operation.invokeHostFunction({
         func: hostFunctionOf(call.invocation),
-        auth: await authorised(deps, call, state),
-        ...(isThroughChannel && call.form === 'envelope' ? { source: custody } : {}),
+        auth: call.auth,
+        ...(isThroughChannel ? { source: custody } : {}),
       });
   const resources = call.restore ?? call.resources;
   const isPaidByCustody = isThroughChannel && isForCustodyToPay(costInEnvelope(resources, inclusionFee));
@@ -243,18 +227,8 @@ async function signCall(
     slot,
   );
   // The network refuses signatures that it does not need.
-  const needsCustody = isThroughChannel && call.form === 'envelope' && !call.restore;
+  const needsCustody = isThroughChannel && !call.restore;
   signTransaction(transaction, needsCustody ? [key, keys.custody] : [key]);
   const sent = isPaidByCustody ? paidByCustody(deps, transaction, inclusionFee) : transaction;
   return preparedFrom(sent, { slot, validUntil, preparedAtLedger: state.latestLedger });
-}
-
-async function authorised(
-  deps: DraftingDeps,
-  call: SimulatedCall,
-  state: LedgerState,
-): Promise<xdr.SorobanAuthorizationEntry[]> {
-  if (call.form === 'envelope') return call.auth;
-  const ledger = state.latestLedger + BigInt(deps.validitySeconds) / LEAST_LEDGER_SECONDS + LEDGERS_TO_SPARE;
-  return signEntries(call.auth, deps.keys.custody, { ledger, passphrase: deps.passphrase });
 }

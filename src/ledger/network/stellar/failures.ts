@@ -5,8 +5,6 @@
  *   the network's limits (footprint, resources, fees, archival, sequence) → dead: a new attempt may work
  *   the caller has too few lumens for a factory's fee                     → dead
  *   no reason given                                                       → simulated again: refused or dead
- *
- * An authorisation that is valid outside the transaction may postpone each of these (addressCredentials.ts).
  */
 import type { xdr } from '@stellar/stellar-sdk';
 import type { Outcome, Refusal } from '../port.ts';

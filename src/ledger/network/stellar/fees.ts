@@ -33,14 +33,9 @@ export interface ResourceSettings {
   ledgerMaxWriteEntries: number;
   /** True before protocol 23, when reading contract data costs a fee. */
   isContractDataOnDisk: boolean;
-  /** The minimum life of a temporary entry. */
-  minTemporaryTtlLedgers: bigint;
 }
 
-/**
- * Settings for nodes that don't show them: above the public network's past prices, below its limits, and with
- * the public networks' minimum life of entries.
- */
+/** Settings for nodes that don't show them: above the public network's past prices, and below its limits. */
 const ASSUMED_SETTINGS: ResourceSettings = {
   feePerInstructionIncrement: 50n,
   feePerWriteEntry: 20_000n,
@@ -56,7 +51,6 @@ const ASSUMED_SETTINGS: ResourceSettings = {
   ledgerMaxWriteBytes: 143_360,
   ledgerMaxWriteEntries: 500,
   isContractDataOnDisk: true,
-  minTemporaryTtlLedgers: 17_280n,
 };
 
 /**
@@ -111,7 +105,6 @@ async function readSettings(node: StellarNode): Promise<ResourceSettings | null>
     costExt: xdr.ConfigSettingId.configSettingContractLedgerCostExtV0(),
     bandwidth: xdr.ConfigSettingId.configSettingContractBandwidthV0(),
     history: xdr.ConfigSettingId.configSettingContractHistoricalDataV0(),
-    archival: xdr.ConfigSettingId.configSettingStateArchival(),
   };
   const keyOf = (id: xdr.ConfigSettingId) =>
     xdr.LedgerKey.configSetting(new xdr.LedgerKeyConfigSetting({ configSettingId: id }));
@@ -123,7 +116,6 @@ async function readSettings(node: StellarNode): Promise<ResourceSettings | null>
   const costExt = settingOf(ids.costExt)?.contractLedgerCostExt();
   const bandwidth = settingOf(ids.bandwidth)?.contractBandwidth();
   const history = settingOf(ids.history)?.contractHistoricalData();
-  const archival = settingOf(ids.archival)?.stateArchivalSettings();
   if (!compute || !cost || !bandwidth || !history) return null;
   return {
     feePerInstructionIncrement: compute.feeRatePerInstructionsIncrement().toBigInt(),
@@ -142,6 +134,5 @@ async function readSettings(node: StellarNode): Promise<ResourceSettings | null>
     ledgerMaxWriteBytes: cost.ledgerMaxWriteBytes(),
     ledgerMaxWriteEntries: cost.ledgerMaxWriteLedgerEntries(),
     isContractDataOnDisk: !costExt,
-    minTemporaryTtlLedgers: BigInt(archival?.minTemporaryTtl() ?? ASSUMED_SETTINGS.minTemporaryTtlLedgers),
   };
 }

@@ -52,7 +52,6 @@ export function assembleParts(options: StellarNetworkOptions): DraftingDeps {
       largestRecord: createLargestRecord(node),
     },
     unfinishedSearches: new Map(),
-    warn: warnOnce(options.log),
   };
 }
 
@@ -87,12 +86,4 @@ function contractsOf(options: StellarNetworkOptions): Contracts {
 function requireContract(address: string, what: string): Address {
   if (isContract(address)) return address;
   throw new Error(`${what}'s address is "${address}"; expected a contract's, "C" and 55 more characters`);
-}
-
-function warnOnce(log: Pick<Logger, 'warn'> | undefined): (message: string) => void {
-  let warned = false;
-  return (message) => {
-    if (!warned) log?.warn(message);
-    warned = true;
-  };
 }

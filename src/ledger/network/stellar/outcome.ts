@@ -24,8 +24,6 @@ import { LRUCache } from 'lru-cache';
 import { NetworkUnavailable } from '../port.ts';
 import type { Outcome, SentTransaction } from '../port.ts';
 import { readAccounts } from './accounts.ts';
-import { addressCredentialsIn, onceCredentialsExpired } from './addressCredentials.ts';
-import type { CredentialDeps } from './addressCredentials.ts';
 import { outcomeOfFailure } from './failures.ts';
 import type { FailureDeps } from './failures.ts';
 import { landedCallOf, resultOf } from './results.ts';
@@ -34,13 +32,13 @@ import { findUserOfSequence, hashesOf } from './sequenceUse.ts';
 import type { SearchDeps, SearchRange } from './sequenceUse.ts';
 import type { SigningKeys } from './signing.ts';
 
-/** A transaction with time bounds and a sequence, as this adapter makes all of them. */
-type Bounded = Attributed & { validUntil: bigint; sequence: bigint };
+/**
+ * A transaction with time bounds and a sequence, as this adapter makes all of them. `isOurs`: custody or a
+ * channel sent it, not a holder.
+ */
+type Bounded = SentTransaction & { validUntil: bigint; sequence: bigint; isOurs: boolean };
 
-/** `isOurs`: custody or a channel sent it, not a holder. */
-type Attributed = SentTransaction & { isOurs: boolean };
-
-interface OutcomeDeps extends FailureDeps, CredentialDeps, SearchDeps {
+interface OutcomeDeps extends FailureDeps, SearchDeps {
   keys: SigningKeys;
 }
 
@@ -89,12 +87,19 @@ export async function outcomeOf(
   noteMissing: (ledger: bigint) => void = () => {},
 ): Promise<Outcome> {
   const answer = await lookUp(deps, bareHash(sent.hash));
-  const { signedBytes, preparedAtLedger } = sent;
-  const envelope = answer.status === 'NOT_FOUND' ? signedBytes && openEnvelope(signedBytes) : answer.envelope;
-  const credentials = envelope ? addressCredentialsIn(envelope) : [];
-  const isOurs = credentials.length > 0 || isOfOwnKeys(deps, sent.source, envelope);
-  const outcome = await outcomeAlone(deps, { ...sent, isOurs }, answer, noteMissing);
-  return onceCredentialsExpired(deps, { credentials, preparedAtLedger }, outcome);
+  if (answer.status !== 'NOT_FOUND') return outcomeOfLanded(deps, answer);
+  const { validUntil, sequence } = sent;
+  if (validUntil === null || sequence === null) {
+    return {
+      status: 'undeterminable',
+      reason: 'Every transaction here has a time bound and a sequence; this one names none',
+    };
+  }
+  if (answer.closedAt <= validUntil) {
+    noteMissing(answer.latestLedger);
+    return { status: 'pending' };
+  }
+  return outcomeOfMissing(deps, { ...sent, validUntil, sequence, isOurs: isOfOwnKeys(deps, sent) }, answer);
 }
 
 /**
@@ -115,45 +120,16 @@ async function lookUp(
   );
 }
 
-function openEnvelope(signedBytes: Uint8Array): xdr.TransactionEnvelope {
-  return xdr.TransactionEnvelope.fromXDR(Buffer.from(signedBytes));
-}
-
 /**
  * Whether custody or a channel sent the transaction. If a channel's key was removed since, the caller of its
- * operation is still custody. (In a holder's transaction the holder is the caller, and no authorisation has
- * address credentials.)
+ * operation is still custody.
  */
-function isOfOwnKeys(
-  { keys }: OutcomeDeps,
-  source: string,
-  envelope: xdr.TransactionEnvelope | undefined,
-): boolean {
+function isOfOwnKeys({ keys }: OutcomeDeps, { source, signedBytes }: SentTransaction): boolean {
   const custody = keys.custody.publicKey();
   if (keys.sources.has(source) || source === custody) return true;
-  const call = envelope && landedCallOf(envelope);
-  return call?.kind === 'call' && call.caller === custody;
-}
-
-async function outcomeAlone(
-  deps: OutcomeDeps,
-  sent: Attributed,
-  answer: TransactionAnswer,
-  noteMissing: (ledger: bigint) => void,
-): Promise<Outcome> {
-  if (answer.status !== 'NOT_FOUND') return outcomeOfLanded(deps, answer);
-  const { validUntil, sequence } = sent;
-  if (validUntil === null || sequence === null) {
-    return {
-      status: 'undeterminable',
-      reason: 'Every transaction here has a time bound and a sequence; this one names none',
-    };
-  }
-  if (answer.closedAt <= validUntil) {
-    noteMissing(answer.latestLedger);
-    return { status: 'pending' };
-  }
-  return outcomeOfMissing(deps, { ...sent, validUntil, sequence }, answer);
+  if (signedBytes === undefined) return false;
+  const call = landedCallOf(xdr.TransactionEnvelope.fromXDR(Buffer.from(signedBytes)));
+  return call.kind === 'call' && call.caller === custody;
 }
 
 async function outcomeOfLanded(
