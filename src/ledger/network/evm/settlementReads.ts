@@ -12,7 +12,7 @@ import { retryWhile } from '../retryWhile.ts';
 import { NetworkRefusal } from '../port.ts';
 import type { LedgerNetwork, NetworkCall, OffRampDeposit, Refusal, SettlementContract } from '../port.ts';
 import { hashText, requireAddress } from './addresses.ts';
-import { returned, wordIn, type ContractRead, type ReadAll, type ReadAnswer } from './contractReads.ts';
+import { wordIn, type ReadAll, type ReadAnswer } from './contractReads.ts';
 import { optionalSettlementAbi, settlementAbi, tokenAbi } from './contracts.ts';
 import type { ContractAddresses } from './contracts.ts';
 import type { Deployments } from './deployments.ts';
@@ -65,9 +65,10 @@ export function createSettlementReads(deps: SettlementReadDeps): SettlementReads
       }),
     async offRampDeposit(sessionId) {
       if (settlement === null) return null;
-      const read = depositRead(settlement, sessionId);
+      const args = [hashText(sessionId) as Hex] as const;
+      const data = encodeFunctionData({ abi: settlementAbi, functionName: 'getOffRamp', args });
       return finality.onFinalBlock(async (pin) => {
-        const [answer] = await readAll(pin, [read]);
+        const [answer] = await readAll(pin, [{ target: settlement, data }]);
         if (answer?.kind === 'returned') return readDeposit(answer.data);
         if (answer?.kind === 'failed') throw answer.error;
         throw new NetworkRefusal({
@@ -102,14 +103,6 @@ async function readContract(
   };
 }
 
-function depositRead(settlement: Address, sessionId: string): ContractRead {
-  const args = [hashText(sessionId) as Hex] as const;
-  return {
-    target: settlement,
-    data: encodeFunctionData({ abi: settlementAbi, functionName: 'getOffRamp', args }),
-  };
-}
-
 /** @throws if the contract's answer is not a deposit */
 function readDeposit(data: Hex): OffRampDeposit | null {
   const { depositor, token, amount, status } = decodeFunctionResult({
@@ -129,59 +122,35 @@ function readDeposit(data: Hex): OffRampDeposit | null {
 }
 
 /**
- * Checks the deposit's rules one by one, because without an allowance a simulated deposit would fail for that
- * first. A simulated transfer of the same amount to the contract tests the token's own rules.
+ * The contract's own answer to the deposit. As a rule it refuses for want of an allowance, in whatever words:
+ * then a transfer of the same amount to the contract tests the token's own rules.
  */
 async function depositRefusalAt(
-  deps: SettlementReadDeps,
+  { rpc, finality, contracts }: SettlementReadDeps,
   call: DepositCall,
   depositor: Address,
   at: BlockReference,
 ): Promise<Refusal | null> {
-  const { rpc, finality, contracts } = deps;
-  // Checks the arguments as for the deposit itself.
-  const { to: settlement, involved } = encodeCall(contracts, depositor, call);
-  const token = requireAddress(call.tokenAddress);
-  const { amount, sessionId } = call;
-  const deposit = depositRead(settlement, sessionId);
-  const balanceData = encodeFunctionData({ abi: tokenAbi, functionName: 'balanceOf', args: [depositor] });
-  const transfer = {
-    to: token,
-    data: encodeFunctionData({ abi: tokenAbi, functionName: 'transfer', args: [settlement, amount] }),
-    mayCostFee: false,
-    involved,
-    errors: contracts.errors,
-  };
-  const simulation = simulationOf(call, transfer, depositor);
+  const encoded = encodeCall(contracts, depositor, call);
+  const args = [encoded.to, call.amount] as const;
+  const transferData = encodeFunctionData({ abi: tokenAbi, functionName: 'transfer', args });
+  const encodedTransfer = { ...encoded, to: requireAddress(call.tokenAddress), data: transferData };
+  const deposit = simulationOf(call, encoded, depositor);
+  const transfer = simulationOf(call, encodedTransfer, depositor);
   // In one batch, so that one node answers all questions for one block.
-  const [, depositAnswer, pausedAnswer, balanceAnswer, transferAnswer, ...codes] = await retryWhile(
+  const [, depositAnswer, transferAnswer, ...codes] = await retryWhile(
     ([latest]) => at === 'latest' && finality.isBehind(latest),
     () =>
       rpc.askTogether([
         ask.block('latest'),
-        ask.call({ to: deposit.target, data: deposit.data }, at),
-        ask.call({ to: settlement, data: pausedData }, at),
-        ask.call({ to: token, data: balanceData }, at),
-        ask.call(simulation.request, at),
-        ...codeQuestions(simulation, at),
+        ask.call(deposit.request, at),
+        ask.call(transfer.request, at),
+        ...codeQuestions(deposit, at),
       ]),
   );
-  const balance = wordIn(returned(balanceAnswer));
-  if (isTrue(returned(pausedAnswer))) {
-    return { reason: 'PAUSED', message: `The settlement contract ${settlement} is paused` };
-  }
-  if (amount === 0n) return { reason: 'ZERO_AMOUNT', message: 'The amount is zero' };
-  const used = returned(depositAnswer);
-  if (used.kind === 'returned' && readDeposit(used.data) !== null) {
-    return { reason: 'REFERENCE_ALREADY_USED', message: `The session ${sessionId} was deposited before` };
-  }
-  if (balance !== null && balance < amount) {
-    return {
-      reason: 'INSUFFICIENT_BALANCE',
-      message: `${depositor} holds too little of ${token}: available ${balance}, requested ${amount}`,
-    };
-  }
-  return judge(rpc, simulation, at, transferAnswer, codes);
+  const refusal = await judge(rpc, deposit, at, depositAnswer, codes);
+  const mayBeAllowance = refusal?.reason === 'INSUFFICIENT_ALLOWANCE' || refusal?.reason === 'OTHER';
+  return mayBeAllowance ? judge(rpc, transfer, at, transferAnswer, codes) : refusal;
 }
 
 function isTrue(answer: ReadAnswer | undefined): boolean {
