@@ -3,10 +3,9 @@
  * after the event's ledger. It reads only the node's `getEvents`.
  */
 import { randomBytes } from 'node:crypto';
-import { scValToNative } from '@stellar/stellar-sdk';
-import type { rpc, xdr } from '@stellar/stellar-sdk';
+import { rpc, scValToNative } from '@stellar/stellar-sdk';
+import type { xdr } from '@stellar/stellar-sdk';
 import type { IndexedEvent } from '../../src/indexer/client.ts';
-import { openServer } from '../../src/ledger/network/stellar/server.ts';
 import { serveIndexer } from '../../src/indexer/embedded/serveIndexer.ts';
 import type { IndexerOptions, RunningIndexer } from '../../src/indexer/embedded/serveIndexer.ts';
 import { createIndexerMemory } from '../indexerMemory.ts';
@@ -28,7 +27,8 @@ export function startStellarIndexer(
   node: { url: string },
   onError: IndexerOptions['onError'] = () => {},
 ): Promise<RunningIndexer> {
-  const server = openServer({ rpcUrl: node.url, requestTimeoutMs: REQUEST_TIMEOUT_MS });
+  const server = new rpc.Server(node.url, { allowHttp: true });
+  server.httpClient.defaults.timeout = REQUEST_TIMEOUT_MS;
   return serveIndexer({
     // Deployed indexers have none either.
     token: null,

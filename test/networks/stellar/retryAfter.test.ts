@@ -2,6 +2,8 @@
  * An overloaded Stellar node says how long to wait: it is not asked before that.
  */
 import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { Keypair, Networks } from '@stellar/stellar-sdk';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { listenLocally } from '../../../devnet/listenLocally.ts';
@@ -13,20 +15,20 @@ let nowMs: number;
 let answer: { status: number; retryAfter: string | null };
 let network: LedgerNetwork;
 let close: () => Promise<void>;
-const server = createServer((request, response) => {
+async function reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
   asked += 1;
-  request.resume().on('end', () => {
-    const header = answer.retryAfter === null ? {} : { 'retry-after': answer.retryAfter };
-    response.writeHead(answer.status, { 'content-type': 'application/json', ...header });
-    const result = {
-      status: 'NOT_FOUND',
-      latestLedger: 7,
-      latestLedgerCloseTime: '1',
-      oldestLedger: 1,
-    };
-    response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result }));
-  });
-});
+  const { id } = (await json(request)) as { id: number };
+  const header = answer.retryAfter === null ? {} : { 'retry-after': answer.retryAfter };
+  response.writeHead(answer.status, { 'content-type': 'application/json', ...header });
+  const result = {
+    status: 'NOT_FOUND',
+    latestLedger: 7,
+    latestLedgerCloseTime: '1',
+    oldestLedger: 1,
+  };
+  response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+}
+const server = createServer((request, response) => void reply(request, response));
 
 beforeEach(async () => {
   asked = 0;

@@ -6,10 +6,11 @@
  * is NetworkUnavailable too: several nodes may share one address, and a node that is behind does not see the
  * newest deposit, mint or contract. Messages never contain the node's URL, which may contain a key.
  */
-// oxlint-disable no-underscore-dangle -- the SDK's names for the calls whose answers it leaves as they came
 import { xdr } from '@stellar/stellar-sdk';
 import type { FeeBumpTransaction, Transaction } from '@stellar/stellar-sdk';
 import type * as z from 'zod';
+import { createExchange, METHOD_NOT_FOUND } from '../jsonRpc.ts';
+import type { NodeOptions } from '../nodeIdentity.ts';
 import { createReportedLedgers, type ReportedLedgers } from '../reportedLedgers.ts';
 import { retryWhile } from '../retryWhile.ts';
 import { NetworkUnavailable } from '../port.ts';
@@ -25,16 +26,13 @@ import {
 } from './nodeAnswers.ts';
 import { errorCodeOf, landedOf, simulationOf, stateOf } from './nodeDecoding.ts';
 import type { LedgerState, Simulation, TransactionAnswer } from './nodeDecoding.ts';
-import { openServer } from './server.ts';
-import type { ServerOptions } from './server.ts';
 
 /** The limit of ledger entries per answer. */
 export const MAX_ENTRIES_PER_ASK = 200;
 /** No transaction has this hash; the answer about it shows the node's ledgers. */
 const HASH_OF_NOTHING = '0'.repeat(64);
-const MAX_MESSAGE_LENGTH = 300;
-/** The code of JSON-RPC. */
-const METHOD_NOT_FOUND = -32_601;
+/** A page of 200 transactions with all their XDR is well below this. */
+const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
 /** The node never supports this method. */
 export class MethodMissing extends NetworkUnavailable {}
@@ -112,67 +110,90 @@ export interface StellarNode {
 const TRANSACTIONS_PER_PAGE = 200;
 export const EVENTS_PER_PAGE = 1000;
 
-interface NodeOptions extends ServerOptions {
+interface Options extends NodeOptions {
+  /** Unix time, for Retry-After; the machine's clock by default. */
+  nowMs?: (() => number) | undefined;
   /** The clock for the age of a reported ledger; performance.now() by default. */
   elapsedMs?: (() => number) | undefined;
 }
 
-export function createNode(options: NodeOptions): StellarNode {
-  const server = openServer(options);
+export function createNode(options: Options): StellarNode {
+  const ask = createAsk(options);
   const reportedLedgers = createReportedLedgers(options.elapsedMs);
   const { noted, readPresent } = createPresentReads(reportedLedgers);
 
-  async function ledgerState(): Promise<LedgerState> {
-    const asked = () => server._getTransaction(HASH_OF_NOTHING);
-    return noted(stateOf(await ask('getTransaction', transactionAnswer, asked)));
-  }
+  const ledgerState = async () =>
+    noted(await ask('getTransaction', { hash: HASH_OF_NOTHING }, transactionAnswer, stateOf));
 
   return {
     lastReported: reportedLedgers.last,
-    passphrase: async () => (await ask('getNetwork', networkAnswer, () => server.getNetwork())).passphrase,
+    passphrase: () => ask('getNetwork', null, networkAnswer, ({ passphrase }) => passphrase),
     ledgerState,
     presentState: () => readPresent(ledgerState),
 
-    async transaction(hash) {
-      const raw = await ask('getTransaction', transactionAnswer, () => server._getTransaction(hash));
-      return decoded('getTransaction', () => noted({ ...stateOf(raw), ...landedOf(raw) }));
+    transaction: async (hash) =>
+      noted(
+        await ask('getTransaction', { hash }, transactionAnswer, (raw) => ({
+          ...stateOf(raw),
+          ...landedOf(raw),
+        })),
+      ),
+
+    transactionsFrom: (start) =>
+      ask('getTransactions', pageParams(start, TRANSACTIONS_PER_PAGE), transactionPageAnswer, pageOf),
+
+    async simulate(transaction, simulating) {
+      const authMode = simulating?.allowNested ? 'record_allow_nonroot' : undefined;
+      const params = { transaction: transaction.toXDR(), authMode };
+      return readPresent(() => ask('simulateTransaction', params, simulationAnswer, simulationOf));
     },
 
-    transactionsFrom: (start) => readTransactionPage(server, start),
-
-    async simulate(transaction, options) {
-      const authMode = options?.allowNested ? 'record_allow_nonroot' : undefined;
-      return readPresent(async () => {
-        const raw = await ask('simulateTransaction', simulationAnswer, () =>
-          server._simulateTransaction(transaction, undefined, authMode),
-        );
-        return decoded('simulateTransaction', () => simulationOf(raw));
-      });
-    },
-
-    async send(transaction) {
-      const raw = await ask('sendTransaction', sendAnswer, () => server._sendTransaction(transaction));
-      const { status, errorResultXdr } = raw;
-      return { status, errorCode: errorResultXdr === null ? null : errorCodeOf(errorResultXdr) };
-    },
+    send: (transaction) =>
+      ask('sendTransaction', { transaction: transaction.toXDR() }, sendAnswer, (raw) => ({
+        status: raw.status,
+        errorCode: raw.errorResultXdr === null ? null : errorCodeOf(raw.errorResultXdr),
+      })),
 
     async entries(keys) {
       if (keys.length > MAX_ENTRIES_PER_ASK) {
         throw new RangeError(`${keys.length} ledger entries asked for; at most ${MAX_ENTRIES_PER_ASK}`);
       }
-      const raw = await readPresent(() =>
-        ask('getLedgerEntries', entriesAnswer, () => server._getLedgerEntries(...keys)),
-      );
-      return decoded('getLedgerEntries', () => entriesOf(raw));
+      const params = { keys: keys.map((key) => key.toXDR('base64')) };
+      return readPresent(() => ask('getLedgerEntries', params, entriesAnswer, entriesOf));
     },
 
-    async inclusionFees() {
-      const raw = await ask('getFeeStats', feeStatsAnswer, () => server.getFeeStats());
-      const { p90: usualStroops, max: highestStroops } = raw.sorobanInclusionFee;
-      return { usualStroops, highestStroops };
-    },
+    inclusionFees: () =>
+      ask('getFeeStats', null, feeStatsAnswer, ({ sorobanInclusionFee: { p90, max } }) => ({
+        usualStroops: p90,
+        highestStroops: max,
+      })),
 
-    events: (filter) => readPresent(() => readEventPage(server, filter)),
+    events({ start, contract, topics }) {
+      const filters = [{ type: 'contract', contractIds: [contract], topics: [topics] }];
+      const params = { filters, ...pageParams(start, EVENTS_PER_PAGE) };
+      return readPresent(() => ask('getEvents', params, eventsAnswer, eventPageOf));
+    },
+  };
+}
+
+/**
+ * @returns a function that throws MethodMissing if the node does not have the method, and NetworkUnavailable
+ *   if it gives no answer that `schema` and `decode` accept
+ */
+function createAsk({ rpcUrl: url, requestTimeoutMs: timeoutMs, nowMs }: Options) {
+  const exchange = createExchange({ url, timeoutMs, maxAnswerBytes: MAX_ANSWER_BYTES, nowMs });
+  return async <Raw, T>(
+    method: string,
+    params: object | null,
+    schema: z.ZodType<Raw>,
+    decode: (raw: Raw) => T,
+  ): Promise<T> => {
+    const read = (result: unknown) => decode(schema.parse(result));
+    const answer = await exchange.askAlone({ method, params, read });
+    if ('value' in answer) return answer.value;
+    const { code, message } = answer.error;
+    const text = `The Stellar node did not answer ${message}`;
+    throw code === METHOD_NOT_FOUND ? new MethodMissing(text) : new NetworkUnavailable(text);
   };
 }
 
@@ -201,18 +222,14 @@ function createPresentReads(reportedLedgers: ReportedLedgers) {
   return { noted, readPresent };
 }
 
-type Server = ReturnType<typeof openServer>;
+function pageParams(start: PageStart, limit: number) {
+  return 'cursor' in start
+    ? { pagination: { cursor: start.cursor, limit } }
+    : { startLedger: Number(start.ledger), pagination: { limit } };
+}
 
-async function readTransactionPage(server: Server, start: PageStart): Promise<TransactionPage> {
-  const limit = TRANSACTIONS_PER_PAGE;
-  const raw = await ask('getTransactions', transactionPageAnswer, () =>
-    server._getTransactions(
-      'cursor' in start
-        ? { pagination: { cursor: start.cursor, limit } }
-        : { startLedger: Number(start.ledger), pagination: { limit } },
-    ),
-  );
-  return decoded('getTransactions', () => ({
+function pageOf(raw: z.output<typeof transactionPageAnswer>): TransactionPage {
+  return {
     latestLedger: raw.latestLedger,
     cursor: raw.cursor,
     transactions: raw.transactions.map(({ ledger, createdAt, envelopeXdr, txHash }) => ({
@@ -221,7 +238,7 @@ async function readTransactionPage(server: Server, start: PageStart): Promise<Tr
       envelope: xdr.TransactionEnvelope.fromXDR(envelopeXdr, 'base64'),
       hash: txHash,
     })),
-  }));
+  };
 }
 
 function entriesOf({ latestLedger, entries }: z.output<typeof entriesAnswer>): LedgerEntries {
@@ -231,17 +248,8 @@ function entriesOf({ latestLedger, entries }: z.output<typeof entriesAnswer>): L
   };
 }
 
-async function readEventPage(server: Server, { start, contract, topics }: EventFilter): Promise<EventPage> {
-  const filters = [{ type: 'contract' as const, contractIds: [contract], topics: [topics] }];
-  const limit = EVENTS_PER_PAGE;
-  const raw = await ask('getEvents', eventsAnswer, () =>
-    server._getEvents(
-      'cursor' in start
-        ? { filters, cursor: start.cursor, limit }
-        : { filters, startLedger: Number(start.ledger), limit },
-    ),
-  );
-  return decoded('getEvents', () => ({
+function eventPageOf(raw: z.output<typeof eventsAnswer>): EventPage {
+  return {
     latestLedger: raw.latestLedger,
     cursor: raw.cursor,
     events: raw.events.map((event) => ({
@@ -249,47 +257,5 @@ async function readEventPage(server: Server, { start, contract, topics }: EventF
       value: xdr.ScVal.fromXDR(event.value, 'base64'),
       txHash: event.txHash,
     })),
-  }));
-}
-
-async function ask<T>(method: string, schema: z.ZodType<T>, request: () => Promise<unknown>): Promise<T> {
-  let answer: unknown;
-  try {
-    answer = await request();
-  } catch (error) {
-    // The error is not kept as the cause, because it contains the request with the node's URL.
-    const message = `The Stellar node did not answer ${method}: ${messageOf(error)}`;
-    throw isUnknownMethod(error) ? new MethodMissing(message) : new NetworkUnavailable(message);
-  }
-  const parsed = schema.safeParse(answer);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
-  throw new NetworkUnavailable(
-    `The Stellar node's answer to ${method} is not understood: ${problems.join('; ')}`.slice(
-      0,
-      MAX_MESSAGE_LENGTH,
-    ),
-  );
-}
-
-function decoded<T>(method: string, decode: () => T): T {
-  try {
-    return decode();
-  } catch (error) {
-    throw new NetworkUnavailable(
-      `The XDR in the Stellar node's answer to ${method} is not understood: ${messageOf(error)}`,
-      { cause: error },
-    );
-  }
-}
-
-function isUnknownMethod(error: unknown): boolean {
-  return (error as { code?: unknown } | null)?.code === METHOD_NOT_FOUND;
-}
-
-/** The library throws JSON-RPC errors as plain `{ code, message }` objects. */
-function messageOf(error: unknown): string {
-  const { message } = (error ?? {}) as { message?: unknown };
-  const text = typeof message === 'string' && message !== '' ? message : 'no reason given';
-  return text.slice(0, MAX_MESSAGE_LENGTH);
+  };
 }

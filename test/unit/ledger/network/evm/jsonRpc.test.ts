@@ -54,6 +54,16 @@ it.each([
   expect(node.batchSizes.at(-1)).toBe(1);
 });
 
+it.each(['{"message":"no such key"}', '{"error":"no such key"}', '<html>no such key</html>'])(
+  'is unavailable by its status when a gateway answers in its own words: %s',
+  async (body) => {
+    node.answerAll({ status: 401, body });
+    const rpc = createJsonRpc({ url: node.url, timeoutMs: 5_000 });
+    await expect(rpc.ask(ask.chainId())).rejects.toThrow('it answered with status 401');
+    node.answerAll(null);
+  },
+);
+
 describe('what lies between and mixes up answers', () => {
   const MAX_BODY_BYTES = 100_000;
 
