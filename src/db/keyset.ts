@@ -3,6 +3,7 @@
  */
 import { and, asc, count, desc, getTableColumns, gt, lt, sql, type AnyColumn, type SQL } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
+import { matching, type FilterOf, type Members, type NeedsOf } from './conditions.ts';
 import type { Db } from './connection.ts';
 
 export interface KeysetPage<Cursor> {
@@ -75,14 +76,14 @@ export async function listRows<Table extends PgTable>(
   table: Table,
   order: KeysetOrder,
   page: KeysetPage<KeysetCursor>,
-  matching?: SQL,
+  condition?: SQL,
 ): Promise<Table['$inferSelect'][]> {
   const { where, orderBy } = keyset(order, page);
   const source: PgTable = table;
   return db
     .select()
     .from(source)
-    .where(and(where, matching))
+    .where(and(where, condition))
     .orderBy(...orderBy)
     .limit(page.limit);
 }
@@ -96,11 +97,30 @@ export function rowsByMoment<
   const [column, id] = [columns[moment], columns['id']];
   if (!column || !id) throw new Error(`a list is ordered by ${moment}, which its table lacks`);
   const order: KeysetOrder = { column, id, type: 'timestamptz', direction };
-  return (db: Pick<Db, 'select'>, matching?: SQL): PageSource<Table['$inferSelect'], KeysetCursor> => ({
-    list: (page) => listRows(db, table, order, page, matching),
+  return (db: Pick<Db, 'select'>, condition?: SQL): PageSource<Table['$inferSelect'], KeysetCursor> => ({
+    list: (page) => listRows(db, table, order, page, condition),
     cursorOf: (row) => ({ value: row[moment].toISOString(), id: row.id }),
-    count: () => countRows(db, table, matching),
+    count: () => countRows(db, table, condition),
   });
+}
+
+/**
+ * Returns the use cases' list of a table's rows by a timestamp, with a filter of these members.
+ * @param options.where every listed row's condition
+ */
+export function listerOf<
+  Moment extends string,
+  Table extends PgTable & { $inferSelect: { id: string } & Record<Moment, Date> },
+  Of extends Members,
+>(
+  table: Table,
+  moment: Moment,
+  members: Of,
+  { direction, where }: { direction?: KeysetOrder['direction']; where?: SQL } = {},
+) {
+  const rows = rowsByMoment(table, moment, direction);
+  return (deps: { db: Pick<Db, 'select'> } & NeedsOf<Of>, filter: FilterOf<Of>) =>
+    rows(deps.db, and(where, matching(members, filter, deps)));
 }
 
 /** Maximum number of rows counted: enough for people to know, and bounded work for the database. */

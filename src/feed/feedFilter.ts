@@ -2,8 +2,8 @@
  * The filter of a feed subscriber, as a condition on the table and as a test of a record in memory. Records
  * that don't match still advance the subscriber's cursor.
  */
-import { and, eq, type SQL } from 'drizzle-orm';
-import { isAmong } from '../db/conditions.ts';
+import { eq, type SQL } from 'drizzle-orm';
+import { isAmong, matching, type FilterOf } from '../db/conditions.ts';
 import { projects, retirementRecords } from '../db/tables/index.ts';
 
 export type FeedRecord = typeof retirementRecords.$inferSelect;
@@ -14,13 +14,15 @@ export interface PlacedRecord extends FeedRecord {
   vintageYear: number;
 }
 
+const MEMBERS = {
+  tokenAddress: (address: string) => eq(retirementRecords.tokenAddress, address),
+  beneficiaries: isAmong(retirementRecords.beneficiary),
+  countryCodes: isAmong(projects.countryCode),
+  vintageYears: isAmong(projects.vintageYear),
+};
+
 /** A record must match each member that is given; an empty list matches none. */
-export interface FeedFilter {
-  tokenAddress?: string | null | undefined;
-  beneficiaries?: readonly string[] | null | undefined;
-  countryCodes?: readonly string[] | null | undefined;
-  vintageYears?: readonly number[] | null | undefined;
-}
+export type FeedFilter = FilterOf<typeof MEMBERS>;
 
 /** The filter of most subscribers. They share this object, so that their pages are recognised as the same. */
 const EVERYTHING: FeedFilter = {};
@@ -42,18 +44,8 @@ export function matches(filter: FeedFilter, record: PlacedRecord): boolean {
 }
 
 /** A condition on a record joined with its project. */
-export function conditionOf({
-  tokenAddress,
-  beneficiaries,
-  countryCodes,
-  vintageYears,
-}: FeedFilter): SQL | undefined {
-  return and(
-    tokenAddress == null ? undefined : eq(retirementRecords.tokenAddress, tokenAddress),
-    isAmong(retirementRecords.beneficiary, beneficiaries),
-    isAmong(projects.countryCode, countryCodes),
-    isAmong(projects.vintageYear, vintageYears),
-  );
+export function conditionOf(filter: FeedFilter): SQL | undefined {
+  return matching(MEMBERS, filter, null);
 }
 
 /** Whether a search of the table may take long: only a token's records have an index in the feed's order. */

@@ -6,7 +6,7 @@
  * transfers.
  */
 import { and, eq, inArray, sql, type SQL } from 'drizzle-orm';
-import { isAmong, isWithin } from '../../db/conditions.ts';
+import { isAmong, isWithin, matching, type FilterOf } from '../../db/conditions.ts';
 import type { Db } from '../../db/connection.ts';
 import { MAX_COUNTED, type KeysetPage } from '../../db/keyset.ts';
 import { accounts, BUYER_CREDITED, BUYER_DEBITED, projects, transfers } from '../../db/tables/index.ts';
@@ -39,14 +39,14 @@ export interface StatementCursor {
   version: string;
 }
 
-export interface StatementSelection {
+const FILTER = { kinds: isAmong(transfers.kind), ...isWithin(transfers.createdAt) };
+
+export type TransferFilter = FilterOf<typeof FILTER>;
+
+export interface StatementSelection extends TransferFilter {
   buyerId: string;
   /** Selects the projects; a condition on `projects`. */
   projects?: SQL | undefined;
-  kinds?: readonly TransferKind[] | null | undefined;
-  /** In Unix seconds; `until` is excluded. */
-  from?: bigint | null | undefined;
-  until?: bigint | null | undefined;
   /** True for purchases only. */
   isOfPurchases?: boolean;
 }
@@ -140,13 +140,12 @@ function ofBuyer(db: Db, { buyerId, projects: meant }: StatementSelection): SQL 
   );
 }
 
-function ofSide(side: Side, { isOfPurchases, kinds, from, until }: StatementSelection): SQL | undefined {
+function ofSide(side: Side, selection: StatementSelection): SQL | undefined {
   return and(
     sql`${side.account} = ${accounts.id}`,
     side.isOfBuyer,
-    isOfPurchases === true ? eq(transfers.kind, 'purchase') : undefined,
-    isAmong(transfers.kind, kinds),
-    isWithin(transfers.createdAt, from, until),
+    selection.isOfPurchases === true ? eq(transfers.kind, 'purchase') : undefined,
+    matching(FILTER, selection, null),
   );
 }
 

@@ -2,11 +2,11 @@
  * API keys of service accounts. The key itself is shown once, when it is created. A repeated request gets the
  * same API key without the key itself, because only a hash of it is stored.
  */
-import { and, eq, isNull, sql, type SQL } from 'drizzle-orm';
-import { hasOneOf, isAmong, isTrueOf, isWithin } from '../../db/conditions.ts';
+import { and, eq, isNull, sql } from 'drizzle-orm';
+import { hasOneOf, isAmong, isFrom, isTrueOf, isUntil, isWithin } from '../../db/conditions.ts';
 import { readDatabaseTime } from '../../db/databaseTime.ts';
 import { finderOf, requireById } from '../../db/findByIds.ts';
-import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
+import { listerOf } from '../../db/keyset.ts';
 import { apiKeys } from '../../db/tables/index.ts';
 import { makeApiKey, type ApiKeyRow } from '../../identity/apiKeys.ts';
 import type { Caller, Role } from '../../identity/roles.ts';
@@ -139,32 +139,14 @@ export async function revokeApiKey(
   return apiKey;
 }
 
-const keys = rowsByMoment(apiKeys, 'createdAt');
 const isActive = sql`(${apiKeys.revokedAt} IS NULL AND ${apiKeys.expiresAt} > now())`;
 
-interface ApiKeyFilter {
-  subjects?: readonly string[] | null | undefined;
-  /** Keys that have at least one of these roles. */
-  roles?: readonly Role[] | null | undefined;
-  isActive?: boolean | null | undefined;
-  /** Times of creation and expiry, in Unix seconds; the end of a range is excluded. */
-  from?: bigint | null | undefined;
-  until?: bigint | null | undefined;
-  expiresFrom?: bigint | null | undefined;
-  expiresUntil?: bigint | null | undefined;
-}
-
 /** Newest first: the keys' rights and whether they are active, never the keys themselves. */
-export function listApiKeys(deps: Needs<'db'>, filter: ApiKeyFilter): PageSource<ApiKeyRow, KeysetCursor> {
-  return keys(deps.db, matching(filter));
-}
-
-function matching(filter: ApiKeyFilter): SQL | undefined {
-  return and(
-    isAmong(apiKeys.subject, filter.subjects),
-    hasOneOf(apiKeys.roles, filter.roles),
-    isTrueOf(isActive, filter.isActive),
-    isWithin(apiKeys.createdAt, filter.from, filter.until),
-    isWithin(apiKeys.expiresAt, filter.expiresFrom, filter.expiresUntil),
-  );
-}
+export const listApiKeys = listerOf(apiKeys, 'createdAt', {
+  subjects: isAmong(apiKeys.subject),
+  roles: hasOneOf(apiKeys.roles),
+  isActive: isTrueOf(isActive),
+  ...isWithin(apiKeys.createdAt),
+  expiresFrom: isFrom(apiKeys.expiresAt),
+  expiresUntil: isUntil(apiKeys.expiresAt),
+});

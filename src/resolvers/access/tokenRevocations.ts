@@ -5,7 +5,7 @@ import { and, count, eq, gt, lt, sql } from 'drizzle-orm';
 import { isAmong } from '../../db/conditions.ts';
 import type { Tx } from '../../db/connection.ts';
 import { readDatabaseTime } from '../../db/databaseTime.ts';
-import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
+import { listerOf } from '../../db/keyset.ts';
 import { tokenRevocations } from '../../db/tables/index.ts';
 import { MAX_REVOCATIONS, TOKENS_REVOKED, type TokenRevocationRow } from '../../identity/tokenRevocations.ts';
 import { CLOCK_TOLERANCE_SECONDS } from '../../identity/tokens.ts';
@@ -138,34 +138,20 @@ function isAboutTheSame({ jti, subject }: TokenRevocationRow) {
   );
 }
 
-const revocations = rowsByMoment(tokenRevocations, 'revokedAt');
-
-interface TokenRevocationFilter {
-  jtis?: readonly string[] | null | undefined;
-  subjects?: readonly string[] | null | undefined;
-}
+const isInForce = gt(tokenRevocations.endsAt, sql`now()`);
 
 /** Revocations in force, newest first. */
-export function listTokenRevocations(
-  deps: Needs<'db'>,
-  { jtis, subjects }: TokenRevocationFilter,
-): PageSource<TokenRevocationRow, KeysetCursor> {
-  const isMeant = and(
-    isInForce(),
-    isAmong(tokenRevocations.jti, jtis),
-    isAmong(tokenRevocations.subject, subjects),
-  );
-  return revocations(deps.db, isMeant);
-}
+export const listTokenRevocations = listerOf(
+  tokenRevocations,
+  'revokedAt',
+  { jtis: isAmong(tokenRevocations.jti), subjects: isAmong(tokenRevocations.subject) },
+  { where: isInForce },
+);
 
 export async function findTokenRevocation(deps: Needs<'db'>, id: string): Promise<TokenRevocationRow | null> {
   const [row] = await deps.db
     .select()
     .from(tokenRevocations)
-    .where(and(eq(tokenRevocations.id, id), isInForce()));
+    .where(and(eq(tokenRevocations.id, id), isInForce));
   return row ?? null;
-}
-
-function isInForce() {
-  return gt(tokenRevocations.endsAt, sql`now()`);
 }

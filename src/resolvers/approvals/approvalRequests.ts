@@ -8,7 +8,7 @@
  */
 import { and, eq, gt, lte, or, sql, type SQL } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
-import { isAmong, isWithin } from '../../db/conditions.ts';
+import { isAmong, isWithin, matching, type FilterOf } from '../../db/conditions.ts';
 import { DATABASE_NOW } from '../../db/databaseTime.ts';
 import { countRows, keyset, type KeysetCursor, type KeysetOrder, type PageSource } from '../../db/keyset.ts';
 import { approvalRequests } from '../../db/tables/index.ts';
@@ -90,20 +90,18 @@ const NEWEST_FIRST: KeysetOrder = {
   direction: 'desc',
 };
 
-interface ApprovalFilter {
-  states?: readonly ApprovalState[] | null | undefined;
-  operations?: readonly ApprovalOperation[] | null | undefined;
-  requesters?: readonly string[] | null | undefined;
-  /** When the requests were made, in Unix seconds; `until` is excluded. */
-  from?: bigint | null | undefined;
-  until?: bigint | null | undefined;
-}
+const FILTER = {
+  states: (states: readonly ApprovalState[]) => or(sql`false`, ...states.map(isInState)),
+  operations: isAmong(approvalRequests.operation),
+  requesters: isAmong(approvalRequests.requestedBy),
+  ...isWithin(approvalRequests.requestedAt),
+};
 
 export function listApprovalRequests(
   { db }: Needs<'db'>,
-  filter: ApprovalFilter,
+  filter: FilterOf<typeof FILTER>,
 ): PageSource<ApprovalRequest, KeysetCursor> {
-  const isMeant = matching(filter);
+  const isMeant = matching(FILTER, filter, null);
   return {
     async list(page) {
       const { where, orderBy } = keyset(NEWEST_FIRST, page);
@@ -116,15 +114,6 @@ export function listApprovalRequests(
     cursorOf: ({ requestedAt, id }) => ({ value: requestedAt.toISOString(), id }),
     count: () => countRows(db, approvalRequests, isMeant),
   };
-}
-
-function matching({ states, operations, requesters, from, until }: ApprovalFilter): SQL | undefined {
-  return and(
-    states == null ? undefined : or(sql`false`, ...states.map(isInState)),
-    isAmong(approvalRequests.operation, operations),
-    isAmong(approvalRequests.requestedBy, requesters),
-    isWithin(approvalRequests.requestedAt, from, until),
-  );
 }
 
 function isInState(state: ApprovalState): SQL | undefined {

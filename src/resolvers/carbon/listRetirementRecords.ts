@@ -5,7 +5,7 @@
  * in the order of an index, so the cost of a page does not grow with the number of records.
  */
 import { and, asc, desc, eq, exists, inArray, sql, type SQL } from 'drizzle-orm';
-import { isInTime } from '../../db/conditions.ts';
+import { isWithin, matching } from '../../db/conditions.ts';
 import { MAX_COUNTED, type KeysetPage, type PageSource } from '../../db/keyset.ts';
 import { projects, retirementRecords } from '../../db/tables/index.ts';
 import type { FeedRecord } from '../../feed/followFeed.ts';
@@ -66,9 +66,9 @@ async function countRecords(deps: SourceNeeds, filter: RecordFilter): Promise<nu
  * constants of the statement: a plan for any beneficiary would sort all records of the one with the most.
  */
 function sources(deps: SourceNeeds, filter: RecordFilter, read: (condition: SQL | undefined) => SQL): SQL {
-  const { beneficiaries, from, until } = filter;
+  const { beneficiaries } = filter;
   const selection = matchingProjects(deps, filter);
-  const range = isInTime(timestamp, from, until);
+  const range = matching(isWithin(timestamp), filter, deps);
   if (beneficiaries != null) {
     const names = [...new Set(beneficiaries)];
     const inSelection =

@@ -9,6 +9,7 @@ import {
   type StatementCursor,
   type StatementEntry,
   type StatementSelection,
+  type TransferFilter,
 } from '../../ledger/books/readStatement.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Purchase } from './purchase.ts';
@@ -17,12 +18,8 @@ import { matchingProjects } from './recordFilter.ts';
 export type { BuyerBalance, StatementCursor, StatementEntry };
 
 /** An unknown token matches no entries. */
-interface StatementFilter {
+interface StatementFilter extends TransferFilter {
   tokenAddresses?: readonly string[] | null | undefined;
-  kinds?: readonly StatementEntry['kind'][] | null | undefined;
-  /** Posting time in Unix seconds; `until` is excluded. */
-  from?: bigint | null | undefined;
-  until?: bigint | null | undefined;
 }
 
 interface ListedPurchase extends Purchase {
@@ -80,7 +77,7 @@ function purchaseOf(
 function selectionOf(
   deps: StatementNeeds,
   buyerId: string,
-  { tokenAddresses, kinds, from, until }: StatementFilter,
+  { tokenAddresses, ...filter }: StatementFilter,
 ): StatementSelection {
-  return { buyerId, projects: matchingProjects(deps, { tokenAddresses }), kinds, from, until };
+  return { ...filter, buyerId, projects: matchingProjects(deps, { tokenAddresses }) };
 }

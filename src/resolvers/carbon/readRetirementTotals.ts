@@ -3,7 +3,7 @@
  * given beneficiaries, from their records.
  */
 import { and, eq, isNotNull, isNull, sql, type SQL } from 'drizzle-orm';
-import { isAmong, isInTime } from '../../db/conditions.ts';
+import { isAmong, isWithin, matching } from '../../db/conditions.ts';
 import type { KeysetPage, PageSource } from '../../db/keyset.ts';
 import { projects, retirementRecords, retirementTotals } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -33,6 +33,11 @@ const DAY_SECONDS = 86_400n;
 const MAX_RECORDS_ADDED_UP = 50_000;
 
 type TotalsNeeds = Needs<'db' | 'network'>;
+
+const DIMENSIONS = {
+  countryCodes: isAmong(retirementTotals.countryCode),
+  vintageYears: isAmong(retirementTotals.vintageYear),
+};
 
 /**
  * Lists groups that have retirements, in descending order. Its pages and its count throw DomainError
@@ -111,7 +116,7 @@ function readSource(deps: TotalsNeeds, groupBy: RetirementGroup, filter: RecordF
   const from = toDay('from', filter.from);
   const until = toDay('until', filter.until);
   const { projectId, countryCode, vintageYear, day, amountBaseUnits, retirements } = retirementTotals;
-  const range = isInTime(day, from, until);
+  const range = matching(isWithin(day), { from, until }, deps);
   const isByDay = groupBy === 'DAY' || from !== null || until !== null;
   const dimension = isByDay ? onlyDimension(groupBy, filter) : 'PROJECT';
   if (dimension === 'PROJECT') {
@@ -131,8 +136,7 @@ function readSource(deps: TotalsNeeds, groupBy: RetirementGroup, filter: RecordF
     dimension === 'VINTAGE' ? isNotNull(vintageYear) : isNull(vintageYear),
     isNotNull(day),
     range,
-    isAmong(countryCode, filter.countryCodes),
-    isAmong(vintageYear, filter.vintageYears),
+    matching(DIMENSIONS, filter, deps),
   );
   const key = groupBy === 'DAY' ? day : keys[dimension];
   return sql`(SELECT ${key}::text, ${amountBaseUnits}, ${retirements} FROM ${retirementTotals} WHERE ${condition})`;
@@ -159,7 +163,7 @@ function ofBeneficiaries(
   const { timestamp, projectId, amountBaseUnits } = retirementRecords;
   const names = [...new Set(beneficiaries)].map(isOf);
   const key = keyOf(groupBy, sql`(${timestamp} / ${sql.raw(String(DAY_SECONDS))})`);
-  const condition = and(isInTime(timestamp, filter.from, filter.until), matchingProjects(deps, filter));
+  const condition = and(matching(isWithin(timestamp), filter, deps), matchingProjects(deps, filter));
   const parts = names.map(
     (isNamed) => sql`(SELECT ${key}, ${amountBaseUnits}, 1 FROM ${retirementRecords}
       JOIN ${projects} ON ${eq(projects.id, projectId)} WHERE ${and(isNamed, condition)} LIMIT ${MAX_RECORDS_ADDED_UP + 1})`,

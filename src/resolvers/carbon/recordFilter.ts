@@ -2,16 +2,18 @@
  * Selects the retirement records of a public list or of its totals.
  */
 import { and, isNotNull, type SQL } from 'drizzle-orm';
-import { isAmong } from '../../db/conditions.ts';
+import { isAmong, matching, type FilterOf } from '../../db/conditions.ts';
 import { projects } from '../../db/tables/index.ts';
+import { isAmongAddresses } from '../core/addresses.ts';
 import type { Needs } from '../core/dependencies.ts';
 
-/** A record must match one of the values of each member that is given; an empty list matches none. */
-interface ProjectSelection {
-  tokenAddresses?: readonly string[] | null | undefined;
-  countryCodes?: readonly string[] | null | undefined;
-  vintageYears?: readonly number[] | null | undefined;
-}
+const PROJECT_MEMBERS = {
+  tokenAddresses: isAmongAddresses(projects.tokenAddress),
+  countryCodes: isAmong(projects.countryCode),
+  vintageYears: isAmong(projects.vintageYear),
+};
+
+type ProjectSelection = FilterOf<typeof PROJECT_MEMBERS>;
 
 export interface RecordFilter extends ProjectSelection {
   /** Beneficiaries, in every spelling that the tokens' records may have. */
@@ -22,17 +24,7 @@ export interface RecordFilter extends ProjectSelection {
 }
 
 /** The condition on `projects`, or undefined when the selection excludes none. */
-export function matchingProjects(
-  { network }: Needs<'network'>,
-  { tokenAddresses, countryCodes, vintageYears }: ProjectSelection,
-): SQL | undefined {
-  const addresses = tokenAddresses?.flatMap((text) => network.normalizeAddress(text) ?? []);
-  const conditions = [
-    isAmong(projects.tokenAddress, addresses),
-    isAmong(projects.countryCode, countryCodes),
-    isAmong(projects.vintageYear, vintageYears),
-  ];
-  return conditions.every((condition) => condition === undefined)
-    ? undefined
-    : and(isNotNull(projects.tokenAddress), ...conditions);
+export function matchingProjects(deps: Needs<'network'>, selection: ProjectSelection): SQL | undefined {
+  const isSelected = matching(PROJECT_MEMBERS, selection, deps);
+  return isSelected && and(isNotNull(projects.tokenAddress), isSelected);
 }

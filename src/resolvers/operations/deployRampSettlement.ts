@@ -15,7 +15,7 @@ import { enqueueSubmission } from '../../ledger/submission/enqueue.ts';
 import { awaitDeployed } from '../core/awaitState.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { reserveKey } from '../core/idempotency.ts';
-import { requireAddress } from '../core/requireAddress.ts';
+import { requireAddress } from '../core/addresses.ts';
 import { deployEffects } from '../core/deployEffects.ts';
 
 type RecordNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'saltKey'>;

@@ -9,7 +9,7 @@ import { DomainError } from '../../lib/errors.ts';
 import type { Address, HolderCall } from '../../ledger/network/port.ts';
 import { encodeCall } from '../../ledger/submission/callCodec.ts';
 import type { Needs } from '../core/dependencies.ts';
-import { requireAddress } from '../core/requireAddress.ts';
+import { requireAddress } from '../core/addresses.ts';
 
 type PreparedAct = Omit<typeof holderActs.$inferInsert, 'createdAt'>;
 

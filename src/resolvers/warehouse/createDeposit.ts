@@ -25,7 +25,7 @@ import { findReceiptByToken, type Receipt } from './findReceipt.ts';
 import { lockWarehouse, requireWithinCap } from './issuanceCaps.ts';
 import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
 import { dryRun } from '../core/dryRun.ts';
-import { requireAddress } from '../core/requireAddress.ts';
+import { requireAddress } from '../core/addresses.ts';
 
 type RecordNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'saltKey'>;
 type CreateDepositNeeds = Needs<keyof RecordNeeds | 'stateSignal' | 'mutationWaitMs'>;

@@ -3,10 +3,10 @@
  * expired, less settled cash-outs. A warehouse without caps is not limited. A warehouse with caps issues
  * receipts for their commodities only, so that another name for the same produce can't evade a cap.
  */
-import { and, desc, eq, inArray, isNotNull, sql, sum, type SQL } from 'drizzle-orm';
+import { and, desc, eq, inArray, isNotNull, sql, sum } from 'drizzle-orm';
 import { lockName } from '../../db/advisoryLock.ts';
 import type { Db, Tx } from '../../db/connection.ts';
-import { isAmong } from '../../db/conditions.ts';
+import { isAmong, matching, type FilterOf } from '../../db/conditions.ts';
 import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
 import { IS_OUTSTANDING, issuanceCaps, offRampSessions, receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -174,26 +174,22 @@ async function withOutstanding(db: Pick<Db, 'select'>, rows: readonly SetCap[]):
 
 const capsByDate = rowsByMoment(issuanceCaps, 'setAt');
 
-interface IssuanceCapFilter {
+const FILTER = {
+  visibleTo: isAmong(issuanceCaps.warehouseId),
+  warehouseIds: isAmong(issuanceCaps.warehouseId),
+};
+
+interface IssuanceCapFilter extends FilterOf<typeof FILTER> {
   /** Warehouses that the caller may see; null for all. */
   visibleTo: readonly string[] | null;
-  warehouseIds?: readonly string[] | null | undefined;
 }
 
 export function listIssuanceCaps(
   { db }: Needs<'db'>,
   filter: IssuanceCapFilter,
 ): PageSource<IssuanceCap, KeysetCursor> {
-  const found = capsByDate(db, matching(filter));
+  const found = capsByDate(db, and(isInForce, matching(FILTER, filter, null)));
   return { ...found, list: async (page) => withOutstanding(db, await found.list(page)) };
-}
-
-function matching({ visibleTo, warehouseIds }: IssuanceCapFilter): SQL | undefined {
-  return and(
-    isInForce,
-    isAmong(issuanceCaps.warehouseId, visibleTo),
-    isAmong(issuanceCaps.warehouseId, warehouseIds),
-  );
 }
 
 export async function findIssuanceCap({ db }: Needs<'db'>, id: string): Promise<IssuanceCap | null> {

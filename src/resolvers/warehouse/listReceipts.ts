@@ -2,12 +2,21 @@
  * Lists warehouse receipts, newest first.
  */
 import { and, eq, exists, inArray, isNull, notExists, or, sql, type SQL } from 'drizzle-orm';
-import { isAmong, isBetween, isInTime, isWithin } from '../../db/conditions.ts';
+import {
+  isAmong,
+  isAtLeast,
+  isAtMost,
+  isFrom,
+  isUntil,
+  isWithin,
+  matching,
+  type FilterOf,
+} from '../../db/conditions.ts';
 import { readNames } from '../../db/distinctNames.ts';
-import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
+import { listerOf } from '../../db/keyset.ts';
 import { receiptPledges, receipts } from '../../db/tables/index.ts';
+import { isAmongAddresses } from '../core/addresses.ts';
 import type { Needs } from '../core/dependencies.ts';
-import type { Receipt } from './findReceipt.ts';
 
 /** Which receipts a caller may see. */
 export interface ReceiptSight {
@@ -18,69 +27,41 @@ export interface ReceiptSight {
   lenderId: string | null;
 }
 
-interface ReceiptFilter {
-  /** Null shows all receipts. */
-  visibleTo?: ReceiptSight | null | undefined;
-  tokenAddresses?: readonly string[] | null | undefined;
-  farmerIds?: readonly string[] | null | undefined;
-  farmerAddresses?: readonly string[] | null | undefined;
-  warehouseIds?: readonly string[] | null | undefined;
-  /** Lenders of the open pledge. */
-  lenderIds?: readonly string[] | null | undefined;
-  isPledged?: boolean | null | undefined;
-  commodityTypes?: readonly string[] | null | undefined;
-  states?: readonly Receipt['state'][] | null | undefined;
-  minQuantityKg?: bigint | null | undefined;
-  maxQuantityKg?: bigint | null | undefined;
-  /** When the deposit was confirmed, in Unix seconds; `until` is excluded. */
-  from?: bigint | null | undefined;
-  until?: bigint | null | undefined;
-  /** Range of the expiry date. */
-  expiresFrom?: bigint | null | undefined;
-  expiresUntil?: bigint | null | undefined;
-}
-
 type ListNeeds = Needs<'db' | 'network'>;
 
-const newestFirst = rowsByMoment(receipts, 'createdAt');
+const FILTER = {
+  /** All receipts are shown when left out. */
+  visibleTo: withinSight,
+  tokenAddresses: isAmongAddresses(receipts.tokenAddress),
+  farmerIds: isAmong(receipts.farmerId),
+  farmerAddresses: isAmongAddresses(receipts.farmerAddress),
+  warehouseIds: isAmong(receipts.warehouseId),
+  lenderIds: pledgedTo,
+  isPledged: (wanted: boolean, deps: ListNeeds) => (wanted ? exists : notExists)(openPledge(deps)),
+  commodityTypes: isAmong(receipts.commodityType),
+  states: isAmong(receipts.state),
+  minQuantityKg: isAtLeast(receipts.quantityKg),
+  maxQuantityKg: isAtMost(receipts.quantityKg),
+  ...isWithin(receipts.createdAt),
+  expiresFrom: isFrom(receipts.expiryDate),
+  expiresUntil: isUntil(receipts.expiryDate),
+};
 
-export function listReceipts(deps: ListNeeds, filter: ReceiptFilter): PageSource<Receipt, KeysetCursor> {
-  return newestFirst(deps.db, matching(deps, filter));
-}
+export const listReceipts = listerOf(receipts, 'createdAt', FILTER);
 
 /** Commodity types of the visible receipts, each once, in alphabetical order. */
 export function listCommodityTypes(
   deps: ListNeeds,
-  filter: Pick<ReceiptFilter, 'visibleTo'>,
+  filter: Pick<FilterOf<typeof FILTER>, 'visibleTo'>,
 ): Promise<string[]> {
-  return readNames(deps.db, receipts, receipts.commodityType, matching(deps, filter));
+  return readNames(deps.db, receipts, receipts.commodityType, matching(FILTER, filter, deps));
 }
 
-function matching(deps: ListNeeds, filter: ReceiptFilter): SQL | undefined {
-  const { visibleTo, isPledged, lenderIds } = filter;
-  const spelled = (addresses: readonly string[] | null | undefined) =>
-    addresses?.flatMap((text) => deps.network.normalizeAddress(text) ?? []);
-  return and(
-    visibleTo == null ? undefined : withinSight(deps, visibleTo),
-    isAmong(receipts.tokenAddress, spelled(filter.tokenAddresses)),
-    isAmong(receipts.farmerId, filter.farmerIds),
-    isAmong(receipts.farmerAddress, spelled(filter.farmerAddresses)),
-    isAmong(receipts.warehouseId, filter.warehouseIds),
-    lenderIds == null ? undefined : pledgedTo(deps, lenderIds),
-    isPledged == null ? undefined : (isPledged ? exists : notExists)(openPledge(deps)),
-    isAmong(receipts.commodityType, filter.commodityTypes),
-    isAmong(receipts.state, filter.states),
-    isBetween(receipts.quantityKg, filter.minQuantityKg, filter.maxQuantityKg),
-    isWithin(receipts.createdAt, filter.from, filter.until),
-    isInTime(receipts.expiryDate, filter.expiresFrom, filter.expiresUntil),
-  );
-}
-
-function withinSight(deps: ListNeeds, { farmerId, warehouseIds, lenderId }: ReceiptSight): SQL | undefined {
+function withinSight({ farmerId, warehouseIds, lenderId }: ReceiptSight, deps: ListNeeds) {
   return or(
     farmerId === null ? sql`false` : eq(receipts.farmerId, farmerId),
     warehouseIds.length === 0 ? sql`false` : inArray(receipts.warehouseId, [...warehouseIds]),
-    lenderId === null ? sql`false` : pledgedTo(deps, [lenderId]),
+    lenderId === null ? sql`false` : pledgedTo([lenderId], deps),
   );
 }
 
@@ -88,8 +69,8 @@ function withinSight(deps: ListNeeds, { farmerId, warehouseIds, lenderId }: Rece
  * Finds receipts by lender: a lender's open pledges are fewer than the receipts. As an array, the subquery
  * works with an index beside other conditions; as a set, every receipt would be looked up in it.
  */
-function pledgedTo({ db }: ListNeeds, lenderIds: readonly string[]): SQL {
-  const held = and(isAmong(receiptPledges.lenderId, lenderIds), isNull(receiptPledges.releasedAt));
+function pledgedTo(lenderIds: readonly string[], { db }: ListNeeds): SQL {
+  const held = and(isAmong(receiptPledges.lenderId)(lenderIds), isNull(receiptPledges.releasedAt));
   const pledged = db.select({ id: receiptPledges.receiptId }).from(receiptPledges).where(held);
   return sql`${receipts.id} = ANY (ARRAY(${pledged}))`;
 }
