@@ -100,7 +100,6 @@ builder.queryField('apiKeys', (t) =>
     {
       ...forRoles(['admin'], 'A paginated list of API keys, newest first.'),
       type: ApiKeyRef,
-      nullable: true,
       args: {
         filter: t.arg({
           type: ApiKeyFilterInput,

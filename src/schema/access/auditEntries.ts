@@ -170,7 +170,6 @@ builder.queryField('auditEntries', (t) =>
           'entries for the data of others that operators read. `kinds: [READ]` selects the reads.',
       ),
       type: AuditEntryRef,
-      nullable: true,
       args: {
         filter: t.arg({
           type: AuditFilterInput,

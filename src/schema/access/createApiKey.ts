@@ -78,7 +78,6 @@ builder.mutationField('createApiKey', (t) =>
         'Errors: IDEMPOTENCY_CONFLICT.',
     ),
     type: CreateApiKeyPayload,
-    nullable: true,
     args: {
       input: t.arg({ type: CreateApiKeyInput, required: true, description: 'The rights of the key.' }),
     },

@@ -30,7 +30,6 @@ builder.mutationField('revokeApiKey', (t) =>
         'instance. Revoking a revoked key changes nothing. Errors: NOT_FOUND.',
     ),
     type: RevokeApiKeyPayload,
-    nullable: true,
     args: { input: t.arg({ type: RevokeApiKeyInput, required: true, description: 'The key to revoke.' }) },
     recordedInput: { targets: ['apiKeyId'] },
     safeWithoutKey: 'a revoked key stays revoked',

@@ -57,7 +57,6 @@ builder.mutationField('revokeTokens', (t) =>
         'keys of the subject stay valid: see `revokeApiKey`. Errors: CONFLICT (too many revocations are in force).',
     ),
     type: RevokeTokensPayload,
-    nullable: true,
     args: { input: t.arg({ type: RevokeTokensInput, required: true, description: 'The tokens to revoke.' }) },
     recordedInput: { targets: ['jti', 'subject'], shown: ['issuedUntil'], hidden: ['reason'] },
     safeWithoutKey: 'a revocation is never taken back',

@@ -72,7 +72,6 @@ builder.queryField('tokenRevocations', (t) =>
     {
       ...forRoles(['admin'], 'A paginated list of the revocations in force, newest first.'),
       type: TokenRevocationRef,
-      nullable: true,
       args: {
         filter: t.arg({
           type: TokenRevocationFilterInput,

@@ -36,7 +36,6 @@ builder.queryField('viewer', (t) =>
   t.field({
     ...forPublic('The caller, as identified by its token or API key. Null without a token.'),
     type: ViewerRef,
-    nullable: true,
     resolve: (_root, _args, { caller }) => caller,
   }),
 );

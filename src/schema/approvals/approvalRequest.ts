@@ -208,7 +208,6 @@ builder.queryField('approvalRequests', (t) =>
     {
       ...forRoles(['operator'], 'A paginated list of requests for approval, newest first.'),
       type: ApprovalRequestRef,
-      nullable: true,
       args: {
         filter: t.arg({
           type: ApprovalFilterInput,

@@ -45,7 +45,6 @@ builder.mutationField('grantApproval', (t) =>
         'has changed), and the errors of the operation.',
     ),
     type: GrantApprovalPayload,
-    nullable: true,
     args: {
       input: t.arg({ type: GrantApprovalInput, required: true, description: 'The request to approve.' }),
     },

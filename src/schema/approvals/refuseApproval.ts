@@ -41,7 +41,6 @@ builder.mutationField('refuseApproval', (t) =>
         'expired).',
     ),
     type: RefuseApprovalPayload,
-    nullable: true,
     args: {
       input: t.arg({
         type: RefuseApprovalInput,

@@ -64,7 +64,6 @@ builder.queryField('buyerAccount', (t) =>
         'credits is empty.',
     ),
     type: BuyerAccountRef,
-    nullable: true,
     args: {
       buyerId: t.arg.string({ validate: { schema: subject }, description: OWN_BUYER_ID }),
     },

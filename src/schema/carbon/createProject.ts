@@ -110,7 +110,6 @@ builder.mutationField('createProject', (t) =>
         'IDEMPOTENCY_CONFLICT, LEDGER_REFUSED.',
     ),
     type: CreateProjectPayload,
-    nullable: true,
     args: {
       input: t.arg({ type: CreateProjectInput, required: true, description: 'The project to create.' }),
     },

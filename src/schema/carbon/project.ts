@@ -137,7 +137,6 @@ builder.queryField('project', (t) =>
   t.field({
     ...forPublic('The project whose token has this address. Null when no project has a token there.'),
     type: ProjectRef,
-    nullable: true,
     args: { tokenAddress: t.arg(TOKEN_ADDRESS) },
     resolve: (_root, { tokenAddress }, { dependencies }) => findProjectByToken(dependencies, tokenAddress),
   }),
@@ -151,6 +150,7 @@ builder.subscriptionField('projectUpdated', (t) =>
       `Follows the issuance of a project. ${UPDATES_UNTIL_FINAL}OPEN or REFUSED. Errors: NOT_FOUND (no such project).`,
     ),
     type: ProjectRef,
+    nullable: false,
     args: {
       id: t.arg.globalID({ for: ProjectRef, required: true, description: 'The `id` of the project.' }),
     },

@@ -88,7 +88,6 @@ builder.queryField('projects', (t) =>
     {
       ...forPublic('A paginated list of projects.'),
       type: ProjectRef,
-      nullable: true,
       args: {
         filter: t.arg({
           type: ProjectFilterInput,
@@ -117,7 +116,6 @@ builder.queryField('projectTypes', (t) =>
       'The project types in use, each once, in alphabetical order, at most 100. These are the values for `filter: ' +
         '{ projectTypes }` of `projects`.',
     ),
-    nullable: true,
     resolve: (_root, _args, { dependencies }) => listProjectTypes(dependencies),
   }),
 );
@@ -128,7 +126,6 @@ builder.queryField('creditTypes', (t) =>
       'The credit types in use, each once, in alphabetical order, at most 100. These are the values for `filter: ' +
         '{ creditTypes }` of `projects`.',
     ),
-    nullable: true,
     resolve: (_root, _args, { dependencies }) => listCreditTypes(dependencies),
   }),
 );

@@ -104,7 +104,6 @@ builder.mutationField('purchase', (t) =>
         'NOT_FOUND, INSUFFICIENT_SUPPLY, PRICE_CHANGED, IDEMPOTENCY_CONFLICT.',
     ),
     type: PurchasePayload,
-    nullable: true,
     args: {
       input: t.arg({
         type: PurchaseInput,

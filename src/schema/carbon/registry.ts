@@ -80,7 +80,6 @@ builder.queryField('registry', (t) =>
         'address. Errors: LEDGER_UNAVAILABLE.',
     ),
     type: RegistryRef,
-    nullable: true,
     args: { tokenAddress: t.arg(TOKEN_ADDRESS) },
     resolve: (_root, { tokenAddress }, { dependencies, remoteAddress }) =>
       readRegistry(dependencies, tokenAddress, addressKey(remoteAddress)),

@@ -86,7 +86,6 @@ builder.mutationField('retire', (t) =>
         'LEDGER_REFUSED (the credits are returned).',
     ),
     type: RetirePayload,
-    nullable: true,
     args: {
       input: t.arg({
         type: RetireInput,

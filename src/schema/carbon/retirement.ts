@@ -115,7 +115,6 @@ builder.queryField('retirement', (t) =>
         "buyer's retirement.",
     ),
     type: RetirementRef,
-    nullable: true,
     args: {
       id: t.arg.globalID({ for: RetirementRef, required: true, description: 'The `id` of the retirement.' }),
     },
@@ -133,6 +132,7 @@ builder.subscriptionField('retirementUpdated', (t) =>
         "another buyer's).",
     ),
     type: RetirementRef,
+    nullable: false,
     args: {
       id: t.arg.globalID({ for: RetirementRef, required: true, description: 'The `id` of the retirement.' }),
     },

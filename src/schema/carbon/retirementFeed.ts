@@ -37,7 +37,6 @@ builder.queryField('retirementFeedCursor', (t) =>
         'client first reads this cursor, then reads a list, and then follows `retirementFeed` after the cursor. ' +
         'Retirements that it receives twice have the same `id`.',
     ),
-    nullable: true,
     resolve: (_root, _args, { dependencies }) => latestCursor(dependencies),
   }),
 );
@@ -51,6 +50,7 @@ builder.subscriptionField('retirementFeed', (t) =>
         'resume from its last cursor.',
     ),
     type: RetirementFeedEvent,
+    nullable: false,
     args: {
       tokenAddress: t.arg({
         type: 'Address',

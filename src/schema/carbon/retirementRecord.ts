@@ -101,7 +101,6 @@ builder.queryField('retirementRecord', (t) =>
         'be the case for a short time after the burn.',
     ),
     type: RetirementRecordRef,
-    nullable: true,
     args: {
       tokenAddress: t.arg({ type: 'Address', required: true, description: 'The address of the token.' }),
       index: t.arg.int({
@@ -122,7 +121,6 @@ builder.queryField('retirementRecordBySerial', (t) =>
         'tonne. Errors: LEDGER_UNAVAILABLE.',
     ),
     type: RetirementRecordRef,
-    nullable: true,
     args: {
       serial: t.arg.string({
         required: true,
@@ -143,7 +141,6 @@ builder.queryField('retirementRecordsByTransaction', (t) =>
         'makes at most one retirement.',
     ),
     type: [RetirementRecordRef],
-    nullable: true,
     args: {
       txHash: t.arg.string({
         required: true,

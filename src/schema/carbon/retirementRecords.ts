@@ -20,7 +20,6 @@ builder.queryField('retirementRecords', (t) =>
           '`retirementFeed` to miss no record.',
       ),
       type: RetirementRecordRef,
-      nullable: true,
       args: {
         filter: t.arg({
           type: RetirementRecordFilterInput,

@@ -81,7 +81,6 @@ builder.queryField('retirementTotals', (t) =>
           'Errors: RESULT_TOO_LARGE (the beneficiaries have too many retirements).',
       ),
       type: RetirementTotalRef,
-      nullable: true,
       args: {
         groupBy: t.arg({
           type: RetirementGroupEnum,

@@ -41,7 +41,6 @@ builder.mutationField('setProjectPrice', (t) =>
         'and made outside this platform. Errors: NOT_FOUND, FORBIDDEN (another developer), IDEMPOTENCY_CONFLICT.',
     ),
     type: SetProjectPricePayload,
-    nullable: true,
     args: {
       input: t.arg({
         type: SetProjectPriceInput,

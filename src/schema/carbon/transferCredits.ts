@@ -74,7 +74,6 @@ builder.mutationField('transferCredits', (t) =>
       'fromBuyerId',
     ),
     type: TransferCreditsPayload,
-    nullable: true,
     args: {
       input: t.arg({
         type: TransferCreditsInput,

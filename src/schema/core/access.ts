@@ -1,30 +1,26 @@
 /**
  * Access rules of fields, each stated once: as scopes for the scope-auth plugin and as text in the field's
- * description.
+ * description. A field with a rule is nullable, so that its refusal or failure leaves the operation's other
+ * fields their data. Only a subscription is not: it ends with its field.
  *
  *   purchases: t.field({ ...forRoles(['operator'], 'Every purchase.'), type: …, resolve: … })
  */
 import type { Role } from '../../identity/roles.ts';
 
-interface Open {
-  description: string;
-  authScopes: { public: true };
+export function forPublic(description: string) {
+  return {
+    description: `${description}\n\nPublic: needs no token.`,
+    authScopes: { public: true },
+    nullable: true,
+  } as const;
 }
 
-interface Restricted {
-  description: string;
-  authScopes: { role: readonly Role[] };
-}
-
-export function forPublic(description: string): Open {
-  return { description: `${description}\n\nPublic: needs no token.`, authScopes: { public: true } };
-}
-
-export function forRoles(roles: readonly Role[], description: string): Restricted {
+export function forRoles(roles: readonly Role[], description: string) {
   return {
     description: `${description}\n\nNeeds a token with role ${roles.join(' or ')}${roles.includes('admin') ? '' : ' (or admin)'}.`,
     authScopes: { role: roles },
-  };
+    nullable: true,
+  } as const;
 }
 
 /** The description of every `buyerId` that may be left out. */
@@ -47,6 +43,7 @@ export function forBuyerOrOperator<Args>(
       if (buyerId == null) return { ownBuyer: buyerIdName };
       return { $any: { role: ['operator'] as const, buyer: buyerId } };
     },
+    nullable: true as const,
   };
 }
 
@@ -59,5 +56,6 @@ export function forWarehouseOrOperator<Args>(warehouseIdOf: (args: Args) => stri
     authScopes: (_parent: unknown, args: Args) => ({
       $any: { role: ['operator'] as const, warehouse: warehouseIdOf(args) },
     }),
+    nullable: true as const,
   };
 }

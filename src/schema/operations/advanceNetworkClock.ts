@@ -46,7 +46,6 @@ builder.mutationField('advanceNetworkClock', (t) =>
         'network (`clockCanBeMoved`). Errors: CONFLICT (the network keeps its own time, or the server runs in production).',
     ),
     type: AdvanceNetworkClockPayload,
-    nullable: true,
     args: {
       input: t.arg({
         type: AdvanceNetworkClockInput,

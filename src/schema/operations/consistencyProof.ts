@@ -33,7 +33,6 @@ builder.queryField('consistencyProof', (t) =>
         'does not have these sizes).',
     ),
     type: ConsistencyProofRef,
-    nullable: true,
     args: {
       log: t.arg.string({
         required: true,

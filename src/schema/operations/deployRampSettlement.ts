@@ -84,7 +84,6 @@ builder.mutationField('deployRampSettlement', (t) =>
         'exists), IDEMPOTENCY_CONFLICT, LEDGER_REFUSED, LEDGER_UNAVAILABLE.',
     ),
     type: DeployRampSettlementPayload,
-    nullable: true,
     args: {
       input: t.arg({
         type: DeployRampSettlementInput,

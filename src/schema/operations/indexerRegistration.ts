@@ -29,7 +29,6 @@ builder.queryField('indexerRegistration', (t) =>
         'slower, but not incomplete.',
     ),
     type: IndexerRegistrationRef,
-    nullable: true,
     resolve: (_root, _args, { dependencies }) => findRegistration(dependencies),
   }),
 );

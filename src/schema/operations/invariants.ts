@@ -60,7 +60,6 @@ builder.queryField('invariants', (t) =>
         'that takes long; everything each night) and from `npm run reconcile`.',
     ),
     type: [InvariantStatusRef],
-    nullable: true,
     resolve: (_root, _args, { dependencies }) => listInvariants(dependencies),
   }),
 );

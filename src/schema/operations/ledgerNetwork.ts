@@ -68,7 +68,6 @@ builder.queryField('ledgerNetwork', (t) =>
   t.field({
     ...forPublic('The ledger network and its status.'),
     type: LedgerNetworkRef,
-    nullable: true,
     resolve: (_root, _args, { dependencies }) => readLedgerNetwork(dependencies),
   }),
 );

@@ -80,7 +80,6 @@ builder.queryField('openWork', (t) =>
         'and `approvalRequests` list the work.',
     ),
     type: OpenWorkRef,
-    nullable: true,
     resolve: (_root, _args, { dependencies }) => readOpenWork(dependencies.db),
   }),
 );

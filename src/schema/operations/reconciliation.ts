@@ -142,7 +142,6 @@ builder.queryField('reconciliation', (t) =>
         'Errors: LEDGER_UNAVAILABLE.',
     ),
     type: ReconciliationRef,
-    nullable: true,
     args: {
       tokenAddress: t.arg(PROJECT_TOKEN),
     },

@@ -68,7 +68,6 @@ builder.mutationField('resolveOffRampSessionReview', (t) =>
         'network); LEDGER_UNAVAILABLE; RAMP_UNAVAILABLE (the provider does not report the state of the payout).',
     ),
     type: ResolveOffRampSessionReviewPayload,
-    nullable: true,
     args: {
       input: t.arg({
         type: ResolveOffRampSessionReviewInput,

@@ -57,7 +57,6 @@ builder.mutationField('resolveSubmissionReview', (t) =>
       'Resolves a submission that needs review. May need approval (`approvalRequest`). Errors: NOT_FOUND, CONFLICT, LEDGER_UNAVAILABLE.',
     ),
     type: ResolveSubmissionReviewPayload,
-    nullable: true,
     args: {
       input: t.arg({
         type: ResolveSubmissionReviewInput,

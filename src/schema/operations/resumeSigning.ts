@@ -43,7 +43,6 @@ builder.mutationField('resumeSigning', (t) =>
         'are undone), LEDGER_UNAVAILABLE.',
     ),
     type: ResumeSigningPayload,
-    nullable: true,
     args: {
       input: t.arg({ type: ResumeSigningInput, required: true, description: 'The reason for resuming.' }),
     },

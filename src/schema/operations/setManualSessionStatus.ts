@@ -110,7 +110,6 @@ builder.mutationField('setManualSessionStatus', (t) =>
         'pay then); LEDGER_UNAVAILABLE when PROCESSING is set while the state of the tokens is unknown.',
     ),
     type: SetManualSessionStatusPayload,
-    nullable: true,
     args: {
       input: t.arg({
         type: SetManualSessionStatusInput,

@@ -183,7 +183,6 @@ builder.queryFields((t) => ({
   submission: t.field({
     ...forRoles(['operator'], 'The submission with this id. Null when no such submission exists.'),
     type: SubmissionRef,
-    nullable: true,
     args: {
       id: t.arg.globalID({ for: SubmissionRef, required: true, description: 'The `id` of the submission.' }),
     },
@@ -193,7 +192,6 @@ builder.queryFields((t) => ({
     {
       ...forRoles(['operator'], 'A paginated list of submissions, oldest first.'),
       type: SubmissionRef,
-      nullable: true,
       args: {
         filter: t.arg({
           type: SubmissionFilterInput,

@@ -48,7 +48,6 @@ builder.queryField('transparencyLogs', (t) =>
       'The heads of the public transparency logs, which are a few seconds behind the committed data.',
     ),
     type: [TransparencyLogRef],
-    nullable: true,
     resolve: (_root, _args, { dependencies }) => listTransparencyLogs(dependencies),
   }),
 );

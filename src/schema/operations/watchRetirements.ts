@@ -23,7 +23,6 @@ builder.mutationField('watchRetirements', (t) =>
         'mutation to clean up).',
     ),
     type: WatchRetirementsPayload,
-    nullable: true,
     recordedInput: {},
     safeWithoutKey: 'registering twice leaves one registration',
     resolve: (_root, _args, { dependencies }) => watchRetirements(dependencies),

@@ -81,7 +81,6 @@ builder.mutationField('prepareCashOutDeposit', (t) =>
         'RAMP_UNAVAILABLE, LEDGER_REFUSED, LEDGER_UNAVAILABLE, IDEMPOTENCY_CONFLICT.',
     ),
     type: PrepareCashOutDepositPayload,
-    nullable: true,
     args: {
       input: t.arg({
         type: PrepareCashOutDepositInput,

@@ -63,7 +63,6 @@ builder.mutationField('prepareRetirement', (t) =>
         'LEDGER_UNAVAILABLE, IDEMPOTENCY_CONFLICT.',
     ),
     type: PrepareRetirementPayload,
-    nullable: true,
     args: {
       input: t.arg({
         type: PrepareRetirementInput,

@@ -51,7 +51,6 @@ builder.mutationField('submitSigned', (t) =>
         'awaited), LEDGER_REFUSED (refused, or too late: prepare another act), LEDGER_UNAVAILABLE.',
     ),
     type: SubmitSignedPayload,
-    nullable: true,
     args: { input: t.arg({ type: SubmitSignedInput, required: true, description: 'The signed act.' }) },
     recordedInput: { targets: ['holderActId'], hidden: ['signed'] },
     safeWithoutKey: 'a signed transaction lands once',

@@ -47,7 +47,6 @@ builder.mutationField('cancelCashOut', (t) =>
         'IDEMPOTENCY_CONFLICT.',
     ),
     type: CancelCashOutPayload,
-    nullable: true,
     args: {
       input: t.arg({ type: CancelCashOutInput, required: true, description: 'The session to cancel.' }),
     },

@@ -74,7 +74,6 @@ builder.mutationField('cashOut', (t) =>
         'IDEMPOTENCY_CONFLICT.',
     ),
     type: CashOutPayload,
-    nullable: true,
     args: {
       input: t.arg({
         type: CashOutInput,

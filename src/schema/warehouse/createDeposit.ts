@@ -151,7 +151,6 @@ builder.mutationField('createDeposit', (t) =>
         'LEDGER_REFUSED.',
     ),
     type: CreateDepositPayload,
-    nullable: true,
     args: {
       input: t.arg({ type: CreateDepositInput, required: true, description: 'The confirmed deposit.' }),
     },

@@ -28,7 +28,6 @@ builder.mutationField('expireReceipts', (t) =>
         'that another run has claimed is left to that run.',
     ),
     type: ExpireReceiptsPayload,
-    nullable: true,
     recordedInput: {},
     safeWithoutKey: 'a receipt expires once, however many runs there are',
     resolve: async (_root, _args, { caller, dependencies }) => {

@@ -95,7 +95,6 @@ builder.queryField('expiryRuns', (t) =>
     {
       ...forRoles(['operator'], 'A paginated list of the runs of the expiry job, newest first.'),
       type: ExpiryRunRef,
-      nullable: true,
       resolve: (_root, args, { dependencies }) => pageOf(args, cursors, listRuns(dependencies)),
     },
     ...listNames('ExpiryRun'),

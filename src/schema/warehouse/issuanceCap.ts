@@ -66,7 +66,6 @@ builder.queryField('issuanceCaps', (t) =>
         'A paginated list of issuance caps, the latest set first. Warehouses see their own caps, operators all.',
       ),
       type: IssuanceCapRef,
-      nullable: true,
       args: {
         filter: t.arg({
           type: IssuanceCapFilterInput,

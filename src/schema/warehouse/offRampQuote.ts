@@ -52,7 +52,6 @@ builder.queryField('offRampQuote', (t) =>
         'without a rate, or an amount that is too small to pay out), RAMP_UNAVAILABLE.',
     ),
     type: OffRampQuoteRef,
-    nullable: true,
     args: {
       tokenAmount: t.arg({
         type: 'Kilograms',

@@ -250,7 +250,6 @@ builder.queryField('offRampSession', (t) =>
         "farmer's session.",
     ),
     type: OffRampSessionRef,
-    nullable: true,
     args: {
       id: t.arg.globalID({
         for: OffRampSessionRef,
@@ -278,6 +277,7 @@ builder.subscriptionField('offRampSessionUpdated', (t) =>
         'Errors: NOT_FOUND (no such session that the caller may see).',
     ),
     type: OffRampSessionRef,
+    nullable: false,
     args: {
       id: t.arg.globalID({
         for: OffRampSessionRef,

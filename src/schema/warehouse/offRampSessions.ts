@@ -56,7 +56,6 @@ builder.queryField('offRampSessions', (t) =>
           'Filtering by a receipt that does not exist, or that belongs to another farmer, gives an empty list.',
       ),
       type: OffRampSessionRef,
-      nullable: true,
       args: {
         filter: t.arg({
           type: OffRampSessionFilterInput,

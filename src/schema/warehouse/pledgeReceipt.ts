@@ -84,7 +84,6 @@ builder.mutationField('pledgeReceipt', (t) =>
         'or nothing left), IDEMPOTENCY_CONFLICT, LEDGER_UNAVAILABLE.',
     ),
     type: PledgeReceiptPayload,
-    nullable: true,
     args: {
       input: t.arg({ type: PledgeReceiptInput, required: true, description: 'The pledge to record.' }),
     },
@@ -107,7 +106,6 @@ builder.mutationField('releasePledge', (t) =>
         'Errors: NOT_FOUND, CONFLICT (not pledged, or pledged under another loanReference), IDEMPOTENCY_CONFLICT.',
     ),
     type: ReleasePledgePayload,
-    nullable: true,
     args: {
       input: t.arg({ type: ReleasePledgeInput, required: true, description: 'The pledge to release.' }),
     },

@@ -32,7 +32,6 @@ builder.queryField('publicReceipt', (t) =>
         'there is no such receipt.',
     ),
     type: PublicReceipt,
-    nullable: true,
     args: { tokenAddress: t.arg(TOKEN_ADDRESS) },
     resolve: (_root, { tokenAddress }, { dependencies }) => findReceiptByToken(dependencies, tokenAddress),
   }),

@@ -122,7 +122,6 @@ builder.queryField('receipt', (t) =>
       'The warehouse receipt whose token has this address. Null when no receipt that the caller may see has a token there.',
     ),
     type: ReceiptRef,
-    nullable: true,
     args: { tokenAddress: t.arg(TOKEN_ADDRESS) },
     resolve: async (_root, { tokenAddress }, context) => {
       const found = await findReceiptByToken(context.dependencies, tokenAddress);
@@ -148,6 +147,7 @@ builder.subscriptionField('receiptUpdated', (t) =>
         'receipt that the caller may see).',
     ),
     type: ReceiptRef,
+    nullable: false,
     args: {
       id: t.arg.globalID({ for: ReceiptRef, required: true, description: 'The `id` of the receipt.' }),
     },

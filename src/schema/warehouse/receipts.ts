@@ -84,7 +84,6 @@ builder.queryField('receipts', (t) =>
           'receipts that they store, lenders the receipts that are pledged to them now, operators all.',
       ),
       type: ReceiptRef,
-      nullable: true,
       args: {
         filter: t.arg({
           type: ReceiptFilterInput,
@@ -108,7 +107,6 @@ builder.queryField('commodityTypes', (t) =>
       'The commodity types of the receipts that the caller may see, each once, in alphabetical order, at most ' +
         '100. These are the values for `filter: { commodityTypes }` of `receipts`.',
     ),
-    nullable: true,
     resolve: (_root, _args, { caller, dependencies }) =>
       listCommodityTypes(dependencies, { visibleTo: sightOf(caller) }),
   }),

@@ -75,7 +75,6 @@ builder.mutationField('setIssuanceCap', (t) =>
         'confirmed afterwards; outstanding receipts stay. Setting the same cap again changes nothing.',
     ),
     type: SetIssuanceCapPayload,
-    nullable: true,
     args: {
       input: t.arg({ type: SetIssuanceCapInput, required: true, description: 'The issuance cap to set.' }),
     },
