@@ -7,7 +7,7 @@ import { forRoles } from '../core/access.ts';
 import { ApiKeyRef, RoleEnum } from './apiKey.ts';
 import { requireCaller } from '../core/caller.ts';
 import { builder } from '../core/builder.ts';
-import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
+import { IDEMPOTENCY_KEY, inputOf } from '../core/inputs.ts';
 import { idList, label, roleList, subject } from '../core/text.ts';
 
 const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
@@ -78,9 +78,7 @@ builder.mutationField('createApiKey', (t) =>
         'Errors: IDEMPOTENCY_CONFLICT.',
     ),
     type: CreateApiKeyPayload,
-    args: {
-      input: t.arg({ type: CreateApiKeyInput, required: true, description: 'The rights of the key.' }),
-    },
+    args: inputOf(CreateApiKeyInput, 'The rights of the key.'),
     recordedInput: {
       targets: ['subject'],
       shown: ['idempotencyKey'],

@@ -7,6 +7,7 @@ import { forRoles } from '../core/access.ts';
 import { ApiKeyRef } from './apiKey.ts';
 import { subjectOf } from '../core/caller.ts';
 import { builder } from '../core/builder.ts';
+import { inputOf } from '../core/inputs.ts';
 
 const RevokeApiKeyInput = builder.inputType('RevokeApiKeyInput', {
   description: 'The key to revoke.',
@@ -30,7 +31,7 @@ builder.mutationField('revokeApiKey', (t) =>
         'instance. Revoking a revoked key changes nothing. Errors: NOT_FOUND.',
     ),
     type: RevokeApiKeyPayload,
-    args: { input: t.arg({ type: RevokeApiKeyInput, required: true, description: 'The key to revoke.' }) },
+    args: inputOf(RevokeApiKeyInput, 'The key to revoke.'),
     recordedInput: { targets: ['apiKeyId'] },
     safeWithoutKey: 'a revoked key stays revoked',
     resolve: (_root, { input }, { caller, dependencies }) =>

@@ -6,6 +6,7 @@ import type { TokenRevocationRow } from '../../identity/tokenRevocations.ts';
 import { revokeTokens } from '../../resolvers/access/tokenRevocations.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
+import { inputOf } from '../core/inputs.ts';
 import { subjectOf } from '../core/caller.ts';
 import { keyword, reason, subject } from '../core/text.ts';
 import { TokenRevocationRef } from './tokenRevocations.ts';
@@ -57,7 +58,7 @@ builder.mutationField('revokeTokens', (t) =>
         'keys of the subject stay valid: see `revokeApiKey`. Errors: CONFLICT (too many revocations are in force).',
     ),
     type: RevokeTokensPayload,
-    args: { input: t.arg({ type: RevokeTokensInput, required: true, description: 'The tokens to revoke.' }) },
+    args: inputOf(RevokeTokensInput, 'The tokens to revoke.'),
     recordedInput: { targets: ['jti', 'subject'], shown: ['issuedUntil'], hidden: ['reason'] },
     safeWithoutKey: 'a revocation is never taken back',
     resolve: (_root, { input }, { caller, dependencies }) =>

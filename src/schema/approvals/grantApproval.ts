@@ -5,6 +5,7 @@ import type { ApprovalRequest } from '../../resolvers/approvals/approvalRequests
 import { grantApproval } from '../../resolvers/approvals/decideApproval.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
+import { inputOf } from '../core/inputs.ts';
 import { requireCaller } from '../core/caller.ts';
 import { APPROVAL, ApprovalRequestRef } from './approvalRequest.ts';
 import { runApproved } from './runApproved.ts';
@@ -45,9 +46,7 @@ builder.mutationField('grantApproval', (t) =>
         'has changed), and the errors of the operation.',
     ),
     type: GrantApprovalPayload,
-    args: {
-      input: t.arg({ type: GrantApprovalInput, required: true, description: 'The request to approve.' }),
-    },
+    args: inputOf(GrantApprovalInput, 'The request to approve.'),
     recordedInput: { targets: ['approvalRequestId'] },
     safeWithoutKey: 'a request for approval is decided once',
     resolve: async (_root, { input }, { caller, dependencies }) => ({

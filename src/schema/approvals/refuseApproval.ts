@@ -5,6 +5,7 @@ import type { ApprovalRequest } from '../../resolvers/approvals/approvalRequests
 import { refuseApproval } from '../../resolvers/approvals/decideApproval.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
+import { inputOf } from '../core/inputs.ts';
 import { requireCaller } from '../core/caller.ts';
 import { APPROVAL, ApprovalRequestRef, maySeeApproval } from './approvalRequest.ts';
 
@@ -41,13 +42,7 @@ builder.mutationField('refuseApproval', (t) =>
         'expired).',
     ),
     type: RefuseApprovalPayload,
-    args: {
-      input: t.arg({
-        type: RefuseApprovalInput,
-        required: true,
-        description: 'The request to refuse or withdraw.',
-      }),
-    },
+    args: inputOf(RefuseApprovalInput, 'The request to refuse or withdraw.'),
     recordedInput: { targets: ['approvalRequestId'] },
     safeWithoutKey: 'a request for approval is decided once',
     resolve: async (_root, { input }, { caller, dependencies }) => ({

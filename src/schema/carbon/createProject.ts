@@ -9,9 +9,9 @@ import type { Project } from '../../resolvers/carbon/findProject.ts';
 import { APPROVAL } from '../approvals/approvalRequest.ts';
 import { forRoles } from '../core/access.ts';
 import { requireCaller, subjectOf } from '../core/caller.ts';
-import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { hashOf } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
+import { IDEMPOTENCY_KEY, inputOf } from '../core/inputs.ts';
 import { MoneyInput } from '../core/money.ts';
 import { ProjectRef } from './project.ts';
 import { PRICE_LIMITS } from './setProjectPrice.ts';
@@ -110,9 +110,7 @@ builder.mutationField('createProject', (t) =>
         'IDEMPOTENCY_CONFLICT, LEDGER_REFUSED.',
     ),
     type: CreateProjectPayload,
-    args: {
-      input: t.arg({ type: CreateProjectInput, required: true, description: 'The project to create.' }),
-    },
+    args: inputOf(CreateProjectInput, 'The project to create.'),
     recordedInput: {
       shown: [
         'creditType',

@@ -7,10 +7,9 @@ import type { Purchase } from '../../resolvers/carbon/purchase.ts';
 import { priceOf, totalOf } from '../../resolvers/carbon/projectPrices.ts';
 import { forBuyerOrOperator, OWN_BUYER_ID } from '../core/access.ts';
 import { maySeeBuyer, subjectOf } from '../core/caller.ts';
-import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
-import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
+import { DRY_RUN, DRY_RUN_ANSWER, IDEMPOTENCY_KEY, inputOf } from '../core/inputs.ts';
 import { MoneyInput, MoneyRef } from '../core/money.ts';
 import { DryRunRef } from './dryRun.ts';
 import { projectOf, ProjectRef } from './project.ts';
@@ -104,13 +103,7 @@ builder.mutationField('purchase', (t) =>
         'NOT_FOUND, INSUFFICIENT_SUPPLY, PRICE_CHANGED, IDEMPOTENCY_CONFLICT.',
     ),
     type: PurchasePayload,
-    args: {
-      input: t.arg({
-        type: PurchaseInput,
-        required: true,
-        description: 'The credits to buy, and the buyer.',
-      }),
-    },
+    args: inputOf(PurchaseInput, 'The credits to buy, and the buyer.'),
     recordedInput: {
       targets: ['buyerId', 'tokenAddress'],
       shown: ['amountCO2e', 'expectedPricePerTonne', 'dryRun', 'idempotencyKey'],

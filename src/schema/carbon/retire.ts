@@ -6,10 +6,9 @@ import type { Retirement } from '../../resolvers/carbon/findRetirement.ts';
 import { dryRunRetirement, retire } from '../../resolvers/carbon/retire.ts';
 import { forBuyerOrOperator, OWN_BUYER_ID } from '../core/access.ts';
 import { subjectOf } from '../core/caller.ts';
-import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
-import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { hashOf } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
+import { DRY_RUN, DRY_RUN_ANSWER, IDEMPOTENCY_KEY, inputOf } from '../core/inputs.ts';
 import { DryRunRef } from './dryRun.ts';
 import { BENEFICIARY, NOTE } from './recordTexts.ts';
 import { RetirementRef } from './retirement.ts';
@@ -86,13 +85,7 @@ builder.mutationField('retire', (t) =>
         'LEDGER_REFUSED (the credits are returned).',
     ),
     type: RetirePayload,
-    args: {
-      input: t.arg({
-        type: RetireInput,
-        required: true,
-        description: 'The credits to retire, the buyer and the beneficiary.',
-      }),
-    },
+    args: inputOf(RetireInput, 'The credits to retire, the buyer and the beneficiary.'),
     recordedInput: {
       targets: ['buyerId', 'tokenAddress'],
       shown: ['amountCO2e', 'jurisdiction', 'reason', 'period', 'dryRun', 'idempotencyKey'],

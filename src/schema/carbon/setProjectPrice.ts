@@ -5,8 +5,8 @@ import type { Project } from '../../resolvers/carbon/findProject.ts';
 import { setProjectPrice } from '../../resolvers/carbon/setProjectPrice.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
+import { IDEMPOTENCY_KEY, inputOf } from '../core/inputs.ts';
 import { actorOf } from '../core/caller.ts';
-import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { MoneyInput } from '../core/money.ts';
 import { ProjectRef } from './project.ts';
 
@@ -41,13 +41,7 @@ builder.mutationField('setProjectPrice', (t) =>
         'and made outside this platform. Errors: NOT_FOUND, FORBIDDEN (another developer), IDEMPOTENCY_CONFLICT.',
     ),
     type: SetProjectPricePayload,
-    args: {
-      input: t.arg({
-        type: SetProjectPriceInput,
-        required: true,
-        description: 'The project and its new price.',
-      }),
-    },
+    args: inputOf(SetProjectPriceInput, 'The project and its new price.'),
     recordedInput: { targets: ['projectId'], shown: ['pricePerTonne', 'idempotencyKey'] },
     resolve: (_root, { input }, { caller, dependencies }) =>
       setProjectPrice(dependencies, actorOf(caller), { ...input, projectId: input.projectId.id }),

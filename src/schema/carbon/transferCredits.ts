@@ -7,9 +7,8 @@ import type { CreditTransfer } from '../../resolvers/carbon/transferCredits.ts';
 import { dryRunTransfer, transferCredits } from '../../resolvers/carbon/transferCredits.ts';
 import { forBuyerOrOperator, OWN_BUYER_ID } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
+import { DRY_RUN, DRY_RUN_ANSWER, IDEMPOTENCY_KEY, inputOf } from '../core/inputs.ts';
 import { subjectOf } from '../core/caller.ts';
-import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
-import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { memo, subject } from '../core/text.ts';
 import { CreditTransferRef } from './creditTransfer.ts';
 import { DryRunRef } from './dryRun.ts';
@@ -74,13 +73,10 @@ builder.mutationField('transferCredits', (t) =>
       'fromBuyerId',
     ),
     type: TransferCreditsPayload,
-    args: {
-      input: t.arg({
-        type: TransferCreditsInput,
-        required: true,
-        description: 'The credits to transfer, the buyer who sends them, and the buyer who receives them.',
-      }),
-    },
+    args: inputOf(
+      TransferCreditsInput,
+      'The credits to transfer, the buyer who sends them, and the buyer who receives them.',
+    ),
     recordedInput: {
       targets: ['fromBuyerId', 'toBuyerId', 'tokenAddress'],
       shown: ['amountCO2e', 'dryRun', 'idempotencyKey'],

@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { advanceNetworkClock, MAX_ADVANCE_SECONDS } from '../../resolvers/operations/advanceNetworkClock.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
+import { inputOf } from '../core/inputs.ts';
 import { moment } from '../core/time.ts';
 
 const SECONDS_PROBLEM = `must be 1 to ${MAX_ADVANCE_SECONDS} seconds`;
@@ -46,13 +47,7 @@ builder.mutationField('advanceNetworkClock', (t) =>
         'network (`clockCanBeMoved`). Errors: CONFLICT (the network keeps its own time, or the server runs in production).',
     ),
     type: AdvanceNetworkClockPayload,
-    args: {
-      input: t.arg({
-        type: AdvanceNetworkClockInput,
-        required: true,
-        description: 'The time by which to move the clock.',
-      }),
-    },
+    args: inputOf(AdvanceNetworkClockInput, 'The time by which to move the clock.'),
     recordedInput: { hidden: ['seconds'] },
     safeWithoutKey: 'time moves no value',
     resolve: async (_root, { input }, { dependencies }) => ({

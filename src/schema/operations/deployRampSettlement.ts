@@ -6,8 +6,8 @@ import { deployRampSettlement } from '../../resolvers/operations/deployRampSettl
 import type { SettlementDeployment } from '../../resolvers/operations/deployRampSettlement.ts';
 import { forRoles } from '../core/access.ts';
 import { subjectOf } from '../core/caller.ts';
-import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { builder } from '../core/builder.ts';
+import { IDEMPOTENCY_KEY, inputOf } from '../core/inputs.ts';
 import { moment } from '../core/time.ts';
 
 const DeployRampSettlementInput = builder.inputType('DeployRampSettlementInput', {
@@ -84,13 +84,7 @@ builder.mutationField('deployRampSettlement', (t) =>
         'exists), IDEMPOTENCY_CONFLICT, LEDGER_REFUSED, LEDGER_UNAVAILABLE.',
     ),
     type: DeployRampSettlementPayload,
-    args: {
-      input: t.arg({
-        type: DeployRampSettlementInput,
-        required: true,
-        description: 'The settlement contract to deploy.',
-      }),
-    },
+    args: inputOf(DeployRampSettlementInput, 'The settlement contract to deploy.'),
     recordedInput: { shown: ['idempotencyKey'], hidden: ['treasuryAddress'] },
     resolve: (_root, { input }, { caller, dependencies }) =>
       deployRampSettlement(dependencies, subjectOf(caller), input),

@@ -14,7 +14,7 @@ import { requireCaller, subjectOf } from '../core/caller.ts';
 import { RampStatusEnum, OffRampSessionReviewDecisionEnum } from '../warehouse/offRampEnums.ts';
 import { OffRampSessionRef } from '../warehouse/offRampSession.ts';
 import { builder } from '../core/builder.ts';
-import { DECISION_REASON } from './decisionReason.ts';
+import { DECISION_REASON, inputOf } from '../core/inputs.ts';
 
 const ResolveOffRampSessionReviewInput = builder.inputType('ResolveOffRampSessionReviewInput', {
   description:
@@ -68,13 +68,7 @@ builder.mutationField('resolveOffRampSessionReview', (t) =>
         'network); LEDGER_UNAVAILABLE; RAMP_UNAVAILABLE (the provider does not report the state of the payout).',
     ),
     type: ResolveOffRampSessionReviewPayload,
-    args: {
-      input: t.arg({
-        type: ResolveOffRampSessionReviewInput,
-        required: true,
-        description: 'The decision and its reason.',
-      }),
-    },
+    args: inputOf(ResolveOffRampSessionReviewInput, 'The decision and its reason.'),
     recordedInput: {
       targets: ['offRampSessionId'],
       shown: ['decision', 'seenProviderStatus'],

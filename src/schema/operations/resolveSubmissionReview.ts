@@ -10,9 +10,9 @@ import { APPROVAL } from '../approvals/approvalRequest.ts';
 import { forRoles } from '../core/access.ts';
 import { requireCaller, subjectOf } from '../core/caller.ts';
 import { builder } from '../core/builder.ts';
+import { DECISION_REASON, inputOf } from '../core/inputs.ts';
 import { SubmissionRef } from './submission.ts';
 import { SubmissionReviewDecisionEnum } from './submissionDecision.ts';
-import { DECISION_REASON } from './decisionReason.ts';
 
 const ResolveSubmissionReviewInput = builder.inputType('ResolveSubmissionReviewInput', {
   description:
@@ -57,13 +57,7 @@ builder.mutationField('resolveSubmissionReview', (t) =>
       'Resolves a submission that needs review. May need approval (`approvalRequest`). Errors: NOT_FOUND, CONFLICT, LEDGER_UNAVAILABLE.',
     ),
     type: ResolveSubmissionReviewPayload,
-    args: {
-      input: t.arg({
-        type: ResolveSubmissionReviewInput,
-        required: true,
-        description: 'The decision and its reason.',
-      }),
-    },
+    args: inputOf(ResolveSubmissionReviewInput, 'The decision and its reason.'),
     recordedInput: { targets: ['submissionId'], shown: ['decision'], hidden: ['recordIndex', 'reason'] },
     safeWithoutKey: 'deciding what is decided is a CONFLICT',
     resolve: async (_root, { input }, { caller, dependencies }): Promise<Answer> => {

@@ -8,7 +8,7 @@ import { APPROVAL } from '../approvals/approvalRequest.ts';
 import { forRoles } from '../core/access.ts';
 import { requireCaller, subjectOf } from '../core/caller.ts';
 import { builder } from '../core/builder.ts';
-import { DECISION_REASON } from './decisionReason.ts';
+import { DECISION_REASON, inputOf } from '../core/inputs.ts';
 
 const ResumeSigningInput = builder.inputType('ResumeSigningInput', {
   description:
@@ -43,9 +43,7 @@ builder.mutationField('resumeSigning', (t) =>
         'are undone), LEDGER_UNAVAILABLE.',
     ),
     type: ResumeSigningPayload,
-    args: {
-      input: t.arg({ type: ResumeSigningInput, required: true, description: 'The reason for resuming.' }),
-    },
+    args: inputOf(ResumeSigningInput, 'The reason for resuming.'),
     recordedInput: { hidden: ['reason'] },
     safeWithoutKey: 'signing that goes on is not resumed again',
     resolve: async (_root, { input }, { caller, dependencies }): Promise<Answer> => {

@@ -16,6 +16,7 @@ import { forRoles } from '../core/access.ts';
 import { requireCaller, subjectOf } from '../core/caller.ts';
 import { PayoutAccountTypeEnum, RampStatusEnum } from '../warehouse/offRampEnums.ts';
 import { builder } from '../core/builder.ts';
+import { inputOf } from '../core/inputs.ts';
 import { label, sessionId } from '../core/text.ts';
 
 const SetManualSessionStatusInput = builder.inputType('SetManualSessionStatusInput', {
@@ -110,13 +111,7 @@ builder.mutationField('setManualSessionStatus', (t) =>
         'pay then); LEDGER_UNAVAILABLE when PROCESSING is set while the state of the tokens is unknown.',
     ),
     type: SetManualSessionStatusPayload,
-    args: {
-      input: t.arg({
-        type: SetManualSessionStatusInput,
-        required: true,
-        description: 'The session and its new status.',
-      }),
-    },
+    args: inputOf(SetManualSessionStatusInput, 'The session and its new status.'),
     recordedInput: { targets: ['sessionId'], hidden: ['status', 'paymentReference'] },
     safeWithoutKey: 'the status is what it is set to',
     resolve: async (_root, { input }, { caller, dependencies }): Promise<Answer> => {

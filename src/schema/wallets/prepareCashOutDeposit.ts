@@ -9,14 +9,13 @@ import {
 import type { PreparedCashOut } from '../../resolvers/wallets/prepareCashOutDeposit.ts';
 import { forRoles } from '../core/access.ts';
 import { actorOf } from '../core/caller.ts';
-import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
 import { OffRampQuoteRef } from '../warehouse/offRampQuote.ts';
 import { OffRampSessionRef } from '../warehouse/offRampSession.ts';
 import { HolderActRef } from './holderAct.ts';
 import { offRampSessionFields } from '../warehouse/offRampSessionFields.ts';
-import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { payoutAccountOf } from '../warehouse/payoutAccount.ts';
 import { builder } from '../core/builder.ts';
+import { DRY_RUN, DRY_RUN_ANSWER, IDEMPOTENCY_KEY, inputOf } from '../core/inputs.ts';
 
 const PrepareCashOutDepositInput = builder.inputType('PrepareCashOutDepositInput', {
   description: "The holder's tokens to cash out, and the payout account.",
@@ -81,13 +80,7 @@ builder.mutationField('prepareCashOutDeposit', (t) =>
         'RAMP_UNAVAILABLE, LEDGER_REFUSED, LEDGER_UNAVAILABLE, IDEMPOTENCY_CONFLICT.',
     ),
     type: PrepareCashOutDepositPayload,
-    args: {
-      input: t.arg({
-        type: PrepareCashOutDepositInput,
-        required: true,
-        description: 'The tokens to cash out, and the payout account.',
-      }),
-    },
+    args: inputOf(PrepareCashOutDepositInput, 'The tokens to cash out, and the payout account.'),
     recordedInput: {
       targets: ['receiptTokenAddress', 'holderAddress'],
       shown: ['tokenAmount', 'fiatCurrency', 'countryCode', 'dryRun', 'idempotencyKey'],

@@ -7,8 +7,8 @@ import { forRoles } from '../core/access.ts';
 import { subjectOf } from '../core/caller.ts';
 import { BENEFICIARY, NOTE } from '../carbon/recordTexts.ts';
 import { HolderActRef } from './holderAct.ts';
-import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { builder } from '../core/builder.ts';
+import { IDEMPOTENCY_KEY, inputOf } from '../core/inputs.ts';
 import { PROJECT_TOKEN } from '../core/tokenAddress.ts';
 
 const PrepareRetirementInput = builder.inputType('PrepareRetirementInput', {
@@ -63,13 +63,7 @@ builder.mutationField('prepareRetirement', (t) =>
         'LEDGER_UNAVAILABLE, IDEMPOTENCY_CONFLICT.',
     ),
     type: PrepareRetirementPayload,
-    args: {
-      input: t.arg({
-        type: PrepareRetirementInput,
-        required: true,
-        description: 'The credits to retire, and the beneficiary.',
-      }),
-    },
+    args: inputOf(PrepareRetirementInput, 'The credits to retire, and the beneficiary.'),
     recordedInput: {
       targets: ['tokenAddress', 'holderAddress'],
       shown: ['amountCO2e', 'idempotencyKey'],

@@ -7,6 +7,7 @@ import { forRoles } from '../core/access.ts';
 import { findVisibleAct, HolderActRef } from './holderAct.ts';
 import { notVisible } from '../../lib/notFound.ts';
 import { builder } from '../core/builder.ts';
+import { inputOf } from '../core/inputs.ts';
 import { signedTransaction } from '../core/text.ts';
 
 const SubmitSignedInput = builder.inputType('SubmitSignedInput', {
@@ -51,7 +52,7 @@ builder.mutationField('submitSigned', (t) =>
         'awaited), LEDGER_REFUSED (refused, or too late: prepare another act), LEDGER_UNAVAILABLE.',
     ),
     type: SubmitSignedPayload,
-    args: { input: t.arg({ type: SubmitSignedInput, required: true, description: 'The signed act.' }) },
+    args: inputOf(SubmitSignedInput, 'The signed act.'),
     recordedInput: { targets: ['holderActId'], hidden: ['signed'] },
     safeWithoutKey: 'a signed transaction lands once',
     resolve: async (_root, { input }, context) => {

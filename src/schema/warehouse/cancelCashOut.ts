@@ -5,8 +5,8 @@ import { cancelCashOut } from '../../resolvers/warehouse/offRamp/cancelCashOut.t
 import type { OffRampSession } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
+import { IDEMPOTENCY_KEY, inputOf } from '../core/inputs.ts';
 import { actorOf } from '../core/caller.ts';
-import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { OffRampSessionRef } from './offRampSession.ts';
 
 const CancelCashOutInput = builder.inputType('CancelCashOutInput', {
@@ -47,9 +47,7 @@ builder.mutationField('cancelCashOut', (t) =>
         'IDEMPOTENCY_CONFLICT.',
     ),
     type: CancelCashOutPayload,
-    args: {
-      input: t.arg({ type: CancelCashOutInput, required: true, description: 'The session to cancel.' }),
-    },
+    args: inputOf(CancelCashOutInput, 'The session to cancel.'),
     recordedInput: { targets: ['offRampSessionId'], shown: ['idempotencyKey'] },
     resolve: (_root, { input }, { caller, dependencies }) =>
       cancelCashOut(dependencies, actorOf(caller), {

@@ -7,14 +7,13 @@ import { cashOut } from '../../resolvers/warehouse/offRamp/cashOut.ts';
 import type { OffRampSession } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { forRoles } from '../core/access.ts';
 import { actorOf } from '../core/caller.ts';
-import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
 import { OffRampQuoteRef } from './offRampQuote.ts';
 import { OffRampSessionRef } from './offRampSession.ts';
 import { offRampSessionFields } from './offRampSessionFields.ts';
-import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { hashOf } from '../operations/networkTransaction.ts';
 import { payoutAccountOf } from './payoutAccount.ts';
 import { builder } from '../core/builder.ts';
+import { DRY_RUN, DRY_RUN_ANSWER, IDEMPOTENCY_KEY, inputOf } from '../core/inputs.ts';
 
 const CashOutInput = builder.inputType('CashOutInput', {
   description: 'The tokens to cash out, and the payout account.',
@@ -74,13 +73,7 @@ builder.mutationField('cashOut', (t) =>
         'IDEMPOTENCY_CONFLICT.',
     ),
     type: CashOutPayload,
-    args: {
-      input: t.arg({
-        type: CashOutInput,
-        required: true,
-        description: 'The receipt, the quantity and the payout account.',
-      }),
-    },
+    args: inputOf(CashOutInput, 'The receipt, the quantity and the payout account.'),
     recordedInput: {
       targets: ['receiptTokenAddress'],
       shown: ['tokenAmount', 'fiatCurrency', 'countryCode', 'dryRun', 'idempotencyKey'],

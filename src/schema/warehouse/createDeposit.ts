@@ -11,10 +11,9 @@ import type { Receipt } from '../../resolvers/warehouse/findReceipt.ts';
 import { APPROVAL } from '../approvals/approvalRequest.ts';
 import { forWarehouseOrOperator } from '../core/access.ts';
 import { requireCaller, subjectOf } from '../core/caller.ts';
-import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
-import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { hashOf } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
+import { DRY_RUN, DRY_RUN_ANSWER, IDEMPOTENCY_KEY, inputOf } from '../core/inputs.ts';
 import { ReceiptRef } from './receipt.ts';
 import { label, subject } from '../core/text.ts';
 import { moment } from '../core/time.ts';
@@ -151,9 +150,7 @@ builder.mutationField('createDeposit', (t) =>
         'LEDGER_REFUSED.',
     ),
     type: CreateDepositPayload,
-    args: {
-      input: t.arg({ type: CreateDepositInput, required: true, description: 'The confirmed deposit.' }),
-    },
+    args: inputOf(CreateDepositInput, 'The confirmed deposit.'),
     recordedInput: {
       targets: ['farmerId', 'warehouseId'],
       shown: ['commodityType', 'quantityKg', 'countryCode', 'dryRun', 'idempotencyKey'],

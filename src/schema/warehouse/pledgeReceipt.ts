@@ -7,8 +7,8 @@ import { releasePledge } from '../../resolvers/warehouse/releasePledge.ts';
 import type { ReceiptPledge } from '../../resolvers/warehouse/findPledge.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
+import { IDEMPOTENCY_KEY, inputOf } from '../core/inputs.ts';
 import { actorOf } from '../core/caller.ts';
-import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { label, subject } from '../core/text.ts';
 import { ReceiptPledgeRef } from './receiptPledge.ts';
 import { RECEIPT_TOKEN } from '../core/tokenAddress.ts';
@@ -84,9 +84,7 @@ builder.mutationField('pledgeReceipt', (t) =>
         'or nothing left), IDEMPOTENCY_CONFLICT, LEDGER_UNAVAILABLE.',
     ),
     type: PledgeReceiptPayload,
-    args: {
-      input: t.arg({ type: PledgeReceiptInput, required: true, description: 'The pledge to record.' }),
-    },
+    args: inputOf(PledgeReceiptInput, 'The pledge to record.'),
     recordedInput: {
       targets: ['receiptTokenAddress', 'lenderId'],
       shown: ['loanReference', 'idempotencyKey'],
@@ -106,9 +104,7 @@ builder.mutationField('releasePledge', (t) =>
         'Errors: NOT_FOUND, CONFLICT (not pledged, or pledged under another loanReference), IDEMPOTENCY_CONFLICT.',
     ),
     type: ReleasePledgePayload,
-    args: {
-      input: t.arg({ type: ReleasePledgeInput, required: true, description: 'The pledge to release.' }),
-    },
+    args: inputOf(ReleasePledgeInput, 'The pledge to release.'),
     recordedInput: { targets: ['receiptTokenAddress'], shown: ['loanReference', 'idempotencyKey'] },
     resolve: (_root, { input }, { caller, dependencies }) =>
       releasePledge(dependencies, actorOf(caller), input),

@@ -10,6 +10,7 @@ import {
 } from '../../resolvers/warehouse/issuanceCaps.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
+import { inputOf } from '../core/inputs.ts';
 import { subjectOf } from '../core/caller.ts';
 import { label, subject } from '../core/text.ts';
 import { IssuanceCapRef } from './issuanceCap.ts';
@@ -75,9 +76,7 @@ builder.mutationField('setIssuanceCap', (t) =>
         'confirmed afterwards; outstanding receipts stay. Setting the same cap again changes nothing.',
     ),
     type: SetIssuanceCapPayload,
-    args: {
-      input: t.arg({ type: SetIssuanceCapInput, required: true, description: 'The issuance cap to set.' }),
-    },
+    args: inputOf(SetIssuanceCapInput, 'The issuance cap to set.'),
     recordedInput: { targets: ['warehouseId'], shown: ['commodityType', 'limitKg'] },
     safeWithoutKey: 'the same cap again is the same cap',
     resolve: (_root, { input }, { caller, dependencies }) =>
@@ -93,10 +92,7 @@ builder.mutationField('removeIssuanceCap', (t) =>
         'any is not limited. Removing a removed cap changes nothing. Errors: NOT_FOUND.',
     ),
     type: RemoveIssuanceCapPayload,
-    nullable: true,
-    args: {
-      input: t.arg({ type: RemoveIssuanceCapInput, required: true, description: 'The cap to remove.' }),
-    },
+    args: inputOf(RemoveIssuanceCapInput, 'The cap to remove.'),
     recordedInput: { targets: ['issuanceCapId'] },
     safeWithoutKey: 'a removed cap stays removed',
     resolve: (_root, { input }, { caller, dependencies }) =>

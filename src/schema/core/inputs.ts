@@ -1,0 +1,43 @@
+/**
+ * What mutations have in common: their one argument, and the members of its input that mean the same in each.
+ *
+ *   args: inputOf(PurchaseInput, 'The credits to buy, and the buyer.')
+ *   idempotencyKey: t.string(IDEMPOTENCY_KEY), dryRun: t.boolean(DRY_RUN), reason: t.string(DECISION_REASON)
+ */
+import type { InputType } from '@pothos/core';
+import { builder, type ContractTypes } from './builder.ts';
+import { idempotencyKey, reason } from './text.ts';
+
+export function inputOf<Type extends InputType<ContractTypes>>(type: Type, description: string) {
+  return builder.args((t) => ({ input: t.field({ type, required: true, description }) }));
+}
+
+export const IDEMPOTENCY_KEY = {
+  required: true,
+  validate: { schema: idempotencyKey },
+  description:
+    'A key chosen by the client, such as a UUID: 1 to 255 printable ASCII characters. The same key with the ' +
+    'same input returns the same result without a second effect. The same key with a different input returns ' +
+    'IDEMPOTENCY_CONFLICT. A key whose request had an effect is kept permanently.',
+} as const;
+
+/** For each mutation that takes an amount from what may not have enough: a balance, a supply, a cap or a quote. */
+export const DRY_RUN = {
+  // Null is refused: a client whose variable is null by mistake would run the mutation for real.
+  required: true,
+  defaultValue: false,
+  description:
+    'Whether to make every check and change nothing. The response describes the effect that the mutation would ' +
+    'have, or contains the error that it would return. The `idempotencyKey` is neither checked nor used up. ' +
+    'Concurrent changes can still alter the outcome of the real mutation.',
+} as const;
+
+/** The description of every payload's `dryRun`. */
+export const DRY_RUN_ANSWER = 'The effect that the mutation would have. Null unless `dryRun` is true.';
+
+/** The reason of an operator's decision. */
+export const DECISION_REASON = {
+  required: true,
+  validate: { schema: reason },
+  description: 'The reason for the decision, stored with it: 1 to 512 bytes of UTF-8.',
+} as const;
