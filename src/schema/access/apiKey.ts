@@ -6,7 +6,8 @@ import { ROLES, type Role } from '../../identity/roles.ts';
 import { findApiKey, listApiKeys } from '../../resolvers/access/apiKeys.ts';
 import { forRoles } from '../core/access.ts';
 import { isAdmin } from '../core/caller.ts';
-import { FILTER_RULE, oneOf, subjectList } from '../core/filters.ts';
+import { anyOf, FILTER_RULE } from '../core/filters.ts';
+import { subject } from '../core/text.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { fromTime, moment, momentOrNull, untilTime } from '../core/time.ts';
@@ -77,10 +78,7 @@ builder.node(ApiKeyRef, {
 const ApiKeyFilterInput = builder.inputType('ApiKeyFilter', {
   description: `An API key ${FILTER_RULE}`,
   fields: (t) => ({
-    subjects: t.stringList({
-      validate: { schema: subjectList },
-      description: oneOf('API keys of one of these subjects'),
-    }),
+    subjects: t.stringList(anyOf('API keys of one of these subjects', subject)),
     roles: t.field({ type: [RoleEnum], description: 'Only API keys with at least one of these roles.' }),
     active: t.boolean({
       description:

@@ -16,14 +16,8 @@ import { ApiKeyRef, RoleEnum } from './apiKey.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { ErrorCodeEnum } from '../core/errorCode.ts';
-import {
-  auditTargetList,
-  FILTER_RULE,
-  filterList,
-  keywordList,
-  oneOf,
-  subjectList,
-} from '../core/filters.ts';
+import { anyOf, FILTER_RULE } from '../core/filters.ts';
+import { auditTarget, keyword, subject } from '../core/text.ts';
 import { encodeGlobalId, localId } from '../core/globalIds.ts';
 import { fromTime, moment, momentOrNull, untilTime } from '../core/time.ts';
 
@@ -118,19 +112,9 @@ builder.node(AuditEntryRef, {
 const AuditFilterInput = builder.inputType('AuditEntryFilter', {
   description: `An entry ${FILTER_RULE}`,
   fields: (t) => ({
-    callerSubjects: t.stringList({
-      validate: { schema: subjectList },
-      description: oneOf('entries of one of these callers'),
-    }),
-    apiKeyIds: t.globalIDList({
-      for: ApiKeyRef,
-      validate: { schema: filterList() },
-      description: oneOf('entries made with one of these API keys'),
-    }),
-    fields: t.stringList({
-      validate: { schema: keywordList },
-      description: oneOf('entries of one of these fields, such as "retire"'),
-    }),
+    callerSubjects: t.stringList(anyOf('entries of one of these callers', subject)),
+    apiKeyIds: t.globalIDList({ for: ApiKeyRef, ...anyOf('entries made with one of these API keys') }),
+    fields: t.stringList(anyOf('entries of one of these fields, such as "retire"', keyword)),
     kinds: t.field({ type: [AuditEntryKindEnum], description: 'Only entries of one of these kinds.' }),
     outcomes: t.field({
       type: [AuditOutcomeEnum],
@@ -143,17 +127,15 @@ const AuditFilterInput = builder.inputType('AuditEntryFilter', {
     unfinished: t.boolean({
       description: 'true: only mutations without an outcome; false: only mutations with an outcome.',
     }),
-    targetIds: t.stringList({
-      validate: { schema: auditTargetList },
-      description:
-        `${oneOf('entries that name one of these targets: the `id` of an object, or a value of `AuditEntry.targetIds`')} ` +
+    targetIds: t.stringList(
+      anyOf(
+        'entries that name one of these targets: the `id` of an object, or a value of `AuditEntry.targetIds`',
+        auditTarget,
         'An approved request and the object it created have the same UUID, so the `id` of either finds both. Use ' +
-        '`callerSubjects` to find what a buyer did without naming a `buyerId`.',
-    }),
-    requestIds: t.stringList({
-      validate: { schema: keywordList },
-      description: oneOf('entries of one of these requests'),
-    }),
+          '`callerSubjects` to find what a buyer did without naming a `buyerId`.',
+      ),
+    ),
+    requestIds: t.stringList(anyOf('entries of one of these requests', keyword)),
     from: t.field(fromTime('entries requested')),
     until: t.field(untilTime('entries requested')),
   }),

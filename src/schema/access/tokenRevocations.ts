@@ -6,7 +6,8 @@ import { findTokenRevocation, listTokenRevocations } from '../../resolvers/acces
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { isAdmin } from '../core/caller.ts';
-import { FILTER_RULE, keywordList, oneOf, subjectList } from '../core/filters.ts';
+import { anyOf, FILTER_RULE } from '../core/filters.ts';
+import { keyword, subject } from '../core/text.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { moment } from '../core/time.ts';
 
@@ -54,14 +55,8 @@ builder.node(TokenRevocationRef, {
 const TokenRevocationFilterInput = builder.inputType('TokenRevocationFilter', {
   description: `A revocation ${FILTER_RULE}`,
   fields: (t) => ({
-    jtis: t.stringList({
-      validate: { schema: keywordList },
-      description: oneOf('revocations of a token with one of these "jti" values'),
-    }),
-    subjects: t.stringList({
-      validate: { schema: subjectList },
-      description: oneOf('revocations of one of these subjects'),
-    }),
+    jtis: t.stringList(anyOf('revocations of a token with one of these "jti" values', keyword)),
+    subjects: t.stringList(anyOf('revocations of one of these subjects', subject)),
   }),
 });
 

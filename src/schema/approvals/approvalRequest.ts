@@ -16,7 +16,8 @@ import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { isOperator, maySeeWarehouse } from '../core/caller.ts';
 import type { Context } from '../core/context.ts';
-import { FILTER_RULE, oneOf, subjectList } from '../core/filters.ts';
+import { anyOf, FILTER_RULE } from '../core/filters.ts';
+import { subject } from '../core/text.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { SubmissionRef } from '../operations/submission.ts';
@@ -192,10 +193,7 @@ const ApprovalFilterInput = builder.inputType('ApprovalRequestFilter', {
       type: [ApprovalOperationEnum],
       description: 'Only requests for one of these operations.',
     }),
-    requesters: t.stringList({
-      validate: { schema: subjectList },
-      description: oneOf('requests by one of these subjects'),
-    }),
+    requesters: t.stringList(anyOf('requests by one of these subjects', subject)),
     from: t.field(fromTime('requests made')),
     until: t.field(untilTime('requests made')),
   }),

@@ -9,7 +9,8 @@ import {
   type ProjectOrder,
 } from '../../resolvers/carbon/listProjects.ts';
 import { forPublic } from '../core/access.ts';
-import { assetIdList, FILTER_RULE, filterList, labelList, oneOf } from '../core/filters.ts';
+import { anyOf, FILTER_RULE } from '../core/filters.ts';
+import { assetId, label } from '../core/text.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { ProjectRef, ProjectStateEnum } from './project.ts';
@@ -18,30 +19,21 @@ import { fromTime, untilTime } from '../core/time.ts';
 const ProjectFilterInput = builder.inputType('ProjectFilter', {
   description: `A project ${FILTER_RULE}`,
   fields: (t) => ({
-    assetIds: t.stringList({
-      validate: { schema: assetIdList },
-      description: oneOf(
+    assetIds: t.stringList(
+      anyOf(
         'projects with one of these asset ids; letter case, white space, full-width forms and kinds of hyphens make ' +
           'no difference',
+        assetId,
       ),
-    }),
-    countryCodes: t.field({
-      type: ['CountryCode'],
-      validate: { schema: filterList<string>() },
-      description: oneOf('projects in one of these countries'),
-    }),
-    vintageYears: t.intList({
-      validate: { schema: filterList<number>() },
-      description: oneOf('projects of one of these vintage years'),
-    }),
-    projectTypes: t.stringList({
-      validate: { schema: labelList },
-      description: oneOf('projects of one of these project types, in exactly this spelling'),
-    }),
-    creditTypes: t.stringList({
-      validate: { schema: labelList },
-      description: oneOf('projects of one of these credit types, in exactly this spelling'),
-    }),
+    ),
+    countryCodes: t.field({ type: ['CountryCode'], ...anyOf('projects in one of these countries') }),
+    vintageYears: t.intList(anyOf<number>('projects of one of these vintage years')),
+    projectTypes: t.stringList(
+      anyOf('projects of one of these project types, in exactly this spelling', label),
+    ),
+    creditTypes: t.stringList(
+      anyOf('projects of one of these credit types, in exactly this spelling', label),
+    ),
     states: t.field({ type: [ProjectStateEnum], description: 'Only projects in one of these states.' }),
     buyable: t.boolean({
       description:

@@ -2,7 +2,7 @@
  * The filters of public retirement records, for their list, their totals and their feed.
  */
 import { builder } from '../core/builder.ts';
-import { FILTER_RULE, filterList, oneOf, PROJECT_TOKENS } from '../core/filters.ts';
+import { anyOf, FILTER_RULE, PROJECT_TOKENS } from '../core/filters.ts';
 import { beneficiaryList } from '../core/text.ts';
 import { fromTime, untilTime } from '../core/time.ts';
 
@@ -12,14 +12,8 @@ const BENEFICIARIES = {
     'Only retirements for one of these beneficiaries, at most 20. Matches the exact spelling, and the spelling ' +
     'that `retire` stores (in NFC, without leading and trailing white space).',
 } as const;
-const COUNTRY_CODES = {
-  validate: { schema: filterList<string>() },
-  description: oneOf('retirements of projects in one of these countries'),
-} as const;
-const VINTAGE_YEARS = {
-  validate: { schema: filterList<number>() },
-  description: oneOf('retirements of projects of one of these vintage years'),
-} as const;
+const COUNTRY_CODES = anyOf('retirements of projects in one of these countries');
+const VINTAGE_YEARS = anyOf<number>('retirements of projects of one of these vintage years');
 
 export const RetirementFeedFilterInput = builder.inputType('RetirementFeedFilter', {
   description: `A retirement ${FILTER_RULE} The cursors of the feed do not depend on the filter.`,

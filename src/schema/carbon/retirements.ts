@@ -4,7 +4,8 @@
 import type { Caller } from '../../identity/roles.ts';
 import { listRetirements } from '../../resolvers/carbon/listRetirements.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
-import { FILTER_RULE, oneOf, PROJECT_TOKENS, subjectList } from '../core/filters.ts';
+import { anyOf, FILTER_RULE, PROJECT_TOKENS } from '../core/filters.ts';
+import { subject } from '../core/text.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { RetirementRef, RetirementStateEnum } from './retirement.ts';
@@ -21,12 +22,13 @@ function otherThan(
 const RetirementFilterInput = builder.inputType('RetirementFilter', {
   description: `A retirement ${FILTER_RULE}`,
   fields: (t) => ({
-    buyerIds: t.stringList({
-      validate: { schema: subjectList },
-      description:
-        `${oneOf('retirements of one of these buyers')} Defaults to the caller for a buyer's token, which may name ` +
-        'only itself, and to all buyers for an operator.',
-    }),
+    buyerIds: t.stringList(
+      anyOf(
+        'retirements of one of these buyers',
+        subject,
+        "Defaults to the caller for a buyer's token, which may name only itself, and to all buyers for an operator.",
+      ),
+    ),
     tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
     states: t.field({ type: [RetirementStateEnum], description: 'Only retirements in one of these states.' }),
     from: t.field(fromTime('retirements requested')),

@@ -10,7 +10,8 @@ import {
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { isOperator, maySeeWarehouse } from '../core/caller.ts';
-import { FILTER_RULE, oneOf, subjectList } from '../core/filters.ts';
+import { anyOf, FILTER_RULE } from '../core/filters.ts';
+import { subject } from '../core/text.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { moment } from '../core/time.ts';
@@ -49,10 +50,7 @@ builder.node(IssuanceCapRef, {
 const IssuanceCapFilterInput = builder.inputType('IssuanceCapFilter', {
   description: `A cap ${FILTER_RULE}`,
   fields: (t) => ({
-    warehouseIds: t.stringList({
-      validate: { schema: subjectList },
-      description: oneOf('caps of one of these warehouses'),
-    }),
+    warehouseIds: t.stringList(anyOf('caps of one of these warehouses', subject)),
   }),
 });
 

@@ -5,7 +5,8 @@ import { listOffRampSessions } from '../../resolvers/warehouse/offRamp/listOffRa
 import { OVERDUE_RULE } from '../../resolvers/operations/overdueWork.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
-import { FILTER_RULE, filterList, oneOf, subjectList } from '../core/filters.ts';
+import { anyOf, FILTER_RULE } from '../core/filters.ts';
+import { subject } from '../core/text.ts';
 import { OffRampStateEnum } from './offRampEnums.ts';
 import { OffRampSessionRef } from './offRampSession.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
@@ -17,13 +18,9 @@ const OffRampSessionFilterInput = builder.inputType('OffRampSessionFilter', {
   fields: (t) => ({
     receiptTokenAddresses: t.field({
       type: ['Address'],
-      validate: { schema: filterList<string>() },
-      description: oneOf('sessions of receipts with one of these token addresses'),
+      ...anyOf('sessions of receipts with one of these token addresses'),
     }),
-    farmerIds: t.stringList({
-      validate: { schema: subjectList },
-      description: oneOf('sessions of receipts of farmers with one of these subjects'),
-    }),
+    farmerIds: t.stringList(anyOf('sessions of receipts of farmers with one of these subjects', subject)),
     states: t.field({ type: [OffRampStateEnum], description: 'Only sessions in one of these states.' }),
     stranded: t.boolean({
       description:

@@ -7,7 +7,8 @@ import type { ReceiptSight } from '../../resolvers/warehouse/listReceipts.ts';
 import type { Caller } from '../../identity/roles.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
-import { FILTER_RULE, filterList, labelList, oneOf, subjectList } from '../core/filters.ts';
+import { anyOf, FILTER_RULE } from '../core/filters.ts';
+import { label, subject } from '../core/text.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { ReceiptRef } from './receipt.ts';
@@ -17,35 +18,19 @@ import { fromTime, untilTime } from '../core/time.ts';
 const ReceiptFilterInput = builder.inputType('ReceiptFilter', {
   description: `A receipt ${FILTER_RULE}`,
   fields: (t) => ({
-    tokenAddresses: t.field({
-      type: ['Address'],
-      validate: { schema: filterList<string>() },
-      description: oneOf('receipts with one of these token addresses'),
-    }),
-    farmerIds: t.stringList({
-      validate: { schema: subjectList },
-      description: oneOf('receipts of farmers with one of these subjects'),
-    }),
-    farmerAddresses: t.field({
-      type: ['Address'],
-      validate: { schema: filterList<string>() },
-      description: oneOf('receipts minted to one of these addresses'),
-    }),
-    warehouseIds: t.stringList({
-      validate: { schema: subjectList },
-      description: oneOf('receipts of one of these warehouses'),
-    }),
-    lenderIds: t.stringList({
-      validate: { schema: subjectList },
-      description: oneOf('receipts that are pledged now to lenders with one of these subjects'),
-    }),
+    tokenAddresses: t.field({ type: ['Address'], ...anyOf('receipts with one of these token addresses') }),
+    farmerIds: t.stringList(anyOf('receipts of farmers with one of these subjects', subject)),
+    farmerAddresses: t.field({ type: ['Address'], ...anyOf('receipts minted to one of these addresses') }),
+    warehouseIds: t.stringList(anyOf('receipts of one of these warehouses', subject)),
+    lenderIds: t.stringList(
+      anyOf('receipts that are pledged now to lenders with one of these subjects', subject),
+    ),
     pledged: t.boolean({
       description: 'true: only receipts that are pledged now; false: only receipts that are not.',
     }),
-    commodityTypes: t.stringList({
-      validate: { schema: labelList },
-      description: oneOf('receipts of one of these commodities, in exactly this spelling'),
-    }),
+    commodityTypes: t.stringList(
+      anyOf('receipts of one of these commodities, in exactly this spelling', label),
+    ),
     states: t.field({ type: [ReceiptStateEnum], description: 'Only receipts in one of these states.' }),
     minQuantityKg: t.field({
       type: 'Kilograms',
