@@ -3,17 +3,17 @@
  * accounts. With the queries of rows.ts and postings.ts, a project's balances sum to zero, and none is
  * negative that must not be: each is the sum of its entries.
  */
-import type { Contradiction } from './contradiction.ts';
+import { contradictions } from './contradiction.ts';
 
-export const BOOKS_CONTRADICTIONS: readonly Contradiction[] = [
-  {
-    invariant: 'I1',
-    query: `SELECT format('account %s has a balance of %s at version %s, its %s entries sum to %s',
+export const BOOKS_CONTRADICTIONS = contradictions({
+  I1: [
+    {
+      query: `SELECT format('account %s has a balance of %s at version %s, its %s entries sum to %s',
         a.id, a.balance_tonnes, a.version, count(e.version), coalesce(sum(e.amount_tonnes), 0)) AS message
       FROM accounts a LEFT JOIN entries e ON e.account_id = a.id
       GROUP BY a.id HAVING a.balance_tonnes <> coalesce(sum(e.amount_tonnes), 0) OR a.version <> count(e.version)`,
-    incremental: {
-      query: `SELECT format('account %s has a balance of %s at version %s, its last entry is number %s with %s',
+      incremental: {
+        query: `SELECT format('account %s has a balance of %s at version %s, its last entry is number %s with %s',
         a.id, a.balance_tonnes, a.version, coalesce(e.version, 0), coalesce(e.balance_after_tonnes, 0)) AS message
       FROM accounts a
       LEFT JOIN LATERAL (SELECT version, balance_after_tonnes FROM entries WHERE account_id = a.id
@@ -21,38 +21,34 @@ export const BOOKS_CONTRADICTIONS: readonly Contradiction[] = [
       WHERE (a.balance_tonnes, a.version) IS DISTINCT FROM (coalesce(e.balance_after_tonnes, 0), coalesce(e.version, 0))
         AND a.id IN (SELECT id FROM changed_accounts
           UNION SELECT debit_account_id FROM changed_transfers UNION SELECT credit_account_id FROM changed_transfers)`,
+      },
     },
-  },
-  {
-    invariant: 'I1',
-    query: brokenHistories('(SELECT *, 1 AS first FROM entries) AS entries'),
-    // Compares the entries from before the first changed one to after the last, which have to fit into the
-    // rest of the history. They are read by index, account by account, because the planner would read all
-    // entries. A missing number leaves a gap in the whole history.
-    incremental: {
-      query: brokenHistories(`(SELECT e.*, c.first
+    {
+      query: brokenHistories('(SELECT *, 1 AS first FROM entries) AS entries'),
+      // Compares the entries from before the first changed one to after the last, which have to fit into the
+      // rest of the history. They are read by index, account by account, because the planner would read all
+      // entries. A missing number leaves a gap in the whole history.
+      incremental: {
+        query: brokenHistories(`(SELECT e.*, c.first
         FROM (SELECT account_id, min(version) - 1 AS first, max(version) + 1 AS last
           FROM changed_transfers t CROSS JOIN LATERAL (VALUES
             (debit_account_id, coalesce(debit_version, 0)), (credit_account_id, coalesce(credit_version, 0))) AS side (account_id, version)
           GROUP BY account_id) AS c
         CROSS JOIN LATERAL (SELECT * FROM entries
           WHERE account_id = c.account_id AND version BETWEEN c.first AND c.last OFFSET 0) AS e) AS changed`),
+      },
     },
-  },
-  {
-    invariant: 'I1',
-    query: `SELECT format('entry %s of account %s (%s) leaves a balance of %s', e.version, e.account_id,
+    `SELECT format('entry %s of account %s (%s) leaves a balance of %s', e.version, e.account_id,
         coalesce(a.kind::text, 'missing'), e.balance_after_tonnes) AS message
       FROM entries e LEFT JOIN accounts a ON a.id = e.account_id
       WHERE a.id IS NULL OR CASE WHEN a.kind = 'issuance' THEN e.balance_after_tonnes > 0 ELSE e.balance_after_tonnes < 0 END`,
-  },
-  {
-    invariant: 'I1',
-    query: `SELECT format('account %s belongs to project %s, which is missing', a.id, a.project_id) AS message
+    {
+      query: `SELECT format('account %s belongs to project %s, which is missing', a.id, a.project_id) AS message
       FROM accounts a LEFT JOIN projects p ON p.id = a.project_id WHERE p.id IS NULL`,
-    incremental: 'WHOLE',
-  },
-];
+      incremental: 'WHOLE',
+    },
+  ],
+});
 
 /** @param from a query of entries, with the version at which their account's part of the history begins */
 function brokenHistories(from: string): string {

@@ -1,7 +1,7 @@
 /**
  * Contradictions between a submission's call or result and its target.
  */
-import type { Contradiction } from './contradiction.ts';
+import { contradictions } from './contradiction.ts';
 
 /** The amount in a stored call (callCodec.ts). */
 const AMOUNT = `(s.call -> 'amount' ->> '$integer')::numeric`;
@@ -27,15 +27,11 @@ export const RECEIPT_METADATA = `jsonb_build_object('commodityType', commodity_t
   'inspectionReportHash', inspection_report_hash, 'valuationUSD', ${jsonBaseUnits('valuation_usd')},
   'harvestSeason', harvest_season, 'lastUpdated', ${jsonInteger('deposit_date')})`;
 
-export const CALL_CONTRADICTIONS: readonly Contradiction[] = [
-  {
-    invariant: 'I12',
-    query: `SELECT format('submission %s is to %s, its call is to %s', s.id, s.kind, s.call ->> 'kind') AS message
+export const CALL_CONTRADICTIONS = contradictions({
+  I12: [
+    `SELECT format('submission %s is to %s, its call is to %s', s.id, s.kind, s.call ->> 'kind') AS message
       FROM submissions s WHERE s.kind IS DISTINCT FROM s.call ->> 'kind'`,
-  },
-  {
-    invariant: 'I12',
-    query: `SELECT format('submission %s is to %s for %s %s, which is missing', s.id, s.kind, s.target_type,
+    `SELECT format('submission %s is to %s for %s %s, which is missing', s.id, s.kind, s.target_type,
         s.target_id) AS message
       FROM submissions s
       WHERE NOT CASE s.target_type
@@ -46,34 +42,22 @@ export const CALL_CONTRADICTIONS: readonly Contradiction[] = [
         WHEN 'HOLDER_ACT' THEN EXISTS (SELECT 1 FROM holder_acts x WHERE x.id = s.target_id)
         WHEN 'SETTLEMENT_DEPLOYMENT'
           THEN EXISTS (SELECT 1 FROM settlement_deployments x WHERE x.id = s.target_id) END`,
-  },
-  {
-    invariant: 'I12',
-    query: `SELECT format('submission %s burns otherwise than retirement %s says: %s', s.id, r.id, s.call) AS message
+    `SELECT format('submission %s burns otherwise than retirement %s says: %s', s.id, r.id, s.call) AS message
       FROM submissions s JOIN retirements r ON r.id = s.target_id LEFT JOIN projects p ON p.id = r.project_id
       WHERE s.kind = 'retire' AND s.signer = 'CUSTODY'
         AND (s.call ->> 'tokenAddress', ${AMOUNT}, s.call ->> 'beneficiary', s.call ->> 'note')
           IS DISTINCT FROM (p.token_address, r.amount_tonnes * ${BASE_UNITS}, r.beneficiary, r.note)`,
-  },
-  {
-    invariant: 'I12',
-    query: `SELECT format('retirement %s claims record %s in transaction %s, its submission landed in %s with %s', r.id,
+    `SELECT format('retirement %s claims record %s in transaction %s, its submission landed in %s with %s', r.id,
         r.record_index, r.tx_hash, s.tx_hash, s.result) AS message
       FROM retirements r JOIN submissions s ON s.target_id = r.id AND s.kind = 'retire' AND s.state = 'SUCCEEDED'
       WHERE (r.tx_hash, r.record_index::text) IS DISTINCT FROM (s.tx_hash, s.result ->> 'retirementIndex')`,
-  },
-  {
-    invariant: 'I12',
-    query: `SELECT format('submission %s mints otherwise than %s %s says: %s', s.id, x.what, x.id, s.call) AS message
+    `SELECT format('submission %s mints otherwise than %s %s says: %s', s.id, x.what, x.id, s.call) AS message
       FROM submissions s
       JOIN (SELECT 'project' AS what, id, token_address, ${CUSTODY} AS holder, quantity_tonnes AS quantity FROM projects
         UNION ALL SELECT 'receipt', id, token_address, farmer_address, quantity_kg FROM receipts) AS x ON x.id = s.target_id
       WHERE s.kind = 'mint' AND (s.call ->> 'tokenAddress', s.call ->> 'to', ${AMOUNT})
         IS DISTINCT FROM (x.token_address, x.holder, x.quantity * ${BASE_UNITS})`,
-  },
-  {
-    invariant: 'I12',
-    query: `SELECT format('submission %s deploys otherwise than %s %s says: %s', s.id, x.what, x.id, s.call) AS message
+    `SELECT format('submission %s deploys otherwise than %s %s says: %s', s.id, x.what, x.id, s.call) AS message
       FROM submissions s
       JOIN (SELECT 'project' AS what, id, deploy_salt, token_name, token_symbol, asset_id, country_code, token_address,
           ${PROJECT_METADATA} AS metadata FROM projects
@@ -84,43 +68,28 @@ export const CALL_CONTRADICTIONS: readonly Contradiction[] = [
               s.call -> 'metadata')
             IS DISTINCT FROM (x.deploy_salt, x.token_name, x.token_symbol, x.asset_id, x.country_code, x.metadata)
           OR (s.state = 'SUCCEEDED' AND s.result ->> 'contractAddress' IS DISTINCT FROM x.token_address))`,
-  },
-  {
-    invariant: 'I12',
-    query: `SELECT format('submission %s deploys the settlement contract otherwise than deployment %s says: %s', s.id, d.id, s.call) AS message
+    `SELECT format('submission %s deploys the settlement contract otherwise than deployment %s says: %s', s.id, d.id, s.call) AS message
       FROM submissions s JOIN settlement_deployments d ON d.id = s.target_id
       WHERE (s.call ->> 'salt', s.call ->> 'treasury') IS DISTINCT FROM (d.deploy_salt, d.treasury_address)
         OR (s.state = 'SUCCEEDED'
           AND (s.result ->> 'contractAddress', s.tx_hash) IS DISTINCT FROM (d.settlement_address, d.tx_hash))`,
-  },
-  {
-    invariant: 'I12',
-    query: `SELECT format('%s %s is %s, its mint %s', x.what, x.id, x.state, coalesce(s.state::text, 'missing')) AS message
+    `SELECT format('%s %s is %s, its mint %s', x.what, x.id, x.state, coalesce(s.state::text, 'missing')) AS message
       FROM (SELECT 'project' AS what, id, state::text, state = 'OPEN' AS is_minted FROM projects
         UNION ALL SELECT 'receipt', id, state::text, state IN ('ACTIVE', 'EXPIRED') FROM receipts) AS x
       LEFT JOIN submissions s ON s.target_id = x.id AND s.kind = 'mint' AND s.state <> 'REFUSED'
       WHERE x.is_minted <> (coalesce(s.state::text, '') = 'SUCCEEDED')`,
-  },
-  {
-    invariant: 'I12',
-    query: `SELECT format('retirement %s landed in ledger %s, its attempt in %s', r.id, r.ledger, a.ledger) AS message
+    `SELECT format('retirement %s landed in ledger %s, its attempt in %s', r.id, r.ledger, a.ledger) AS message
       FROM retirements r JOIN submissions s ON s.target_id = r.id AND s.kind = 'retire' AND s.state = 'SUCCEEDED'
       JOIN attempts a ON a.submission_id = s.id AND a.state = 'LANDED'
       WHERE r.ledger IS DISTINCT FROM a.ledger`,
-  },
-  {
-    invariant: 'I12',
-    query: `SELECT format('receipt %s names transactions that its submissions do not: %s', r.id,
+    `SELECT format('receipt %s names transactions that its submissions do not: %s', r.id,
         concat_ws(', ', r.deploy_tx_hash, r.mint_tx_hash, r.expired_tx_hash)) AS message
       FROM receipts r
       JOIN (VALUES ('deployCommodityReceipt'), ('mint'), ('markExpired')) AS k (kind) ON true
       LEFT JOIN submissions s ON s.target_id = r.id AND s.kind = k.kind AND s.state = 'SUCCEEDED'
       WHERE s.tx_hash IS DISTINCT FROM CASE k.kind
         WHEN 'mint' THEN r.mint_tx_hash WHEN 'markExpired' THEN r.expired_tx_hash ELSE r.deploy_tx_hash END`,
-  },
-  {
-    invariant: 'I12',
-    query: `SELECT format('submission %s moves otherwise than off-ramp session %s says: %s', s.id, c.id, s.call) AS message
+    `SELECT format('submission %s moves otherwise than off-ramp session %s says: %s', s.id, c.id, s.call) AS message
       FROM submissions s JOIN off_ramp_sessions c ON c.id = s.target_id
       WHERE CASE s.kind
         WHEN 'depositOffRamp' THEN (s.call ->> 'sessionId', s.call ->> 'tokenAddress', ${AMOUNT})
@@ -128,11 +97,8 @@ export const CALL_CONTRADICTIONS: readonly Contradiction[] = [
         WHEN 'setAllowance' THEN (s.call ->> 'tokenAddress', ${AMOUNT})
           IS DISTINCT FROM (c.token_address, c.token_amount_kg * ${BASE_UNITS})
         ELSE s.call ->> 'sessionId' IS DISTINCT FROM c.provider_session_id END`,
-  },
-  {
-    invariant: 'I12',
-    query: `SELECT format('%s %s is to be sent to %s, its call says %s', s.kind, s.id, r.token_address, s.call) AS message
+    `SELECT format('%s %s is to be sent to %s, its call says %s', s.kind, s.id, r.token_address, s.call) AS message
       FROM submissions s JOIN receipts r ON r.id = s.target_id
       WHERE s.kind = 'markExpired' AND s.call ->> 'tokenAddress' IS DISTINCT FROM r.token_address`,
-  },
-];
+  ],
+});

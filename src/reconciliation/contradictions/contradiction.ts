@@ -1,8 +1,11 @@
 import type { Invariant } from '../verdicts.ts';
 
 /** A query that selects each row that contradicts an invariant, as a sentence in `message`. */
-export interface Contradiction {
+export interface Contradiction extends Rule {
   invariant: Invariant;
+}
+
+export interface Rule {
   query: string;
   /**
    * How an incremental run asks the query.
@@ -12,4 +15,16 @@ export interface Contradiction {
    *   excerpt contains.
    */
   incremental?: 'EXCERPT' | 'WHOLE' | { query: string };
+}
+
+/** The rules of each invariant. A query alone is a rule that an incremental run asks on the changed rows. */
+export function contradictions(
+  byInvariant: Partial<Record<Invariant, readonly (string | Rule)[]>>,
+): Contradiction[] {
+  return Object.entries(byInvariant).flatMap(([invariant, rules]) =>
+    rules.map((rule) => ({
+      invariant: invariant as Invariant,
+      ...(typeof rule === 'string' ? { query: rule } : rule),
+    })),
+  );
 }

@@ -2,7 +2,7 @@
  * Contradictions between idempotency keys and their effects, and between audit entries and their writers'
  * counts.
  */
-import type { Contradiction } from './contradiction.ts';
+import { contradictions } from './contradiction.ts';
 
 /**
  * The row that each operation with a key creates, except a purchase, and the caller that the row names. The
@@ -27,47 +27,37 @@ const UNAPPROVED = `(SELECT id, operation::text AS operation FROM approval_reque
 const MISSING_EFFECT = `format('key "%s" of %s by "%s" stands for %s, which is missing', k.key, k.operation, k.caller_subject,
         k.target_id)`;
 
-export const HISTORY_CONTRADICTIONS: readonly Contradiction[] = [
-  {
+export const HISTORY_CONTRADICTIONS = contradictions({
+  I14: [
     // Purchases have nearly all of the keys: one join compares both directions.
-    invariant: 'I14',
-    query: `SELECT CASE WHEN t.id IS NULL THEN ${MISSING_EFFECT}
+    `SELECT CASE WHEN t.id IS NULL THEN ${MISSING_EFFECT}
         ELSE format('purchase %s was made without an idempotency key', t.id) END AS message
       FROM (SELECT id FROM transfers WHERE kind = 'purchase') AS t
       FULL JOIN (SELECT * FROM idempotency_keys WHERE operation = 'purchase') AS k ON k.target_id = t.id
       WHERE t.id IS NULL OR k.target_id IS NULL`,
-  },
-  {
-    invariant: 'I14',
-    query: `SELECT format('%s made %s%s without an idempotency key', e.operation, e.id, ' for "' || e.caller_subject || '"') AS message
+    `SELECT format('%s made %s%s without an idempotency key', e.operation, e.id, ' for "' || e.caller_subject || '"') AS message
       FROM ${EFFECTS} AS e
       WHERE NOT EXISTS (SELECT 1 FROM idempotency_keys k WHERE k.target_id = e.id AND k.operation = e.operation
         AND k.caller_subject = coalesce(e.caller_subject, k.caller_subject))`,
-  },
-  {
-    invariant: 'I14',
-    query: `SELECT ${MISSING_EFFECT} AS message
+    `SELECT ${MISSING_EFFECT} AS message
       FROM idempotency_keys k
       WHERE k.operation <> 'purchase' AND NOT EXISTS (SELECT 1 FROM ${EFFECTS} AS e WHERE e.id = k.target_id AND e.operation = k.operation)
         AND NOT EXISTS (SELECT 1 FROM ${UNAPPROVED} AS u WHERE u.id = k.target_id AND u.operation = k.operation)`,
-  },
-  {
-    invariant: 'I14',
-    query: `SELECT format('request %s for approval of %s by "%s" has no idempotency key', r.id, r.operation, r.requested_by) AS message
+    {
+      query: `SELECT format('request %s for approval of %s by "%s" has no idempotency key', r.id, r.operation, r.requested_by) AS message
       FROM approval_requests r
       WHERE r.operation IN ('createProject', 'createDeposit') AND NOT EXISTS (SELECT 1 FROM idempotency_keys k
         WHERE k.target_id = r.id AND k.operation = r.operation::text AND k.caller_subject = r.requested_by)`,
-    // People make these requests, one at a time.
-    incremental: 'WHOLE',
-  },
-  {
-    invariant: 'I14',
-    query: `SELECT format('process %s wrote %s entries of the audit log, %s are pruned, and %s are there, up to number %s', w.id,
+      // People make these requests, one at a time.
+      incremental: 'WHOLE',
+    },
+    {
+      query: `SELECT format('process %s wrote %s entries of the audit log, %s are pruned, and %s are there, up to number %s', w.id,
         w.entries, w.pruned, count(e.id), coalesce(max(e.number), w.pruned)) AS message
       FROM audit_writers w LEFT JOIN audit_entries e ON e.writer_id = w.id
       GROUP BY w.id HAVING w.entries - w.pruned <> count(e.id) OR w.entries <> coalesce(max(e.number), w.pruned)`,
-    incremental: {
-      query: `SELECT format('process %s wrote %s entries of the audit log, the last of which is number %s', w.id, w.entries,
+      incremental: {
+        query: `SELECT format('process %s wrote %s entries of the audit log, the last of which is number %s', w.id, w.entries,
         coalesce(last.number, w.pruned)) AS message
       FROM audit_writers w
       LEFT JOIN LATERAL (SELECT max(number) AS number FROM audit_entries WHERE writer_id = w.id) AS last ON true
@@ -78,24 +68,23 @@ export const HISTORY_CONTRADICTIONS: readonly Contradiction[] = [
       JOIN audit_writers w ON w.id = e.writer_id
         WHERE e.number <> w.pruned + 1 AND NOT EXISTS (SELECT 1 FROM audit_entries before
         WHERE before.writer_id = e.writer_id AND before.number = e.number - 1)`,
+      },
     },
-  },
-  {
-    invariant: 'I14',
-    query: `SELECT format('process %s has %s pruned entries of the audit log, of which %s were exported', coalesce(w.id, p.writer_id), w.pruned,
+    {
+      query: `SELECT format('process %s has %s pruned entries of the audit log, of which %s were exported', coalesce(w.id, p.writer_id), w.pruned,
         coalesce(sum(p.to_number - p.from_number + 1), 0)) AS message
       FROM audit_writers w FULL JOIN audit_prunings p ON p.writer_id = w.id
       GROUP BY w.id, p.writer_id, w.pruned HAVING w.pruned IS DISTINCT FROM coalesce(sum(p.to_number - p.from_number + 1), 0)`,
-    incremental: 'WHOLE',
-  },
-  {
-    invariant: 'I14',
-    query: `SELECT format('entry %s of the audit log was written by process %s, which is missing', e.id, e.writer_id) AS message
-      FROM audit_entries e LEFT JOIN audit_writers w ON w.id = e.writer_id WHERE w.id IS NULL`,
-    incremental: {
+      incremental: 'WHOLE',
+    },
+    {
       query: `SELECT format('entry %s of the audit log was written by process %s, which is missing', e.id, e.writer_id) AS message
+      FROM audit_entries e LEFT JOIN audit_writers w ON w.id = e.writer_id WHERE w.id IS NULL`,
+      incremental: {
+        query: `SELECT format('entry %s of the audit log was written by process %s, which is missing', e.id, e.writer_id) AS message
       FROM changed_audit_entries e
       WHERE NOT EXISTS (SELECT 1 FROM audit_writers w WHERE w.id = e.writer_id)`,
+      },
     },
-  },
-];
+  ],
+});

@@ -1,34 +1,28 @@
 /**
  * Contradictions between holders' acts, their submissions, and the tokens' records.
  */
-import type { Contradiction } from './contradiction.ts';
+import { contradictions } from './contradiction.ts';
 
-export const HOLDER_CONTRADICTIONS: readonly Contradiction[] = [
-  {
-    invariant: 'I4',
-    query: `SELECT format('holder''s retirement %s claims record %s, which says otherwise', h.id, h.record_index) AS message
+export const HOLDER_CONTRADICTIONS = contradictions({
+  I4: [
+    `SELECT format('holder''s retirement %s claims record %s, which says otherwise', h.id, h.record_index) AS message
       FROM holder_acts h JOIN retirement_records r ON r.project_id = h.project_id AND r.index = h.record_index
       WHERE r.retired_by <> h.holder_address OR r.amount_base_units <> (h.call -> 'amount' ->> '$integer')::numeric
         OR r.beneficiary <> h.call ->> 'beneficiary' OR r.note <> h.call ->> 'note'`,
-  },
-  {
-    invariant: 'I5',
-    query: `SELECT format('submission %s is signed by a holder, and no act that was prepared is submitted by it', s.id) AS message
+  ],
+  I5: [
+    `SELECT format('submission %s is signed by a holder, and no act that was prepared is submitted by it', s.id) AS message
       FROM submissions s
       WHERE s.signer = 'HOLDER' AND NOT EXISTS (SELECT 1 FROM holder_acts h JOIN submissions u ON u.id = h.submission_id
         WHERE h.kind = s.kind AND h.call = s.call
           AND (u.id = s.id OR (s.refusal_reason = 'EXPIRED' AND u.target_id = s.target_id)))`,
-  },
-  {
-    invariant: 'I5',
-    query: `SELECT format('holder''s retirement %s has landed without a record', h.id) AS message
+    `SELECT format('holder''s retirement %s has landed without a record', h.id) AS message
       FROM holder_acts h JOIN submissions s ON s.id = h.submission_id
       WHERE h.kind = 'retire' AND (s.state = 'SUCCEEDED') <> (h.record_index IS NOT NULL)`,
-  },
-  {
+  ],
+  I7: [
     // Only the holder may have signed, never custody.
-    invariant: 'I7',
-    query: `SELECT format('attempt %s for holder %s is signed by %s', a.hash, h.holder_address, a.source) AS message
+    `SELECT format('attempt %s for holder %s is signed by %s', a.hash, h.holder_address, a.source) AS message
       FROM attempts a JOIN holder_acts h ON h.submission_id = a.submission_id WHERE a.source <> h.holder_address`,
-  },
-];
+  ],
+});

@@ -2,17 +2,16 @@
  * Contradictions between each posting and its target (a project's mint, a purchase, a retirement, a credit
  * transfer), in both directions.
  */
-import type { Contradiction } from './contradiction.ts';
+import { contradictions } from './contradiction.ts';
 
 const hashOf = (text: string) => `encode(sha256(convert_to(${text}, 'UTF8')), 'hex')`;
 /** Converted once for each account and project, instead of for each purchase. */
 const ACCOUNTS = `(SELECT id, owner_id, to_json(owner_id) AS owner FROM accounts OFFSET 0)`;
 const PROJECTS = `(SELECT id, to_json(token_address) AS token FROM projects OFFSET 0)`;
 
-export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
-  {
-    invariant: 'I11',
-    query: `SELECT format('transfer %s (%s) of project %s moves from %s of project %s to %s of project %s', t.id, t.kind,
+export const POSTING_CONTRADICTIONS = contradictions({
+  I11: [
+    `SELECT format('transfer %s (%s) of project %s moves from %s of project %s to %s of project %s', t.id, t.kind,
         t.project_id, coalesce(d.kind::text, 'a missing account'), d.project_id,
         coalesce(c.kind::text, 'a missing account'), c.project_id) AS message
       FROM transfers t
@@ -22,12 +21,9 @@ export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
           ('issue', 'issuance', 'inventory'), ('purchase', 'inventory', 'buyer'),
           ('retirement_hold', 'buyer', 'retiring'), ('retirement_settle', 'retiring', 'retired'),
           ('retirement_return', 'retiring', 'buyer'), ('credit_transfer', 'buyer', 'buyer'))`,
-  },
-  {
     // A purchase has no row except its transfer. Its idempotency key has the hash of the request, with or
     // without a price.
-    invariant: 'I11',
-    query: `SELECT format('purchase %s of %s t of project %s by "%s" is not what was asked for under the key "%s"',
+    `SELECT format('purchase %s of %s t of project %s by "%s" is not what was asked for under the key "%s"',
         t.id, t.amount_tonnes, t.project_id, a.owner_id, k.key) AS message
       FROM transfers t
       JOIN idempotency_keys k ON k.target_id = t.id AND k.operation = 'purchase'
@@ -39,10 +35,7 @@ export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
         AND k.input_hash IS DISTINCT FROM ${hashOf(`concat('[["amount","string","', trim_scale(t.price_per_tonne), '"],["amountCO2e","bigint","', t.amount_tonnes,
           '"],["buyerId","string",', a.owner, '],["currency","string","', t.price_currency,
           '"],["tokenAddress","string",', p.token, ']]')`)}`,
-  },
-  {
-    invariant: 'I11',
-    query: `SELECT format('retirement %s of %s t of project %s by "%s" has a %s of %s t of project %s, account of "%s"',
+    `SELECT format('retirement %s of %s t of project %s by "%s" has a %s of %s t of project %s, account of "%s"',
         t.cause_id, r.amount_tonnes, r.project_id, r.buyer_id, t.kind, t.amount_tonnes, t.project_id, a.owner_id) AS message
       FROM transfers t
       LEFT JOIN retirements r ON r.id = t.cause_id
@@ -51,10 +44,7 @@ export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
       WHERE t.kind IN ('retirement_hold', 'retirement_settle', 'retirement_return')
         AND ((r.project_id, r.amount_tonnes) IS DISTINCT FROM (t.project_id, t.amount_tonnes)
           OR (t.kind <> 'retirement_settle' AND a.owner_id IS DISTINCT FROM r.buyer_id))`,
-  },
-  {
-    invariant: 'I11',
-    query: `SELECT format('credit transfer %s of %s t of project %s from "%s" to "%s" is booked as transfer %s of %s t of project %s from "%s" to "%s"',
+    `SELECT format('credit transfer %s of %s t of project %s from "%s" to "%s" is booked as transfer %s of %s t of project %s from "%s" to "%s"',
         coalesce(c.id, t.cause_id), c.amount_tonnes, c.project_id, c.from_buyer_id, c.to_buyer_id,
         t.id, t.amount_tonnes, t.project_id, t.from_id, t.to_id) AS message
       FROM credit_transfers c
@@ -63,38 +53,28 @@ export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
         WHERE t.kind = 'credit_transfer') AS t ON t.cause_id = c.id
       WHERE (c.project_id, c.amount_tonnes, c.from_buyer_id, c.to_buyer_id)
         IS DISTINCT FROM (t.project_id, t.amount_tonnes, t.from_id, t.to_id)`,
-  },
-  {
-    invariant: 'I11',
-    query: `SELECT format('project %s (%s) of %s t is booked as issue %s of %s t', coalesce(p.id, t.cause_id),
+    `SELECT format('project %s (%s) of %s t is booked as issue %s of %s t', coalesce(p.id, t.cause_id),
         coalesce(p.state::text, 'missing'), p.quantity_tonnes, t.id, t.amount_tonnes) AS message
       FROM (SELECT * FROM projects WHERE state = 'OPEN') AS p
       FULL JOIN (SELECT * FROM transfers WHERE kind = 'issue') AS t ON t.cause_id = p.id
       WHERE (p.id, p.quantity_tonnes) IS DISTINCT FROM (t.project_id, t.amount_tonnes)`,
-  },
-  {
     // Any of the project's prices is accepted: times of the instances' clocks don't prove which one was in
     // force.
-    invariant: 'I11',
-    query: boughtAtNoPrice('purchases u'),
-    // Purchases that did not change may contradict a changed price.
-    incremental: {
-      query: `${boughtAtNoPrice('changed_transfers u')} UNION ${boughtAtNoPrice(
-        'purchases u JOIN (SELECT DISTINCT project_id FROM changed_project_prices) AS c USING (project_id)',
-      )}`,
+    {
+      query: boughtAtNoPrice('purchases u'),
+      // Purchases that did not change may contradict a changed price.
+      incremental: {
+        query: `${boughtAtNoPrice('changed_transfers u')} UNION ${boughtAtNoPrice(
+          'purchases u JOIN (SELECT DISTINCT project_id FROM changed_project_prices) AS c USING (project_id)',
+        )}`,
+      },
     },
-  },
-  {
-    invariant: 'I11',
-    query: `SELECT format('project %s has %s prices, the last of which is number %s', project_id, count(*), max(number)) AS message
+    `SELECT format('project %s has %s prices, the last of which is number %s', project_id, count(*), max(number)) AS message
       FROM project_prices GROUP BY project_id HAVING count(*) <> max(number) OR min(number) <> 1`,
-  },
-  {
-    invariant: 'I11',
-    query: `SELECT format('the first price of project %s was set by "%s", its developer is "%s"', p.id, f.set_by, p.developer_id) AS message
+    `SELECT format('the first price of project %s was set by "%s", its developer is "%s"', p.id, f.set_by, p.developer_id) AS message
       FROM project_prices f JOIN projects p ON p.id = f.id WHERE f.set_by <> p.developer_id`,
-  },
-];
+  ],
+});
 
 /** Only purchases have a price. */
 function boughtAtNoPrice(from: string): string {

@@ -2,43 +2,34 @@
  * Contradictions between retirements, their transfers, their submission and its attempts; and between
  * projects.
  */
-import type { Contradiction } from './contradiction.ts';
+import { contradictions } from './contradiction.ts';
 
-export const RETIREMENT_CONTRADICTIONS: readonly Contradiction[] = [
-  {
-    invariant: 'I5',
-    query: `SELECT format('retirement %s is %s with transfers %s', r.id, r.state, array_agg(t.kind ORDER BY t.kind)) AS message
+export const RETIREMENT_CONTRADICTIONS = contradictions({
+  I5: [
+    `SELECT format('retirement %s is %s with transfers %s', r.id, r.state, array_agg(t.kind ORDER BY t.kind)) AS message
       FROM retirements r LEFT JOIN transfers t ON t.cause_id = r.id
       GROUP BY r.id, r.state
       HAVING array_agg(t.kind::text ORDER BY t.kind) IS DISTINCT FROM CASE r.state
         WHEN 'RETIRED' THEN ARRAY['retirement_hold', 'retirement_settle']
         WHEN 'REFUSED' THEN ARRAY['retirement_hold', 'retirement_return']
         ELSE ARRAY['retirement_hold'] END`,
-  },
-  {
-    invariant: 'I5',
-    query: `SELECT format('retirement %s is %s, its submission %s', r.id, r.state, coalesce(s.state::text, 'missing')) AS message
+    `SELECT format('retirement %s is %s, its submission %s', r.id, r.state, coalesce(s.state::text, 'missing')) AS message
       FROM retirements r LEFT JOIN submissions s ON s.target_id = r.id AND s.kind = 'retire'
       WHERE coalesce(s.state::text, 'missing') <> CASE r.state
         WHEN 'RETIRED' THEN 'SUCCEEDED' WHEN 'REFUSED' THEN 'REFUSED' WHEN 'PENDING' THEN 'PENDING' ELSE 'NEEDS_REVIEW' END`,
-  },
-  {
-    invariant: 'I5',
-    query: `SELECT format('retirement %s was settled at %s, its credits moved at %s', r.id, r.settled_at, t.created_at) AS message
+    `SELECT format('retirement %s was settled at %s, its credits moved at %s', r.id, r.settled_at, t.created_at) AS message
       FROM retirements r
       LEFT JOIN transfers t ON t.cause_id = r.id AND t.kind IN ('retirement_settle', 'retirement_return')
       WHERE r.settled_at IS DISTINCT FROM t.created_at`,
-  },
-  {
-    invariant: 'I5',
-    query: `SELECT format('retirement %s is REFUSED while attempt %s is %s', r.id, a.hash, a.state) AS message
+    `SELECT format('retirement %s is REFUSED while attempt %s is %s', r.id, a.hash, a.state) AS message
       FROM retirements r JOIN submissions s ON s.target_id = r.id JOIN attempts a ON a.submission_id = s.id
       WHERE r.state = 'REFUSED' AND a.state IN ('OPEN', 'LANDED')`,
-  },
-  {
-    invariant: 'I6',
-    query: `SELECT format('asset %s has %s live projects', asset_key, count(*)) AS message
+  ],
+  I6: [
+    {
+      query: `SELECT format('asset %s has %s live projects', asset_key, count(*)) AS message
       FROM projects WHERE state <> 'REFUSED' GROUP BY asset_key HAVING count(*) > 1`,
-    incremental: 'WHOLE',
-  },
-];
+      incremental: 'WHOLE',
+    },
+  ],
+});

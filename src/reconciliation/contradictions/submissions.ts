@@ -1,52 +1,35 @@
 /**
  * Contradictions between submissions and their attempts. calls.ts compares submissions with their targets.
  */
-import type { Contradiction } from './contradiction.ts';
+import { contradictions } from './contradiction.ts';
 
 /** True when an operator adopted the outcome from the network, so that no own attempt landed. */
 const HAS_ADOPTED_OUTCOME = 's.adopted_outcome IS NOT NULL';
 
-export const SUBMISSION_CONTRADICTIONS: readonly Contradiction[] = [
-  {
-    invariant: 'I7',
-    query: `SELECT format('submission %s has %s landed attempts', submission_id, count(*)) AS message
+export const SUBMISSION_CONTRADICTIONS = contradictions({
+  I7: [
+    `SELECT format('submission %s has %s landed attempts', submission_id, count(*)) AS message
       FROM attempts WHERE state = 'LANDED' GROUP BY submission_id HAVING count(*) > 1`,
-  },
-  {
-    invariant: 'I12',
-    query: `SELECT format('submission %s is SUCCEEDED in transaction %s, its landed attempt is %s', s.id, s.tx_hash,
+  ],
+  I12: [
+    `SELECT format('submission %s is SUCCEEDED in transaction %s, its landed attempt is %s', s.id, s.tx_hash,
         coalesce(a.hash, 'missing')) AS message
       FROM submissions s LEFT JOIN attempts a ON a.submission_id = s.id AND a.state = 'LANDED'
       WHERE s.state = 'SUCCEEDED' AND a.hash IS DISTINCT FROM s.tx_hash AND NOT (${HAS_ADOPTED_OUTCOME})`,
-  },
-  {
-    invariant: 'I12',
-    query: `SELECT format('submission %s is %s while attempt %s is %s', s.id, s.state, a.hash, a.state) AS message
+    `SELECT format('submission %s is %s while attempt %s is %s', s.id, s.state, a.hash, a.state) AS message
       FROM submissions s JOIN attempts a ON a.submission_id = s.id
       WHERE (a.state = 'LANDED' AND s.state <> 'SUCCEEDED')
         OR (a.state = 'OPEN' AND s.state IN ('SUCCEEDED', 'REFUSED'))`,
-  },
-  {
-    invariant: 'I12',
-    query: `SELECT format('submission %s has %s attempts, the last of which is number %s', submission_id, count(*),
+    `SELECT format('submission %s has %s attempts, the last of which is number %s', submission_id, count(*),
         max(number)) AS message
       FROM attempts GROUP BY submission_id HAVING count(*) <> max(number) OR min(number) <> 1`,
-  },
-  {
-    invariant: 'I12',
-    query: `SELECT format('attempt %s belongs to submission %s, which is missing', a.hash, a.submission_id) AS message
+    `SELECT format('attempt %s belongs to submission %s, which is missing', a.hash, a.submission_id) AS message
       FROM attempts a LEFT JOIN submissions s ON s.id = a.submission_id WHERE s.id IS NULL`,
-  },
-  {
-    invariant: 'I12',
-    query: `SELECT format('attempt %s is %s without the time and the reason of that', hash, state) AS message
+    `SELECT format('attempt %s is %s without the time and the reason of that', hash, state) AS message
       FROM attempts WHERE (state = 'OPEN') <> (decided_at IS NULL) OR (state = 'OPEN') <> (evidence IS NULL)`,
-  },
-  {
-    invariant: 'I12',
-    query: `SELECT format('attempt %s replaces %s, which has another account, sequence or submission', a.hash, a.replaces) AS message
+    `SELECT format('attempt %s replaces %s, which has another account, sequence or submission', a.hash, a.replaces) AS message
       FROM attempts a LEFT JOIN attempts b ON b.hash = a.replaces
       WHERE a.replaces IS NOT NULL
         AND (a.submission_id, a.source, a.sequence) IS DISTINCT FROM (b.submission_id, b.source, b.sequence)`,
-  },
-];
+  ],
+});

@@ -14,7 +14,7 @@ import {
 } from '../../transparency/leaves.ts';
 import { HASH_BYTES, TILE_WIDTH } from '../../transparency/merkle.ts';
 import { IS_NEXT_TRANSFER } from '../../transparency/nextTransfers.ts';
-import type { Contradiction } from './contradiction.ts';
+import { contradictions, type Rule } from './contradiction.ts';
 
 const ALL_TILES = 'transparency_tiles';
 const CHANGED_TILES = 'changed_transparency_tiles';
@@ -39,12 +39,11 @@ function leavesOf(log: LogName, tiles: string, condition = 'true'): string {
  * @param rows selects id and hash of the rows that have to be in the log, from a table or from its changed
  *   rows
  */
-function withoutLeaf(log: LogName, noun: string, rows: (prefix: '' | 'changed_') => string): Contradiction {
+function withoutLeaf(log: LogName, noun: string, rows: (prefix: '' | 'changed_') => string): Rule {
   const message = `format('${noun} %s is not in the transparency log as it is now', found.id) AS message`;
   const lacks = (leaves: string) =>
     `NOT EXISTS (SELECT 1 FROM ${leaves} AS leaf WHERE leaf.id = found.id AND leaf.hash = found.hash)`;
   return {
-    invariant: 'I15',
     // Materialized: a join would compute each row's hash twice.
     query: `WITH found AS MATERIALIZED (${rows('')}) SELECT ${message} FROM found WHERE ${lacks(leavesOf(log, ALL_TILES))}`,
     // Rows inserted since the snapshot are in tiles that changed since. All other tiles are read only if a
@@ -96,35 +95,34 @@ const leavesWithoutTransfer = (tiles: string) =>
     FROM ${leavesOf('transfers', tiles)} AS leaf
     WHERE NOT EXISTS (SELECT 1 FROM transfers t WHERE t.id = leaf.id)`;
 
-export const TRANSPARENCY_CONTRADICTIONS: readonly Contradiction[] = [
-  {
-    invariant: 'I15',
-    query: records(recordLeaves(ALL_TILES)),
-    incremental: {
-      query: `${records(recordLeaves(CHANGED_TILES))} UNION ${records(`
+export const TRANSPARENCY_CONTRADICTIONS = contradictions({
+  I15: [
+    {
+      query: records(recordLeaves(ALL_TILES)),
+      incremental: {
+        query: `${records(recordLeaves(CHANGED_TILES))} UNION ${records(`
         SELECT c.position, ${hashAt(`(c.position - 1) % ${TILE_WIDTH}`)} AS hash FROM changed_retirement_records c
         JOIN transparency_heads h ON h.log = 'retirements' AND c.position BETWEEN 1 AND h.size
         JOIN transparency_tiles tile ON tile.log = 'retirements' AND tile.level = 0 AND tile.index = (c.position - 1) / ${TILE_WIDTH}
         ${WHOLE}`)}`,
+      },
     },
-  },
-  withoutLeaf('transfers', 'transfer', LOGGED_TRANSFERS),
-  {
-    invariant: 'I15',
-    query: leavesWithoutTransfer(ALL_TILES),
-    incremental: { query: leavesWithoutTransfer(CHANGED_TILES) },
-  },
-  withoutLeaf('audit', 'audit entry', LOGGED_ENTRIES),
-  {
+    withoutLeaf('transfers', 'transfer', LOGGED_TRANSFERS),
+    {
+      query: leavesWithoutTransfer(ALL_TILES),
+      incremental: { query: leavesWithoutTransfer(CHANGED_TILES) },
+    },
+    withoutLeaf('audit', 'audit entry', LOGGED_ENTRIES),
     // Pruned entries are in the operator's files.
-    invariant: 'I15',
-    query: `SELECT format('%s audit entries are in the transparency log and no longer in the table, and %s are pruned', missing.entries,
+    {
+      query: `SELECT format('%s audit entries are in the transparency log and no longer in the table, and %s are pruned', missing.entries,
         pruned.entries) AS message
       FROM (SELECT count(DISTINCT leaf.id) AS entries FROM ${leavesOf('audit', ALL_TILES)} AS leaf
         WHERE NOT EXISTS (SELECT 1 FROM audit_entries e WHERE e.id = leaf.id)) AS missing
       CROSS JOIN (SELECT coalesce(sum(pruned), 0) AS entries FROM audit_writers) AS pruned
       WHERE missing.entries <> pruned.entries AND EXISTS (SELECT 1 FROM transparency_heads WHERE log = 'audit')`,
-    // A deletion changes no other row.
-    incremental: { query: `SELECT NULL::text AS message WHERE false` },
-  },
-];
+      // A deletion changes no other row.
+      incremental: { query: `SELECT NULL::text AS message WHERE false` },
+    },
+  ],
+});
