@@ -105,7 +105,8 @@ describe('a provider', () => {
       apiKey: 'key',
       callbackSecrets: [],
       fetch,
-      timeoutMs: 5_000,
+      // For hangs alone: a busy machine may take seconds for a request.
+      timeoutMs: 60_000,
       throttle: createRequestThrottle(20),
     });
     return { provider, arrivedMs, close };
