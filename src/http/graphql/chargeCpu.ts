@@ -1,23 +1,7 @@
 /**
- * Charges an address for the computing time of its documents. A client can make it long, and others wait
- * meanwhile: parsing and validating block the event loop.
+ * The computing time that an address is charged for: a client can make it long, and others wait meanwhile.
  */
-import type { Plugin } from 'graphql-yoga';
-import type { TransportContext } from './transportContext.ts';
-
 export type ChargeCpu = (remoteAddress: string, ms: number) => void;
-
-/** Place this plugin first, so that it measures all other plugins. */
-export function useCpuCharge(charge: ChargeCpu): Plugin {
-  const measure = (context: unknown) => {
-    const elapsed = stopwatch();
-    return () => charge((context as TransportContext).remoteAddress, elapsed());
-  };
-  return {
-    onParse: ({ context }) => measure(context),
-    onValidate: ({ context }) => measure(context),
-  };
-}
 
 /** How long a reading is used: asking the system takes as long as a twentieth of a small request. */
 const READING_LASTS_MS = 10;

@@ -21,14 +21,14 @@ import { withoutStack } from '../../lib/withoutStack.ts';
 import { MIN_COMPRESSED_BYTES } from '../server/compression.ts';
 import type { DocumentSource } from '../documents/documentSource.ts';
 import type { Gate } from '../server/gate.ts';
-import type { ValidatedDocuments } from './validatedDocuments.ts';
+import type { CheckedDocuments } from '../documents/checkedDocuments.ts';
 import type { TransportContext } from './transportContext.ts';
 
 interface DirectPostOptions {
   path: string;
   gate: Pick<Gate, 'enter'>;
   documents: Pick<DocumentSource, 'documentOf'>;
-  validated: Pick<ValidatedDocuments, 'get'>;
+  validated: Pick<CheckedDocuments, 'get'>;
   execute(operation: DirectOperation, context: TransportContext): Promise<ExecutionResult>;
 }
 

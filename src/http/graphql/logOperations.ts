@@ -3,7 +3,6 @@
  */
 import type { ExecutionArgs, ExecutionResult, OperationDefinitionNode } from 'graphql';
 import { getOperationAST } from 'graphql';
-import type { Plugin } from 'graphql-yoga';
 import type { Logger } from '../../lib/logger.ts';
 import type { Context } from '../../schema/core/context.ts';
 import { unansweredBecause } from './errors.ts';
@@ -19,8 +18,6 @@ const MAX_NAME_CHARACTERS = 64;
 export interface OperationLog {
   /** @param events the number of events of a subscription that has ended */
   logResult(args: ExecutionArgs, result: ExecutionResult, events?: number): void;
-  /** For envelop: logs requests that do not become an operation. */
-  plugin: Plugin<object, TransportContext>;
   /** Logs a request that was refused before it became an operation, unless its line is already logged. */
   logRefusal(context: TransportContext, errors: ExecutionResult['errors']): void;
 }
@@ -77,11 +74,6 @@ export function createOperationLog(log: OperationLogger, observe: ObserveOperati
     );
   };
   return {
-    plugin: {
-      onResultProcess: ({ result, serverContext }) => {
-        if ('errors' in result) write(serverContext, {}, result.errors);
-      },
-    },
     logResult: writeResult,
     logRefusal: (context, errors) => write(context, {}, errors),
   };

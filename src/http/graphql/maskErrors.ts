@@ -2,13 +2,9 @@
  * Applies the error table of errors.ts to the execution pipeline that HTTP, SSE and websockets share, and
  * logs defects and an unavailable database with the request id.
  */
-import { GraphQLError } from 'graphql';
-import type { ExecutionResult } from 'graphql';
-import type { Plugin } from 'graphql-yoga';
+import type { ExecutionResult, GraphQLError } from 'graphql';
 import type { Logger } from '../../lib/logger.ts';
-import type { TransportContext } from './transportContext.ts';
 import { causeOf, takeFailure, toClientError } from './errors.ts';
-import { placeInput } from './inputPaths.ts';
 
 export type ErrorLog = Pick<Logger, 'error'>;
 
@@ -39,29 +35,4 @@ export function mapAllAndLog(thrown: unknown, requestId: string, log: ErrorLog):
 export function mapResult(result: ExecutionResult, requestId: string, log: ErrorLog): ExecutionResult {
   if (result.errors === undefined) return result;
   return { ...result, errors: result.errors.map((error) => mapAndLog(error, requestId, log)) };
-}
-
-/**
- * For yoga and envelop: maps errors before an execution, and errors of requests that do not become an
- * operation.
- */
-export function useErrorTable(log: ErrorLog): Plugin<object, TransportContext> {
-  return {
-    onParse: () => (payload) => {
-      if (payload.result instanceof GraphQLError)
-        payload.result.extensions['code'] ??= 'GRAPHQL_PARSE_FAILED';
-    },
-    onValidate:
-      ({ params: { documentAST } }) =>
-      (payload) => {
-        for (const error of payload.result) error.extensions['code'] ??= 'GRAPHQL_VALIDATION_FAILED';
-        if (!payload.valid)
-          payload.setResult(payload.result.map((error) => placeInput(toClientError(error), documentAST)));
-      },
-    // yoga's maskError mapped failures outside of execution (context, parameters), without the request id.
-    onResultProcess: ({ result, serverContext }) => {
-      if (!('errors' in result)) return;
-      for (const error of result.errors ?? []) mapAndLog(error, serverContext.requestId, log);
-    },
-  };
 }

@@ -8,7 +8,6 @@
  */
 import type { ExecutionArgs, ExecutionResult, GraphQLSchema } from 'graphql';
 import { execute } from 'graphql';
-import type { Plugin } from 'graphql-yoga';
 import { MappedStream, type PullStream } from '../../lib/pullStream.ts';
 import type { Context } from '../../schema/core/context.ts';
 import {
@@ -19,20 +18,18 @@ import {
   type Subscribe,
 } from './guardOperations.ts';
 import type { OperationLog } from './logOperations.ts';
-import { mapAndLog, mapResult, useErrorTable, type ErrorLog } from './maskErrors.ts';
+import { mapAndLog, mapResult, type ErrorLog } from './maskErrors.ts';
 import { createPlainLists } from './plainLists.ts';
 import { createSharedSubscribe } from './sharedEvents.ts';
 import type { TransportContext } from './transportContext.ts';
 
-interface Operations {
+export interface Operations {
   /** Executes a validated document. */
   execute(args: ExecutionArgs): Promise<ExecutionResult>;
   /** Executes a validated document that is kept; the answer may hold ReadyJson. */
   executeKept(args: ExecutionArgs): Promise<ExecutionResult>;
   /** The events of a subscription, or its refusal. */
   subscribe: Subscribe;
-  /** For envelop: applies the same rules. */
-  plugins: Plugin<object, TransportContext>[];
 }
 
 export function createOperations(options: {
@@ -64,14 +61,6 @@ export function createOperations(options: {
     subscribe,
     execute: (args) => executeByRules(args, execute),
     executeKept: (args) => executeByRules(args, executePlain),
-    plugins: [
-      {
-        onExecute: ({ setExecuteFn }) => setExecuteFn((args: ExecutionArgs) => executeByRules(args, execute)),
-        onSubscribe: ({ setSubscribeFn }) => setSubscribeFn(subscribe),
-      },
-      useErrorTable(log),
-      operationLog.plugin,
-    ],
   };
 }
 

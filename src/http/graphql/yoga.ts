@@ -1,12 +1,10 @@
 /**
- * The GraphQL pipeline: one yoga, whose parsing, validation, context and execution serve HTTP and SSE
- * directly and websockets through `getEnveloped` (see websocket.ts), so that all follow the same rules.
+ * The GraphQL pipeline: all transports find, check and run their operations here, by the same rules. yoga
+ * reads the requests of HTTP and SSE, and writes their answers.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { DocumentNode, ExecutionArgs, ExecutionResult, GraphQLSchema, ValidationRule } from 'graphql';
-import { GraphQLError, NoSchemaIntrospectionCustomRule, validate } from 'graphql';
+import type { ExecutionArgs, ExecutionResult, GraphQLError, GraphQLSchema } from 'graphql';
 import { createYoga } from 'graphql-yoga';
-import type { Plugin } from 'graphql-yoga';
 import type { AuditLog } from '../../identity/auditLog.ts';
 import type { CredentialEnds } from '../../identity/credentialEnds.ts';
 import type { TokenVerifier } from '../../identity/tokens.ts';
@@ -15,29 +13,27 @@ import type { Limits } from '../../limits/limits.ts';
 import { priceFields } from '../../limits/operationCost.ts';
 import type { RateLimits } from '../../limits/rateLimits.ts';
 import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
-import { withoutStack } from '../../lib/withoutStack.ts';
 import type { Context } from '../../schema/core/context.ts';
 import { createAnswerLimits } from './answerLimits.ts';
 import { auditMutations } from './auditMutations.ts';
 import { auditReads } from './auditReads.ts';
 import { createAsk, type AskInProcess } from './askInProcess.ts';
-import { useCpuCharge, type ChargeCpu } from './chargeCpu.ts';
+import type { ChargeCpu } from './chargeCpu.ts';
 import { createDirectPost, type DirectOperation, type DirectPost } from './directPost.ts';
-import { createDocumentCache } from './documentCache.ts';
 import { toClientError } from './errors.ts';
-import type { DocumentRules, DocumentSource } from '../documents/documentSource.ts';
+import { createCheckedDocuments } from '../documents/checkedDocuments.ts';
+import type { DocumentParams, DocumentRules } from '../documents/documentSource.ts';
 import { ANY_DOCUMENT, createDocumentSource } from '../documents/documentSource.ts';
-import { createDocumentTurns, type TakeDocument } from '../documents/documentTurns.ts';
-import { useDocuments } from '../documents/useDocuments.ts';
+import { createDocumentTurns } from '../documents/documentTurns.ts';
 import { createGate, useGate, type Gate } from '../server/gate.ts';
-import type { OperationGuard, Subscribe } from './guardOperations.ts';
-import { createValidatedDocuments } from './validatedDocuments.ts';
+import type { OperationGuard } from './guardOperations.ts';
 import { createOperationFacts } from './operationFacts.ts';
 import type { ObserveOperation, OperationLog, OperationLogger } from './logOperations.ts';
 import { createOperationLog } from './logOperations.ts';
 import { mapAllAndLog, type ErrorLog } from './maskErrors.ts';
 import { useMultipartSubscriptions } from './multipartSubscriptions.ts';
-import { createOperations } from './operations.ts';
+import { createOperations, type Operations } from './operations.ts';
+import { useOperations } from './operationsOfYoga.ts';
 import { useNotAcceptable } from './notAcceptable.ts';
 import { useUnbufferedStreams } from './unbufferedStreams.ts';
 import { useRequestRules } from '../server/requestRules.ts';
@@ -84,19 +80,8 @@ export interface PipelineOptions {
   observeOperation?: ObserveOperation;
 }
 
-/** The steps of one query or mutation, with their plugins. A subscription uses all but `execute`. */
-export interface Enveloped {
-  schema: GraphQLSchema;
-  parse: (source: string) => DocumentNode;
-  validate: (schema: GraphQLSchema, document: DocumentNode) => readonly GraphQLError[];
-  contextFactory: () => Promise<object>;
-  execute: (args: ExecutionArgs) => Promise<ExecutionResult>;
-}
-
 export interface Pipeline {
   gate: Gate;
-  /** For other transports: the document that a request runs, once it may be parsed. */
-  takeDocument: TakeDocument;
   /** Answers most requests without yoga's request and response objects; `handle` answers the others. */
   post: DirectPost;
   /** Runs operations of the server's own pages, with the limits, errors and log of clients' operations. */
@@ -104,42 +89,49 @@ export interface Pipeline {
   chargeCpu: ChargeCpu;
   /** Answers a whole HTTP request. */
   handle(request: IncomingMessage, response: ServerResponse, context: TransportContext): Promise<void>;
-  /** For other transports: the steps of one operation. */
-  getEnveloped(context: TransportContext): Enveloped;
-  subscribe: Subscribe;
+  /**
+   * For other transports: finds, parses and validates the document of a request, when its turn has come.
+   * @returns the arguments for `execute` and `subscribe`
+   * @throws the errors of TakeDocument and of CheckedDocuments.check
+   */
+  prepare(
+    asked: DocumentParams & Partial<Omit<DirectOperation, 'document'>> & { query: string },
+    context: TransportContext,
+  ): Promise<ExecutionArgs>;
+  execute: Operations['execute'];
+  subscribe: Operations['subscribe'];
   /** For other transports: logs a request that did not become an operation. */
   logRefusal(context: TransportContext, errors: readonly GraphQLError[]): void;
   openSubscriptions(): number;
 }
 
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const { schema, dependencies, audit, log } = options;
+  const { schema, introspection, dependencies, audit, log } = options;
+  const { requireCpu, chargeCpu } = options.rateLimits;
   const guard = guardOf(options);
   const operationLog = createOperationLog(log, options.observeOperation);
   const operations = createOperations({ schema, guard, operationLog, log });
-  const documents = createDocumentSource(options.documents ?? ANY_DOCUMENT);
-  const { caches, takeDocument } = createParsing(documents, options.rateLimits);
-  const validated = createValidatedDocuments();
+  const source = createDocumentSource(options.documents ?? ANY_DOCUMENT);
+  const checked = createCheckedDocuments({ schema, introspection, source, chargeCpu });
+  const takeDocument = createDocumentTurns({ source, isParsed: checked.isKnown, requireCpu, chargeCpu });
   const gate = createGate(options.rateLimits, options.verifyToken);
+  const argsOf = argumentsOf(options);
   prepareFields(schema);
+  const { logRefusal } = operationLog;
   const yoga = createYoga<TransportContext, Pick<Context<object>, 'audit' | 'caller' | 'dependencies'>>({
     schema,
     graphqlEndpoint: GRAPHQL_PATH,
     context: ({ caller = null }) => ({ caller, audit, dependencies }),
     maskedErrors: { maskError: toClientError },
     plugins: [
-      useCpuCharge(options.rateLimits.chargeCpu),
       useGate(gate),
       useRequestRules(),
-      useDocuments(documents, takeDocument),
-      useValidation(options.introspection),
-      ...operations.plugins,
-      validated.plugin,
+      useOperations({ takeDocument, checked, operations, logRefusal, log }),
       useMultipartSubscriptions(),
       useNotAcceptable(),
       useUnbufferedStreams(),
     ],
-    parserAndValidationCache: caches,
+    parserAndValidationCache: false,
     cors: corsOf(options.allowedOrigins),
     extraParamNames: ['documentId'],
     batching: false,
@@ -152,25 +144,30 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     maxRequestBodySize: false,
     logging: false,
   });
-  const executing = executionOf(options, operationLog.logRefusal);
+  const executing = executionOf(argsOf, log, logRefusal);
   return {
     gate,
-    takeDocument,
+    async prepare(asked, context) {
+      const { query: text, operationName, variables } = asked;
+      const named = (await takeDocument(asked, context.remoteAddress)) ?? { text };
+      const document = checked.check(named, context.remoteAddress);
+      return argsOf({ document, operationName, variables }, context);
+    },
     post: createDirectPost({
       path: GRAPHQL_PATH,
       gate,
-      documents,
-      validated,
+      documents: source,
+      validated: checked,
       execute: executing(operations.executeKept),
     }),
     ask: createAsk(schema, executing(operations.execute)),
-    chargeCpu: options.rateLimits.chargeCpu,
+    chargeCpu,
     async handle(request, response, context) {
       await yoga.handle(request, response, context);
     },
-    getEnveloped: (context) => yoga.getEnveloped({ ...context }) as unknown as Enveloped,
+    execute: operations.execute,
     subscribe: operations.subscribe,
-    logRefusal: operationLog.logRefusal,
+    logRefusal,
     openSubscriptions: () => guard.subscriptions.total,
   };
 }
@@ -186,34 +183,29 @@ function prepareFields(schema: GraphQLSchema): void {
   auditReads(schema);
 }
 
+function argumentsOf({ schema, audit, dependencies }: PipelineOptions) {
+  return (
+    { document, operationName, variables }: DirectOperation,
+    context: TransportContext,
+  ): ExecutionArgs => {
+    const contextValue = Object.assign(context, { audit, dependencies });
+    return { schema, document, operationName, variableValues: variables, contextValue };
+  };
+}
+
 /** Makes executions that never reject. */
 function executionOf(
-  { schema, audit, dependencies, log }: PipelineOptions,
+  argsOf: ReturnType<typeof argumentsOf>,
+  log: ErrorLog,
   logRefusal: OperationLog['logRefusal'],
 ) {
-  return (run: (args: ExecutionArgs) => Promise<ExecutionResult>) =>
-    (
-      { document, operationName, variables }: DirectOperation,
-      context: TransportContext,
-    ): Promise<ExecutionResult> => {
-      const contextValue = Object.assign(context, { audit, dependencies });
-      const args = { schema, document, operationName, variableValues: variables, contextValue };
-      return run(args).catch((error: unknown) => {
+  return (run: Operations['execute']) =>
+    (operation: DirectOperation, context: TransportContext): Promise<ExecutionResult> =>
+      run(argsOf(operation, context)).catch((error: unknown) => {
         const errors = mapAllAndLog(error, context.requestId, log);
         logRefusal(context, errors);
         return { errors };
       });
-    };
-}
-
-function createParsing(source: DocumentSource, { requireCpu, chargeCpu }: RateLimits) {
-  const documentCache = createDocumentCache<DocumentNode>();
-  const errorCache = createDocumentCache<Error>();
-  const isParsed = (text: string) => (documentCache.get(text) ?? errorCache.get(text)) !== undefined;
-  return {
-    caches: { documentCache, errorCache },
-    takeDocument: createDocumentTurns({ source, isParsed, requireCpu, chargeCpu }),
-  };
 }
 
 function guardOf({
@@ -247,29 +239,6 @@ function guardOf({
     hideSuggestions: !introspection,
   };
 }
-
-/** Without introspection, errors suggest no names either, because suggestions would disclose the schema. */
-function useValidation(introspection: boolean): Plugin {
-  return {
-    onValidate: ({ addValidationRule, setValidationFn }) => {
-      if (!introspection) addValidationRule(NoSchemaIntrospectionCustomRule);
-      setValidationFn((schema: GraphQLSchema, document: DocumentNode, rules: ValidationRule[]) =>
-        validateWithinStack(schema, document, rules, { hideSuggestions: !introspection }),
-      );
-    },
-  };
-}
-
-/** One rule of graphql-js overflows the stack on mutual fragment spreads before another rule refuses them. */
-const validateWithinStack: typeof validate = (...args) => {
-  try {
-    return withoutStack(() => validate(...args));
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    const message = 'Its fragments spread each other too deeply to be validated.';
-    return [new GraphQLError(message, { extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } })];
-  }
-};
 
 /** Headers that GraphQL clients and tracing add. None lets a page do more than it can without them. */
 const ALLOWED_HEADERS = [

@@ -8,7 +8,6 @@ import { isUtf8 } from 'node:buffer';
 import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { showValue } from '../../schema/core/showValue.ts';
-import { parseDocument } from '../documents/parseDocument.ts';
 import { ACCEPTED_ENCODING, encodingRefusal } from './contentEncoding.ts';
 
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
@@ -35,7 +34,6 @@ export function useRequestRules(): Plugin {
       if (request.method === 'POST') setRequestParser((post) => requestParser(inUtf8(post)));
       if (request.method === 'GET') setRequestParser((get) => requireJson(() => requestParser(get)));
     },
-    onParse: ({ setParseFn }) => setParseFn(parseDocument),
   };
 }
 

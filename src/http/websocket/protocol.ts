@@ -2,9 +2,8 @@
  * The graphql-transport-ws state machine, with the product's gate, pipeline and error table.
  */
 import { GraphQLError } from 'graphql';
-import type { ExecutionArgs } from 'graphql';
 import { makeServer } from 'graphql-ws';
-import type { Context as SocketContext, ServerOptions, SubscribePayload } from 'graphql-ws';
+import type { Context as SocketContext, ServerOptions } from 'graphql-ws';
 import type { WebSocket } from 'ws';
 import type { CredentialEnds } from '../../identity/credentialEnds.ts';
 import type { Caller } from '../../identity/roles.ts';
@@ -16,9 +15,8 @@ import { isStream } from '../graphql/guardOperations.ts';
 import type { ErrorLog } from '../graphql/maskErrors.ts';
 import { mapAllAndLog } from '../graphql/maskErrors.ts';
 import type { SendEvent } from '../server/socketIo.ts';
-import type { TransportContext } from '../graphql/transportContext.ts';
 import { newContext } from '../graphql/transportContext.ts';
-import type { Enveloped, Pipeline } from '../graphql/yoga.ts';
+import type { Pipeline } from '../graphql/yoga.ts';
 import { closeReason } from './closeReason.ts';
 import { SentEvents } from './sentEvents.ts';
 import { socketCredentialOf } from './socketCredential.ts';
@@ -69,13 +67,6 @@ export interface Peer {
   /** Called when the answer to an operation has been sent, by the operation's id. */
   unsent: Map<string, () => void>;
   unwatchCredential: () => void;
-}
-
-/** An operation that `onSubscribe` has prepared. */
-interface Run {
-  enveloped: Enveloped;
-  id: string;
-  peer: Peer;
 }
 
 type PeerContext = SocketContext<Record<string, unknown>, Peer>;
@@ -136,21 +127,17 @@ function operationHandlers({
   newRequestId,
 }: ProtocolOptions): Pick<ProtocolServerOptions, 'onSubscribe' | 'execute' | 'subscribe'> {
   const awaitTurn = createTurns(OPERATION_TURNS);
-  // graphql-ws passes only the arguments to `execute` and `subscribe`, so they identify the operation.
-  const runs = new WeakMap<object, Run>();
-  const takeRun = (args: ExecutionArgs): Run => {
-    const run = runs.get(args);
-    if (run === undefined) throw new Error('an operation was started that onSubscribe did not prepare');
-    // graphql-ws keeps the arguments as long as the operation runs, and they would keep the run.
-    runs.delete(args);
-    return run;
-  };
+  // graphql-ws passes only the arguments to `subscribe`, so they identify the subscription.
+  const senders = new WeakMap<object, { id: string; peer: Peer }>();
   return {
-    execute: (args) => takeRun(args).enveloped.execute(args),
+    execute: pipeline.execute,
     async subscribe(args) {
-      const { id, peer } = takeRun(args);
+      const sender = senders.get(args);
+      if (sender === undefined) throw new Error('a subscription began that onSubscribe did not prepare');
+      // graphql-ws keeps the arguments as long as the operation runs, and they would keep the sender.
+      senders.delete(args);
       const result = await pipeline.subscribe(args);
-      return isStream(result) ? new SentEvents(id, result, peer.sendEvent) : result;
+      return isStream(result) ? new SentEvents(sender.id, result, sender.peer.sendEvent) : result;
     },
     onSubscribe: async ({ extra: peer, subscriptions }, id, payload) => {
       const operations = Object.keys(subscriptions).length;
@@ -165,19 +152,18 @@ function operationHandlers({
         caller,
         whenSent: (callback) => void peer.unsent.set(id, callback),
       });
-      const refuse = (errors: readonly GraphQLError[]) => {
-        pipeline.logRefusal(context, errors);
-        return errors;
-      };
       try {
         if (caller !== null) await requireCredential(credentialEnds, peer);
         await awaitTurn(addressKey(remoteAddress));
-        const { enveloped, prepared } = await prepare(pipeline, peer, payload, context);
-        if (!('document' in prepared)) return refuse(prepared);
-        runs.set(prepared, { enveloped, id, peer });
-        return prepared;
+        await pipeline.gate.admitAddress(remoteAddress, context.usages);
+        await pipeline.gate.admit(caller, context.usages);
+        const args = await pipeline.prepare(payload, context);
+        senders.set(args, { id, peer });
+        return args;
       } catch (error) {
-        return refuse(mapAllAndLog(error, context.requestId, log));
+        const errors = mapAllAndLog(error, context.requestId, log);
+        pipeline.logRefusal(context, errors);
+        return errors;
       }
     },
   };
@@ -193,34 +179,6 @@ async function requireCredential(credentialEnds: CredentialEnds, { socket }: Pee
   if (socket.readyState !== socket.OPEN) {
     throw new DomainError('UNAUTHENTICATED', 'The credential of this socket has ended.');
   }
-}
-
-/**
- * Admits, parses and validates.
- * @returns the arguments of the execution, or what is wrong with the document
- */
-async function prepare(
-  pipeline: Pipeline,
-  peer: Peer,
-  payload: SubscribePayload,
-  context: TransportContext,
-): Promise<{ enveloped: Enveloped; prepared: ExecutionArgs | readonly GraphQLError[] }> {
-  await pipeline.gate.admitAddress(peer.remoteAddress, context.usages);
-  await pipeline.gate.admit(peer.caller, context.usages);
-  context.document = (await pipeline.takeDocument(payload, peer.remoteAddress)) ?? { text: payload.query };
-  const enveloped = pipeline.getEnveloped(context);
-  const document = enveloped.parse(context.document.text);
-  const problems = enveloped.validate(enveloped.schema, document);
-  if (problems.length > 0) return { enveloped, prepared: problems };
-  const args: ExecutionArgs = {
-    schema: enveloped.schema,
-    document,
-    operationName: payload.operationName,
-    variableValues: payload.variables,
-    contextValue: await enveloped.contextFactory(),
-    rootValue: undefined,
-  };
-  return { enveloped, prepared: args };
 }
 
 function tooManyOperations(): GraphQLError {

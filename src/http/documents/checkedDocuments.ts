@@ -1,0 +1,94 @@
+/**
+ * Parses and validates documents, for all transports. Clients repeat their documents, so each text is checked
+ * once: whether it may run depends only on schema and settings, which don't change while the server runs.
+ */
+import {
+  GraphQLError,
+  NoSchemaIntrospectionCustomRule,
+  specifiedRules,
+  validate,
+  type DocumentNode,
+  type GraphQLSchema,
+} from 'graphql';
+import { withoutStack } from '../../lib/withoutStack.ts';
+import { stopwatch, type ChargeCpu } from '../graphql/chargeCpu.ts';
+import { createDocumentCache } from '../graphql/documentCache.ts';
+import { toClientError } from '../graphql/errors.ts';
+import { placeInput } from '../graphql/inputPaths.ts';
+import type { DocumentSource, NamedDocument } from './documentSource.ts';
+import { parseDocument } from './parseDocument.ts';
+
+export interface CheckedDocuments {
+  /** A document that has passed every check before, and runs without another one. */
+  get(text: string): DocumentNode | undefined;
+  /** Whether the text needs no parsing. */
+  isKnown(text: string): boolean;
+  /** @throws GraphQLError, DomainError OPERATION_TOO_LARGE, or AggregateError of all that is wrong */
+  check(document: NamedDocument, remoteAddress: string): DocumentNode;
+}
+
+export function createCheckedDocuments(options: {
+  schema: GraphQLSchema;
+  /** Without introspection, errors suggest no names either, because suggestions would disclose the schema. */
+  introspection: boolean;
+  source: Pick<DocumentSource, 'keep'>;
+  chargeCpu: ChargeCpu;
+}): CheckedDocuments {
+  const { schema, introspection, source, chargeCpu } = options;
+  const rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
+  const accepted = createDocumentCache<DocumentNode>();
+  /** Kept apart, so that refused documents can't evict documents that clients use. */
+  const refused = createDocumentCache<Error>();
+  const checkAnew = (text: string): DocumentNode => {
+    const document = parseDocument(text);
+    const problems = problemsWithinStack(() =>
+      validate(schema, document, rules, { hideSuggestions: !introspection }),
+    );
+    if (problems.length === 0) return document;
+    throw withoutStack(() => new AggregateError(problems.map((problem) => shown(problem, document))));
+  };
+  const checkOnce = (text: string): DocumentNode => {
+    const known = accepted.get(text);
+    if (known !== undefined) return known;
+    const refusal = refused.get(text);
+    if (refusal !== undefined) throw refusal;
+    try {
+      const document = checkAnew(text);
+      accepted.set(text, document);
+      return document;
+    } catch (error) {
+      refused.set(text, error as Error);
+      throw error;
+    }
+  };
+  return {
+    get: (text) => accepted.get(text),
+    isKnown: (text) => (accepted.get(text) ?? refused.get(text)) !== undefined,
+    check({ text, hash }, remoteAddress) {
+      // A client can make the checks long, and others wait meanwhile: they block the event loop.
+      const elapsed = stopwatch();
+      try {
+        const document = checkOnce(text);
+        if (hash !== undefined) source.keep(hash, text);
+        return document;
+      } finally {
+        chargeCpu(remoteAddress, elapsed());
+      }
+    },
+  };
+}
+
+function shown(problem: GraphQLError, document: DocumentNode): GraphQLError {
+  problem.extensions['code'] ??= 'GRAPHQL_VALIDATION_FAILED';
+  return placeInput(toClientError(problem), document);
+}
+
+/** One rule of graphql-js overflows the stack on mutual fragment spreads before another rule refuses them. */
+function problemsWithinStack(find: () => readonly GraphQLError[]): readonly GraphQLError[] {
+  try {
+    return withoutStack(find);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return [new GraphQLError('Its fragments spread each other too deeply to be validated.')];
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * Has yoga check and run the operations of HTTP and SSE by the rules of all transports: yoga itself reads the
+ * requests and writes the answers.
+ */
+import type { Plugin } from 'graphql-yoga';
+import type { CheckedDocuments } from '../documents/checkedDocuments.ts';
+import type { TakeDocument } from '../documents/documentTurns.ts';
+import type { OperationLog } from './logOperations.ts';
+import { mapAndLog, type ErrorLog } from './maskErrors.ts';
+import type { Operations } from './operations.ts';
+import type { TransportContext } from './transportContext.ts';
+
+export function useOperations(options: {
+  takeDocument: TakeDocument;
+  checked: Pick<CheckedDocuments, 'check'>;
+  operations: Pick<Operations, 'execute' | 'subscribe'>;
+  logRefusal: OperationLog['logRefusal'];
+  log: ErrorLog;
+}): Plugin<TransportContext, TransportContext> {
+  const { takeDocument, checked, operations, logRefusal, log } = options;
+  return {
+    async onParams({ params, setParams, context, request }) {
+      // yoga refuses parameters that are not an object.
+      if (typeof params !== 'object' || params === null) return;
+      const document = await takeDocument({ ...idInAddress(request), ...params }, context.remoteAddress);
+      if (document === null) return;
+      const { documentId: _documentId, ...others } = params as typeof params & { documentId?: unknown };
+      setParams({ ...others, query: document.text });
+      context.document = document;
+    },
+    onParse: ({ context, params, setParseFn }) =>
+      setParseFn(() =>
+        checked.check(context.document ?? { text: String(params.source) }, context.remoteAddress),
+      ),
+    // The check has validated the document.
+    onValidate: ({ setResult }) => setResult([]),
+    onExecute: ({ setExecuteFn }) => setExecuteFn(operations.execute),
+    onSubscribe: ({ setSubscribeFn }) => setSubscribeFn(operations.subscribe),
+    // For requests that did not become an operation. yoga's maskError has mapped their errors, without the
+    // request id.
+    onResultProcess({ result, serverContext }) {
+      if (!('errors' in result)) return;
+      for (const error of result.errors ?? []) mapAndLog(error, serverContext.requestId, log);
+      logRefusal(serverContext, result.errors);
+    },
+  };
+}
+
+/** yoga takes only the parameters that it knows from a URL. */
+function idInAddress({ method, url }: Request): { documentId?: string | null } {
+  return method === 'GET' ? { documentId: new URL(url).searchParams.get('documentId') } : {};
+}
