@@ -6,7 +6,6 @@ import type { Clock } from '../lib/clock.ts';
 import type { Db } from '../db/connection.ts';
 import type { ChangeSignal } from '../db/changeSignal.ts';
 import { apiKeys } from '../db/tables/index.ts';
-import { createCurrentReads } from '../lib/currentReads.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Caller } from './roles.ts';
 import type { TokenRevocations } from './tokenRevocations.ts';
@@ -16,9 +15,6 @@ import type { TokenRevocations } from './tokenRevocations.ts';
  * set: a timer until the expiry would end hours late.
  */
 const LONGEST_WAIT_MS = 60_000;
-/** Notifications may be lost; the table is read this often. */
-const POLL_INTERVAL_MS = 5_000;
-
 export interface CredentialEnds {
   /** Calls `onEnd` once, with the reason as a sentence. @returns the function that ends the watch. */
   watch(caller: Caller, onEnd: (reason: string) => void): () => void;
@@ -71,26 +67,20 @@ export function createCredentialEnds(deps: {
   const expiry = endsByExpiry(deps.clock);
   /** The watched callers by the id of their API key; null for tokens. */
   const watched = new Map<string | null, Set<Watched>>();
-  // Each reading checks all tokens: one may have been verified while the last reading was under way, and ten
-  // thousand take a millisecond.
-  const stopReading = deps.tokenRevocations.onRead(() => {
-    for (const { caller, end } of watched.get(null) ?? []) if (deps.tokenRevocations.isRevoked(caller)) end();
-  });
   const endRevoked = async (ids: readonly string[]) => {
+    if (ids.length === 0) return;
     for (const id of await readRevoked(deps.db, ids)) for (const { end } of watched.get(id) ?? []) end();
   };
-  const keyReads = createCurrentReads(POLL_INTERVAL_MS, async () => {
-    const ids = [...watched.keys()].filter((id) => id !== null);
-    if (ids.length > 0) await endRevoked(ids);
+  // Each reading checks all tokens: one may have been verified while the last reading was under way, and ten
+  // thousand take a millisecond.
+  const stopReading = deps.tokenRevocations.onRead(async () => {
+    for (const { caller, end } of watched.get(null) ?? []) if (deps.tokenRevocations.isRevoked(caller)) end();
+    await endRevoked([...watched.keys()].filter((id) => id !== null));
   });
-  const safely = (reading: Promise<void>) => {
-    reading.catch((err: unknown) => deps.log.warn({ err }, 'revoked API keys could not be read'));
-  };
   const stopListening = deps.credentialSignal.onNotify((id) => {
-    if (id === null) safely(keyReads.read());
-    else if (watched.has(id)) safely(endRevoked([id]));
+    if (id === null || !watched.has(id)) return;
+    endRevoked([id]).catch((err: unknown) => deps.log.warn({ err }, 'revoked API keys could not be read'));
   });
-  const timer = setInterval(() => safely(keyReads.read()), POLL_INTERVAL_MS).unref();
   return {
     watch(caller, onEnd) {
       const { apiKeyId } = caller;
@@ -112,13 +102,8 @@ export function createCredentialEnds(deps: {
       watchers.add(mine);
       return unwatch;
     },
-    awaitCurrent() {
-      const keysReading = keyReads.awaitCurrent();
-      const tokensReading = deps.tokenRevocations.awaitCurrent();
-      return keysReading === null ? tokensReading : Promise.all([keysReading, tokensReading]);
-    },
+    awaitCurrent: deps.tokenRevocations.awaitCurrent,
     stop() {
-      clearInterval(timer);
       stopListening();
       stopReading();
     },

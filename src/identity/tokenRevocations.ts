@@ -13,11 +13,11 @@ import type { TokenVerifier } from './tokens.ts';
 
 export type TokenRevocationRow = typeof tokenRevocations.$inferSelect;
 
-/** `read` also calls the listeners. */
+/** `read` also calls the listeners, and waits for them. */
 export interface TokenRevocations extends CurrentReads {
   isRevoked(caller: Caller): boolean;
-  /** Called after each reading. @returns the function that removes the listener */
-  onRead(listener: () => void): () => void;
+  /** The listener is a part of each reading. @returns the function that removes it */
+  onRead(listener: () => Promise<void>): () => void;
   /** Maximum lifetime of a token, from its issue. */
   maxTokenSeconds: number;
   stop(): void;
@@ -49,14 +49,14 @@ interface RevocationDependencies {
 /** Rejects when the revocations can't be read: no request is served without them. */
 export async function openTokenRevocations(deps: RevocationDependencies): Promise<TokenRevocations> {
   const { db, credentialSignal, log, maxTokenSeconds } = deps;
-  const listeners = new Set<() => void>();
+  const listeners = new Set<() => Promise<void>>();
   let revoked: Revoked = { jtis: new Set(), issuedUntil: new Map() };
   const { read, awaitCurrent } = createCurrentReads(POLL_INTERVAL_MS, async () => {
     revoked = await readRevoked(db);
-    for (const listener of listeners) listener();
+    await Promise.all([...listeners].map((listener) => listener()));
   });
   const readSafely = () => {
-    read().catch((err: unknown) => log.warn({ err }, 'revoked tokens could not be read'));
+    read().catch((err: unknown) => log.warn({ err }, 'revoked credentials could not be read'));
   };
   const stopListening = credentialSignal.onNotify((key) => {
     if (key === null || key === TOKENS_REVOKED) readSafely();
