@@ -7,7 +7,7 @@
  */
 import { createSecretKey } from 'node:crypto';
 import { errors, jwtVerify, SignJWT } from 'jose';
-import type { JWTPayload, JWTVerifyOptions } from 'jose';
+import type { JWTPayload, JWTVerifyGetKey } from 'jose';
 import type { Clock } from '../lib/clock.ts';
 import { DomainError, messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -82,7 +82,7 @@ export async function signToken(
 export function createTokenVerifier(
   options: TokenKey & TokenRules & { now: Clock['now']; log?: Pick<Logger, 'warn'> },
 ): TokenVerifier {
-  const verify = signatureVerifier(options, options.log);
+  const { keys, algorithms } = keysOf(options, options.log);
   const verifyAnew: TokenVerifier = async (token) => {
     if (token.length > MAX_TOKEN_LENGTH) {
       throw unauthenticated(
@@ -91,7 +91,8 @@ export function createTokenVerifier(
     }
     try {
       const now = options.now();
-      const payload = await verify(token, {
+      const { payload } = await jwtVerify(token, keys, {
+        algorithms,
         issuer: options.issuer,
         audience: options.audience,
         requiredClaims: ['exp', 'sub', 'iss', 'aud'],
@@ -112,22 +113,14 @@ function isOver({ expiresAt }: Caller, nowMs: number): boolean {
   return expiresAt <= Math.floor(nowMs / 1000) - CLOCK_TOLERANCE_SECONDS;
 }
 
-type SignatureVerifier = (token: string, options: JWTVerifyOptions) => Promise<JWTPayload>;
-
-function signatureVerifier(key: TokenKey, log?: Pick<Logger, 'warn'>): SignatureVerifier {
-  if (key.secret !== undefined) {
-    // Imported once: jose would import the bytes again for each token.
-    const secret = createSecretKey(secretKey(key.secret));
-    return async (token, options) => {
-      const verified = await jwtVerify(token, secret, { ...options, algorithms: SECRET_ALGORITHMS });
-      return verified.payload;
-    };
-  }
-  const keys = createProviderKeys(key.jwksUrl, log);
-  return async (token, options) => {
-    const verified = await jwtVerify(token, keys, { ...options, algorithms: JWKS_ALGORITHMS });
-    return verified.payload;
-  };
+function keysOf(
+  { secret, jwksUrl }: TokenKey,
+  log?: Pick<Logger, 'warn'>,
+): { keys: JWTVerifyGetKey; algorithms: string[] } {
+  if (secret === undefined) return { keys: createProviderKeys(jwksUrl, log), algorithms: JWKS_ALGORITHMS };
+  // Imported once: jose would import the bytes again for each token.
+  const key = createSecretKey(secretKey(secret));
+  return { keys: async () => key, algorithms: SECRET_ALGORITHMS };
 }
 
 function secretKey(secret: string): Uint8Array {
