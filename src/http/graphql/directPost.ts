@@ -10,7 +10,7 @@
  * the execution.
  */
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { getOperationAST, OperationTypeNode, type DocumentNode, type ExecutionResult } from 'graphql';
 import { processRegularResult } from 'graphql-yoga';
 import { rateLimitHeaders } from '../../limits/rateLimits.ts';
@@ -20,6 +20,7 @@ import { stringify } from '../../lib/readyJson.ts';
 import { withoutStack } from '../../lib/withoutStack.ts';
 import { MIN_COMPRESSED_BYTES } from '../server/compression.ts';
 import type { DocumentSource } from '../documents/documentSource.ts';
+import type { Exchange } from '../server/exchange.ts';
 import type { Gate } from '../server/gate.ts';
 import type { CheckedDocuments } from '../documents/checkedDocuments.ts';
 import type { TransportContext } from './transportContext.ts';
@@ -38,17 +39,7 @@ export interface DirectOperation {
   variables: Record<string, unknown> | null | undefined;
 }
 
-export interface DirectExchange {
-  request: IncomingMessage;
-  response: ServerResponse;
-  /**
-   * Headers of every answer, as alternating names and values, which `prepare` sets. Set one by one, they cost
-   * five times as much as in one piece with the others.
-   */
-  headers: readonly string[];
-  /** Sets the headers and has the body compressed. Call it before the exchange is answered in another way. */
-  prepare(): void;
-}
+type DirectExchange = Pick<Exchange, 'request' | 'response' | 'headers' | 'prepare'>;
 
 /** Answers the request, or prepares `context` and the request for yoga. @returns whether it has answered */
 export type DirectPost = (exchange: DirectExchange, context: TransportContext) => Promise<boolean>;

@@ -35,14 +35,7 @@ interface OperationTrace {
   cost: number | undefined;
 }
 
-export function newContext(about: {
-  requestId: string;
-  clientRequestId?: string | undefined;
-  remoteAddress: string;
-  transport: TransportContext['transport'];
-  caller?: Caller | null;
-  whenSent: TransportContext['whenSent'];
-}): TransportContext {
+export function newContext(about: Omit<TransportContext, 'usages' | 'trace'>): TransportContext {
   const { requestId, clientRequestId, remoteAddress, transport, caller, whenSent } = about;
   const trace = { startedAtMs: performance.now(), isLogged: false, cost: undefined };
   return { requestId, clientRequestId, remoteAddress, transport, caller, usages: [], whenSent, trace };

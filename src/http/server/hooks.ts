@@ -3,7 +3,7 @@
  * 200 with an empty body, because it does not retry and must not learn the outcome. Only a body with a
  * content-encoding is refused with 415, and is not read.
  */
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { databaseUnavailable } from '../../db/databaseUnavailable.ts';
 import type { ThrottledLog } from '../../lib/throttledLog.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -12,6 +12,7 @@ import { readBody } from '../../lib/readBody.ts';
 import { waitAtMost } from '../../lib/timeout.ts';
 import { answerError, setHeaders } from './answers.ts';
 import { ACCEPTED_ENCODING, encodingRefusal } from './contentEncoding.ts';
+import type { Exchange } from './exchange.ts';
 import type { Gate } from './gate.ts';
 import { pathOf } from './requestTarget.ts';
 
@@ -47,13 +48,10 @@ export interface HookServices {
 }
 
 export async function answerHook(
-  request: IncomingMessage,
-  response: ServerResponse,
+  { request, response, requestId, remoteAddress }: Exchange,
   handler: HookHandler,
-  about: { requestId: string; remoteAddress: string },
   { gate, refused, observe, log }: HookServices,
 ): Promise<void> {
-  const { remoteAddress } = about;
   const path = pathOf(request);
   const refuse = (reason: string) => {
     observe('refused');
@@ -83,7 +81,7 @@ export async function answerHook(
     await gate.noteRefusedDelivery(remoteAddress);
     response.setHeader('connection', 'close');
   } else {
-    const handled = handler({ body, headers: request.headers, ...about }).then(
+    const handled = handler({ body, headers: request.headers, requestId, remoteAddress }).then(
       (refusal) => {
         if (refusal == null) return observe('accepted');
         refuse(refusal);
@@ -94,7 +92,7 @@ export async function answerHook(
         if (refusal !== null) refuse(refusal.code);
         else {
           observe('failed');
-          log.error({ ...about, path, err: error }, 'a delivery could not be handled');
+          log.error({ requestId, remoteAddress, path, err: error }, 'a delivery could not be handled');
         }
       },
     );

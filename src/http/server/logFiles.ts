@@ -1,12 +1,12 @@
 /**
  * GET /logs/…: the transparency logs as files, which clients and proxies may keep.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import { addressKey } from '../../lib/addressKey.ts';
 import { BYTES_PER_MS } from '../graphql/answerLimits.ts';
 import type { ChargeCpu } from '../graphql/chargeCpu.ts';
 import { answerError } from './answers.ts';
+import type { Exchange } from './exchange.ts';
 
 export const LOGS_PATH = '/logs/';
 
@@ -32,11 +32,10 @@ interface LogFileServices {
 
 /** @throws DomainError OVERLOADED */
 export async function answerLogFile(
-  exchange: { request: IncomingMessage; response: ServerResponse; remoteAddress: string },
+  { request, response, remoteAddress }: Exchange,
   path: string,
   { read, places, chargeCpu }: LogFileServices,
 ): Promise<void> {
-  const { request, response, remoteAddress } = exchange;
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('allow', 'GET, HEAD');
     answerError(response, 405, 'BAD_REQUEST', 'The logs are read by GET.');

@@ -5,13 +5,14 @@
  * the server, so private addresses may read without a token. A proxy runs there as well, but the requests
  * that it forwards come from elsewhere.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { DomainError } from '../../lib/errors.ts';
 import { hasBearer } from '../../lib/hasBearer.ts';
 import { isPrivateAddress } from '../../lib/privateHost.ts';
 import { isOperator } from '../../schema/core/caller.ts';
 import type { Gate } from './gate.ts';
 import { answerError } from './answers.ts';
+import type { Exchange } from './exchange.ts';
 import { isForwarded } from './forwarded.ts';
 
 export interface MetricsPage {
@@ -26,11 +27,10 @@ export interface MetricsPage {
 
 /** @throws DomainError UNAUTHENTICATED, FORBIDDEN, RATE_LIMITED */
 export async function answerMetrics(
-  about: { request: IncomingMessage; response: ServerResponse; remoteAddress: string },
+  { request, response, remoteAddress }: Exchange,
   page: MetricsPage,
   gate: Gate,
 ): Promise<void> {
-  const { request, response, remoteAddress } = about;
   await gate.admitAddress(remoteAddress, []);
   if (request.method !== 'GET') {
     response.setHeader('allow', 'GET');

@@ -2,7 +2,7 @@
  * Serves the public pages. `src/pages` makes them from answers of the GraphQL API; this file handles
  * requests, limits and failures.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { ExecutionResult } from 'graphql';
 import { databaseUnavailable } from '../../db/databaseUnavailable.ts';
 import { createConcurrencyLimit, type ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
@@ -12,9 +12,8 @@ import { addressKey } from '../../lib/addressKey.ts';
 import { yieldToEventLoop } from '../../lib/yieldToEventLoop.ts';
 import { hasLeft, readBody } from '../../lib/readBody.ts';
 import { causeOf, toClientError } from '../graphql/errors.ts';
-import { newContext } from '../graphql/transportContext.ts';
 import type { Pipeline } from '../graphql/yoga.ts';
-import { whenClosed } from './answers.ts';
+import { contextOf, type Exchange } from './exchange.ts';
 import { pathOf, queryOf } from './requestTarget.ts';
 
 /** A request for a page, as far as pages know requests. */
@@ -53,14 +52,6 @@ export interface PublicPages {
   failure(failure: PageFailure): PageAnswer;
 }
 
-interface PageExchange {
-  request: IncomingMessage;
-  response: ServerResponse;
-  requestId: string;
-  clientRequestId: string | undefined;
-  remoteAddress: string;
-}
-
 interface PageServices {
   pipeline: Pick<Pipeline, 'gate' | 'ask' | 'chargeCpu'>;
   places: Pick<ConcurrencyLimit, 'take'>;
@@ -83,7 +74,7 @@ export function createPagePlaces(): ConcurrencyLimit {
 }
 
 export async function answerPage(
-  exchange: PageExchange,
+  exchange: Exchange,
   pages: PublicPages,
   services: PageServices,
 ): Promise<void> {
@@ -119,7 +110,7 @@ export async function answerPage(
 }
 
 /** Answers with plain text: an HTML page for each refusal would cost as much as many of the refused pages. */
-function refuseBriefly(exchange: PageExchange, refusal: DomainError): void {
+function refuseBriefly(exchange: Exchange, refusal: DomainError): void {
   const { status, retryAfterSeconds = 1 } = failureOf(refusal, exchange.requestId);
   send(exchange, {
     status,
@@ -128,8 +119,8 @@ function refuseBriefly(exchange: PageExchange, refusal: DomainError): void {
   });
 }
 
-async function pageRequest(exchange: PageExchange, services: PageServices): Promise<PageRequest> {
-  const { request, response, requestId, clientRequestId, remoteAddress } = exchange;
+async function pageRequest(exchange: Exchange, services: PageServices): Promise<PageRequest> {
+  const { request, response, remoteAddress } = exchange;
   const { pipeline } = services;
   const method = methodOf(request);
   const body = method === 'POST' ? await readBody(request, MAX_FORM_BYTES) : Buffer.alloc(0);
@@ -144,15 +135,7 @@ async function pageRequest(exchange: PageExchange, services: PageServices): Prom
     query: queryOf(request),
     form: new URLSearchParams(body.toString()),
     async ask(source, variables = {}) {
-      const context = newContext({
-        requestId,
-        clientRequestId,
-        remoteAddress,
-        transport: 'http',
-        caller: null,
-        whenSent: (callback) => whenClosed(response, callback),
-      });
-      const result = await pipeline.ask(source, variables, context);
+      const result = await pipeline.ask(source, variables, contextOf(exchange, null));
       // Other work gets its turn now, because the page is written next, without a pause.
       await yieldToEventLoop();
       return result;
@@ -181,7 +164,7 @@ function failureOf(error: unknown, requestId: string): PageFailure {
   return { status: status ?? 400, message, requestId, retryAfterSeconds };
 }
 
-function send({ request, response }: PageExchange, { status, headers, body }: PageAnswer): void {
+function send({ request, response }: Exchange, { status, headers, body }: PageAnswer): void {
   // The socket was closed while the page was made.
   if (response.destroyed) return;
   const bytes = Buffer.from(body);

@@ -23,7 +23,8 @@ import { cacheAnswer } from '../../lib/cacheAnswer.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Readiness } from './readiness.ts';
 import { pathOf } from './requestTarget.ts';
-import { answerError, answerJson, answerRefusal, whenClosed } from './answers.ts';
+import { answerError, answerJson, answerRefusal } from './answers.ts';
+import { contextOf, type Exchange } from './exchange.ts';
 import type { GraphiqlPage } from '../pages/graphiql.ts';
 import type { DeliveryOutcome, HookHandler, HookServices } from './hooks.ts';
 import { answerHook } from './hooks.ts';
@@ -31,21 +32,12 @@ import { answerLogFile, LOGS_PATH, type ReadLogFile } from './logFiles.ts';
 import { answerMetrics, type MetricsPage } from './metricsPage.ts';
 import { answerPage, createPagePlaces, type PublicPages } from './pages.ts';
 import { giveBody, hasLeft, readBody } from '../../lib/readBody.ts';
-import type { DirectExchange } from '../graphql/directPost.ts';
 import { causeOf } from '../graphql/errors.ts';
-import { newContext } from '../graphql/transportContext.ts';
 import type { Pipeline } from '../graphql/yoga.ts';
 import { GRAPHQL_PATH } from '../graphql/yoga.ts';
 
 /** The largest operation with all its variables is under 10 kB. */
 const MAX_GRAPHQL_BODY_BYTES = 100_000;
-
-export interface Exchange extends DirectExchange {
-  requestId: string;
-  /** The request id that the client has sent. */
-  clientRequestId: string | undefined;
-  remoteAddress: string;
-}
 
 type Route = (exchange: Exchange) => Promise<void>;
 
@@ -155,15 +147,8 @@ function counted({ gate }: Pick<Pipeline, 'gate'>, answer: Route): Route {
 }
 
 async function answerGraphql(exchange: Exchange, { pipeline, graphiql }: RouteOptions): Promise<void> {
-  const { request, response, requestId, clientRequestId, remoteAddress } = exchange;
-  const whenSent = (callback: () => void) => whenClosed(response, callback);
-  const context = newContext({
-    requestId,
-    clientRequestId,
-    remoteAddress,
-    transport: 'http' as const,
-    whenSent,
-  });
+  const { request, response, remoteAddress } = exchange;
+  const context = contextOf(exchange);
   // Node enforces a declared length; a body without one is measured here.
   const isLengthKnown =
     request.headers['transfer-encoding'] === undefined && declaredBytes(request) <= MAX_GRAPHQL_BODY_BYTES;
@@ -196,9 +181,7 @@ function hookRoute(handler: HookHandler, services: HookServices & Pick<Pipeline,
     answerError(response, 405, 'BAD_REQUEST', 'Deliveries come by POST.');
   });
   return async (exchange) => {
-    const { request, response, requestId, remoteAddress } = exchange;
-    if (request.method === 'POST')
-      await answerHook(request, response, handler, { requestId, remoteAddress }, services);
+    if (exchange.request.method === 'POST') await answerHook(exchange, handler, services);
     else await answerOther(exchange);
   };
 }

@@ -11,12 +11,13 @@ import { createCounters } from '../../limits/counters.ts';
 import type { Limits } from '../../limits/limits.ts';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
 import type { DomainError } from '../../lib/errors.ts';
-import { answerError, answerRefusal, COMMON_HEADERS, setHeaders } from './answers.ts';
+import { answerError, answerRefusal } from './answers.ts';
 import { createCompression } from './compression.ts';
 import { limitConnections } from './connectionLimits.ts';
 import { ignoreOtherUpgrades } from './otherUpgrades.ts';
 import { limitPipelining } from './pipelining.ts';
-import type { Exchange, RouteOptions } from './routes.ts';
+import { exchangeOf } from './exchange.ts';
+import type { RouteOptions } from './routes.ts';
 import { createRouter } from './routes.ts';
 import { pathOf } from './requestTarget.ts';
 import { endStalledSockets } from '../websocket/stalledSockets.ts';
@@ -38,9 +39,6 @@ const MAX_HEADER_BYTES = 16 * 1024;
 const REQUESTS_PER_TURN = 64;
 /** A client that waits for longer may have given up. */
 const TURN_WAIT_MS = 10_000;
-
-/** The request id of a proxy or a client, when it is safe to print. */
-const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
 export interface HttpServerOptions extends PipelineOptions, Omit<RouteOptions, 'pipeline' | 'log'> {
   newRequestId: () => string;
@@ -177,29 +175,6 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
 }
 
-function exchangeOf(
-  request: IncomingMessage,
-  response: ServerResponse,
-  about: Pick<Exchange, 'requestId' | 'remoteAddress'>,
-  compressAnswer: (request: IncomingMessage, response: ServerResponse) => void,
-): Exchange {
-  const { requestId, remoteAddress } = about;
-  // The id is never the client's: two requests could share it, and a search of the log could be misled.
-  const headers = ['x-request-id', requestId, ...COMMON_HEADERS];
-  return {
-    request,
-    response,
-    requestId,
-    clientRequestId: clientRequestIdOf(request),
-    remoteAddress,
-    headers,
-    prepare() {
-      setHeaders(response, headers);
-      compressAnswer(request, response);
-    },
-  };
-}
-
 function createLimitedServer(timeouts: RequestTimeouts, limits: Limits) {
   const server = createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -270,9 +245,4 @@ function refusalOfUpgrade(
 
 function isSameOrigin(origin: string, host: string | undefined): boolean {
   return URL.canParse(origin) && new URL(origin).host === host;
-}
-
-function clientRequestIdOf(request: IncomingMessage): string | undefined {
-  const given = request.headers['x-request-id'];
-  return typeof given === 'string' && REQUEST_ID.test(given) ? given : undefined;
 }
