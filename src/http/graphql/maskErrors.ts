@@ -26,8 +26,8 @@ export function mapAndLog(thrown: unknown, requestId: string, log: ErrorLog): Gr
 }
 
 /** The pipeline may collect several errors into one: variables can be invalid in several ways. */
-export function mapAllAndLog(thrown: unknown, requestId: string, log: ErrorLog): GraphQLError[] {
-  const errors = thrown instanceof AggregateError ? (thrown.errors as unknown[]) : [thrown];
+export function mapAllAndLog(thrown: readonly unknown[], requestId: string, log: ErrorLog): GraphQLError[] {
+  const errors = thrown.flatMap((one) => (one instanceof AggregateError ? (one.errors as unknown[]) : [one]));
   return errors.map((error) => mapAndLog(error, requestId, log));
 }
 

@@ -6,7 +6,7 @@
  * graphql-js executes them: yoga's own executor returns fields in the order in which they were resolved, and
  * clients may rely on the query's order, as the specification says.
  */
-import type { ExecutionArgs, ExecutionResult, GraphQLSchema } from 'graphql';
+import type { ExecutionArgs, ExecutionResult, GraphQLError, GraphQLSchema } from 'graphql';
 import { execute } from 'graphql';
 import { MappedStream, type PullStream } from '../../lib/pullStream.ts';
 import type { Context } from '../../schema/core/context.ts';
@@ -18,7 +18,7 @@ import {
   type Subscribe,
 } from './guardOperations.ts';
 import type { OperationLog } from './logOperations.ts';
-import { mapAndLog, mapResult, type ErrorLog } from './maskErrors.ts';
+import { mapAllAndLog, mapAndLog, mapResult, type ErrorLog } from './maskErrors.ts';
 import { createPlainLists } from './plainLists.ts';
 import { createSharedSubscribe } from './sharedEvents.ts';
 import type { TransportContext } from './transportContext.ts';
@@ -30,6 +30,8 @@ export interface Operations {
   executeKept(args: ExecutionArgs): Promise<ExecutionResult>;
   /** The events of a subscription, or its refusal. */
   subscribe: Subscribe;
+  /** Maps and logs why a request does not become an operation. @returns the errors of its answer */
+  refuse(causes: readonly unknown[], context: TransportContext): readonly GraphQLError[];
 }
 
 export function createOperations(options: {
@@ -61,6 +63,11 @@ export function createOperations(options: {
     subscribe,
     execute: (args) => executeByRules(args, execute),
     executeKept: (args) => executeByRules(args, executePlain),
+    refuse(causes, context) {
+      const errors = mapAllAndLog(causes, context.requestId, log);
+      operationLog.logRefusal(context, errors);
+      return errors;
+    },
   };
 }
 

@@ -5,19 +5,15 @@
 import type { Plugin } from 'graphql-yoga';
 import type { CheckedDocuments } from '../documents/checkedDocuments.ts';
 import type { TakeDocument } from '../documents/documentTurns.ts';
-import type { OperationLog } from './logOperations.ts';
-import { mapAndLog, type ErrorLog } from './maskErrors.ts';
 import type { Operations } from './operations.ts';
 import type { TransportContext } from './transportContext.ts';
 
 export function useOperations(options: {
   takeDocument: TakeDocument;
   checked: Pick<CheckedDocuments, 'check'>;
-  operations: Pick<Operations, 'execute' | 'subscribe'>;
-  logRefusal: OperationLog['logRefusal'];
-  log: ErrorLog;
+  operations: Pick<Operations, 'execute' | 'subscribe' | 'refuse'>;
 }): Plugin<TransportContext, TransportContext> {
-  const { takeDocument, checked, operations, logRefusal, log } = options;
+  const { takeDocument, checked, operations } = options;
   return {
     async onParams({ params, setParams, context, request }) {
       // yoga refuses parameters that are not an object.
@@ -39,9 +35,7 @@ export function useOperations(options: {
     // For requests that did not become an operation. yoga's maskError has mapped their errors, without the
     // request id.
     onResultProcess({ result, serverContext }) {
-      if (!('errors' in result)) return;
-      for (const error of result.errors ?? []) mapAndLog(error, serverContext.requestId, log);
-      logRefusal(serverContext, result.errors);
+      if ('errors' in result) operations.refuse(result.errors ?? [], serverContext);
     },
   };
 }

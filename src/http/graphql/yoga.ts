@@ -3,7 +3,7 @@
  * reads the requests of HTTP and SSE, and writes their answers.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ExecutionArgs, ExecutionResult, GraphQLError, GraphQLSchema } from 'graphql';
+import type { ExecutionArgs, ExecutionResult, GraphQLSchema } from 'graphql';
 import { createYoga } from 'graphql-yoga';
 import type { AuditLog } from '../../identity/auditLog.ts';
 import type { CredentialEnds } from '../../identity/credentialEnds.ts';
@@ -28,9 +28,9 @@ import { createDocumentTurns } from '../documents/documentTurns.ts';
 import { createGate, useGate, type Gate } from '../server/gate.ts';
 import type { OperationGuard } from './guardOperations.ts';
 import { createOperationFacts } from './operationFacts.ts';
-import type { ObserveOperation, OperationLog, OperationLogger } from './logOperations.ts';
+import type { ObserveOperation, OperationLogger } from './logOperations.ts';
 import { createOperationLog } from './logOperations.ts';
-import { mapAllAndLog, type ErrorLog } from './maskErrors.ts';
+import type { ErrorLog } from './maskErrors.ts';
 import { useMultipartSubscriptions } from './multipartSubscriptions.ts';
 import { createOperations, type Operations } from './operations.ts';
 import { useOperations } from './operationsOfYoga.ts';
@@ -100,8 +100,7 @@ export interface Pipeline {
   ): Promise<ExecutionArgs>;
   execute: Operations['execute'];
   subscribe: Operations['subscribe'];
-  /** For other transports: logs a request that did not become an operation. */
-  logRefusal(context: TransportContext, errors: readonly GraphQLError[]): void;
+  refuse: Operations['refuse'];
   openSubscriptions(): number;
 }
 
@@ -117,7 +116,6 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const gate = createGate(options.rateLimits, options.verifyToken);
   const argsOf = argumentsOf(options);
   prepareFields(schema);
-  const { logRefusal } = operationLog;
   const yoga = createYoga<TransportContext, Pick<Context<object>, 'audit' | 'caller' | 'dependencies'>>({
     schema,
     graphqlEndpoint: GRAPHQL_PATH,
@@ -126,7 +124,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     plugins: [
       useGate(gate),
       useRequestRules(),
-      useOperations({ takeDocument, checked, operations, logRefusal, log }),
+      useOperations({ takeDocument, checked, operations }),
       useMultipartSubscriptions(),
       useNotAcceptable(),
       useUnbufferedStreams(),
@@ -144,7 +142,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     maxRequestBodySize: false,
     logging: false,
   });
-  const executing = executionOf(argsOf, log, logRefusal);
+  const executing = executionOf(argsOf, operations.refuse);
   return {
     gate,
     async prepare(asked, context) {
@@ -167,7 +165,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     },
     execute: operations.execute,
     subscribe: operations.subscribe,
-    logRefusal,
+    refuse: operations.refuse,
     openSubscriptions: () => guard.subscriptions.total,
   };
 }
@@ -194,18 +192,10 @@ function argumentsOf({ schema, audit, dependencies }: PipelineOptions) {
 }
 
 /** Makes executions that never reject. */
-function executionOf(
-  argsOf: ReturnType<typeof argumentsOf>,
-  log: ErrorLog,
-  logRefusal: OperationLog['logRefusal'],
-) {
+function executionOf(argsOf: ReturnType<typeof argumentsOf>, refuse: Operations['refuse']) {
   return (run: Operations['execute']) =>
     (operation: DirectOperation, context: TransportContext): Promise<ExecutionResult> =>
-      run(argsOf(operation, context)).catch((error: unknown) => {
-        const errors = mapAllAndLog(error, context.requestId, log);
-        logRefusal(context, errors);
-        return { errors };
-      });
+      run(argsOf(operation, context)).catch((error: unknown) => ({ errors: refuse([error], context) }));
 }
 
 function guardOf({

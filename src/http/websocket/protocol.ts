@@ -83,7 +83,7 @@ export function createProtocol(options: ProtocolOptions) {
     onNext: (_context: PeerContext, _id, _payload, _args, result) =>
       result.errors === undefined ? undefined : { ...result, errors: result.errors.map(toWireError) },
     onError: (_context: PeerContext, _id, _payload, errors) =>
-      errors.flatMap((error) => mapAllAndLog(error, newRequestId(), log)).map(toWireError),
+      mapAllAndLog(errors, newRequestId(), log).map(toWireError),
     onComplete: ({ extra: peer }, id) => {
       peer.unsent.get(id)?.();
       peer.unsent.delete(id);
@@ -106,7 +106,7 @@ async function identify(
     const credential = socketCredentialOf(connectionParams, peer.upgradeAuthorization);
     peer.caller = await pipeline.gate.identify(credential, peer.remoteAddress);
   } catch (error) {
-    const [refusal] = mapAllAndLog(error, newRequestId(), log);
+    const [refusal] = mapAllAndLog([error], newRequestId(), log);
     const code = OTHER_REFUSALS.get(refusal?.extensions['code']) ?? FORBIDDEN;
     peer.socket.close(code, closeReason(refusal?.message ?? 'Forbidden'));
     return false;
@@ -123,7 +123,6 @@ async function identify(
 function operationHandlers({
   pipeline,
   credentialEnds,
-  log,
   newRequestId,
 }: ProtocolOptions): Pick<ProtocolServerOptions, 'onSubscribe' | 'execute' | 'subscribe'> {
   const awaitTurn = createTurns(OPERATION_TURNS);
@@ -161,9 +160,7 @@ function operationHandlers({
         senders.set(args, { id, peer });
         return args;
       } catch (error) {
-        const errors = mapAllAndLog(error, context.requestId, log);
-        pipeline.logRefusal(context, errors);
-        return errors;
+        return pipeline.refuse([error], context);
       }
     },
   };
