@@ -100,12 +100,13 @@ async function insertOnce(
   await checkAndHoldPayout(tx, deps, caller, asked);
   const { targetId, basis } = await readBasis(tx, deps, asked, id);
   const { operation } = asked;
-  const input = encodeExact(Object.fromEntries(givenMembers(asked.input)));
+  // Stored with its null members: the operation runs with the same input as without an approval.
+  const input = encodeExact(asked.input);
   // Of two concurrent requests about the same target, the second one sees the first.
   await lockName(tx, `approval:${operation}:${targetId}`);
   const open = await findOpenRequest(tx, { operation, targetId });
   if (open) {
-    if (open.requestedBy === caller.subject && isDeepStrictEqual(open.input, input)) return open;
+    if (open.requestedBy === caller.subject && isSameInput(open.input, input)) return open;
     throw new DomainError(
       'CONFLICT',
       `${operation} awaits approval already, as asked for by ${open.requestedBy}: that request has to be approved, refused or withdrawn first.`,
@@ -126,6 +127,12 @@ async function insertOnce(
     expiresAt: sql`${TRANSACTION_TIME} + ${lifetime}`,
   });
   return required(await findApprovalRequest({ db: tx }, id), id);
+}
+
+/** Two encoded inputs. */
+function isSameInput(first: unknown, repeated: unknown): boolean {
+  const given = (input: unknown) => new Map(givenMembers(input as object));
+  return isDeepStrictEqual(given(first), given(repeated));
 }
 
 /**
