@@ -56,7 +56,7 @@ export function createProviderKeys(url: string, log?: Pick<Logger, 'warn'>): JWT
 async function readKeys(...[url, options]: Parameters<FetchImplementation>): Promise<string> {
   const answer = await fetch(url, options);
   if (answer.status !== 200) throw new Error(`it answered with status ${answer.status}`);
-  const text = await readBounded(answer, MAX_BYTES);
+  const text = await readBounded(answer, MAX_BYTES, options.signal);
   createLocalJWKSet(JSON.parse(text));
   return text;
 }

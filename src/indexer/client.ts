@@ -82,14 +82,15 @@ export function createIndexerClient(options: {
   async function ask<T>(question: Question<T>): Promise<T> {
     if (base === null) throw noIndexer();
     try {
+      const signal = AbortSignal.timeout(options.timeoutMs);
       const response = await options.fetch(new URL(question.path, base), {
         method: question.method,
         redirect: 'error',
-        signal: AbortSignal.timeout(options.timeoutMs),
+        signal,
         headers: { accept: 'application/json', 'content-type': 'application/json', ...authorization },
         ...(question.body === undefined ? {} : { body: JSON.stringify(question.body) }),
       });
-      const text = await readBounded(response, MAX_ANSWER_BYTES);
+      const text = await readBounded(response, MAX_ANSWER_BYTES, signal);
       if (response.status === 404 && question.notFound !== undefined) return question.notFound;
       if (!response.ok) throw new Error(`it answered with status ${response.status}`);
       return question.schema.parse(JSON.parse(text));

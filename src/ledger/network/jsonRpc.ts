@@ -110,16 +110,17 @@ function createPost({
   const pause = createPause(nowMs);
   return async (body) => {
     pause.requireOver();
+    const signal = AbortSignal.timeout(timeoutMs);
     const response = await fetch(url, {
       method: 'POST',
       redirect: 'error',
       headers: { 'content-type': 'application/json', accept: 'application/json' },
       body: JSON.stringify(body),
-      signal: AbortSignal.timeout(timeoutMs),
+      signal,
     });
     pause.note(response);
     const { ok, status } = response;
-    const text = await readBounded(response, maxAnswerBytes);
+    const text = await readBounded(response, maxAnswerBytes, signal);
     // Some nodes send JSON-RPC errors with status 400; status 500 comes from a proxy.
     const isAboutCaller = status >= 400 && status < 500 && status !== 429;
     if (!ok && !(isAboutCaller && hasError(text))) throw new Error(`it answered with status ${status}`);

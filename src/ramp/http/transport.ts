@@ -65,10 +65,11 @@ export function createTransport({ url, apiKey, fetch, timeoutMs, throttle }: Tra
     const { method, path, body, headers } = question;
     try {
       await throttle.acquire();
+      const signal = AbortSignal.timeout(timeoutMs);
       const response = await fetch(new URL(path, base), {
         method,
         redirect: 'error',
-        signal: AbortSignal.timeout(timeoutMs),
+        signal,
         headers: {
           accept: 'application/json',
           'content-type': 'application/json',
@@ -79,7 +80,7 @@ export function createTransport({ url, apiKey, fetch, timeoutMs, throttle }: Tra
       });
       const pauseMs = pauseAskedForMs(response, Date.now());
       if (pauseMs !== null) throttle.pauseFor(pauseMs);
-      const text = await readBounded(response, MAX_ANSWER_BYTES);
+      const text = await readBounded(response, MAX_ANSWER_BYTES, signal);
       if (response.status >= 400 && response.status < 500 && !NO_REFUSAL.has(response.status)) {
         throw new Refused(response.status, codeIn(text) ?? `status ${response.status}`);
       }
