@@ -203,5 +203,5 @@ function brief(error: unknown): string {
 }
 
 function describeProblems({ issues }: z.ZodError): string {
-  return issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
+  return issues.map(({ path, message }) => `${path.join('.') || 'the answer'}: ${message}`).join('; ');
 }

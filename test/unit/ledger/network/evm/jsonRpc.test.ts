@@ -64,6 +64,15 @@ it.each(['{"message":"no such key"}', '{"error":"no such key"}', '<html>no such 
   },
 );
 
+it('names what is wrong with an answer of another form', async () => {
+  const rpc = createJsonRpc({ url: node.url, timeoutMs: 5_000 });
+  node.answerAll({ status: 200, body: '"busy"' });
+  await expect(rpc.ask(ask.chainId())).rejects.toThrow(': the answer: Invalid input: expected object');
+  node.answerAll({ status: 200, body: '{"error":{"message":"busy"}}' });
+  await expect(rpc.ask(ask.chainId())).rejects.toThrow(': error.code: Invalid input: expected number');
+  node.answerAll(null);
+});
+
 describe('what lies between and mixes up answers', () => {
   const MAX_BODY_BYTES = 100_000;
 
