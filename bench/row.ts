@@ -2,6 +2,7 @@
  * A row of the benchmark: the product against a baseline, with a target for their ratio.
  */
 import type { Bench } from './bench.ts';
+import type { HttpResult } from './load/messages.ts';
 
 interface Target {
   /** The ratio must be at least `atLeast`, and at most `atMost`. */
@@ -108,4 +109,38 @@ export async function inTurns<T>(
   { of, ...turns }: Turns<T> & { of: (turn: T) => number },
 ): Promise<Round<T> & { ratio: number }> {
   return middleOf(await takeTurns(bench, turns), of);
+}
+
+/** Takes turns of requests. @returns the requests a second of the round with the median ratio */
+export async function compareRates(
+  bench: Pick<Bench, 'rounds' | 'say'>,
+  turns: Turns<HttpResult>,
+  detailsOf: (product: HttpResult, baseline: HttpResult) => Outcome['details'],
+): Promise<Outcome> {
+  const { ratio, product, baseline } = await inTurns(bench, { ...turns, of: ({ perSecond }) => perSecond });
+  return {
+    ratio,
+    product: product.perSecond,
+    baseline: baseline.perSecond,
+    details: detailsOf(product, baseline),
+  };
+}
+
+interface LimitedRow extends Omit<Row, 'baseline' | 'target' | 'run'> {
+  /** In the row's unit. */
+  limit: number;
+  measure(bench: Bench): Promise<{ value: number; details?: Outcome['details'] }>;
+}
+
+/** Makes a row about a value of the product that has a limit instead of a baseline. */
+export function limitRow({ limit, measure, ...row }: LimitedRow): Row {
+  return {
+    ...row,
+    baseline: `the limit of ${limit} ${row.unit}`,
+    target: { atMost: 1 },
+    async run(bench) {
+      const { value, details } = await measure(bench);
+      return { ratio: value / limit, product: value, baseline: limit, ...(details && { details }) };
+    },
+  };
 }

@@ -3,7 +3,7 @@
  */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { LoadAnswer, LoadCalls, LoadMethod } from './messages.ts';
+import type { HttpJob, HttpResult, LoadAnswer, LoadCalls, LoadMethod } from './messages.ts';
 
 export interface Load {
   call<M extends LoadMethod>(method: M, input: LoadCalls[M]['input']): Promise<LoadCalls[M]['output']>;
@@ -36,4 +36,14 @@ export function startLoad(): Load {
       }) as Promise<LoadCalls[typeof method]['output']>,
     stop: () => void child.kill(),
   };
+}
+
+/** Sends requests for one turn. @throws when one failed, because refused requests must not count */
+export async function sendRequests(
+  { load, seconds }: { load: Load; seconds: number },
+  job: Omit<HttpJob, 'path' | 'seconds'> & Partial<HttpJob>,
+): Promise<HttpResult> {
+  const result = await load.call('http', { path: '/graphql', seconds, ...job });
+  if (result.failed > 0) throw new Error(`${result.failed} requests failed: ${result.failure}`);
+  return result;
 }

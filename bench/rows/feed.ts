@@ -6,7 +6,7 @@ import type { Bench } from '../bench.ts';
 import type { FeedArrival, FeedJob } from '../load/messages.ts';
 import { cpuMsOf, residentMbOf } from '../processes.ts';
 import type { Product } from '../product.ts';
-import { median, middleOf, takeTurns, type Round, type Row } from '../row.ts';
+import { limitRow, median, middleOf, takeTurns, type Round, type Row } from '../row.ts';
 import { openProject, PURCHASE, RETIRE, uniqueKey, type OpenProject } from './market.ts';
 
 /** Minimum for each measurement: the processor time of one event varies by half. */
@@ -36,14 +36,13 @@ const CURSOR = '{ retirementFeedCursor }';
 export const feedRows: readonly Row[] = [
   ...fanOut(1_000),
   ...fanOut(5_000),
-  {
+  limitRow({
     name: 'feed-memory',
     group: 'Feed',
     title: `memory with ${MANY.toLocaleString('en')} subscribers`,
     unit: 'MB',
-    baseline: `the limit of ${MEMORY_LIMIT_MB} MB`,
-    target: { atMost: 1 },
-    async run(bench) {
+    limit: MEMORY_LIMIT_MB,
+    async measure(bench) {
       const product = await bench.anotherProduct('feed');
       const project = await startSelling(product);
       const beforeMb = await residentMbOf(product.process);
@@ -55,21 +54,18 @@ export const feedRows: readonly Row[] = [
       await bench.load.call('closeFeed', {});
       await product.stop();
       return {
-        ratio: afterMb / MEMORY_LIMIT_MB,
-        product: afterMb,
-        baseline: MEMORY_LIMIT_MB,
+        value: afterMb,
         details: { 'MB without subscribers': beforeMb, 'kB each': ((afterMb - beforeMb) / MANY) * 1024 },
       };
     },
-  },
-  {
+  }),
+  limitRow({
     name: 'feed-reconnect',
     group: 'Feed',
     title: `${MANY.toLocaleString('en')} reconnect and catch up`,
     unit: 's',
-    baseline: `the limit of ${RECONNECT_LIMIT_S} s`,
-    target: { atMost: 1 },
-    async run(bench) {
+    limit: RECONNECT_LIMIT_S,
+    async measure(bench) {
       const product = await bench.anotherProduct('feed');
       const project = await startSelling(product);
       const { retirementFeedCursor: after } = await product.ask<{ retirementFeedCursor: string }>(CURSOR, {});
@@ -80,14 +76,9 @@ export const feedRows: readonly Row[] = [
       const { arrivals } = await bench.load.call('awaitFeed', { events: 1 });
       await bench.load.call('closeFeed', {});
       await product.stop();
-      const tookSeconds = ((arrivals[0]?.lastMs ?? Number.NaN) - startedMs) / 1000;
-      return {
-        ratio: tookSeconds / RECONNECT_LIMIT_S,
-        product: tookSeconds,
-        baseline: RECONNECT_LIMIT_S,
-      };
+      return { value: ((arrivals[0]?.lastMs ?? Number.NaN) - startedMs) / 1000 };
     },
-  },
+  }),
 ];
 
 interface FanOut {

@@ -3,7 +3,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bench } from '../bench.ts';
-import { inTurns, middleOf, takeTurns, type Row } from '../row.ts';
+import { compareRates, middleOf, takeTurns, type Row } from '../row.ts';
 import { seedPurchases } from '../seed/purchases.ts';
 import { buyingClients, openProject, openProjects } from './market.ts';
 import { buy } from './purchase.ts';
@@ -30,17 +30,14 @@ export const growthRows: readonly Row[] = [
       await grow(bench);
       const ofGrown = await buyingClients(grown, await openProjects(grown, 1));
       const ofEmpty = await buyingClients(empty, await openProjects(empty, 1));
-      const { ratio, product, baseline } = await inTurns(bench, {
-        product: () => buy(bench, grown.port, ofGrown, CONNECTIONS),
-        baseline: () => buy(bench, empty.port, ofEmpty, CONNECTIONS),
-        of: ({ perSecond }) => perSecond,
-      });
-      return {
-        ratio,
-        product: product.perSecond,
-        baseline: baseline.perSecond,
-        details: { transfers: bench.size.transfers, 'p99 ms': product.p99Ms },
-      };
+      return compareRates(
+        bench,
+        {
+          product: () => buy(bench, grown.port, ofGrown, CONNECTIONS),
+          baseline: () => buy(bench, empty.port, ofEmpty, CONNECTIONS),
+        },
+        ({ p99Ms }) => ({ transfers: bench.size.transfers, 'p99 ms': p99Ms }),
+      );
     },
   },
   {

@@ -3,7 +3,8 @@
  */
 import type { Bench } from '../bench.ts';
 import type { HttpClient, HttpResult } from '../load/messages.ts';
-import { inTurns, median, type Row } from '../row.ts';
+import { sendRequests } from '../load/client.ts';
+import { compareRates, median, type Row } from '../row.ts';
 import { openProject } from './market.ts';
 import { mutationToken } from '../mutationToken.ts';
 
@@ -94,36 +95,25 @@ export const httpRows: readonly Row[] = [
 
 type Turn = () => Promise<HttpResult>;
 
-async function compare(bench: Bench, turns: { product: Turn; baseline: Turn; others: Record<string, Turn> }) {
+function compare(bench: Bench, turns: { product: Turn; baseline: Turn; others: Record<string, Turn> }) {
   const others = Object.entries(turns.others).map(([name, turn]) => ({ name, turn, rates: [] as number[] }));
-  const { ratio, product, baseline } = await inTurns(bench, {
-    product: async () => {
-      for (const other of others) other.rates.push((await other.turn()).perSecond);
-      return turns.product();
-    },
-    baseline: turns.baseline,
-    of: ({ perSecond }) => perSecond,
-  });
-  const details = { 'p99 ms': product.p99Ms, 'baseline p99 ms': baseline.p99Ms };
-  const ofOthers = others.map(({ name, rates }) => [name, median(rates) / baseline.perSecond]);
-  return {
-    ratio,
-    product: product.perSecond,
-    baseline: baseline.perSecond,
-    details: { ...details, ...(Object.fromEntries(ofOthers) as Record<string, number>) },
+  const product = async () => {
+    for (const other of others) other.rates.push((await other.turn()).perSecond);
+    return turns.product();
   };
+  return compareRates(bench, { product, baseline: turns.baseline }, ({ p99Ms }, baseline) => {
+    const ofOthers = others.map(({ name, rates }) => [name, median(rates) / baseline.perSecond] as const);
+    return { 'p99 ms': p99Ms, 'baseline p99 ms': baseline.p99Ms, ...Object.fromEntries(ofOthers) };
+  });
 }
 
-async function ask(
-  { load, seconds }: Bench,
+function ask(
+  bench: Bench,
   port: number,
   path: string,
   clients: readonly HttpClient[],
   expect: string,
 ): Promise<HttpResult> {
-  const connections = CONNECTIONS;
-  const job = { port, path, connections, seconds, drainSeconds: DRAIN_SECONDS, clients, expect };
-  const result = await load.call('http', job);
-  if (result.failed > 0) throw new Error(`${result.failed} requests failed: ${result.failure}`);
-  return result;
+  const job = { port, path, connections: CONNECTIONS, drainSeconds: DRAIN_SECONDS, clients, expect };
+  return sendRequests(bench, job);
 }

@@ -60,53 +60,32 @@ export async function openProject(product: Product, tonnes: number = PLENTY): Pr
 
 /** Buyers with bearer tokens; each buys one tonne of every given project in turn. */
 export function buyingClients(product: Product, tokens: readonly OpenProject[]): Promise<HttpClient[]> {
-  return clientsOf(product, (buyerId) =>
-    tokens.map(({ tokenAddress }) => ({
-      query: PURCHASE,
-      variables: { input: { buyerId, tokenAddress, amountCO2e: 1, idempotencyKey: '$KEY' } },
-    })),
-  );
+  return clientsOf(product, (buyerId) => tokens.map(({ tokenAddress }) => purchaseBy(buyerId, tokenAddress)));
 }
 
-export function retiringClients(product: Product, { tokenAddress }: OpenProject): Promise<HttpClient[]> {
-  return clientsOf(product, (buyerId) => [
-    {
-      query: RETIRE,
-      variables: {
-        input: {
-          buyerId,
-          buyerName: 'Bench Ltd',
-          tokenAddress,
-          amountCO2e: 1,
-          note: 'measured',
-          idempotencyKey: '$KEY',
-        },
-      },
-    },
+/** Buyers with bearer tokens who retire one tonne at a time, and the text of an answer that succeeded. */
+export async function retiring(product: Product, { tokenAddress }: OpenProject) {
+  const about = { buyerName: 'Bench Ltd', tokenAddress, amountCO2e: 1, note: 'measured' };
+  const clients = await clientsOf(product, (buyerId) => [
+    { query: RETIRE, variables: { input: { ...about, buyerId, idempotencyKey: '$KEY' } } },
   ]);
+  return { port: product.port, clients, expect: '"state":"RETIRED"' };
 }
 
-/** The same purchases for the plain server, which reads no bearer tokens. */
-export function plainClients(tokens: number): HttpClient[] {
+/** Purchases of one token for the plain server, which reads no bearer tokens. */
+export function plainClients(): HttpClient[] {
   return Array.from({ length: BUYERS }, (_, i) => ({
     headers: {},
-    bodies: Array.from({ length: tokens }, (_token, n) =>
-      JSON.stringify({
-        query: PURCHASE,
-        variables: {
-          input: {
-            buyerId: `buyer-${i}`,
-            tokenAddress: `token-${n}`,
-            amountCO2e: 1,
-            idempotencyKey: '$KEY',
-          },
-        },
-      }),
-    ),
+    bodies: [JSON.stringify(purchaseBy(`buyer-${i}`, 'token-0'))],
   }));
 }
 
-/** Gives every buyer of `retiringClients` this many tonnes to retire. */
+function purchaseBy(buyerId: string, tokenAddress: string) {
+  const input = { buyerId, tokenAddress, amountCO2e: 1, idempotencyKey: '$KEY' };
+  return { query: PURCHASE, variables: { input } };
+}
+
+/** Gives every buyer of `retiring` this many tonnes to retire. */
 export async function endow(product: Product, { tokenAddress }: OpenProject, tonnes: number): Promise<void> {
   for (let i = 0; i < BUYERS; i++) {
     const buyerId = `buyer-${i}`;

@@ -6,8 +6,9 @@ import type { Browser, CDPSession } from 'playwright-core';
 import { chromiumPath, openBrowser } from '../../devnet/browser.ts';
 import type { Bench } from '../bench.ts';
 import type { Product } from '../product.ts';
-import { median, type Outcome, type Row } from '../row.ts';
-import { endow, openProject, retiringClients, type OpenProject } from './market.ts';
+import { sendRequests } from '../load/client.ts';
+import { limitRow, median, type Row } from '../row.ts';
+import { endow, openProject, retiring, type OpenProject } from './market.ts';
 
 const DATABASE = 'pages';
 const RETIREMENTS = 50;
@@ -42,21 +43,22 @@ function pageRow(
   [title, unit, limit]: [title: string, unit: string, limit: number],
   of: (visit: Visit) => number,
 ): Row {
-  return {
+  return limitRow({
     name: `pages-${name}`,
     group: 'Pages',
     title,
     unit,
-    baseline: `the limit of ${limit} ${unit}`,
-    target: { atMost: 1 },
+    limit,
     skip: () => (chromiumPath === undefined ? 'there is no Chromium here (CHROMIUM_PATH)' : null),
-    async run(bench): Promise<Outcome> {
+    async measure(bench) {
       const visits = await visitAll(bench);
       const measured = PAGES.map((page) => [page, median(visits[page].map(of))] as const);
-      const worst = Math.max(...measured.map(([, value]) => value));
-      return { ratio: worst / limit, product: worst, baseline: limit, details: Object.fromEntries(measured) };
+      return {
+        value: Math.max(...measured.map(([, value]) => value)),
+        details: Object.fromEntries(measured),
+      };
     },
-  };
+  });
 }
 
 export const pageRows: readonly Row[] = [
@@ -116,17 +118,13 @@ async function makeRetirements(bench: Bench, product: Product): Promise<OpenProj
   const project = await openProject(product);
   await endow(product, project, RETIREMENTS);
   bench.say(`making ${RETIREMENTS} retirements`);
-  const { failed, failure } = await bench.load.call('http', {
-    port: product.port,
-    path: '/graphql',
+  await sendRequests(bench, {
+    ...(await retiring(product, project)),
     connections: RETIREMENTS,
     seconds: SECONDS,
     drainSeconds: DRAIN_SECONDS,
     maxRequests: RETIREMENTS,
-    clients: await retiringClients(product, project),
-    expect: '"state":"RETIRED"',
   });
-  if (failed > 0) throw new Error(`${failed} retirements failed: ${failure}`);
   return project;
 }
 

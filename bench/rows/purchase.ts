@@ -4,7 +4,8 @@
  */
 import type { Bench } from '../bench.ts';
 import type { HttpClient, HttpResult } from '../load/messages.ts';
-import { inTurns, type Outcome, type Row } from '../row.ts';
+import { sendRequests } from '../load/client.ts';
+import { compareRates, type Outcome, type Row } from '../row.ts';
 import { buyingClients, openProjects, plainClients } from './market.ts';
 
 const SPREAD_TOKENS = 64;
@@ -30,12 +31,13 @@ export const purchaseRows: readonly Row[] = [
       const tokens = await openProjects(product, SPREAD_TOKENS);
       const hot = await buyingClients(product, tokens.slice(0, 1));
       const spread = await buyingClients(product, tokens);
-      return outcomeOf(
-        await inTurns(bench, {
+      return compareRates(
+        bench,
+        {
           product: () => buy(bench, product.port, hot, 64),
           baseline: () => buy(bench, product.port, spread, 64),
-          of: ({ perSecond }) => perSecond,
-        }),
+        },
+        latenciesOf,
       );
     },
   },
@@ -53,49 +55,34 @@ function row(name: string, title: string, connections: number, target: Row['targ
       const product = await bench.product();
       const plain = await bench.baseline('plainMarketplace');
       const clients = await buyingClients(product, await openProjects(product, 1));
-      return outcomeOf(
-        await inTurns(bench, {
+      return compareRates(
+        bench,
+        {
           product: () => buy(bench, product.port, clients, connections),
-          baseline: () => buy(bench, plain.port, plainClients(1), connections),
-          of: ({ perSecond }) => perSecond,
-        }),
+          baseline: () => buy(bench, plain.port, plainClients(), connections),
+        },
+        latenciesOf,
       );
     },
   };
 }
 
-/** @throws when a purchase failed, because refused purchases must not count */
-export async function buy(
+export function buy(
   bench: Pick<Bench, 'load' | 'seconds'>,
   port: number,
   clients: readonly HttpClient[],
   connections: number,
 ): Promise<HttpResult> {
-  const job = { port, path: '/graphql', connections, seconds: bench.seconds, drainSeconds: DRAIN_SECONDS };
-  const result = await bench.load.call('http', { ...job, clients, expect: '"purchase":{"id"' });
-  if (result.failed > 0) throw new Error(`${result.failed} purchases failed: ${result.failure}`);
-  return result;
+  const job = { port, connections, drainSeconds: DRAIN_SECONDS, clients, expect: '"purchase":{"id"' };
+  return sendRequests(bench, job);
 }
 
-function outcomeOf({
-  ratio,
-  product,
-  baseline,
-}: {
-  ratio: number;
-  product: HttpResult;
-  baseline: HttpResult;
-}): Outcome {
+function latenciesOf(product: HttpResult, baseline: HttpResult): Outcome['details'] {
   return {
-    ratio,
-    product: product.perSecond,
-    baseline: baseline.perSecond,
-    details: {
-      'p50 ms': product.p50Ms,
-      'p99 ms': product.p99Ms,
-      'baseline p50 ms': baseline.p50Ms,
-      'baseline p99 ms': baseline.p99Ms,
-      'p99 ÷ baseline': product.p99Ms / baseline.p99Ms,
-    },
+    'p50 ms': product.p50Ms,
+    'p99 ms': product.p99Ms,
+    'baseline p50 ms': baseline.p50Ms,
+    'baseline p99 ms': baseline.p99Ms,
+    'p99 ÷ baseline': product.p99Ms / baseline.p99Ms,
   };
 }

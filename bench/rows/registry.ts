@@ -7,8 +7,9 @@ import { MAX_REGISTRY_RECORDS } from '../../src/resolvers/carbon/readRegistry.ts
 import { systemClock } from '../../src/lib/clock.ts';
 import type { Bench } from '../bench.ts';
 import type { Product } from '../product.ts';
+import { sendRequests } from '../load/client.ts';
 import { inTurns, median, type Row } from '../row.ts';
-import { endow, openProject, retiringClients, type OpenProject } from './market.ts';
+import { endow, openProject, retiring, type OpenProject } from './market.ts';
 
 const DATABASE = 'registry';
 /** Maximum number of records in one response. */
@@ -91,20 +92,16 @@ function makeHistory(bench: Bench, product: Product): Promise<OpenProject> {
 async function retireMany(bench: Bench, product: Product): Promise<OpenProject> {
   const project = await openProject(product);
   await endow(product, project, RECORDS);
-  const clients = await retiringClients(product, project);
+  const job = await retiring(product, project);
   bench.say(`making ${RECORDS} retirements`);
   for (let retired = 0; retired < RECORDS;) {
-    const { answered, failed, failure } = await bench.load.call('http', {
-      port: product.port,
-      path: '/graphql',
+    const { answered } = await sendRequests(bench, {
+      ...job,
       connections: CONNECTIONS,
       seconds: TURN_SECONDS,
       drainSeconds: DRAIN_SECONDS,
       maxRequests: RECORDS - retired,
-      clients,
-      expect: '"state":"RETIRED"',
     });
-    if (failed > 0) throw new Error(`${failed} retirements failed: ${failure}`);
     retired += answered;
     bench.say(`${retired} of ${RECORDS} retirements`);
   }

@@ -2,8 +2,9 @@
  * Retirements up to the state RETIRED on the embedded network, against purchases on the plain server, which
  * take one statement each.
  */
-import { inTurns, type Row } from '../row.ts';
-import { endow, openProject, plainClients, retiringClients } from './market.ts';
+import { sendRequests } from '../load/client.ts';
+import { compareRates, type Row } from '../row.ts';
+import { endow, openProject, plainClients, retiring } from './market.ts';
 import { buy } from './purchase.ts';
 
 /** Time for retirements under way at the end of a turn, so that the next turn begins without any. */
@@ -28,35 +29,15 @@ function row(name: string, title: string, connections: number): Row {
       const plain = await bench.baseline('plainMarketplace');
       const project = await openProject(product);
       await endow(product, project, TONNES_EACH);
-      const clients = await retiringClients(product, project);
-      const retire = async () => {
-        const result = await bench.load.call('http', {
-          port: product.port,
-          path: '/graphql',
-          connections,
-          seconds: bench.seconds,
-          drainSeconds: DRAIN_SECONDS,
-          clients,
-          expect: '"state":"RETIRED"',
-        });
-        if (result.failed > 0) throw new Error(`${result.failed} retirements failed: ${result.failure}`);
-        return result;
-      };
-      const {
-        ratio,
-        product: retired,
-        baseline,
-      } = await inTurns(bench, {
-        product: retire,
-        baseline: () => buy(bench, plain.port, plainClients(1), 64),
-        of: ({ perSecond }) => perSecond,
-      });
-      return {
-        ratio,
-        product: retired.perSecond,
-        baseline: baseline.perSecond,
-        details: { 'p50 ms': retired.p50Ms, 'p99 ms': retired.p99Ms },
-      };
+      const job = { ...(await retiring(product, project)), connections, drainSeconds: DRAIN_SECONDS };
+      return compareRates(
+        bench,
+        {
+          product: () => sendRequests(bench, job),
+          baseline: () => buy(bench, plain.port, plainClients(), 64),
+        },
+        ({ p50Ms, p99Ms }) => ({ 'p50 ms': p50Ms, 'p99 ms': p99Ms }),
+      );
     },
   };
 }

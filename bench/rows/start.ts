@@ -3,7 +3,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { cpuMsOf, residentMbOf } from '../processes.ts';
-import { median, type Row } from '../row.ts';
+import { limitRow, median, type Row } from '../row.ts';
 
 const READY_LIMIT_MS = 2_000;
 const MEMORY_LIMIT_MB = 150;
@@ -17,14 +17,13 @@ const IDLE_MS = 20_000;
 const DATABASE = 'idle';
 
 export const startRows: readonly Row[] = [
-  {
+  limitRow({
     name: 'start',
     group: 'Start and idle',
     title: 'start to ready, with an initialised database',
     unit: 'ms',
-    baseline: `the limit of ${READY_LIMIT_MS} ms`,
-    target: { atMost: 1 },
-    async run(bench) {
+    limit: READY_LIMIT_MS,
+    async measure(bench) {
       const startsMs: number[] = [];
       // The first start makes the tables.
       for (let round = 0; round <= bench.rounds; round++) {
@@ -32,42 +31,39 @@ export const startRows: readonly Row[] = [
         if (round > 0) startsMs.push(product.process.readyAfterMs);
         await product.stop();
       }
-      const tookMs = median(startsMs);
-      return { ratio: tookMs / READY_LIMIT_MS, product: tookMs, baseline: READY_LIMIT_MS };
+      return { value: median(startsMs) };
     },
-  },
-  {
+  }),
+  limitRow({
     name: 'idle',
     group: 'Start and idle',
     title: 'idle memory',
     unit: 'MB',
-    baseline: `the limit of ${MEMORY_LIMIT_MB} MB`,
-    target: { atMost: 1 },
-    async run(bench) {
+    limit: MEMORY_LIMIT_MB,
+    async measure(bench) {
       const product = await bench.anotherProduct(DATABASE);
       bench.say('doing nothing');
       await delay(CALM_DOWN_MS);
-      const usedMb = await residentMbOf(product.process);
+      const value = await residentMbOf(product.process);
       await product.stop();
-      return { ratio: usedMb / MEMORY_LIMIT_MB, product: usedMb, baseline: MEMORY_LIMIT_MB };
+      return { value };
     },
-  },
-  {
+  }),
+  limitRow({
     name: 'idle-cpu',
     group: 'Start and idle',
     title: 'idle processor time',
     unit: '% of a core',
-    baseline: `the limit of ${CPU_LIMIT_PERCENT} %`,
-    target: { atMost: 1 },
-    async run(bench) {
+    limit: CPU_LIMIT_PERCENT,
+    async measure(bench) {
       const product = await bench.anotherProduct(DATABASE);
       bench.say('doing nothing');
       await delay(FIRST_WORK_MS);
       const beforeMs = await cpuMsOf(product.process);
       await delay(IDLE_MS);
-      const percent = (((await cpuMsOf(product.process)) - beforeMs) / IDLE_MS) * 100;
+      const value = (((await cpuMsOf(product.process)) - beforeMs) / IDLE_MS) * 100;
       await product.stop();
-      return { ratio: percent / CPU_LIMIT_PERCENT, product: percent, baseline: CPU_LIMIT_PERCENT };
+      return { value };
     },
-  },
+  }),
 ];
