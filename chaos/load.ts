@@ -48,6 +48,22 @@ const POLL_MS = 50;
 /** The buyer's name in its retirements. */
 export const beneficiaryOf = (buyer: string) => `${buyer} Ltd`;
 
+/** The answers of the mutations, by the kind of fact. */
+const ANSWERS: Readonly<Record<Fact['kind'], string>> = {
+  Project: 'project { id state tokenAddress }',
+  Purchase: 'purchase { id tonnes }',
+  CreditTransfer: 'creditTransfer { id tonnes }',
+  Retirement: 'retirement { id state note }',
+  Receipt: 'receipt { id state tokenAddress }',
+  OffRampSession: 'offRampSession { id state }',
+};
+
+interface Asked {
+  kind: Fact['kind'];
+  input: Readonly<Record<string, unknown>>;
+  caller: Caller;
+}
+
 interface Known {
   projects: string[];
   receipts: string[];
@@ -59,10 +75,6 @@ export function startLoad(lab: Lab, api: Api, random: Random, custodyAddress: st
   let epoch = lab.epoch;
   /** The purchases of each buyer: another buyer's retirement would only be refused. */
   const holdings: { buyer: Caller; tokenAddress: string }[] = [];
-
-  function add(fact: Fact): void {
-    load.facts.push(fact);
-  }
 
   /** Answers that were given after the copy was made are not in it. */
   function noticeRestore(): void {
@@ -79,40 +91,36 @@ export function startLoad(lab: Lab, api: Api, random: Random, custodyAddress: st
     return { projects: [...new Set(of('Project'))], receipts: [...new Set(of('Receipt'))] };
   }
 
-  /** @returns the subject of the mutation's answer; null when it was refused, or the outcome is unknown */
-  async function mutate<T>(
-    operation: string,
-    selection: string,
-    input: Record<string, unknown>,
-    caller: Caller,
-  ): Promise<T | null> {
+  /** Each success is a fact. @returns whether it was one: else it was refused, or the outcome is unknown */
+  async function mutate(operation: string, { kind, input, caller }: Asked): Promise<boolean> {
     const began = lab.epoch;
     const type = `${operation[0]?.toUpperCase()}${operation.slice(1)}Input`;
-    const reply = await api.untilAnswered<Record<string, Record<string, T>>>(
-      `mutation ($input: ${type}!) { ${operation}(input: $input) { ${selection} } }`,
+    const reply = await api.untilAnswered<Record<string, Record<string, { id: string }>>>(
+      `mutation ($input: ${type}!) { ${operation}(input: $input) { ${ANSWERS[kind]} } }`,
       { input: { ...input, idempotencyKey: `${operation} ${key++}` } },
       caller,
       lab.isOver,
     );
     noticeRestore();
     // An answer from before a restore says nothing about the copy.
-    if (reply === null || began !== lab.epoch) return null;
+    if (reply === null || began !== lab.epoch) return false;
     load.operations[operation] = (load.operations[operation] ?? 0) + 1;
     if ('refused' in reply) {
       const name = `${operation} ${reply.refused.split(':')[0]}`;
       load.refusals[name] = (load.refusals[name] ?? 0) + 1;
-      return null;
+      return false;
     }
-    return Object.values(Object.values(reply.data)[0] ?? {})[0] ?? null;
+    const [subject] = Object.values(Object.values(reply.data)[0] ?? {});
+    if (!subject) return false;
+    load.facts.push({ kind, ...subject, caller, answeredAt: Date.now() } as Fact);
+    return true;
   }
 
-  const answeredAt = () => Date.now();
-
-  const acts: Record<string, { weight: number; run(state: Known): Promise<void> }> = {
+  const acts: Record<string, { weight: number; ask(state: Known): Asked | null }> = {
     createProject: {
       weight: 2,
-      async run({ projects }) {
-        if (projects.length >= MAX_PROJECTS) return;
+      ask({ projects }) {
+        if (projects.length >= MAX_PROJECTS) return null;
         const input = {
           creditType: 'VCU',
           verificationBodyRef: `LAB-${epoch}-${key}`,
@@ -122,52 +130,31 @@ export function startLoad(lab: Lab, api: Api, random: Random, custodyAddress: st
           projectType: 'REDD+',
           countryCode: 'KE',
         };
-        const project = await mutate<{ id: string; state: string; tokenAddress: string | null }>(
-          'createProject',
-          'project { id state tokenAddress }',
-          input,
-          DEVELOPER,
-        );
-        if (project) add({ kind: 'Project', ...project, caller: DEVELOPER, answeredAt: answeredAt() });
+        return { kind: 'Project', input, caller: DEVELOPER };
       },
     },
     purchase: {
       weight: 5,
-      async run({ projects }) {
-        if (projects.length === 0) return;
-        const buyer = { role: 'buyer', subject: random.pick(BUYERS) } as const;
+      ask({ projects }) {
+        if (projects.length === 0) return null;
+        const caller = { role: 'buyer', subject: random.pick(BUYERS) } as const;
         const input = { tokenAddress: random.pick(projects), amountCO2e: String(5 + random.below(20)) };
-        const purchase = await mutate<{ id: string; tonnes: string }>(
-          'purchase',
-          'purchase { id tonnes }',
-          input,
-          buyer,
-        );
-        if (!purchase) return;
-        holdings.push({ buyer, tokenAddress: input.tokenAddress });
-        add({ kind: 'Purchase', ...purchase, caller: buyer, answeredAt: answeredAt() });
+        return { kind: 'Purchase', input, caller };
       },
     },
     transferCredits: {
       weight: 2,
-      async run({ projects }) {
-        if (projects.length === 0) return;
+      ask({ projects }) {
+        if (projects.length === 0) return null;
         const [from, to] = BUYERS;
-        const buyer = { role: 'buyer', subject: from } as const;
         const input = { tokenAddress: random.pick(projects), amountCO2e: '1', toBuyerId: to };
-        const transfer = await mutate<{ id: string; tonnes: string }>(
-          'transferCredits',
-          'creditTransfer { id tonnes }',
-          input,
-          buyer,
-        );
-        if (transfer) add({ kind: 'CreditTransfer', ...transfer, caller: buyer, answeredAt: answeredAt() });
+        return { kind: 'CreditTransfer', input, caller: { role: 'buyer', subject: from } };
       },
     },
     retire: {
       weight: 8,
-      async run() {
-        if (holdings.length === 0) return;
+      ask() {
+        if (holdings.length === 0) return null;
         const { buyer, tokenAddress } = random.pick(holdings);
         const input = {
           tokenAddress,
@@ -176,19 +163,13 @@ export function startLoad(lab: Lab, api: Api, random: Random, custodyAddress: st
           // Names the intent on the network: the burns of one are counted by it.
           note: `burn ${epoch} ${key}`,
         };
-        const retirement = await mutate<{ id: string; state: string; note: string }>(
-          'retire',
-          'retirement { id state note }',
-          input,
-          buyer,
-        );
-        if (retirement) add({ kind: 'Retirement', ...retirement, caller: buyer, answeredAt: answeredAt() });
+        return { kind: 'Retirement', input, caller: buyer };
       },
     },
     createDeposit: {
       weight: 2,
-      async run({ receipts }) {
-        if (receipts.length >= MAX_RECEIPTS) return;
+      ask({ receipts }) {
+        if (receipts.length >= MAX_RECEIPTS) return null;
         const input = {
           farmerAddress: custodyAddress,
           farmerId: FARMER.subject,
@@ -198,19 +179,13 @@ export function startLoad(lab: Lab, api: Api, random: Random, custodyAddress: st
           gradeClassification: 'Grade 1',
           valuationUSD: 400,
         };
-        const receipt = await mutate<{ id: string; state: string; tokenAddress: string | null }>(
-          'createDeposit',
-          'receipt { id state tokenAddress }',
-          input,
-          WAREHOUSE,
-        );
-        if (receipt) add({ kind: 'Receipt', ...receipt, caller: WAREHOUSE, answeredAt: answeredAt() });
+        return { kind: 'Receipt', input, caller: WAREHOUSE };
       },
     },
     cashOut: {
       weight: 4,
-      async run({ receipts }) {
-        if (receipts.length === 0) return;
+      ask({ receipts }) {
+        if (receipts.length === 0) return null;
         const input = {
           receiptTokenAddress: random.pick(receipts),
           tokenAmount: 10 + random.below(50),
@@ -218,13 +193,7 @@ export function startLoad(lab: Lab, api: Api, random: Random, custodyAddress: st
           countryCode: 'KE',
           payoutAccount: { type: 'MOBILE_MONEY', accountNumber: '254700123456', provider: 'MTN' },
         };
-        const session = await mutate<{ id: string; state: string }>(
-          'cashOut',
-          'offRampSession { id state }',
-          input,
-          FARMER,
-        );
-        if (session) add({ kind: 'OffRampSession', ...session, caller: FARMER, answeredAt: answeredAt() });
+        return { kind: 'OffRampSession', input, caller: FARMER };
       },
     },
   };
@@ -240,7 +209,10 @@ export function startLoad(lab: Lab, api: Api, random: Random, custodyAddress: st
       const needed =
         state.projects.length === 0 ? 'createProject' : state.receipts.length === 0 ? 'createDeposit' : null;
       const name = needed !== null && random.below(2) === 0 ? needed : random.pick(names);
-      await acts[name]?.run(state);
+      const asked = acts[name]?.ask(state) ?? null;
+      const isDone = asked !== null && (await mutate(name, asked));
+      if (isDone && asked.kind === 'Purchase')
+        holdings.push({ buyer: asked.caller, tokenAddress: String(asked.input['tokenAddress']) });
       // A project that was answered before it had its token is asked for again.
       if (needed !== null || random.below(4) === 0) await learnTokens();
       await delay(random.below(2 * PAUSE_MS));
