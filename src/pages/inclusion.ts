@@ -3,21 +3,24 @@
  * entry with a record.
  */
 import { createHash } from 'node:crypto';
+import * as z from 'zod';
 import { DomainError } from '../lib/errors.ts';
 import { askFor, type Ask } from './ask.ts';
 import type { CertificateRecord } from './certificateRecord.ts';
 import { parseJsonObject } from '../lib/parseJson.ts';
 
-export interface InclusionProof {
-  leafIndex: number;
+const proofSchema = z.object({
+  leafIndex: z.number(),
   /** The hashed content of the leaf: canonical JSON. */
-  entry: string;
+  entry: z.string(),
   /** Hexadecimal, from the leaf to the root. */
-  hashes: string[];
-  treeSize: number;
-  rootHash: string;
-  checkpoint: string;
-}
+  hashes: z.array(z.string()),
+  treeSize: z.number(),
+  rootHash: z.string(),
+  checkpoint: z.string(),
+});
+
+export type InclusionProof = z.infer<typeof proofSchema>;
 
 export type Inclusion =
   | { outcome: 'PROVED'; proof: InclusionProof }
@@ -52,15 +55,7 @@ export async function readInclusion(
 
 /** Reads the proof in a file, which may contain anything. */
 export function readProof(value: unknown): InclusionProof | null {
-  if (typeof value !== 'object' || value === null) return null;
-  const { leafIndex, entry, hashes, treeSize, rootHash, checkpoint } = value as Partial<InclusionProof>;
-  const isWhole =
-    typeof leafIndex === 'number' &&
-    typeof treeSize === 'number' &&
-    [entry, rootHash, checkpoint].every((text) => typeof text === 'string') &&
-    Array.isArray(hashes) &&
-    hashes.every((hash) => typeof hash === 'string');
-  return isWhole ? (value as InclusionProof) : null;
+  return proofSchema.safeParse(value).data ?? null;
 }
 
 /**
