@@ -2,7 +2,7 @@
  * A Stellar network for the laboratory: the real Soroban host, behind a program that can answer falsely.
  */
 import { startStellarWorld } from '../devnet/stellar/stellarWorld.ts';
-import type { Faults } from '../devnet/soroban/faultProxy.ts';
+import { noFaults, type Faults } from '../devnet/soroban/faultProxy.ts';
 import { chosen, LEDGER_SECONDS, LEDGERS_BEHIND, settingsOf, type LabNode } from './labNode.ts';
 
 /** The number of writes in a ledger. */
@@ -39,7 +39,7 @@ export async function startStellarNode(): Promise<LabNode> {
       Object.assign(faults, lie);
       return what;
     },
-    obey: () => void Object.assign(faults, TRUTH),
+    obey: () => void Object.assign(faults, noFaults(), { unreachable: faults.unreachable }),
     async dropWaiting() {
       for (const hash of node.waiting()) node.dropWaiting(hash);
     },
@@ -55,13 +55,4 @@ const lies: Readonly<Record<string, Partial<Faults>>> = {
   'no sequence is the next one': { sayBadSequence: ALL },
   'what it says of sent transactions is lost': { loseSendAnswers: ALL },
   'it knows of no transaction': { denyTransactions: ALL },
-};
-
-const TRUTH: Partial<Faults> = {
-  lagLedgers: 0,
-  tryAgainLater: 0,
-  sayDuplicate: 0,
-  sayBadSequence: 0,
-  loseSendAnswers: 0,
-  denyTransactions: 0,
 };

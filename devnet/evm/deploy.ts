@@ -29,15 +29,13 @@ export async function deployContracts(
   options: {
     /** The account that pays for the deploys and owns the factory (`setDeploymentFee`). */
     deployer: AnvilAccount;
-    /** The admin of the settlement contract. */
+    /** The admin of the settlement contract, and its treasury. */
     custodyAddress: Address;
-    /** Custody by default. */
-    treasuryAddress?: Address;
     /** False leaves Multicall3 out. */
     multicall?: boolean;
   },
 ): Promise<DeployedContracts> {
-  const { deployer, custodyAddress, treasuryAddress = custodyAddress } = options;
+  const { deployer, custodyAddress } = options;
   const contracts = await compileContracts();
   const send = await createSender(node, deployer);
   const deploy = (name: ContractName, args: readonly unknown[] = []) =>
@@ -49,7 +47,7 @@ export async function deployContracts(
   const factory = await deploy('TokenFactory', [carbonCredit.created, commodityReceipt.created]);
   const settlementFactory = await deploy('RampSettlementFactory', [settlement.created]);
   const { abi } = contracts.RampSettlementFactory;
-  const args = [custodyAddress, treasuryAddress];
+  const args = [custodyAddress, custodyAddress];
   const deployed = await send({
     to: settlementFactory.created,
     data: encodeFunctionData({ abi, functionName: 'deployRampSettlement', args }),

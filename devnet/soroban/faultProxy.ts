@@ -23,7 +23,7 @@ export interface Faults {
   /** This number of the next look-ups reports the transaction missing. */
   denyTransactions: number;
   /** How all requests fail, until it is null again. */
-  unreachable: 'reset' | 'status-503' | 'status-429' | 'truncated' | 'silent' | null;
+  unreachable: 'reset' | 'status-503' | 'truncated' | 'silent' | null;
   /** Extra delay of each answer. */
   delayMs: number;
   /** The node answers as it was this number of ledgers ago; transactions are still passed on. */
@@ -44,9 +44,7 @@ interface Question {
   params: { transaction?: string } | undefined;
 }
 
-const RETRY_AFTER_SECONDS = 1;
-
-function noFaults(): Faults {
+export function noFaults(): Faults {
   return {
     tryAgainLater: 0,
     sayDuplicate: 0,
@@ -81,9 +79,6 @@ export async function startFaultProxy(
         return;
       case 'status-503':
         response.writeHead(503).end('no healthy upstream');
-        return;
-      case 'status-429':
-        response.writeHead(429, { 'retry-after': String(RETRY_AFTER_SECONDS) }).end('too many requests');
         return;
       case 'silent':
         return;

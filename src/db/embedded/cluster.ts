@@ -209,7 +209,8 @@ async function removeStale(path: string, text: string): Promise<void> {
   }
 }
 
-function isAlive(pid: number): boolean {
+/** Whether the process runs. */
+export function isAlive(pid: number): boolean {
   if (!(pid > 0)) return false;
   try {
     process.kill(pid, 0);

@@ -10,10 +10,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import postgres from 'postgres';
 import { newClusterUser, preparePrograms, type Programs } from '../../../src/db/embedded/binaries.ts';
+import { isAlive } from '../../../src/db/embedded/cluster.ts';
 import { freePort } from '../../../src/db/embedded/freePort.ts';
 import { migrate } from '../../../src/db/migrate.ts';
 import { memoryFolder } from '../../../devnet/memoryFolder.ts';
-import { isAlive } from '../../../devnet/privatePostgres.ts';
 
 const DATABASE = 'marketplace';
 const CREDENTIALS = 'postgres:test';

@@ -1,12 +1,12 @@
 /**
  * Calls that a channel sends and other accounts authorise. A test chooses which entries are signed.
  */
-import { authorizeEntry, Operation, rpc } from '@stellar/stellar-sdk';
+import { rpc } from '@stellar/stellar-sdk';
 import type { Keypair, Transaction, xdr } from '@stellar/stellar-sdk';
+import type { SignEntry } from './client.ts';
 import type { SorobanTestbed } from './testbed.ts';
 
-/** Turns a simulated entry into the entry that is sent. */
-export type SignEntry = (entry: xdr.SorobanAuthorizationEntry) => Promise<xdr.SorobanAuthorizationEntry>;
+export { signedBy, type SignEntry } from './client.ts';
 
 interface Call {
   contract: string;
@@ -14,45 +14,13 @@ interface Call {
   args: xdr.ScVal[];
 }
 
-export async function byChannel(
+export function byChannel(
   { client }: SorobanTestbed,
   channel: Keypair,
-  call: Call,
+  { contract, name, args }: Call,
   sign: SignEntry,
 ): Promise<Transaction> {
-  const source = await client.server.getAccount(channel.publicKey());
-  const draft = client.build(source, call.contract, call.name, call.args);
-  const simulated = await client.simulate(draft);
-  const entries = await Promise.all((simulated.result?.auth ?? []).map(sign));
-  return assembled(draft, simulated, entries, channel);
-}
-
-function assembled(
-  draft: Transaction,
-  simulated: rpc.Api.SimulateTransactionSuccessResponse,
-  auth: xdr.SorobanAuthorizationEntry[],
-  signer: Keypair,
-): Transaction {
-  const [operation] = draft.operations;
-  if (operation?.type !== 'invokeHostFunction') throw new Error('A contract call was expected');
-  const transaction = rpc
-    .assembleTransaction(draft, simulated)
-    .clearOperations()
-    .addOperation(Operation.invokeHostFunction({ func: operation.func, auth }))
-    .build();
-  transaction.sign(signer);
-  return transaction;
-}
-
-const VALID_LEDGERS = 100;
-
-export function signedBy(testbed: SorobanTestbed, keys: Keypair): SignEntry {
-  const { passphrase } = testbed.devnet;
-  return (entry) => authorizeEntry(entry, keys, latestOf(testbed) + VALID_LEDGERS, passphrase);
-}
-
-function latestOf(testbed: SorobanTestbed): number {
-  return testbed.devnet.controls.latest().sequence;
+  return client.prepare(channel, contract, name, args, sign);
 }
 
 /** Returns the host's first error message for a call that landed and failed. */

@@ -18,18 +18,21 @@ import { address, bytes32, i128, string, struct, u32, u64, VOID } from './values
 
 type Success = rpc.Api.SimulateTransactionSuccessResponse;
 
+/** Turns a simulated entry into the entry that is sent. */
+export type SignEntry = (entry: xdr.SorobanAuthorizationEntry) => Promise<xdr.SorobanAuthorizationEntry>;
+
 export interface TestClient {
   server: rpc.Server;
   /** A transaction with one contract call, not simulated yet. */
   build(source: Account, contract: string, name: string, args: xdr.ScVal[]): Transaction;
   simulate(transaction: Transaction): Promise<Success>;
-  /** Simulates, assembles and signs with `keys`; `others` sign their own entries. */
+  /** Simulates, assembles and signs with `keys`; `others` sign their own entries, or a function signs each. */
   prepare(
     keys: Keypair,
     contract: string,
     name: string,
     args: xdr.ScVal[],
-    others?: Keypair[],
+    others?: Keypair[] | SignEntry,
   ): Promise<Transaction>;
   /** Sends and lands; closes a ledger by hand if none closes alone. */
   land(transaction: Transaction): Promise<rpc.Api.GetTransactionResponse>;
@@ -68,9 +71,8 @@ export function createTestClient(devnet: StellarDevnet): TestClient {
       const source = await server.getAccount(keys.publicKey());
       const built = client.build(source, contract, name, args);
       const simulated = await client.simulate(built);
-      const entries = await Promise.all(
-        (simulated.result?.auth ?? []).map((entry) => signEntry(devnet, entry, others)),
-      );
+      const sign = Array.isArray(others) ? signerOfEntries(devnet, others) : others;
+      const entries = await Promise.all((simulated.result?.auth ?? []).map(sign));
       const assembled = rpc.assembleTransaction(built, simulated);
       const [operation] = built.operations;
       if (operation?.type !== 'invokeHostFunction') throw new Error('A contract call was expected');
@@ -103,18 +105,23 @@ export function createTestClient(devnet: StellarDevnet): TestClient {
   return client;
 }
 
-/** Signs an entry with address credentials with the key, among `signers`, of its address. */
-async function signEntry(
-  devnet: StellarDevnet,
-  entry: xdr.SorobanAuthorizationEntry,
-  signers: readonly Keypair[],
-): Promise<xdr.SorobanAuthorizationEntry> {
-  if (entry.credentials().switch().name !== 'sorobanCredentialsAddress') return entry;
-  const raw = entry.credentials().address().address().accountId().ed25519();
-  const signer = signers.find((keys) => keys.rawPublicKey().equals(raw));
-  if (!signer) throw new Error('No given key can sign for an authorisation that is needed');
-  const until = devnet.controls.latest().sequence + SIGNATURE_LEDGERS;
-  return authorizeEntry(entry, signer, until, devnet.passphrase);
+/** Signs each entry with address credentials with the key, among `signers`, of its address. */
+function signerOfEntries(devnet: StellarDevnet, signers: readonly Keypair[]): SignEntry {
+  return async (entry) => {
+    if (entry.credentials().switch().name !== 'sorobanCredentialsAddress') return entry;
+    const raw = entry.credentials().address().address().accountId().ed25519();
+    const signer = signers.find((keys) => keys.rawPublicKey().equals(raw));
+    if (!signer) throw new Error('No given key can sign for an authorisation that is needed');
+    return signedBy({ devnet }, signer)(entry);
+  };
+}
+
+/** Signs each entry with this key, whatever its address. */
+export function signedBy({ devnet }: { devnet: StellarDevnet }, keys: Keypair): SignEntry {
+  return (entry) => {
+    const until = devnet.controls.latest().sequence + SIGNATURE_LEDGERS;
+    return authorizeEntry(entry, keys, until, devnet.passphrase);
+  };
 }
 
 /** Returns the arguments of a carbon token's deploy. */
