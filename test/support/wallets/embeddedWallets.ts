@@ -7,9 +7,9 @@ import { signPayload } from '../../../src/ledger/network/embedded/wallets.ts';
 import { addressOfSecretKey, generateSecretKey } from '../../../src/lib/strkey.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import type { Holder } from '../../../devnet/world.ts';
-import { createTestDatabase, type TestDatabase } from '../database/database.ts';
-import { withFaults, type FaultPlan } from '../faults/faultyNetwork.ts';
-import { embeddedNetworkOn, platformOn } from '../platform.ts';
+import type { TestDatabase } from '../database/database.ts';
+import type { FaultPlan } from '../faults/faultyNetwork.ts';
+import { startFaultyPlatform } from '../faults/faultyPlatform.ts';
 import type { WalletWorld } from './walletWorld.ts';
 
 interface EmbeddedHolder extends Holder {
@@ -32,10 +32,7 @@ export function createEmbeddedHolder(): EmbeddedHolder {
 }
 
 export async function startEmbeddedWallets(faults: FaultPlan = () => null): Promise<EmbeddedWallets> {
-  const database = await createTestDatabase();
-  const network = await embeddedNetworkOn(database.handle);
-  const platform = await platformOn(database.handle, withFaults(network, faults));
-  await platform.start();
+  const { database, network, platform } = await startFaultyPlatform(faults);
   return {
     platform,
     network,
