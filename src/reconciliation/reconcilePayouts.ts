@@ -12,7 +12,7 @@ import type { RampProvider, RampSession } from '../ramp/port.ts';
 import { describeOtherFiat } from '../ramp/quotedFiat.ts';
 import { isAcknowledged } from './contradictions/offRampSessions.ts';
 import { pagesById } from './pagesById.ts';
-import { add, broken, nothingCompared, type Comparison, type NotProved } from './verdicts.ts';
+import { add, broken, nothingCompared, unproved, type Comparison, type NotProved } from './verdicts.ts';
 
 export interface PayoutDependencies {
   db: Db;
@@ -105,7 +105,7 @@ const selectSessions =
   ({ db }: PayoutDependencies) =>
   (where: SQL | undefined) => {
     const { id, state, providerName, providerSessionId, providerStatus } = offRampSessions;
-    const { fiatCurrency, fiatAmount, stateReason } = offRampSessions;
+    const { fiatCurrency, fiatAmount, stateReason, releasedAt, resolution } = offRampSessions;
     const session = 'off_ramp_sessions';
     const decidedStatuses = sql<
       string[]
@@ -125,6 +125,8 @@ const selectSessions =
         fiatCurrency,
         fiatAmount,
         stateReason,
+        releasedAt,
+        resolution,
         decidedStatuses,
         decidedReasons,
       })
@@ -138,17 +140,26 @@ function comparePayout(session: Session, found: RampSession | null): Comparison 
   if (found === null) return broken('I13', `${at}: its provider has no session of that reference`);
   for (const message of describeOtherPayout(session, found)) add(compared, broken('I13', `${at}${message}`));
   // An operator has decided about these statuses, but about no later one.
-  const isDecided = session.decidedStatuses.includes(found.status);
-  if (isDecided || found.status === session.providerStatus) return compared;
-  // The provider's status may be newer than the last poll. A status that contradicts a final state is a
-  // finding.
+  if (session.decidedStatuses.includes(found.status)) return compared;
   const isSettled = found.status === 'settled';
+  const where = placeOfTokens(session);
   const isContradiction =
-    ((session.state === 'REFUNDED' || session.state === 'CLOSED') && isSettled) ||
-    (session.state === 'SETTLED' && !isSettled);
-  const message = `${at} is ${session.state}, and its provider says "${found.status}"`;
-  if (isContradiction) compared.findings.push({ invariant: 'I8', message });
+    ((where === 'REFUNDED' || where === 'CLOSED') && isSettled) || (where === 'SETTLED' && !isSettled);
+  if (!isContradiction) return compared;
+  if (session.state === 'NEEDS_REVIEW') {
+    const message = `${at} is ${where} on the network, and its provider says "${found.status}"`;
+    add(compared, unproved(['I8'], 'UNDER_REVIEW', message));
+  } else if (found.status !== session.providerStatus) {
+    // The provider's status is newer than the last poll. contradictions/offRampSessions.ts compares the last.
+    add(compared, broken('I8', `${at} is ${where}, and its provider says "${found.status}"`));
+  }
   return compared;
+}
+
+/** The session's state; for a session under review, where its tokens were released to, if they were. */
+function placeOfTokens({ state, releasedAt, resolution }: Session): Session['state'] {
+  if (state !== 'NEEDS_REVIEW' || releasedAt === null) return state;
+  return resolution === 'SETTLE' ? 'SETTLED' : 'REFUNDED';
 }
 
 /** The differences from the session's payout, or that there are several payouts. */

@@ -11,7 +11,7 @@ export const INVARIANTS = {
   I5: 'A retirement has its hold, then a landed burn or its credits back, never both.',
   I6: 'One token for one asset.',
   I7: 'At most one landed attempt for one intent, signed by the account that may.',
-  I8: 'No session is settled at the provider and refunded on the network, unless it was reviewed.',
+  I8: 'No session is settled at the provider and refunded on the network, unless an operator has decided so.',
   I9: 'The settlement contract holds what open off-ramp sessions say.',
   I10: 'The feed holds each retirement of each token once, as the token has it.',
   I11: 'Each posting belongs to the mint, purchase, transfer or retirement that it names, and the reverse.',

@@ -132,20 +132,23 @@ describe('a cash-out that ended otherwise than its provider says', () => {
   afterEach(() => restorable.restore());
   afterAll(() => restorable.close());
 
-  /** @param says the provider's status; without it the provider is not asked, and the recorded one counts */
-  async function compare(says?: RampStatus): Promise<string[]> {
+  function askedProvider(says: RampStatus) {
     const { ramp, db } = platform.dependencies;
     const findSessionByReference = async (reference: string) => {
       const found = await ramp.findSessionByReference(reference);
-      return found && { ...found, status: says ?? found.status };
+      return found && { ...found, status: says };
     };
-    const { findings } = says
-      ? await reconcilePayouts({
-          db,
-          ramp: { name: ramp.name, findSessionByReference },
-          offRampSessionIds: [id],
-        })
-      : { findings: await findContradictions(db) };
+    return reconcilePayouts({
+      db,
+      ramp: { name: ramp.name, findSessionByReference },
+      offRampSessionIds: [id],
+    });
+  }
+
+  /** @param says the provider's status; without it the provider is not asked, and the recorded one counts */
+  async function compare(says?: RampStatus): Promise<string[]> {
+    const { db } = platform.dependencies;
+    const { findings } = says ? await askedProvider(says) : { findings: await findContradictions(db) };
     return findings.filter(({ invariant }) => invariant === 'I8').map(({ message }) => message);
   }
 
@@ -175,6 +178,21 @@ describe('a cash-out that ended otherwise than its provider says', () => {
     expect(await compare()).toEqual([]);
     await record('failed');
     expect(await compare('settled')).toEqual([]);
+  });
+
+  it('is not proved while an operator has not decided', async () => {
+    await restorable.corrupt(`UPDATE off_ramp_sessions SET state = 'NEEDS_REVIEW', resolution = 'REFUND' WHERE id = '${id}';
+      INSERT INTO off_ramp_reviews (id, off_ramp_session_id, flagged_because, state_before, opened_at)
+      VALUES (gen_random_uuid(), '${id}', 'tested', 'REFUNDED', now())`);
+    await record('settled');
+    expect(await compare()).toEqual([]);
+    const underReview = {
+      invariant: 'I8',
+      obstacle: 'UNDER_REVIEW',
+      message: `off-ramp session ${id} is REFUNDED on the network, and its provider says "settled"`,
+    };
+    expect(await askedProvider('settled')).toMatchObject({ findings: [], notProved: [underReview] });
+    expect(await askedProvider('failed')).toEqual({ findings: [], notProved: [] });
   });
 
   it('is found when it says so only since the operator decided', async () => {
