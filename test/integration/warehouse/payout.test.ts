@@ -282,6 +282,35 @@ describe('webhooks', () => {
     await reaches(platform, id, 'REFUNDED');
   });
 
+  it('is left to an operator when it was SETTLED, FAILED and SETTLED before the deposit is final', async () => {
+    const session = await depositing('outcome');
+    const { id } = session;
+    for (const status of ['settled', 'failed', 'settled'] as const) await isSeen(session, status);
+    faults = () => null;
+    await reaches(platform, id, 'NEEDS_REVIEW', 'SETTLED');
+    expect(await readReviews(platform.dependencies, id)).toMatchObject([
+      { flaggedBecause: 'the provider says "settled" after it took a payout back' },
+    ]);
+    await review(id, 'RETRY');
+    await reaches(platform, id, 'SETTLED');
+  });
+
+  it('is left to an operator when it was FAILED, SETTLED and FAILED before the refund has landed', async () => {
+    const session = await depositedCashOut(platform);
+    const { id } = session;
+    faults = (method) => (method === 'outcome' ? 'unreachable' : null);
+    await isSeen(session, 'failed');
+    await reaches(platform, id, 'REFUNDING');
+    for (const status of ['settled', 'failed'] as const) await isSeen(session, status);
+    faults = () => null;
+    await reaches(platform, id, 'NEEDS_REVIEW', 'REFUNDED');
+    expect(await readReviews(platform.dependencies, id)).toMatchObject([
+      { flaggedBecause: 'the provider says "failed" after it said "settled"' },
+    ]);
+    await review(id, 'ACCEPT');
+    await reaches(platform, id, 'REFUNDED');
+  });
+
   it('is left to an operator when it was SETTLED, then FAILED, and the deposit is refused', async () => {
     const session = await depositing('draft');
     const { id } = session;

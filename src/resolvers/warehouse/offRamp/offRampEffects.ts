@@ -14,11 +14,10 @@ import {
   allowanceCall,
   DEPOSITED,
   OFF_RAMP_SESSIONS,
-  contradiction,
   depositCall,
   enqueueCall,
-  isAcknowledged,
   lockOffRampSession,
+  objectionToRelease,
   requireOpenAtProvider,
   type MoveDependencies,
 } from './offRampMoves.ts';
@@ -146,8 +145,8 @@ export function releaseEffects(
     async succeeded(tx, { targetId }, { txHash }) {
       const session = await lockOffRampSession(tx, targetId);
       const released = { resolutionTxHash: txHash, releasedAt: sql`now()`, endedAt: sql`now()` };
-      const conflict = contradiction(state, session.providerStatus);
-      if (conflict !== null && !(await isAcknowledged(tx, targetId))) {
+      const conflict = await objectionToRelease(tx, session, state, 'were');
+      if (conflict !== null) {
         const details = { reason: conflict, values: released, stateBefore: state };
         await applyEvent(tx, deps, session, 'releaseContradicted', details);
         return;
@@ -200,9 +199,7 @@ async function reasonNotToRelease(
   const session = await findOffRampSession(deps, targetId);
   if (!session) return null;
   const mismatch = await settlementMismatch(deps.network, session);
-  if (mismatch !== null) return mismatch;
-  const conflict = contradiction(goal, session.providerStatus, 'are to be');
-  return conflict !== null && !(await isAcknowledged(deps.db, targetId)) ? conflict : null;
+  return mismatch ?? (await objectionToRelease(deps.db, session, goal, 'are to be'));
 }
 
 async function foreignSettlement(deps: OffRampEffectsDependencies, intent: Intent): Promise<string | null> {

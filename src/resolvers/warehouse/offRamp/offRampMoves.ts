@@ -99,22 +99,29 @@ export function requireSeenStatus({ providerStatus }: OffRampSession, seen: Ramp
 }
 
 /**
- * Why the provider's status takes back a payout that it reported as made; null when it does not, or when an
- * operator has decided about it. The money may be with the farmer: a refund would give the tokens, too.
+ * Why the provider's statuses do not say whether the payout was made: it took back a payout that it had
+ * reported, whatever it said afterwards. Null when they do, or when an operator has decided about them. The
+ * money may be with the farmer, or may not: a refund would give the tokens, too, and a release takes them.
  */
 export async function describeTakenBack(
-  tx: Pick<Tx, 'select' | '$count'>,
+  tx: Pick<Tx, 'select'>,
   { id }: OffRampSession,
-  status: RampStatus,
+  status: RampStatus | null,
 ): Promise<string | null> {
   if (status === 'refunded') return 'the provider says that it took the payout back';
-  if (status !== 'failed') return null;
-  const { offRampSessionId, status: said } = offRampProviderStatuses;
-  const wasPaid =
-    (await tx.$count(offRampProviderStatuses, and(eq(offRampSessionId, id), eq(said, 'settled')))) > 0;
-  return wasPaid && !(await isAcknowledged(tx, id))
+  if (!isEnd(status)) return null;
+  const { offRampSessionId, number, status: said } = offRampProviderStatuses;
+  const [known] = await tx
+    .select({
+      isTakenBack: sql<boolean | null>`min(${number}) FILTER (WHERE ${said} = 'settled')
+        < max(${number}) FILTER (WHERE ${said} IN ('failed', 'refunded'))`,
+    })
+    .from(offRampProviderStatuses)
+    .where(eq(offRampSessionId, id));
+  if (!known?.isTakenBack || (await isAcknowledged(tx, id))) return null;
+  return status === 'failed'
     ? 'the provider says "failed" after it said "settled"'
-    : null;
+    : 'the provider says "settled" after it took a payout back';
 }
 
 /** Whether the provider does nothing more on its own initiative. */
@@ -201,6 +208,22 @@ export async function isAcknowledged(tx: Pick<Tx, 'select'>, sessionId: string):
       ),
     );
   return decided !== undefined;
+}
+
+/**
+ * Why the provider's statuses object to a release; null when they agree, or when an operator has decided
+ * about them.
+ */
+export async function objectionToRelease(
+  tx: Pick<Tx, 'select'>,
+  session: OffRampSession,
+  state: 'SETTLED' | 'REFUNDED',
+  were: 'were' | 'are to be',
+): Promise<string | null> {
+  const { id, providerStatus } = session;
+  const conflict = contradiction(state, providerStatus, were);
+  if (conflict === null) return describeTakenBack(tx, session, providerStatus);
+  return (await isAcknowledged(tx, id)) ? null : conflict;
 }
 
 /**

@@ -267,9 +267,9 @@ async function observe(deps: LookNeeds, session: OpenedOffRampSession): Promise<
     const isNew = await recordStatus(tx, current, status);
     if (current.state === 'AWAITING_PAYOUT') {
       const takenBack = await describeTakenBack(tx, current, status);
-      if (status === 'settled') await releasePaid(tx, deps, current, answer);
-      else if (takenBack !== null)
+      if (takenBack !== null)
         await applyEvent(tx, deps.submission, current, 'takenBack', { reason: takenBack });
+      else if (status === 'settled') await releasePaid(tx, deps, current, answer);
       else if (status === 'failed') await applyEvent(tx, deps.submission, current, 'notPaid');
       return;
     }
