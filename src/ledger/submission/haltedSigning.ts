@@ -209,13 +209,13 @@ async function resumeReviewed(deps: SubmissionDependencies): Promise<void> {
 async function resumePage(tx: Tx, deps: SubmissionDependencies): Promise<number> {
   if ((await readHalt(tx)) !== null) return 0;
   const page = await tx
-    .select({ id: submissions.id })
+    .select({ id: submissions.id, resumptions: submissions.resumptions })
     .from(submissions)
     .where(waitsForEnd)
     .orderBy(asc(submissions.createdAt))
     .limit(PAGE_SIZE)
     .for('update', { skipLocked: true });
-  for (const { id } of page) await resumeWithin(tx, deps, id);
+  for (const waiting of page) await resumeWithin(tx, deps, waiting);
   return page.length;
 }
 

@@ -7,7 +7,7 @@
  *   NEEDS_REVIEW ──give up─▶ REFUSED    only when no attempt can still land, and the network shows no effect
  */
 import { and, eq, sql } from 'drizzle-orm';
-import type { Tx } from '../../db/connection.ts';
+import type { Db, Tx } from '../../db/connection.ts';
 import { findById } from '../../db/findByIds.ts';
 import { refusedByDatabase } from '../../db/refusedByDatabase.ts';
 import { submissions } from '../../db/tables/index.ts';
@@ -44,7 +44,7 @@ export async function resumeSubmission(
   if (open.length === 0 && submission.signer === 'CUSTODY') await requireSignable(deps, submission);
   const targetId = await deps.db.transaction(async (tx) => {
     await confirm?.(tx);
-    return resumeWithin(tx, deps, submissionId);
+    return resumeWithin(tx, deps, submission);
   });
   deps.stateSignal.notify(targetId);
   deps.stateSignal.notify(NEW_SUBMISSION);
@@ -61,14 +61,16 @@ async function requireSignable(deps: SubmissionDependencies, submission: Submiss
 
 /**
  * Resumes within the caller's transaction; the caller notifies. The next step asks the network, then signs.
+ * @param submission as it was when that was decided: the decision is not about a later review
  * @returns the submission's target
- * @throws DomainError NOT_FOUND, CONFLICT when it is not under review
+ * @throws DomainError NOT_FOUND, CONFLICT when it is not under review, or under another one
  */
 export async function resumeWithin(
   tx: Tx,
   deps: Pick<SubmissionDependencies, 'effects'>,
-  submissionId: string,
+  { id, resumptions }: Pick<Submission, 'id' | 'resumptions'>,
 ): Promise<string> {
+  const isSeen = and(eq(submissions.id, id), eq(submissions.resumptions, resumptions));
   const [resumed] = await tx
     .update(submissions)
     .set({
@@ -77,15 +79,18 @@ export async function resumeWithin(
       fruitlessSteps: 0,
       failedSteps: 0,
       failedSettlements: 0,
-      resumptions: sql`${submissions.resumptions} + 1`,
-      attemptsBeforeResume: await readLastNumber(tx, submissionId),
+      resumptions: resumptions + 1,
+      attemptsBeforeResume: await readLastNumber(tx, id),
       reviewCause: null,
       stateReason: null,
       refusalReason: null,
     })
-    .where(and(eq(submissions.id, submissionId), eq(submissions.state, 'NEEDS_REVIEW')))
+    .where(and(isSeen, eq(submissions.state, 'NEEDS_REVIEW')))
     .returning();
-  if (!resumed) throw notDecidable(await findById(tx, submissions, submissionId));
+  if (!resumed) {
+    await requireUnderReview({ db: tx }, id);
+    throw decidedMeanwhile();
+  }
   const intent = intentOf(resumed);
   await effectsFor(deps, intent).resumed(tx, intent);
   return resumed.targetId;
@@ -203,7 +208,13 @@ async function settleByOperator(
   confirm: Confirm | undefined,
 ): Promise<void> {
   if (await settle(deps, submission, conclusion, confirm)) return;
-  throw new DomainError('CONFLICT', 'The submission was decided otherwise meanwhile.', { field: SUBMISSION });
+  throw decidedMeanwhile();
+}
+
+function decidedMeanwhile(): DomainError {
+  return new DomainError('CONFLICT', 'The submission was decided otherwise meanwhile.', {
+    field: SUBMISSION,
+  });
 }
 
 function doneAlready({ evidence, result }: FoundOnNetwork): DomainError {
@@ -213,8 +224,8 @@ function doneAlready({ evidence, result }: FoundOnNetwork): DomainError {
   return new DomainError('CONFLICT', `${evidence}. ${advice}`, { field: DECISION });
 }
 
-async function requireUnderReview(deps: SubmissionDependencies, submissionId: string): Promise<Submission> {
-  const submission = await findById(deps.db, submissions, submissionId);
+async function requireUnderReview({ db }: { db: Db | Tx }, submissionId: string): Promise<Submission> {
+  const submission = await findById(db, submissions, submissionId);
   if (submission?.state === 'NEEDS_REVIEW') return submission;
   throw notDecidable(submission);
 }

@@ -5,7 +5,7 @@
  */
 import { eq } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
-import { manualRampSessions, offRampSessions } from '../../db/tables/index.ts';
+import { manualRampSessions, offRampProviderStatuses, offRampSessions } from '../../db/tables/index.ts';
 import { notFound } from '../../lib/notFound.ts';
 import { noManualSession } from '../../ramp/manual/manualProvider.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -74,7 +74,10 @@ async function basisOfSessionReview(
     throw sessionNotUnderReview(session);
   }
   requireSeenStatus(session, seenProviderStatus);
-  return { targetId: id, basis: review ? `review ${review.id}` : `${session.state}, at another provider` };
+  // The provider may say something else in between, and then the same again.
+  const statuses = await tx.$count(offRampProviderStatuses, eq(offRampProviderStatuses.offRampSessionId, id));
+  const place = review ? `review ${review.id}` : `${session.state}, at another provider`;
+  return { targetId: id, basis: `${place}, after ${statuses} statuses` };
 }
 
 async function basisOfManualSession(tx: Tx, deps: Needs<'ramp' | 'manualRamp'>, id: string): Promise<Basis> {

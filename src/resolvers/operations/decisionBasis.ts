@@ -17,8 +17,9 @@ import { DomainError } from '../../lib/errors.ts';
 export async function basisOfReview(tx: Tx, id: string): Promise<string> {
   const [submission] = await tx.select().from(submissions).where(eq(submissions.id, id)).for('update');
   if (submission?.state !== 'NEEDS_REVIEW') throw notDecidable(submission);
-  const { reviewCause, stateReason } = submission;
-  return `${reviewCause} after ${await readLastNumber(tx, id)} attempts: ${stateReason}`;
+  const { reviewCause, stateReason, resumptions } = submission;
+  const attempts = await readLastNumber(tx, id);
+  return `${reviewCause} after ${attempts} attempts and ${resumptions} resumptions: ${stateReason}`;
 }
 
 /** @throws DomainError CONFLICT when signing is not halted */

@@ -78,6 +78,7 @@ export async function resolveOffRampSessionReview(
   const { offRampSessionId, decision, reason } = input;
   const session = await findOffRampSession(deps, offRampSessionId);
   if (!session) throw notFound('off-ramp session', 'input.offRampSessionId');
+  const seen = await findOpenReview(deps.db, offRampSessionId);
   if (decision !== 'ACCEPT') await observeReviewed(deps, session);
   const { providerSessionId } = session;
   const onNetwork =
@@ -87,7 +88,7 @@ export async function resolveOffRampSessionReview(
     // The lock order of offRampMoves.ts: settling locks the submission before the session.
     const undecided = await findUndecided(tx, offRampSessionId, 'lock');
     await grant?.confirm(tx);
-    const current = await lockForDecision(tx, deps, offRampSessionId);
+    const current = await lockForDecision(tx, deps, offRampSessionId, seen);
     const review = await openReviewOf(tx, current);
     requireSeenStatus(current, input.seenProviderStatus);
     const approvalRequestId = grant?.requestId ?? null;
@@ -98,7 +99,7 @@ export async function resolveOffRampSessionReview(
     if (undecided?.state === 'PENDING') throw underWay(undecided.id);
     if (decision === 'RETRY') {
       if (undecided === null) await retry(tx, deps, current, held, review);
-      else await resumeWithin(tx, deps.submission, undecided.id);
+      else await resumeWithin(tx, deps.submission, undecided);
     } else if (undecided !== null) throw undecidedFirst(undecided.id);
     else if (decision === 'ACCEPT') await accept(tx, deps, current, acceptable(current, onNetwork), review);
     else {
@@ -116,9 +117,19 @@ export async function resolveOffRampSessionReview(
   return (await findOffRampSession(deps, offRampSessionId)) ?? session;
 }
 
-/** A stranded session is decided like one under review. */
-async function lockForDecision(tx: Tx, deps: MoveNeeds, id: string): Promise<OffRampSession> {
+/**
+ * A stranded session is decided like one under review.
+ * @param seen the open review when the decision was made: the decision is not about a later one
+ */
+async function lockForDecision(
+  tx: Tx,
+  deps: MoveNeeds,
+  id: string,
+  seen: OffRampReview | undefined,
+): Promise<OffRampSession> {
   const session = await lockOffRampSession(tx, id);
+  const open = await findOpenReview(tx, id);
+  if (open !== undefined && open.id !== seen?.id) throw decidedMeanwhile();
   if (!isStranded(deps, session)) return session;
   await applyEvent(tx, deps.submission, session, 'stranded', { reason: STRANDED });
   return lockOffRampSession(tx, id);

@@ -17,13 +17,13 @@ export async function findUndecided(
   offRampSessionId: string,
   lock?: 'lock',
 ): Promise<Undecided | null> {
-  const { id, state, signer, targetId } = submissions;
+  const { id, state, signer, targetId, resumptions } = submissions;
   const isUndecided = or(
     and(inArray(state, ['NEEDS_REVIEW', 'PENDING']), eq(signer, 'CUSTODY')),
     and(eq(state, 'NEEDS_REVIEW'), isUndeposited(tx, offRampSessionId)),
   );
   const found = tx
-    .select({ id, state })
+    .select({ id, state, resumptions })
     .from(submissions)
     .where(and(eq(targetId, offRampSessionId), isUndecided))
     .orderBy(id);
@@ -41,7 +41,7 @@ function isUndeposited(tx: Tx, offRampSessionId: string) {
   );
 }
 
-type Undecided = Pick<typeof submissions.$inferSelect, 'id' | 'state'>;
+type Undecided = Pick<typeof submissions.$inferSelect, 'id' | 'state' | 'resumptions'>;
 
 export function underWay(submissionId: string): DomainError {
   return new DomainError(

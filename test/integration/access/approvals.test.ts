@@ -18,6 +18,9 @@ import {
 import { createProject } from '../../../src/resolvers/carbon/createProject.ts';
 import { cancelCashOut } from '../../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
 import { resolveSubmissionReview } from '../../../src/resolvers/operations/resolveSubmissionReview.ts';
+import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { resumeWithin } from '../../../src/ledger/submission/review.ts';
+import { NEW_SUBMISSION } from '../../../src/ledger/submission/submission.ts';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { projectInput as smallProject } from '../../../devnet/platform.ts';
 import { burnOutside } from '../../support/burnOutside.ts';
@@ -321,6 +324,17 @@ describe('a decision of a review', () => {
     return { submissionId, globalId: Buffer.from(`Submission:${submissionId}`).toString('base64url') };
   }
 
+  /** Resumes the submission, which the next step brings to review again, for the same reason. */
+  async function reviewAgain(submissionId: string): Promise<void> {
+    const { db, submission } = market.app.dependencies;
+    const isIt = eq(submissions.id, submissionId);
+    await db.transaction((tx) => resumeWithin(tx, submission, { id: submissionId, resumptions: 0 }));
+    submission.stateSignal.notify(NEW_SUBMISSION);
+    await expect
+      .poll(async () => (await db.select().from(submissions).where(isIt))[0])
+      .toMatchObject({ state: 'NEEDS_REVIEW', reviewCause: 'FOUND_ON_NETWORK', resumptions: 1 });
+  }
+
   const decide = (globalId: string, decision: string, caller: TestCaller, more: object = {}) =>
     market.send<Record<string, Decided & { submission: { state: string } }>>(
       `mutation ($input: ResolveSubmissionReviewInput!) { resolveSubmissionReview(input: $input) { ${RESOLVE[2]} } }`,
@@ -366,6 +380,11 @@ describe('a decision of a review', () => {
       reason: 'a look',
     });
     expect(await errorsOf(grant(approval, second))).toEqual(['CONFLICT']);
+
+    const resumed = await reviewed();
+    const { approval: stale } = payloadOf(await decide(resumed.globalId, 'ADOPT', first));
+    await reviewAgain(resumed.submissionId);
+    expect(await errorsOf(grant(stale, second))).toEqual(['CONFLICT']);
 
     const other = await reviewed();
     const { approval: old } = payloadOf(await decide(other.globalId, 'ADOPT', first));
@@ -531,11 +550,16 @@ describe('a payout', () => {
     await reaches(market.app, session.id, 'NEEDS_REVIEW');
     expect(await errorsOf(askToRefund(session))).toEqual(['CONFLICT']);
     const { approval } = payloadOf(await askToRefund(session, 'REFUNDED'));
-    await providerSays(market.app, session.providerSessionId, 'settled');
-    expect(await errorsOf(grant(approval, second))).toEqual(['CONFLICT']);
+    for (const status of ['settled', 'refunded'] as const) {
+      await providerSays(market.app, session.providerSessionId, status);
+      await expect
+        .poll(async () => (await findOffRampSession(market.app.dependencies, session.id))?.providerStatus)
+        .toBe(status);
+      expect(await errorsOf(grant(approval, second))).toEqual(['CONFLICT']);
+    }
     expect(await reaches(market.app, session.id, 'NEEDS_REVIEW')).toMatchObject({ resolution: null });
     await refuse(approval, first);
-    const again = payloadOf(await askToRefund(session, 'SETTLED'));
+    const again = payloadOf(await askToRefund(session, 'REFUNDED'));
     expect(await errorsOf(grant(again.approval, second))).toEqual([]);
     await reaches(market.app, session.id, 'REFUNDED');
     const reviews = await market.app.dependencies.db

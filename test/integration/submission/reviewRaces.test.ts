@@ -219,7 +219,10 @@ describe('what an instance found before a review, when an operator has resumed t
     expect(await stateOf(submissionId)).toBe('PENDING');
   });
 
-  it('is outdated: the decision of another operator', async () => {
+  it.each([
+    ['to give up', giveUpSubmission],
+    ['to resume', resumeSubmission],
+  ])('is outdated: the decision of another operator %s', async (_, decide) => {
     const { submissionId } = await underReview('UNDETERMINABLE');
     const slow = afterSearch(async () => {
       await resumeSubmission(deps(), submissionId);
@@ -227,7 +230,7 @@ describe('what an instance found before a review, when an operator has resumed t
       if (!resumed) throw new Error('it has vanished');
       await settle(deps(), resumed, reviewOf(null));
     });
-    await expect(giveUpSubmission(slow, submissionId)).rejects.toThrow('decided otherwise meanwhile');
+    await expect(decide(slow, submissionId)).rejects.toThrow('decided otherwise meanwhile');
     expect(await stateOf(submissionId)).toBe('NEEDS_REVIEW');
   });
 

@@ -108,7 +108,7 @@ describe('a burn that the network shows already', () => {
     expect(await database.handle.db.select().from(operatorDecisions).where(decided)).toMatchObject([
       {
         decision: 'ADOPT',
-        basis: expect.stringMatching(/^FOUND_ON_NETWORK after 0 attempts: ./) as string,
+        basis: expect.stringMatching(/^FOUND_ON_NETWORK after 0 attempts and 0 resumptions: ./) as string,
         approvalRequestId: null,
       },
     ]);

@@ -386,6 +386,28 @@ describe('confirm and refund', () => {
     await expect.poll(() => statusOnNetwork(session.providerSessionId)).not.toBe('PENDING');
   });
 
+  it('are not decided by a decision of an earlier review', async () => {
+    const { id, providerSessionId } = await depositedCashOut(platform);
+    await providerSays(platform, providerSessionId, 'refunded');
+    await reaches(platform, id, 'NEEDS_REVIEW');
+    const { dependencies } = platform;
+    const slow = {
+      ...dependencies,
+      network: {
+        ...network,
+        async offRampDeposit(sessionId: string) {
+          await review(id, 'RETRY');
+          await expect.poll(async () => (await readReviews(dependencies, id)).length).toBe(2);
+          return network.offRampDeposit(sessionId);
+        },
+      },
+    };
+    const decision = { offRampSessionId: id, decision: 'REFUND', reason: 'called the provider' } as const;
+    await expect(decideSession(slow, 'operator-2', decision)).rejects.toThrow('has changed in the meantime');
+    await review(id, 'REFUND');
+    await reaches(platform, id, 'REFUNDED');
+  });
+
   it('is not undone by a provider that settles after the refund: it goes to an operator', async () => {
     const session = await depositedCashOut(platform);
     await providerSays(platform, session.providerSessionId, 'failed');
