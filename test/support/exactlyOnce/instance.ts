@@ -15,8 +15,11 @@ import { WAITING_FOR_PROVIDER } from '../../../src/resolvers/warehouse/offRamp/t
 import type { SimulatedNetwork, SimulatedProvider, SimulatedTransaction } from './outside.ts';
 import { found, type SimulatedPlatform } from './platform.ts';
 
-/** `is-refused`: the network refuses, if it is asked to simulate a call at this moment. */
-export type Fate = 'happens' | 'never-arrives' | 'answer-is-lost' | 'is-refused';
+/**
+ * `is-refused`: the network refuses, if it is asked to simulate a call at this moment. `is-unknown`: the node
+ * lacks the history, if it is asked for an outcome.
+ */
+export type Fate = 'happens' | 'never-arrives' | 'answer-is-lost' | 'is-refused' | 'is-unknown';
 
 export interface SimulatedInstance {
   /** Gives this fate to the next read, write or call; begins some work when none is under way. */
@@ -95,9 +98,10 @@ export function createInstance(world: World): SimulatedInstance {
       if (next) {
         try {
           world.network.isPaused = fate === 'is-refused';
+          world.network.isForgetful = fate === 'is-unknown';
           const value = fate === 'never-arrives' ? undefined : next.run();
-          if (fate === 'happens' || fate === 'is-refused') next.resolve(value);
-          else next.reject(next.lost());
+          if (fate === 'never-arrives' || fate === 'answer-is-lost') next.reject(next.lost());
+          else next.resolve(value);
         } catch (error) {
           next.reject(error as Error);
         }
@@ -178,7 +182,7 @@ function storeOf({ platform }: World, io: Io): StepStore {
       return io.database(() => platform.sign(intent.submissionId, prepared));
     },
     endAttempts: (_, open) => io.database(() => platform.endAttempts(open.map(({ hash }) => hash))),
-    settle: ({ id }, conclusion) => io.database(() => platform.settle(id, conclusion)),
+    settle: (submission, conclusion) => io.database(() => platform.settle(submission, conclusion)),
   };
 }
 

@@ -22,6 +22,8 @@ export interface SimulatedNetwork {
   now: number;
   /** While true, the contracts refuse every call. */
   isPaused: boolean;
+  /** While true, the node lacks the history that shows outcomes. */
+  isForgetful: boolean;
   /** Number of burns that took effect, by the note that names their intent. */
   burns: Map<string, number>;
   deposits: Map<string, 'PENDING' | 'SETTLED' | 'REFUNDED'>;
@@ -42,6 +44,7 @@ export function createNetwork(): SimulatedNetwork {
   const network: SimulatedNetwork = {
     now: 0,
     isPaused: false,
+    isForgetful: false,
     burns: new Map(),
     deposits: new Map(),
     receive(transaction) {
@@ -60,6 +63,7 @@ export function createNetwork(): SimulatedNetwork {
       if (refusal) throw new NetworkRefusal(refusal);
     },
     outcome(transaction) {
+      if (network.isForgetful) return { status: 'undeterminable', reason: 'history is gone' };
       const known = included.get(transaction.hash);
       if (known) return known;
       return network.canStillLand(transaction)

@@ -36,7 +36,10 @@ export interface SimulatedPlatform {
   openAttempts(submissionId: string): Attempt[];
   sign(submissionId: string, prepared: PreparedTransaction): Attempt[];
   endAttempts(hashes: readonly string[]): void;
-  settle(submissionId: string, conclusion: Conclusion): boolean;
+  /** @param seen the submission, as read before anything was found */
+  settle(seen: Submission, conclusion: Conclusion): boolean;
+  /** Works like resumeWithin in review.ts, by an operator who has just read the submission. */
+  resume(submissionId: string): void;
   /** Works like recordStatus in offRampMoves.ts. @returns whether the status is new */
   record(sessionId: string, status: RampStatus): boolean;
   apply(sessionId: string, event: OffRampEvent, isUnderWay?: boolean): void;
@@ -165,10 +168,14 @@ export function createPlatform(): SimulatedPlatform {
         }
       }
     },
-    settle(submissionId, conclusion) {
-      const { submission, attempts } = rowOf(submissionId);
-      const open = openOf(submissionId).map(({ hash }) => hash);
-      if (isOutdated(submission, open, submission, conclusion)) return false;
+    settle(seen, conclusion) {
+      const { submission, attempts } = rowOf(seen.id);
+      const open = openOf(seen.id).map(({ hash }) => hash);
+      if (isOutdated(submission, open, seen, conclusion)) return false;
+      const isOfBytes =
+        conclusion.kind === 'succeeded' || (conclusion.kind === 'refused' && conclusion.attemptHash);
+      if (!isOfBytes && seen.resumptions !== submission.resumptions)
+        throw new Error(`a finding from before its resumption decides ${seen.id}: ${conclusion.kind}`);
       if (conclusion.kind === 'succeeded' || conclusion.kind === 'refused') {
         const decided = conclusion.kind === 'succeeded' ? 'LANDED' : 'REFUSED';
         for (const attempt of attempts) {
@@ -182,6 +189,14 @@ export function createPlatform(): SimulatedPlatform {
       submission.state = states[conclusion.kind];
       takeEffect(submission, conclusion);
       return true;
+    },
+    resume(submissionId) {
+      const { submission } = rowOf(submissionId);
+      const { targetType, targetId, kind, resumptions } = submission;
+      submission.state = 'PENDING';
+      submission.resumptions = resumptions + 1;
+      if (targetType === 'OFF_RAMP_SESSION')
+        apply(targetId, kind === 'depositOffRamp' ? 'depositGoesOn' : 'releaseGoesOn');
     },
     record(sessionId, status) {
       const session = found(sessions.get(sessionId), sessionId);

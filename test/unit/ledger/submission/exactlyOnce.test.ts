@@ -47,7 +47,13 @@ function command(name: string, act: Act): Command {
 const ORDERLY = Array.from({ length: 5 }, () => 'happens' as const);
 const choice = fc.nat({ max: 60 });
 const anInstance = fc.nat({ max: 1 });
-const fates = fc.constantFrom<Fate>(...ORDERLY, 'never-arrives', 'answer-is-lost', 'is-refused');
+const fates = fc.constantFrom<Fate>(
+  ...ORDERLY,
+  'never-arrives',
+  'answer-is-lost',
+  'is-refused',
+  'is-unknown',
+);
 const payoutMoves = fc.constantFrom('processing', 'settled', 'failed', 'refunded');
 const work = fc
   .tuple(anInstance, fates, choice)
@@ -69,6 +75,9 @@ const COMMANDS: fc.Arbitrary<Command>[] = [
   fc.constant(command('a cash-out is asked for', ({ world }) => world.platform.beginSession())),
   choice.map((which) => command(`cash-out ${which} is cancelled`, ({ world }) => cancel(world, which))),
   choice.map((which) =>
+    command(`submission ${which} is reviewed and resumed`, ({ world }) => resume(world, which)),
+  ),
+  choice.map((which) =>
     command(`the network includes ${which}`, ({ world }) => world.network.include(which)),
   ),
   choice.map((which) => command(`the network refuses ${which}`, ({ world }) => refuse(world, which))),
@@ -83,6 +92,20 @@ function refuse({ network }: World, which: number): void {
   network.isPaused = true;
   network.include(which);
   network.isPaused = false;
+}
+
+/** An operator resumes a submission, which another instance has sent to review, if it is not there yet. */
+function resume({ platform }: World, which: number): void {
+  const open = [...platform.submissions.values()].filter(
+    ({ submission: { state } }) => state === 'PENDING' || state === 'NEEDS_REVIEW',
+  );
+  const submission = open[which % Math.max(open.length, 1)]?.submission;
+  if (submission === undefined) return;
+  const attemptHash = platform.openAttempts(submission.id)[0]?.hash ?? null;
+  const cause = { cause: 'UNDETERMINABLE', reason: 'history is gone' } as const;
+  if (submission.state === 'PENDING')
+    platform.settle({ ...submission }, { kind: 'needsReview', attemptHash, ...cause });
+  platform.resume(submission.id);
 }
 
 function cancel(world: World, which: number): void {
@@ -173,6 +196,8 @@ async function comesToRest({ world, instances }: System): Promise<void> {
       round < MAX_ROUNDS,
       () => `no rest after ${round} rounds: ${JSON.stringify([...platform.sessions])}`,
     );
+    for (const { submission } of platform.submissions.values())
+      if (submission.state === 'NEEDS_REVIEW') platform.resume(submission.id);
     for (const instance of instances) await instance.goOn('happens', next());
     network.include(next());
     if (round % 10 === 0) network.now++;
@@ -196,7 +221,8 @@ function choices(): () => number {
 }
 
 function isAtRest({ platform, provider }: World): boolean {
-  const isOver = ({ submission: { state } }: { submission: { state: string } }) => state !== 'PENDING';
+  const isOver = ({ submission: { state } }: { submission: { state: string } }) =>
+    state === 'SUCCEEDED' || state === 'REFUSED';
   return (
     [...platform.submissions.values()].every(isOver) &&
     [...platform.sessions].every(([id, { state, providerStatus }]) =>
