@@ -1,6 +1,7 @@
 /**
  * All decisions on a cash-out's review take their locks in one order: decisions on the submission's review
- * and on the session's, made together with an answer of the network, never deadlock.
+ * and on the session's, made together with an answer of the network, never deadlock. A submission's review is
+ * decided also when its session is not under review.
  */
 import { eq } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -85,4 +86,28 @@ it(`are decided ${ROUNDS} times at once, each by one of them`, { timeout: 120_00
     }
   }
   expect(outcomes.filter((code) => code !== 'CONFLICT')).toEqual([]);
+});
+
+it('goes on by RESUME although it could not be flagged when its deposit went to review', async () => {
+  const { dependencies } = platform;
+  const deposit = await readDeposit();
+  const { effects } = dependencies.submission;
+  const ofSessions = effects.CUSTODY.OFF_RAMP_SESSION;
+  const of = ofSessions?.depositOffRamp;
+  if (!ofSessions || !of || !('refused' in of)) throw new Error('deposits have no effects');
+  const needsReview = () => Promise.reject(new Error('a test says so'));
+  const sessions = { ...ofSessions, depositOffRamp: { ...of, needsReview } };
+  const unflagged = {
+    ...dependencies.submission,
+    effects: { ...effects, CUSTODY: { ...effects.CUSTODY, OFF_RAMP_SESSION: sessions } },
+  };
+  const cause = 'SETTLEMENT_FAILED';
+  const reason = 'it failed';
+  await settle(unflagged, deposit, { kind: 'needsReview', attemptHash: null, cause, reason });
+  expect(await readDeposit()).toMatchObject({ state: 'NEEDS_REVIEW' });
+  expect(await findOffRampSession(dependencies, offRampSessionId)).toMatchObject({ state: 'DEPOSITING' });
+  const decision = { submissionId: deposit.id, decision: 'RESUME', reason } as const;
+  expect(await resolveSubmissionReview(dependencies, 'operator-1', decision)).toMatchObject({
+    state: 'PENDING',
+  });
 });

@@ -46,7 +46,7 @@ export function allowanceEffects(deps: OffRampEffectsDependencies): Effects {
       const session = requireOpenAtProvider(await lockOffRampSession(tx, targetId));
       // Decided otherwise meanwhile: nothing is deposited, and the next allowance overwrites this one.
       if (!isToBeDeposited(session)) return passTurn(tx, deps, session, submissionId);
-      await goOn(tx, deps, session);
+      await goOn(tx, deps, session, 'depositGoesOn');
       await enqueueCall(tx, deps, targetId, depositCall(session));
     },
     refused: (tx, intent, refusal) => depositRefused(tx, deps, intent, refusal),
@@ -72,7 +72,7 @@ export function depositEffects(deps: OffRampEffectsDependencies): Effects {
       const session = requireOpenAtProvider(await lockOffRampSession(tx, targetId));
       const isShort = refusal.reason === 'INSUFFICIENT_ALLOWANCE';
       if (isShort && isToBeDeposited(session) && (await maySetAllowanceAgain(tx, deps, targetId))) {
-        await goOn(tx, deps, session);
+        await goOn(tx, deps, session, 'depositGoesOn');
         await enqueueCall(tx, deps, targetId, allowanceCall(session));
         return 'REFUSED';
       }
@@ -103,9 +103,17 @@ export function isToBeDeposited({ state, depositedAt }: OffRampSession): boolean
   return state === 'DEPOSITING' || (state === 'NEEDS_REVIEW' && depositedAt === null);
 }
 
-/** Ends a review that the network's outcome has decided. */
-async function goOn(tx: Tx, deps: MoveDependencies, session: OffRampSession): Promise<void> {
-  if (session.state === 'NEEDS_REVIEW') await applyEvent(tx, deps, session, 'depositGoesOn');
+/**
+ * Ends a review that the network's outcome, or a decision about the submission, has decided. A session that
+ * could not be flagged (settle.ts) has none.
+ */
+async function goOn(
+  tx: Tx,
+  deps: MoveDependencies,
+  session: OffRampSession,
+  event: 'depositGoesOn' | 'releaseGoesOn',
+): Promise<void> {
+  if (session.state === 'NEEDS_REVIEW') await applyEvent(tx, deps, session, event);
 }
 
 async function depositRefused(
@@ -182,7 +190,7 @@ function reviewEffects(
       await applyEvent(tx, deps, session, 'undecidable', { reason });
     },
     async resumed(tx, { targetId }) {
-      await applyEvent(tx, deps, await lockOffRampSession(tx, targetId), resumed);
+      await goOn(tx, deps, await lockOffRampSession(tx, targetId), resumed);
     },
   };
 }
