@@ -514,6 +514,7 @@ CREATE TABLE "off_ramp_sessions" (
 	"state_reason" text,
 	"cancel_requested_at" timestamp with time zone,
 	"cancel_requested_by" text,
+	"review_version" uuid DEFAULT gen_random_uuid() NOT NULL,
 	"due_at" timestamp with time zone,
 	"fruitless_steps" integer DEFAULT 0 NOT NULL,
 	"hints" integer DEFAULT 0 NOT NULL,

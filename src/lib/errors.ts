@@ -70,7 +70,6 @@ export const ERROR_DETAILS = [
   'policy',
   'projectId',
   'providerHttpStatus',
-  'providerStatus',
   'reason',
   'receiptId',
   'requested',

@@ -147,11 +147,11 @@ export async function sessionOf(
 export async function decideSession(
   deps: Platform['dependencies'],
   operatorId: string,
-  input: Omit<SessionReviewInput, 'seenProviderStatus'>,
+  input: Omit<SessionReviewInput, 'reviewVersion'>,
 ): Promise<OffRampSession> {
   const session = await findOffRampSession(deps, input.offRampSessionId);
-  const seenProviderStatus = session?.providerStatus ?? null;
-  return resolveOffRampSessionReview(deps, operatorId, { ...input, seenProviderStatus });
+  const reviewVersion = session?.reviewVersion ?? '';
+  return resolveOffRampSessionReview(deps, operatorId, { ...input, reviewVersion });
 }
 
 /** Makes a decision when nothing else of the input matters. */

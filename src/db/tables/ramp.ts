@@ -100,6 +100,13 @@ export const offRampSessions = pgTable(
     cancelRequestedAt: moment('cancel_requested_at'),
     cancelRequestedBy: text('cancel_requested_by'),
 
+    /**
+     * New with each move of the session, each reason for a review, and each status of the provider: a
+     * decision holds for the value that the operator saw. Random, so that a restored copy of the database
+     * does not give the same value to something else.
+     */
+    reviewVersion: uuid('review_version').notNull().defaultRandom(),
+
     /** When to check the session next; null when only a callback or a settled submission can change it. */
     dueAt: moment('due_at'),
     fruitlessSteps: integer('fruitless_steps').notNull().default(0),

@@ -5,25 +5,19 @@
  */
 import { eq } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
-import { manualRampSessions, offRampProviderStatuses, offRampSessions } from '../../db/tables/index.ts';
+import { manualRampSessions, offRampSessions } from '../../db/tables/index.ts';
 import { notFound } from '../../lib/notFound.ts';
 import { noManualSession } from '../../ramp/manual/manualProvider.ts';
 import type { Needs } from '../core/dependencies.ts';
-import { basisOfHalt, basisOfReview } from '../operations/decisionBasis.ts';
-import type { SessionReviewInput } from '../operations/resolveOffRampSessionReview.ts';
+import { basisOfHalt, basisOfReview, lockDecidableSession } from '../operations/decisionBasis.ts';
 import { requireManualRamp } from '../operations/setManualSessionStatus.ts';
-import { isStranded } from '../operations/strandedSessions.ts';
-import {
-  findOpenReview,
-  lockOffRampSession,
-  sessionNotUnderReview,
-  requireSeenStatus,
-} from '../warehouse/offRamp/offRampMoves.ts';
 import type { AskedOperation } from './approvalRequests.ts';
 
 interface Basis {
   targetId: string | null;
   basis: string;
+  /** The version that a decision about a review has to name; null for other operations. */
+  version: string | null;
 }
 
 /** The basis of a target that does not exist before the approval. */
@@ -43,41 +37,28 @@ export async function readBasis(
   switch (asked.operation) {
     case 'createProject':
     case 'createDeposit':
-      return { targetId: newId, basis: NEW_TARGET };
-    case 'resolveSubmissionReview':
-      return {
-        targetId: asked.input.submissionId,
-        basis: await basisOfReview(tx, asked.input.submissionId),
-      };
+      return { targetId: newId, basis: NEW_TARGET, version: null };
+    case 'resolveSubmissionReview': {
+      const { submissionId } = asked.input;
+      return { targetId: submissionId, ...(await basisOfReview(tx, submissionId)) };
+    }
     case 'resolveOffRampSessionReview':
-      return basisOfSessionReview(tx, deps, asked.input);
+      return basisOfSessionReview(tx, deps, asked.input.offRampSessionId);
     case 'resumeSigning':
-      return { targetId: null, basis: await basisOfHalt(tx) };
+      return { targetId: null, ...(await basisOfHalt(tx)) };
     case 'setManualSessionStatus':
       return basisOfManualSession(tx, deps, asked.input.sessionId);
   }
 }
 
-async function basisOfSessionReview(
-  tx: Tx,
-  deps: Needs<'ramp'>,
-  { offRampSessionId: id, seenProviderStatus }: SessionReviewInput,
-): Promise<Basis> {
+async function basisOfSessionReview(tx: Tx, deps: Needs<'ramp'>, id: string): Promise<Basis> {
   const [known] = await tx
     .select({ id: offRampSessions.id })
     .from(offRampSessions)
     .where(eq(offRampSessions.id, id));
   if (!known) throw notFound('off-ramp session', 'input.offRampSessionId');
-  const session = await lockOffRampSession(tx, id);
-  const review = await findOpenReview(tx, id);
-  if (!review && !isStranded(deps, session)) {
-    throw sessionNotUnderReview(session);
-  }
-  requireSeenStatus(session, seenProviderStatus);
-  // The provider may say something else in between, and then the same again.
-  const statuses = await tx.$count(offRampProviderStatuses, eq(offRampProviderStatuses.offRampSessionId, id));
-  const place = review ? `review ${review.id}` : `${session.state}, at another provider`;
-  return { targetId: id, basis: `${place}, after ${statuses} statuses` };
+  const { reviewVersion: version } = await lockDecidableSession(tx, deps, id);
+  return { targetId: id, basis: version, version };
 }
 
 async function basisOfManualSession(tx: Tx, deps: Needs<'ramp' | 'manualRamp'>, id: string): Promise<Basis> {
@@ -91,5 +72,6 @@ async function basisOfManualSession(tx: Tx, deps: Needs<'ramp' | 'manualRamp'>, 
   return {
     targetId: session.reference,
     basis: `${session.status} since ${session.changedAt.toISOString()}`,
+    version: null,
   };
 }

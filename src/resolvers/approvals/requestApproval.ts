@@ -26,6 +26,7 @@ import {
   type IdempotentRequest,
 } from '../core/idempotency.ts';
 import { depositRequest } from '../warehouse/createDeposit.ts';
+import { requireSeen } from '../operations/reviewVersion.ts';
 import { readBasis } from './approvalBasis.ts';
 import { needsApproval } from './approvalPolicy.ts';
 import {
@@ -98,7 +99,7 @@ async function insertOnce(
   const first = keyed && (await reserveKey(tx, keyed, id, deps.clock.now()));
   if (first) return required(await findApprovalRequest({ db: tx }, first), first);
   await checkAndHoldPayout(tx, deps, caller, asked);
-  const { targetId, basis } = await readBasis(tx, deps, asked, id);
+  const { targetId, basis, version } = await readBasis(tx, deps, asked, id);
   const { operation } = asked;
   // Stored with its null members: the operation runs with the same input as without an approval.
   const input = encodeExact(asked.input);
@@ -113,6 +114,7 @@ async function insertOnce(
       { approvalRequestId: open.id },
     );
   }
+  if ('reviewVersion' in asked.input) requireSeen(asked.input, version);
   await limitAwaiting(tx, caller.subject);
   const lifetime = sql`make_interval(secs => ${deps.approvalPolicy.lifetimeSeconds})`;
   await tx.insert(approvalRequests).values({

@@ -9,23 +9,46 @@ import { readLastNumber } from '../../ledger/submission/attempts.ts';
 import { readHalts } from '../../ledger/submission/halts.ts';
 import { notDecidable } from '../../ledger/submission/review.ts';
 import { DomainError } from '../../lib/errors.ts';
+import type { Needs } from '../core/dependencies.ts';
+import type { OffRampSession } from '../warehouse/offRamp/findOffRampSession.ts';
+import { lockOffRampSession, sessionNotUnderReview } from '../warehouse/offRamp/offRampMoves.ts';
+import { versionOfReview, versionOfSessionReview } from './reviewVersion.ts';
+
+export interface DecisionBasis {
+  basis: string;
+  /** What a decision about it has to name; null when it names nothing. */
+  version: string | null;
+}
 
 /**
  * Locks the submission until the transaction ends. @throws DomainError NOT_FOUND, CONFLICT when it is not
  * under review
  */
-export async function basisOfReview(tx: Tx, id: string): Promise<string> {
+export async function basisOfReview(tx: Tx, id: string): Promise<DecisionBasis> {
   const [submission] = await tx.select().from(submissions).where(eq(submissions.id, id)).for('update');
   if (submission?.state !== 'NEEDS_REVIEW') throw notDecidable(submission);
   const { reviewCause, stateReason, resumptions } = submission;
   const attempts = await readLastNumber(tx, id);
-  return `${reviewCause} after ${attempts} attempts and ${resumptions} resumptions: ${stateReason}`;
+  return {
+    basis: `${reviewCause} after ${attempts} attempts and ${resumptions} resumptions: ${stateReason}`,
+    version: versionOfReview(submission),
+  };
+}
+
+/**
+ * Locks the session until the transaction ends. @throws DomainError CONFLICT when it is neither under review
+ * nor stranded
+ */
+export async function lockDecidableSession(tx: Tx, deps: Needs<'ramp'>, id: string): Promise<OffRampSession> {
+  const session = await lockOffRampSession(tx, id);
+  if (versionOfSessionReview(deps, session) === null) throw sessionNotUnderReview(session);
+  return session;
 }
 
 /** @throws DomainError CONFLICT when signing is not halted */
-export async function basisOfHalt(tx: Tx): Promise<string> {
+export async function basisOfHalt(tx: Tx): Promise<DecisionBasis> {
   const halts = await readHalts(tx);
   if (halts.length === 0) throw new DomainError('CONFLICT', 'Signing is not halted.');
   // The decision ends all halts.
-  return halts.map(({ because }) => because).join('; ');
+  return { basis: halts.map(({ because }) => because).join('; '), version: null };
 }

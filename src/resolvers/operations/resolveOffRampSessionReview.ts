@@ -16,7 +16,6 @@ import { notFound } from '../../lib/notFound.ts';
 import type { OffRampDeposit } from '../../ledger/network/port.ts';
 import { resumeWithin } from '../../ledger/submission/review.ts';
 import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
-import type { RampStatus } from '../../ramp/port.ts';
 import { applyEvent } from '../warehouse/offRamp/applyEvent.ts';
 import { requireStillFree } from '../warehouse/offRamp/checkCashOut.ts';
 import { findDeposit } from '../warehouse/offRamp/findDeposit.ts';
@@ -28,7 +27,6 @@ import {
   isDepositUnderWay,
   lockOffRampSession,
   sessionNotUnderReview,
-  requireSeenStatus,
 } from '../warehouse/offRamp/offRampMoves.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
@@ -40,6 +38,8 @@ import {
 } from '../warehouse/offRamp/findOffRampSession.ts';
 import { isToBeGivenBack } from '../warehouse/offRamp/stepHolderDeposit.ts';
 import { observeReviewed } from '../warehouse/offRamp/stepOffRampSession.ts';
+import { lockDecidableSession } from './decisionBasis.ts';
+import { requireSeen, type SeenReview } from './reviewVersion.ts';
 import { isStranded, STRANDED } from './strandedSessions.ts';
 import { findUndecided, undecidedFirst, underWay } from './undecidedSubmission.ts';
 
@@ -55,19 +55,18 @@ const DECISION = 'input.decision';
 
 export type OffRampSessionReviewDecision = NonNullable<OffRampReview['decision']>;
 
-export interface SessionReviewInput {
+export interface SessionReviewInput extends SeenReview {
   /** Our reference of the session. */
   offRampSessionId: string;
   decision: OffRampSessionReviewDecision;
-  /** The provider's latest status that the operator knows of; null when none was read. */
-  seenProviderStatus: RampStatus | null;
   /** Kept permanently. */
   reason: string;
 }
 
 /**
- * @throws DomainError NOT_FOUND, CONFLICT (neither under review nor stranded, the provider has said something
- *   else since, or the decision does not fit what the network shows); RAMP_UNAVAILABLE; NetworkUnavailable
+ * @throws DomainError NOT_FOUND, CONFLICT (neither under review nor stranded, the review or the provider's
+ *   status has changed, or the decision does not fit what the network shows); RAMP_UNAVAILABLE;
+ *   NetworkUnavailable
  */
 export async function resolveOffRampSessionReview(
   deps: ResolveOffRampSessionReviewNeeds,
@@ -78,7 +77,6 @@ export async function resolveOffRampSessionReview(
   const { offRampSessionId, decision, reason } = input;
   const session = await findOffRampSession(deps, offRampSessionId);
   if (!session) throw notFound('off-ramp session', 'input.offRampSessionId');
-  const seen = await findOpenReview(deps.db, offRampSessionId);
   if (decision !== 'ACCEPT') await observeReviewed(deps, session);
   const { providerSessionId } = session;
   const onNetwork =
@@ -88,9 +86,8 @@ export async function resolveOffRampSessionReview(
     // The lock order of offRampMoves.ts: settling locks the submission before the session.
     const undecided = await findUndecided(tx, offRampSessionId, 'lock');
     await grant?.confirm(tx);
-    const current = await lockForDecision(tx, deps, offRampSessionId, seen);
+    const current = await lockForDecision(tx, deps, offRampSessionId, input);
     const review = await openReviewOf(tx, current);
-    requireSeenStatus(current, input.seenProviderStatus);
     const approvalRequestId = grant?.requestId ?? null;
     await closeReview(tx, offRampSessionId, { decision, decidedBy: operatorId, reason, approvalRequestId });
     const held = onNetwork !== null && isAsAgreed(current, onNetwork) ? onNetwork : null;
@@ -117,19 +114,15 @@ export async function resolveOffRampSessionReview(
   return (await findOffRampSession(deps, offRampSessionId)) ?? session;
 }
 
-/**
- * A stranded session is decided like one under review.
- * @param seen the open review when the decision was made: the decision is not about a later one
- */
+/** A stranded session is decided like one under review. */
 async function lockForDecision(
   tx: Tx,
   deps: MoveNeeds,
   id: string,
-  seen: OffRampReview | undefined,
+  seen: SeenReview,
 ): Promise<OffRampSession> {
-  const session = await lockOffRampSession(tx, id);
-  const open = await findOpenReview(tx, id);
-  if (open !== undefined && open.id !== seen?.id) throw decidedMeanwhile();
+  const session = await lockDecidableSession(tx, deps, id);
+  requireSeen(seen, session.reviewVersion);
   if (!isStranded(deps, session)) return session;
   await applyEvent(tx, deps.submission, session, 'stranded', { reason: STRANDED });
   return lockOffRampSession(tx, id);

@@ -11,10 +11,11 @@ import { resolveOffRampSessionReview } from '../../resolvers/operations/resolveO
 import { APPROVAL } from '../approvals/approvalRequest.ts';
 import { forRoles } from '../core/access.ts';
 import { requireCaller, subjectOf } from '../core/caller.ts';
-import { RampStatusEnum, OffRampSessionReviewDecisionEnum } from '../warehouse/offRampEnums.ts';
+import { OffRampSessionReviewDecisionEnum } from '../warehouse/offRampEnums.ts';
 import { OffRampSessionRef } from '../warehouse/offRampSession.ts';
 import { builder } from '../core/builder.ts';
 import { DECISION_REASON, inputOf } from '../core/inputs.ts';
+import { SEEN_REVIEW_VERSION } from './reviewVersion.ts';
 
 const ResolveOffRampSessionReviewInput = builder.inputType('ResolveOffRampSessionReviewInput', {
   description:
@@ -32,12 +33,7 @@ const ResolveOffRampSessionReviewInput = builder.inputType('ResolveOffRampSessio
       required: true,
       description: 'The decision on the session.',
     }),
-    seenProviderStatus: t.field({
-      type: RampStatusEnum,
-      description:
-        'The `providerStatus` of the session on which the decision is based. Omit it when `providerStatus` is null. ' +
-        'A CONFLICT is returned when the provider has reported another status since.',
-    }),
+    reviewVersion: t.string(SEEN_REVIEW_VERSION),
     reason: t.string(DECISION_REASON),
   }),
 });
@@ -64,14 +60,15 @@ builder.mutationField('resolveOffRampSessionReview', (t) =>
       ['operator'],
       'Resolves an off-ramp session that needs review. May need approval (`approvalRequest`). Errors: NOT_FOUND; ' +
         'CONFLICT (the session is neither under review nor waiting for a ramp provider other than the configured ' +
-        'one, its provider has reported another status since, or the decision does not fit the state on the ' +
-        'network); LEDGER_UNAVAILABLE; RAMP_UNAVAILABLE (the provider does not report the state of the payout).',
+        'one, its `reviewVersion` has changed, as it does with each status of the provider, or the decision does ' +
+        'not fit the state on the network); LEDGER_UNAVAILABLE; RAMP_UNAVAILABLE (the provider does not report the ' +
+        'state of the payout).',
     ),
     type: ResolveOffRampSessionReviewPayload,
     args: inputOf(ResolveOffRampSessionReviewInput, 'The decision and its reason.'),
     recordedInput: {
       targets: ['offRampSessionId'],
-      shown: ['decision', 'seenProviderStatus'],
+      shown: ['decision', 'reviewVersion'],
       hidden: ['reason'],
     },
     safeWithoutKey: 'deciding what is decided is a CONFLICT',
@@ -79,7 +76,7 @@ builder.mutationField('resolveOffRampSessionReview', (t) =>
       const asked = {
         offRampSessionId: input.offRampSessionId.id,
         decision: input.decision,
-        seenProviderStatus: input.seenProviderStatus ?? null,
+        reviewVersion: input.reviewVersion,
         reason: input.reason,
       };
       const operation = { operation: 'resolveOffRampSessionReview', input: asked } as const;

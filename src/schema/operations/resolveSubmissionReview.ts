@@ -13,6 +13,7 @@ import { builder } from '../core/builder.ts';
 import { DECISION_REASON, inputOf } from '../core/inputs.ts';
 import { SubmissionRef } from './submission.ts';
 import { SubmissionReviewDecisionEnum } from './submissionDecision.ts';
+import { SEEN_REVIEW_VERSION } from './reviewVersion.ts';
 
 const ResolveSubmissionReviewInput = builder.inputType('ResolveSubmissionReviewInput', {
   description:
@@ -28,6 +29,7 @@ const ResolveSubmissionReviewInput = builder.inputType('ResolveSubmissionReviewI
       required: true,
       description: 'The decision on the submission.',
     }),
+    reviewVersion: t.string(SEEN_REVIEW_VERSION),
     recordIndex: t.int({
       description:
         'The index of the record to adopt, for ADOPT of a retirement. A CONFLICT is returned when another record was found.',
@@ -54,11 +56,17 @@ builder.mutationField('resolveSubmissionReview', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
-      'Resolves a submission that needs review. May need approval (`approvalRequest`). Errors: NOT_FOUND, CONFLICT, LEDGER_UNAVAILABLE.',
+      'Resolves a submission that needs review. May need approval (`approvalRequest`). Errors: NOT_FOUND; CONFLICT ' +
+        '(the submission is not under review, its `reviewVersion` has changed, or the decision does not fit the state ' +
+        'on the network); LEDGER_UNAVAILABLE.',
     ),
     type: ResolveSubmissionReviewPayload,
     args: inputOf(ResolveSubmissionReviewInput, 'The decision and its reason.'),
-    recordedInput: { targets: ['submissionId'], shown: ['decision'], hidden: ['recordIndex', 'reason'] },
+    recordedInput: {
+      targets: ['submissionId'],
+      shown: ['decision', 'reviewVersion'],
+      hidden: ['recordIndex', 'reason'],
+    },
     safeWithoutKey: 'deciding what is decided is a CONFLICT',
     resolve: async (_root, { input }, { caller, dependencies }): Promise<Answer> => {
       const asked = { ...input, submissionId: input.submissionId.id };

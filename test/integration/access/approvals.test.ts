@@ -17,7 +17,6 @@ import {
 } from '../../../src/db/tables/index.ts';
 import { createProject } from '../../../src/resolvers/carbon/createProject.ts';
 import { cancelCashOut } from '../../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
-import { resolveSubmissionReview } from '../../../src/resolvers/operations/resolveSubmissionReview.ts';
 import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { resumeWithin } from '../../../src/ledger/submission/review.ts';
 import { NEW_SUBMISSION } from '../../../src/ledger/submission/submission.ts';
@@ -25,6 +24,7 @@ import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { projectInput as smallProject } from '../../../devnet/platform.ts';
 import { burnOutside } from '../../support/burnOutside.ts';
 import { changePastRules } from '../../support/database/database.ts';
+import { decideSubmission } from '../../support/decisions.ts';
 import { askOver, codesOf } from '../../support/http/askOver.ts';
 import { buy, mutate, newToken, operator, payloadOf, projectInput } from '../../support/http/creditTrade.ts';
 import { startMarketplace, type Marketplace, type TestCaller } from '../../support/http/marketplace.ts';
@@ -335,12 +335,20 @@ describe('a decision of a review', () => {
       .toMatchObject({ state: 'NEEDS_REVIEW', reviewCause: 'FOUND_ON_NETWORK', resumptions: 1 });
   }
 
-  const decide = (globalId: string, decision: string, caller: TestCaller, more: object = {}) =>
-    market.send<Record<string, Decided & { submission: { state: string } }>>(
+  const readVersion = async (id: string) => {
+    const query = 'query ($id: ID!) { submission(id: $id) { reviewVersion } }';
+    const seen = await market.send<{ submission: { reviewVersion: string } }>(query, { id }, first);
+    return payloadOf(seen).reviewVersion;
+  };
+
+  const decide = async (globalId: string, decision: string, caller: TestCaller, more: { reviewVersion?: string; recordIndex?: null } = {}) => {
+    const reviewVersion = more.reviewVersion ?? (await readVersion(globalId));
+    return market.send<Record<string, Decided & { submission: { state: string } }>>(
       `mutation ($input: ResolveSubmissionReviewInput!) { resolveSubmissionReview(input: $input) { ${RESOLVE[2]} } }`,
-      { input: { submissionId: globalId, decision, reason: 'looked at it', ...more } },
+      { input: { submissionId: globalId, decision, reason: 'looked at it', ...more, reviewVersion } },
       caller,
     );
+  };
 
   it('takes effect with the approval, and once', async () => {
     const { globalId } = await reviewed();
@@ -374,7 +382,7 @@ describe('a decision of a review', () => {
     const decided = await reviewed();
     const { approval } = payloadOf(await decide(decided.globalId, 'RESUME', first));
     const { submissionId } = decided;
-    await resolveSubmissionReview(market.app.dependencies, 'ops', {
+    await decideSubmission(market.app.dependencies, 'ops', {
       submissionId,
       decision: 'ADOPT',
       reason: 'a look',
@@ -382,9 +390,18 @@ describe('a decision of a review', () => {
     expect(await errorsOf(grant(approval, second))).toEqual(['CONFLICT']);
 
     const resumed = await reviewed();
-    const { approval: stale } = payloadOf(await decide(resumed.globalId, 'ADOPT', first));
+    const seen = await readVersion(resumed.globalId);
+    const { approval: stale } = payloadOf(await decide(resumed.globalId, 'ADOPT', first, { reviewVersion: seen }));
     await reviewAgain(resumed.submissionId);
     expect(await errorsOf(grant(stale, second))).toEqual(['CONFLICT']);
+    // The repeated request is the same one as long as it waits; a new one needs what is known now.
+    const repeated = payloadOf(await decide(resumed.globalId, 'ADOPT', first, { reviewVersion: seen }));
+    expect(repeated.approval.id).toBe(stale.id);
+    await refuse(stale, first);
+    const { errors } = await decide(resumed.globalId, 'ADOPT', first, { reviewVersion: seen });
+    expect(errors.map(({ extensions }) => extensions)).toMatchObject([
+      { code: 'CONFLICT', field: 'input.reviewVersion' },
+    ]);
 
     const other = await reviewed();
     const { approval: old } = payloadOf(await decide(other.globalId, 'ADOPT', first));
@@ -530,14 +547,25 @@ describe('a payout', () => {
     await refuse(approval, second);
   });
 
-  const askToRefund = ({ id }: { id: string }, seenProviderStatus?: 'PENDING' | 'REFUNDED' | 'SETTLED') =>
+  const readVersion = async ({ id }: { id: string }, caller: TestCaller = first) => {
+    const query = 'query ($id: ID!) { offRampSession(id: $id) { reviewVersion } }';
+    const variables = { id: Buffer.from(`OffRampSession:${id}`).toString('base64url') };
+    const seen = await market.send<{ offRampSession: { reviewVersion: string | null } }>(
+      query,
+      variables,
+      caller,
+    );
+    return payloadOf(seen).reviewVersion;
+  };
+
+  const askToRefund = async (session: { id: string }, seen?: string | null) =>
     market.send<Record<string, Decided & { session: { state: string } }>>(
       `mutation ($input: ResolveOffRampSessionReviewInput!) { resolveOffRampSessionReview(input: $input) { session: offRampSession { state } ${APPROVAL} } }`,
       {
         input: {
-          offRampSessionId: Buffer.from(`OffRampSession:${id}`).toString('base64url'),
+          offRampSessionId: Buffer.from(`OffRampSession:${session.id}`).toString('base64url'),
           decision: 'REFUND',
-          seenProviderStatus,
+          reviewVersion: seen ?? (await readVersion(session)),
           reason: 'they paid nothing',
         },
       },
@@ -546,10 +574,13 @@ describe('a payout', () => {
 
   it('is not refunded by an approval that does not know what the provider said since', async () => {
     const session = await depositedCashOut(market.app);
+    expect(await readVersion(session)).toBeNull();
     await providerSays(market.app, session.providerSessionId, 'refunded');
     await reaches(market.app, session.id, 'NEEDS_REVIEW');
-    expect(await errorsOf(askToRefund(session))).toEqual(['CONFLICT']);
-    const { approval } = payloadOf(await askToRefund(session, 'REFUNDED'));
+    expect(await errorsOf(askToRefund(session, 'another'))).toEqual(['CONFLICT']);
+    const seen = await readVersion(session);
+    expect(await readVersion(session, { role: 'farmer', subject: farmer.subject })).toBeNull();
+    const { approval } = payloadOf(await askToRefund(session, seen));
     for (const status of ['settled', 'refunded'] as const) {
       await providerSays(market.app, session.providerSessionId, status);
       await expect
@@ -559,7 +590,8 @@ describe('a payout', () => {
     }
     expect(await reaches(market.app, session.id, 'NEEDS_REVIEW')).toMatchObject({ resolution: null });
     await refuse(approval, first);
-    const again = payloadOf(await askToRefund(session, 'REFUNDED'));
+    expect(await errorsOf(askToRefund(session, seen))).toEqual(['CONFLICT']);
+    const again = payloadOf(await askToRefund(session));
     expect(await errorsOf(grant(again.approval, second))).toEqual([]);
     await reaches(market.app, session.id, 'REFUNDED');
     const reviews = await market.app.dependencies.db
@@ -582,7 +614,7 @@ describe('a payout', () => {
       const stranded = sql`UPDATE ${offRampSessions}
       SET provider_name = 'http old.example', provider_status = ${said?.toLowerCase() ?? null} WHERE id = ${session.id}`;
       await changePastRules(market.database, stranded);
-      const { approval, session: unchanged } = payloadOf(await askToRefund(session, said));
+      const { approval, session: unchanged } = payloadOf(await askToRefund(session));
       expect(unchanged.state).toBe('AWAITING_PAYOUT');
       expect(await errorsOf(grant(approval, first))).toEqual(['FORBIDDEN']);
       const both = await Promise.all([errorsOf(grant(approval, second)), errorsOf(grant(approval, third))]);

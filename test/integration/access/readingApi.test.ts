@@ -301,6 +301,7 @@ describe('for operators', () => {
     const input = {
       submissionId: data?.submissions.edges[0]?.node.id,
       decision: 'RESUME',
+      reviewVersion: 'v',
       reason: 'just trying',
     };
     const RESOLVE =

@@ -9,6 +9,7 @@ import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { attempts, projects, submissions } from '../../../src/db/tables/index.ts';
 import { readProjectBalances } from '../../../src/ledger/books/readBalances.ts';
+import { decideSubmission } from '../../support/decisions.ts';
 import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { awaitState } from '../../../src/resolvers/core/awaitState.ts';
@@ -18,7 +19,6 @@ import { findRetirement } from '../../../src/resolvers/carbon/findRetirement.ts'
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { readAllRecords, readRegistry } from '../../../src/resolvers/carbon/readRegistry.ts';
 import { readDecisions } from '../../../src/resolvers/operations/operatorDecisions.ts';
-import { resolveSubmissionReview } from '../../../src/resolvers/operations/resolveSubmissionReview.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import type { TestDatabase } from '../../support/database/database.ts';
 import type { FaultPlan } from '../../support/faults/faultyNetwork.ts';
@@ -258,7 +258,7 @@ describe('retire', () => {
 
 describe('review', () => {
   const review = (submissionId: string, decision: 'RESUME' | 'GIVE_UP') =>
-    resolveSubmissionReview(platform.dependencies, 'operator', {
+    decideSubmission(platform.dependencies, 'operator', {
       submissionId,
       decision,
       reason: 'looked at it',

@@ -216,6 +216,7 @@ const CHANGEABLE = {
     'payout_account_erased_at',
     'provider_status',
     'refusal_code',
+    'review_version',
     'sealed_payout_account',
     'signature_due_at',
     'state',

@@ -7,6 +7,7 @@ import { and, eq, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { attempts, operatorDecisions, retirements, submissions } from '../../../src/db/tables/index.ts';
+import { decideSubmission, readReviewVersion } from '../../support/decisions.ts';
 import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
@@ -29,6 +30,8 @@ let platform: Platform;
 let outcome: LedgerNetwork['outcome'] | null = null;
 /** Whether the network accepts transactions and drops them. */
 let isDeaf = false;
+/** Runs while an operator's decision looks for a record's transaction. */
+let duringLook = async () => {};
 /** Whether the network lacks the logs of old transactions. */
 let isForgetful = false;
 
@@ -39,6 +42,7 @@ beforeAll(async () => {
     ...network,
     outcome: (sent: Parameters<LedgerNetwork['outcome']>[0]) => (outcome ?? network.outcome)(sent),
     retirementTransactions: async (...args: Parameters<LedgerNetwork['retirementTransactions']>) => {
+      await duringLook();
       if (isForgetful) throw new NetworkUnavailable('pruned history unavailable');
       return network.retirementTransactions(...args);
     },
@@ -83,7 +87,7 @@ async function submissionOf(targetId: string) {
 }
 
 const decide = async (retirementId: string, decision: SubmissionReviewDecision) =>
-  resolveSubmissionReview(platform.dependencies, 'operator', {
+  decideSubmission(platform.dependencies, 'operator', {
     submissionId: (await submissionOf(retirementId)).id,
     decision,
     reason: 'looked at it',
@@ -147,6 +151,55 @@ describe('a burn that the network shows already', () => {
   });
 });
 
+describe('a decision about an earlier review', () => {
+  it('does not apply to a later one, which another operator has caused, though it has the same reason', async () => {
+    const project = await boughtProject(10n);
+    isDeaf = true;
+    outcome = async () => ({ status: 'dead', proof: 'it landed without effect', cause: 'outOfMemory' });
+    const retirement = await retire(platform.dependencies, 'acme', retireInput(project, 4n));
+    const first = await submissionOf(retirement.id);
+    const reviewVersion = await readReviewVersion(platform.dependencies, first.id);
+    await decide(retirement.id, 'RESUME');
+    const read = () => submissionOf(retirement.id);
+    await expect.poll(read).toMatchObject({ state: 'NEEDS_REVIEW', resumptions: 1 });
+    const later = await read();
+    expect(later).toMatchObject({ reviewCause: first.reviewCause, stateReason: first.stateReason });
+    for (const decision of ['GIVE_UP', 'RESUME', 'ADOPT'] as const) {
+      const seen = { submissionId: first.id, decision, reviewVersion, reason: 'it is dead' };
+      await expect(resolveSubmissionReview(platform.dependencies, 'other', seen)).rejects.toMatchObject({
+        code: 'CONFLICT',
+        details: { field: 'input.reviewVersion' },
+      });
+    }
+    expect(await read()).toEqual(later);
+    const decided = eq(operatorDecisions.submissionId, first.id);
+    expect(await database.handle.db.select().from(operatorDecisions).where(decided)).toMatchObject([
+      { decision: 'RESUME', decidedBy: 'operator' },
+    ]);
+    expect(await decide(retirement.id, 'GIVE_UP')).toMatchObject({ state: 'REFUSED' });
+    outcome = null;
+    isDeaf = false;
+  });
+
+  it('does not apply to what is found while the network is asked about it', async () => {
+    const project = await boughtProject(10n);
+    await burnOutside(network, project, 4n);
+    const retirement = await retire(platform.dependencies, 'acme', retireInput(project, 4n));
+    const { id } = await submissionOf(retirement.id);
+    duringLook = async () => {
+      duringLook = async () => {};
+      const isIt = eq(submissions.id, id);
+      await database.handle.db.update(submissions).set({ stateReason: 'another finding' }).where(isIt);
+    };
+    await expect(decide(retirement.id, 'ADOPT')).rejects.toMatchObject({
+      code: 'CONFLICT',
+      details: { field: 'input.reviewVersion' },
+    });
+    expect(await submissionOf(retirement.id)).toMatchObject({ state: 'NEEDS_REVIEW' });
+    expect(await decide(retirement.id, 'ADOPT')).toMatchObject({ state: 'SUCCEEDED' });
+  });
+});
+
 describe('a decision that is refused', () => {
   it('leaves no line in the log that it was made', async () => {
     const retirement = await retire(platform.dependencies, 'acme', retireInput(await boughtProject(4n), 4n));
@@ -157,7 +210,7 @@ describe('a decision that is refused', () => {
     const deps = { ...platform.dependencies, log };
     const decision = { submissionId, decision: 'GIVE_UP', reason: 'looked at it' } as const;
     const conflict = { code: 'CONFLICT' };
-    await expect(resolveSubmissionReview(deps, 'operator', decision)).rejects.toMatchObject(conflict);
+    await expect(decideSubmission(deps, 'operator', decision)).rejects.toMatchObject(conflict);
     await expect(resumeSigning(deps, 'operator', { reason: 'looked' })).rejects.toMatchObject(conflict);
     expect(lines).toEqual([]);
     expect(

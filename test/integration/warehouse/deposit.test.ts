@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { receipts, submissions } from '../../../src/db/tables/index.ts';
+import { decideSubmission } from '../../support/decisions.ts';
 import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { step } from '../../../src/ledger/submission/step.ts';
 import { createStepStore } from '../../../src/ledger/submission/stepStore.ts';
@@ -19,7 +20,6 @@ import {
 } from '../../../src/resolvers/warehouse/createDeposit.ts';
 import { findReceiptByToken } from '../../../src/resolvers/warehouse/findReceipt.ts';
 import { listReceipts } from '../../../src/resolvers/warehouse/listReceipts.ts';
-import { resolveSubmissionReview } from '../../../src/resolvers/operations/resolveSubmissionReview.ts';
 import type { TestDatabase } from '../../support/database/database.ts';
 import { withFaults, type FaultPlan } from '../../support/faults/faultyNetwork.ts';
 import { startFaultyPlatform } from '../../support/faults/faultyPlatform.ts';
@@ -208,7 +208,7 @@ describe('createDeposit', () => {
       .orderBy(submissions.createdAt)
       .offset(1);
     const decision = { submissionId: mint?.id ?? '', decision: 'RESUME', reason: 'unpaused' } as const;
-    await resolveSubmissionReview(platform.dependencies, 'operator', decision);
+    await decideSubmission(platform.dependencies, 'operator', decision);
     expect(await deposit(input)).toMatchObject({ id: stuck.id, state: 'ACTIVE' });
     expect(await network.totalSupply(stuck.tokenAddress ?? '')).toBe(toBaseUnits(1000n));
   });

@@ -53,12 +53,14 @@ async function expire({ id }: TokenizedReceipt): Promise<void> {
 
 /** One operator asks for the RETRY, another one approves. */
 async function retry(offRampSessionId: string): Promise<void> {
-  const input = {
-    offRampSessionId: encodeGlobalId('OffRampSession', offRampSessionId),
-    decision: 'RETRY',
-    seenProviderStatus: 'SETTLED',
-    reason: 'called the farmer',
-  };
+  const id = encodeGlobalId('OffRampSession', offRampSessionId);
+  const seen = await market.send<{ offRampSession: { reviewVersion: string } }>(
+    'query ($id: ID!) { offRampSession(id: $id) { reviewVersion } }',
+    { id },
+    first,
+  );
+  const { reviewVersion } = payloadOf(seen);
+  const input = { offRampSessionId: id, decision: 'RETRY', reviewVersion, reason: 'called the farmer' };
   const asked = payloadOf(
     await market.send<{ resolveOffRampSessionReview: { approvalRequest: { id: string } } }>(
       `mutation ($input: ResolveOffRampSessionReviewInput!) {

@@ -20,10 +20,10 @@ import {
   type ExpiryRun,
 } from '../../../src/jobs/expiryRuns.ts';
 import { createNightlyExpiry, EXPIRY_CRON, latestNight } from '../../../src/jobs/nightlyExpiry.ts';
+import { decideSubmission } from '../../support/decisions.ts';
 import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { STORAGE_SECONDS } from '../../../src/resolvers/warehouse/createDeposit.ts';
-import { resolveSubmissionReview } from '../../../src/resolvers/operations/resolveSubmissionReview.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { hasLockWait } from '../../support/database/lockWaits.ts';
 import { insertDueReceipts } from '../../support/database/receipts.ts';
@@ -317,7 +317,7 @@ describe('a run', () => {
       .from(submissions)
       .where(eq(submissions.state, 'NEEDS_REVIEW'));
     const decision = { submissionId: undecided?.id ?? '', decision: 'RESUME', reason: 'looked' } as const;
-    await resolveSubmissionReview(platform.dependencies, 'operator', decision);
+    await decideSubmission(platform.dependencies, 'operator', decision);
     await expect.poll(async () => (await stateOf(receipt?.id ?? ''))?.state).toBe('EXPIRED');
   });
 

@@ -10,9 +10,9 @@ import { submissions } from '../../../src/db/tables/index.ts';
 import { settle, type Submission } from '../../../src/ledger/submission/settle.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
-import { resolveSubmissionReview } from '../../../src/resolvers/operations/resolveSubmissionReview.ts';
 import { stepOffRampSession } from '../../../src/resolvers/warehouse/offRamp/stepOffRampSession.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { decideSubmission } from '../../support/decisions.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 import { activeReceipt, cashOutInput, decideSession, farmer } from '../../support/warehouse.ts';
 
@@ -66,7 +66,7 @@ it(`are decided ${ROUNDS} times at once, each by one of them`, { timeout: 120_00
     expect(await findOffRampSession(dependencies, offRampSessionId)).toMatchObject({ state: 'NEEDS_REVIEW' });
     const retry = { offRampSessionId, decision: 'RETRY', reason } as const;
     const results = await Promise.allSettled([
-      resolveSubmissionReview(dependencies, 'operator-1', {
+      decideSubmission(dependencies, 'operator-1', {
         submissionId: deposit.id,
         decision: 'RESUME',
         reason,
@@ -107,7 +107,7 @@ it('goes on by RESUME although it could not be flagged when its deposit went to 
   expect(await readDeposit()).toMatchObject({ state: 'NEEDS_REVIEW' });
   expect(await findOffRampSession(dependencies, offRampSessionId)).toMatchObject({ state: 'DEPOSITING' });
   const decision = { submissionId: deposit.id, decision: 'RESUME', reason } as const;
-  expect(await resolveSubmissionReview(dependencies, 'operator-1', decision)).toMatchObject({
+  expect(await decideSubmission(dependencies, 'operator-1', decision)).toMatchObject({
     state: 'PENDING',
   });
 });

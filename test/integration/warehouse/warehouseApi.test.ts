@@ -230,7 +230,7 @@ describe('who may do what', () => {
       'mutation { expireReceipts { expiryRun { id } } }',
       `mutation { deployRampSettlement(input: { idempotencyKey: "k" }) { settlementDeployment { state } } }`,
       '{ expiryRuns(first: 1) { pageInfo { hasNextPage } } }',
-      `mutation { resolveOffRampSessionReview(input: { offRampSessionId: "${session.id}", decision: ACCEPT, reason: "x" }) { offRampSession { id } } }`,
+      `mutation { resolveOffRampSessionReview(input: { offRampSessionId: "${session.id}", decision: ACCEPT, reviewVersion: "v", reason: "x" }) { offRampSession { id } } }`,
     ]) {
       expect(await codeOf(query, {}, farmer), query).toBe('FORBIDDEN');
     }

@@ -8,7 +8,6 @@ import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { projects, retirements, submissions, transparencyHeads } from '../../../src/db/tables/index.ts';
 import { readHalt } from '../../../src/ledger/submission/halts.ts';
 import { resumeSigning } from '../../../src/resolvers/operations/resumeSigning.ts';
-import { resolveSubmissionReview } from '../../../src/resolvers/operations/resolveSubmissionReview.ts';
 import { createProject } from '../../../src/resolvers/carbon/createProject.ts';
 import { findProjectById } from '../../../src/resolvers/carbon/findProject.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
@@ -16,6 +15,7 @@ import { listBalances } from '../../../src/resolvers/carbon/readBuyerAccount.ts'
 import { parseCheckpoint, type SignedNote } from '../../../src/transparency/checkpoint.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { openProject, projectInput } from '../../../devnet/platform.ts';
+import { decideSubmission } from '../../support/decisions.ts';
 import { decideReview, instancesOn, type Instance } from '../../support/evm/onInstance.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
 import { holding, retirement } from '../../support/holding.ts';
@@ -153,7 +153,7 @@ async function adopt(instance: Instance, kind: string): Promise<void> {
   const find = async () => (await underReview(instance)).find((submission) => submission.kind === kind);
   await expect.poll(find).toBeDefined();
   const input = { submissionId: (await find())?.id ?? '', decision: 'ADOPT', reason: 'found' } as const;
-  await resolveSubmissionReview(instance.dependencies, 'operator', input);
+  await decideSubmission(instance.dependencies, 'operator', input);
 }
 
 describe('the way out of a halt', () => {

@@ -7,10 +7,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { retirements, submissions } from '../../../src/db/tables/index.ts';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
-import { resolveSubmissionReview } from '../../../src/resolvers/operations/resolveSubmissionReview.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { startStellarWorld, type StellarWorld } from '../../../devnet/stellar/stellarWorld.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { decideSubmission } from '../../support/decisions.ts';
 import { holding, retirement } from '../../support/holding.ts';
 import { platformOn } from '../../support/platform.ts';
 
@@ -64,7 +64,7 @@ it('is named while it lasts, and in the review that follows', { timeout: 3 * PAT
 
   faults.tryAgainLater = 0;
   const submissionId = (await read())?.id ?? '';
-  await resolveSubmissionReview(dependencies, 'operator', {
+  await decideSubmission(dependencies, 'operator', {
     submissionId,
     decision: 'RESUME',
     recordIndex: undefined,

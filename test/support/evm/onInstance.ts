@@ -9,12 +9,10 @@ import { openDatabase, type DatabaseHandle } from '../../../src/db/connection.ts
 import { submissions } from '../../../src/db/tables/index.ts';
 import type { EvmLedger } from '../../../src/ledger/network/evm/settings.ts';
 import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
-import {
-  resolveSubmissionReview,
-  type SubmissionReviewDecision,
-} from '../../../src/resolvers/operations/resolveSubmissionReview.ts';
+import type { SubmissionReviewDecision } from '../../../src/resolvers/operations/resolveSubmissionReview.ts';
 import type { ComposeOptions, Platform } from '../../../src/startup/compose.ts';
 import { createTestDatabase } from '../database/database.ts';
+import { decideSubmission } from '../decisions.ts';
 import { holding } from '../holding.ts';
 import { platformOn } from '../platform.ts';
 
@@ -93,5 +91,5 @@ export async function decideReview(
     .from(submissions)
     .where(eq(submissions.state, 'NEEDS_REVIEW'));
   const input = { submissionId: submission?.id ?? '', decision, recordIndex, reason: 'looked at it' };
-  return resolveSubmissionReview(dependencies, 'operator', input);
+  return decideSubmission(dependencies, 'operator', input);
 }

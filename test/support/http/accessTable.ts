@@ -254,7 +254,7 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
     who: ['operator'],
     query: mutation('resolveSubmissionReview', 'ResolveSubmissionReviewInput'),
     variables: () => ({
-      input: { submissionId: unknownId('Submission'), decision: 'RESUME', reason: 'try' },
+      input: { submissionId: unknownId('Submission'), decision: 'RESUME', reviewVersion: 'v', reason: 'try' },
     }),
   },
   resumeSigning: {
@@ -265,7 +265,9 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
   resolveOffRampSessionReview: {
     who: ['operator'],
     query: mutation('resolveOffRampSessionReview', 'ResolveOffRampSessionReviewInput'),
-    variables: ({ offRampSessionId }) => ({ input: { offRampSessionId, decision: 'RETRY', reason: 'try' } }),
+    variables: ({ offRampSessionId }) => ({
+      input: { offRampSessionId, decision: 'RETRY', reviewVersion: 'v', reason: 'try' },
+    }),
   },
   retire: {
     who: ['buyer', 'operator'],

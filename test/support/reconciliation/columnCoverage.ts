@@ -248,6 +248,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
       [PAYOUT, 'country_code payout_account_type'],
       [TIME, 'created_at quote_expires_at'],
       [WORK, 'due_at fruitless_steps hints'],
+      [DECIDED, 'review_version'],
       [WORDS, 'refusal_code'],
     ],
   },

@@ -12,6 +12,7 @@ import {
   closeReview,
   enqueueCall,
   findOpenReview,
+  NEW_VERSION,
   requireOpenAtProvider,
   type OffRampSessionChanges,
   type MoveDependencies,
@@ -46,7 +47,14 @@ export async function applyEvent(
   } else if (session.state === 'NEEDS_REVIEW') await closeReview(tx, session.id, null);
 
   const resolved = effect === 'release' ? { resolution: resolutionIn(next) } : {};
-  const changes = { dueAt: firstPoll(session, next), ...values, ...resolved, state: next, fruitlessSteps: 0 };
+  const changes = {
+    dueAt: firstPoll(session, next),
+    ...values,
+    ...resolved,
+    state: next,
+    reviewVersion: NEW_VERSION,
+    fruitlessSteps: 0,
+  };
   const moved = await updateById(tx, offRampSessions, session.id, changes);
   if (effect === 'deposit') await enqueueDeposit(tx, deps, requireOpenAtProvider(moved));
   else if (effect === 'release') await enqueueRelease(tx, deps, requireOpenAtProvider(moved));

@@ -16,7 +16,7 @@ import {
 import type { HolderCall, LedgerNetwork, NetworkCall } from '../../../ledger/network/port.ts';
 import { enqueueSubmission } from '../../../ledger/submission/enqueue.ts';
 import { toBaseUnits } from '../../../ledger/units.ts';
-import { DomainError } from '../../../lib/errors.ts';
+import type { DomainError } from '../../../lib/errors.ts';
 import { notUnderReview } from '../../../lib/notUnderReview.ts';
 import type { RampStatus } from '../../../ramp/port.ts';
 import type { OffRampReview, OffRampSession, OffRampState } from './findOffRampSession.ts';
@@ -42,6 +42,9 @@ export const DEPOSITED = {
   endedAt: null,
   depositedAt: sql`now()`,
 } satisfies OffRampSessionChanges;
+
+/** The next value of `reviewVersion`. */
+export const NEW_VERSION = sql`gen_random_uuid()`;
 
 /** A session that the provider knows. */
 export type OpenedOffRampSession = OffRampSession & { providerSessionId: string };
@@ -76,26 +79,12 @@ export async function recordStatus(tx: Tx, session: OffRampSession, status: Ramp
   await tx
     .insert(offRampProviderStatuses)
     .values({ offRampSessionId: session.id, number, status, observedAt: sql`now()` });
-  await updateById(tx, offRampSessions, session.id, { providerStatus: status });
+  await updateById(tx, offRampSessions, session.id, { providerStatus: status, reviewVersion: NEW_VERSION });
   return true;
 }
 
 export function sessionNotUnderReview({ state }: OffRampSession): DomainError {
   return notUnderReview('The off-ramp session', 'input.offRampSessionId', state);
-}
-
-/**
- * A refund that was decided on "failed" would lose the tokens if the provider has said "settled" since.
- * @throws DomainError CONFLICT
- */
-export function requireSeenStatus({ providerStatus }: OffRampSession, seen: RampStatus | null): void {
-  if (providerStatus === seen) return;
-  const nameOf = (status: RampStatus | null) => status?.toUpperCase() ?? null;
-  throw new DomainError(
-    'CONFLICT',
-    `\`seenProviderStatus\` is ${nameOf(seen)}, but the \`providerStatus\` of the off-ramp session is ${nameOf(providerStatus)}: read it again, then decide.`,
-    { field: 'input.seenProviderStatus', providerStatus: nameOf(providerStatus) },
-  );
 }
 
 /**

@@ -6,7 +6,7 @@
 export const VIEWER = 'query ConsoleViewer { viewer { subject roles } }';
 
 const SUBMISSION = `fragment ConsoleListedSubmission on Submission {
-  id kind signer state stateReason reviewCause createdAt dueAt
+  id kind signer state stateReason reviewCause reviewVersion createdAt dueAt
 }`;
 
 /** The data that changes within seconds. */
@@ -72,7 +72,7 @@ export const SESSIONS = `query ConsoleSessions {
   stranded: offRampSessions(first: 20, filter: { stranded: true }) { nodes { ...ConsoleSession } }
 }
 fragment ConsoleSession on OffRampSession {
-  id state stateReason rampProvider rampProviderEndpoint sessionId providerStatus exposed tokenAmount farmerId createdAt
+  id state stateReason reviewVersion rampProvider rampProviderEndpoint sessionId providerStatus exposed tokenAmount farmerId createdAt
   payout { amount currency }
   reviews { flaggedBecause stateBefore openedAt closedAt }
 }`;

@@ -78,7 +78,7 @@ export function createSessions({ part, api, decide, refresh }) {
     return sessions.length;
   }
 
-  function ask({ id, providerStatus }, decision) {
+  function ask({ id, reviewVersion }, decision) {
     const { label, consequence } = DECISIONS[decision];
     decide({
       title: `${label}: off-ramp session`,
@@ -86,7 +86,7 @@ export function createSessions({ part, api, decide, refresh }) {
       confirm: label,
       needsReason: true,
       async act(reason) {
-        const input = { offRampSessionId: id, decision, seenProviderStatus: providerStatus, reason };
+        const input = { offRampSessionId: id, decision, reviewVersion, reason };
         const { resolveOffRampSessionReview: answer } = await api.act(RESOLVE_OFF_RAMP_SESSION_REVIEW, {
           input,
         });

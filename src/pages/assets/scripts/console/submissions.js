@@ -52,7 +52,7 @@ const DECISIONS = {
 };
 
 export function createSubmissions({ part, api, decide, refresh }) {
-  function ask({ id, kind }, decision) {
+  function ask({ id, kind, reviewVersion }, decision) {
     const { label, consequence } = DECISIONS[decision];
     /** The index of the shown record; no other record is adopted. */
     let recordIndex = null;
@@ -68,7 +68,7 @@ export function createSubmissions({ part, api, decide, refresh }) {
       },
       async act(reason) {
         const adopted = decision === 'ADOPT' && recordIndex !== null ? { recordIndex } : {};
-        const input = { submissionId: id, decision, reason, ...adopted };
+        const input = { submissionId: id, decision, reviewVersion, reason, ...adopted };
         const { resolveSubmissionReview } = await api.act(RESOLVE_SUBMISSION_REVIEW, { input });
         return outcomeText(
           resolveSubmissionReview,

@@ -1,0 +1,27 @@
+/**
+ * Decides a submission under review as an operator who has just read it.
+ */
+import type { Dependencies } from '../../src/resolvers/core/dependencies.ts';
+import { findSubmission } from '../../src/resolvers/operations/listSubmissions.ts';
+import {
+  resolveSubmissionReview,
+  type ResolveSubmissionReviewInput,
+} from '../../src/resolvers/operations/resolveSubmissionReview.ts';
+import { versionOfReview } from '../../src/resolvers/operations/reviewVersion.ts';
+
+type Needed = Pick<Dependencies, 'db' | 'submission' | 'log' | 'ids' | 'clock'>;
+
+export async function decideSubmission(
+  deps: Needed,
+  operatorId: string,
+  input: Omit<ResolveSubmissionReviewInput, 'reviewVersion'>,
+) {
+  const reviewVersion = await readReviewVersion(deps, input.submissionId);
+  return resolveSubmissionReview(deps, operatorId, { ...input, reviewVersion });
+}
+
+/** Empty when the submission is not under review. */
+export async function readReviewVersion(deps: Pick<Needed, 'db'>, submissionId: string): Promise<string> {
+  const submission = await findSubmission(deps, submissionId);
+  return (submission && versionOfReview(submission)) ?? '';
+}
