@@ -8,12 +8,28 @@ import type { FinalLedger } from '../network/port.ts';
 
 const isHalted = isNotNull(signingAccounts.haltedBecause);
 
+/**
+ * The version of the halt, for an operator's decision, which ends the halts of all accounts: their reasons,
+ * and the row with which signing stopped, so that the same reason after the end of a halt is another one.
+ * Null while signing works.
+ */
+export const HALT_VERSION = sql<string | null>`(
+  SELECT left(encode(sha256(convert_to(concat(
+    (SELECT ${signingHalts.id} FROM ${signingHalts} WHERE ${signingHalts.endedAt} IS NULL
+      ORDER BY ${signingHalts.beganAt}, ${signingHalts.id} LIMIT 1),
+    string_agg(concat_ws(' ', a.address, a.halted_because), E'\n' ORDER BY a.address)), 'UTF8')), 'hex'), 32)
+  FROM ${signingAccounts} a WHERE a.halted_because IS NOT NULL HAVING count(*) > 0)`;
+
 /** Each halted account, and why. */
-export type Halts = { address: string; because: string | null }[];
+export type Halts = { address: string; because: string | null; version: string | null }[];
 
 export function readHalts(db: Pick<Db, 'select'>) {
   return db
-    .select({ address: signingAccounts.address, because: signingAccounts.haltedBecause })
+    .select({
+      address: signingAccounts.address,
+      because: signingAccounts.haltedBecause,
+      version: HALT_VERSION,
+    })
     .from(signingAccounts)
     .where(isHalted)
     .orderBy(asc(signingAccounts.address));

@@ -16,7 +16,7 @@ import type { AskedOperation } from './approvalRequests.ts';
 interface Basis {
   targetId: string | null;
   basis: string;
-  /** The version that a decision about a review has to name; null for other operations. */
+  /** The version that a decision has to name; null for other operations. */
   version: string | null;
 }
 

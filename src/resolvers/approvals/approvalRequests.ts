@@ -17,6 +17,7 @@ import type { CreateProjectInput } from '../carbon/createProject.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { ResolveSubmissionReviewInput } from '../operations/resolveSubmissionReview.ts';
 import type { SessionReviewInput } from '../operations/resolveOffRampSessionReview.ts';
+import type { ResumeSigningInput } from '../operations/resumeSigning.ts';
 import type { ManualStatusInput } from '../operations/setManualSessionStatus.ts';
 import type { CreateDepositInput } from '../warehouse/createDeposit.ts';
 
@@ -26,7 +27,7 @@ export interface ApprovalInputs {
   createDeposit: CreateDepositInput;
   resolveSubmissionReview: ResolveSubmissionReviewInput;
   resolveOffRampSessionReview: SessionReviewInput;
-  resumeSigning: { reason: string };
+  resumeSigning: ResumeSigningInput;
   setManualSessionStatus: ManualStatusInput;
 }
 

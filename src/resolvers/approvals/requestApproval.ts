@@ -114,7 +114,8 @@ async function insertOnce(
       { approvalRequestId: open.id },
     );
   }
-  if ('reviewVersion' in asked.input) requireSeen(asked.input, version);
+  if ('reviewVersion' in asked.input || 'signingHaltVersion' in asked.input)
+    requireSeen(asked.input, version);
   await limitAwaiting(tx, caller.subject);
   const lifetime = sql`make_interval(secs => ${deps.approvalPolicy.lifetimeSeconds})`;
   await tx.insert(approvalRequests).values({

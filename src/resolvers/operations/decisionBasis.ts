@@ -3,7 +3,7 @@
  * submission or halt.
  */
 import { eq } from 'drizzle-orm';
-import type { Tx } from '../../db/connection.ts';
+import type { Db, Tx } from '../../db/connection.ts';
 import { submissions } from '../../db/tables/index.ts';
 import { readLastNumber } from '../../ledger/submission/attempts.ts';
 import { readHalts } from '../../ledger/submission/halts.ts';
@@ -16,7 +16,7 @@ import { versionOfReview, versionOfSessionReview } from './reviewVersion.ts';
 
 export interface DecisionBasis {
   basis: string;
-  /** What a decision about it has to name; null when it names nothing. */
+  /** What a decision about it has to name. */
   version: string | null;
 }
 
@@ -46,9 +46,10 @@ export async function lockDecidableSession(tx: Tx, deps: Needs<'ramp'>, id: stri
 }
 
 /** @throws DomainError CONFLICT when signing is not halted */
-export async function basisOfHalt(tx: Tx): Promise<DecisionBasis> {
-  const halts = await readHalts(tx);
-  if (halts.length === 0) throw new DomainError('CONFLICT', 'Signing is not halted.');
+export async function basisOfHalt(db: Pick<Db, 'select'>): Promise<DecisionBasis> {
+  const halts = await readHalts(db);
+  const [first] = halts;
+  if (first === undefined) throw new DomainError('CONFLICT', 'Signing is not halted.');
   // The decision ends all halts.
-  return { basis: halts.map(({ because }) => because).join('; '), version: null };
+  return { basis: halts.map(({ because }) => because).join('; '), version: first.version };
 }

@@ -10,12 +10,12 @@ import { groupBy } from '../../lib/groupBy.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
 import { basisOfHalt, basisOfReview } from './decisionBasis.ts';
-import { requireSeen, type SeenReview } from './reviewVersion.ts';
+import { requireSeen, type SeenHalt, type SeenReview } from './reviewVersion.ts';
 
 export type OperatorDecision = typeof operatorDecisions.$inferSelect;
 
 /**
- * @param seen what the decision about a submission is based on
+ * @param seen what the decision is based on
  * @returns a function that writes the decision, with its approval, in the transaction of the effect and
  *   before it
  */
@@ -23,14 +23,14 @@ export function recordDecision(
   { ids, clock }: Needs<'ids' | 'clock'>,
   decision: Pick<OperatorDecision, 'submissionId' | 'decision' | 'decidedBy' | 'reason'>,
   grant: Grant | undefined,
-  seen?: SeenReview,
+  seen: SeenReview | SeenHalt,
 ): Confirm {
   return async (tx) => {
     await grant?.confirm(tx);
     const { submissionId } = decision;
     const { basis, version } =
       submissionId === null ? await basisOfHalt(tx) : await basisOfReview(tx, submissionId);
-    if (seen) requireSeen(seen, version);
+    requireSeen(seen, version);
     const approvalRequestId = grant?.requestId ?? null;
     const id = ids.next();
     await tx

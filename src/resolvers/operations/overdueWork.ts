@@ -17,6 +17,7 @@ import {
   signingAccounts,
   submissions,
 } from '../../db/tables/index.ts';
+import { HALT_VERSION } from '../../ledger/submission/halts.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { logStranded } from './strandedSessions.ts';
 
@@ -89,6 +90,7 @@ export interface OpenWork {
   awaitingApprovals: number;
   /** Null while signing works. */
   haltedBecause: string | null;
+  haltVersion: string | null;
   /** The last position of the feed. */
   feedPosition: number;
   /** How long the newest record was on the network before the feed had it. */
@@ -131,6 +133,7 @@ export async function readOpenWork(db: Pick<Db, 'execute'>): Promise<OpenWork> {
         AND ${approvalRequests.expiresAt} > ${DATABASE_NOW}) AS "awaitingApprovals",
       (SELECT ${signingAccounts.haltedBecause} FROM ${signingAccounts} WHERE ${signingAccounts.haltedBecause} IS NOT NULL
         ORDER BY ${signingAccounts.address} LIMIT 1) AS "haltedBecause",
+      ${HALT_VERSION} AS "haltVersion",
       (SELECT ${feedHead.position} FROM ${feedHead}) AS "feedPosition",
       (SELECT greatest(0, extract(epoch FROM ${retirementRecords.appendedAt})::float8 - ${retirementRecords.timestamp})
         FROM ${retirementRecords} ORDER BY ${retirementRecords.position} DESC LIMIT 1) AS "feedDelaySeconds"

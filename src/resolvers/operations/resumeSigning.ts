@@ -5,20 +5,31 @@
 import { resumeSigning as resume } from '../../ledger/submission/haltedSigning.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
+import { basisOfHalt } from './decisionBasis.ts';
 import { recordDecision } from './operatorDecisions.ts';
+import { requireSeen, type SeenHalt } from './reviewVersion.ts';
+
+export interface ResumeSigningInput extends SeenHalt {
+  reason: string;
+}
 
 /**
- * @returns why signing was halted. @throws DomainError CONFLICT when signing is not halted;
- *   NetworkUnavailable
+ * @returns why signing was halted. @throws DomainError CONFLICT when signing is not halted, or is halted
+ *   anew; NetworkUnavailable
  */
 export async function resumeSigning(
   deps: Needs<'submission' | 'log' | 'ids' | 'clock'>,
   operatorId: string,
-  { reason }: { reason: string },
+  input: ResumeSigningInput,
   grant?: Grant,
 ): Promise<{ haltedBecause: string }> {
+  const { reason } = input;
   const decision = { submissionId: null, decision: 'RESUME_SIGNING', decidedBy: operatorId, reason } as const;
-  const haltedBecause = await resume(deps.submission, recordDecision(deps, decision, grant));
+  // It is compared again with the effect. Before that, the network is asked, whose answer would refuse the
+  // decision for another reason.
+  const { version } = await basisOfHalt(deps.submission.db);
+  requireSeen(input, version);
+  const haltedBecause = await resume(deps.submission, recordDecision(deps, decision, grant, input));
   deps.log.warn({ caller: operatorId, reason, haltedBecause }, 'an operator resumed signing');
   return { haltedBecause };
 }

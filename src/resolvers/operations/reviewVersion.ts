@@ -18,6 +18,11 @@ export interface SeenReview {
   reviewVersion: string;
 }
 
+/** What the decision to end a halt of signing names (halts.ts). */
+export interface SeenHalt {
+  signingHaltVersion: string;
+}
+
 /**
  * Null unless the submission is under review. Nothing is signed during a review, so attempts change only with
  * the cause or after a resumption.
@@ -38,11 +43,15 @@ export function versionOfSessionReview(deps: Needs<'ramp'>, session: OffRampSess
  * Call it under the lock of the object.
  * @param version the present one @throws DomainError CONFLICT
  */
-export function requireSeen(seen: SeenReview, version: string | null): void {
-  if (seen.reviewVersion === version) return;
+export function requireSeen(seen: SeenReview | SeenHalt, version: string | null): void {
+  const [name, value] =
+    'reviewVersion' in seen
+      ? ['reviewVersion', seen.reviewVersion]
+      : ['signingHaltVersion', seen.signingHaltVersion];
+  if (value === version) return;
   throw new DomainError(
     'CONFLICT',
-    'What is to be decided has changed since this `reviewVersion` was read: read the object again, then decide.',
-    { field: 'input.reviewVersion' },
+    `What is to be decided has changed since this \`${name}\` was read: read it again, then decide.`,
+    { field: `input.${name}` },
   );
 }

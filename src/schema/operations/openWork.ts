@@ -62,6 +62,12 @@ const OpenWorkRef = builder.objectRef<OpenWork>('OpenWork').implement({
         'The reason why signing is halted. Null while signing works. Read only from the database, so the reason is ' +
         'available while the network does not answer.',
     }),
+    signingHaltVersion: t.exposeString('haltVersion', {
+      nullable: true,
+      description:
+        'The version of the halt of signing, for `resumeSigning`. It changes with each reason to halt, and with each ' +
+        'halt. Null while signing works.',
+    }),
     feedDelaySeconds: t.int({
       nullable: true,
       description:

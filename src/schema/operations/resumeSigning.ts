@@ -14,6 +14,12 @@ const ResumeSigningInput = builder.inputType('ResumeSigningInput', {
   description:
     'The reason why it is safe to resume signing. A CONFLICT is returned when signing is not halted.',
   fields: (t) => ({
+    signingHaltVersion: t.string({
+      required: true,
+      description:
+        'The `OpenWork.signingHaltVersion` on which the decision is based. CONFLICT when it has changed since: read why ' +
+        'signing is halted again, then decide.',
+    }),
     reason: t.string(DECISION_REASON),
   }),
 });
@@ -39,12 +45,12 @@ builder.mutationField('resumeSigning', (t) =>
         'copy, or the network was rolled back. Signing resumes automatically when a reconciliation proves that the ' +
         'books and the network agree; use this mutation when they never will. Unsigned submissions stay under ' +
         'review: decide each with `resolveSubmissionReview`. May need approval (`approvalRequest`). Errors: ' +
-        'CONFLICT (signing is not halted, is halted for another reason meanwhile, or transactions that had landed ' +
-        'are undone), LEDGER_UNAVAILABLE.',
+        'CONFLICT (signing is not halted, its `signingHaltVersion` has changed, or transactions that had landed are ' +
+        'undone), LEDGER_UNAVAILABLE.',
     ),
     type: ResumeSigningPayload,
     args: inputOf(ResumeSigningInput, 'The reason for resuming.'),
-    recordedInput: { hidden: ['reason'] },
+    recordedInput: { shown: ['signingHaltVersion'], hidden: ['reason'] },
     safeWithoutKey: 'signing that goes on is not resumed again',
     resolve: async (_root, { input }, { caller, dependencies }): Promise<Answer> => {
       const operation = { operation: 'resumeSigning', input } as const;

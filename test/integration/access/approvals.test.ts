@@ -341,7 +341,12 @@ describe('a decision of a review', () => {
     return payloadOf(seen).reviewVersion;
   };
 
-  const decide = async (globalId: string, decision: string, caller: TestCaller, more: { reviewVersion?: string; recordIndex?: null } = {}) => {
+  const decide = async (
+    globalId: string,
+    decision: string,
+    caller: TestCaller,
+    more: { reviewVersion?: string; recordIndex?: null } = {},
+  ) => {
     const reviewVersion = more.reviewVersion ?? (await readVersion(globalId));
     return market.send<Record<string, Decided & { submission: { state: string } }>>(
       `mutation ($input: ResolveSubmissionReviewInput!) { resolveSubmissionReview(input: $input) { ${RESOLVE[2]} } }`,
@@ -391,7 +396,9 @@ describe('a decision of a review', () => {
 
     const resumed = await reviewed();
     const seen = await readVersion(resumed.globalId);
-    const { approval: stale } = payloadOf(await decide(resumed.globalId, 'ADOPT', first, { reviewVersion: seen }));
+    const { approval: stale } = payloadOf(
+      await decide(resumed.globalId, 'ADOPT', first, { reviewVersion: seen }),
+    );
     await reviewAgain(resumed.submissionId);
     expect(await errorsOf(grant(stale, second))).toEqual(['CONFLICT']);
     // The repeated request is the same one as long as it waits; a new one needs what is known now.
@@ -633,15 +640,28 @@ it('ends a halt of signing by two people, and another halt not by the approval o
   ]);
   const halt = (because: string, address = 'custody') =>
     db.update(signingAccounts).set({ haltedBecause: because }).where(eq(signingAccounts.address, address));
-  const resume = () =>
+  const readVersion = async () => {
+    const query = '{ openWork { signingHaltVersion } }';
+    const seen = await market.send<{ openWork: { signingHaltVersion: string | null } }>(query, {}, first);
+    return payloadOf(seen).signingHaltVersion ?? '';
+  };
+  const resume = (signingHaltVersion: string) =>
     market.send<Record<string, Decided & { haltedBecause: string }>>(
-      `mutation { resumeSigning(input: { reason: "looked" }) { haltedBecause ${APPROVAL} } }`,
-      {},
+      `mutation ($input: ResumeSigningInput!) { resumeSigning(input: $input) { haltedBecause ${APPROVAL} } }`,
+      { input: { signingHaltVersion, reason: 'looked' } },
       first,
     );
-  expect(await errorsOf(resume())).toEqual(['CONFLICT']);
+  expect(await errorsOf(resume(''))).toEqual(['CONFLICT']);
   await halt('a test');
-  const { approval, haltedBecause } = payloadOf(await resume());
+  const ended = await readVersion();
+  // Signing has gone on since, and was halted for the same reason again.
+  await db.update(signingAccounts).set({ haltedBecause: null });
+  await halt('a test');
+  const { errors } = await resume(ended);
+  expect(errors.map(({ extensions }) => extensions)).toMatchObject([
+    { code: 'CONFLICT', field: 'input.signingHaltVersion' },
+  ]);
+  const { approval, haltedBecause } = payloadOf(await resume(await readVersion()));
   expect(haltedBecause).toBe('a test');
   await halt('something else');
   expect(await errorsOf(grant(approval, second))).toEqual(['CONFLICT']);

@@ -9,8 +9,10 @@ import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { reviewHaltedSigning } from '../../../src/ledger/submission/haltedSigning.ts';
 import { isHaltYounger } from '../../../src/ledger/submission/halts.ts';
 import type { SubmissionDependencies } from '../../../src/ledger/submission/submission.ts';
-import { resumeSigning } from '../../../src/resolvers/operations/resumeSigning.ts';
 import { changePastRules } from '../../support/database/database.ts';
+import { readOpenWork } from '../../../src/resolvers/operations/overdueWork.ts';
+import { resumeSigning } from '../../../src/resolvers/operations/resumeSigning.ts';
+import { decideHalt } from '../../support/decisions.ts';
 import { reviewWorld } from '../../support/reviews.ts';
 
 const { deps, handle, network } = reviewWorld();
@@ -74,14 +76,20 @@ it('names the decision by which an operator ended it', async () => {
   await reviewHaltedSigning(reviewing());
   await halt('a later one');
   const { log, ids, clock } = deps();
-  await resumeSigning({ submission: reviewing(), log, ids, clock }, 'operator', { reason: 'looked' });
+  const { haltVersion } = await readOpenWork(handle().db);
+  await halt('the latest one');
+  const early = { signingHaltVersion: haltVersion ?? '', reason: 'looked' };
+  const resumed = resumeSigning({ submission: reviewing(), log, ids, clock }, 'operator', early);
+  await expect(resumed).rejects.toMatchObject({ details: { field: 'input.signingHaltVersion' } });
+  await decideHalt({ submission: reviewing(), log, ids, clock }, 'operator', { reason: 'looked' });
   const [decision] = await handle()
     .db.select()
     .from(operatorDecisions)
-    .where(eq(operatorDecisions.basis, 'a later one'));
+    .where(eq(operatorDecisions.basis, 'the latest one'));
   expect(await halts()).toMatchObject([
     { because: 'a test', ...ended },
     { because: 'a later one', ended: true, decision_id: decision?.id, accepted_ledger: '9' },
+    { because: 'the latest one', ended: true, decision_id: decision?.id, accepted_ledger: '9' },
   ]);
 });
 

@@ -7,7 +7,7 @@ import { and, eq, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { attempts, operatorDecisions, retirements, submissions } from '../../../src/db/tables/index.ts';
-import { decideSubmission, readReviewVersion } from '../../support/decisions.ts';
+import { decideHalt, decideSubmission, readReviewVersion } from '../../support/decisions.ts';
 import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
@@ -16,7 +16,6 @@ import {
   resolveSubmissionReview,
   type SubmissionReviewDecision,
 } from '../../../src/resolvers/operations/resolveSubmissionReview.ts';
-import { resumeSigning } from '../../../src/resolvers/operations/resumeSigning.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { burnOutside } from '../../support/burnOutside.ts';
@@ -211,7 +210,7 @@ describe('a decision that is refused', () => {
     const decision = { submissionId, decision: 'GIVE_UP', reason: 'looked at it' } as const;
     const conflict = { code: 'CONFLICT' };
     await expect(decideSubmission(deps, 'operator', decision)).rejects.toMatchObject(conflict);
-    await expect(resumeSigning(deps, 'operator', { reason: 'looked' })).rejects.toMatchObject(conflict);
+    await expect(decideHalt(deps, 'operator', { reason: 'looked' })).rejects.toMatchObject(conflict);
     expect(lines).toEqual([]);
     expect(
       await database.handle.db.$count(operatorDecisions, eq(operatorDecisions.submissionId, submissionId)),

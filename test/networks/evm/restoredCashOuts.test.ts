@@ -18,8 +18,8 @@ import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { receivePayoutHint } from '../../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
-import { resumeSigning } from '../../../src/resolvers/operations/resumeSigning.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { decideHalt } from '../../support/decisions.ts';
 import { decideReview, instancesOn, type Instance } from '../../support/evm/onInstance.ts';
 import { EVENTUALLY } from '../../support/wallets/walletWorld.ts';
 import {
@@ -159,7 +159,7 @@ it('is brought to agreement with the network and the provider, and pays nothing 
     const { providerSessionId } = (await findOffRampSession(dependencies, again.id)) ?? {};
     expect(provider.payouts.get(providerSessionId ?? '')).toMatchObject({ status: 'failed' });
 
-    await resumeSigning(dependencies, 'operator', { reason: 'books, network and provider agree' });
+    await decideHalt(dependencies, 'operator', { reason: 'books, network and provider agree' });
     // Of the 1000 kg, those 400 were paid.
     const tooMuch = cashOut(dependencies, farmer, cashOutInput(receipt, { tokenAmount: 601n }));
     await expect(tooMuch).rejects.toMatchObject({ code: 'INSUFFICIENT_BALANCE' });

@@ -7,7 +7,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { projects, retirements, submissions, transparencyHeads } from '../../../src/db/tables/index.ts';
 import { readHalt } from '../../../src/ledger/submission/halts.ts';
-import { resumeSigning } from '../../../src/resolvers/operations/resumeSigning.ts';
 import { createProject } from '../../../src/resolvers/carbon/createProject.ts';
 import { findProjectById } from '../../../src/resolvers/carbon/findProject.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
@@ -15,7 +14,7 @@ import { listBalances } from '../../../src/resolvers/carbon/readBuyerAccount.ts'
 import { parseCheckpoint, type SignedNote } from '../../../src/transparency/checkpoint.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { openProject, projectInput } from '../../../devnet/platform.ts';
-import { decideSubmission } from '../../support/decisions.ts';
+import { decideHalt, decideSubmission } from '../../support/decisions.ts';
 import { decideReview, instancesOn, type Instance } from '../../support/evm/onInstance.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
 import { holding, retirement } from '../../support/holding.ts';
@@ -182,7 +181,7 @@ describe('the way out of a halt', () => {
       const { dependencies, handle } = instance;
       await retire(dependencies, 'acme', input);
       await expectHeld(instance, input.tokenAddress, 100n);
-      await resumeSigning(dependencies, 'operator', { reason: 'the copy is all there is' });
+      await decideHalt(dependencies, 'operator', { reason: 'the copy is all there is' });
       expect(await readHalt(handle.db)).toBeNull();
       // Another project's work goes on at once.
       const next = await holding(instance, 10n);
@@ -206,7 +205,7 @@ describe('the way out of a halt', () => {
       // A worker halts signing before it puts its submissions under review. An operator who acts between the
       // two has nothing to decide.
       await expect.poll(() => underReview(instance)).toMatchObject([{ reviewCause: 'SIGNING_HALTED' }]);
-      await resumeSigning(dependencies, 'operator', { reason: 'all is examined' });
+      await decideHalt(dependencies, 'operator', { reason: 'all is examined' });
       await decideReview(instance, 'RESUME');
       await retire(dependencies, 'acme', input);
       await expect.poll(() => underReview(instance)).toMatchObject([{ reviewCause: 'FOUND_ON_NETWORK' }]);

@@ -12,11 +12,11 @@ import { signingAccounts } from '../../../src/db/tables/index.ts';
 import { describeNetwork } from '../../../src/ledger/network/continuity.ts';
 import { readHalt } from '../../../src/ledger/submission/halts.ts';
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
-import { resumeSigning } from '../../../src/resolvers/operations/resumeSigning.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { connectLedger } from '../../../devnet/ledgers.ts';
 import { openProject, silentLog } from '../../../devnet/platform.ts';
+import { decideHalt } from '../../support/decisions.ts';
 import { holding } from '../../support/holding.ts';
 import { depositInputOf, prepareDeposit } from '../../support/wallets/walletCashOuts.ts';
 import { signAndSubmit } from '../../support/wallets/walletWorld.ts';
@@ -186,7 +186,7 @@ async function isBurnedOnce(tokenAddress: string): Promise<void> {
 
 /** Resumes signing as an operator. @returns the error's message, or null */
 const refusalToResume = () =>
-  resumeSigning(platform.dependencies, 'operator', { reason: 'it is enough' }).then(
+  decideHalt(platform.dependencies, 'operator', { reason: 'it is enough' }).then(
     () => null,
     ({ message }: Error) => message,
   );

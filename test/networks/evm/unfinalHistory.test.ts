@@ -10,7 +10,7 @@ import { attempts, submissions } from '../../../src/db/tables/index.ts';
 import { settle } from '../../../src/ledger/submission/settle.ts';
 import { readHalt } from '../../../src/ledger/submission/halts.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
-import { resumeSigning } from '../../../src/resolvers/operations/resumeSigning.ts';
+import { decideHalt } from '../../support/decisions.ts';
 import { retirement } from '../../support/holding.ts';
 import { copyWhileHolding, decideReview, instancesOn } from '../../support/evm/onInstance.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
@@ -69,7 +69,7 @@ it('does not let signing go on before what others sent is final', async () => {
     const { dependencies, handle } = platform;
     expect(await retire(dependencies, 'acme', input)).toMatchObject({ state: 'NEEDS_REVIEW' });
     await expect.poll(() => readHalt(handle.db)).toMatch(/the database is an old copy/);
-    const resumed = resumeSigning(dependencies, 'operator', { reason: 'the copy is all there is' });
+    const resumed = decideHalt(dependencies, 'operator', { reason: 'the copy is all there is' });
     await expect(resumed).rejects.toMatchObject({
       code: 'CONFLICT',
       message: expect.stringMatching(/not final yet/),
@@ -77,7 +77,7 @@ it('does not let signing go on before what others sent is final', async () => {
     letChainGoOn();
     await expect
       .poll(() =>
-        resumeSigning(dependencies, 'operator', { reason: 'it is final' }).then(
+        decideHalt(dependencies, 'operator', { reason: 'it is final' }).then(
           () => 'resumed',
           () => 'not',
         ),

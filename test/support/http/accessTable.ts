@@ -260,7 +260,7 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
   resumeSigning: {
     who: ['operator'],
     query: mutation('resumeSigning', 'ResumeSigningInput'),
-    variables: () => ({ input: { reason: 'try' } }),
+    variables: () => ({ input: { signingHaltVersion: 'v', reason: 'try' } }),
   },
   resolveOffRampSessionReview: {
     who: ['operator'],

@@ -142,6 +142,7 @@ describe('the contract', () => {
       'fromBuyerId',
       'reviewVersion',
       'sessionId',
+      'signingHaltVersion',
       'ReleasePledgeInput.loanReference',
     ]);
     const silent = types.filter(isInputObjectType).flatMap((input) =>

@@ -15,7 +15,7 @@ export const WORK = `query ConsoleWork($isOperator: Boolean!) {
   openWork @include(if: $isOperator) {
     pendingSubmissionCount reviewSubmissionCount stuckSubmissionCount oldestStuckAt
     pendingOffRampSessionCount reviewOffRampSessionCount overdueOffRampSessionCount oldestOverdueAt overdueExpiryRunCount
-    signingHaltedBecause feedDelaySeconds
+    signingHaltedBecause signingHaltVersion feedDelaySeconds
   }
   review: submissions(first: 20, filter: { states: [NEEDS_REVIEW] }) @include(if: $isOperator) {
     nodes { ...ConsoleListedSubmission }

@@ -12,14 +12,16 @@ const CONSEQUENCE =
   'once a reconciliation proves that books and network agree.';
 
 export function createSigning({ part, api, decide, refresh }) {
-  function ask() {
+  function ask(signingHaltVersion) {
     decide({
       title: 'Let signing go on',
       consequence: CONSEQUENCE,
       confirm: 'Let signing go on',
       needsReason: true,
       async act(reason) {
-        const { resumeSigning } = await api.act(RESUME_SIGNING, { input: { reason } });
+        const { resumeSigning } = await api.act(RESUME_SIGNING, {
+          input: { signingHaltVersion, reason },
+        });
         return outcomeText(resumeSigning, 'Signing goes on.');
       },
       done: refresh,
@@ -34,17 +36,20 @@ export function createSigning({ part, api, decide, refresh }) {
       const error = ofNetwork.find(({ field }) => field !== 'signingHaltedBecause');
       const because = openWork?.signingHaltedBecause ?? ledgerNetwork?.signingHaltedBecause ?? null;
       const isKnown = because !== null || Boolean(openWork ?? (isHaltUnread ? null : ledgerNetwork));
+      // Operators read it with the reason.
+      const version = openWork?.signingHaltVersion ?? null;
       const items = [
         // An item of its own, because the ledger changes with each read and its element, with any button, is
         // made anew.
-        ...(isKnown ? [{ key: 'halt', because, mayResume: isOperator }] : []),
+        ...(isKnown ? [{ key: 'halt', because, version, mayResume: isOperator && version !== null }] : []),
         {
           key: 'network',
           network: error ? null : (ledgerNetwork ?? null),
           problem: error ? errorText(error) : '',
         },
       ];
-      const itemOf = (item) => (item.key === 'halt' ? haltItem(item, ask) : networkItem(item));
+      const itemOf = (item) =>
+        item.key === 'halt' ? haltItem(item, () => ask(item.version)) : networkItem(item);
       showItems(part('signing'), items, ({ key }) => key, itemOf);
     },
   };
