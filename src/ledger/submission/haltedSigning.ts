@@ -151,10 +151,12 @@ async function endHalt(
         .set({ nextSequence: sql`greatest(${signingAccounts.nextSequence}, ${sequence}::bigint)` })
         .where(eq(signingAccounts.address, address));
     }
+    // An account that is halted at this moment was not examined, and stays halted.
+    const examined = halts.map((halt) => halt.address);
     await tx
       .update(signingAccounts)
       .set({ haltedBecause: null, reviewDueAt })
-      .where(isNotNull(signingAccounts.haltedBecause));
+      .where(inArray(signingAccounts.address, examined));
     // Proof at the end of a later halt says nothing about the submissions of this one.
     const left = isProved ? and(waitsForEnd, inArray(submissions.kind, NEVER_PROVED)) : waitsForEnd;
     await tx.update(submissions).set({ reviewCause: 'SIGNING_RESUMED' }).where(left);

@@ -260,6 +260,18 @@ describe('a halt that is raised anew while its end is decided', () => {
     expect(await accepted()).toBe(0);
   });
 
+  it('does not end the halt of another account that begins at this moment', async () => {
+    const other = `0x${'d'.repeat(40)}`;
+    const halted = { address: other, nextSequence: 1n, haltedBecause: 'another reason' };
+    const confirm = async () => void (await handle().db.insert(signingAccounts).values(halted));
+    await resumeSigning({ ...reviewing(), network: watched({}) }, confirm);
+    expect(await halt()).toMatchObject({ haltedBecause: null });
+    const isOther = eq(signingAccounts.address, other);
+    const [stillHalted] = await handle().db.select().from(signingAccounts).where(isOther);
+    expect(stillHalted).toMatchObject({ haltedBecause: 'another reason' });
+    await handle().db.update(signingAccounts).set({ haltedBecause: null }).where(isOther);
+  });
+
   it('accepts no history when the second person does not agree', async () => {
     const disagree = () => Promise.reject(new DomainError('CONFLICT', 'It was withdrawn.'));
     const resumed = resumeSigning({ ...reviewing(), network: watched({}) }, disagree);
