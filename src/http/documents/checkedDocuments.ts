@@ -18,13 +18,19 @@ import { placeInput } from '../graphql/inputPaths.ts';
 import type { DocumentSource, NamedDocument } from './documentSource.ts';
 import { parseDocument } from './parseDocument.ts';
 
+export interface CheckedDocument {
+  document: DocumentNode;
+  /** All that is wrong with it; empty when it may run. */
+  problems: readonly GraphQLError[];
+}
+
 export interface CheckedDocuments {
   /** A document that has passed every check before, and runs without another one. */
   get(text: string): DocumentNode | undefined;
   /** Whether the text needs no parsing. */
   isKnown(text: string): boolean;
-  /** @throws GraphQLError, DomainError OPERATION_TOO_LARGE, or AggregateError of all that is wrong */
-  check(document: NamedDocument, remoteAddress: string): DocumentNode;
+  /** @throws GraphQLError for a text that can't be parsed, DomainError OPERATION_TOO_LARGE */
+  check(document: NamedDocument, remoteAddress: string): CheckedDocument;
 }
 
 export function createCheckedDocuments(options: {
@@ -36,41 +42,40 @@ export function createCheckedDocuments(options: {
 }): CheckedDocuments {
   const { schema, introspection, source, chargeCpu } = options;
   const rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
-  const accepted = createDocumentCache<DocumentNode>();
+  const accepted = createDocumentCache<CheckedDocument>();
   /** Kept apart, so that refused documents can't evict documents that clients use. */
-  const refused = createDocumentCache<Error>();
-  const checkAnew = (text: string): DocumentNode => {
+  const refused = createDocumentCache<CheckedDocument | Error>();
+  const knownOf = (text: string) => accepted.get(text) ?? refused.get(text);
+  const checkAnew = (text: string): CheckedDocument => {
     const document = parseDocument(text);
     const problems = problemsWithinStack(() =>
       validate(schema, document, rules, { hideSuggestions: !introspection }),
     );
-    if (problems.length === 0) return document;
-    throw withoutStack(() => new AggregateError(problems.map((problem) => shown(problem, document))));
+    return { document, problems: withoutStack(() => problems.map((problem) => shown(problem, document))) };
   };
-  const checkOnce = (text: string): DocumentNode => {
-    const known = accepted.get(text);
+  const checkOnce = (text: string): CheckedDocument => {
+    const known = knownOf(text);
+    if (known instanceof Error) throw known;
     if (known !== undefined) return known;
-    const refusal = refused.get(text);
-    if (refusal !== undefined) throw refusal;
     try {
-      const document = checkAnew(text);
-      accepted.set(text, document);
-      return document;
+      const checked = checkAnew(text);
+      (checked.problems.length === 0 ? accepted : refused).set(text, checked);
+      return checked;
     } catch (error) {
       refused.set(text, error as Error);
       throw error;
     }
   };
   return {
-    get: (text) => accepted.get(text),
-    isKnown: (text) => (accepted.get(text) ?? refused.get(text)) !== undefined,
+    get: (text) => accepted.get(text)?.document,
+    isKnown: (text) => knownOf(text) !== undefined,
     check({ text, hash }, remoteAddress) {
       // A client can make the checks long, and others wait meanwhile: they block the event loop.
       const elapsed = stopwatch();
       try {
-        const document = checkOnce(text);
-        if (hash !== undefined) source.keep(hash, text);
-        return document;
+        const checked = checkOnce(text);
+        if (checked.problems.length === 0 && hash !== undefined) source.keep(hash, text);
+        return checked;
       } finally {
         chargeCpu(remoteAddress, elapsed());
       }

@@ -24,12 +24,18 @@ export function useOperations(options: {
       setParams({ ...others, query: document.text });
       context.document = document;
     },
-    onParse: ({ context, params, setParseFn }) =>
-      setParseFn(() =>
-        checked.check(context.document ?? { text: String(params.source) }, context.remoteAddress),
-      ),
-    // The check has validated the document.
-    onValidate: ({ setResult }) => setResult([]),
+    // Between the two steps, yoga refuses a mutation by GET, and a document without the named operation.
+    onParse: ({ context, extendContext, params, setParseFn }) =>
+      setParseFn(() => {
+        const named = context.document ?? { text: String(params.source) };
+        const { document, problems } = checked.check(named, context.remoteAddress);
+        extendContext({ problems });
+        return document;
+      }),
+    onValidate({ context: { problems }, setResult }) {
+      if (problems === undefined) throw new Error('a document is validated that was not checked');
+      setResult([...problems]);
+    },
     onExecute: ({ setExecuteFn }) => setExecuteFn(operations.execute),
     onSubscribe: ({ setSubscribeFn }) => setSubscribeFn(operations.subscribe),
     // For requests that did not become an operation. yoga's maskError has mapped their errors, without the

@@ -1,6 +1,7 @@
 /**
  * What a transport knows about an operation before it is parsed, and what later steps add.
  */
+import type { GraphQLError } from 'graphql';
 import type { Caller } from '../../identity/roles.ts';
 import type { Usage } from '../../limits/sharedBudget.ts';
 import type { NamedDocument } from '../documents/documentSource.ts';
@@ -19,6 +20,8 @@ export interface TransportContext {
   usages: Usage[];
   /** The document that the operation runs, once it is known. */
   document?: NamedDocument;
+  /** What is wrong with the document, once yoga has had it checked. */
+  problems?: readonly GraphQLError[];
   /** Calls back when the answer has left the process, or never will. */
   whenSent: (callback: () => void) => void;
   /** The fields of the operation's log line. */

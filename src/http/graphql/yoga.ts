@@ -92,7 +92,7 @@ export interface Pipeline {
   /**
    * For other transports: finds, parses and validates the document of a request, when its turn has come.
    * @returns the arguments for `execute` and `subscribe`
-   * @throws the errors of TakeDocument and of CheckedDocuments.check
+   * @throws the errors of TakeDocument and of CheckedDocuments.check; AggregateError of a document's problems
    */
   prepare(
     asked: DocumentParams & Partial<Omit<DirectOperation, 'document'>> & { query: string },
@@ -148,7 +148,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     async prepare(asked, context) {
       const { query: text, operationName, variables } = asked;
       const named = (await takeDocument(asked, context.remoteAddress)) ?? { text };
-      const document = checked.check(named, context.remoteAddress);
+      const { document, problems } = checked.check(named, context.remoteAddress);
+      if (problems.length > 0) throw new AggregateError(problems);
       return argsOf({ document, operationName, variables }, context);
     },
     post: createDirectPost({

@@ -45,6 +45,9 @@ describe('GraphQL over HTTP', () => {
     });
     expect(mutation.status).toBe(405);
     expect(await codeOf(mutation)).toBe('BAD_REQUEST');
+    const invalid = await get({ query: 'mutation { retire(input: { buyerId: "a" }) }' });
+    expect(invalid.status).toBe(405);
+    expect(await codeOf(invalid)).toBe('BAD_REQUEST');
     const broken = await get({ query: '{ hello }', variables: '{' });
     expect(broken.status).toBe(400);
     expect(await codeOf(broken)).toBe('BAD_REQUEST');
