@@ -11,7 +11,7 @@ import {
   type GraphQLSchema,
 } from 'graphql';
 import { withoutStack } from '../../lib/withoutStack.ts';
-import { stopwatch, type ChargeCpu } from '../graphql/chargeCpu.ts';
+import { ERROR_MS, stopwatch, type ChargeCpu } from '../graphql/chargeCpu.ts';
 import { createDocumentCache } from '../graphql/documentCache.ts';
 import { toClientError } from '../graphql/errors.ts';
 import { placeInput } from '../graphql/inputPaths.ts';
@@ -44,7 +44,9 @@ export function createCheckedDocuments(options: {
   const rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
   const accepted = createDocumentCache<CheckedDocument>();
   /** Kept apart, so that refused documents can't evict documents that clients use. */
-  const refused = createDocumentCache<CheckedDocument | Error>();
+  const refused = createDocumentCache<CheckedDocument | Error>((refusal) =>
+    refusal instanceof Error ? 1 : refusal.problems.length,
+  );
   const knownOf = (text: string) => accepted.get(text) ?? refused.get(text);
   const checkAnew = (text: string): CheckedDocument => {
     const document = parseDocument(text);
@@ -72,12 +74,14 @@ export function createCheckedDocuments(options: {
     check({ text, hash }, remoteAddress) {
       // A client can make the checks long, and others wait meanwhile: they block the event loop.
       const elapsed = stopwatch();
+      let errors = 0;
       try {
         const checked = checkOnce(text);
-        if (checked.problems.length === 0 && hash !== undefined) source.keep(hash, text);
+        errors = checked.problems.length;
+        if (errors === 0 && hash !== undefined) source.keep(hash, text);
         return checked;
       } finally {
-        chargeCpu(remoteAddress, elapsed());
+        chargeCpu(remoteAddress, elapsed() + errors * ERROR_MS);
       }
     },
   };

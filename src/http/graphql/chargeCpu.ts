@@ -3,6 +3,9 @@
  */
 export type ChargeCpu = (remoteAddress: string, ms: number) => void;
 
+/** Computing time of one error, which is located, mapped and serialized. */
+export const ERROR_MS = 0.2;
+
 /** How long a reading is used: asking the system takes as long as a twentieth of a small request. */
 const READING_LASTS_MS = 10;
 /** Work that took less was hardly interrupted. */

@@ -21,7 +21,7 @@ import type { PullStream } from '../../lib/pullStream.ts';
 import { forgetScopes } from '../../schema/core/auth.ts';
 import type { Context } from '../../schema/core/context.ts';
 import { beginReads, writeReads } from './auditReads.ts';
-import { stopwatch } from './chargeCpu.ts';
+import { ERROR_MS, stopwatch } from './chargeCpu.ts';
 import { EndingStream } from './endingStream.ts';
 import { toClientError } from './errors.ts';
 import { placeInput } from './inputPaths.ts';
@@ -60,8 +60,6 @@ const MAX_VARIABLE_ERRORS = 50;
 
 /** Computing time of a client's largest operation, with all its variables, until it first waits. */
 const ORDINARY_MS = 2;
-/** Computing time of one error, which is located, mapped and serialized. */
-const ERROR_MS = 0.2;
 /** A longer first run waits for the network and does not compute, so the next one begins. */
 const FIRST_RUN_MS = 250;
 
