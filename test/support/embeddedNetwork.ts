@@ -18,7 +18,7 @@ type Call<K extends Invocation['kind']> = Omit<Extract<Invocation, { kind: K }>,
 export type EmbeddedNetwork = LedgerNetwork & ClockControl & OtherCalls;
 
 /** Calls that the port does not have. */
-interface OtherCalls {
+export interface OtherCalls {
   readonly factoryAddress: Address;
   /** Pauses (with `false`: unpauses) a token or settlement contract that custody administers. */
   pauseToken(contractAddress: Address, paused?: boolean): Promise<string>;
@@ -33,7 +33,14 @@ interface OtherCalls {
 }
 
 export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Promise<EmbeddedNetwork> {
-  const network = await createNetwork(options);
+  return withOtherCalls(await createNetwork(options), options);
+}
+
+/** @param options of the network */
+export function withOtherCalls<Network extends LedgerNetwork>(
+  network: Network,
+  options: Pick<EmbeddedNetworkOptions, 'secretKey' | 'randomBytes'>,
+): Network & OtherCalls {
   const { networkId } = network;
 
   /** @throws NetworkRefusal */
