@@ -141,18 +141,18 @@ async function endHalt(
   const reviewDueAt = isProved ? sql`now() + make_interval(secs => ${REVIEW_INTERVAL_SECONDS})` : null;
   return deps.db.transaction(async (tx) => {
     if (!isDeepStrictEqual(await readHalts(tx).for('update'), halts)) return false;
+    // An account that is halted at this moment was not examined, and stays halted.
+    const examined = halts.map((halt) => halt.address);
     await confirm?.(tx);
     // Committed with the decision: from then on all instances accept the present chain, and steps conclude
     // open attempts by it.
-    if (history !== null) await keepAcceptance(tx, await acceptLedger(tx, history), history);
+    if (history !== null) await keepAcceptance(tx, examined, await acceptLedger(tx, history), history);
     for (const [address, sequence] of expected) {
       await tx
         .update(signingAccounts)
         .set({ nextSequence: sql`greatest(${signingAccounts.nextSequence}, ${sequence}::bigint)` })
         .where(eq(signingAccounts.address, address));
     }
-    // An account that is halted at this moment was not examined, and stays halted.
-    const examined = halts.map((halt) => halt.address);
     await tx
       .update(signingAccounts)
       .set({ haltedBecause: null, reviewDueAt })

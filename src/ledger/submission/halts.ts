@@ -1,7 +1,7 @@
 /**
  * Which accounts are halted, and why. Signing is halted while any account is.
  */
-import { and, asc, gt, isNotNull, isNull, sql } from 'drizzle-orm';
+import { and, asc, gt, inArray, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
 import { signingAccounts, signingHalts } from '../../db/tables/index.ts';
 import type { FinalLedger } from '../network/port.ts';
@@ -58,9 +58,17 @@ export async function isHaltYounger(db: Pick<Db, '$count'>, minutes: number): Pr
   return (await db.$count(signingHalts, and(isNull(endedAt), isYoung))) > 0;
 }
 
+/**
+ * The open halts of the accounts whose halts end. Another account may be halted at this moment: its halt goes
+ * on, and the database lets it keep only one decision and one history, which are those of its own end.
+ */
+function openOf(accounts: readonly string[]) {
+  return and(inArray(signingHalts.address, [...accounts]), isNull(signingHalts.endedAt));
+}
+
 /** Stores the decision in the open halts. Call it in the transaction that ends them, before they end. */
-export async function keepDecision(tx: Tx, decisionId: string): Promise<void> {
-  await tx.update(signingHalts).set({ decisionId }).where(isNull(signingHalts.endedAt));
+export async function keepDecision(tx: Tx, accounts: readonly string[], decisionId: string): Promise<void> {
+  await tx.update(signingHalts).set({ decisionId }).where(openOf(accounts));
 }
 
 /**
@@ -69,6 +77,7 @@ export async function keepDecision(tx: Tx, decisionId: string): Promise<void> {
  */
 export async function keepAcceptance(
   tx: Tx,
+  accounts: readonly string[],
   replaced: FinalLedger | null,
   accepted: FinalLedger,
 ): Promise<void> {
@@ -80,5 +89,5 @@ export async function keepAcceptance(
       acceptedLedger: accepted.ledger,
       acceptedHash: accepted.hash,
     })
-    .where(isNull(signingHalts.endedAt));
+    .where(openOf(accounts));
 }

@@ -18,6 +18,8 @@ export interface DecisionBasis {
   basis: string;
   /** What a decision about it has to name. */
   version: string | null;
+  /** The accounts whose halts the decision ends. */
+  halted?: readonly string[];
 }
 
 /**
@@ -51,5 +53,9 @@ export async function basisOfHalt(db: Pick<Db, 'select'>): Promise<DecisionBasis
   const [first] = halts;
   if (first === undefined) throw new DomainError('CONFLICT', 'Signing is not halted.');
   // The decision ends all halts.
-  return { basis: halts.map(({ because }) => because).join('; '), version: first.version };
+  return {
+    basis: halts.map(({ because }) => because).join('; '),
+    version: first.version,
+    halted: halts.map(({ address }) => address),
+  };
 }

@@ -28,7 +28,7 @@ export function recordDecision(
   return async (tx) => {
     await grant?.confirm(tx);
     const { submissionId } = decision;
-    const { basis, version } =
+    const { basis, version, halted } =
       submissionId === null ? await basisOfHalt(tx) : await basisOfReview(tx, submissionId);
     requireSeen(seen, version);
     const approvalRequestId = grant?.requestId ?? null;
@@ -36,7 +36,7 @@ export function recordDecision(
     await tx
       .insert(operatorDecisions)
       .values({ ...decision, basis, approvalRequestId, id, decidedAt: clock.now() });
-    if (submissionId === null) await keepDecision(tx, id);
+    if (halted) await keepDecision(tx, halted, id);
   };
 }
 

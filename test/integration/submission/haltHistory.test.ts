@@ -10,6 +10,7 @@ import { reviewHaltedSigning } from '../../../src/ledger/submission/haltedSignin
 import { isHaltYounger } from '../../../src/ledger/submission/halts.ts';
 import type { SubmissionDependencies } from '../../../src/ledger/submission/submission.ts';
 import { changePastRules } from '../../support/database/database.ts';
+import { hasLockWait } from '../../support/database/lockWaits.ts';
 import { readOpenWork } from '../../../src/resolvers/operations/overdueWork.ts';
 import { resumeSigning } from '../../../src/resolvers/operations/resumeSigning.ts';
 import { decideHalt } from '../../support/decisions.ts';
@@ -91,6 +92,29 @@ it('names the decision by which an operator ended it', async () => {
     { because: 'a later one', ended: true, decision_id: decision?.id, accepted_ledger: '9' },
     { because: 'the latest one', ended: true, decision_id: decision?.id, accepted_ledger: '9' },
   ]);
+});
+
+it('keeps neither the decision nor the history for another account that is halted at this moment', async () => {
+  await halt('a test');
+  const { log, ids, clock } = deps();
+  const decide = () =>
+    decideHalt({ submission: reviewing(), log, ids, clock }, 'operator', { reason: 'looked' });
+  const other = `${address}2`;
+  let decided: Promise<unknown> | undefined;
+  await handle().db.transaction(async (blocking) => {
+    await blocking.execute(sql`LOCK TABLE operator_decisions IN SHARE MODE`);
+    decided = decide();
+    await expect.poll(() => hasLockWait(handle())).toBe(true);
+    await handle()
+      .db.insert(signingAccounts)
+      .values({ address: other, nextSequence: 1n, haltedBecause: 'new' });
+  });
+  await decided;
+  const open = { ended_at: null, decision_id: null, accepted_ledger: null };
+  expect(await handle().sql`SELECT * FROM signing_halts WHERE address = ${other}`).toMatchObject([open]);
+  // A halt keeps one decision and one history, so this one could otherwise never end.
+  await decide();
+  expect((await readOpenWork(handle().db)).haltedBecause).toBeNull();
 });
 
 it('begins with an account that is halted from its start, and is not changed', async () => {
