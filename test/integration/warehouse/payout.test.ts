@@ -311,6 +311,24 @@ describe('webhooks', () => {
     await reaches(platform, id, 'REFUNDED');
   });
 
+  it.each([
+    ['CONFIRM', 'failed', 'settled', 'SETTLED'],
+    ['REFUND', 'settled', 'failed', 'REFUNDED'],
+  ] as const)('is not asked about again after %s when the provider says the same', async (...row) => {
+    const [decision, before, after, state] = row;
+    const session = await depositedCashOut(platform);
+    const { id } = session;
+    faults = (method) => (method === 'outcome' ? 'unreachable' : null);
+    await isSeen(session, 'refunded');
+    await reaches(platform, id, 'NEEDS_REVIEW');
+    for (const status of ['settled', 'failed', before] as const) await isSeen(session, status);
+    await review(id, decision);
+    await isSeen(session, after);
+    faults = () => null;
+    await reaches(platform, id, state);
+    expect(await resolutionsOf(id)).toHaveLength(1);
+  });
+
   it('is left to an operator when it was SETTLED, then FAILED, and the deposit is refused', async () => {
     const session = await depositing('draft');
     const { id } = session;

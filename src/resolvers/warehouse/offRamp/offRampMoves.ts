@@ -2,7 +2,7 @@
  * Code that the steps and effects of an off-ramp session share: its lock, its calls, the provider's statuses,
  * and its reviews. The states are in transitions.ts.
  */
-import { and, count, eq, inArray, isNotNull, isNull, sql } from 'drizzle-orm';
+import { and, count, eq, inArray, isNotNull, isNull, sql, type SQL } from 'drizzle-orm';
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
 import type { Clock, IdSource } from '../../../lib/clock.ts';
 import type { Tx } from '../../../db/connection.ts';
@@ -184,24 +184,24 @@ function statusesOf(sessionId: string) {
 }
 
 /** Whether an operator has decided about the provider's newest status. */
-export async function isAcknowledged(tx: Pick<Tx, 'select'>, sessionId: string): Promise<boolean> {
+export function isAcknowledged(tx: Pick<Tx, 'select'>, sessionId: string): Promise<boolean> {
+  // Statuses are compared by number, because a clock may be wrong.
+  return isDecided(tx, sessionId, sql`${offRampReviews.statusesSeen} >= ${statusesOf(sessionId)}`);
+}
+
+async function isDecided(tx: Pick<Tx, 'select'>, sessionId: string, how: SQL | undefined): Promise<boolean> {
+  const { id, offRampSessionId, decision } = offRampReviews;
   const [decided] = await tx
-    .select({ id: offRampReviews.id })
+    .select({ id })
     .from(offRampReviews)
-    .where(
-      and(
-        eq(offRampReviews.offRampSessionId, sessionId),
-        isNotNull(offRampReviews.decision),
-        // Statuses are compared by number, because a clock may be wrong.
-        sql`${offRampReviews.statusesSeen} >= ${statusesOf(sessionId)}`,
-      ),
-    );
+    .where(and(eq(offRampSessionId, sessionId), isNotNull(decision), how))
+    .limit(1);
   return decided !== undefined;
 }
 
 /**
  * Why the provider's statuses object to a release; null when they agree, or when an operator has decided
- * about them.
+ * about them. An operator who chose this release is asked again only when the provider says the opposite.
  */
 export async function objectionToRelease(
   tx: Pick<Tx, 'select'>,
@@ -211,8 +211,11 @@ export async function objectionToRelease(
 ): Promise<string | null> {
   const { id, providerStatus } = session;
   const conflict = contradiction(state, providerStatus, were);
-  if (conflict === null) return describeTakenBack(tx, session, providerStatus);
-  return (await isAcknowledged(tx, id)) ? null : conflict;
+  if (conflict !== null) return (await isAcknowledged(tx, id)) ? null : conflict;
+  const takenBack = await describeTakenBack(tx, session, providerStatus);
+  // The choice is made once, so it was this release.
+  const isChosen = inArray(offRampReviews.decision, ['CONFIRM', 'REFUND']);
+  return takenBack !== null && (await isDecided(tx, id, isChosen)) ? null : takenBack;
 }
 
 /**
