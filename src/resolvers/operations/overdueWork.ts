@@ -88,7 +88,7 @@ export interface OpenWork {
   expiryOverdueSince: Date | null;
   /** Requests for approval that are neither decided nor expired. */
   awaitingApprovals: number;
-  /** Null while signing works. */
+  /** The reasons of all accounts, which an operator's decision ends together. Null while signing works. */
   haltedBecause: string | null;
   haltVersion: string | null;
   /** The last position of the feed. */
@@ -131,8 +131,7 @@ export async function readOpenWork(db: Pick<Db, 'execute'>): Promise<OpenWork> {
       (SELECT min(overdue_since) FROM open_sessions) AS "overdueSince",
       (SELECT count(*)::integer FROM ${approvalRequests} WHERE ${approvalRequests.state} = 'AWAITING'
         AND ${approvalRequests.expiresAt} > ${DATABASE_NOW}) AS "awaitingApprovals",
-      (SELECT ${signingAccounts.haltedBecause} FROM ${signingAccounts} WHERE ${signingAccounts.haltedBecause} IS NOT NULL
-        ORDER BY ${signingAccounts.address} LIMIT 1) AS "haltedBecause",
+      (SELECT string_agg(DISTINCT ${signingAccounts.haltedBecause}, '; ') FROM ${signingAccounts}) AS "haltedBecause",
       ${HALT_VERSION} AS "haltVersion",
       (SELECT ${feedHead.position} FROM ${feedHead}) AS "feedPosition",
       (SELECT greatest(0, extract(epoch FROM ${retirementRecords.appendedAt})::float8 - ${retirementRecords.timestamp})

@@ -59,8 +59,8 @@ const OpenWorkRef = builder.objectRef<OpenWork>('OpenWork').implement({
     signingHaltedBecause: t.exposeString('haltedBecause', {
       nullable: true,
       description:
-        'The reason why signing is halted. Null while signing works. Read only from the database, so the reason is ' +
-        'available while the network does not answer.',
+        'The reason why signing is halted; the reasons, when several accounts are halted. Null while signing works. ' +
+        'Read only from the database, so the reason is available while the network does not answer.',
     }),
     signingHaltVersion: t.exposeString('haltVersion', {
       nullable: true,

@@ -117,6 +117,19 @@ it('keeps neither the decision nor the history for another account that is halte
   expect((await readOpenWork(handle().db)).haltedBecause).toBeNull();
 });
 
+it('is shown with the reasons of all accounts, whose halts end together', async () => {
+  const other = { address: `${address}3`, nextSequence: 1n };
+  await handle()
+    .db.insert(signingAccounts)
+    .values({ ...other, haltedBecause: 'new' });
+  for (const reason of ['a test', 'new']) {
+    await halt(reason);
+    const { haltedBecause } = await readOpenWork(handle().db);
+    expect(haltedBecause).toBe(reason === 'new' ? 'new' : 'a test; new');
+  }
+  await handle().db.update(signingAccounts).set({ haltedBecause: null });
+});
+
 it('begins with an account that is halted from its start, and is not changed', async () => {
   await halt('a test');
   await reviewHaltedSigning(reviewing());
