@@ -8,16 +8,19 @@ import { LRUCache } from 'lru-cache';
 const MAX_KEPT_CHARACTERS = 256 * 1024;
 /** Larger documents are rare, and not worth the memory. */
 const MAX_DOCUMENT_CHARACTERS = 16 * 1024;
-/** An error takes as much memory as so many characters, and a document may have one for every second character. */
+/**
+ * An error takes as much memory as so many characters, and a document may have one for every second
+ * character.
+ */
 const ERROR_CHARACTERS = 12;
 
 /**
  * Evicts the least recently used.
  * @param errorsOf the number of errors that are kept with a document
  */
-export function createDocumentCache<T extends NonNullable<unknown>>(
-  errorsOf: (kept: T) => number = () => 0,
-): LRUCache<string, T> {
+export function createDocumentCache<T>(
+  errorsOf: (kept: NonNullable<T>) => number = () => 0,
+): LRUCache<string, NonNullable<T>> {
   return new LRUCache({
     maxSize: MAX_KEPT_CHARACTERS,
     maxEntrySize: MAX_DOCUMENT_CHARACTERS,
