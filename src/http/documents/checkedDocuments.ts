@@ -12,13 +12,13 @@ import {
 } from 'graphql';
 import { withoutStack } from '../../lib/withoutStack.ts';
 import { ERROR_MS, stopwatch, type ChargeCpu } from '../graphql/chargeCpu.ts';
-import { createDocumentCache } from '../graphql/documentCache.ts';
+import { createDocumentCache } from './documentCache.ts';
 import { toClientError } from '../graphql/errors.ts';
 import { placeInput } from '../graphql/inputPaths.ts';
 import type { DocumentSource, NamedDocument } from './documentSource.ts';
 import { parseDocument } from './parseDocument.ts';
 
-export interface CheckedDocument {
+interface CheckedDocument {
   document: DocumentNode;
   /** All that is wrong with it; empty when it may run. */
   problems: readonly GraphQLError[];

@@ -14,7 +14,7 @@ import type { DefinitionNode, DocumentNode, GraphQLSchema, SelectionNode, Select
 import * as z from 'zod';
 import { messageOf } from '../../lib/errors.ts';
 import { StartupError } from '../../lib/startupErrors.ts';
-import { createDocumentCache } from '../graphql/documentCache.ts';
+import { createDocumentCache } from './documentCache.ts';
 import { parseDocument } from './parseDocument.ts';
 
 export interface TrustedDocuments {

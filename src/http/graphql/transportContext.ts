@@ -38,7 +38,10 @@ interface OperationTrace {
   cost: number | undefined;
 }
 
-export function newContext(about: Omit<TransportContext, 'usages' | 'trace'>): TransportContext {
+/** What a transport knows at first; later steps add the rest. */
+type Known = 'requestId' | 'clientRequestId' | 'remoteAddress' | 'transport' | 'caller' | 'whenSent';
+
+export function newContext(about: Pick<TransportContext, Known>): TransportContext {
   const { requestId, clientRequestId, remoteAddress, transport, caller, whenSent } = about;
   const trace = { startedAtMs: performance.now(), isLogged: false, cost: undefined };
   return { requestId, clientRequestId, remoteAddress, transport, caller, usages: [], whenSent, trace };

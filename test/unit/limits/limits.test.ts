@@ -6,7 +6,7 @@ import { parse } from 'graphql';
 import type { OperationDefinitionNode } from 'graphql';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { describeDocument, describeVariables } from '../../../src/http/graphql/describeOperation.ts';
-import { createDocumentCache } from '../../../src/http/graphql/documentCache.ts';
+import { createDocumentCache } from '../../../src/http/documents/documentCache.ts';
 import { rootFields } from '../../../src/http/graphql/rootFields.ts';
 import { addressKey, networkKey } from '../../../src/lib/addressKey.ts';
 import { clientAddressOf } from '../../../src/limits/clientAddress.ts';
