@@ -3,7 +3,7 @@
  * submission or halt.
  */
 import { eq } from 'drizzle-orm';
-import type { Db, Tx } from '../../db/connection.ts';
+import type { Tx } from '../../db/connection.ts';
 import { submissions } from '../../db/tables/index.ts';
 import { readLastNumber } from '../../ledger/submission/attempts.ts';
 import { readHalts } from '../../ledger/submission/halts.ts';
@@ -14,7 +14,7 @@ import type { OffRampSession } from '../warehouse/offRamp/findOffRampSession.ts'
 import { lockOffRampSession, sessionNotUnderReview } from '../warehouse/offRamp/offRampMoves.ts';
 import { versionOfReview, versionOfSessionReview } from './reviewVersion.ts';
 
-export interface DecisionBasis {
+interface DecisionBasis {
   basis: string;
   /** What a decision about it has to name. */
   version: string | null;
@@ -48,8 +48,8 @@ export async function lockDecidableSession(tx: Tx, deps: Needs<'ramp'>, id: stri
 }
 
 /** @throws DomainError CONFLICT when signing is not halted */
-export async function basisOfHalt(db: Pick<Db, 'select'>): Promise<DecisionBasis> {
-  const halts = await readHalts(db);
+export async function basisOfHalt(tx: Tx): Promise<DecisionBasis> {
+  const halts = await readHalts(tx);
   const [first] = halts;
   if (first === undefined) throw new DomainError('CONFLICT', 'Signing is not halted.');
   // The decision ends all halts.

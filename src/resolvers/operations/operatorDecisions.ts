@@ -2,6 +2,7 @@
  * Operators' decisions about submissions and halts: who decided, and why.
  */
 import { asc } from 'drizzle-orm';
+import type { Tx } from '../../db/connection.ts';
 import { isOneOf } from '../../db/manyRows.ts';
 import { operatorDecisions } from '../../db/tables/index.ts';
 import { keepDecision } from '../../ledger/submission/halts.ts';
@@ -15,22 +16,29 @@ import { requireSeen, type SeenHalt, type SeenReview } from './reviewVersion.ts'
 export type OperatorDecision = typeof operatorDecisions.$inferSelect;
 
 /**
+ * Compares what the decision is based on before its operation asks the network, whose answer would refuse the
+ * decision for another reason.
  * @param seen what the decision is based on
- * @returns a function that writes the decision, with its approval, in the transaction of the effect and
- *   before it
+ * @returns a function that compares it again, and writes the decision with its approval, in the transaction
+ *   of the effect and before it
+ * @throws DomainError NOT_FOUND, CONFLICT
  */
-export function recordDecision(
-  { ids, clock }: Needs<'ids' | 'clock'>,
+export async function prepareDecision(
+  { ids, clock, submission }: Needs<'ids' | 'clock' | 'submission'>,
   decision: Pick<OperatorDecision, 'submissionId' | 'decision' | 'decidedBy' | 'reason'>,
   grant: Grant | undefined,
   seen: SeenReview | SeenHalt,
-): Confirm {
+): Promise<Confirm> {
+  const { submissionId } = decision;
+  const readSeen = async (tx: Tx) => {
+    const found = submissionId === null ? await basisOfHalt(tx) : await basisOfReview(tx, submissionId);
+    requireSeen(seen, found.version);
+    return found;
+  };
+  await submission.db.transaction(readSeen);
   return async (tx) => {
     await grant?.confirm(tx);
-    const { submissionId } = decision;
-    const { basis, version, halted } =
-      submissionId === null ? await basisOfHalt(tx) : await basisOfReview(tx, submissionId);
-    requireSeen(seen, version);
+    const { basis, halted } = await readSeen(tx);
     const approvalRequestId = grant?.requestId ?? null;
     const id = ids.next();
     await tx

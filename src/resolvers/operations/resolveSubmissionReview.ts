@@ -5,10 +5,9 @@ import { adoptOutcome, giveUpSubmission, resumeSubmission } from '../../ledger/s
 import type { Submission } from '../../ledger/submission/settle.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
-import { basisOfReview } from './decisionBasis.ts';
 import { requireSubmission } from './listSubmissions.ts';
-import { recordDecision } from './operatorDecisions.ts';
-import { requireSeen, type SeenReview } from './reviewVersion.ts';
+import { prepareDecision } from './operatorDecisions.ts';
+import type { SeenReview } from './reviewVersion.ts';
 
 export type SubmissionReviewDecision = 'RESUME' | 'ADOPT' | 'GIVE_UP';
 
@@ -28,11 +27,7 @@ export async function resolveSubmissionReview(
 ): Promise<Submission> {
   const { submissionId, decision, reason } = input;
   const record = { submissionId, decision, decidedBy: operatorId, reason };
-  const confirm = recordDecision(deps, record, grant, input);
-  // It is compared again with the effect. Before that, the network is asked, whose answer would refuse the
-  // decision for another reason.
-  const { version } = await deps.db.transaction((tx) => basisOfReview(tx, submissionId));
-  requireSeen(input, version);
+  const confirm = await prepareDecision(deps, record, grant, input);
   if (decision === 'RESUME') await resumeSubmission(deps.submission, submissionId, confirm);
   else if (decision === 'ADOPT')
     await adoptOutcome(deps.submission, submissionId, input.recordIndex ?? undefined, confirm);

@@ -5,9 +5,8 @@
 import { resumeSigning as resume } from '../../ledger/submission/haltedSigning.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
-import { basisOfHalt } from './decisionBasis.ts';
-import { recordDecision } from './operatorDecisions.ts';
-import { requireSeen, type SeenHalt } from './reviewVersion.ts';
+import { prepareDecision } from './operatorDecisions.ts';
+import type { SeenHalt } from './reviewVersion.ts';
 
 export interface ResumeSigningInput extends SeenHalt {
   reason: string;
@@ -25,11 +24,8 @@ export async function resumeSigning(
 ): Promise<{ haltedBecause: string }> {
   const { reason } = input;
   const decision = { submissionId: null, decision: 'RESUME_SIGNING', decidedBy: operatorId, reason } as const;
-  // It is compared again with the effect. Before that, the network is asked, whose answer would refuse the
-  // decision for another reason.
-  const { version } = await basisOfHalt(deps.submission.db);
-  requireSeen(input, version);
-  const haltedBecause = await resume(deps.submission, recordDecision(deps, decision, grant, input));
+  const confirm = await prepareDecision(deps, decision, grant, input);
+  const haltedBecause = await resume(deps.submission, confirm);
   deps.log.warn({ caller: operatorId, reason, haltedBecause }, 'an operator resumed signing');
   return { haltedBecause };
 }
