@@ -62,6 +62,20 @@ describe('a node', () => {
     expect(node.questions).toEqual(['getNetwork', 'getNetwork']);
   });
 
+  it.each([22, undefined])(
+    'of Stellar with the protocol %s is refused: 23 is the oldest',
+    async (protocolVersion) => {
+      const node = await startNode({ passphrase: 'Mine', protocolVersion });
+      const options = { rpcUrl: node.rpcUrl, requestTimeoutMs: TIMEOUT_MS, passphrase: 'Mine' };
+      const check = stellarIdentityCheck(options)();
+      await expect(check).rejects.toThrow(WrongNetwork);
+      await expect(check).rejects.toThrow(
+        `The network of the node at ${new URL(node.rpcUrl).host} has protocol ${protocolVersion}, but this platform needs ` +
+          'protocol 23 or later. Upgrade the network, or correct LEDGER_RPC_URL.',
+      );
+    },
+  );
+
   it('of an EVM chain answers with its id', async () => {
     const node = await startNode('0x7a69');
     await evmIdentityOf(node, 31_337)();

@@ -1,15 +1,7 @@
 /**
  * Entries that the network has archived: their records are read all the same, and calls that need them land.
  */
-import {
-  Account,
-  FeeBumpTransaction,
-  Operation,
-  rpc,
-  SorobanDataBuilder,
-  TransactionBuilder,
-  xdr,
-} from '@stellar/stellar-sdk';
+import { FeeBumpTransaction, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
 import { afterEach, describe, expect, it } from 'vitest';
 import { NetworkUnavailable, SignerShortOfFunds } from '../../../src/ledger/network/port.ts';
 import { readAccounts } from '../../../src/ledger/network/stellar/accounts.ts';
@@ -25,9 +17,7 @@ import {
   settled,
   TONNE,
 } from '../../../devnet/calls.ts';
-import type { Protocol } from '../../../devnet/soroban/engine.ts';
-import { startRewritingProxy } from '../../support/faults/rewritingProxy.ts';
-import type { RewritingProxy } from '../../support/faults/rewritingProxy.ts';
+import { PROTOCOLS, type Protocol } from '../../../devnet/soroban/engine.ts';
 import { startStellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
 import type { StellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
 
@@ -65,37 +55,13 @@ describe('records', () => {
 });
 
 describe('calls that need archived entries', () => {
-  it('restore them along with themselves on today’s protocol', async () => {
-    const tokenAddress = await open(28);
+  it.each(PROTOCOLS)('restore them along with themselves, on protocol %i', async (protocolVersion) => {
+    const tokenAddress = await open(protocolVersion);
     testbed.devnet.controls.archive(instanceKey(tokenAddress));
     expect(await land(testbed.network, retire(tokenAddress, TONNE))).toEqual({
       kind: 'retired',
       retirementIndex: 0,
     });
-  });
-
-  it('are preceded by a restoration of their own where the node asks for it: a recorded attempt that is dead for the call', async () => {
-    const tokenAddress = await open(28);
-    const key = instanceKey(tokenAddress);
-    testbed.devnet.controls.archive(key);
-    const proxy = await startAskingForRestoration(key);
-    const network = await testbed.open({ rpcUrl: proxy.url });
-    const restoring = await prepare(network, retire(tokenAddress, TONNE));
-    expect(await network.broadcast(restoring.signedBytes)).toEqual({ status: 'accepted' });
-    const outcome = await settled(network, restoring);
-    expect(outcome).toMatchObject({
-      status: 'dead',
-      proof: expect.stringContaining('restored archived entries') as string,
-    });
-    expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(0);
-    proxy.onAnswer = () => {};
-
-    const calling = await prepare(network, retire(tokenAddress, TONNE));
-    expect(calling.sequence).toBe((restoring.sequence ?? 0n) + 1n);
-    await network.broadcast(calling.signedBytes);
-    expect(await settled(network, calling)).toMatchObject({ status: 'succeeded' });
-    expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(1);
-    await proxy.close();
   });
 });
 
@@ -171,30 +137,3 @@ describe('calls that restore the code of contracts, at the rents and the minimum
     expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(1);
   });
 });
-
-/**
- * Starts a node older than protocol 23, which requires a separate transaction to restore archived entries.
- */
-async function startAskingForRestoration(key: xdr.LedgerKey): Promise<RewritingProxy> {
-  const { url, passphrase } = testbed.devnet;
-  const source = testbed.custody.publicKey();
-  const draft = new TransactionBuilder(new Account(source, '0'), {
-    fee: '100',
-    networkPassphrase: passphrase,
-  })
-    .addOperation(Operation.restoreFootprint({}))
-    .setSorobanData(new SorobanDataBuilder().setReadWrite([key]).build())
-    .setTimeout(0)
-    .build();
-  const restoration = await new rpc.Server(url, { allowHttp: true }).simulateTransaction(draft);
-  if (!rpc.Api.isSimulationSuccess(restoration)) throw new Error(restoration.error);
-  const transactionData = restoration.transactionData.build().toXDR('base64');
-  const { minResourceFee } = restoration;
-  const proxy = await startRewritingProxy(url);
-  proxy.onAnswer = ({ method }, { result }) => {
-    if (method === 'simulateTransaction' && result) {
-      result['restorePreamble'] = { transactionData, minResourceFee };
-    }
-  };
-  return proxy;
-}

@@ -363,7 +363,6 @@ describe('headroom', () => {
   const settings = {
     feePerInstructionIncrement: 25n,
     feePerWriteEntry: 10_000n,
-    feePerReadEntry: 0n,
     feePerWriteKilobyte: 1_000n,
     feePerReadKilobyte: 1_000n,
     feePerTransactionKilobyte: 20_000n,
@@ -374,7 +373,6 @@ describe('headroom', () => {
     maxFootprintEntries: 10,
     ledgerMaxWriteBytes: 5_000,
     ledgerMaxWriteEntries: 100,
-    isContractDataOnDisk: true,
   };
 
   it('stays within what the network allows, and pays for what it adds', () => {

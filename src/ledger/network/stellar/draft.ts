@@ -2,10 +2,8 @@
  * Turns a call into signed bytes: simulates it, checks the authorisation that the simulation asks for, and
  * signs in the given slot.
  *
- * If the call needs archived entries, current networks restore them along with it: the simulation's resources
- * name them. If a node asks for a separate restoration first (`restorePreamble`), the slot signs the
- * restoration: its attempt lands, its outcome says that it only restored (`dead`: without the call's effect),
- * and the next attempt makes the call. Every sent transaction is therefore recorded before.
+ * If the call needs archived entries, the network restores them along with it: the simulation's resources
+ * name them.
  */
 import { Operation } from '@stellar/stellar-sdk';
 import type { Transaction, xdr } from '@stellar/stellar-sdk';
@@ -61,7 +59,6 @@ interface SimulatedCall {
   invocation: Invocation;
   auth: xdr.SorobanAuthorizationEntry[];
   resources: Resources;
-  restore: Resources | null;
 }
 
 export async function draftCall(deps: DraftingDeps, call: NetworkCall): Promise<Draft> {
@@ -75,9 +72,8 @@ export async function draftCall(deps: DraftingDeps, call: NetworkCall): Promise<
   ]);
   const roomy = await callWithHeadroom(deps, simulated, state);
   // Checked before signing, because many calls are signed together.
-  const resources = roomy.restore ?? roomy.resources;
-  requireUsualFee({ resources, inclusionFeeStroops: inclusionFee });
-  const stroops = costInEnvelope(resources, inclusionFee);
+  requireUsualFee({ resources: roomy.resources, inclusionFeeStroops: inclusionFee });
+  const stroops = costInEnvelope(roomy.resources, inclusionFee);
   if (isForCustodyToPay(stroops)) await requirePayer(deps, roomy.invocation, stroops);
   return { sign: (slot) => signCall(deps, roomy, state, inclusionFee, slot) };
 }
@@ -139,9 +135,8 @@ export async function simulateCall(
   }
   requirePredicted(deps.contracts, call, simulation);
   if (call.kind === 'markExpired') await requireExpired(deps, call.tokenAddress);
-  const { resources, restore } = simulation;
   const auth = boundToEnvelope(simulation.auth, invocation, caller);
-  return { invocation, auth, resources, restore };
+  return { invocation, auth, resources: simulation.resources };
 }
 
 /**
@@ -205,14 +200,12 @@ async function signCall(
   const key = sourceKey(keys, slot.source);
   const validUntil = state.closedAt + BigInt(deps.validitySeconds);
   const isThroughChannel = slot.source !== custody;
-  const operation = call.restore
-    ? Operation.restoreFootprint({})
-    : Operation.invokeHostFunction({
-        func: hostFunctionOf(call.invocation),
-        auth: call.auth,
-        ...(isThroughChannel ? { source: custody } : {}),
-      });
-  const resources = call.restore ?? call.resources;
+  const { invocation, auth, resources } = call;
+  const operation = Operation.invokeHostFunction({
+    func: hostFunctionOf(invocation),
+    auth,
+    ...(isThroughChannel ? { source: custody } : {}),
+  });
   const isPaidByCustody = isThroughChannel && isForCustodyToPay(costInEnvelope(resources, inclusionFee));
   const transaction = buildTransaction(
     {
@@ -227,8 +220,7 @@ async function signCall(
     slot,
   );
   // The network refuses signatures that it does not need.
-  const needsCustody = isThroughChannel && !call.restore;
-  signTransaction(transaction, needsCustody ? [key, keys.custody] : [key]);
+  signTransaction(transaction, isThroughChannel ? [key, keys.custody] : [key]);
   const sent = isPaidByCustody ? paidByCustody(deps, transaction, inclusionFee) : transaction;
   return preparedFrom(sent, { slot, validUntil, preparedAtLedger: state.latestLedger });
 }

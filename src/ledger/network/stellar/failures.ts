@@ -33,7 +33,7 @@ export async function outcomeOfFailure(
     proof: `It landed in ledger ${ledger} and failed without effect, not by the contract's word: ${why}`,
     cause,
   });
-  if (call.kind === 'restoration' || code !== 'invokeHostFunctionTrapped') return dead(code);
+  if (code !== 'invokeHostFunctionTrapped') return dead(code);
 
   const error = hostErrorOf(landed.diagnosticEvents, null);
   if (error === null) {
@@ -60,10 +60,7 @@ function codeOf(operation: xdr.OperationResult): string {
 }
 
 /** Simulates the same call now, because some nodes keep no diagnostics. */
-async function refusedNow(
-  deps: FailureDeps,
-  call: Extract<LandedCall, { kind: 'call' }>,
-): Promise<Refusal | null> {
+async function refusedNow(deps: FailureDeps, call: LandedCall): Promise<Refusal | null> {
   const { passphrase, node } = deps;
   const simulation = await node.simulate(unsentTransaction(call, { passphrase, source: call.caller }));
   if (simulation.status === 'succeeded') return null;

@@ -18,7 +18,6 @@ export interface ResourceSettings {
   /** Per 10,000 instructions. */
   feePerInstructionIncrement: bigint;
   feePerWriteEntry: bigint;
-  feePerReadEntry: bigint;
   feePerWriteKilobyte: bigint;
   feePerReadKilobyte: bigint;
   /** Per kilobyte of the transaction itself, for bandwidth and history. */
@@ -31,15 +30,12 @@ export interface ResourceSettings {
   /** For all transactions of a ledger together. */
   ledgerMaxWriteBytes: number;
   ledgerMaxWriteEntries: number;
-  /** True before protocol 23, when reading contract data costs a fee. */
-  isContractDataOnDisk: boolean;
 }
 
 /** Settings for nodes that don't show them: above the public network's past prices, and below its limits. */
 const ASSUMED_SETTINGS: ResourceSettings = {
   feePerInstructionIncrement: 50n,
   feePerWriteEntry: 20_000n,
-  feePerReadEntry: 10_000n,
   feePerWriteKilobyte: 20_000n,
   feePerReadKilobyte: 5_000n,
   feePerTransactionKilobyte: 25_000n,
@@ -50,7 +46,6 @@ const ASSUMED_SETTINGS: ResourceSettings = {
   maxFootprintEntries: 40,
   ledgerMaxWriteBytes: 143_360,
   ledgerMaxWriteEntries: 500,
-  isContractDataOnDisk: true,
 };
 
 /**
@@ -116,23 +111,19 @@ async function readSettings(node: StellarNode): Promise<ResourceSettings | null>
   const costExt = settingOf(ids.costExt)?.contractLedgerCostExt();
   const bandwidth = settingOf(ids.bandwidth)?.contractBandwidth();
   const history = settingOf(ids.history)?.contractHistoricalData();
-  if (!compute || !cost || !bandwidth || !history) return null;
+  if (!compute || !cost || !costExt || !bandwidth || !history) return null;
   return {
     feePerInstructionIncrement: compute.feeRatePerInstructionsIncrement().toBigInt(),
     feePerWriteEntry: cost.feeWriteLedgerEntry().toBigInt(),
-    feePerReadEntry: cost.feeDiskReadLedgerEntry().toBigInt(),
     feePerReadKilobyte: cost.feeDiskRead1Kb().toBigInt(),
-    // Before protocol 23 the fee of written bytes grew with the ledger, and the footprint's limit was that of
-    // reads.
-    feePerWriteKilobyte: costExt?.feeWrite1Kb().toBigInt() ?? ASSUMED_SETTINGS.feePerWriteKilobyte,
+    feePerWriteKilobyte: costExt.feeWrite1Kb().toBigInt(),
     feePerTransactionKilobyte: bandwidth.feeTxSize1Kb().toBigInt() + history.feeHistorical1Kb().toBigInt(),
     maxInstructions: Number(compute.txMaxInstructions().toBigInt()),
     maxWriteBytes: cost.txMaxWriteBytes(),
     maxReadBytes: cost.txMaxDiskReadBytes(),
     maxWriteEntries: cost.txMaxWriteLedgerEntries(),
-    maxFootprintEntries: costExt?.txMaxFootprintEntries() ?? cost.txMaxDiskReadEntries(),
+    maxFootprintEntries: costExt.txMaxFootprintEntries(),
     ledgerMaxWriteBytes: cost.ledgerMaxWriteBytes(),
     ledgerMaxWriteEntries: cost.ledgerMaxWriteLedgerEntries(),
-    isContractDataOnDisk: !costExt,
   };
 }

@@ -86,8 +86,7 @@ export function withHeadroom(
   declared.instructions(instructions + moreInstructions);
   const moreWritten = spareBytes(declared.writeBytes(), settings.maxWriteBytes, room.writtenBytes);
   declared.writeBytes(declared.writeBytes() + moreWritten);
-  const onDisk = settings.isContractDataOnDisk ? room.writtenBytes : 0;
-  const moreRead = spareBytes(declared.diskReadBytes(), settings.maxReadBytes, onDisk);
+  const moreRead = spareBytes(declared.diskReadBytes(), settings.maxReadBytes, 0);
   declared.diskReadBytes(declared.diskReadBytes() + moreRead);
 
   const feeStroops =
@@ -192,12 +191,10 @@ function furtherKeys(
   const named = footprint.readWrite();
   const instructions = declared.instructions() + spareInstructions(declared.instructions());
   const instructionsPerPlace = INSTRUCTIONS_PER_PLACE + recordBytes * INSTRUCTIONS_PER_RECORD_BYTE;
-  const readable = settings.maxReadBytes - SPARE_BYTES - declared.diskReadBytes();
   const room = Math.min(
     settings.maxWriteEntries - named.length,
     settings.maxFootprintEntries - named.length - footprint.readOnly().length,
     (settings.maxWriteBytes - SPARE_BYTES - declared.writeBytes()) / recordBytes,
-    settings.isContractDataOnDisk ? readable / recordBytes : Number.POSITIVE_INFINITY,
     (settings.maxInstructions - instructions) / instructionsPerPlace,
   );
   const length = Math.max(0, Math.min(count, Math.floor(room)));
@@ -206,9 +203,9 @@ function furtherKeys(
 
 function feeOfKeys(keys: readonly xdr.LedgerKey[], settings: ResourceSettings): bigint {
   const bytes = BigInt(keys.reduce((sum, key) => sum + key.toXDR().length, 0));
-  const perEntry = settings.feePerWriteEntry + settings.feePerReadEntry;
   return (
-    BigInt(keys.length) * perEntry + perUnit(bytes, settings.feePerTransactionKilobyte, BYTES_PER_KILOBYTE)
+    BigInt(keys.length) * settings.feePerWriteEntry +
+    perUnit(bytes, settings.feePerTransactionKilobyte, BYTES_PER_KILOBYTE)
   );
 }
 

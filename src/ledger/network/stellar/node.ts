@@ -83,8 +83,8 @@ export interface EventPage {
 
 export interface StellarNode {
   lastReported: ReportedLedgers['last'];
-  /** What it gives as its network's passphrase, in any form. */
-  passphrase(): Promise<unknown>;
+  /** What it gives as its network's passphrase and protocol, in any form. */
+  network(): Promise<{ passphrase: unknown; protocolVersion?: unknown }>;
   ledgerState(): Promise<LedgerState>;
   /**
    * As recent as `entries`: a transaction signed by the time of an older ledger would be too late when it is
@@ -127,7 +127,7 @@ export function createNode(options: Options): StellarNode {
 
   return {
     lastReported: reportedLedgers.last,
-    passphrase: () => ask('getNetwork', null, networkAnswer, ({ passphrase }) => passphrase),
+    network: () => ask('getNetwork', null, networkAnswer, (reported) => reported),
     ledgerState,
     presentState: () => readPresent(ledgerState),
 

@@ -19,7 +19,7 @@ const texts = z
  * A result of another form names no network. An answer without a result is refused, because it says nothing.
  */
 export const networkAnswer = z.union([
-  z.object({ passphrase: z.unknown() }),
+  z.object({ passphrase: z.unknown(), protocolVersion: z.unknown().optional() }),
   z.json().transform(() => ({ passphrase: undefined })),
 ]);
 
@@ -62,7 +62,6 @@ export const simulationAnswer = z.object({
     .array(z.object({ xdr: text, auth: texts }))
     .nullish()
     .transform((value) => value ?? []),
-  restorePreamble: optional(z.object({ transactionData: text, minResourceFee: wholeNumber })),
 });
 
 export const sendAnswer = z.object({

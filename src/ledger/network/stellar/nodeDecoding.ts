@@ -37,8 +37,6 @@ export type Simulation =
       returnValue: xdr.ScVal;
       auth: xdr.SorobanAuthorizationEntry[];
       resources: Resources;
-      /** The resources that a separate transaction has to restore before the call can land. */
-      restore: Resources | null;
     };
 
 export interface Resources {
@@ -91,32 +89,27 @@ export function simulationOf(raw: z.output<typeof simulationAnswer>): Simulation
   if (!result || raw.transactionData === null || raw.minResourceFee === null) {
     throw new Error('a simulation that succeeded lacks its result, resources or fee');
   }
-  const { restorePreamble } = raw;
   return {
     status: 'succeeded',
     latestLedger,
     returnValue: xdr.ScVal.fromXDR(result.xdr, 'base64'),
     auth: result.auth.map((entry) => xdr.SorobanAuthorizationEntry.fromXDR(entry, 'base64')),
     resources: resourcesOf(raw.transactionData, raw.minResourceFee),
-    restore:
-      restorePreamble === null || restorePreamble.transactionData === ''
-        ? null
-        : resourcesOf(restorePreamble.transactionData, restorePreamble.minResourceFee, true),
   };
 }
 
-function resourcesOf(dataXdr: string, minResourceFee: bigint, isRestoration = false): Resources {
+function resourcesOf(dataXdr: string, minResourceFee: bigint): Resources {
   const data = xdr.SorobanTransactionData.fromXDR(dataXdr, 'base64');
   const declared = BigInt(data.resourceFee().toString());
   return {
     data,
     feeStroops: declared > minResourceFee ? declared : minResourceFee,
-    restores: isRestoration || restoresAlong(data),
+    restores: restores(data),
   };
 }
 
 /** True if the call restores archived entries, which its resources name. */
-function restoresAlong(data: xdr.SorobanTransactionData): boolean {
+function restores(data: xdr.SorobanTransactionData): boolean {
   const ext = data.ext();
   return ext.switch() === 1 && ext.resourceExt().archivedSorobanEntries().length > 0;
 }

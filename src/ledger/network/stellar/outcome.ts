@@ -128,8 +128,7 @@ function isOfOwnKeys({ keys }: OutcomeDeps, { source, signedBytes }: SentTransac
   const custody = keys.custody.publicKey();
   if (keys.sources.has(source) || source === custody) return true;
   if (signedBytes === undefined) return false;
-  const call = landedCallOf(xdr.TransactionEnvelope.fromXDR(Buffer.from(signedBytes)));
-  return call.kind === 'call' && call.caller === custody;
+  return landedCallOf(xdr.TransactionEnvelope.fromXDR(Buffer.from(signedBytes))).caller === custody;
 }
 
 async function outcomeOfLanded(
@@ -138,13 +137,6 @@ async function outcomeOfLanded(
 ): Promise<Outcome> {
   const call = landedCallOf(landed.envelope);
   if (landed.status === 'FAILED') return outcomeOfFailure(deps, landed, call);
-  if (call.kind === 'restoration') {
-    return {
-      status: 'dead',
-      proof: `It landed in ledger ${landed.ledger} and restored archived entries, as it was to: the call itself was not made yet`,
-      cause: 'restoredArchivedEntries',
-    };
-  }
   return { status: 'succeeded', ledger: landed.ledger, result: resultOf(landed, call, deps.passphrase) };
 }
 

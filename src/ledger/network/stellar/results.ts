@@ -16,13 +16,7 @@ import { SALT_PLACE } from './calls.ts';
 import type { Refused } from './refusals.ts';
 import { asAddress, asHash32, asU32, plain } from './scvals.ts';
 
-export type LandedCall =
-  | (Refused & {
-      kind: 'call';
-      caller: Address;
-    })
-  /** A transaction that only restored archived entries (draft.ts). */
-  | { kind: 'restoration' };
+export type LandedCall = Refused & { caller: Address };
 
 /** Place of the index in the value of a retirement's event. */
 const INDEX_PLACE = 2;
@@ -32,7 +26,6 @@ export function landedCallOf(envelope: xdr.TransactionEnvelope): LandedCall {
   const transaction = innerEnvelope(envelope).tx();
   const [operation] = transaction.operations();
   const body = operation?.body();
-  if (body?.switch().name === 'restoreFootprint') return { kind: 'restoration' };
   const invocation = body?.switch().name === 'invokeHostFunction' ? body.invokeHostFunctionOp() : null;
   if (invocation?.hostFunction().switch().name !== 'hostFunctionTypeInvokeContract') {
     throw new NetworkUnavailable(
@@ -41,7 +34,6 @@ export function landedCallOf(envelope: xdr.TransactionEnvelope): LandedCall {
   }
   const call = invocation.hostFunction().invokeContract();
   return {
-    kind: 'call',
     contract: SdkAddress.fromScAddress(call.contractAddress()).toString(),
     functionName: String(call.functionName()),
     args: call.args(),
@@ -65,11 +57,7 @@ export function innerEnvelope(envelope: xdr.TransactionEnvelope): xdr.Transactio
 }
 
 /** @throws NetworkUnavailable if the node does not show the call's result */
-export function resultOf(
-  landed: LandedTransaction,
-  call: Extract<LandedCall, { kind: 'call' }>,
-  passphrase: string,
-): CallResult {
+export function resultOf(landed: LandedTransaction, call: LandedCall, passphrase: string): CallResult {
   if (call.functionName.startsWith('deploy_')) {
     return { kind: 'deployed', contractAddress: deployedBy(landed, call, passphrase) };
   }
@@ -90,7 +78,7 @@ export function resultOf(
  */
 function deployedBy(
   { meta }: LandedTransaction,
-  { contract, args }: Extract<LandedCall, { kind: 'call' }>,
+  { contract, args }: LandedCall,
   passphrase: string,
 ): Address {
   if (meta.returnValue) return asAddress(plain(meta.returnValue), 'the deployed address');

@@ -41,9 +41,6 @@ export async function prepareForHolder(
   if (!account) {
     throw refusal('OTHER', `The account ${holder} does not exist on the network yet: it needs XLM for fees`);
   }
-  if (simulated.restore) {
-    throw refusal('OTHER', `Entries that ${call.kind} needs are archived: they have to be restored first`);
-  }
   const { resources, auth } = await callWithHeadroom(deps, simulated, state);
   const validUntil = state.closedAt + HOLDER_VALIDITY_SECONDS;
   const transaction = buildTransaction(
