@@ -36,3 +36,17 @@ it.each([
   isBehind = false;
   expect(await network.tokensDeployedSince(ledger)).toEqual([token]);
 });
+
+it('take one question, and are unknown where the answer does not say how far it reaches', async () => {
+  const network = await testbed.open({ rpcUrl: proxy.url });
+  const { ledger } = await network.status();
+  const token = await deploy(testbed.network, deployCarbon());
+  let questions = 0;
+  proxy.onAnswer = ({ method }) => void (questions += method === 'getEvents' ? 1 : 0);
+  expect(await network.tokensDeployedSince(ledger)).toEqual([token]);
+  expect(questions).toBe(1);
+  proxy.onAnswer = ({ method }, { result }) => {
+    if (method === 'getEvents' && result) delete result['cursor'];
+  };
+  await expect(network.tokensDeployedSince(ledger)).rejects.toThrow(NetworkUnavailable);
+});

@@ -6,7 +6,7 @@
  * name them.
  */
 import { Operation } from '@stellar/stellar-sdk';
-import type { Transaction, xdr } from '@stellar/stellar-sdk';
+import type { xdr } from '@stellar/stellar-sdk';
 import { NetworkRefusal, SignerShortOfFunds } from '../port.ts';
 import type { Address, Draft, NetworkCall, PreparedTransaction, SequenceSlot } from '../port.ts';
 import { readAccounts } from './accounts.ts';
@@ -123,7 +123,9 @@ export async function simulateCall(
     source: isAccount(caller) ? caller : deps.keys.custody.publicKey(),
     ...(channel === undefined ? {} : { channel }),
   });
-  const simulation = await simulateWithNested(deps.node, transaction, invocation);
+  // A contract may leave the authorisation to the token that it moves, which nodes record only on request.
+  const allowNested = invocation.nestedTransfer !== null;
+  const simulation = await deps.node.simulate(transaction, { allowNested });
   if (simulation.status === 'failed') {
     const error = errorOrUnavailable(simulation);
     if (isShortOfLumens(deps, error)) {
@@ -137,21 +139,6 @@ export async function simulateCall(
   if (call.kind === 'markExpired') await requireExpired(deps, call.tokenAddress);
   const auth = boundToEnvelope(simulation.auth, invocation, caller);
   return { invocation, auth, resources: simulation.resources };
-}
-
-/**
- * A contract may leave the authorisation to the token that it moves. Nodes record that only on request, and
- * older nodes don't know the option, so it is used only after a simulation failed without it.
- */
-async function simulateWithNested(
-  node: StellarNode,
-  transaction: Transaction,
-  invocation: Invocation,
-): Promise<Simulation> {
-  const simulation = await node.simulate(transaction);
-  if (simulation.status === 'succeeded' || invocation.nestedTransfer === null) return simulation;
-  if (errorOrUnavailable(simulation).type !== 'Auth') return simulation;
-  return node.simulate(transaction, { allowNested: true });
 }
 
 /** Declares more resources than the simulation used (headroom.ts). */

@@ -2,7 +2,7 @@
  * Reads a contract's events from a given ledger on, page by page.
  */
 import type { Address } from '../port.ts';
-import { EVENTS_PER_PAGE, type EventPage, type StellarNode } from './node.ts';
+import type { EventPage, StellarNode } from './node.ts';
 
 /** A page has a thousand events or some 10,000 ledgers; a week has 120,000 ledgers. */
 const MAX_EVENT_PAGES = 20;
@@ -13,10 +13,7 @@ interface EventsWanted {
   topics: string[];
 }
 
-/**
- * @returns false if there are more events than are read at a time, or a full page does not say where the next
- *   one begins
- */
+/** @returns false if there are more events than are read at a time */
 export async function readEvents(
   node: StellarNode,
   { from, contract, topics }: EventsWanted,
@@ -24,10 +21,9 @@ export async function readEvents(
 ): Promise<boolean> {
   let start: { ledger: bigint } | { cursor: string } = { ledger: from };
   for (let page = 0; page < MAX_EVENT_PAGES; page += 1) {
-    const { events, cursor } = await node.events({ start, contract, topics });
+    const { events, cursor, isLast } = await node.events({ start, contract, topics });
     for (const event of events) if (visit(event) === 'enough') return true;
-    if (cursor === null) return events.length < EVENTS_PER_PAGE;
-    if ('cursor' in start && cursor === start.cursor) return true;
+    if (isLast) return true;
     start = { cursor };
   }
   return false;

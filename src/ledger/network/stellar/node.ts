@@ -40,12 +40,11 @@ export class MethodMissing extends NetworkUnavailable {}
 interface TransactionPage {
   transactions: {
     ledger: bigint;
-    closedAt: bigint | null;
+    closedAt: bigint;
     envelope: xdr.TransactionEnvelope;
-    hash: string | null;
   }[];
   latestLedger: bigint;
-  cursor: string | null;
+  cursor: string;
 }
 
 interface SendAnswer {
@@ -76,9 +75,11 @@ interface EventFilter {
 }
 
 export interface EventPage {
-  events: { topics: xdr.ScVal[]; value: xdr.ScVal; txHash: string | null }[];
+  events: { value: xdr.ScVal; txHash: string }[];
   latestLedger: bigint;
-  cursor: string | null;
+  cursor: string;
+  /** Whether the node has no further events, up to its latest ledger. */
+  isLast: boolean;
 }
 
 export interface StellarNode {
@@ -108,7 +109,7 @@ export interface StellarNode {
 }
 
 const TRANSACTIONS_PER_PAGE = 200;
-export const EVENTS_PER_PAGE = 1000;
+const EVENTS_PER_PAGE = 1000;
 
 interface Options extends NodeOptions {
   /** Unix time, for Retry-After; the machine's clock by default. */
@@ -232,11 +233,10 @@ function pageOf(raw: z.output<typeof transactionPageAnswer>): TransactionPage {
   return {
     latestLedger: raw.latestLedger,
     cursor: raw.cursor,
-    transactions: raw.transactions.map(({ ledger, createdAt, envelopeXdr, txHash }) => ({
+    transactions: raw.transactions.map(({ ledger, createdAt, envelopeXdr }) => ({
       ledger,
       closedAt: createdAt,
       envelope: xdr.TransactionEnvelope.fromXDR(envelopeXdr, 'base64'),
-      hash: txHash,
     })),
   };
 }
@@ -248,14 +248,12 @@ function entriesOf({ latestLedger, entries }: z.output<typeof entriesAnswer>): L
   };
 }
 
-function eventPageOf(raw: z.output<typeof eventsAnswer>): EventPage {
+function eventPageOf({ latestLedger, cursor, events }: z.output<typeof eventsAnswer>): EventPage {
+  const searchedUpTo = BigInt(cursor.slice(0, cursor.indexOf('-'))) >> 32n;
   return {
-    latestLedger: raw.latestLedger,
-    cursor: raw.cursor,
-    events: raw.events.map((event) => ({
-      topics: event.topic.map((topic) => xdr.ScVal.fromXDR(topic, 'base64')),
-      value: xdr.ScVal.fromXDR(event.value, 'base64'),
-      txHash: event.txHash,
-    })),
+    latestLedger,
+    cursor,
+    isLast: events.length < EVENTS_PER_PAGE && searchedUpTo >= latestLedger,
+    events: events.map(({ value, txHash }) => ({ value: xdr.ScVal.fromXDR(value, 'base64'), txHash })),
   };
 }

@@ -41,15 +41,14 @@ export const transactionPageAnswer = z.object({
     .array(
       z.object({
         ledger: wholeNumber,
-        createdAt: optional(wholeNumber),
+        createdAt: wholeNumber,
         envelopeXdr: text,
-        txHash: optional(text),
       }),
     )
     .nullish()
     .transform((value) => value ?? []),
   latestLedger: wholeNumber,
-  cursor: optional(text),
+  cursor: text,
 });
 
 export const simulationAnswer = z.object({
@@ -83,9 +82,10 @@ export const feeStatsAnswer = z.object({
 
 export const eventsAnswer = z.object({
   events: z
-    .array(z.object({ topic: texts, value: text, txHash: optional(text) }))
+    .array(z.object({ value: text, txHash: text }))
     .nullish()
     .transform((value) => value ?? []),
   latestLedger: wholeNumber,
-  cursor: optional(text),
+  /** The place in the network's order up to which the node has searched: its upper 32 bits are the ledger. */
+  cursor: text.regex(/^\d{1,19}-\d{1,10}$/),
 });

@@ -69,7 +69,7 @@ async function findRetired(
   const topics = [xdr.ScVal.scvSymbol('retired').toXDR('base64'), '*'];
   await readEvents(node, { from, contract: token, topics }, ({ value, txHash }) => {
     const index = indexIn(value);
-    if (txHash !== null && index !== null && indexes.has(index)) found.set(index, txHash.toLowerCase());
+    if (index !== null && indexes.has(index)) found.set(index, txHash.toLowerCase());
     return found.size < indexes.size ? 'go on' : 'enough';
   });
 }

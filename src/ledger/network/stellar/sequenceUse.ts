@@ -17,11 +17,9 @@ interface SequenceUser {
 
 type Searched =
   | { status: 'found'; user: SequenceUser }
-  /** The whole range was searched, without a match. */
-  | { status: 'unused' }
-  | { status: 'unfinished' }
-  /** The node does not list transactions. */
-  | { status: 'unlisted' };
+  /** The whole range was searched, without a match, or the node does not list transactions. */
+  | { status: 'unseen' }
+  | { status: 'unfinished' };
 
 export interface SearchDeps {
   node: StellarNode;
@@ -53,17 +51,17 @@ export async function findUserOfSequence(
     stopped === undefined ? { ledger: first } : { cursor: stopped };
   for (let page = 0; page < MAX_PAGES_PER_STEP; page += 1) {
     const listed = await node.transactionsFrom(start).catch(unlisted);
-    if (listed === null) return { status: 'unlisted' };
+    if (listed === null) return { status: 'unseen' };
     const { transactions, cursor, latestLedger } = listed;
     for (const { ledger, closedAt, envelope } of transactions) {
-      const isPast = closedUntil !== null && closedAt !== null && closedAt > closedUntil;
-      if (isPast || ledger > last) return { status: 'unused' };
+      const isPast = closedUntil !== null && closedAt > closedUntil;
+      if (isPast || ledger > last) return { status: 'unseen' };
       if (usesSequence(envelope, slot)) {
         return { status: 'found', user: { ledger, ...hashesOf(envelope, passphrase) } };
       }
     }
-    if (transactions.length === 0 || cursor === null) {
-      return { status: latestLedger < last ? 'unfinished' : 'unused' };
+    if (transactions.length === 0) {
+      return { status: latestLedger < last ? 'unfinished' : 'unseen' };
     }
     start = { cursor };
   }
