@@ -50,7 +50,7 @@ async function carryOut(command: Command): Promise<unknown> {
     nodes.set(node, opened);
     return opened.url;
   }
-  if (name === 'save' || name === 'closeInTime') return nodeOf(node)[name]();
+  if (name === 'closeInTime') return nodeOf(node).closeInTime();
   if (name !== 'stop') throw new Error(`${name} is answered at once`);
   const stopped = nodeOf(node);
   nodes.delete(node);

@@ -24,12 +24,10 @@ export interface SorobanNodeOptions {
   closeSeconds?: number;
   /** Unix seconds of the first ledger; now by default. */
   startsAt?: number;
-  startsAtLedger?: number;
   /** How many ledgers back look-ups reach, 17,280 (a day) by default. */
   retentionLedgers?: number;
   /** The first lifetime of the entries that contracts write; as on the test network by default. */
   minPersistentTtlLedgers?: number;
-  maxTransactionsPerLedger?: number;
   /** A waiting transaction is dropped after this number of ledgers, 4 by default. */
   queueLedgers?: number;
   /**
@@ -37,8 +35,6 @@ export interface SorobanNodeOptions {
    * error.
    */
   diagnostics?: boolean;
-  /** The file that keeps the network between runs: read at the start if it exists, written at the end. */
-  stateFile?: string;
   /** Called with errors that no client should be able to cause. */
   onError?: (error: unknown) => void;
 }
@@ -87,8 +83,6 @@ export interface SorobanNode {
   archive(key: string, how?: 'evicted'): void;
   /** Removes an entry, without archiving it. */
   remove(key: string): void;
-  /** Writes the network into its file. */
-  save(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -98,7 +92,7 @@ const DEFAULT_CLOSE_MS = 5_000;
 
 let started = 0;
 
-/** @throws when another program has the port or the state file, or the file can't be used */
+/** @throws when another program has the port */
 export async function startSorobanNode(options: SorobanNodeOptions = {}): Promise<SorobanNode> {
   const { onError = (error) => console.error(error), closeEveryMs = DEFAULT_CLOSE_MS, ...given } = options;
   const { passphrase = TEST_NETWORK } = options;
@@ -129,7 +123,6 @@ export async function startSorobanNode(options: SorobanNodeOptions = {}): Promis
       thread.askNow({ name: 'release', node });
       timer.start();
     },
-    save: () => thread.ask({ name: 'save', node }) as Promise<void>,
     async stop() {
       timer.stop();
       try {

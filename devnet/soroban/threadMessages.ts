@@ -16,7 +16,7 @@ export interface ThreadData {
 export type Command =
   | { name: 'open'; node: number; options: NodeOptions }
   | { name: 'call'; node: number; method: string; params: unknown }
-  | { name: 'closeInTime' | 'hold' | 'release' | 'save' | 'stop'; node: number };
+  | { name: 'closeInTime' | 'hold' | 'release' | 'stop'; node: number };
 
 export type Question = Command & { id: number };
 export type ThreadAnswer = { id: number } & ({ result: unknown } | { failure: Failure });

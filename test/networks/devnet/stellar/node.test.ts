@@ -10,6 +10,9 @@ import {
   deployedAddress,
   instanceKey,
 } from '../../../../src/ledger/network/stellar/addresses.ts';
+import { stellarIdentityCheck } from '../../../../src/ledger/network/stellar/identity.ts';
+import { PROTOCOLS } from '../../../../devnet/soroban/engine.ts';
+import { startSorobanNode } from '../../../../devnet/soroban/startSorobanNode.ts';
 import { address, string, u32, u64, variant } from '../../../support/stellar/values.ts';
 import { MINTED, retireArguments, SALT, startSorobanTestbed } from '../../../support/stellar/testbed.ts';
 import type { SorobanTestbed } from '../../../support/stellar/testbed.ts';
@@ -33,6 +36,24 @@ describe('the node', () => {
     expect(ledger.sequence).toBe(latest.sequence);
     expect(ledger.headerXdr.scpValue().closeTime().toString()).toBe(String(latest.closedAt));
     expect(ledger.closeTime).toBe(String(latest.closedAt));
+  });
+
+  it.each(PROTOCOLS)('says its protocol, %i, which the product takes', async (protocolVersion) => {
+    const node = await startSorobanNode({ closeEveryMs: null, protocolVersion });
+    try {
+      const { passphrase, url } = node;
+      const network = await new rpc.Server(url, { allowHttp: true }).getNetwork();
+      expect(Number(network.protocolVersion)).toBe(protocolVersion);
+      await stellarIdentityCheck({ rpcUrl: url, requestTimeoutMs: 5_000, passphrase })();
+    } finally {
+      await node.stop();
+    }
+  });
+
+  it('leaves controls to the program that runs it: none over HTTP', async () => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'control.closeLedger' });
+    const answer = await fetch(testbed.devnet.url, { method: 'POST', body });
+    expect(await answer.json()).toMatchObject({ id: 1, error: { code: -32_601 } });
   });
 
   it('closes ledgers five seconds apart, or as much later as was asked for', () => {
