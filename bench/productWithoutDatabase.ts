@@ -20,15 +20,11 @@ await serve();
 
 async function serve(): Promise<void> {
   const log = createLogger({ level: 'info', pretty: false });
-  const defaults = defaultLimits();
   const limits = {
-    ...defaults,
-    rates: {
-      ...defaults.rates,
-      addressPerMinute: BEYOND_ONE_MACHINE,
-      callerPerMinute: BEYOND_ONE_MACHINE,
-      mutationsPerMinute: BEYOND_ONE_MACHINE,
-    },
+    ...defaultLimits(),
+    RATE_LIMIT_ADDRESS_PER_MINUTE: BEYOND_ONE_MACHINE,
+    RATE_LIMIT_CALLER_PER_MINUTE: BEYOND_ONE_MACHINE,
+    RATE_LIMIT_MUTATIONS_PER_MINUTE: BEYOND_ONE_MACHINE,
   };
   const server = createHttpServer({
     schema: schema(),
@@ -37,7 +33,7 @@ async function serve(): Promise<void> {
     allowedOrigins: [],
     introspection: true,
     limits,
-    rateLimits: createRateLimits(limits.rates, null, log),
+    rateLimits: createRateLimits(limits, null, log),
     credentialEnds: endsByExpiry(systemClock),
     audit: noAuditLog,
     clock: systemClock,

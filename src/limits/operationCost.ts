@@ -7,12 +7,10 @@ import { getNamedType, isLeafType, isListType, isNonNullType, isObjectType, Kind
 import type { DocumentNode, GraphQLOutputType, OperationDefinitionNode } from 'graphql';
 import { complexityFromQuery } from '@pothos/plugin-complexity';
 import { pageSize } from '../lib/pageSizes.ts';
+import type { Limits } from './limits.ts';
 import { requireAtMost } from './tooLarge.ts';
 
-export interface OperationLimits {
-  maxCost: number;
-  maxDepth: number;
-}
+export type OperationLimits = Pick<Limits, 'MAX_OPERATION_COST' | 'MAX_OPERATION_DEPTH'>;
 
 /** Limit on selected fields, counted once for each use of a fragment. */
 const MAX_FIELDS = 500;
@@ -109,7 +107,7 @@ export function measure(
 
 /** @throws DomainError OPERATION_TOO_LARGE */
 export function requireAffordable(size: OperationSize, limits: OperationLimits): void {
-  requireAtMost(limits.maxCost, 'COST', size.cost);
-  requireAtMost(limits.maxDepth, 'DEPTH', size.depth);
+  requireAtMost(limits.MAX_OPERATION_COST, 'COST', size.cost);
+  requireAtMost(limits.MAX_OPERATION_DEPTH, 'DEPTH', size.depth);
   requireAtMost(MAX_FIELDS, 'FIELDS', size.fields);
 }

@@ -22,20 +22,17 @@ import { singleFlight } from '../lib/singleFlight.ts';
 import { addressKey, networkKey } from '../lib/addressKey.ts';
 import type { CpuThrottle } from './cpuThrottle.ts';
 import { createCpuThrottle, MAX_STEP_MS } from './cpuThrottle.ts';
+import type { Limits } from './limits.ts';
 import type { DelayRefusal } from './refusalDelays.ts';
 import { createRefusalDelays } from './refusalDelays.ts';
 import type { SharedBudget, Usage } from './sharedBudget.ts';
 import { createSharedBudget } from './sharedBudget.ts';
 import { createTokenBuckets } from './tokenBuckets.ts';
 
-export interface RateLimitSettings {
-  addressPerMinute: number;
-  callerPerMinute: number;
-  mutationsPerMinute: number;
-  refusedCredentialsPerMinute: number;
-  /** Percent of one processor. */
-  cpuPercentPerAddress: number;
-}
+type RateLimitSettings = Pick<
+  Limits,
+  Extract<keyof Limits, `RATE_LIMIT_${string}`> | 'MAX_CPU_PERCENT_PER_ADDRESS'
+>;
 
 /** The caller and address of a request. */
 interface Asker {
@@ -116,8 +113,8 @@ export function createRateLimits(
     const usage = of.peek(key);
     if (usage.remainingPoints === 0) await refuse(usage, key);
   };
-  const stepMs = stepOf(settings.addressPerMinute);
-  const { cpuPercentPerAddress: percent } = settings;
+  const stepMs = stepOf(settings.RATE_LIMIT_ADDRESS_PER_MINUTE);
+  const { MAX_CPU_PERCENT_PER_ADDRESS: percent } = settings;
   const cpu = createCpuBudget(
     percent,
     cpuThrottle ?? createCpuThrottle({ restShare: restShareOf(percent), stepMs }),
@@ -169,11 +166,14 @@ function createBudgets(settings: RateLimitSettings, db: Db | null) {
     createSharedBudget({ ...policyOf(name, points), keyPrefix: `${name}-of-address` }, db, networkKey);
   const ofCallers = (name: string, points: number) => createSharedBudget(policyOf(name, points), db);
   return {
-    address: ofAddresses('address', settings.addressPerMinute),
-    caller: ofCallers('caller', settings.callerPerMinute),
-    addressMutations: ofAddresses('mutations', settings.mutationsPerMinute),
-    callerMutations: ofCallers('mutations', settings.mutationsPerMinute),
-    refusedCredentials: ofAddresses('refused-credentials', settings.refusedCredentialsPerMinute),
+    address: ofAddresses('address', settings.RATE_LIMIT_ADDRESS_PER_MINUTE),
+    caller: ofCallers('caller', settings.RATE_LIMIT_CALLER_PER_MINUTE),
+    addressMutations: ofAddresses('mutations', settings.RATE_LIMIT_MUTATIONS_PER_MINUTE),
+    callerMutations: ofCallers('mutations', settings.RATE_LIMIT_MUTATIONS_PER_MINUTE),
+    refusedCredentials: ofAddresses(
+      'refused-credentials',
+      settings.RATE_LIMIT_REFUSED_CREDENTIALS_PER_MINUTE,
+    ),
     refusedDeliveries: ofAddresses('refused-deliveries', REFUSED_DELIVERIES_PER_MINUTE),
   };
 }

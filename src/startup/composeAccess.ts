@@ -37,7 +37,7 @@ export function composeAccess(
   );
   const verifyApiKey = createApiKeyVerifier(dependencies);
   const credentialEnds = createCredentialEnds(dependencies);
-  const rateLimits = createRateLimits(limits.rates, db, log);
+  const rateLimits = createRateLimits(limits, db, log);
   const audit = createAuditLog(dependencies);
   return {
     verifyToken: (bearer) => (looksLikeApiKey(bearer) ? verifyApiKey(bearer) : verifyJwt(bearer)),

@@ -16,7 +16,6 @@ import { startEmbeddedIndexer } from '../indexer/embedded/startEmbeddedIndexer.t
 import { hookUrlOf } from '../lib/hookUrls.ts';
 import type { ClockControl } from '../ledger/network/family.ts';
 import { familyOf } from '../ledger/network/families.ts';
-import { limitsOf } from '../limits/limits.ts';
 import type { Logger } from '../lib/logger.ts';
 import { openConfiguredDatabase, type ConfiguredDatabase } from './openDatabase.ts';
 import { openConfiguredNetwork } from './openNetwork.ts';
@@ -109,7 +108,7 @@ async function configuredOptions(config: Config, log: Logger) {
     metricsAccess: config.METRICS_ACCESS,
     metricsToken: config.METRICS_TOKEN,
     documents: await documentRules(config, log),
-    limits: limitsOf(config),
+    limits: config,
     approvalPolicy: {
       isRequired: config.APPROVALS === 'required',
       aboveTonnes: BigInt(config.APPROVAL_ABOVE_TONNES),

@@ -148,7 +148,7 @@ async function runWhenAdmitted(
       const writing = writeReads(context, result);
       if (writing !== null) await writing;
     }
-    return withCost(result, size.cost, guard.limits.maxCost);
+    return withCost(result, size.cost, guard.limits.MAX_OPERATION_COST);
   } finally {
     giveBack();
     forgetScopes(context);

@@ -209,22 +209,22 @@ function guardOf({
   const atOnce = (count: number, maxPerKey: number) =>
     createConcurrencyLimit({ maxConcurrent: count, maxPerKey, maxWaiting: count, waitMs: QUEUE_WAIT_MS });
   return {
-    limits: limits.operations,
-    factsOf: createOperationFacts(schema, limits.operations),
+    limits,
+    factsOf: createOperationFacts(schema, limits),
     rateLimits,
     concurrency: {
       queries: atOnce(
-        limits.maxQueriesInFlight,
-        Math.max(Math.ceil(limits.maxQueriesInFlight / QUERY_SHARES), SMALLEST_SHARE),
+        limits.MAX_QUERIES_IN_FLIGHT,
+        Math.max(Math.ceil(limits.MAX_QUERIES_IN_FLIGHT / QUERY_SHARES), SMALLEST_SHARE),
       ),
       // One at a time: only a client that invents documents has new ones without end.
-      firstQueries: atOnce(limits.maxQueriesInFlight, 1),
+      firstQueries: atOnce(limits.MAX_QUERIES_IN_FLIGHT, 1),
       mutations: atOnce(
-        limits.maxMutationsInFlight,
-        Math.ceil(limits.maxMutationsInFlight / MUTATION_SHARES),
+        limits.MAX_MUTATIONS_IN_FLIGHT,
+        Math.ceil(limits.MAX_MUTATIONS_IN_FLIGHT / MUTATION_SHARES),
       ),
     },
-    subscriptions: createCounters(limits.maxSubscriptions, limits.maxSubscriptionsPerAddress),
+    subscriptions: createCounters(limits.MAX_SUBSCRIPTIONS, limits.MAX_SUBSCRIPTIONS_PER_ADDRESS),
     limitAnswer: createAnswerLimits(rateLimits.chargeCpu),
     credentialEnds,
     hideSuggestions: !introspection,

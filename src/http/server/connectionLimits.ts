@@ -10,8 +10,8 @@ import type { Limits } from '../../limits/limits.ts';
 
 export function limitConnections(server: Server, limits: Limits): void {
   // Behind a proxy every connection is the proxy's, which must limit its clients' connections itself.
-  const maxPerAddress = limits.trustedProxyHops === 0 ? limits.maxConnectionsPerAddress : Infinity;
-  const connections = createCounters(limits.maxConnections, maxPerAddress);
+  const maxPerAddress = limits.TRUSTED_PROXY_HOPS === 0 ? limits.MAX_CONNECTIONS_PER_ADDRESS : Infinity;
+  const connections = createCounters(limits.MAX_CONNECTIONS, maxPerAddress);
   server.on('connection', (socket: Socket) => {
     const close = connections.open(addressKey(socket.remoteAddress ?? 'unknown'));
     if (close === null) socket.destroy();

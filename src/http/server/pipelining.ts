@@ -38,14 +38,14 @@ interface AwaitedAnswers {
 }
 
 /** @param limits whether a proxy is in front, whose connections belong to many clients */
-export function limitPipelining(server: Server, limits: Pick<Limits, 'trustedProxyHops'>): AwaitedAnswers {
+export function limitPipelining(server: Server, limits: Pick<Limits, 'TRUSTED_PROXY_HOPS'>): AwaitedAnswers {
   // Arrays, because a Set for each connection would keep each request's memory for long (fairQueue.ts).
   const unanswered = new Map<Duplex, ServerResponse[]>();
   let isEnding = false;
   const excesses = createTokenBuckets(EXCESSES, () => performance.now());
   server.on('connection', (socket) => {
     const address = addressKey(socket.remoteAddress ?? 'unknown');
-    if (limits.trustedProxyHops === 0 && excesses.waitSeconds(address) > 0) {
+    if (limits.TRUSTED_PROXY_HOPS === 0 && excesses.waitSeconds(address) > 0) {
       socket.destroy();
       return;
     }

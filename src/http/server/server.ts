@@ -112,15 +112,15 @@ function countHosts({ rawHeaders }: IncomingMessage): number {
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { limits, requestTimeouts: timeouts = REQUEST_TIMEOUTS } = options;
   const pipeline = createPipeline(options);
-  const remoteAddressOf = (request: IncomingMessage) => clientAddressOf(request, limits.trustedProxyHops);
+  const remoteAddressOf = (request: IncomingMessage) => clientAddressOf(request, limits.TRUSTED_PROXY_HOPS);
   const websockets = createWebsocketServer({ ...options, pipeline, remoteAddressOf });
   const route = createRouter({ ...options, pipeline });
   const compressAnswer = createCompression();
-  const unfinished = createCounters(limits.maxConnections, limits.maxConnectionsPerAddress);
+  const unfinished = createCounters(limits.MAX_CONNECTIONS, limits.MAX_CONNECTIONS_PER_ADDRESS);
   // Each waiting request is one of the unfinished requests, which are limited; its body is not read yet.
   const awaitTurn = createTurns({
     perTurn: REQUESTS_PER_TURN,
-    maxWaiting: limits.maxConnections,
+    maxWaiting: limits.MAX_CONNECTIONS,
     waitMs: TURN_WAIT_MS,
   });
   const { server, awaited } = createLimitedServer(timeouts, limits);

@@ -4,6 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
+import type { Limits } from '../../limits/limits.ts';
 import { createTokenBucket, createTokenBuckets, type TokenBucket } from '../../limits/tokenBuckets.ts';
 
 /** A hundred subscriptions, opened and completed again and again: ten times the need of a busy client. */
@@ -32,13 +33,12 @@ type MessageLimit = (socket: WebSocket, connection: Socket, address: string) => 
 /** Counts a message. @returns false when the socket is closed, or closing: the message is not handled */
 export type AdmitMessage = (bytes: number) => boolean;
 
-/** @param perAddress the sockets and operations of one address */
 export function createMessageLimit(
-  perAddress: { operationsPerMinute: number; sockets: number },
+  limits: Pick<Limits, 'RATE_LIMIT_ADDRESS_PER_MINUTE' | 'MAX_SOCKETS_PER_ADDRESS'>,
   nowMs: () => number,
 ): MessageLimit {
-  const perSecond = (perAddress.operationsPerMinute * MESSAGES_PER_OPERATION) / 60;
-  const capacity = Math.max(perSecond * BURST_SECONDS, perAddress.sockets * MESSAGES_PER_SOCKET);
+  const perSecond = (limits.RATE_LIMIT_ADDRESS_PER_MINUTE * MESSAGES_PER_OPERATION) / 60;
+  const capacity = Math.max(perSecond * BURST_SECONDS, limits.MAX_SOCKETS_PER_ADDRESS * MESSAGES_PER_SOCKET);
   const ofAddresses = createTokenBuckets({ capacity, perSecond }, nowMs);
   return (socket, connection, address) => {
     const messages = createTokenBucket(SOCKET_MESSAGES, nowMs);

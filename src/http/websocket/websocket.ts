@@ -74,12 +74,8 @@ export function createWebsocketServer(options: WebsocketOptions): WebsocketServe
     allowSynchronousEvents: false,
   });
   const protocol = createProtocol(options);
-  const open = createCounters(options.limits.maxConnections, options.limits.maxSocketsPerAddress);
-  const perAddress = {
-    operationsPerMinute: options.limits.rates.addressPerMinute,
-    sockets: options.limits.maxSocketsPerAddress,
-  };
-  const limitMessages = createMessageLimit(perAddress, () => performance.now());
+  const open = createCounters(options.limits.MAX_CONNECTIONS, options.limits.MAX_SOCKETS_PER_ADDRESS);
+  const limitMessages = createMessageLimit(options.limits, () => performance.now());
   const accept = (socket: WebSocket, request: IncomingMessage, remoteAddress: string) => {
     const about = { socket, remoteAddress, upgradeAuthorization: request.headers.authorization };
     const admitMessage = limitMessages(socket, request.socket, addressKey(remoteAddress));

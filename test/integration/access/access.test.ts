@@ -25,7 +25,7 @@ import { startMarketplace, tokenOf, type Marketplace } from '../../support/http/
 
 const limits = testLimits();
 // The limit is raised because every field is tried with every bad credential.
-const patient = { ...limits, rates: { ...limits.rates, refusedCredentialsPerMinute: 100_000 } };
+const patient = { ...limits, RATE_LIMIT_REFUSED_CREDENTIALS_PER_MINUTE: 100_000 };
 
 const RULES: [string, AccessRule, Transport[]][] = [
   ...Object.entries({ ...QUERIES, ...MUTATIONS }).map(([name, rule]): [string, AccessRule, Transport[]] => [

@@ -20,7 +20,7 @@ beforeAll(async () => {
     database: market.database,
     withIndexer: false,
     introspection: false,
-    limits: { ...limits, operations: { ...limits.operations, maxDepth: 4 } },
+    limits: { ...limits, MAX_OPERATION_DEPTH: 4 },
   });
 });
 afterAll(async () => {

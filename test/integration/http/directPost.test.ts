@@ -119,13 +119,11 @@ const settings = {
   allowedOrigins: ['https://app.example', 'https://other.example'],
   limits: {
     ...testLimits(),
-    rates: {
-      addressPerMinute: BEYOND,
-      callerPerMinute: BEYOND,
-      mutationsPerMinute: BEYOND,
-      refusedCredentialsPerMinute: BEYOND,
-      cpuPercentPerAddress: BEYOND,
-    },
+    RATE_LIMIT_ADDRESS_PER_MINUTE: BEYOND,
+    RATE_LIMIT_CALLER_PER_MINUTE: BEYOND,
+    RATE_LIMIT_MUTATIONS_PER_MINUTE: BEYOND,
+    RATE_LIMIT_REFUSED_CREDENTIALS_PER_MINUTE: BEYOND,
+    MAX_CPU_PERCENT_PER_ADDRESS: BEYOND,
   },
 };
 
@@ -262,7 +260,8 @@ describe('the same answer both ways', () => {
   it('beyond a rate limit', async () => {
     const limits = {
       ...testLimits(),
-      rates: { ...testLimits().rates, mutationsPerMinute: 3, callerPerMinute: 8 },
+      RATE_LIMIT_MUTATIONS_PER_MINUTE: 3,
+      RATE_LIMIT_CALLER_PER_MINUTE: 8,
     };
     const servers = { direct: await startServer({ limits }), throughYoga: await startServer({ limits }) };
     const headers = { authorization: `Bearer ${await token(['buyer'])}` };
@@ -277,7 +276,7 @@ describe('the same answer both ways', () => {
   });
 
   it('beyond the limit of a caller, which the log names', async () => {
-    const limits = { ...testLimits(), rates: { ...testLimits().rates, callerPerMinute: 1 } };
+    const limits = { ...testLimits(), RATE_LIMIT_CALLER_PER_MINUTE: 1 };
     const headers = { authorization: `Bearer ${await token(['buyer'])}` };
     for (const path of ['/graphql', '/graphql?']) {
       const server = await startServer({ limits });

@@ -32,13 +32,11 @@ beforeAll(async () => {
     mutationWaitMs: 2_000,
     limits: {
       ...limits,
-      rates: {
-        addressPerMinute: 1_000_000,
-        callerPerMinute: 1_000_000,
-        mutationsPerMinute: 1_000_000,
-        refusedCredentialsPerMinute: 1_000_000,
-        cpuPercentPerAddress: 1_000_000,
-      },
+      RATE_LIMIT_ADDRESS_PER_MINUTE: 1_000_000,
+      RATE_LIMIT_CALLER_PER_MINUTE: 1_000_000,
+      RATE_LIMIT_MUTATIONS_PER_MINUTE: 1_000_000,
+      RATE_LIMIT_REFUSED_CREDENTIALS_PER_MINUTE: 1_000_000,
+      MAX_CPU_PERCENT_PER_ADDRESS: 1_000_000,
     },
   });
 });

@@ -59,7 +59,7 @@ describe('a subscription over multipart', () => {
 
   it('counts among the open subscriptions, and no longer when the client goes away', async () => {
     const limited = await startServer({
-      limits: { ...testLimits(), maxSubscriptions: 1 },
+      limits: { ...testLimits(), MAX_SUBSCRIPTIONS: 1 },
     });
     const leaving = new AbortController();
     const response = await fetch(`${limited.url}/graphql`, {

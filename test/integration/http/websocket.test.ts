@@ -289,7 +289,7 @@ describe('a websocket is closed', () => {
   it('1013 while the keys for tokens are not known, which is not held against the address', async () => {
     let refusedCredentials = 0;
     const rateLimits = {
-      ...createRateLimits(testLimits().rates, null, { warn: () => undefined }),
+      ...createRateLimits(testLimits(), null, { warn: () => undefined }),
       noteRefusedCredential: async () => void (refusedCredentials += 1),
     };
     const verifyToken = () => Promise.reject(new DomainError('OVERLOADED', 'Try again shortly.'));
@@ -380,7 +380,7 @@ describe('a websocket is closed', () => {
     const waiting = new Promise<void>((resolve) => (admit = resolve));
     let asked = 0;
     const rateLimits = {
-      ...createRateLimits(testLimits().rates, null, { warn: () => undefined }),
+      ...createRateLimits(testLimits(), null, { warn: () => undefined }),
       admitAddress: async () => {
         asked += 1;
         if (asked > 1) await waiting;

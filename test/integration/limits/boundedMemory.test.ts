@@ -7,7 +7,7 @@ import { WebSocket } from 'ws';
 import { askOver } from '../../support/http/askOver.ts';
 import { startServer, until, type TestServer, testLimits } from '../../support/http/httpServer.ts';
 
-const limits = { ...testLimits(), maxConnectionsPerAddress: 20_000, maxSocketsPerAddress: 20_000 };
+const limits = { ...testLimits(), MAX_CONNECTIONS_PER_ADDRESS: 20_000, MAX_SOCKETS_PER_ADDRESS: 20_000 };
 const servers: TestServer[] = [];
 afterEach(async () => {
   for (const server of servers.splice(0)) await server.close(0);
@@ -117,7 +117,7 @@ describe('a thousand idle sockets', () => {
   });
 
   it('are as many as the limits say', async () => {
-    const server = await serve({ limits: { ...limits, maxSocketsPerAddress: 100 } });
+    const server = await serve({ limits: { ...limits, MAX_SOCKETS_PER_ADDRESS: 100 } });
     const attempts = await Promise.allSettled(Array.from({ length: 300 }, () => openSocket(server.wsUrl)));
     expect(attempts.filter(({ status }) => status === 'fulfilled')).toHaveLength(100);
     expect(server.load().sockets).toBe(100);

@@ -23,7 +23,7 @@ describe('connections', () => {
     });
 
   it('beyond the number for an address are closed, others are served', async () => {
-    const { port, api } = await serve({ maxConnectionsPerAddress: 20 });
+    const { port, api } = await serve({ MAX_CONNECTIONS_PER_ADDRESS: 20 });
     const held = await Promise.all(Array.from({ length: 20 }, () => open(port)));
     await (
       await open(port)
@@ -142,7 +142,7 @@ describe('connections', () => {
   });
 
   it('answer no more pipelined requests at a time than the limit', async () => {
-    const { port, load } = await serve({ maxConnectionsPerAddress: 5 });
+    const { port, load } = await serve({ MAX_CONNECTIONS_PER_ADDRESS: 5 });
     const { socket } = await open(port);
     socket.write(ONE.repeat(16));
     let text = '';
@@ -165,7 +165,7 @@ describe('connections', () => {
       if (requests % 16 === 0) lose();
       return String(requests);
     };
-    const { port, api, load } = await serve({ maxConnectionsPerAddress: 30 }, { newRequestId });
+    const { port, api, load } = await serve({ MAX_CONNECTIONS_PER_ADDRESS: 30 }, { newRequestId });
     for (let times = 0; times < 5; times++) {
       const { socket, closed } = await open(port);
       lose = () => socket.resetAndDestroy();
@@ -182,7 +182,7 @@ describe('connections', () => {
       let goOn = () => {};
       const rested = new Promise<void>((resolve) => (goOn = resolve));
       const cpuThrottle = { charge: () => undefined, awaitTurn: () => rested };
-      const rateLimits = createRateLimits(testLimits().rates, null, silentLog, { cpuThrottle });
+      const rateLimits = createRateLimits(testLimits(), null, silentLog, { cpuThrottle });
       const { port, load, log } = await serve({}, { pages, rateLimits });
       const { socket, closed } = await open(port);
       const headers = 'host: x\r\ncontent-type: application/json\r\ncontent-length: 2';
@@ -266,7 +266,7 @@ describe('websockets', () => {
     });
 
   it('beyond the number for an address are refused with 429, others are taken', async () => {
-    const { wsUrl, load } = await serve({ maxSocketsPerAddress: 5 });
+    const { wsUrl, load } = await serve({ MAX_SOCKETS_PER_ADDRESS: 5 });
     const held = await Promise.all(Array.from({ length: 5 }, () => openSocket(wsUrl)));
     await expect(openSocket(wsUrl)).rejects.toThrow('429');
     (await openSocket(wsUrl, { localAddress: '127.0.0.2' })).close();
@@ -284,7 +284,7 @@ describe('websockets', () => {
 
 describe('subscriptions', () => {
   it('of an address are limited over all its sockets and streams, and freed when they end', async () => {
-    const { api, load } = await serve({ maxSubscriptionsPerAddress: 2 });
+    const { api, load } = await serve({ MAX_SUBSCRIPTIONS_PER_ADDRESS: 2 });
     const query = 'subscription { ticks(count: 1, wait: true) }';
     const held = await Promise.all(
       [1, 2].map(() =>

@@ -15,7 +15,7 @@ import { createRateLimits } from '../../../src/limits/rateLimits.ts';
 import { createSharedBudget } from '../../../src/limits/sharedBudget.ts';
 import { createBuilder } from '../../../src/schema/core/createBuilder.ts';
 import { askOver, codesOf, TRANSPORTS } from '../../support/http/askOver.ts';
-import { HELLO, post, rates, serveWith as serve, statusFrom } from '../../support/http/flooded.ts';
+import { HELLO, post, serveWith as serve, statusFrom } from '../../support/http/flooded.ts';
 import { token, until, testLimits } from '../../support/http/httpServer.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { silentLog } from '../../../devnet/platform.ts';
@@ -28,9 +28,12 @@ describe('deliveries', () => {
   it('beyond the budget of an address are dropped before they are read, and counted in one line', async () => {
     let handled = 0;
     const count = async () => void (handled += 1);
-    const server = await serve(rates({ addressPerMinute: 2 }), {
-      hooks: { retirements: count, payoutSettled: count },
-    });
+    const server = await serve(
+      { RATE_LIMIT_ADDRESS_PER_MINUTE: 2 },
+      {
+        hooks: { retirements: count, payoutSettled: count },
+      },
+    );
     for (let i = 0; i < 20; i++) {
       const path = i % 2 === 0 ? '/api/hooks/retirements' : '/api/webhooks/payout-settled';
       const response = await fetch(server.url + path, { method: 'POST', body: '{}' });
@@ -148,7 +151,7 @@ describe('pages', () => {
         },
         failure: () => ({ ...page, status: 404 }),
       };
-      const server = await serve(rates({ cpuPercentPerAddress: 1 }), { pages });
+      const server = await serve({ MAX_CPU_PERCENT_PER_ADDRESS: 1 }, { pages });
       // Sending a finished file costs nothing.
       for (let i = 0; i < 20; i++) expect((await fetch(`${server.url}/asset`)).status).toBe(200);
       const ask = () => fetch(server.url + path, { headers: { accept: 'text/html' } });
@@ -195,7 +198,7 @@ describe('files of the logs', () => {
       charge: (...charge: [string, number]) => void charged.push(charge),
       awaitTurn: () => null,
     };
-    const rateLimits = createRateLimits(testLimits().rates, null, silentLog, { cpuThrottle });
+    const rateLimits = createRateLimits(testLimits(), null, silentLog, { cpuThrottle });
     const readLogFile = async () => file('x'.repeat(1024 * 1024));
     const { url } = await serve({}, { rateLimits, readLogFile });
     expect((await fetch(`${url}/logs/large`)).status).toBe(200);
@@ -208,7 +211,7 @@ describe('requests', () => {
     'over %s beyond the budget of an address are RATE_LIMITED, others are served',
     async (over) => {
       // A websocket takes one point, and each of its operations another.
-      const { api } = await serve(rates({ addressPerMinute: 6 }));
+      const { api } = await serve({ RATE_LIMIT_ADDRESS_PER_MINUTE: 6 });
       const replies = [];
       for (let i = 0; i < 6; i++) replies.push(await askOver(over, api, HELLO).catch(() => null));
       const last = await askOver(over, api, HELLO).catch((error: Error) => error.message);
@@ -232,7 +235,7 @@ describe('requests', () => {
   it.each(TRANSPORTS)(
     'over %s beyond the budget of a caller are RATE_LIMITED, other callers are served',
     async (over) => {
-      const { api } = await serve(rates({ callerPerMinute: 3 }));
+      const { api } = await serve({ RATE_LIMIT_CALLER_PER_MINUTE: 3 });
       const acme = await token(['buyer']);
       for (let i = 0; i < 3; i++) {
         expect((await askOver(over, api, { ...HELLO, bearer: acme })).errors).toEqual([]);
@@ -312,7 +315,7 @@ describe('requests', () => {
     ['that end like a health probe of yoga', 'GET', '/graphql?/health'],
   ])('%s count, but health probes do not', async (_what, method, path) => {
     const metrics = { access: 'private', contentType: 'text/plain', read: async () => '' } as const;
-    const { url } = await serve(rates({ addressPerMinute: 2 }), { metrics });
+    const { url } = await serve({ RATE_LIMIT_ADDRESS_PER_MINUTE: 2 }, { metrics });
     const ask = async () => (await fetch(url + path, { method })).status;
     const served = [await ask(), await ask()];
     expect(served).not.toContain(429);
@@ -322,7 +325,7 @@ describe('requests', () => {
   });
 
   it('get what is left', async () => {
-    const { api } = await serve(rates({ addressPerMinute: 10, callerPerMinute: 5 }));
+    const { api } = await serve({ RATE_LIMIT_ADDRESS_PER_MINUTE: 10, RATE_LIMIT_CALLER_PER_MINUTE: 5 });
     const reply = await askOver('http', api, { ...HELLO, bearer: await token(['buyer']) });
     expect(reply.headers?.get('ratelimit-policy')).toBe('"address";q=10;w=60, "caller";q=5;w=60');
     expect(reply.headers?.get('ratelimit')).toMatch(/^"address";r=9;t=\d+, "caller";r=4;t=\d+$/);
@@ -338,7 +341,7 @@ describe('requests', () => {
   });
 
   it('from behind a trusted proxy count for the address that it names, whatever the client adds', async () => {
-    const { api } = await serve({ ...rates({ addressPerMinute: 2 }), trustedProxyHops: 1 });
+    const { api } = await serve({ RATE_LIMIT_ADDRESS_PER_MINUTE: 2, TRUSTED_PROXY_HOPS: 1 });
     const from = async (forwarded: string) =>
       (await fetch(`${api}?query=%7Bhello%7D`, { headers: { 'x-forwarded-for': forwarded } })).status;
     expect(await from('9.9.9.9, 203.0.113.5')).toBe(200);
@@ -415,7 +418,7 @@ describe('operations that the server knows', () => {
 
   it('are charged for dozens of errors, and refused beyond the computing time of their address', async () => {
     const question = { query: `{ ${Array.from({ length: 45 }, (_, i) => `a${i}: none`).join(' ')} }` };
-    const { api } = await serve(rates({ cpuPercentPerAddress: 1 }), { schema });
+    const { api } = await serve({ MAX_CPU_PERCENT_PER_ADDRESS: 1 }, { schema });
     const limited = async () => {
       const { errors } = await askOver('http', api, question);
       return errors.some(({ extensions }) => extensions['policy'] === 'cpu');
@@ -430,7 +433,7 @@ describe('operations that the server knows', () => {
 
 describe('mutations', () => {
   it.each(TRANSPORTS)('over %s have a budget of their own, by their fields', async (over) => {
-    const { api } = await serve(rates({ mutationsPerMinute: 3 }));
+    const { api } = await serve({ RATE_LIMIT_MUTATIONS_PER_MINUTE: 3 });
     const bearer = await token(['buyer']);
     const field = 'retire(input: { buyerId: "acme", amountCO2e: 5, buyerName: "Acme" })';
     const two = { query: `mutation { a: ${field} b: ${field} }`, bearer };
@@ -454,7 +457,7 @@ describe('refusals', () => {
     const waiting: { key: string; refuse: () => void }[] = [];
     const delayRefusal = (key: string) =>
       new Promise<void>((resolve) => void waiting.push({ key, refuse: resolve }));
-    const settings = { ...testLimits().rates, addressPerMinute: 4, callerPerMinute: 1 };
+    const settings = { ...testLimits(), RATE_LIMIT_ADDRESS_PER_MINUTE: 4, RATE_LIMIT_CALLER_PER_MINUTE: 1 };
     const { api } = await serve(
       {},
       { rateLimits: createRateLimits(settings, null, silentLog, { delayRefusal }) },
@@ -483,7 +486,7 @@ describe('requests', () => {
       charge: (key: string, ms: number) => void charged.set(key, (charged.get(key) ?? 0) + ms),
       awaitTurn: (key: string) => (charged.has(key) ? rested : null),
     };
-    const { rates: settings } = testLimits();
+    const settings = testLimits();
     const { api } = await serve(
       {},
       { rateLimits: createRateLimits(settings, null, silentLog, { cpuThrottle }) },
@@ -508,7 +511,7 @@ describe('queries', () => {
     };
     // Computing time on a busy machine is charged in fractions.
     const delays = () => charged.filter(([, ms]) => Number.isInteger(ms));
-    const { rates: settings } = testLimits();
+    const settings = testLimits();
     const running: (() => void)[] = [];
     const builder = createBuilder<object>();
     const slow = () => new Promise<string>((resolve) => void running.push(() => resolve('done')));
@@ -516,7 +519,7 @@ describe('queries', () => {
       fields: (t) => ({ slow: t.string({ authScopes: { public: true }, resolve: slow }) }),
     });
     const { api } = await serve(
-      { maxQueriesInFlight: 2 },
+      { MAX_QUERIES_IN_FLIGHT: 2 },
       {
         schema: builder.toSchema(),
         rateLimits: createRateLimits(settings, null, silentLog, { cpuThrottle }),
@@ -543,7 +546,7 @@ describe('queries', () => {
 
 describe('bad credentials', () => {
   it('use up the patience with an address, on all transports together', async () => {
-    const { api, wsUrl } = await serve(rates({ refusedCredentialsPerMinute: 3 }));
+    const { api, wsUrl } = await serve({ RATE_LIMIT_REFUSED_CREDENTIALS_PER_MINUTE: 3 });
     for (const over of TRANSPORTS) await askOver(over, api, { ...HELLO, bearer: 'bad' });
     const good = await token(['buyer']);
     const refused = await askOver('http', api, { ...HELLO, bearer: good });
@@ -560,7 +563,7 @@ describe('bad credentials', () => {
 describe('budgets', () => {
   it('are shared by instances through the database, and survive its absence', async () => {
     const database = await createTestDatabase();
-    const settings = { ...testLimits().rates, callerPerMinute: 100 };
+    const settings = { ...testLimits(), RATE_LIMIT_CALLER_PER_MINUTE: 100 };
     const limits = [1, 2].map(() => createRateLimits(settings, database.handle.db, silentLog));
     const servers = await Promise.all(limits.map((rateLimits) => serve({}, { rateLimits })));
     const bearer = await token(['buyer']);
@@ -581,7 +584,11 @@ describe('budgets', () => {
     expect(let2).toBeLessThan(100);
     for (const limit of limits) await limit.stop();
     await database.drop();
-    const orphan = createRateLimits({ ...settings, callerPerMinute: 2 }, database.handle.db, silentLog);
+    const orphan = createRateLimits(
+      { ...settings, RATE_LIMIT_CALLER_PER_MINUTE: 2 },
+      database.handle.db,
+      silentLog,
+    );
     const alone = await serve({}, { rateLimits: orphan });
     const codes = [];
     for (let n = 0; n < 3; n++) {
@@ -673,7 +680,7 @@ describe('work', () => {
         }),
       });
       const { api } = await serve(
-        { maxQueriesInFlight: 2, maxMutationsInFlight: 1 },
+        { MAX_QUERIES_IN_FLIGHT: 2, MAX_MUTATIONS_IN_FLIGHT: 1 },
         { schema: builder.toSchema() },
       );
       // Two run and two wait, in any order of arrival.

@@ -9,7 +9,7 @@ import { createBuilder } from '../../../src/schema/core/createBuilder.ts';
 import { createRateLimits } from '../../../src/limits/rateLimits.ts';
 import { testLimits } from '../../support/http/httpServer.ts';
 import { askOver, codesOf, TRANSPORTS } from '../../support/http/askOver.ts';
-import { HELLO, rates, serveWith as serve } from '../../support/http/flooded.ts';
+import { HELLO, serveWith as serve } from '../../support/http/flooded.ts';
 
 const MEGABYTE = 1024 * 1024;
 
@@ -33,7 +33,7 @@ function schemaOfLongText() {
 }
 
 const start = (cpuPercentPerAddress = 1_000_000) =>
-  serve(rates({ cpuPercentPerAddress }), { schema: schemaOfLongText() });
+  serve({ MAX_CPU_PERCENT_PER_ADDRESS: cpuPercentPerAddress }, { schema: schemaOfLongText() });
 
 it.each(TRANSPORTS)('over %s an answer over the limit is OPERATION_TOO_LARGE', async (over) => {
   const { api } = await start();
@@ -56,7 +56,7 @@ it.each(TRANSPORTS)('over %s a small answer costs its address computing time by 
     charge: (_address: string, ms: number) => void chargedMs.push(ms),
     awaitTurn: () => null,
   };
-  const rateLimits = createRateLimits(testLimits().rates, null, { warn: () => undefined }, { cpuThrottle });
+  const rateLimits = createRateLimits(testLimits(), null, { warn: () => undefined }, { cpuThrottle });
   const { api } = await serve({}, { rateLimits, schema: schemaOfLongText() });
   const query = '{ long(kilobytes: 7) }';
   await askOver(over, api, { query });

@@ -27,7 +27,7 @@ it('are at most half of all for one caller, whatever it repeats', async () => {
       }),
     }),
   });
-  const limits = { ...testLimits(), maxMutationsInFlight: 4 };
+  const limits = { ...testLimits(), MAX_MUTATIONS_IN_FLIGHT: 4 };
   const server = await startServer({ schema: builder.toSchema(), limits });
   const write = async (subject: string) => {
     const authorization = `Bearer ${await token(['buyer'], { subject })}`;

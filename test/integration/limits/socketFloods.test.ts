@@ -5,7 +5,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { askOver } from '../../support/http/askOver.ts';
-import { HELLO, rates, serveWith as serve, statusFrom } from '../../support/http/flooded.ts';
+import { HELLO, serveWith as serve, statusFrom } from '../../support/http/flooded.ts';
 
 interface Opened {
   socket: WebSocket;
@@ -117,7 +117,7 @@ it('of an address with many takes turns with those of other addresses', async ()
 });
 
 it('can share its flood with other sockets of its address no further than the address may', async () => {
-  const { wsUrl, api } = await serve({ ...rates({ addressPerMinute: 1_200 }), maxSocketsPerAddress: 10 });
+  const { wsUrl, api } = await serve({ RATE_LIMIT_ADDRESS_PER_MINUTE: 1_200, MAX_SOCKETS_PER_ADDRESS: 10 });
   const sockets = await Promise.all([1, 2, 3, 4].map(() => openSocket(wsUrl)));
   const others = await openSocket(wsUrl, '127.0.0.2');
   for (const { socket } of sockets) {
@@ -132,7 +132,7 @@ it('can share its flood with other sockets of its address no further than the ad
 });
 
 it('is refused when its documents cost more computing time than an address may use', async () => {
-  const { api } = await serve(rates({ cpuPercentPerAddress: 1 }));
+  const { api } = await serve({ MAX_CPU_PERCENT_PER_ADDRESS: 1 });
   const expensive = (i: number) =>
     `query q${i} { ${Array.from({ length: 45 }, (_, k) => `a${i}_${k}: hello`).join(' ')} }`;
   let codes: unknown[] = [];

@@ -58,13 +58,13 @@ let foreignToken: string;
 beforeAll(async () => {
   // The pages' queries obey the limits on clients, so they must fit into the smallest possible limits.
   const operations = {
-    maxCost: leastOf('MAX_OPERATION_COST'),
-    maxDepth: leastOf('MAX_OPERATION_DEPTH'),
+    MAX_OPERATION_COST: leastOf('MAX_OPERATION_COST'),
+    MAX_OPERATION_DEPTH: leastOf('MAX_OPERATION_DEPTH'),
   };
   market = await startMarketplace({
     withIndexer: false,
     approvalPolicy,
-    limits: { ...testLimits(), operations },
+    limits: { ...testLimits(), ...operations },
   });
   origin = new URL(market.url).origin;
   const now = Math.floor(Date.now() / 1000);

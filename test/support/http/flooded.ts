@@ -19,10 +19,6 @@ export async function serveWith(limits: Partial<Limits>, overrides: Partial<Http
   return { ...server, api: `${server.url}/graphql` };
 }
 
-export function rates(overrides: Partial<Limits['rates']>) {
-  return { rates: { ...testLimits().rates, ...overrides } };
-}
-
 /** Returns the status that a client at another address of this machine receives. */
 export function statusFrom(localAddress: string, url: string, authorization?: string): Promise<number> {
   return new Promise((resolve, reject) => {

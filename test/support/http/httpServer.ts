@@ -53,8 +53,7 @@ export function token(roles: readonly Role[], overrides: Partial<Parameters<type
 
 /** The defaults, without the limit on computing time: how much a test uses depends on the machine. */
 export function testLimits(): Limits {
-  const limits = defaultLimits();
-  return { ...limits, rates: { ...limits.rates, cpuPercentPerAddress: 1_000_000 } };
+  return { ...defaultLimits(), MAX_CPU_PERCENT_PER_ADDRESS: 1_000_000 };
 }
 
 /** A started server; the caller closes it. */
@@ -81,7 +80,7 @@ export async function startServer(overrides: Partial<HttpServerOptions> = {}) {
     allowedOrigins: [],
     introspection: true,
     limits,
-    rateLimits: createRateLimits(limits.rates, null, log),
+    rateLimits: createRateLimits(limits, null, log),
     credentialEnds: endsByExpiry(overrides.clock ?? systemClock),
     audit: noAuditLog,
     clock: systemClock,

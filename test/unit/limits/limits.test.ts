@@ -243,12 +243,12 @@ describe('a budget without other instances', () => {
 
   it('of callers is not used up by strangers, however many addresses they have', async () => {
     const settings = {
-      addressPerMinute: 2,
-      callerPerMinute: 2,
-      mutationsPerMinute: 2,
-      refusedCredentialsPerMinute: 2,
+      RATE_LIMIT_ADDRESS_PER_MINUTE: 2,
+      RATE_LIMIT_CALLER_PER_MINUTE: 2,
+      RATE_LIMIT_MUTATIONS_PER_MINUTE: 2,
+      RATE_LIMIT_REFUSED_CREDENTIALS_PER_MINUTE: 2,
     };
-    const limits = createRateLimits({ ...settings, cpuPercentPerAddress: 20 }, null, {
+    const limits = createRateLimits({ ...settings, MAX_CPU_PERCENT_PER_ADDRESS: 20 }, null, {
       warn: () => undefined,
     });
     for (let i = 0; i < 50_000; i++)

@@ -13,7 +13,10 @@ const ADDRESS_CAPACITY = 10_000;
 
 /** Sockets of one address, with a clock that stands still. */
 function createSockets() {
-  const limitMessages = createMessageLimit({ operationsPerMinute: 30_000, sockets: 200 }, () => 0);
+  const limitMessages = createMessageLimit(
+    { RATE_LIMIT_ADDRESS_PER_MINUTE: 30_000, MAX_SOCKETS_PER_ADDRESS: 200 },
+    () => 0,
+  );
   return () => {
     const closed: { code: number; reason: string }[] = [];
     const socket = Object.assign(new EventEmitter(), {
