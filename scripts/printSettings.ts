@@ -3,8 +3,8 @@
  * it fails when a committed file differs from the code.
  */
 import * as z from 'zod';
-import { SETTINGS } from '../config/settings.ts';
-import type { Setting } from '../lib/settingRules.ts';
+import { SETTINGS } from '../src/config/settings.ts';
+import type { Setting } from '../src/lib/settingRules.ts';
 import { runPrinting } from './printedFile.ts';
 
 const settings: [string, Setting][] = Object.entries(SETTINGS);

@@ -4,8 +4,8 @@
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { Command } from 'commander';
-import { StartupError } from '../lib/startupErrors.ts';
-import { runCommand } from './runCommand.ts';
+import { StartupError } from '../src/lib/startupErrors.ts';
+import { runCommand } from '../src/cli/runCommand.ts';
 
 interface PrintedFile {
   /** Relative to the repository's root. */
@@ -15,7 +15,7 @@ interface PrintedFile {
   script: string;
 }
 
-const ROOT = new URL('../../', import.meta.url);
+const ROOT = new URL('../', import.meta.url);
 
 /** Writes the files; with `--check` it fails when one of them differs from the code. */
 export async function runPrinting(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findRefusedMigrations, type Migration } from '../../../src/cli/migrationChanges.ts';
+import { findRefusedMigrations, type Migration } from '../../../scripts/migrationChanges.ts';
 
 const TABLES: Migration = { file: 'platform/0000_tables.sql', when: 1_000, sha256: 'a' };
 const RULES: Migration = { file: 'platform/0001_rules.sql', when: 1_001, sha256: 'b' };

@@ -22,7 +22,7 @@ import type {
   GraphQLScalarType,
   GraphQLType,
 } from 'graphql';
-import { schema as contract } from '../schema/index.ts';
+import { schema as contract } from '../src/schema/index.ts';
 import { runPrinting } from './printedFile.ts';
 
 const schema = lexicographicSortSchema(contract);

@@ -3,7 +3,7 @@
  */
 import { buildSchema } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { findRefusedChanges } from '../../../src/cli/schemaChanges.ts';
+import { findRefusedChanges } from '../../../scripts/schemaChanges.ts';
 
 const RELEASED = `
   enum State { OPEN CLOSED OLD @deprecated(reason: "Use CLOSED. Goes on 2027-03-01.") }

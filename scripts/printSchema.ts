@@ -3,7 +3,7 @@
  * committed file differs from the code.
  */
 import { lexicographicSortSchema, printSchema } from 'graphql';
-import { schema } from '../schema/index.ts';
+import { schema } from '../src/schema/index.ts';
 import { runPrinting } from './printedFile.ts';
 
 await runPrinting('printSchema', 'Prints the GraphQL contract, sorted, to schema.graphql.', () => [

@@ -6,12 +6,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { buildSchema } from 'graphql';
-import { readIfThere } from '../lib/readIfThere.ts';
-import { StartupError } from '../lib/startupErrors.ts';
-import { runCommand } from './runCommand.ts';
+import { readIfThere } from '../src/lib/readIfThere.ts';
+import { StartupError } from '../src/lib/startupErrors.ts';
+import { runCommand } from '../src/cli/runCommand.ts';
 import { findRefusedChanges } from './schemaChanges.ts';
 
-const ROOT = new URL('../../', import.meta.url);
+const ROOT = new URL('../', import.meta.url);
 const CURRENT = 'schema.graphql';
 const RELEASED = 'schema.released.graphql';
 

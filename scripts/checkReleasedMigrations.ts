@@ -6,14 +6,14 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { Command } from 'commander';
 import * as z from 'zod';
-import { readIfThere } from '../lib/readIfThere.ts';
-import { StartupError } from '../lib/startupErrors.ts';
-import { MIGRATION_SETS } from '../db/migrate.ts';
+import { readIfThere } from '../src/lib/readIfThere.ts';
+import { StartupError } from '../src/lib/startupErrors.ts';
+import { MIGRATION_SETS } from '../src/db/migrate.ts';
 import { findRefusedMigrations, type Migration } from './migrationChanges.ts';
-import { runCommand } from './runCommand.ts';
+import { runCommand } from '../src/cli/runCommand.ts';
 
-const FOLDER = new URL('../../drizzle/', import.meta.url);
-const RELEASED = new URL('../../migrations.released.json', import.meta.url);
+const FOLDER = new URL('../drizzle/', import.meta.url);
+const RELEASED = new URL('../migrations.released.json', import.meta.url);
 
 const Journal = z.object({ entries: z.array(z.object({ tag: z.string(), when: z.number() })) });
 const Released = z.array(z.object({ file: z.string(), when: z.number(), sha256: z.string() }));

@@ -3,14 +3,14 @@
  * it fails when the docs differ.
  */
 import { readFile } from 'node:fs/promises';
-import { ENDED_OFF_RAMP_STATES } from '../db/tables/index.ts';
-import { StartupError } from '../lib/startupErrors.ts';
+import { ENDED_OFF_RAMP_STATES } from '../src/db/tables/index.ts';
+import { StartupError } from '../src/lib/startupErrors.ts';
 import {
   EVENTS,
   TRANSITIONS,
   type Depositor,
   type Transition,
-} from '../resolvers/warehouse/offRamp/transitions.ts';
+} from '../src/resolvers/warehouse/offRamp/transitions.ts';
 import { runPrinting } from './printedFile.ts';
 
 const PAGES: readonly { file: string; depositor: Depositor }[] = [
@@ -23,7 +23,7 @@ const END = '<!-- end of what is printed -->';
 await runPrinting('printStates', 'Prints the states of off-ramp sessions into the docs.', () =>
   Promise.all(
     PAGES.map(async ({ file, depositor }) => {
-      const page = await readFile(new URL(`../../${file}`, import.meta.url), 'utf8');
+      const page = await readFile(new URL(`../${file}`, import.meta.url), 'utf8');
       return { path: file, contents: withStates(file, page, statesOf(depositor)), script: 'docs:states' };
     }),
   ),
