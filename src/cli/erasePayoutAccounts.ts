@@ -3,7 +3,7 @@
  * ended earlier.
  */
 import { Command } from 'commander';
-import { erasePayoutAccounts } from '../db/erasePayoutAccounts.ts';
+import { erasePayoutAccounts } from '../resolvers/warehouse/offRamp/erasePayoutAccounts.ts';
 import { runCommand } from './runCommand.ts';
 import { wholeDays } from './wholeDays.ts';
 import { withDatabase } from './withDatabase.ts';

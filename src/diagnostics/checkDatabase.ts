@@ -3,7 +3,7 @@
  */
 import { sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
-import { hasTable } from '../db/hasTable.ts';
+import { hasTable } from './hasTable.ts';
 import { settlementDeployments } from '../db/tables/index.ts';
 import { runCheck, pass, warn, fail, type Check } from '../ledger/network/check.ts';
 import { checkInstallation } from '../ledger/network/claimInstallation.ts';

@@ -4,7 +4,7 @@
  */
 import type { Config } from '../config/config.ts';
 import type { Db } from '../db/connection.ts';
-import { hasTable } from '../db/hasTable.ts';
+import { hasTable } from './hasTable.ts';
 import { hookUrlOf } from '../lib/hookUrls.ts';
 import { createIndexerClient, type IndexerClient } from '../indexer/client.ts';
 import { runCheck, pass, warn, fail, type Check } from '../ledger/network/check.ts';

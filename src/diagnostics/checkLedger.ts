@@ -4,7 +4,7 @@
  */
 import type { Config } from '../config/config.ts';
 import { messageOf } from '../lib/errors.ts';
-import { hasTable } from '../db/hasTable.ts';
+import { hasTable } from './hasTable.ts';
 import { pass, fail, type Check } from '../ledger/network/check.ts';
 import { familyOf } from '../ledger/network/families.ts';
 import type { CreatedNetwork } from '../ledger/network/family.ts';

@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { withAdvisoryLock } from '../db/advisoryLock.ts';
 import type { Db } from '../db/connection.ts';
-import { hasTable } from '../db/hasTable.ts';
+import { hasTable } from './hasTable.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { ChannelState } from '../ledger/network/channelAccounts.ts';
 import { familyOf } from '../ledger/network/families.ts';

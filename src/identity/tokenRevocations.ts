@@ -5,7 +5,7 @@ import { gt, sql } from 'drizzle-orm';
 import type { ChangeSignal } from '../db/changeSignal.ts';
 import type { Db } from '../db/connection.ts';
 import { tokenRevocations } from '../db/tables/index.ts';
-import { createCurrentReads, type CurrentReads } from '../lib/currentReads.ts';
+import { createCurrentReads, type CurrentReads } from './currentReads.ts';
 import { DomainError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Caller } from './roles.ts';

@@ -16,7 +16,7 @@ export const issuanceCaps = pgTable(
     id: uuid('id').notNull(),
     warehouseId: text('warehouse_id').notNull(),
     commodityType: text('commodity_type').notNull(),
-    /** One key for all spellings of the commodity (lib/spellingKey.ts). */
+    /** One key for all spellings of the commodity (resolvers/core/spellingKey.ts). */
     commodityKey: text('commodity_key').notNull(),
     /** Number in the history of the commodity at the warehouse, from 1 without gaps. */
     number: integer('number').notNull(),

@@ -4,7 +4,7 @@
  * such document, and addresses take turns. Requests with known documents come between them, and a client that
  * sends hundreds at once uses up its computing time after some of them, before the others cost anything.
  */
-import { createTurns } from '../../lib/turns.ts';
+import { createTurns } from '../server/turns.ts';
 import { addressKey } from '../../lib/addressKey.ts';
 import { stopwatch } from '../graphql/chargeCpu.ts';
 import type { DocumentParams, DocumentSource, NamedDocument } from './documentSource.ts';

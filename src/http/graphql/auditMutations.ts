@@ -5,10 +5,10 @@
 import type { GraphQLFieldResolver, GraphQLSchema } from 'graphql';
 import { defaultFieldResolver } from 'graphql';
 import { auditUnavailable } from '../../identity/auditLog.ts';
-import { outcomeUnknown } from '../../db/databaseUnavailable.ts';
+import { outcomeUnknown } from './databaseUnavailable.ts';
 import { refusedByDatabase } from '../../db/refusedByDatabase.ts';
 import { DomainError } from '../../lib/errors.ts';
-import { yieldToEventLoop } from '../../lib/yieldToEventLoop.ts';
+import { yieldToEventLoop } from './yieldToEventLoop.ts';
 import type { Context } from '../../schema/core/context.ts';
 import { localId } from '../../schema/core/globalIds.ts';
 import { recordedInputOf } from '../../schema/core/recordedInput.ts';

@@ -8,7 +8,7 @@
 import { PothosValidationError } from '@pothos/core';
 import { GraphQLError } from 'graphql';
 import type { GraphQLFormattedError } from 'graphql';
-import { databaseUnavailable } from '../../db/databaseUnavailable.ts';
+import { databaseUnavailable } from './databaseUnavailable.ts';
 import type { ErrorCode, ErrorDetails } from '../../lib/errors.ts';
 import { DomainError, ERROR_CODES } from '../../lib/errors.ts';
 import { withoutStack } from '../../lib/withoutStack.ts';

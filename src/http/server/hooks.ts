@@ -4,7 +4,7 @@
  * content-encoding is refused with 415, and is not read.
  */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
-import { databaseUnavailable } from '../../db/databaseUnavailable.ts';
+import { databaseUnavailable } from '../graphql/databaseUnavailable.ts';
 import type { ThrottledLog } from '../../lib/throttledLog.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';

@@ -4,12 +4,12 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { ExecutionResult } from 'graphql';
-import { databaseUnavailable } from '../../db/databaseUnavailable.ts';
+import { databaseUnavailable } from '../graphql/databaseUnavailable.ts';
 import { createConcurrencyLimit, type ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import { DomainError, ERROR_CODES } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { addressKey } from '../../lib/addressKey.ts';
-import { yieldToEventLoop } from '../../lib/yieldToEventLoop.ts';
+import { yieldToEventLoop } from '../graphql/yieldToEventLoop.ts';
 import { hasLeft, readBody } from '../../lib/readBody.ts';
 import { causeOf, toClientError } from '../graphql/errors.ts';
 import type { Pipeline } from '../graphql/yoga.ts';

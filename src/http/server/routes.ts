@@ -12,7 +12,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { basename } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
-import { databaseUnavailable } from '../../db/databaseUnavailable.ts';
+import { databaseUnavailable } from '../graphql/databaseUnavailable.ts';
 import { DomainError, ERROR_CODES } from '../../lib/errors.ts';
 import { HOOK_PATHS } from '../../lib/hookUrls.ts';
 import { createThrottledLog } from '../../lib/throttledLog.ts';

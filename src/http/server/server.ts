@@ -26,7 +26,7 @@ import { refuseUpgrade } from './refuseUpgrade.ts';
 import { STREAM_TYPES } from '../graphql/unbufferedStreams.ts';
 import type { PipelineOptions } from '../graphql/yoga.ts';
 import { createPipeline, GRAPHQL_PATH } from '../graphql/yoga.ts';
-import { createTurns } from '../../lib/turns.ts';
+import { createTurns } from './turns.ts';
 import { waitAtMost } from '../../lib/timeout.ts';
 
 /** A client that trickles its request in holds a connection at most this long. */

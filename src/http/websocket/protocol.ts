@@ -8,7 +8,7 @@ import type { WebSocket } from 'ws';
 import type { CredentialEnds } from '../../identity/credentialEnds.ts';
 import type { Caller } from '../../identity/roles.ts';
 import { DomainError } from '../../lib/errors.ts';
-import { createTurns } from '../../lib/turns.ts';
+import { createTurns } from '../server/turns.ts';
 import { addressKey } from '../../lib/addressKey.ts';
 import { toWireError } from '../graphql/errors.ts';
 import { isStream } from '../graphql/guardOperations.ts';

@@ -1,7 +1,7 @@
 /**
  * Network calls as JSON, with exact integers of any size.
  */
-import { decodeExact, encodeExact } from '../../lib/exactJson.ts';
+import { decodeExact, encodeExact } from './exactJson.ts';
 import type { NetworkCall } from '../network/port.ts';
 
 export function encodeCall(call: NetworkCall): unknown {

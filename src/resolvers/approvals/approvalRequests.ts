@@ -12,7 +12,7 @@ import { isAmong, isWithin, matching, type FilterOf } from '../../db/conditions.
 import { DATABASE_NOW } from '../../db/databaseTime.ts';
 import { countRows, keyset, type KeysetCursor, type KeysetOrder, type PageSource } from '../../db/keyset.ts';
 import { approvalRequests } from '../../db/tables/index.ts';
-import { decodeExact } from '../../lib/exactJson.ts';
+import { decodeExact } from '../../ledger/submission/exactJson.ts';
 import type { CreateProjectInput } from '../carbon/createProject.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { ResolveSubmissionReviewInput } from '../operations/resolveSubmissionReview.ts';

@@ -9,7 +9,7 @@ import { TRANSACTION_TIME } from '../../db/databaseTime.ts';
 import { approvalRequests } from '../../db/tables/index.ts';
 import type { Caller } from '../../identity/roles.ts';
 import { DomainError } from '../../lib/errors.ts';
-import { encodeExact } from '../../lib/exactJson.ts';
+import { encodeExact } from '../../ledger/submission/exactJson.ts';
 import { changeManualStatus, requirePayable } from '../../ramp/manual/manualStatuses.ts';
 import {
   assetIdOf,

@@ -12,7 +12,7 @@ import { unixSeconds } from '../../lib/clock.ts';
 import { requireById } from '../../db/findByIds.ts';
 import { projects } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
-import { spellingKey } from '../../lib/spellingKey.ts';
+import { spellingKey } from '../core/spellingKey.ts';
 import { enqueueSubmission } from '../../ledger/submission/enqueue.ts';
 import { toBaseUnits, ZERO_HASH } from '../../ledger/units.ts';
 import { needsApproval } from '../approvals/approvalPolicy.ts';

@@ -6,7 +6,7 @@ import { findBy, findByIds, finderOf, findersOf } from '../../db/findByIds.ts';
 import { createSharedRead } from '../../db/sharedReads.ts';
 import { projects } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
-import { spellingKey } from '../../lib/spellingKey.ts';
+import { spellingKey } from '../core/spellingKey.ts';
 import type { FollowedKind } from '../core/changeFollower.ts';
 import type { Needs } from '../core/dependencies.ts';
 

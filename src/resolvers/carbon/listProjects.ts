@@ -11,7 +11,7 @@ import {
   matching,
   type FilterOf,
 } from '../../db/conditions.ts';
-import { readNames } from '../../db/distinctNames.ts';
+import { readNames } from '../core/distinctNames.ts';
 import {
   countRows,
   listRows,
@@ -20,7 +20,7 @@ import {
   type PageSource,
 } from '../../db/keyset.ts';
 import { accounts, projects } from '../../db/tables/index.ts';
-import { spellingKey } from '../../lib/spellingKey.ts';
+import { spellingKey } from '../core/spellingKey.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Project } from './findProject.ts';
 

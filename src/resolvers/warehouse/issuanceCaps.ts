@@ -11,7 +11,7 @@ import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyse
 import { IS_OUTSTANDING, issuanceCaps, offRampSessions, receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { notFound } from '../../lib/notFound.ts';
-import { spellingKey } from '../../lib/spellingKey.ts';
+import { spellingKey } from '../core/spellingKey.ts';
 import type { Needs } from '../core/dependencies.ts';
 
 type SetCap = typeof issuanceCaps.$inferSelect;

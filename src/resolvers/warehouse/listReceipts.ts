@@ -12,7 +12,7 @@ import {
   matching,
   type FilterOf,
 } from '../../db/conditions.ts';
-import { readNames } from '../../db/distinctNames.ts';
+import { readNames } from '../core/distinctNames.ts';
 import { listerOf } from '../../db/keyset.ts';
 import { receiptPledges, receipts } from '../../db/tables/index.ts';
 import { isAmongAddresses } from '../core/addresses.ts';

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { erasePayoutAccounts } from '../../../src/db/erasePayoutAccounts.ts';
+import { erasePayoutAccounts } from '../../../src/resolvers/warehouse/offRamp/erasePayoutAccounts.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { custodySecretKey } from '../../../devnet/platform.ts';
 import { insertSessionAlone } from '../../support/offRampSessionRow.ts';

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/db/connection.ts';
-import { databaseUnavailable } from '../../../src/db/databaseUnavailable.ts';
+import { databaseUnavailable } from '../../../src/http/graphql/databaseUnavailable.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 
 let database: TestDatabase;

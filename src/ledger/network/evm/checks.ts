@@ -12,7 +12,7 @@ import { readDeploymentFee } from './deploymentFee.ts';
 import { estimateCall } from './draft.ts';
 import { encodeCall } from './calls.ts';
 import { largest } from '../../../lib/bigints.ts';
-import { readErrorAbi } from '../../../lib/errorAbi.ts';
+import { readErrorAbi } from './errorAbi.ts';
 import { createFinality } from './finality.ts';
 import type { Finality } from './finality.ts';
 import { feeMarketOf, NO_BASE_FEE } from './fees.ts';

@@ -3,7 +3,7 @@
  */
 import { parseAbi } from 'viem';
 import type { Address } from 'viem';
-import type { AbiError } from '../../../lib/errorAbi.ts';
+import type { AbiError } from './errorAbi.ts';
 
 export const factoryAbi = parseAbi([
   'struct CarbonCreditMetadata { string creditType; string verificationBodyRef; uint256 vintageYear; uint256 quantityCO2e; string projectLocation; string projectType; bytes32 verificationDocHash; uint256 lastUpdated; }',

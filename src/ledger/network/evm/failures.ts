@@ -6,7 +6,7 @@ import { decodeFunctionData } from 'viem';
 import type { Address } from 'viem';
 import type { NetworkCall, Refusal } from '../port.ts';
 import { carbonTokenAbi, commodityTokenAbi } from './contracts.ts';
-import type { AbiError } from '../../../lib/errorAbi.ts';
+import type { AbiError } from './errorAbi.ts';
 import { readDeploymentFee } from './deploymentFee.ts';
 import type { Finality, Pin } from './finality.ts';
 import { RpcError } from './jsonRpc.ts';

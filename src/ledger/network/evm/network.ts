@@ -12,7 +12,7 @@ import { broadcastBytes } from './broadcast.ts';
 import { createReadAll } from './contractReads.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
 import { draftCall, readNextSequences } from './draft.ts';
-import { readErrorAbi } from '../../../lib/errorAbi.ts';
+import { readErrorAbi } from './errorAbi.ts';
 import { createFinality, type Finality } from './finality.ts';
 import { createJsonRpc, RpcError } from './jsonRpc.ts';
 import type { JsonRpc } from './jsonRpc.ts';

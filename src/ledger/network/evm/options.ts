@@ -5,7 +5,7 @@ import type { Address } from 'viem';
 import type { SeenLedgers } from '../seenLedgers.ts';
 import { normalizeAddress } from './addresses.ts';
 import type { ContractAddresses } from './contracts.ts';
-import type { AbiError } from '../../../lib/errorAbi.ts';
+import type { AbiError } from './errorAbi.ts';
 import type { EvmLedger } from './settings.ts';
 
 export interface EvmNetworkOptions extends Omit<EvmLedger, 'family'> {

@@ -6,7 +6,7 @@ import type { Hex } from 'viem';
 import { storableText } from '../foreignText.ts';
 import type { Refusal, RefusalReason } from '../port.ts';
 import { errorsAbi } from './contracts.ts';
-import type { AbiError } from '../../../lib/errorAbi.ts';
+import type { AbiError } from './errorAbi.ts';
 import type { RpcError } from './jsonRpc.ts';
 
 /** A call that was executed and reverted. */

@@ -4,7 +4,7 @@
  */
 import { isAddress } from 'viem';
 import { mnemonicToAccount, privateKeyToAddress } from 'viem/accounts';
-import { readErrorAbi } from '../../../lib/errorAbi.ts';
+import { readErrorAbi } from './errorAbi.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import type { GivenSettings } from '../family.ts';
 import { nameOfMainnet, type EVM_SETTINGS } from './settings.ts';

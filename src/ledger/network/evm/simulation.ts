@@ -11,7 +11,7 @@ import type { NetworkCall, Refusal } from '../port.ts';
 import { returned, wordIn } from './contractReads.ts';
 import { carbonTokenAbi, commodityTokenAbi } from './contracts.ts';
 import type { EncodedCall } from './calls.ts';
-import type { AbiError } from '../../../lib/errorAbi.ts';
+import type { AbiError } from './errorAbi.ts';
 import type { Finality } from './finality.ts';
 import { valueOf } from './jsonRpc.ts';
 import type { Answer, JsonRpc } from './jsonRpc.ts';

@@ -5,7 +5,7 @@
  * After a pause, requests that wait in the sockets are read before timers run and notifications arrive. The
  * data in memory is then as old as the pause.
  */
-import { freshSingleFlight } from './singleFlight.ts';
+import { freshSingleFlight } from '../lib/singleFlight.ts';
 
 export interface CurrentReads {
   read(): Promise<void>;

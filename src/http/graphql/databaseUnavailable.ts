@@ -4,9 +4,9 @@
  */
 import { DrizzleQueryError } from 'drizzle-orm';
 import postgres from 'postgres';
-import { DomainError } from '../lib/errors.ts';
-import { ConnectionLost } from './connectionLost.ts';
-import { isTransient } from './transientFailures.ts';
+import { DomainError } from '../../lib/errors.ts';
+import { ConnectionLost } from '../../db/connectionLost.ts';
+import { isTransient } from '../../db/transientFailures.ts';
 
 /** The same as after OVERLOADED: a server that restarts is back within seconds. */
 const RETRY_AFTER_SECONDS = 1;

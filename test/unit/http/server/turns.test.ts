@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { createTurns } from '../../../src/lib/turns.ts';
+import { createTurns } from '../../../../src/http/server/turns.ts';
 
 it('begin so many at the end of each turn of the event loop, of each key in its turn', async () => {
   const awaitTurn = createTurns({ perTurn: 2, maxWaiting: 10, waitMs: 10_000, nowMs: () => 0 });

@@ -2,8 +2,8 @@
  * Erases the payout accounts of cash-outs that ended long ago: their sealed text, and the part that is shown.
  */
 import { inArray, sql } from 'drizzle-orm';
-import type { Db } from './connection.ts';
-import { ENDED_OFF_RAMP_STATES, offRampSessions } from './tables/index.ts';
+import type { Db } from '../../../db/connection.ts';
+import { ENDED_OFF_RAMP_STATES, offRampSessions } from '../../../db/tables/index.ts';
 
 /** Rows locked at a time, for some milliseconds; a callback for one of the sessions waits as long. */
 const ROWS_PER_PAGE = 200;

@@ -2,7 +2,7 @@
  * Whether a table exists: a database that is only inspected may be empty, or of an earlier version.
  */
 import { sql } from 'drizzle-orm';
-import type { Db } from './connection.ts';
+import type { Db } from '../db/connection.ts';
 
 export async function hasTable(db: Db, name: string): Promise<boolean> {
   const [row] = await db.execute<{ exists: boolean }>(

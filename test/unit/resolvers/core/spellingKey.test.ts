@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { spellingKey } from '../../../src/lib/spellingKey.ts';
+import { spellingKey } from '../../../../src/resolvers/core/spellingKey.ts';
 
 it.each([
   ['letter case', 'vcs-1764-2024'],

@@ -5,7 +5,7 @@ import { DrizzleQueryError } from 'drizzle-orm';
 import postgres from 'postgres';
 import { describe, expect, it } from 'vitest';
 import { asConnectionLost, ConnectionLost, NoFreeConnection } from '../../../src/db/connectionLost.ts';
-import { databaseUnavailable } from '../../../src/db/databaseUnavailable.ts';
+import { databaseUnavailable } from '../../../src/http/graphql/databaseUnavailable.ts';
 import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 
 const failure = (code: string) => Object.assign(new Error(`failed with ${code}`), { code });

@@ -3,7 +3,7 @@
  */
 import { asc, sql, type AnyColumn, type SQL } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
-import type { Db } from './connection.ts';
+import type { Db } from '../../db/connection.ts';
 
 /** Maximum names read. A platform has a few. */
 const MAX_NAMES = 100;

@@ -9,8 +9,8 @@
  * Work that begins together is also done together, step by step, and answered together: for a small request
  * that takes half of the processor time that one by one takes.
  */
-import { overloaded } from './concurrencyLimit.ts';
-import { createFairQueue } from './fairQueue.ts';
+import { overloaded } from '../../lib/concurrencyLimit.ts';
+import { createFairQueue } from '../../lib/fairQueue.ts';
 
 interface TurnSettings {
   /** Maximum pieces of work that begin in one turn of the event loop. */
