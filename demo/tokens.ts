@@ -3,7 +3,7 @@
  */
 import { loadConfig } from '../src/config/config.ts';
 import { DEVELOPMENT_SUBJECTS, signDevelopmentToken } from '../src/startup/developmentTokens.ts';
-import { hostInUrl } from '../src/lib/hostInUrl.ts';
+import { hostInUrl } from '../src/lib/hosts.ts';
 import type { Role } from '../src/identity/roles.ts';
 import { StartupError } from '../src/lib/startupErrors.ts';
 

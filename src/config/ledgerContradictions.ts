@@ -5,7 +5,7 @@
  */
 import { familyNamed } from '../ledger/network/families.ts';
 import type { NetworkFamily } from '../ledger/network/family.ts';
-import { staysPrivate } from '../lib/privateHost.ts';
+import { staysPrivate } from '../lib/hosts.ts';
 import { familiesWith, LEDGER_SETTINGS, type LedgerSettingName } from './ledgerSettings.ts';
 import type { ReadSettings } from './readSettings.ts';
 

@@ -1,12 +1,10 @@
 /**
  * Rules of single settings. Rules that several settings share are in src/lib/settingRules.ts.
  */
-import { MIN_SECRET_BYTES } from '../lib/secretBytes.ts';
 import { serverUrlsOf } from '../lib/databaseUrl.ts';
-import { isCountryCode } from '../lib/countries.ts';
-import { isCurrencyCode } from '../lib/currencies.ts';
+import { isCountryCode, isCurrencyCode } from '../lib/isoCodes.ts';
 import { parseDecimal } from '../lib/decimals.ts';
-import { httpUrl, list, text } from '../lib/settingRules.ts';
+import { httpUrl, list, MIN_SECRET_BYTES, text } from '../lib/settingRules.ts';
 
 /**
  * libpq's parameters for the host. The driver would send them to the server as settings, and connect to

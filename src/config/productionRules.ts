@@ -3,7 +3,7 @@
  */
 import { familyNamed } from '../ledger/network/families.ts';
 import { partsOf, serverUrlsOf } from '../lib/databaseUrl.ts';
-import { hostOf, isLinkLocal, isLoopback } from '../lib/privateHost.ts';
+import { hostOf, isLinkLocal, isLoopback } from '../lib/hosts.ts';
 import { SETTINGS, type SettingName } from './settings.ts';
 import type { ReadSettings } from './readSettings.ts';
 

@@ -18,11 +18,13 @@ import {
   secretTexts,
   timeZone,
 } from './ownRules.ts';
-import { MAX_TOKEN_SECONDS } from '../lib/tokenLifetime.ts';
 import { flag, httpUrl, secretText, setting, text, wholeNumber } from '../lib/settingRules.ts';
 
 /** The ways to pay out. */
 const RAMP_PROVIDERS = ['manual', 'http'] as const;
+
+/** A year. A longer credential must be an API key, which can be listed. */
+export const MAX_TOKEN_SECONDS = 31_536_000;
 
 export const SETTINGS = {
   PORT: setting(wholeNumber(1, 65_535), '4000', 'Port of the HTTP server.'),

@@ -9,7 +9,7 @@ import { hookUrlOf } from '../lib/hookUrls.ts';
 import { createIndexerClient, type IndexerClient } from '../indexer/client.ts';
 import { runCheck, pass, warn, fail, type Check } from '../ledger/network/check.ts';
 import { familyOf } from '../ledger/network/families.ts';
-import { leadsToThisMachine } from '../lib/privateHost.ts';
+import { leadsToThisMachine } from '../lib/hosts.ts';
 import { findLiveRegistration } from '../resolvers/operations/watchRetirements.ts';
 
 const TIMEOUT_MS = 10_000;

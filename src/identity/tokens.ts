@@ -15,7 +15,7 @@ import { createProviderKeys } from './providerKeys.ts';
 import { cacheVerifiedTokens } from './verifiedTokenCache.ts';
 import type { Caller, Role } from './roles.ts';
 import { isRole, ROLES, SUBJECT_FORM, SUBJECT_PATTERN } from './roles.ts';
-import { MIN_SECRET_BYTES } from '../lib/secretBytes.ts';
+import { MIN_SECRET_BYTES } from '../lib/settingRules.ts';
 
 /** A token with all roles is under 500 characters; the rest is for claims of identity providers. */
 const MAX_TOKEN_LENGTH = 8192;

@@ -2,7 +2,9 @@
  * The type of a setting, and the rules that several settings share.
  */
 import * as z from 'zod';
-import { MIN_SECRET_BYTES } from './secretBytes.ts';
+
+/** Of a shared secret: an HS256 secret below 32 bytes is easier to guess than the hash is to break. */
+export const MIN_SECRET_BYTES = 32;
 
 export interface Setting {
   /** For docs/settings.md and .env.example. */

@@ -16,7 +16,7 @@ import { createFeedFollower } from '../feed/followFeed.ts';
 import { updateRecordDates } from '../feed/updateRecordDates.ts';
 import { createFeedFiller } from '../feed/feedFiller.ts';
 import { openTokenRevocations } from '../identity/tokenRevocations.ts';
-import { MAX_TOKEN_SECONDS } from '../lib/tokenLifetime.ts';
+import { MAX_TOKEN_SECONDS } from '../config/settings.ts';
 import { hookUrlOf } from '../lib/hookUrls.ts';
 import { createIndexerClient } from '../indexer/client.ts';
 import { createExpiryWorker } from '../jobs/expiryRuns.ts';

@@ -28,8 +28,8 @@ import {
   otherSetting,
   poolerWithoutSessions,
   roleOverRules,
-  StartupError,
-} from '../lib/startupErrors.ts';
+} from './databaseErrors.ts';
+import { StartupError } from '../lib/startupErrors.ts';
 import { TimeoutError, withTimeout } from '../lib/timeout.ts';
 
 export interface ConfiguredDatabase {

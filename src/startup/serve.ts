@@ -19,7 +19,7 @@ import { familyOf } from '../ledger/network/families.ts';
 import type { Logger } from '../lib/logger.ts';
 import { openConfiguredDatabase, type ConfiguredDatabase } from './openDatabase.ts';
 import { openConfiguredNetwork } from './openNetwork.ts';
-import { isLoopback } from '../lib/privateHost.ts';
+import { isLoopback } from '../lib/hosts.ts';
 import type { Stops } from './runProcess.ts';
 import { findRegistration, watchRetirements } from '../resolvers/operations/watchRetirements.ts';
 import { ROLES } from '../identity/roles.ts';

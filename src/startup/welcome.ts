@@ -7,8 +7,7 @@ import { signDevelopmentToken } from './developmentTokens.ts';
 import { GRAPHQL_PATH } from '../http/graphql/yoga.ts';
 import { ROLES } from '../identity/roles.ts';
 import type { LedgerNetwork } from '../ledger/network/port.ts';
-import { hostInUrl } from '../lib/hostInUrl.ts';
-import { isLoopback } from '../lib/privateHost.ts';
+import { hostInUrl, isLoopback } from '../lib/hosts.ts';
 import { SETTINGS } from '../config/settings.ts';
 
 export async function welcome(facts: {

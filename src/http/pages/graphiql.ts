@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Role } from '../../identity/roles.ts';
-import { isLoopback } from '../../lib/privateHost.ts';
+import { isLoopback } from '../../lib/hosts.ts';
 import type { GraphiqlExample } from '../../schema/core/example.ts';
 import { answerJson } from '../server/answers.ts';
 import { isForwarded } from '../server/forwarded.ts';

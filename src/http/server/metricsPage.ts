@@ -8,7 +8,7 @@
 import type { IncomingMessage } from 'node:http';
 import { DomainError } from '../../lib/errors.ts';
 import { hasBearer } from '../../lib/hasBearer.ts';
-import { isPrivateAddress } from '../../lib/privateHost.ts';
+import { isPrivateAddress } from '../../lib/hosts.ts';
 import { isOperator } from '../../schema/core/caller.ts';
 import type { Gate } from './gate.ts';
 import { answerError } from './answers.ts';

@@ -13,7 +13,6 @@ import { refusedByDatabase } from '../../db/refusedByDatabase.ts';
 import { submissions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { notFound } from '../../lib/notFound.ts';
-import { notUnderReview } from '../../lib/notUnderReview.ts';
 import { findOpenAttempts, readLastNumber, type Attempt } from './attempts.ts';
 import type { FoundOnNetwork } from './effects.ts';
 import { effectsFor } from './effects.ts';
@@ -232,6 +231,9 @@ async function requireUnderReview({ db }: { db: Db | Tx }, submissionId: string)
 
 export function notDecidable(submission: Submission | null | undefined): DomainError {
   return submission
-    ? notUnderReview('The submission', SUBMISSION, submission.state)
+    ? new DomainError('CONFLICT', `The submission is ${submission.state}, not NEEDS_REVIEW.`, {
+        field: SUBMISSION,
+        state: submission.state,
+      })
     : notFound('submission', SUBMISSION);
 }

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config/config.ts';
 import { encodeStrkey, generateSecretKey } from '../../../src/lib/strkey.ts';
 import { STELLAR_NETWORKS } from '../../../src/ledger/network/stellar/settings.ts';
-import { staysPrivate } from '../../../src/lib/privateHost.ts';
+import { staysPrivate } from '../../../src/lib/hosts.ts';
 
 let DATA_DIR: string;
 

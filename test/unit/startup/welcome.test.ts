@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config/config.ts';
-import { hostInUrl } from '../../../src/lib/hostInUrl.ts';
+import { hostInUrl } from '../../../src/lib/hosts.ts';
 import { welcome } from '../../../src/startup/welcome.ts';
 
 let folder: string;

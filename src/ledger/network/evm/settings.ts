@@ -3,7 +3,7 @@
  */
 import * as z from 'zod';
 import { setting, text, wholeNumber } from '../../../lib/settingRules.ts';
-import { leadsToThisMachine } from '../../../lib/privateHost.ts';
+import { leadsToThisMachine } from '../../../lib/hosts.ts';
 import {
   configureNode,
   type GivenSettings,

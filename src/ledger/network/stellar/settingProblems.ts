@@ -1,7 +1,7 @@
 /**
  * Finds Stellar settings that are each valid but wrong together. No message repeats a secret.
  */
-import { leadsToThisMachine } from '../../../lib/privateHost.ts';
+import { leadsToThisMachine } from '../../../lib/hosts.ts';
 import type { GivenSettings } from '../family.ts';
 import { findContractProblems, findKeyProblems, isSeed } from '../strkeySettings.ts';
 import { knownOf, MAINNET_PASSPHRASE, type STELLAR_SETTINGS } from './settings.ts';

@@ -16,8 +16,7 @@ import {
 import type { HolderCall, LedgerNetwork, NetworkCall } from '../../../ledger/network/port.ts';
 import { enqueueSubmission } from '../../../ledger/submission/enqueue.ts';
 import { toBaseUnits } from '../../../ledger/units.ts';
-import type { DomainError } from '../../../lib/errors.ts';
-import { notUnderReview } from '../../../lib/notUnderReview.ts';
+import { DomainError } from '../../../lib/errors.ts';
 import type { RampStatus } from '../../../ramp/port.ts';
 import type { OffRampReview, OffRampSession, OffRampState } from './findOffRampSession.ts';
 
@@ -84,7 +83,8 @@ export async function recordStatus(tx: Tx, session: OffRampSession, status: Ramp
 }
 
 export function sessionNotUnderReview({ state }: OffRampSession): DomainError {
-  return notUnderReview('The off-ramp session', 'input.offRampSessionId', state);
+  const field = 'input.offRampSessionId';
+  return new DomainError('CONFLICT', `The off-ramp session is ${state}, not NEEDS_REVIEW.`, { field, state });
 }
 
 /**

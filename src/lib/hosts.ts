@@ -1,6 +1,6 @@
 /**
- * Tells by its host name whether a URL leads to this machine, into a private network, or over public
- * networks, where clear text can be read and changed.
+ * Hosts of URLs: whether a host is this machine, in a private network, or reached over public networks, where
+ * clear text can be read and changed.
  */
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 
@@ -61,4 +61,10 @@ export function isPrivateAddress(address: string): boolean {
 /** The host name or address in a URL, without the brackets of IPv6, and the dot that ends a whole name. */
 export function hostOf(url: string): string {
   return new URL(url).hostname.replace(/^\[|[\].]$/g, '');
+}
+
+/** The host of a listening address as programs on the same machine write it in a URL. */
+export function hostInUrl(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost';
+  return host.includes(':') ? `[${host}]` : host;
 }
