@@ -142,9 +142,25 @@ export const CHANGING_TABLES = [
   'transparency_tiles',
 ] as const;
 
+export type ChangingTable = (typeof CHANGING_TABLES)[number];
+
+/** The tables of the subjects. */
+const MAIN_TABLES = [
+  'projects',
+  'project_prices',
+  'retirements',
+  'credit_transfers',
+  'receipts',
+  'receipt_pledges',
+  'off_ramp_sessions',
+  'holder_acts',
+  'api_keys',
+  'settlement_deployments',
+];
+
 /** Changed rows, and calls under way: each run compares what the calls can still change. */
 const CHANGED_ROWS: readonly string[] = [
-  'SELECT id FROM changed_transfers',
+  ...[...MAIN_TABLES, 'transfers'].map((table) => `SELECT id FROM changed_${table}`),
   'SELECT cause_id FROM changed_transfers',
   'SELECT project_id FROM changed_transfers',
   'SELECT project_id FROM changed_retirement_records',
@@ -153,24 +169,15 @@ const CHANGED_ROWS: readonly string[] = [
   'SELECT project_id FROM changed_accounts',
   `SELECT e.cause_id FROM changed_accounts t CROSS JOIN LATERAL (
       SELECT cause_id FROM entries WHERE account_id = t.id ORDER BY version DESC LIMIT 1) AS e`,
-  'SELECT id FROM changed_retirements',
-  'SELECT id FROM changed_credit_transfers',
   'SELECT target_id FROM changed_submissions',
   `SELECT target_id FROM submissions WHERE state = 'PENDING' UNION ALL SELECT target_id FROM submissions WHERE state = 'NEEDS_REVIEW'`,
   `SELECT s.target_id FROM changed_attempts t JOIN submissions s ON s.id = t.submission_id`,
   'SELECT target_id FROM changed_idempotency_keys',
-  'SELECT id FROM changed_projects',
   'SELECT project_id FROM changed_project_prices',
-  'SELECT id FROM changed_receipts',
-  'SELECT id FROM changed_receipt_pledges',
-  'SELECT id FROM changed_off_ramp_sessions',
   'SELECT s.id FROM changed_manual_ramp_sessions m JOIN off_ramp_sessions s ON s.id::text = m.reference',
   `SELECT id FROM off_ramp_sessions WHERE state IN (${OPEN_OFF_RAMP_STATES.map((state) => `'${state}'`).join(', ')})`,
   'SELECT off_ramp_session_id FROM changed_off_ramp_provider_statuses',
   'SELECT off_ramp_session_id FROM changed_off_ramp_reviews',
-  'SELECT id FROM changed_holder_acts',
-  'SELECT id FROM changed_api_keys',
-  'SELECT id FROM changed_settlement_deployments',
 ];
 
 /** The rows that the queries look up from those, in the order in which one leads to the next. */
@@ -189,18 +196,6 @@ const RELATED_ROWS: readonly (readonly string[])[] = [
   [`SELECT id FROM project_prices WHERE ${isTouched('project_id')}`],
 ];
 
-const MAIN_TABLES = [
-  'projects',
-  'project_prices',
-  'retirements',
-  'credit_transfers',
-  'receipts',
-  'receipt_pledges',
-  'off_ramp_sessions',
-  'holder_acts',
-  'api_keys',
-  'settlement_deployments',
-];
 const HAVE_IDS: ReadonlySet<string> = new Set([...MAIN_TABLES, 'transfers', 'accounts', 'submissions']);
 
 /** Each excerpt's rows, from the real tables and the excerpts before it. */

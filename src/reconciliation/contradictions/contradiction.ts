@@ -1,3 +1,4 @@
+import type { ChangingTable } from '../excerpt.ts';
 import type { Invariant } from '../verdicts.ts';
 
 /** A query that selects each row that contradicts an invariant, as a sentence in `message`. */
@@ -15,6 +16,15 @@ export interface Rule {
    *   excerpt contains.
    */
   incremental?: 'EXCERPT' | 'WHOLE' | { query: string };
+}
+
+/**
+ * A rule about each row of one table: an incremental run asks it about the changed rows, beside the whole other
+ * tables. The name of the changed rows hides the whole table.
+ */
+export function aboutRowsOf(table: ChangingTable, query: string): Rule {
+  const ofChanged = `WITH ${table} AS (SELECT * FROM changed_${table}) SELECT message FROM (${query}) AS asked`;
+  return { query, incremental: { query: ofChanged } };
 }
 
 /** The rules of each invariant. A query alone is a rule that an incremental run asks on the changed rows. */

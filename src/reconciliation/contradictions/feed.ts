@@ -2,7 +2,7 @@
  * Contradictions in the feed's order, in its totals, and in the transactions that its records name.
  * compareRecords.ts compares the facts of each record with the network's.
  */
-import { contradictions } from './contradiction.ts';
+import { aboutRowsOf, contradictions } from './contradiction.ts';
 
 export const FEED_CONTRADICTIONS = contradictions({
   I10: [
@@ -56,10 +56,12 @@ export const FEED_CONTRADICTIONS = contradictions({
       LEFT JOIN holder_acts h ON h.project_id = f.project_id AND h.record_index = f.index
       WHERE f.tx_hash <> coalesce(r.tx_hash, h.record_tx_hash)`,
     // A record that is noted as claimed is not examined as the record of an unknown burn.
-    {
-      query: claimedByNone('retirement_records'),
-      incremental: { query: claimedByNone('changed_retirement_records') },
-    },
+    aboutRowsOf(
+      'retirement_records',
+      `SELECT format('record %s of token %s is noted as claimed, and no retirement claims it', f.index, f.token_address) AS message
+      FROM retirement_records f
+      WHERE f.is_claimed AND NOT EXISTS (SELECT 1 FROM retirements r WHERE r.project_id = f.project_id AND r.record_index = f.index)`,
+    ),
     {
       query: compareTotals({
         cells: `SELECT project_id, timestamp / 86400 AS day, sum(amount_base_units) AS amount_base_units,
@@ -82,12 +84,6 @@ export const FEED_CONTRADICTIONS = contradictions({
     },
   ],
 });
-
-function claimedByNone(records: string): string {
-  return `SELECT format('record %s of token %s is noted as claimed, and no retirement claims it', f.index, f.token_address) AS message
-    FROM ${records} f
-    WHERE f.is_claimed AND NOT EXISTS (SELECT 1 FROM retirements r WHERE r.project_id = f.project_id AND r.record_index = f.index)`;
-}
 
 /**
  * @param totals.cells a query of the sums of a project's records by day

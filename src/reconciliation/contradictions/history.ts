@@ -2,7 +2,7 @@
  * Contradictions between idempotency keys and their effects, and between audit entries and their writers'
  * counts.
  */
-import { contradictions } from './contradiction.ts';
+import { aboutRowsOf, contradictions } from './contradiction.ts';
 
 /**
  * The row that each operation with a key creates, except a purchase, and the caller that the row names. The
@@ -77,14 +77,10 @@ export const HISTORY_CONTRADICTIONS = contradictions({
       GROUP BY w.id, p.writer_id, w.pruned HAVING w.pruned IS DISTINCT FROM coalesce(sum(p.to_number - p.from_number + 1), 0)`,
       incremental: 'WHOLE',
     },
-    {
-      query: `SELECT format('entry %s of the audit log was written by process %s, which is missing', e.id, e.writer_id) AS message
+    aboutRowsOf(
+      'audit_entries',
+      `SELECT format('entry %s of the audit log was written by process %s, which is missing', e.id, e.writer_id) AS message
       FROM audit_entries e LEFT JOIN audit_writers w ON w.id = e.writer_id WHERE w.id IS NULL`,
-      incremental: {
-        query: `SELECT format('entry %s of the audit log was written by process %s, which is missing', e.id, e.writer_id) AS message
-      FROM changed_audit_entries e
-      WHERE NOT EXISTS (SELECT 1 FROM audit_writers w WHERE w.id = e.writer_id)`,
-      },
-    },
+    ),
   ],
 });

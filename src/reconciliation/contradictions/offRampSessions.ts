@@ -3,7 +3,7 @@
  * statuses.
  */
 import { MANUAL_PROVIDER } from '../../ramp/providerName.ts';
-import { contradictions } from './contradiction.ts';
+import { aboutRowsOf, contradictions } from './contradiction.ts';
 
 /**
  * If a deposit needs an allowance: the allowance is under way, or another session of the receipt is served
@@ -76,10 +76,14 @@ export const OFF_RAMP_CONTRADICTIONS = contradictions({
       GROUP BY c.id
       HAVING c.provider_status IS DISTINCT FROM (array_agg(h.status ORDER BY h.number DESC))[1]
         OR (count(h.*) > 0 AND (min(h.number) <> 0 OR max(h.number) <> count(h.*) - 1))`,
-    {
-      query: strangeManualSessions('manual_ramp_sessions'),
-      incremental: { query: strangeManualSessions('changed_manual_ramp_sessions') },
-    },
+    // The manual provider has sessions only for the platform, and makes their ids.
+    aboutRowsOf(
+      'manual_ramp_sessions',
+      `SELECT format('session %s of the manual provider is for off-ramp session %s, which does not name it', m.id, m.reference) AS message
+      FROM manual_ramp_sessions m
+      WHERE NOT EXISTS (SELECT 1 FROM off_ramp_sessions c WHERE c.id::text = m.reference AND c.provider_name = '${MANUAL_PROVIDER}'
+        AND coalesce(c.provider_session_id, m.id) = m.id)`,
+    ),
     // The manual provider's quote as ramp/manual/quotes.ts computes it: in the currency's smallest unit.
     `SELECT format('off-ramp session %s of %s kg at %s pays %s after a fee of %s (%s bps), which is not what its rate gives',
         id, token_amount_kg, exchange_rate, fiat_amount, fiat_fee, fee_bps) AS message
@@ -96,11 +100,3 @@ export const OFF_RAMP_CONTRADICTIONS = contradictions({
           AND s.kind IN ('deployCommodityReceipt', 'mint')) <> 2`,
   ],
 });
-
-/** The manual provider has sessions only for the platform, and makes their ids. */
-function strangeManualSessions(from: string): string {
-  return `SELECT format('session %s of the manual provider is for off-ramp session %s, which does not name it', m.id, m.reference) AS message
-      FROM ${from} m
-      WHERE NOT EXISTS (SELECT 1 FROM off_ramp_sessions c WHERE c.id::text = m.reference AND c.provider_name = '${MANUAL_PROVIDER}'
-        AND coalesce(c.provider_session_id, m.id) = m.id)`;
-}

@@ -6,9 +6,8 @@ import { is } from 'drizzle-orm';
 import { getTableConfig, PgDialect, PgTable } from 'drizzle-orm/pg-core';
 import * as tables from '../../db/tables/index.ts';
 import { CHANGING_TABLES } from '../excerpt.ts';
-import type { Contradiction } from './contradiction.ts';
+import { aboutRowsOf, type Contradiction } from './contradiction.ts';
 
-const CHANGING: ReadonlySet<string> = new Set(CHANGING_TABLES);
 const dialect = new PgDialect();
 
 export const ROW_CONTRADICTIONS: readonly Contradiction[] = Object.values<unknown>(tables)
@@ -22,9 +21,9 @@ function ofTable(table: PgTable): Contradiction[] {
   const key = [...columns.filter(({ primary }) => primary), ...primaryKeys.flatMap((of) => of.columns)];
   // As in a CHECK constraint, a rule whose value is null holds.
   const broken = rules.map((rule) => `WHEN (${rule.sql}) IS FALSE THEN '${rule.name}'`).join(' ');
-  const query = (from: string) => `SELECT format('row %s of ${name} breaks its rule %s', key, rule) AS message
-      FROM (SELECT concat_ws(' ', ${key.map((column) => `"${column.name}"`).join(', ')}) AS key, CASE ${broken} END AS rule FROM ${from}) AS row
+  const query = `SELECT format('row %s of ${name} breaks its rule %s', key, rule) AS message
+      FROM (SELECT concat_ws(' ', ${key.map((column) => `"${column.name}"`).join(', ')}) AS key, CASE ${broken} END AS rule FROM ${name}) AS row
       WHERE rule IS NOT NULL`;
-  const incremental = CHANGING.has(name) ? { query: query(`changed_${name}`) } : 'WHOLE';
-  return [{ invariant: 'I16', query: query(name), incremental }];
+  const changed = CHANGING_TABLES.find((one) => one === name);
+  return [{ invariant: 'I16', ...(changed ? aboutRowsOf(changed, query) : { query, incremental: 'WHOLE' }) }];
 }

@@ -14,7 +14,7 @@ import {
 } from '../../transparency/leaves.ts';
 import { HASH_BYTES, TILE_WIDTH } from '../../transparency/merkle.ts';
 import { IS_NEXT_TRANSFER } from '../../transparency/nextTransfers.ts';
-import { contradictions, type Rule } from './contradiction.ts';
+import { aboutRowsOf, contradictions, type Rule } from './contradiction.ts';
 
 const ALL_TILES = 'transparency_tiles';
 const CHANGED_TILES = 'changed_transparency_tiles';
@@ -90,11 +90,6 @@ const recordLeaves = (
   FROM ${tiles} tile ${WHOLE} CROSS JOIN LATERAL generate_series(0, octet_length(whole.hashes) / ${HASH_BYTES} - 1) AS place
   WHERE tile.log = 'retirements' AND tile.level = 0`;
 
-const leavesWithoutTransfer = (tiles: string) =>
-  `SELECT format('transfer %s is in the transparency log, and missing in the books', leaf.id) AS message
-    FROM ${leavesOf('transfers', tiles)} AS leaf
-    WHERE NOT EXISTS (SELECT 1 FROM transfers t WHERE t.id = leaf.id)`;
-
 export const TRANSPARENCY_CONTRADICTIONS = contradictions({
   I15: [
     {
@@ -108,10 +103,12 @@ export const TRANSPARENCY_CONTRADICTIONS = contradictions({
       },
     },
     withoutLeaf('transfers', 'transfer', LOGGED_TRANSFERS),
-    {
-      query: leavesWithoutTransfer(ALL_TILES),
-      incremental: { query: leavesWithoutTransfer(CHANGED_TILES) },
-    },
+    aboutRowsOf(
+      'transparency_tiles',
+      `SELECT format('transfer %s is in the transparency log, and missing in the books', leaf.id) AS message
+      FROM ${leavesOf('transfers', ALL_TILES)} AS leaf
+      WHERE NOT EXISTS (SELECT 1 FROM transfers t WHERE t.id = leaf.id)`,
+    ),
     withoutLeaf('audit', 'audit entry', LOGGED_ENTRIES),
     // Pruned entries are in the operator's files.
     {
