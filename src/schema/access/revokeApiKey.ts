@@ -1,25 +1,17 @@
 /**
  * revokeApiKey: revokes a key, and closes the sockets and streams that it opened.
  */
-import type { ApiKeyRow } from '../../identity/apiKeys.ts';
 import { revokeApiKey } from '../../resolvers/access/apiKeys.ts';
 import { forRoles } from '../core/access.ts';
 import { ApiKeyRef } from './apiKey.ts';
 import { subjectOf } from '../core/caller.ts';
 import { builder } from '../core/builder.ts';
-import { inputOf } from '../core/inputs.ts';
+import { inputOf, payloadOf } from '../core/inputs.ts';
 
 const RevokeApiKeyInput = builder.inputType('RevokeApiKeyInput', {
   description: 'The key to revoke.',
   fields: (t) => ({
     apiKeyId: t.globalID({ for: ApiKeyRef, required: true, description: 'The `id` of the API key.' }),
-  }),
-});
-
-const RevokeApiKeyPayload = builder.objectRef<ApiKeyRow>('RevokeApiKeyPayload').implement({
-  description: 'The revoked key.',
-  fields: (t) => ({
-    apiKey: t.field({ type: ApiKeyRef, description: 'The revoked key.', resolve: (apiKey) => apiKey }),
   }),
 });
 
@@ -30,7 +22,9 @@ builder.mutationField('revokeApiKey', (t) =>
       'Revokes an API key immediately. Open sockets and streams of the key are closed within seconds, on every ' +
         'instance. Revoking a revoked key changes nothing. Errors: NOT_FOUND.',
     ),
-    type: RevokeApiKeyPayload,
+    type: payloadOf('RevokeApiKeyPayload', 'The revoked key.', {
+      apiKey: { type: ApiKeyRef, description: 'The revoked key.' },
+    }),
     args: inputOf(RevokeApiKeyInput, 'The key to revoke.'),
     recordedInput: { targets: ['apiKeyId'] },
     safeWithoutKey: 'a revoked key stays revoked',

@@ -2,11 +2,10 @@
  * revokeTokens: ends bearer tokens before their expiry, and closes the sockets and streams that they opened.
  */
 import { SUBJECT_FORM } from '../../identity/roles.ts';
-import type { TokenRevocationRow } from '../../identity/tokenRevocations.ts';
 import { revokeTokens } from '../../resolvers/access/tokenRevocations.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
-import { inputOf } from '../core/inputs.ts';
+import { inputOf, payloadOf } from '../core/inputs.ts';
 import { subjectOf } from '../core/caller.ts';
 import { keyword, reason, subject } from '../core/text.ts';
 import { TokenRevocationRef } from './tokenRevocations.ts';
@@ -36,18 +35,6 @@ const RevokeTokensInput = builder.inputType('RevokeTokensInput', {
   }),
 });
 
-const RevokeTokensPayload = builder.objectRef<TokenRevocationRow>('RevokeTokensPayload').implement({
-  description: 'The revocation that is in force.',
-  fields: (t) => ({
-    tokenRevocation: t.field({
-      type: TokenRevocationRef,
-      nullable: true,
-      description: 'The revocation. Null only if the mutation was not carried out.',
-      resolve: (row) => row,
-    }),
-  }),
-});
-
 builder.mutationField('revokeTokens', (t) =>
   t.field({
     ...forRoles(
@@ -57,7 +44,13 @@ builder.mutationField('revokeTokens', (t) =>
         'revocation cannot be undone; repeating it changes nothing, or moves `issuedUntil` to a later time. API ' +
         'keys of the subject stay valid: see `revokeApiKey`. Errors: CONFLICT (too many revocations are in force).',
     ),
-    type: RevokeTokensPayload,
+    type: payloadOf('RevokeTokensPayload', 'The revocation that is in force.', {
+      tokenRevocation: {
+        type: TokenRevocationRef,
+        nullable: true,
+        description: 'The revocation. Null only if the mutation was not carried out.',
+      },
+    }),
     args: inputOf(RevokeTokensInput, 'The tokens to revoke.'),
     recordedInput: { targets: ['jti', 'subject'], shown: ['issuedUntil'], hidden: ['reason'] },
     safeWithoutKey: 'a revocation is never taken back',

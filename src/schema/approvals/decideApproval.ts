@@ -2,12 +2,11 @@
  * grantApproval and refuseApproval: a second person approves an operation, which then runs, or ends its request
  * without running it.
  */
-import type { ApprovalRequest } from '../../resolvers/approvals/approvalRequests.ts';
 import { grantApproval, refuseApproval } from '../../resolvers/approvals/decideApproval.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { requireCaller } from '../core/caller.ts';
-import { inputOf } from '../core/inputs.ts';
+import { inputOf, payloadOf } from '../core/inputs.ts';
 import { ApprovalRequestRef, maySeeApproval } from './approvalRequest.ts';
 import { runApproved } from './runApproved.ts';
 
@@ -25,18 +24,7 @@ function decisionArgs(inputName: string, description: string) {
   return inputOf(input, description);
 }
 
-function decisionPayload(name: string, description: string) {
-  return builder.objectRef<ApprovalRequest>(name).implement({
-    description,
-    fields: (t) => ({
-      approvalRequest: t.field({
-        type: ApprovalRequestRef,
-        description: 'The request for approval.',
-        resolve: (request) => request,
-      }),
-    }),
-  });
-}
+const DECIDED = { approvalRequest: { type: ApprovalRequestRef, description: 'The request for approval.' } };
 
 const RECORDED = {
   recordedInput: { targets: ['approvalRequestId'] },
@@ -54,9 +42,10 @@ builder.mutationField('grantApproval', (t) =>
         'has changed), and the errors of the operation.',
     ),
     ...RECORDED,
-    type: decisionPayload(
+    type: payloadOf(
       'GrantApprovalPayload',
       'The approved request. Its `target` shows the object in the state that the operation reached.',
+      DECIDED,
     ),
     args: decisionArgs('GrantApprovalInput', 'The request to approve.'),
     resolve: (_root, { input: { approvalRequestId } }, { caller, dependencies }) =>
@@ -75,7 +64,7 @@ builder.mutationField('refuseApproval', (t) =>
         'expired).',
     ),
     ...RECORDED,
-    type: decisionPayload('RefuseApprovalPayload', 'The refused or withdrawn request.'),
+    type: payloadOf('RefuseApprovalPayload', 'The refused or withdrawn request.', DECIDED),
     args: decisionArgs('RefuseApprovalInput', 'The request to refuse or withdraw.'),
     resolve: (_root, { input: { approvalRequestId } }, { caller, dependencies }) =>
       refuseApproval(dependencies, requireCaller(caller), approvalRequestId.id, (request) =>

@@ -1,11 +1,10 @@
 /**
  * setProjectPrice: sets the price of a project's tonne from now on.
  */
-import type { Project } from '../../resolvers/carbon/findProject.ts';
 import { setProjectPrice } from '../../resolvers/carbon/setProjectPrice.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
-import { IDEMPOTENCY_KEY, inputOf } from '../core/inputs.ts';
+import { IDEMPOTENCY_KEY, inputOf, payloadOf } from '../core/inputs.ts';
 import { actorOf } from '../core/caller.ts';
 import { MoneyInput } from '../core/money.ts';
 import { ProjectRef } from './project.ts';
@@ -26,13 +25,6 @@ const SetProjectPriceInput = builder.inputType('SetProjectPriceInput', {
   }),
 });
 
-const SetProjectPricePayload = builder.objectRef<Project>('SetProjectPricePayload').implement({
-  description: 'The project, with the price in force.',
-  fields: (t) => ({
-    project: t.field({ type: ProjectRef, description: 'The project.', resolve: (project) => project }),
-  }),
-});
-
 builder.mutationField('setProjectPrice', (t) =>
   t.field({
     ...forRoles(
@@ -40,7 +32,9 @@ builder.mutationField('setProjectPrice', (t) =>
       'Sets the price of a tonne of a project from now on. Earlier purchases keep their price. Payment is agreed ' +
         'and made outside this platform. Errors: NOT_FOUND, FORBIDDEN (another developer), IDEMPOTENCY_CONFLICT.',
     ),
-    type: SetProjectPricePayload,
+    type: payloadOf('SetProjectPricePayload', 'The project, with the price in force.', {
+      project: { type: ProjectRef, description: 'The project.' },
+    }),
     args: inputOf(SetProjectPriceInput, 'The project and its new price.'),
     recordedInput: { targets: ['projectId'], shown: ['pricePerTonne', 'idempotencyKey'] },
     resolve: (_root, { input }, { caller, dependencies }) =>

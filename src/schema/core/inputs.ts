@@ -1,15 +1,35 @@
 /**
- * What mutations have in common: their one argument, and the members of its input that mean the same in each.
+ * What mutations have in common: their one argument, the members of its input that mean the same in each, and
+ * the payload that is one object.
  *
  *   args: inputOf(PurchaseInput, 'The credits to buy, and the buyer.')
  *   idempotencyKey: t.string(IDEMPOTENCY_KEY), dryRun: t.boolean(DRY_RUN), reason: t.string(DECISION_REASON)
+ *   type: payloadOf('RevokeApiKeyPayload', 'The revoked key.', { apiKey: { type: ApiKeyRef, description: … } })
  */
-import type { InputType } from '@pothos/core';
+import type { InputType, ObjectRef } from '@pothos/core';
 import { builder, type ContractTypes } from './builder.ts';
 import { idempotencyKey, reason } from './text.ts';
 
 export function inputOf<Type extends InputType<ContractTypes>>(type: Type, description: string) {
   return builder.args((t) => ({ input: t.field({ type, required: true, description }) }));
+}
+
+/** The payload of a mutation whose resolver returns one object: its one member is that object. */
+export function payloadOf<Value>(
+  name: string,
+  description: string,
+  members: Record<string, { type: ObjectRef<ContractTypes, Value>; description: string; nullable?: boolean }>,
+) {
+  return builder.objectRef<Value>(name).implement({
+    description,
+    fields: (t) =>
+      Object.fromEntries(
+        Object.entries(members).map(([member, field]) => [
+          member,
+          t.field({ ...field, resolve: (value) => value as never }),
+        ]),
+      ),
+  });
 }
 
 export const IDEMPOTENCY_KEY = {

@@ -7,7 +7,7 @@ import type { SettlementDeployment } from '../../resolvers/operations/deployRamp
 import { forRoles } from '../core/access.ts';
 import { subjectOf } from '../core/caller.ts';
 import { builder } from '../core/builder.ts';
-import { IDEMPOTENCY_KEY, inputOf } from '../core/inputs.ts';
+import { IDEMPOTENCY_KEY, inputOf, payloadOf } from '../core/inputs.ts';
 import { moment } from '../core/time.ts';
 
 const DeployRampSettlementInput = builder.inputType('DeployRampSettlementInput', {
@@ -60,21 +60,6 @@ const SettlementDeploymentRef = builder.objectRef<SettlementDeployment>('Settlem
   }),
 });
 
-const DeployRampSettlementPayload = builder
-  .objectRef<SettlementDeployment>('DeployRampSettlementPayload')
-  .implement({
-    description:
-      'The deployment in the state that it had reached when the response was sent. Processing continues in the background.',
-    fields: (t) => ({
-      settlementDeployment: t.field({
-        type: SettlementDeploymentRef,
-        nullable: true,
-        description: 'The deployment. Null only if the mutation was not carried out.',
-        resolve: (deployment) => deployment,
-      }),
-    }),
-  });
-
 builder.mutationField('deployRampSettlement', (t) =>
   t.field({
     ...forRoles(
@@ -83,7 +68,17 @@ builder.mutationField('deployRampSettlement', (t) =>
         'embedded network has a settlement contract from the start. Errors: CONFLICT (a settlement contract ' +
         'exists), IDEMPOTENCY_CONFLICT, LEDGER_REFUSED, LEDGER_UNAVAILABLE.',
     ),
-    type: DeployRampSettlementPayload,
+    type: payloadOf(
+      'DeployRampSettlementPayload',
+      'The deployment in the state that it had reached when the response was sent. Processing continues in the background.',
+      {
+        settlementDeployment: {
+          type: SettlementDeploymentRef,
+          nullable: true,
+          description: 'The deployment. Null only if the mutation was not carried out.',
+        },
+      },
+    ),
     args: inputOf(DeployRampSettlementInput, 'The settlement contract to deploy.'),
     recordedInput: { shown: ['idempotencyKey'], hidden: ['treasuryAddress'] },
     resolve: (_root, { input }, { caller, dependencies }) =>

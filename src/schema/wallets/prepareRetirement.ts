@@ -2,13 +2,12 @@
  * prepareRetirement: prepares a burn for a holder's wallet to sign.
  */
 import { prepareRetirement } from '../../resolvers/wallets/prepareRetirement.ts';
-import type { HolderAct } from '../../resolvers/wallets/findHolderAct.ts';
 import { forRoles } from '../core/access.ts';
 import { subjectOf } from '../core/caller.ts';
 import { BENEFICIARY, NOTE } from '../carbon/recordTexts.ts';
 import { HolderActRef } from './holderAct.ts';
 import { builder } from '../core/builder.ts';
-import { IDEMPOTENCY_KEY, inputOf } from '../core/inputs.ts';
+import { IDEMPOTENCY_KEY, inputOf, payloadOf } from '../core/inputs.ts';
 import { PROJECT_TOKEN } from '../core/tokenAddress.ts';
 
 const PrepareRetirementInput = builder.inputType('PrepareRetirementInput', {
@@ -37,20 +36,6 @@ const PrepareRetirementInput = builder.inputType('PrepareRetirementInput', {
   }),
 });
 
-const PrepareRetirementPayload = builder.objectRef<HolderAct>('PrepareRetirementPayload').implement({
-  description: 'The act to sign.',
-  fields: (t) => ({
-    holderAct: t.field({
-      type: HolderActRef,
-      nullable: true,
-      description:
-        'The retirement: sign its `unsigned` transaction and return that with `submitSigned`. Null only if the ' +
-        'mutation was not carried out.',
-      resolve: (act) => act,
-    }),
-  }),
-});
-
 builder.mutationField('prepareRetirement', (t) =>
   t.field({
     ...forRoles(
@@ -62,7 +47,15 @@ builder.mutationField('prepareRetirement', (t) =>
         'platform), INSUFFICIENT_BALANCE, LEDGER_REFUSED (the network would refuse the retirement), ' +
         'LEDGER_UNAVAILABLE, IDEMPOTENCY_CONFLICT.',
     ),
-    type: PrepareRetirementPayload,
+    type: payloadOf('PrepareRetirementPayload', 'The act to sign.', {
+      holderAct: {
+        type: HolderActRef,
+        nullable: true,
+        description:
+          'The retirement: sign its `unsigned` transaction and return that with `submitSigned`. Null only if the ' +
+          'mutation was not carried out.',
+      },
+    }),
     args: inputOf(PrepareRetirementInput, 'The credits to retire, and the beneficiary.'),
     recordedInput: {
       targets: ['tokenAddress', 'holderAddress'],

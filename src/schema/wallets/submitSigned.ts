@@ -1,13 +1,12 @@
 /**
  * submitSigned: takes a holder's signed act and sends it to the network.
  */
-import type { HolderAct } from '../../resolvers/wallets/findHolderAct.ts';
 import { submitSigned } from '../../resolvers/wallets/submitSigned.ts';
 import { forRoles } from '../core/access.ts';
 import { findVisibleAct, HolderActRef } from './holderAct.ts';
 import { notVisible } from '../../lib/notFound.ts';
 import { builder } from '../core/builder.ts';
-import { inputOf } from '../core/inputs.ts';
+import { inputOf, payloadOf } from '../core/inputs.ts';
 import { signedTransaction } from '../core/text.ts';
 
 const SubmitSignedInput = builder.inputType('SubmitSignedInput', {
@@ -28,18 +27,6 @@ const SubmitSignedInput = builder.inputType('SubmitSignedInput', {
   }),
 });
 
-const SubmitSignedPayload = builder.objectRef<HolderAct>('SubmitSignedPayload').implement({
-  description:
-    'The act in the state that it had reached when the response was sent. Processing continues in the background.',
-  fields: (t) => ({
-    holderAct: t.field({
-      type: HolderActRef,
-      description: 'The act: LANDED, or SUBMITTED or NEEDS_REVIEW.',
-      resolve: (act) => act,
-    }),
-  }),
-});
-
 builder.mutationField('submitSigned', (t) =>
   t.field({
     ...forRoles(
@@ -51,7 +38,11 @@ builder.mutationField('submitSigned', (t) =>
         "BAD_USER_INPUT (another act, or not the holder's signature), CONFLICT (also when the deposit is no longer " +
         'awaited), LEDGER_REFUSED (refused, or too late: prepare another act), LEDGER_UNAVAILABLE.',
     ),
-    type: SubmitSignedPayload,
+    type: payloadOf(
+      'SubmitSignedPayload',
+      'The act in the state that it had reached when the response was sent. Processing continues in the background.',
+      { holderAct: { type: HolderActRef, description: 'The act: LANDED, or SUBMITTED or NEEDS_REVIEW.' } },
+    ),
     args: inputOf(SubmitSignedInput, 'The signed act.'),
     recordedInput: { targets: ['holderActId'], hidden: ['signed'] },
     safeWithoutKey: 'a signed transaction lands once',

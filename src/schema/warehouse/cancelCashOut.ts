@@ -2,10 +2,9 @@
  * cancelCashOut: ends an off-ramp session that is not paid.
  */
 import { cancelCashOut } from '../../resolvers/warehouse/offRamp/cancelCashOut.ts';
-import type { OffRampSession } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
-import { IDEMPOTENCY_KEY, inputOf } from '../core/inputs.ts';
+import { IDEMPOTENCY_KEY, inputOf, payloadOf } from '../core/inputs.ts';
 import { actorOf } from '../core/caller.ts';
 import { OffRampSessionRef } from './offRampSession.ts';
 
@@ -21,21 +20,6 @@ const CancelCashOutInput = builder.inputType('CancelCashOutInput', {
   }),
 });
 
-const CancelCashOutPayload = builder.objectRef<OffRampSession>('CancelCashOutPayload').implement({
-  description:
-    'The off-ramp session in the state that it had reached when the response was sent. Processing ' +
-    'continues in the background.',
-  fields: (t) => ({
-    offRampSession: t.field({
-      type: OffRampSessionRef,
-      description:
-        'The off-ramp session. It is cancelled when it is CLOSED (nothing was deposited), REFUNDING or REFUNDED, ' +
-        'and CONFIRMING or SETTLED when the payout was faster.',
-      resolve: (session) => session,
-    }),
-  }),
-});
-
 builder.mutationField('cancelCashOut', (t) =>
   t.field({
     ...forRoles(
@@ -46,7 +30,19 @@ builder.mutationField('cancelCashOut', (t) =>
         'limit. Errors: NOT_FOUND, CONFLICT (paid, ended, under review, or at a provider that is not configured), ' +
         'IDEMPOTENCY_CONFLICT.',
     ),
-    type: CancelCashOutPayload,
+    type: payloadOf(
+      'CancelCashOutPayload',
+      'The off-ramp session in the state that it had reached when the response was sent. Processing ' +
+        'continues in the background.',
+      {
+        offRampSession: {
+          type: OffRampSessionRef,
+          description:
+            'The off-ramp session. It is cancelled when it is CLOSED (nothing was deposited), REFUNDING or REFUNDED, ' +
+            'and CONFIRMING or SETTLED when the payout was faster.',
+        },
+      },
+    ),
     args: inputOf(CancelCashOutInput, 'The session to cancel.'),
     recordedInput: { targets: ['offRampSessionId'], shown: ['idempotencyKey'] },
     resolve: (_root, { input }, { caller, dependencies }) =>

@@ -1,24 +1,12 @@
 /**
  * expireReceipts: starts the expiry job on request.
  */
-import { requestRun, type ExpiryRun } from '../../jobs/expiryRuns.ts';
+import { requestRun } from '../../jobs/expiryRuns.ts';
 import { forRoles } from '../core/access.ts';
 import { subjectOf } from '../core/caller.ts';
 import { ExpiryRunRef } from './expiryRuns.ts';
 import { builder } from '../core/builder.ts';
-
-const ExpireReceiptsPayload = builder.objectRef<ExpiryRun>('ExpireReceiptsPayload').implement({
-  description: 'The run that was started, which continues in the background.',
-  fields: (t) => ({
-    expiryRun: t.field({
-      type: ExpiryRunRef,
-      nullable: true,
-      description:
-        'The run, whose progress `node(id:)` shows. Null only if the mutation was not carried out.',
-      resolve: (run) => run,
-    }),
-  }),
-});
+import { payloadOf } from '../core/inputs.ts';
 
 builder.mutationField('expireReceipts', (t) =>
   t.field({
@@ -27,7 +15,14 @@ builder.mutationField('expireReceipts', (t) =>
       'Starts a run of the expiry job now, in addition to the nightly runs, and returns immediately. A receipt ' +
         'that another run has claimed is left to that run.',
     ),
-    type: ExpireReceiptsPayload,
+    type: payloadOf('ExpireReceiptsPayload', 'The run that was started, which continues in the background.', {
+      expiryRun: {
+        type: ExpiryRunRef,
+        nullable: true,
+        description:
+          'The run, whose progress `node(id:)` shows. Null only if the mutation was not carried out.',
+      },
+    }),
     recordedInput: {},
     safeWithoutKey: 'a receipt expires once, however many runs there are',
     resolve: async (_root, _args, { caller, dependencies }) => {

@@ -4,10 +4,9 @@
 import { SUBJECT_FORM } from '../../identity/roles.ts';
 import { pledgeReceipt } from '../../resolvers/warehouse/pledgeReceipt.ts';
 import { releasePledge } from '../../resolvers/warehouse/releasePledge.ts';
-import type { ReceiptPledge } from '../../resolvers/warehouse/findPledge.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
-import { IDEMPOTENCY_KEY, inputOf } from '../core/inputs.ts';
+import { IDEMPOTENCY_KEY, inputOf, payloadOf } from '../core/inputs.ts';
 import { actorOf } from '../core/caller.ts';
 import { label, subject } from '../core/text.ts';
 import { ReceiptPledgeRef } from './receiptPledge.ts';
@@ -50,29 +49,6 @@ const ReleasePledgeInput = builder.inputType('ReleasePledgeInput', {
   }),
 });
 
-const PledgeReceiptPayload = builder.objectRef<ReceiptPledge>('PledgeReceiptPayload').implement({
-  description: 'The recorded pledge.',
-  fields: (t) => ({
-    receiptPledge: t.field({
-      type: ReceiptPledgeRef,
-      nullable: true,
-      description: 'The pledge. Null only if the mutation was not carried out.',
-      resolve: (pledge) => pledge,
-    }),
-  }),
-});
-
-const ReleasePledgePayload = builder.objectRef<ReceiptPledge>('ReleasePledgePayload').implement({
-  description: 'The released pledge.',
-  fields: (t) => ({
-    receiptPledge: t.field({
-      type: ReceiptPledgeRef,
-      description: 'The pledge.',
-      resolve: (pledge) => pledge,
-    }),
-  }),
-});
-
 builder.mutationField('pledgeReceipt', (t) =>
   t.field({
     ...forRoles(
@@ -83,7 +59,13 @@ builder.mutationField('pledgeReceipt', (t) =>
         'transferred. Errors: NOT_FOUND, RECEIPT_PLEDGED, RECEIPT_EXPIRED, CONFLICT (not active, being cashed out, ' +
         'or nothing left), IDEMPOTENCY_CONFLICT, LEDGER_UNAVAILABLE.',
     ),
-    type: PledgeReceiptPayload,
+    type: payloadOf('PledgeReceiptPayload', 'The recorded pledge.', {
+      receiptPledge: {
+        type: ReceiptPledgeRef,
+        nullable: true,
+        description: 'The pledge. Null only if the mutation was not carried out.',
+      },
+    }),
     args: inputOf(PledgeReceiptInput, 'The pledge to record.'),
     recordedInput: {
       targets: ['receiptTokenAddress', 'lenderId'],
@@ -103,7 +85,9 @@ builder.mutationField('releasePledge', (t) =>
         "lenderId, or of an operator on the lender's behalf. The farmer, whom the pledge binds, cannot release it. " +
         'Errors: NOT_FOUND, CONFLICT (not pledged, or pledged under another loanReference), IDEMPOTENCY_CONFLICT.',
     ),
-    type: ReleasePledgePayload,
+    type: payloadOf('ReleasePledgePayload', 'The released pledge.', {
+      receiptPledge: { type: ReceiptPledgeRef, description: 'The pledge.' },
+    }),
     args: inputOf(ReleasePledgeInput, 'The pledge to release.'),
     recordedInput: { targets: ['receiptTokenAddress'], shown: ['loanReference', 'idempotencyKey'] },
     resolve: (_root, { input }, { caller, dependencies }) =>

@@ -3,14 +3,10 @@
  * receipts.
  */
 import { SUBJECT_FORM } from '../../identity/roles.ts';
-import {
-  removeIssuanceCap,
-  setIssuanceCap,
-  type IssuanceCap,
-} from '../../resolvers/warehouse/issuanceCaps.ts';
+import { removeIssuanceCap, setIssuanceCap } from '../../resolvers/warehouse/issuanceCaps.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
-import { inputOf } from '../core/inputs.ts';
+import { inputOf, payloadOf } from '../core/inputs.ts';
 import { subjectOf } from '../core/caller.ts';
 import { label, subject } from '../core/text.ts';
 import { IssuanceCapRef } from './issuanceCap.ts';
@@ -38,33 +34,10 @@ const SetIssuanceCapInput = builder.inputType('SetIssuanceCapInput', {
   }),
 });
 
-const SetIssuanceCapPayload = builder.objectRef<IssuanceCap>('SetIssuanceCapPayload').implement({
-  description: 'The cap in force.',
-  fields: (t) => ({
-    issuanceCap: t.field({
-      type: IssuanceCapRef,
-      nullable: true,
-      description: 'The cap. Null only if the mutation was not carried out.',
-      resolve: (cap) => cap,
-    }),
-  }),
-});
-
 const RemoveIssuanceCapInput = builder.inputType('RemoveIssuanceCapInput', {
   description: 'The issuance cap to remove.',
   fields: (t) => ({
     issuanceCapId: t.globalID({ for: IssuanceCapRef, required: true, description: 'The `id` of the cap.' }),
-  }),
-});
-
-const RemoveIssuanceCapPayload = builder.objectRef<IssuanceCap>('RemoveIssuanceCapPayload').implement({
-  description: 'The removed cap.',
-  fields: (t) => ({
-    issuanceCap: t.field({
-      type: IssuanceCapRef,
-      description: 'The cap as it was.',
-      resolve: (cap) => cap,
-    }),
   }),
 });
 
@@ -75,7 +48,13 @@ builder.mutationField('setIssuanceCap', (t) =>
       'Sets or changes the cap of a commodity at a warehouse. The cap applies to every deposit that is ' +
         'confirmed afterwards; outstanding receipts stay. Setting the same cap again changes nothing.',
     ),
-    type: SetIssuanceCapPayload,
+    type: payloadOf('SetIssuanceCapPayload', 'The cap in force.', {
+      issuanceCap: {
+        type: IssuanceCapRef,
+        nullable: true,
+        description: 'The cap. Null only if the mutation was not carried out.',
+      },
+    }),
     args: inputOf(SetIssuanceCapInput, 'The issuance cap to set.'),
     recordedInput: { targets: ['warehouseId'], shown: ['commodityType', 'limitKg'] },
     safeWithoutKey: 'the same cap again is the same cap',
@@ -91,7 +70,9 @@ builder.mutationField('removeIssuanceCap', (t) =>
       'Removes a cap. A warehouse that has other caps can then issue no receipts for the commodity; one without ' +
         'any is not limited. Removing a removed cap changes nothing. Errors: NOT_FOUND.',
     ),
-    type: RemoveIssuanceCapPayload,
+    type: payloadOf('RemoveIssuanceCapPayload', 'The removed cap.', {
+      issuanceCap: { type: IssuanceCapRef, description: 'The cap as it was.' },
+    }),
     args: inputOf(RemoveIssuanceCapInput, 'The cap to remove.'),
     recordedInput: { targets: ['issuanceCapId'] },
     safeWithoutKey: 'a removed cap stays removed',
