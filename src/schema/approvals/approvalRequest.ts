@@ -19,6 +19,7 @@ import type { Context } from '../core/context.ts';
 import { anyOf, FILTER_RULE } from '../core/filters.ts';
 import { subject } from '../core/text.ts';
 import { ownedBy } from '../core/ownedBy.ts';
+import { visible } from '../core/visible.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { SubmissionRef } from '../operations/submission.ts';
 import { findVisibleSession, OffRampSessionRef } from '../warehouse/offRampSession.ts';
@@ -102,10 +103,7 @@ builder.node(ApprovalRequestRef, {
     'A request for approval: an operation that runs when someone other than its requester approves it with ' +
     '`grantApproval`. Visible to its requester and to operators.',
   id: { resolve: ({ id }) => id },
-  loadOne: async (id: string, { caller, dependencies }) => {
-    const found = await findApprovalRequest(dependencies, id);
-    return found !== null && maySeeApproval(caller, found) ? found : null;
-  },
+  loadOne: visible(findApprovalRequest, maySeeApproval),
   fields: (t) => ({
     operation: t.expose('operation', {
       type: ApprovalOperationEnum,
@@ -169,7 +167,7 @@ async function targetOf(context: Context, { operation, targetId }: ApprovalReque
       return isOperator(caller) ? findSubmission(dependencies, targetId) : null;
     case 'resolveOffRampSessionReview':
     case 'setManualSessionStatus':
-      return findVisibleSession(context, targetId);
+      return findVisibleSession(targetId, context);
     case 'resumeSigning':
       return null;
   }

@@ -3,6 +3,7 @@
  */
 import { findCreditTransfer, type CreditTransfer } from '../../resolvers/carbon/transferCredits.ts';
 import { ownedBy } from '../core/ownedBy.ts';
+import { visible } from '../core/visible.ts';
 import { builder } from '../core/builder.ts';
 import { maySeeBuyer } from '../core/caller.ts';
 import { projectOf, ProjectRef } from './project.ts';
@@ -15,11 +16,11 @@ builder.node(CreditTransferRef, {
   description:
     "Credits that one buyer transferred to another, only in the platform's books. Visible to both buyers and to operators.",
   id: { resolve: ({ id }) => id },
-  loadOne: async (id: string, { caller, dependencies }) => {
-    const found = await findCreditTransfer(dependencies, id);
-    if (found === null) return null;
-    return maySeeBuyer(caller, found.fromBuyerId) || maySeeBuyer(caller, found.toBuyerId) ? found : null;
-  },
+  loadOne: visible(
+    findCreditTransfer,
+    (caller, { fromBuyerId, toBuyerId }) =>
+      maySeeBuyer(caller, fromBuyerId) || maySeeBuyer(caller, toBuyerId),
+  ),
   fields: (t) => ({
     fromBuyerId: t.exposeString('fromBuyerId', {
       description: 'The buyer who owned the credits before the transfer.',

@@ -20,7 +20,7 @@ import { MoneyRef } from '../core/money.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
 import { actsAs, isOperator } from '../core/caller.ts';
-import { UPDATES_UNTIL_FINAL, updatesOf } from '../core/updates.ts';
+import { subscribeTo, UPDATES_UNTIL_FINAL } from '../core/updates.ts';
 import { TOKEN_ADDRESS } from '../core/tokenAddress.ts';
 import { moment, momentOrNull } from '../core/time.ts';
 
@@ -142,19 +142,11 @@ builder.queryField('project', (t) =>
   }),
 );
 
-const followed = { kind: FOLLOWED_PROJECTS, find: findProjectById, maySee: () => true, noun: 'project' };
-
-builder.subscriptionField('projectUpdated', (t) =>
-  t.field({
-    ...forPublic(
-      `Follows the issuance of a project. ${UPDATES_UNTIL_FINAL}OPEN or REFUSED. Errors: NOT_FOUND (no such project).`,
-    ),
-    type: ProjectRef,
-    nullable: false,
-    args: {
-      id: t.arg.globalID({ for: ProjectRef, required: true, description: 'The `id` of the project.' }),
-    },
-    subscribe: (_root, args, context) => updatesOf(followed, args, context),
-    resolve: (project: Project) => project,
-  }),
+subscribeTo(
+  'projectUpdated',
+  ProjectRef,
+  forPublic(
+    `Follows the issuance of a project. ${UPDATES_UNTIL_FINAL}OPEN or REFUSED. Errors: NOT_FOUND (no such project).`,
+  ),
+  { kind: FOLLOWED_PROJECTS, find: findProjectById, maySee: () => true, noun: 'project' },
 );

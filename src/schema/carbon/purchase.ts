@@ -8,6 +8,7 @@ import { priceOf, totalOf } from '../../resolvers/carbon/projectPrices.ts';
 import { forBuyerOrOperator, OWN_BUYER_ID } from '../core/access.ts';
 import { maySeeBuyer, subjectOf } from '../core/caller.ts';
 import { ownedBy } from '../core/ownedBy.ts';
+import { visible } from '../core/visible.ts';
 import { builder } from '../core/builder.ts';
 import { DRY_RUN, DRY_RUN_ANSWER, IDEMPOTENCY_KEY, inputOf } from '../core/inputs.ts';
 import { MoneyInput, MoneyRef } from '../core/money.ts';
@@ -23,10 +24,7 @@ builder.node(PurchaseRef, {
   ...ownedBy<Purchase>(({ buyerId: owner }) => [owner]),
   description: 'Credits that a buyer bought. Visible to the buyer and to operators.',
   id: { resolve: ({ id }) => id },
-  loadOne: async (id: string, { caller, dependencies }) => {
-    const found = await findPurchase(dependencies, id);
-    return found !== null && maySeeBuyer(caller, found.buyerId) ? found : null;
-  },
+  loadOne: visible(findPurchase, (caller, { buyerId }) => maySeeBuyer(caller, buyerId)),
   fields: (t) => ({
     buyerId: t.exposeString('buyerId', { description: 'The subject of the buyer.' }),
     project: t.field({

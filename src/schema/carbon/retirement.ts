@@ -10,10 +10,11 @@ import {
 } from '../../resolvers/carbon/findRetirement.ts';
 import { forRoles } from '../core/access.ts';
 import { maySeeBuyer } from '../core/caller.ts';
-import type { Context } from '../core/context.ts';
 import { hashOf, NetworkTransactionRef } from '../operations/networkTransaction.ts';
-import { UPDATES_UNTIL_FINAL, updatesOf } from '../core/updates.ts';
+import { subscribeTo, UPDATES_UNTIL_FINAL } from '../core/updates.ts';
+import { idOf } from '../core/inputs.ts';
 import { ownedBy } from '../core/ownedBy.ts';
+import { visible } from '../core/visible.ts';
 import { builder } from '../core/builder.ts';
 import { projectOf, ProjectRef } from './project.ts';
 import { moment, momentOrNull } from '../core/time.ts';
@@ -41,14 +42,7 @@ function maySee(caller: Caller | null, { buyerId }: Retirement): boolean {
   return maySeeBuyer(caller, buyerId);
 }
 
-/** Null when there is none, or the caller may not see it. */
-async function findVisibleRetirement(
-  { caller, dependencies }: Context,
-  id: string,
-): Promise<Retirement | null> {
-  const found = await findRetirement(dependencies, id);
-  return found !== null && maySee(caller, found) ? found : null;
-}
+const findVisibleRetirement = visible(findRetirement, maySee);
 
 builder.node(RetirementRef, {
   ...ownedBy<Retirement>(({ buyerId }) => [buyerId]),
@@ -56,7 +50,7 @@ builder.node(RetirementRef, {
     "A buyer's retirement on this platform. Visible to the buyer and to operators; the record on the network " +
     'is public in the registry.',
   id: { resolve: ({ id }) => id },
-  loadOne: (id: string, context) => findVisibleRetirement(context, id),
+  loadOne: findVisibleRetirement,
   fields: (t) => ({
     state: t.expose('state', { type: RetirementStateEnum, description: 'The state of the retirement.' }),
     buyerId: t.exposeString('buyerId', { description: 'The buyer whose credits are retired.' }),
@@ -115,28 +109,18 @@ builder.queryField('retirement', (t) =>
         "buyer's retirement.",
     ),
     type: RetirementRef,
-    args: {
-      id: t.arg.globalID({ for: RetirementRef, required: true, description: 'The `id` of the retirement.' }),
-    },
-    resolve: (_root, { id }, context) => findVisibleRetirement(context, id.id),
+    args: idOf(RetirementRef, 'retirement'),
+    resolve: (_root, { id }, context) => findVisibleRetirement(id.id, context),
   }),
 );
 
-const followed = { kind: FOLLOWED_RETIREMENTS, find: findRetirement, maySee, noun: 'retirement' };
-
-builder.subscriptionField('retirementUpdated', (t) =>
-  t.field({
-    ...forRoles(
-      ['buyer', 'operator'],
-      `Follows a retirement. ${UPDATES_UNTIL_FINAL}RETIRED or REFUSED. Errors: NOT_FOUND (no such retirement, or ` +
-        "another buyer's).",
-    ),
-    type: RetirementRef,
-    nullable: false,
-    args: {
-      id: t.arg.globalID({ for: RetirementRef, required: true, description: 'The `id` of the retirement.' }),
-    },
-    subscribe: (_root, args, context) => updatesOf(followed, args, context),
-    resolve: (retirement: Retirement) => retirement,
-  }),
+subscribeTo(
+  'retirementUpdated',
+  RetirementRef,
+  forRoles(
+    ['buyer', 'operator'],
+    `Follows a retirement. ${UPDATES_UNTIL_FINAL}RETIRED or REFUSED. Errors: NOT_FOUND (no such retirement, or ` +
+      "another buyer's).",
+  ),
+  { kind: FOLLOWED_RETIREMENTS, find: findRetirement, maySee, noun: 'retirement' },
 );

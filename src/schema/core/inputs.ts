@@ -1,6 +1,6 @@
 /**
- * What mutations have in common: their one argument, the members of its input that mean the same in each, and
- * the payload that is one object.
+ * What fields have in common: the argument of a mutation, the members of its input that mean the same in each,
+ * the payload that is one object, and the argument that is an object's id.
  *
  *   args: inputOf(PurchaseInput, 'The credits to buy, and the buyer.')
  *   idempotencyKey: t.string(IDEMPOTENCY_KEY), dryRun: t.boolean(DRY_RUN), reason: t.string(DECISION_REASON)
@@ -12,6 +12,12 @@ import { idempotencyKey, reason } from './text.ts';
 
 export function inputOf<Type extends InputType<ContractTypes>>(type: Type, description: string) {
   return builder.args((t) => ({ input: t.field({ type, required: true, description }) }));
+}
+
+/** The argument of a field that reads one object. */
+export function idOf<Shown>(type: ObjectRef<ContractTypes, Shown>, noun: string) {
+  const description = `The \`id\` of the ${noun}.`;
+  return builder.args((t) => ({ id: t.globalID({ for: type, required: true, description }) }));
 }
 
 /** The payload of a mutation whose resolver returns one object: its one member is that object. */

@@ -1,17 +1,21 @@
 /**
  * Subscriptions to one object: its state now and after each change, for callers who may see it.
  */
+import type { ObjectRef } from '@pothos/core';
 import type { Caller } from '../../identity/roles.ts';
 import { notVisible } from '../../lib/notFound.ts';
 import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import type { FollowedKind } from '../../resolvers/core/changeFollower.ts';
+import type { forPublic, forRoles } from './access.ts';
+import { builder, type ContractTypes } from './builder.ts';
 import type { Context } from './context.ts';
+import { idOf } from './inputs.ts';
 
 interface FollowedField<Row extends { id: string }> {
   kind: FollowedKind<Row>;
   find(dependencies: Dependencies, id: string): Promise<Row | null>;
   maySee(caller: Caller | null, row: Row): boolean;
-  /** For the error. */
+  /** For the argument's description, and for the error. */
   noun: string;
 }
 
@@ -22,8 +26,27 @@ export const UPDATES =
 /** For an object that can't be reopened. */
 export const UPDATES_UNTIL_FINAL = `${UPDATES}The subscription ends in a final state: `;
 
+/** Adds a field to Subscription, with the access rule of access.ts. */
+export function subscribeTo<Shown, Row extends Shown & { id: string }>(
+  name: string,
+  type: ObjectRef<ContractTypes, Shown>,
+  rule: ReturnType<typeof forPublic> | ReturnType<typeof forRoles>,
+  followed: FollowedField<Row>,
+): void {
+  builder.subscriptionField(name, (t) =>
+    t.field({
+      ...rule,
+      type,
+      nullable: false,
+      args: idOf(type, followed.noun),
+      subscribe: (_root, args, context) => updatesOf(followed, args, context),
+      resolve: (row: Row) => row as never,
+    }),
+  );
+}
+
 /** @throws DomainError NOT_FOUND, also for an object that the caller may not see */
-export async function updatesOf<Row extends { id: string }>(
+async function updatesOf<Row extends { id: string }>(
   { kind, find, maySee, noun }: FollowedField<Row>,
   { id: { id } }: { id: { id: string } },
   { caller, dependencies }: Pick<Context, 'caller' | 'dependencies'>,

@@ -12,6 +12,7 @@ import { FILTER_RULE } from '../core/filters.ts';
 import { NetworkTransactionRef } from './networkTransaction.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
+import { idOf } from '../core/inputs.ts';
 import { kindOf, NetworkCallKindEnum } from './networkCallKind.ts';
 import { decisionsOf, SubmissionDecisionRef } from './submissionDecision.ts';
 import { fromTime, moment, momentOrNull, untilTime } from '../core/time.ts';
@@ -183,9 +184,7 @@ builder.queryFields((t) => ({
   submission: t.field({
     ...forRoles(['operator'], 'The submission with this id. Null when no such submission exists.'),
     type: SubmissionRef,
-    args: {
-      id: t.arg.globalID({ for: SubmissionRef, required: true, description: 'The `id` of the submission.' }),
-    },
+    args: idOf(SubmissionRef, 'submission'),
     resolve: (_root, { id }, { dependencies }) => findSubmission(dependencies, id.id),
   }),
   submissions: t.connection(

@@ -83,7 +83,7 @@ export async function findVisibleAct(context: Context, id: string): Promise<Hold
   const act = await findHolderAct(context.dependencies, id);
   if (act === null) return null;
   if (act.offRampSessionId === null) return maySeeBuyer(context.caller, act.preparedBy) ? act : null;
-  return (await findVisibleSession(context, act.offRampSessionId)) === null ? null : act;
+  return (await findVisibleSession(act.offRampSessionId, context)) === null ? null : act;
 }
 
 builder.node(HolderActRef, {

@@ -13,6 +13,7 @@ import { isOperator, maySeeWarehouse } from '../core/caller.ts';
 import { anyOf, FILTER_RULE } from '../core/filters.ts';
 import { subject } from '../core/text.ts';
 import { ownedBy } from '../core/ownedBy.ts';
+import { visible } from '../core/visible.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { moment } from '../core/time.ts';
 
@@ -25,10 +26,7 @@ builder.node(IssuanceCapRef, {
     'warehouse with caps can issue receipts only for the commodities of its caps; a warehouse without caps is ' +
     'not limited. Visible to the warehouse and to operators.',
   id: { resolve: ({ id }) => id },
-  loadOne: async (id: string, { caller, dependencies }) => {
-    const cap = await findIssuanceCap(dependencies, id);
-    return cap !== null && maySeeWarehouse(caller, cap.warehouseId) ? cap : null;
-  },
+  loadOne: visible(findIssuanceCap, (caller, { warehouseId }) => maySeeWarehouse(caller, warehouseId)),
   fields: (t) => ({
     warehouseId: t.exposeString('warehouseId', { description: 'The warehouse.' }),
     commodityType: t.exposeString('commodityType', {

@@ -17,9 +17,10 @@ import { readProviderName } from '../../ramp/providerName.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator, maySeeFarmer } from '../core/caller.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
-import type { Context } from '../core/context.ts';
-import { UPDATES, updatesOf } from '../core/updates.ts';
+import { subscribeTo, UPDATES } from '../core/updates.ts';
+import { idOf } from '../core/inputs.ts';
 import { ownedBy } from '../core/ownedBy.ts';
+import { visible } from '../core/visible.ts';
 import { builder } from '../core/builder.ts';
 import { MoneyRef } from '../core/money.ts';
 import {
@@ -94,21 +95,14 @@ function maySeeOffRampSession(caller: Caller | null, session: OffRampSession): b
   return maySeeFarmer(caller, session.farmerId);
 }
 
-/** Null when there is none, or the caller may not see it. */
-export async function findVisibleSession(
-  { caller, dependencies }: Context,
-  id: string,
-): Promise<OffRampSession | null> {
-  const found = await findOffRampSession(dependencies, id);
-  return found !== null && maySeeOffRampSession(caller, found) ? found : null;
-}
+export const findVisibleSession = visible(findOffRampSession, maySeeOffRampSession);
 
 builder.node(OffRampSessionRef, {
   ...ownedBy<OffRampSession>(({ farmerId }) => [farmerId]),
   description:
     'A cash-out of receipt tokens at the ramp provider and on the network. Visible to its farmer and to operators.',
   id: { resolve: ({ id }) => id },
-  loadOne: (id: string, context) => findVisibleSession(context, id),
+  loadOne: findVisibleSession,
   fields: (t) => ({
     state: t.expose('state', { type: OffRampStateEnum, description: 'The state of the session.' }),
     rampProvider: t.field({
@@ -250,42 +244,24 @@ builder.queryField('offRampSession', (t) =>
         "farmer's session.",
     ),
     type: OffRampSessionRef,
-    args: {
-      id: t.arg.globalID({
-        for: OffRampSessionRef,
-        required: true,
-        description: 'The `id` of the session.',
-      }),
-    },
-    resolve: (_root, { id }, context) => findVisibleSession(context, id.id),
+    args: idOf(OffRampSessionRef, 'session'),
+    resolve: (_root, { id }, context) => findVisibleSession(id.id, context),
   }),
 );
 
-const followed = {
-  kind: FOLLOWED_SESSIONS,
-  find: findOffRampSession,
-  maySee: maySeeOffRampSession,
-  noun: 'off-ramp session',
-};
-
-builder.subscriptionField('offRampSessionUpdated', (t) =>
-  t.field({
-    ...forRoles(
-      ['farmer', 'operator'],
-      `Follows an off-ramp session. ${UPDATES}The subscription ends when the session is SETTLED, REFUNDED or ` +
-        'CLOSED. A late deposit or a late status from the provider can still reopen the session, so read it again. ' +
-        'Errors: NOT_FOUND (no such session that the caller may see).',
-    ),
-    type: OffRampSessionRef,
-    nullable: false,
-    args: {
-      id: t.arg.globalID({
-        for: OffRampSessionRef,
-        required: true,
-        description: 'The `id` of the off-ramp session.',
-      }),
-    },
-    subscribe: (_root, args, context) => updatesOf(followed, args, context),
-    resolve: (session: OffRampSession) => session,
-  }),
+subscribeTo(
+  'offRampSessionUpdated',
+  OffRampSessionRef,
+  forRoles(
+    ['farmer', 'operator'],
+    `Follows an off-ramp session. ${UPDATES}The subscription ends when the session is SETTLED, REFUNDED or ` +
+      'CLOSED. A late deposit or a late status from the provider can still reopen the session, so read it again. ' +
+      'Errors: NOT_FOUND (no such session that the caller may see).',
+  ),
+  {
+    kind: FOLLOWED_SESSIONS,
+    find: findOffRampSession,
+    maySee: maySeeOffRampSession,
+    noun: 'off-ramp session',
+  },
 );

@@ -20,7 +20,7 @@ import { createBatch, createRequiredBatch } from '../core/batch.ts';
 import { actsAs, maySeeFarmer, maySeeWarehouse } from '../core/caller.ts';
 import type { Context } from '../core/context.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
-import { UPDATES_UNTIL_FINAL, updatesOf } from '../core/updates.ts';
+import { subscribeTo, UPDATES_UNTIL_FINAL } from '../core/updates.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { TOKEN_ADDRESS } from '../core/tokenAddress.ts';
@@ -130,28 +130,15 @@ builder.queryField('receipt', (t) =>
   }),
 );
 
-const followed = {
-  kind: FOLLOWED_RECEIPTS,
-  find: findFollowedReceipt,
-  maySee: maySeePledged,
-  noun: 'receipt',
-};
-
-builder.subscriptionField('receiptUpdated', (t) =>
-  t.field({
-    ...forRoles(
-      ['farmer', 'warehouse', 'lender', 'operator'],
-      'Follows a warehouse receipt, including its `openPledge` and remaining kilograms. ' +
-        `${UPDATES_UNTIL_FINAL}EXPIRED or REFUSED. The open pledge and the remaining kilograms may change after ` +
-        'that. For a lender the subscription also ends when the pledge is released. Errors: NOT_FOUND (no such ' +
-        'receipt that the caller may see).',
-    ),
-    type: ReceiptRef,
-    nullable: false,
-    args: {
-      id: t.arg.globalID({ for: ReceiptRef, required: true, description: 'The `id` of the receipt.' }),
-    },
-    subscribe: (_root, args, context) => updatesOf<FollowedReceipt>(followed, args, context),
-    resolve: (receipt: FollowedReceipt) => receipt,
-  }),
+subscribeTo<Receipt, FollowedReceipt>(
+  'receiptUpdated',
+  ReceiptRef,
+  forRoles(
+    ['farmer', 'warehouse', 'lender', 'operator'],
+    'Follows a warehouse receipt, including its `openPledge` and remaining kilograms. ' +
+      `${UPDATES_UNTIL_FINAL}EXPIRED or REFUSED. The open pledge and the remaining kilograms may change after ` +
+      'that. For a lender the subscription also ends when the pledge is released. Errors: NOT_FOUND (no such ' +
+      'receipt that the caller may see).',
+  ),
+  { kind: FOLLOWED_RECEIPTS, find: findFollowedReceipt, maySee: maySeePledged, noun: 'receipt' },
 );
