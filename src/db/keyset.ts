@@ -88,24 +88,9 @@ export async function listRows<Table extends PgTable>(
     .limit(page.limit);
 }
 
-/** Returns the page source of a table's matching rows, ordered by a timestamp, newest first by default. */
-export function rowsByMoment<
-  Moment extends string,
-  Table extends PgTable & { $inferSelect: { id: string } & Record<Moment, Date> },
->(table: Table, moment: Moment, direction: KeysetOrder['direction'] = 'desc') {
-  const columns: Readonly<Record<string, AnyColumn>> = getTableColumns(table);
-  const [column, id] = [columns[moment], columns['id']];
-  if (!column || !id) throw new Error(`a list is ordered by ${moment}, which its table lacks`);
-  const order: KeysetOrder = { column, id, type: 'timestamptz', direction };
-  return (db: Pick<Db, 'select'>, condition?: SQL): PageSource<Table['$inferSelect'], KeysetCursor> => ({
-    list: (page) => listRows(db, table, order, page, condition),
-    cursorOf: (row) => ({ value: row[moment].toISOString(), id: row.id }),
-    count: () => countRows(db, table, condition),
-  });
-}
-
 /**
- * Returns the use cases' list of a table's rows by a timestamp, with a filter of these members.
+ * Returns the use cases' list of a table's rows by a timestamp, newest first by default, with a filter of these
+ * members.
  * @param options.where every listed row's condition
  */
 export function listerOf<
@@ -116,11 +101,23 @@ export function listerOf<
   table: Table,
   moment: Moment,
   members: Of,
-  { direction, where }: { direction?: KeysetOrder['direction']; where?: SQL } = {},
+  { direction = 'desc', where }: { direction?: KeysetOrder['direction']; where?: SQL } = {},
 ) {
-  const rows = rowsByMoment(table, moment, direction);
-  return (deps: { db: Pick<Db, 'select'> } & NeedsOf<Of>, filter: FilterOf<Of>) =>
-    rows(deps.db, and(where, matching(members, filter, deps)));
+  const columns: Readonly<Record<string, AnyColumn>> = getTableColumns(table);
+  const [column, id] = [columns[moment], columns['id']];
+  if (!column || !id) throw new Error(`a list is ordered by ${moment}, which its table lacks`);
+  const order: KeysetOrder = { column, id, type: 'timestamptz', direction };
+  return (
+    deps: { db: Pick<Db, 'select'> } & NeedsOf<Of>,
+    filter: FilterOf<Of>,
+  ): PageSource<Table['$inferSelect'], KeysetCursor> => {
+    const condition = and(where, matching(members, filter, deps));
+    return {
+      list: (page) => listRows(deps.db, table, order, page, condition),
+      cursorOf: (row) => ({ value: row[moment].toISOString(), id: row.id }),
+      count: () => countRows(deps.db, table, condition),
+    };
+  };
 }
 
 /** Maximum number of rows counted: enough for people to know, and bounded work for the database. */

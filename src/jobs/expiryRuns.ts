@@ -7,7 +7,7 @@ import { backoffMs, createDueWorker, type DueWorker } from '../db/dueWorker.ts';
 import { createLeases, leaseEnd, reschedule, type Leases } from '../db/leases.ts';
 import { TRANSACTION_TIME } from '../db/databaseTime.ts';
 import { finderOf } from '../db/findByIds.ts';
-import { rowsByMoment, type KeysetCursor, type PageSource } from '../db/keyset.ts';
+import { listerOf } from '../db/keyset.ts';
 import { expiryItems, expiryRuns } from '../db/tables/index.ts';
 import { innermostMessage } from '../lib/errors.ts';
 import { NetworkUnavailable } from '../ledger/network/port.ts';
@@ -115,11 +115,7 @@ async function processRun(deps: ExpiryWorkerNeeds, run: ExpiryRun): Promise<void
 
 export const findRun = finderOf(expiryRuns);
 
-const newestFirst = rowsByMoment(expiryRuns, 'startedAt');
-
-export function listRuns(deps: Needs<'db'>): PageSource<ExpiryRun, KeysetCursor> {
-  return newestFirst(deps.db);
-}
+export const listRuns = listerOf(expiryRuns, 'startedAt', {});
 
 /** Counts of several runs in one statement. */
 export async function countItems(

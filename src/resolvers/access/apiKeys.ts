@@ -145,7 +145,7 @@ const isActive = sql`(${apiKeys.revokedAt} IS NULL AND ${apiKeys.expiresAt} > no
 export const listApiKeys = listerOf(apiKeys, 'createdAt', {
   subjects: isAmong(apiKeys.subject),
   roles: hasOneOf(apiKeys.roles),
-  isActive: isTrueOf(isActive),
+  active: isTrueOf(isActive),
   ...isWithin(apiKeys.createdAt),
   expiresFrom: isFrom(apiKeys.expiresAt),
   expiresUntil: isUntil(apiKeys.expiresAt),

@@ -30,7 +30,7 @@ export const listAuditEntries = listerOf(auditEntries, 'startedAt', {
   outcomes: (outcomes: readonly AuditOutcome[]) => or(sql`false`, ...outcomes.map(hasOutcome)),
   errorCodes: isAmong(auditEntries.outcome),
   kinds: isAmong(auditEntries.kind),
-  isUnfinished,
+  unfinished: isUnfinished,
   targetIds: hasOneOf(auditEntries.targetIds),
   requestIds: isAmong(auditEntries.requestId),
   ...isWithin(auditEntries.startedAt),

@@ -35,7 +35,7 @@ const FILTER = {
   creditTypes: isAmong(projects.creditType),
   states: isAmong(projects.state),
   /** Whether the project is OPEN and has unsold credits. */
-  isBuyable: isTrueOf(sql`(${projects.state} = 'OPEN' AND ${unsold(1n)})`),
+  buyable: isTrueOf(sql`(${projects.state} = 'OPEN' AND ${unsold(1n)})`),
   minUnsoldTonnes: unsold,
   minQuantityCO2e: isAtLeast(projects.quantityTonnes),
   maxQuantityCO2e: isAtMost(projects.quantityTonnes),

@@ -4,7 +4,7 @@
 import { and, eq, inArray, isNull } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
 import { finderOf } from '../../db/findByIds.ts';
-import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
+import { listerOf } from '../../db/keyset.ts';
 import { receiptPledges } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -40,18 +40,11 @@ export async function requireUnpledged(
   );
 }
 
-const pledges = rowsByMoment(receiptPledges, 'pledgedAt');
+const listed = listerOf(receiptPledges, 'pledgedAt', {
+  receiptId: (id: string) => eq(receiptPledges.receiptId, id),
+  lenderId: (id: string) => eq(receiptPledges.lenderId, id),
+});
 
 /** All pledges of a receipt, or those to one lender. */
-interface PledgeFilter {
-  receiptId: string;
-  lenderId: string | undefined;
-}
-
-export function listPledges(
-  deps: Needs<'db'>,
-  { receiptId, lenderId }: PledgeFilter,
-): PageSource<ReceiptPledge, KeysetCursor> {
-  const isOfLender = lenderId === undefined ? undefined : eq(receiptPledges.lenderId, lenderId);
-  return pledges(deps.db, and(eq(receiptPledges.receiptId, receiptId), isOfLender));
-}
+export const listPledges = (deps: Needs<'db'>, of: { receiptId: string; lenderId: string | undefined }) =>
+  listed(deps, of);

@@ -6,8 +6,8 @@
 import { and, desc, eq, inArray, isNotNull, sql, sum } from 'drizzle-orm';
 import { lockName } from '../../db/advisoryLock.ts';
 import type { Db, Tx } from '../../db/connection.ts';
-import { isAmong, matching, type FilterOf } from '../../db/conditions.ts';
-import { rowsByMoment, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
+import { isAmong } from '../../db/conditions.ts';
+import { listerOf, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
 import { IS_OUTSTANDING, issuanceCaps, offRampSessions, receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { notFound } from '../../lib/notFound.ts';
@@ -172,24 +172,21 @@ async function withOutstanding(db: Pick<Db, 'select'>, rows: readonly SetCap[]):
   return caps.map((cap) => ({ ...cap, outstandingKg: outstanding.get(nameOf(cap)) ?? 0n }));
 }
 
-const capsByDate = rowsByMoment(issuanceCaps, 'setAt');
+const isOfOneOf = isAmong(issuanceCaps.warehouseId);
+const listCaps = listerOf(
+  issuanceCaps,
+  'setAt',
+  { visibleTo: isOfOneOf, warehouseIds: isOfOneOf },
+  { where: isInForce },
+);
 
-const FILTER = {
-  visibleTo: isAmong(issuanceCaps.warehouseId),
-  warehouseIds: isAmong(issuanceCaps.warehouseId),
-};
-
-interface IssuanceCapFilter extends FilterOf<typeof FILTER> {
-  /** Warehouses that the caller may see; null for all. */
-  visibleTo: readonly string[] | null;
-}
-
+/** @param filter.visibleTo warehouses that the caller may see; null for all */
 export function listIssuanceCaps(
-  { db }: Needs<'db'>,
-  filter: IssuanceCapFilter,
+  deps: Needs<'db'>,
+  filter: Parameters<typeof listCaps>[1] & { visibleTo: readonly string[] | null },
 ): PageSource<IssuanceCap, KeysetCursor> {
-  const found = capsByDate(db, and(isInForce, matching(FILTER, filter, null)));
-  return { ...found, list: async (page) => withOutstanding(db, await found.list(page)) };
+  const found = listCaps(deps, filter);
+  return { ...found, list: async (page) => withOutstanding(deps.db, await found.list(page)) };
 }
 
 export async function findIssuanceCap({ db }: Needs<'db'>, id: string): Promise<IssuanceCap | null> {

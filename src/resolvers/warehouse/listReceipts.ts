@@ -37,7 +37,7 @@ const FILTER = {
   farmerAddresses: isAmongAddresses(receipts.farmerAddress),
   warehouseIds: isAmong(receipts.warehouseId),
   lenderIds: pledgedTo,
-  isPledged: (wanted: boolean, deps: ListNeeds) => (wanted ? exists : notExists)(openPledge(deps)),
+  pledged: (wanted: boolean, deps: ListNeeds) => (wanted ? exists : notExists)(openPledge(deps)),
   commodityTypes: isAmong(receipts.commodityType),
   states: isAmong(receipts.state),
   minQuantityKg: isAtLeast(receipts.quantityKg),

@@ -6,7 +6,7 @@ import { ROLES, type Role } from '../../identity/roles.ts';
 import { findApiKey, listApiKeys } from '../../resolvers/access/apiKeys.ts';
 import { forRoles } from '../core/access.ts';
 import { isAdmin } from '../core/caller.ts';
-import { anyOf, FILTER_RULE } from '../core/filters.ts';
+import { anyOf, FILTER_RULE, filterOf, within } from '../core/filters.ts';
 import { subject } from '../core/text.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
@@ -84,8 +84,7 @@ const ApiKeyFilterInput = builder.inputType('ApiKeyFilter', {
       description:
         'true: only keys that are neither expired nor revoked; false: only keys that are expired or revoked.',
     }),
-    from: t.field(fromTime('API keys created')),
-    until: t.field(untilTime('API keys created')),
+    ...within(t, 'API keys created'),
     expiresFrom: t.field(fromTime('API keys that expire')),
     expiresUntil: t.field(untilTime('API keys that expire')),
   }),
@@ -98,17 +97,9 @@ builder.queryField('apiKeys', (t) =>
     {
       ...forRoles(['admin'], 'A paginated list of API keys, newest first.'),
       type: ApiKeyRef,
-      args: {
-        filter: t.arg({
-          type: ApiKeyFilterInput,
-          description: 'Filters the API keys. All are listed when omitted.',
-        }),
-      },
-      resolve: (_root, args, { dependencies }) => {
-        const { active, ...rest } = args.filter ?? {};
-        const filter = { ...rest, isActive: active };
-        return pageOf(args, cursors, listApiKeys(dependencies, filter));
-      },
+      args: filterOf(ApiKeyFilterInput, 'Filters the API keys. All are listed when omitted.'),
+      resolve: (_root, args, { dependencies }) =>
+        pageOf(args, cursors, listApiKeys(dependencies, args.filter ?? {})),
     },
     ...listNames('ApiKey'),
   ),

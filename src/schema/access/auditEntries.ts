@@ -16,10 +16,10 @@ import { ApiKeyRef, RoleEnum } from './apiKey.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { ErrorCodeEnum } from '../core/errorCode.ts';
-import { anyOf, FILTER_RULE } from '../core/filters.ts';
+import { anyOf, FILTER_RULE, filterOf, within } from '../core/filters.ts';
 import { auditTarget, keyword, subject } from '../core/text.ts';
 import { encodeGlobalId, localId } from '../core/globalIds.ts';
-import { fromTime, moment, momentOrNull, untilTime } from '../core/time.ts';
+import { moment, momentOrNull } from '../core/time.ts';
 
 const AuditEntryKindEnum = builder.enumType('AuditEntryKind', {
   description: 'The kind of operation that an entry of the audit log records.',
@@ -136,8 +136,7 @@ const AuditFilterInput = builder.inputType('AuditEntryFilter', {
       ),
     ),
     requestIds: t.stringList(anyOf('entries of one of these requests', keyword)),
-    from: t.field(fromTime('entries requested')),
-    until: t.field(untilTime('entries requested')),
+    ...within(t, 'entries requested'),
   }),
 });
 
@@ -152,17 +151,11 @@ builder.queryField('auditEntries', (t) =>
           'entries for the data of others that operators read. `kinds: [READ]` selects the reads.',
       ),
       type: AuditEntryRef,
-      args: {
-        filter: t.arg({
-          type: AuditFilterInput,
-          description: 'Filters the entries. All are listed when omitted.',
-        }),
-      },
+      args: filterOf(AuditFilterInput, 'Filters the entries. All are listed when omitted.'),
       resolve: (_root, args, { dependencies }) => {
-        const { unfinished, apiKeyIds, targetIds, ...rest } = args.filter ?? {};
+        const { apiKeyIds, targetIds, ...rest } = args.filter ?? {};
         const filter = {
           ...rest,
-          isUnfinished: unfinished,
           apiKeyIds: apiKeyIds?.map(({ id }) => id),
           // A text that is no object's id is kept as it was sent, because a subject may look like an id.
           targetIds: targetIds?.flatMap((id) => [...new Set([id, localId(id)])]),

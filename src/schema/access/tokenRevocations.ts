@@ -6,7 +6,7 @@ import { findTokenRevocation, listTokenRevocations } from '../../resolvers/acces
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { isAdmin } from '../core/caller.ts';
-import { anyOf, FILTER_RULE } from '../core/filters.ts';
+import { anyOf, FILTER_RULE, filterOf } from '../core/filters.ts';
 import { keyword, subject } from '../core/text.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { moment } from '../core/time.ts';
@@ -67,16 +67,9 @@ builder.queryField('tokenRevocations', (t) =>
     {
       ...forRoles(['admin'], 'A paginated list of the revocations in force, newest first.'),
       type: TokenRevocationRef,
-      args: {
-        filter: t.arg({
-          type: TokenRevocationFilterInput,
-          description: 'Filters the revocations. All are listed when omitted.',
-        }),
-      },
-      resolve: (_root, args, { dependencies }) => {
-        const filter = args.filter ?? {};
-        return pageOf(args, cursors, listTokenRevocations(dependencies, filter));
-      },
+      args: filterOf(TokenRevocationFilterInput, 'Filters the revocations. All are listed when omitted.'),
+      resolve: (_root, args, { dependencies }) =>
+        pageOf(args, cursors, listTokenRevocations(dependencies, args.filter ?? {})),
     },
     ...listNames('TokenRevocation'),
   ),

@@ -16,7 +16,7 @@ import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { isOperator, maySeeWarehouse } from '../core/caller.ts';
 import type { Context } from '../core/context.ts';
-import { anyOf, FILTER_RULE } from '../core/filters.ts';
+import { anyOf, FILTER_RULE, filterOf, within } from '../core/filters.ts';
 import { subject } from '../core/text.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { visible } from '../core/visible.ts';
@@ -24,7 +24,7 @@ import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { SubmissionRef } from '../operations/submission.ts';
 import { findVisibleSession, OffRampSessionRef } from '../warehouse/offRampSession.ts';
 import { findVisibleReceipt, ReceiptRef } from '../warehouse/receipt.ts';
-import { fromTime, moment, momentOrNull, untilTime } from '../core/time.ts';
+import { moment, momentOrNull } from '../core/time.ts';
 
 const OPERATIONS: Readonly<Record<ApprovalOperation, readonly [name: string, description: string]>> = {
   createProject: ['CREATE_PROJECT', '`createProject` for more tonnes than one person may mint.'],
@@ -192,8 +192,7 @@ const ApprovalFilterInput = builder.inputType('ApprovalRequestFilter', {
       description: 'Only requests for one of these operations.',
     }),
     requesters: t.stringList(anyOf('requests by one of these subjects', subject)),
-    from: t.field(fromTime('requests made')),
-    until: t.field(untilTime('requests made')),
+    ...within(t, 'requests made'),
   }),
 });
 
@@ -204,16 +203,9 @@ builder.queryField('approvalRequests', (t) =>
     {
       ...forRoles(['operator'], 'A paginated list of requests for approval, newest first.'),
       type: ApprovalRequestRef,
-      args: {
-        filter: t.arg({
-          type: ApprovalFilterInput,
-          description: 'Filters the requests. All are listed when omitted.',
-        }),
-      },
-      resolve: (_root, args, { dependencies }) => {
-        const filter = args.filter ?? {};
-        return pageOf(args, cursors, listApprovalRequests(dependencies, filter));
-      },
+      args: filterOf(ApprovalFilterInput, 'Filters the requests. All are listed when omitted.'),
+      resolve: (_root, args, { dependencies }) =>
+        pageOf(args, cursors, listApprovalRequests(dependencies, args.filter ?? {})),
     },
     ...listNames('ApprovalRequest'),
   ),

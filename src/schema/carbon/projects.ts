@@ -9,12 +9,11 @@ import {
   type ProjectOrder,
 } from '../../resolvers/carbon/listProjects.ts';
 import { forPublic } from '../core/access.ts';
-import { anyOf, FILTER_RULE } from '../core/filters.ts';
+import { anyOf, FILTER_RULE, filterOf, within } from '../core/filters.ts';
 import { assetId, label } from '../core/text.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { ProjectRef, ProjectStateEnum } from './project.ts';
-import { fromTime, untilTime } from '../core/time.ts';
 
 const ProjectFilterInput = builder.inputType('ProjectFilter', {
   description: `A project ${FILTER_RULE}`,
@@ -51,8 +50,7 @@ const ProjectFilterInput = builder.inputType('ProjectFilter', {
       type: 'Tonnes',
       description: 'Only projects with at most this many verified tonnes CO2e.',
     }),
-    from: t.field(fromTime('projects submitted')),
-    until: t.field(untilTime('projects submitted')),
+    ...within(t, 'projects submitted'),
   }),
 });
 
@@ -81,10 +79,7 @@ builder.queryField('projects', (t) =>
       ...forPublic('A paginated list of projects.'),
       type: ProjectRef,
       args: {
-        filter: t.arg({
-          type: ProjectFilterInput,
-          description: 'Filters the projects. All are listed when omitted.',
-        }),
+        ...filterOf(ProjectFilterInput, 'Filters the projects. All are listed when omitted.'),
         orderBy: t.arg({
           type: ProjectOrderEnum,
           required: true,
@@ -93,9 +88,8 @@ builder.queryField('projects', (t) =>
         }),
       },
       resolve: (_root, args, { dependencies }) => {
-        const { buyable, ...rest } = args.filter ?? {};
-        const filter = { ...rest, isBuyable: buyable };
-        return pageOf(args, CURSORS[args.orderBy], listProjects(dependencies, filter, args.orderBy));
+        const list = listProjects(dependencies, args.filter ?? {}, args.orderBy);
+        return pageOf(args, CURSORS[args.orderBy], list);
       },
     },
     ...listNames('Project'),

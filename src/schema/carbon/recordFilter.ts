@@ -2,9 +2,8 @@
  * The filters of public retirement records, for their list, their totals and their feed.
  */
 import { builder } from '../core/builder.ts';
-import { anyOf, FILTER_RULE, PROJECT_TOKENS } from '../core/filters.ts';
+import { anyOf, FILTER_RULE, PROJECT_TOKENS, within } from '../core/filters.ts';
 import { beneficiaryList } from '../core/text.ts';
-import { fromTime, untilTime } from '../core/time.ts';
 
 const BENEFICIARIES = {
   validate: { schema: beneficiaryList },
@@ -31,7 +30,6 @@ export const RetirementRecordFilterInput = builder.inputType('RetirementRecordFi
     tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
     countryCodes: t.field({ type: ['CountryCode'], ...COUNTRY_CODES }),
     vintageYears: t.intList(VINTAGE_YEARS),
-    from: t.field(fromTime("retirements whose burn, by the network's clock, was")),
-    until: t.field(untilTime("retirements whose burn, by the network's clock, was")),
+    ...within(t, "retirements whose burn, by the network's clock, was"),
   }),
 });

@@ -11,6 +11,7 @@ import {
 import { addressKey } from '../../lib/addressKey.ts';
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
+import { filterOf } from '../core/filters.ts';
 import { RetirementFeedFilterInput } from './recordFilter.ts';
 import { RetirementRecordRef } from './retirementRecord.ts';
 
@@ -58,10 +59,7 @@ builder.subscriptionField('retirementFeed', (t) =>
           'Only retirements of this token. Defaults to all tokens. Errors: NOT_FOUND when no project has the token, ' +
           'because a feed of a mistyped address would stay silent forever.',
       }),
-      filter: t.arg({
-        type: RetirementFeedFilterInput,
-        description: 'Filters the retirements. All are delivered when omitted.',
-      }),
+      ...filterOf(RetirementFeedFilterInput, 'Filters the retirements. All are delivered when omitted.'),
       after: t.arg.string({
         description:
           `The cursor of the last event received, or "${FEED_START}" for the whole history. When omitted, the feed ` +

@@ -4,6 +4,7 @@
 import { listRetirementRecords, type RecordCursor } from '../../resolvers/carbon/listRetirementRecords.ts';
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
+import { filterOf } from '../core/filters.ts';
 import { listCursors, cursorValues, pageOf } from '../core/paging.ts';
 import { RetirementRecordFilterInput } from './recordFilter.ts';
 import { RetirementRecordConnection, RetirementRecordEdge, RetirementRecordRef } from './retirementRecord.ts';
@@ -20,12 +21,7 @@ builder.queryField('retirementRecords', (t) =>
           '`retirementFeed` to miss no record.',
       ),
       type: RetirementRecordRef,
-      args: {
-        filter: t.arg({
-          type: RetirementRecordFilterInput,
-          description: 'Filters the records. All are listed when omitted.',
-        }),
-      },
+      args: filterOf(RetirementRecordFilterInput, 'Filters the records. All are listed when omitted.'),
       resolve: (_root, args, { dependencies }) =>
         pageOf(args, cursors, listRetirementRecords(dependencies, args.filter ?? {})),
     },

@@ -12,6 +12,7 @@ import {
 } from '../../resolvers/carbon/readRetirementTotals.ts';
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
+import { filterOf } from '../core/filters.ts';
 import { listCursors, listNames, pageOf } from '../core/paging.ts';
 import { projectOf, ProjectRef } from './project.ts';
 import { RetirementRecordFilterInput } from './recordFilter.ts';
@@ -87,10 +88,7 @@ builder.queryField('retirementTotals', (t) =>
           required: true,
           description: 'The grouping of the totals.',
         }),
-        filter: t.arg({
-          type: RetirementRecordFilterInput,
-          description: 'Filters the retirements. All are included when omitted.',
-        }),
+        ...filterOf(RetirementRecordFilterInput, 'Filters the retirements. All are included when omitted.'),
       },
       resolve: (_root, args, { dependencies }) => {
         const filter = args.filter ?? {};

@@ -4,12 +4,11 @@
 import type { Caller } from '../../identity/roles.ts';
 import { listRetirements } from '../../resolvers/carbon/listRetirements.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
-import { anyOf, FILTER_RULE, PROJECT_TOKENS } from '../core/filters.ts';
+import { anyOf, FILTER_RULE, filterOf, PROJECT_TOKENS, within } from '../core/filters.ts';
 import { subject } from '../core/text.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { RetirementRef, RetirementStateEnum } from './retirement.ts';
-import { fromTime, untilTime } from '../core/time.ts';
 
 /** The first buyer who is not the caller. */
 function otherThan(
@@ -31,8 +30,7 @@ const RetirementFilterInput = builder.inputType('RetirementFilter', {
     ),
     tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
     states: t.field({ type: [RetirementStateEnum], description: 'Only retirements in one of these states.' }),
-    from: t.field(fromTime('retirements requested')),
-    until: t.field(untilTime('retirements requested')),
+    ...within(t, 'retirements requested'),
     minTonnes: t.field({
       type: 'Tonnes',
       description: 'Only retirements of at least this many tonnes CO2e.',
@@ -54,7 +52,7 @@ builder.queryField('retirements', (t) =>
       }),
       type: RetirementRef,
       nullable: true,
-      args: { filter: t.arg({ type: RetirementFilterInput, description: 'Filters the retirements.' }) },
+      args: filterOf(RetirementFilterInput, 'Filters the retirements.'),
       resolve: (_root, args, { caller, dependencies }) => {
         // A list without any buyer is not the caller's, so it stays empty.
         const own =

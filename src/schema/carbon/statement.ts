@@ -7,11 +7,11 @@ import {
   type StatementEntry,
 } from '../../resolvers/carbon/readBuyerAccount.ts';
 import { builder } from '../core/builder.ts';
-import { FILTER_RULE, PROJECT_TOKENS } from '../core/filters.ts';
+import { FILTER_RULE, filterOf, PROJECT_TOKENS, within } from '../core/filters.ts';
 import { listCursors, cursorValues, listNames, pageOf } from '../core/paging.ts';
 import { BuyerAccountRef } from './buyerAccount.ts';
 import { projectOf, ProjectRef } from './project.ts';
-import { fromTime, moment, untilTime } from '../core/time.ts';
+import { moment } from '../core/time.ts';
 
 /** The cursors of a list of one buyer's transfers. */
 export const transferCursors = (list: string) =>
@@ -89,8 +89,7 @@ const StatementFilterInput = builder.inputType('StatementEntryFilter', {
   fields: (t) => ({
     tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
     kinds: t.field({ type: [StatementEntryKind], description: 'Only entries of one of these kinds.' }),
-    from: t.field(fromTime('entries booked')),
-    until: t.field(untilTime('entries booked')),
+    ...within(t, 'entries booked'),
   }),
 });
 
@@ -103,12 +102,7 @@ builder.objectField(BuyerAccountRef, 'statement', (t) =>
         'feed: an entry may be added with a time slightly before that of the newest entry, and so before a cursor ' +
         'that was already returned. To miss none, read again from a few minutes earlier. `version`, which has no ' +
         'gaps within a project, shows whether an entry is missing.',
-      args: {
-        filter: t.arg({
-          type: StatementFilterInput,
-          description: 'Filters the entries. All are listed when omitted.',
-        }),
-      },
+      args: filterOf(StatementFilterInput, 'Filters the entries. All are listed when omitted.'),
       resolve: ({ buyerId }, args, { dependencies }) =>
         pageOf(args, cursors, listStatement(dependencies, buyerId, args.filter ?? {})),
     },

@@ -1,14 +1,26 @@
 /**
- * The form of every list's filter: plural members take lists, times (time.ts) are from … until, amounts min …
- * max.
+ * The form of every list's filter: plural members take lists, times are from … until, amounts min … max.
  */
+import type { InputFieldBuilder, InputType } from '@pothos/core';
 import * as z from 'zod';
+import { builder, type ContractTypes } from './builder.ts';
+import { fromTime, untilTime } from './time.ts';
 
 const MAX_VALUES = 100;
 
 /** Follows the selected noun in the description of each filter input. */
 export const FILTER_RULE =
   'must match every given member. A list member matches any of its values; an empty list matches nothing.';
+
+/** The argument of a list: `args: filterOf(ApiKeyFilterInput, 'Filters the API keys. …')`. */
+export function filterOf<Type extends InputType<ContractTypes>>(type: Type, description: string) {
+  return builder.args((t) => ({ filter: t.field({ type, description }) }));
+}
+
+/** The members for the time of a list's order: `...within(t, 'entries booked')`. */
+export function within(t: InputFieldBuilder<ContractTypes, 'InputObject'>, what: string) {
+  return { from: t.field(fromTime(what)), until: t.field(untilTime(what)) };
+}
 
 /**
  * A list member: `farmerIds: t.stringList(anyOf('receipts of farmers with one of these subjects', subject))`.

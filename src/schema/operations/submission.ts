@@ -8,14 +8,14 @@ import { findSubmission, listSubmissions } from '../../resolvers/operations/list
 import { STUCK_RULE } from '../../resolvers/operations/overdueWork.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator } from '../core/caller.ts';
-import { FILTER_RULE } from '../core/filters.ts';
+import { FILTER_RULE, filterOf, within } from '../core/filters.ts';
 import { NetworkTransactionRef } from './networkTransaction.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { idOf } from '../core/inputs.ts';
 import { kindOf, NetworkCallKindEnum } from './networkCallKind.ts';
 import { decisionsOf, SubmissionDecisionRef } from './submissionDecision.ts';
-import { fromTime, moment, momentOrNull, untilTime } from '../core/time.ts';
+import { moment, momentOrNull } from '../core/time.ts';
 
 const SubmissionStateEnum = builder.enumType('SubmissionState', {
   description: 'The state of a submission.',
@@ -173,8 +173,7 @@ const SubmissionFilterInput = builder.inputType('SubmissionFilter', {
     stuck: t.boolean({
       description: `true: only stuck submissions (${STUCK_RULE}); false: only the other submissions.`,
     }),
-    from: t.field(fromTime('submissions committed')),
-    until: t.field(untilTime('submissions committed')),
+    ...within(t, 'submissions committed'),
   }),
 });
 
@@ -191,12 +190,7 @@ builder.queryFields((t) => ({
     {
       ...forRoles(['operator'], 'A paginated list of submissions, oldest first.'),
       type: SubmissionRef,
-      args: {
-        filter: t.arg({
-          type: SubmissionFilterInput,
-          description: 'Filters the submissions. All are listed when omitted.',
-        }),
-      },
+      args: filterOf(SubmissionFilterInput, 'Filters the submissions. All are listed when omitted.'),
       resolve: (_root, args, { dependencies }) =>
         pageOf(args, cursors, listSubmissions(dependencies, args.filter ?? {})),
     },

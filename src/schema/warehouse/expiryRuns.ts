@@ -95,7 +95,7 @@ builder.queryField('expiryRuns', (t) =>
     {
       ...forRoles(['operator'], 'A paginated list of the runs of the expiry job, newest first.'),
       type: ExpiryRunRef,
-      resolve: (_root, args, { dependencies }) => pageOf(args, cursors, listRuns(dependencies)),
+      resolve: (_root, args, { dependencies }) => pageOf(args, cursors, listRuns(dependencies, {})),
     },
     ...listNames('ExpiryRun'),
   ),

@@ -10,7 +10,7 @@ import {
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { isOperator, maySeeWarehouse } from '../core/caller.ts';
-import { anyOf, FILTER_RULE } from '../core/filters.ts';
+import { anyOf, FILTER_RULE, filterOf } from '../core/filters.ts';
 import { subject } from '../core/text.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { visible } from '../core/visible.ts';
@@ -62,12 +62,10 @@ builder.queryField('issuanceCaps', (t) =>
         'A paginated list of issuance caps, the latest set first. Warehouses see their own caps, operators all.',
       ),
       type: IssuanceCapRef,
-      args: {
-        filter: t.arg({
-          type: IssuanceCapFilterInput,
-          description: 'Filters the caps. All that the caller may see are listed when omitted.',
-        }),
-      },
+      args: filterOf(
+        IssuanceCapFilterInput,
+        'Filters the caps. All that the caller may see are listed when omitted.',
+      ),
       resolve: (_root, args, { caller, dependencies }) => {
         const visibleTo = isOperator(caller) ? null : (caller?.warehouseIds ?? []);
         const filter = { ...args.filter, visibleTo };

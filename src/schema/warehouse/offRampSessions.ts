@@ -5,13 +5,12 @@ import { listOffRampSessions } from '../../resolvers/warehouse/offRamp/listOffRa
 import { OVERDUE_RULE } from '../../resolvers/operations/overdueWork.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
-import { anyOf, FILTER_RULE } from '../core/filters.ts';
+import { anyOf, FILTER_RULE, filterOf, within } from '../core/filters.ts';
 import { subject } from '../core/text.ts';
 import { OffRampStateEnum } from './offRampEnums.ts';
 import { OffRampSessionRef } from './offRampSession.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
-import { fromTime, untilTime } from '../core/time.ts';
 
 const OffRampSessionFilterInput = builder.inputType('OffRampSessionFilter', {
   description: `An off-ramp session ${FILTER_RULE}`,
@@ -29,8 +28,7 @@ const OffRampSessionFilterInput = builder.inputType('OffRampSessionFilter', {
     overdue: t.boolean({
       description: `true: only overdue sessions (${OVERDUE_RULE}); false: only the other sessions.`,
     }),
-    from: t.field(fromTime('sessions requested')),
-    until: t.field(untilTime('sessions requested')),
+    ...within(t, 'sessions requested'),
     minTokenAmount: t.field({
       type: 'Kilograms',
       description: 'Only sessions of at least this many kilograms.',
@@ -53,12 +51,10 @@ builder.queryField('offRampSessions', (t) =>
           'Filtering by a receipt that does not exist, or that belongs to another farmer, gives an empty list.',
       ),
       type: OffRampSessionRef,
-      args: {
-        filter: t.arg({
-          type: OffRampSessionFilterInput,
-          description: 'Filters the off-ramp sessions. All that the caller may see are listed when omitted.',
-        }),
-      },
+      args: filterOf(
+        OffRampSessionFilterInput,
+        'Filters the off-ramp sessions. All that the caller may see are listed when omitted.',
+      ),
       resolve: (_root, args, { caller, dependencies }) => {
         const filter = { ...args.filter, visibleTo: isOperator(caller) ? null : subjectOf(caller) };
         return pageOf(args, cursors, listOffRampSessions(dependencies, filter));

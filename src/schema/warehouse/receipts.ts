@@ -7,7 +7,7 @@ import type { ReceiptSight } from '../../resolvers/warehouse/listReceipts.ts';
 import type { Caller } from '../../identity/roles.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
-import { anyOf, FILTER_RULE } from '../core/filters.ts';
+import { anyOf, FILTER_RULE, filterOf, within } from '../core/filters.ts';
 import { label, subject } from '../core/text.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
@@ -40,8 +40,7 @@ const ReceiptFilterInput = builder.inputType('ReceiptFilter', {
       type: 'Kilograms',
       description: 'Only receipts of at most this many kilograms.',
     }),
-    from: t.field(fromTime('receipts confirmed')),
-    until: t.field(untilTime('receipts confirmed')),
+    ...within(t, 'receipts confirmed'),
     expiresFrom: t.field(fromTime('receipts with an `expiryDate`')),
     expiresUntil: t.field(untilTime('receipts with an `expiryDate`')),
   }),
@@ -69,15 +68,12 @@ builder.queryField('receipts', (t) =>
           'receipts that they store, lenders the receipts that are pledged to them now, operators all.',
       ),
       type: ReceiptRef,
-      args: {
-        filter: t.arg({
-          type: ReceiptFilterInput,
-          description: 'Filters the receipts. All that the caller may see are listed when omitted.',
-        }),
-      },
+      args: filterOf(
+        ReceiptFilterInput,
+        'Filters the receipts. All that the caller may see are listed when omitted.',
+      ),
       resolve: (_root, args, { caller, dependencies }) => {
-        const { pledged, ...rest } = args.filter ?? {};
-        const filter = { ...rest, isPledged: pledged, visibleTo: sightOf(caller) };
+        const filter = { ...args.filter, visibleTo: sightOf(caller) };
         return pageOf(args, cursors, listReceipts(dependencies, filter));
       },
     },

@@ -63,7 +63,7 @@ const LISTS: [string, List][] = [
   ],
   ['submissions', (deps, page) => listSubmissions(deps, {}).list(page)],
   ['submissions to decide', (deps, page) => listSubmissions(deps, { reviewCauses: ['REFUSED'] }).list(page)],
-  ['expiry runs', (deps, page) => listRuns(deps).list(page)],
+  ['expiry runs', (deps, page) => listRuns(deps, {}).list(page)],
   ['API keys', (deps, page) => listApiKeys(deps, {}).list(page)],
   ['audit entries', (deps, page) => listAuditEntries(deps, {}).list(page)],
 ];

@@ -278,7 +278,7 @@ describe.each(both)('an instance whose clock is %s', (_name, skewed) => {
       expect(await verifierOf(platform)(key)).toMatchObject({ subject: input.subject });
     }
     const page = { limit: 10, inverted: false };
-    const active = () => listApiKeys(dependencies, { subjects: [input.subject], isActive: true }).list(page);
+    const active = () => listApiKeys(dependencies, { subjects: [input.subject], active: true }).list(page);
     expect(await active()).toHaveLength(1);
 
     const ended = await make(right.dependencies);

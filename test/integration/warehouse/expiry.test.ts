@@ -490,7 +490,7 @@ describe('nights', () => {
     await nightly.start();
     nightly.stop();
     const page = { limit: 100, inverted: false };
-    const runs = await listRuns(platform.dependencies).list(page);
+    const runs = await listRuns(platform.dependencies, {}).list(page);
     const made = runs.find(({ night }) => night === '2032-03-10');
     expect(made).toMatchObject({ trigger: 'CATCH_UP' });
     await finished(made ?? null);
@@ -499,7 +499,7 @@ describe('nights', () => {
     // After a restart on the same day, that night already has its run.
     await nightly.start();
     nightly.stop();
-    expect(await listRuns(platform.dependencies).list(page)).toHaveLength(runs.length);
+    expect(await listRuns(platform.dependencies, {}).list(page)).toHaveLength(runs.length);
   });
 
   it('are not lost by an instance whose clock is ahead of the database’s', async () => {
@@ -510,7 +510,9 @@ describe('nights', () => {
     await nightly.start();
     now = new Date('2032-04-10T02:00:00.010Z');
     const nights = async () =>
-      (await listRuns(platform.dependencies).list({ limit: 100, inverted: false })).map(({ night }) => night);
+      (await listRuns(platform.dependencies, {}).list({ limit: 100, inverted: false })).map(
+        ({ night }) => night,
+      );
     await expect.poll(nights).toContain('2032-04-10');
     nightly.stop();
   });
@@ -532,7 +534,9 @@ describe('nights', () => {
     await nightly.start();
     isAway = false;
     const nights = async () =>
-      (await listRuns(platform.dependencies).list({ limit: 100, inverted: false })).map(({ night }) => night);
+      (await listRuns(platform.dependencies, {}).list({ limit: 100, inverted: false })).map(
+        ({ night }) => night,
+      );
     await expect.poll(nights).toContain('2032-05-10');
     nightly.stop();
   });
