@@ -10,28 +10,26 @@ import { resolveOffRampSessionReview } from '../../resolvers/operations/resolveO
 import { resumeSigning } from '../../resolvers/operations/resumeSigning.ts';
 import { setManualSessionStatus } from '../../resolvers/operations/setManualSessionStatus.ts';
 import { createDeposit } from '../../resolvers/warehouse/createDeposit.ts';
-import { askedOf, type ApprovalRequest } from '../../resolvers/approvals/approvalRequests.ts';
+import {
+  askedOf,
+  type ApprovalInputs,
+  type ApprovalOperation,
+  type ApprovalRequest,
+} from '../../resolvers/approvals/approvalRequests.ts';
+
+type Run<Input> = (deps: Dependencies, by: string, input: Input, grant: Grant) => Promise<unknown>;
+
+const RUNS: { [Operation in ApprovalOperation]: Run<ApprovalInputs[Operation]> } = {
+  createProject,
+  createDeposit,
+  resolveSubmissionReview,
+  resolveOffRampSessionReview,
+  resumeSigning,
+  setManualSessionStatus,
+};
 
 /** @throws the errors of the operation */
-export async function runApproved(
-  deps: Dependencies,
-  request: ApprovalRequest,
-  grant: Grant,
-): Promise<unknown> {
-  const asked = askedOf(request);
-  const by = request.requestedBy;
-  switch (asked.operation) {
-    case 'createProject':
-      return createProject(deps, by, asked.input, grant);
-    case 'createDeposit':
-      return createDeposit(deps, by, asked.input, grant);
-    case 'resolveSubmissionReview':
-      return resolveSubmissionReview(deps, by, asked.input, grant);
-    case 'resolveOffRampSessionReview':
-      return resolveOffRampSessionReview(deps, by, asked.input, grant);
-    case 'resumeSigning':
-      return resumeSigning(deps, by, asked.input, grant);
-    case 'setManualSessionStatus':
-      return setManualSessionStatus(deps, by, asked.input, grant);
-  }
+export function runApproved(deps: Dependencies, request: ApprovalRequest, grant: Grant): Promise<unknown> {
+  const { operation, input } = askedOf(request);
+  return RUNS[operation](deps, request.requestedBy, input as never, grant);
 }

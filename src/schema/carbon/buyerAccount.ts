@@ -9,18 +9,14 @@ import { listNames, pageOf, valueCursors } from '../core/paging.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { ADDRESS } from '../core/scalars.ts';
-import { projectOf, ProjectRef } from './project.ts';
+import { ofProject } from './project.ts';
 import { subject } from '../core/text.ts';
 
 const balanceCursors = valueCursors('balances', z.string().regex(ADDRESS));
 const BuyerBalanceRef = builder.objectRef<BuyerBalance>('BuyerBalance').implement({
   description: "A buyer's balance of the credits of one project.",
   fields: (t) => ({
-    project: t.field({
-      type: ProjectRef,
-      description: 'The project.',
-      resolve: ({ projectId }, _args, context) => projectOf(context, projectId),
-    }),
+    project: t.field(ofProject('The project.')),
     tokenAddress: t.expose('tokenAddress', {
       type: 'Address',
       description: "The address of the project's token.",

@@ -6,7 +6,7 @@ import { ownedBy } from '../core/ownedBy.ts';
 import { visible } from '../core/visible.ts';
 import { builder } from '../core/builder.ts';
 import { maySeeBuyer } from '../core/caller.ts';
-import { projectOf, ProjectRef } from './project.ts';
+import { ofProject } from './project.ts';
 import { moment } from '../core/time.ts';
 
 export const CreditTransferRef = builder.objectRef<CreditTransfer>('CreditTransfer');
@@ -28,11 +28,7 @@ builder.node(CreditTransferRef, {
     toBuyerId: t.exposeString('toBuyerId', {
       description: 'The buyer who owns the credits after the transfer.',
     }),
-    project: t.field({
-      type: ProjectRef,
-      description: 'The project of the credits.',
-      resolve: ({ projectId }, _args, context) => projectOf(context, projectId),
-    }),
+    project: t.field(ofProject('The project of the credits.')),
     tonnes: t.expose('amountTonnes', {
       type: 'Tonnes',
       description: 'The transferred amount, in whole tonnes CO2e.',

@@ -6,17 +6,13 @@ import type { DryRun } from '../../resolvers/carbon/dryRun.ts';
 import { totalOf } from '../../resolvers/carbon/projectPrices.ts';
 import { builder } from '../core/builder.ts';
 import { MoneyRef } from '../core/money.ts';
-import { projectOf, ProjectRef } from './project.ts';
+import { ofProject } from './project.ts';
 
 export const DryRunRef = builder.objectRef<DryRun>('CreditsDryRun').implement({
   description: "The effect that a mutation would have on a buyer's credits. Nothing was changed.",
   fields: (t) => ({
     buyerId: t.exposeString('buyerId', { description: 'The buyer whose balance would change.' }),
-    project: t.field({
-      type: ProjectRef,
-      description: 'The project whose credits would move.',
-      resolve: ({ projectId }, _args, context) => projectOf(context, projectId),
-    }),
+    project: t.field(ofProject('The project whose credits would move.')),
     tonnes: t.expose('tonnes', {
       type: 'Tonnes',
       description: 'The amount that would move, in whole tonnes CO2e.',

@@ -12,13 +12,13 @@ import {
   type Project,
 } from '../../resolvers/carbon/findProject.ts';
 import { readPrices } from '../../resolvers/carbon/projectPrices.ts';
-import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import { forPublic } from '../core/access.ts';
 import { createBatch, createRequiredBatch } from '../core/batch.ts';
 import { BooksBalancesRef } from './booksBalances.ts';
 import { MoneyRef } from '../core/money.ts';
-import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
+import { transactionsOf } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
+import type { Context } from '../core/context.ts';
 import { actsAs, isOperator } from '../core/caller.ts';
 import { subscribeTo, UPDATES_UNTIL_FINAL } from '../core/updates.ts';
 import { TOKEN_ADDRESS } from '../core/tokenAddress.ts';
@@ -52,6 +52,13 @@ export const ProjectStateEnum = builder.enumType('ProjectState', {
 });
 
 export const ProjectRef = builder.objectRef<Project>('Project');
+
+/** The field `project` of a project's object: `project: t.field(ofProject('The project of the credits.'))`. */
+export function ofProject(description: string) {
+  const resolve = ({ projectId }: { projectId: string }, _args: object, context: Context) =>
+    projectOf(context, projectId);
+  return { type: ProjectRef, description, resolve };
+}
 
 function isItsDeveloperOrOperator(caller: Caller | null, { developerId }: Project): boolean {
   return isOperator(caller) || actsAs(caller, 'developer', developerId);
@@ -123,11 +130,9 @@ builder.node(ProjectRef, {
       description: "The project's tonnes in each account of the platform's books.",
       resolve: ({ id }, _args, context) => balancesOfProject(context, id),
     }),
-    transactions: t.field({
-      type: [NetworkTransactionRef],
-      description: 'The transactions that deployed and minted the token, oldest first.',
-      resolve: ({ id }, _args, { dependencies }) => readTransactions(dependencies, id),
-    }),
+    transactions: t.field(
+      transactionsOf('The transactions that deployed and minted the token, oldest first.'),
+    ),
     createdAt: t.expose('createdAt', moment('The time the project was submitted')),
     openedAt: t.expose('openedAt', momentOrNull('The time the whole quantity was minted')),
   }),

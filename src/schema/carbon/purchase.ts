@@ -13,7 +13,7 @@ import { builder } from '../core/builder.ts';
 import { DRY_RUN, DRY_RUN_ANSWER, IDEMPOTENCY_KEY, inputOf } from '../core/inputs.ts';
 import { MoneyInput, MoneyRef } from '../core/money.ts';
 import { DryRunRef } from './dryRun.ts';
-import { projectOf, ProjectRef } from './project.ts';
+import { ofProject } from './project.ts';
 import { subject } from '../core/text.ts';
 import { moment } from '../core/time.ts';
 import { PROJECT_TOKEN } from '../core/tokenAddress.ts';
@@ -27,11 +27,7 @@ builder.node(PurchaseRef, {
   loadOne: visible(findPurchase, (caller, { buyerId }) => maySeeBuyer(caller, buyerId)),
   fields: (t) => ({
     buyerId: t.exposeString('buyerId', { description: 'The subject of the buyer.' }),
-    project: t.field({
-      type: ProjectRef,
-      description: 'The project of the credits.',
-      resolve: ({ projectId }, _args, context) => projectOf(context, projectId),
-    }),
+    project: t.field(ofProject('The project of the credits.')),
     tonnes: t.expose('amountTonnes', {
       type: 'Tonnes',
       description: 'The purchased amount, in whole tonnes CO2e.',

@@ -5,18 +5,17 @@ import type { Caller } from '../../identity/roles.ts';
 import {
   findRetirement,
   FOLLOWED_RETIREMENTS,
-  readTransactions,
   type Retirement,
 } from '../../resolvers/carbon/findRetirement.ts';
 import { forRoles } from '../core/access.ts';
 import { maySeeBuyer } from '../core/caller.ts';
-import { hashOf, NetworkTransactionRef } from '../operations/networkTransaction.ts';
+import { hashOf, transactionsOf } from '../operations/networkTransaction.ts';
 import { subscribeTo, UPDATES_UNTIL_FINAL } from '../core/updates.ts';
 import { idOf } from '../core/inputs.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { visible } from '../core/visible.ts';
 import { builder } from '../core/builder.ts';
-import { projectOf, ProjectRef } from './project.ts';
+import { ofProject } from './project.ts';
 import { moment, momentOrNull } from '../core/time.ts';
 
 export const RetirementStateEnum = builder.enumType('RetirementState', {
@@ -54,11 +53,7 @@ builder.node(RetirementRef, {
   fields: (t) => ({
     state: t.expose('state', { type: RetirementStateEnum, description: 'The state of the retirement.' }),
     buyerId: t.exposeString('buyerId', { description: 'The buyer whose credits are retired.' }),
-    project: t.field({
-      type: ProjectRef,
-      description: 'The project whose credits are retired.',
-      resolve: ({ projectId }, _args, context) => projectOf(context, projectId),
-    }),
+    project: t.field(ofProject('The project whose credits are retired.')),
     tonnes: t.expose('amountTonnes', {
       type: 'Tonnes',
       description: 'The retired amount, in whole tonnes CO2e.',
@@ -92,12 +87,11 @@ builder.node(RetirementRef, {
     }),
     createdAt: t.expose('createdAt', moment('The time the credits were held')),
     settledAt: t.expose('settledAt', momentOrNull('The time the retirement became RETIRED or REFUSED')),
-    transactions: t.field({
-      type: [NetworkTransactionRef],
-      description:
+    transactions: t.field(
+      transactionsOf(
         'All transactions that were signed for the retirement, oldest first. At most one of them landed.',
-      resolve: ({ id }, _args, { dependencies }) => readTransactions(dependencies, id),
-    }),
+      ),
+    ),
   }),
 });
 

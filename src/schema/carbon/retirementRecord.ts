@@ -14,7 +14,7 @@ import { leafIndexOf } from '../../transparency/inclusion.ts';
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { keyword, serialNumber } from '../core/text.ts';
-import { projectOf, ProjectRef } from './project.ts';
+import { ofProject } from './project.ts';
 import { moment } from '../core/time.ts';
 
 export const RetirementRecordRef = builder.objectRef<FeedRecord>('RetirementRecord');
@@ -66,11 +66,7 @@ builder.node(RetirementRecordRef, {
         'log a few seconds after it is readable here: see `transparencyLogs`.',
       resolve: leafIndexOf,
     }),
-    project: t.field({
-      type: ProjectRef,
-      description: 'The project whose credits were retired.',
-      resolve: ({ projectId }, _args, context) => projectOf(context, projectId),
-    }),
+    project: t.field(ofProject('The project whose credits were retired.')),
   }),
 });
 

@@ -10,7 +10,7 @@ import { builder } from '../core/builder.ts';
 import { FILTER_RULE, filterOf, PROJECT_TOKENS, within } from '../core/filters.ts';
 import { listCursors, cursorValues, listNames, pageOf } from '../core/paging.ts';
 import { BuyerAccountRef } from './buyerAccount.ts';
-import { projectOf, ProjectRef } from './project.ts';
+import { ofProject } from './project.ts';
 import { moment } from '../core/time.ts';
 
 /** The cursors of a list of one buyer's transfers. */
@@ -43,11 +43,7 @@ const StatementEntryKind = builder.enumType('StatementEntryKind', {
 export const StatementEntryRef = builder.objectRef<StatementEntry>('StatementEntry').implement({
   description: "One change of a buyer's balance in the platform's double-entry books. Entries never change.",
   fields: (t) => ({
-    project: t.field({
-      type: ProjectRef,
-      description: 'The project whose credits moved.',
-      resolve: ({ projectId }, _args, context) => projectOf(context, projectId),
-    }),
+    project: t.field(ofProject('The project whose credits moved.')),
     version: t.string({
       description:
         "The number of the entry in the history of the buyer's balance of this project's credits, from 1 without " +

@@ -5,6 +5,7 @@ import type { NetworkCallKind } from '../../ledger/network/port.ts';
 import { readTransactions, type SubmissionTransaction } from '../../resolvers/carbon/findRetirement.ts';
 import type { Needs } from '../../resolvers/core/dependencies.ts';
 import { builder } from '../core/builder.ts';
+import type { Context } from '../core/context.ts';
 import { kindOf, NetworkCallKindEnum } from './networkCallKind.ts';
 import { moment, momentOrNull } from '../core/time.ts';
 
@@ -48,6 +49,13 @@ export const NetworkTransactionRef = builder
       ),
     }),
   });
+
+/** The field `transactions` of an object that submissions are for. */
+export function transactionsOf(description: string) {
+  const resolve = ({ id }: { id: string }, _args: object, { dependencies }: Context) =>
+    readTransactions(dependencies, id);
+  return { type: [NetworkTransactionRef] as [typeof NetworkTransactionRef], description, resolve };
+}
 
 /** The hash of the transaction of this kind that landed for a target, or else of the latest one signed. */
 export async function hashOf(

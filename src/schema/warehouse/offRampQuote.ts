@@ -1,13 +1,37 @@
 /**
  * offRampQuote: the payout of a cash-out, as the provider quotes it.
  */
+import type { ObjectFieldBuilder } from '@pothos/core';
 import type { Quote } from '../../ramp/port.ts';
 import { quoteOffRamp } from '../../resolvers/warehouse/quoteOffRamp.ts';
 import { forRoles } from '../core/access.ts';
-import { builder } from '../core/builder.ts';
+import { builder, type ContractTypes } from '../core/builder.ts';
 import { MoneyRef } from '../core/money.ts';
 import { PayoutAccountTypeEnum } from './offRampEnums.ts';
 import { TYPE_AT_PROVIDERS } from '../../resolvers/warehouse/offRamp/payoutAccount.ts';
+
+/** The fields of a quote that a session freezes. @param origin the end of each description's sentence */
+export function quotedFields<
+  Quoted extends Pick<Quote, 'fiatAmount' | 'fiatFee' | 'fiatCurrency' | 'exchangeRate'>,
+>(t: ObjectFieldBuilder<ContractTypes, Quoted>, origin: string) {
+  return {
+    payout: t.field({
+      type: MoneyRef,
+      description: `The amount paid out, after the fee${origin}.`,
+      resolve: ({ fiatAmount: amount, fiatCurrency: currency }) => ({ amount, currency }),
+    }),
+    fee: t.field({
+      type: MoneyRef,
+      description: `The fee that the provider keeps${origin}.`,
+      resolve: ({ fiatFee: amount, fiatCurrency: currency }) => ({ amount, currency }),
+    }),
+    exchangeRate: t.field({
+      type: 'Decimal',
+      description: `The number of tokens (kilograms) per unit of the currency${origin}.`,
+      resolve: ({ exchangeRate }) => exchangeRate,
+    }),
+  };
+}
 
 export const OffRampQuoteRef = builder.objectRef<Quote>('OffRampQuote').implement({
   description:
@@ -18,24 +42,11 @@ export const OffRampQuoteRef = builder.objectRef<Quote>('OffRampQuote').implemen
       description: 'The quoted amount, in whole kilograms.',
     }),
     tokenSymbol: t.exposeString('tokenSymbol', { description: 'The symbol of the tokens: WHR.' }),
-    payout: t.field({
-      type: MoneyRef,
-      description: 'The amount paid out, after the fee.',
-      resolve: ({ fiatAmount: amount, fiatCurrency: currency }) => ({ amount, currency }),
-    }),
-    fee: t.field({
-      type: MoneyRef,
-      description: 'The fee that the provider keeps.',
-      resolve: ({ fiatFee: amount, fiatCurrency: currency }) => ({ amount, currency }),
-    }),
+    ...quotedFields(t, ''),
     feeBps: t.exposeInt('feeBps', {
       nullable: true,
       description:
         'The fee in basis points of the amount before the fee. Null when the provider has no such rate.',
-    }),
-    exchangeRate: t.expose('exchangeRate', {
-      type: 'Decimal',
-      description: 'The number of tokens (kilograms) per unit of the currency.',
     }),
     expiresAt: t.expose('expiresAt', {
       type: 'UnixTime',

@@ -11,18 +11,16 @@ import {
   readReviews,
 } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
 import type { OffRampSession, OffRampReview } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
-import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import type { RampStatus } from '../../ramp/port.ts';
 import { readProviderName } from '../../ramp/providerName.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator, maySeeFarmer } from '../core/caller.ts';
-import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
+import { transactionsOf } from '../operations/networkTransaction.ts';
 import { subscribeTo, UPDATES } from '../core/updates.ts';
 import { idOf } from '../core/inputs.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { visible } from '../core/visible.ts';
 import { builder } from '../core/builder.ts';
-import { MoneyRef } from '../core/money.ts';
 import {
   OffRampStateEnum,
   PayoutAccountTypeEnum,
@@ -30,6 +28,7 @@ import {
   RampStatusEnum,
   OffRampSessionReviewDecisionEnum,
 } from './offRampEnums.ts';
+import { quotedFields } from './offRampQuote.ts';
 import { receiptOf, ReceiptRef } from './receipt.ts';
 import { moment, momentOrNull } from '../core/time.ts';
 
@@ -154,23 +153,10 @@ builder.node(OffRampSessionRef, {
       'signatureDueAt',
       momentOrNull("The deadline for the holder's signed deposit", 'Null when custody deposits'),
     ),
-    payout: t.field({
-      type: MoneyRef,
-      description: 'The amount paid out, after the fee, by the frozen quote.',
-      resolve: ({ fiatAmount: amount, fiatCurrency: currency }) => ({ amount, currency }),
-    }),
-    fee: t.field({
-      type: MoneyRef,
-      description: 'The fee that the provider keeps, by the frozen quote.',
-      resolve: ({ fiatFee: amount, fiatCurrency: currency }) => ({ amount, currency }),
-    }),
+    ...quotedFields(t, ', by the frozen quote'),
     feeBps: t.exposeInt('feeBps', {
       nullable: true,
       description: 'The fee in basis points, by the frozen quote. Null when the provider has no such rate.',
-    }),
-    exchangeRate: t.expose('exchangeRate', {
-      type: 'Decimal',
-      description: 'The number of tokens (kilograms) per unit of the currency, by the frozen quote.',
     }),
     quoteExpiresAt: t.expose('quoteExpiresAt', {
       type: 'UnixTime',
@@ -218,13 +204,12 @@ builder.objectFields(OffRampSessionRef, (t) => ({
     description: 'The observed statuses of the provider, at most the latest 100, oldest first.',
     resolve: ({ id }, _args, { dependencies }) => readProviderStatuses(dependencies, id),
   }),
-  transactions: t.field({
-    type: [NetworkTransactionRef],
-    description:
+  transactions: t.field(
+    transactionsOf(
       'All signed transactions of the session with their states, oldest first. `holderActs` has those that the ' +
-      'holder signed.',
-    resolve: ({ id }, _args, { dependencies }) => readTransactions(dependencies, id),
-  }),
+        'holder signed.',
+    ),
+  ),
   reviews: t.field({
     type: [OffRampReviewRef],
     description:

@@ -14,12 +14,11 @@ import {
   FOLLOWED_RECEIPTS,
   type FollowedReceipt,
 } from '../../resolvers/warehouse/followReceipt.ts';
-import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import { forRoles } from '../core/access.ts';
 import { createBatch, createRequiredBatch } from '../core/batch.ts';
 import { actsAs, maySeeFarmer, maySeeWarehouse } from '../core/caller.ts';
 import type { Context } from '../core/context.ts';
-import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
+import { transactionsOf } from '../operations/networkTransaction.ts';
 import { subscribeTo, UPDATES_UNTIL_FINAL } from '../core/updates.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
@@ -105,11 +104,7 @@ builder.node(ReceiptRef, {
       nullable: true,
       description: 'The reason why the receipt was refused or needs review, as text. Null in other states.',
     }),
-    transactions: t.field({
-      type: [NetworkTransactionRef],
-      description: 'All signed transactions of the receipt, oldest first.',
-      resolve: ({ id }, _args, { dependencies }) => readTransactions(dependencies, id),
-    }),
+    transactions: t.field(transactionsOf('All signed transactions of the receipt, oldest first.')),
     createdAt: t.expose('createdAt', moment('The time the deposit was confirmed')),
     activatedAt: t.expose('activatedAt', momentOrNull('The time the whole quantity was minted')),
   }),
