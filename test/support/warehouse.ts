@@ -6,8 +6,7 @@ import { eq, sql } from 'drizzle-orm';
 import type { Platform } from '../../src/startup/compose.ts';
 import { offRampSessions } from '../../src/db/tables/index.ts';
 import { awaitState } from '../../src/resolvers/core/awaitState.ts';
-import type { CashOutInput } from '../../src/resolvers/warehouse/offRamp/beginCashOut.ts';
-import { cashOut } from '../../src/resolvers/warehouse/offRamp/cashOut.ts';
+import { cashOut, type CashOutInput } from '../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import { createDeposit, type CreateDepositInput } from '../../src/resolvers/warehouse/createDeposit.ts';
 import {
   findOffRampSession,

@@ -12,7 +12,7 @@
 import { readDatabaseTime } from '../../db/databaseTime.ts';
 import { NetworkRefusal, type HolderCall } from '../../ledger/network/port.ts';
 import type { Quote } from '../../ramp/port.ts';
-import { beginCashOut, dryRunCashOut, type CashOutInput } from '../warehouse/offRamp/beginCashOut.ts';
+import { cashOut, dryRunCashOut, type CashOutInput } from '../warehouse/offRamp/cashOut.ts';
 import {
   allowanceCall,
   depositCall,
@@ -23,11 +23,7 @@ import {
 import { requireSettlementOf, requireUnexpired } from '../warehouse/offRamp/checkCashOut.ts';
 import type { ReceiptCaller } from '../warehouse/findReceipt.ts';
 import type { Needs } from '../core/dependencies.ts';
-import {
-  isExposed,
-  type OffRampSession,
-  type OffRampState,
-} from '../warehouse/offRamp/findOffRampSession.ts';
+import { isExposed, type OffRampSession } from '../warehouse/offRamp/findOffRampSession.ts';
 import { readHolderActs, requireHolderAct, type HolderAct } from './findHolderAct.ts';
 import { prepareAct, requireHolder, storeAct } from './prepareAct.ts';
 import { isSignatureAwaited, requireSignatureAwaited } from '../warehouse/offRamp/stepHolderDeposit.ts';
@@ -45,24 +41,18 @@ export interface PreparedCashOut {
   act: HolderAct | null;
 }
 
-const BEING_OPENED: ReadonlySet<OffRampState> = new Set(['OPENING']);
 /** A transaction with less time than this left is not worth signing. */
 const SHORTEST_VALIDITY_SECONDS = 30n;
 /** An older act's sequence (nonce) or fees may be out of date. */
 const FRESH_MS = 60_000;
 
-/** @throws like beginCashOut; DomainError BAD_USER_INPUT */
+/** @throws like cashOut; DomainError BAD_USER_INPUT */
 export async function prepareCashOutDeposit(
-  deps: Parameters<typeof beginCashOut>[0] & PrepareNeeds,
+  deps: Parameters<typeof cashOut>[0] & PrepareNeeds,
   caller: ReceiptCaller,
   { holder, ...input }: PrepareCashOutDepositInput,
 ): Promise<PreparedCashOut> {
-  const session = await beginCashOut(deps, caller, {
-    operation: 'prepareCashOutDeposit',
-    input,
-    holder: requireHolder(deps, holder),
-    waitWhile: BEING_OPENED,
-  });
+  const session = await cashOut(deps, caller, input, requireHolder(deps, holder));
   return { session, act: await nextAct(deps, session, caller.subject) };
 }
 
@@ -75,7 +65,7 @@ export function dryRunCashOutDeposit(
   caller: ReceiptCaller,
   { holder, ...input }: PrepareCashOutDepositInput,
 ): Promise<Quote> {
-  return dryRunCashOut(deps, caller, { input, holder: requireHolder(deps, holder) });
+  return dryRunCashOut(deps, caller, input, requireHolder(deps, holder));
 }
 
 async function nextAct(

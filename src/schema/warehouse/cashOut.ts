@@ -2,8 +2,7 @@
  * cashOut: deposits receipt tokens, for a fiat payout to the farmer.
  */
 import type { Quote } from '../../ramp/port.ts';
-import { dryRunCashOut } from '../../resolvers/warehouse/offRamp/beginCashOut.ts';
-import { cashOut } from '../../resolvers/warehouse/offRamp/cashOut.ts';
+import { cashOut, dryRunCashOut } from '../../resolvers/warehouse/offRamp/cashOut.ts';
 import type { OffRampSession } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { forRoles } from '../core/access.ts';
 import { actorOf } from '../core/caller.ts';
@@ -83,7 +82,7 @@ builder.mutationField('cashOut', (t) =>
       const by = actorOf(caller);
       const input = { ...rest, payoutAccount: payoutAccountOf(rest.payoutAccount) };
       return dryRun
-        ? { session: null, dryRun: await dryRunCashOut(dependencies, by, { input, holder: null }) }
+        ? { session: null, dryRun: await dryRunCashOut(dependencies, by, input) }
         : { session: await cashOut(dependencies, by, input), dryRun: null };
     },
   }),
