@@ -1,7 +1,7 @@
 /**
  * Finds retirements and the transactions of a submission's target.
  */
-import { and, asc, eq, or } from 'drizzle-orm';
+import { and, asc, eq, or, type SQL } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
 import { findersOf } from '../../db/findByIds.ts';
 import { attempts, retirements, submissions } from '../../db/tables/index.ts';
@@ -73,32 +73,31 @@ export async function findRetirementsOfRecords(
   );
 }
 
-/** One signed transaction of a submission. */
-export interface SubmissionTransaction {
-  txHash: string;
-  kind: string;
-  state: (typeof attempts.state.enumValues)[number];
-  signedAt: Date;
-  decidedAt: Date | null;
-}
-
 /**
  * Every transaction that was ever signed for a target, oldest first. The limit on attempts bounds the list.
  */
-export async function readTransactions(
-  deps: Needs<'db'>,
-  targetId: string,
-): Promise<SubmissionTransaction[]> {
-  return deps.db
-    .select({
-      txHash: attempts.hash,
-      kind: submissions.kind,
-      state: attempts.state,
-      signedAt: attempts.createdAt,
-      decidedAt: attempts.decidedAt,
-    })
-    .from(attempts)
-    .innerJoin(submissions, eq(submissions.id, attempts.submissionId))
-    .where(eq(submissions.targetId, targetId))
-    .orderBy(asc(attempts.createdAt), asc(attempts.number));
+export function readTransactions(deps: Needs<'db'>, targetId: string): Promise<SubmissionTransaction[]> {
+  return readTransactionsOf(deps, eq(submissions.targetId, targetId));
+}
+
+/** One signed transaction of a submission. */
+export type SubmissionTransaction = Awaited<ReturnType<typeof readTransactionsOf>>[number];
+
+/** The signed transactions of the submissions that meet the condition, oldest first. */
+export async function readTransactionsOf({ db }: Needs<'db'>, isMeant: SQL) {
+  return (
+    db
+      .select({
+        txHash: attempts.hash,
+        kind: submissions.kind,
+        state: attempts.state,
+        signedAt: attempts.createdAt,
+        decidedAt: attempts.decidedAt,
+      })
+      .from(attempts)
+      .innerJoin(submissions, eq(submissions.id, attempts.submissionId))
+      .where(isMeant)
+      // Attempts are dated by their process, whose clock may be wrong.
+      .orderBy(asc(submissions.createdAt), asc(submissions.id), asc(attempts.number))
+  );
 }

@@ -1,23 +1,20 @@
 /**
  * Finds acts that were prepared for holders with their own wallet, and their state.
  */
-import { asc, desc, eq } from 'drizzle-orm';
-import { attempts, holderActs, offRampSessions, submissions } from '../../db/tables/index.ts';
+import { desc, eq } from 'drizzle-orm';
+import { holderActs, offRampSessions, submissions } from '../../db/tables/index.ts';
 import type { HolderCall, UnsignedTransaction } from '../../ledger/network/port.ts';
 import { decodeCall } from '../../ledger/submission/callCodec.ts';
 import type { Submission } from '../../ledger/submission/settle.ts';
 import type { Needs } from '../core/dependencies.ts';
-import type { SubmissionTransaction } from '../carbon/findRetirement.ts';
+import { readTransactionsOf, type SubmissionTransaction } from '../carbon/findRetirement.ts';
 
 type HolderActRow = typeof holderActs.$inferSelect;
 
 /** EXPIRED: the signed act can no longer land. An act that was never submitted stays PREPARED. */
 type HolderActState = 'PREPARED' | 'SUBMITTED' | 'LANDED' | 'REFUSED' | 'EXPIRED' | 'NEEDS_REVIEW';
 
-export interface HolderAct extends Pick<
-  HolderActRow,
-  'id' | 'kind' | 'preparedBy' | 'offRampSessionId' | 'recordIndex' | 'preparedAtLedger' | 'createdAt'
-> {
+export interface HolderAct extends Omit<HolderActRow, 'call'> {
   call: HolderCall;
   unsigned: UnsignedTransaction;
   state: HolderActState;
@@ -67,14 +64,7 @@ export async function readActTransactions(
   if (submission === null) return [];
   // A deposit's target is its session, which may have several acts.
   const ofAct = submission.targetId === id ? eq(submissions.targetId, id) : eq(submissions.id, submission.id);
-  const { hash: txHash, state, createdAt: signedAt, decidedAt, number } = attempts;
-  const rows = await deps.db
-    .select({ txHash, state, signedAt, decidedAt })
-    .from(attempts)
-    .innerJoin(submissions, eq(submissions.id, attempts.submissionId))
-    .where(ofAct)
-    .orderBy(asc(submissions.createdAt), asc(submissions.id), asc(number));
-  return rows.map((row) => ({ ...row, kind: submission.kind }));
+  return readTransactionsOf(deps, ofAct);
 }
 
 function selectActs({ db }: Finder) {
@@ -93,16 +83,9 @@ interface ReadAct {
 }
 
 function actOf({ act, submission, farmerId }: ReadAct): HolderAct {
-  const { id, kind, preparedBy, offRampSessionId, recordIndex, preparedAtLedger, createdAt } = act;
   const { format, payload, holderAddress: holder, validUntil } = act;
   return {
-    id,
-    kind,
-    preparedBy,
-    offRampSessionId,
-    recordIndex,
-    preparedAtLedger,
-    createdAt,
+    ...act,
     // The database's rules forbid changes to the encoded call.
     call: decodeCall(act.call) as HolderCall,
     unsigned: { format, payload, holder, validUntil },

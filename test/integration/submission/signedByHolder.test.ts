@@ -8,6 +8,7 @@ import type { Tx } from '../../../src/db/connection.ts';
 import type { HolderCall, PreparedTransaction } from '../../../src/ledger/network/port.ts';
 import { findOpenAttempts } from '../../../src/ledger/submission/attempts.ts';
 import { addReplacement, enqueueSigned } from '../../../src/ledger/submission/signedByHolder.ts';
+import { readTransactions } from '../../../src/resolvers/carbon/findRetirement.ts';
 import { createStepStore } from '../../../src/ledger/submission/stepStore.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
@@ -72,4 +73,16 @@ it('is replaced before it is found dead, or not at all', async () => {
   });
   await ended;
   expect(await findOpenAttempts(db, id)).toHaveLength(1);
+});
+
+it('is listed after the transaction that it replaces, whatever the clock of its process says', async () => {
+  const { db } = database.handle;
+  const targetId = randomUUID();
+  const [first, second] = [signed('W3'), signed('W3')];
+  const target = { targetType: 'HOLDER_ACT', targetId, call } as const;
+  const id = await db.transaction((tx) => enqueueSigned(tx, deps, target, first));
+  const behind = { ...deps, clock: { now: () => new Date(Date.now() - 3_600_000) } };
+  await db.transaction((tx) => addReplacement(tx, behind, id, second));
+  const listed = await readTransactions({ db }, targetId);
+  expect(listed.map(({ txHash }) => txHash)).toEqual([first.hash, second.hash]);
 });
