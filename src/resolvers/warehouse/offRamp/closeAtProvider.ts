@@ -13,7 +13,7 @@ import {
   DEPOSITED,
   describeTakenBack,
   isEnd,
-  lockOffRampSession,
+  moveFrom,
   recordStatus,
   type OpenedOffRampSession,
 } from './offRampMoves.ts';
@@ -28,20 +28,15 @@ export async function closeAtProvider(
   // The network may hold a deposit that was refused here: the session then goes on as deposited.
   const found = await findDeposit(deps, session);
   if (found?.status === 'PENDING' && isAsAgreed(session, found)) {
-    await deps.db.transaction(async (tx) => {
-      const current = await lockOffRampSession(tx, session.id);
-      if (current.state !== 'CLOSING') return;
-      await applyEvent(tx, deps.submission, current, 'deposited', { values: DEPOSITED });
-    });
-    return;
+    return moveFrom(deps, session, (tx, current) =>
+      applyEvent(tx, deps.submission, current, 'deposited', { values: DEPOSITED }),
+    );
   }
   const answer = await orReview(deps, session, deps.ramp.closeSession(session.providerSessionId));
   if (answer === null) return;
   const { status } = answer;
   const ended = endedUnseen(session, found);
-  await deps.db.transaction(async (tx) => {
-    const current = await lockOffRampSession(tx, session.id);
-    if (current.state !== 'CLOSING') return;
+  await moveFrom(deps, session, async (tx, current) => {
     await recordStatus(tx, current, status);
     const takenBack = await describeTakenBack(tx, current, status);
     if (ended !== null && isEnd(status)) {

@@ -5,7 +5,7 @@
 import { and, count, eq, inArray, isNotNull, isNull, sql, type SQL } from 'drizzle-orm';
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
 import type { Clock, IdSource } from '../../../lib/clock.ts';
-import type { Tx } from '../../../db/connection.ts';
+import type { Db, Tx } from '../../../db/connection.ts';
 import { lockById, updateById } from '../../../db/findByIds.ts';
 import {
   offRampProviderStatuses,
@@ -55,6 +55,21 @@ export type OpenedOffRampSession = OffRampSession & { providerSessionId: string 
  */
 export function lockOffRampSession(tx: Tx, id: string): Promise<OffRampSession> {
   return lockById(tx, offRampSessions, id);
+}
+
+/**
+ * Makes a step's move under the lock, unless the session has left the state in which the step found it: the
+ * step has asked others meanwhile, and another instance may have made the same step.
+ */
+export async function moveFrom(
+  { db }: { db: Pick<Db, 'transaction'> },
+  { id, state }: OffRampSession,
+  move: (tx: Tx, current: OffRampSession) => Promise<void>,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const current = await lockOffRampSession(tx, id);
+    if (current.state === state) await move(tx, current);
+  });
 }
 
 export function requireOpenAtProvider(session: OffRampSession): OpenedOffRampSession {
@@ -165,12 +180,7 @@ function isOpenReviewOf(sessionId: string) {
 export async function closeReview(
   tx: Tx,
   sessionId: string,
-  decided: {
-    decision: 'RETRY' | 'CONFIRM' | 'REFUND' | 'ACCEPT';
-    decidedBy: string;
-    reason: string;
-    approvalRequestId: string | null;
-  } | null,
+  decided: Pick<OffRampReview, 'decision' | 'decidedBy' | 'reason' | 'approvalRequestId'> | null,
 ): Promise<void> {
   await tx
     .update(offRampReviews)
@@ -189,7 +199,8 @@ export function isAcknowledged(tx: Pick<Tx, 'select'>, sessionId: string): Promi
   return isDecided(tx, sessionId, sql`${offRampReviews.statusesSeen} >= ${statusesOf(sessionId)}`);
 }
 
-async function isDecided(tx: Pick<Tx, 'select'>, sessionId: string, how: SQL | undefined): Promise<boolean> {
+/** Whether an operator has decided a review of the session that meets the condition. */
+export async function isDecided(tx: Pick<Tx, 'select'>, sessionId: string, how: SQL): Promise<boolean> {
   const { id, offRampSessionId, decision } = offRampReviews;
   const [decided] = await tx
     .select({ id })

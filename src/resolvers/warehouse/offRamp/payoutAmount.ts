@@ -1,7 +1,7 @@
 /**
  * Handles a payout of another amount than was quoted, if the provider reports the amount.
  */
-import { and, eq, isNotNull } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import type { Tx } from '../../../db/connection.ts';
 import { offRampReviews } from '../../../db/tables/index.ts';
 import type { RampAnswer } from '../../../ramp/port.ts';
@@ -9,6 +9,7 @@ import { describeOtherFiat } from '../../../ramp/quotedFiat.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import { applyEvent } from './applyEvent.ts';
 import type { OffRampSession } from './findOffRampSession.ts';
+import { isDecided } from './offRampMoves.ts';
 
 /** After a payout of another amount, the tokens stay where they are until an operator decides. */
 export async function releasePaid(
@@ -32,11 +33,7 @@ export async function paidOtherwise(
   answer: RampAnswer,
 ): Promise<string | null> {
   const otherFiat = describeOtherFiat(session, answer);
-  return otherFiat === null || (await isDecided(tx, session.id, otherFiat)) ? null : otherFiat;
-}
-
-async function isDecided(tx: Tx, sessionId: string, flaggedBecause: string): Promise<boolean> {
-  const { offRampSessionId, flaggedBecause: because, decision } = offRampReviews;
-  const isIt = and(eq(offRampSessionId, sessionId), eq(because, flaggedBecause), isNotNull(decision));
-  return (await tx.$count(offRampReviews, isIt)) > 0;
+  if (otherFiat === null) return null;
+  const isAbout = eq(offRampReviews.flaggedBecause, otherFiat);
+  return (await isDecided(tx, session.id, isAbout)) ? null : otherFiat;
 }

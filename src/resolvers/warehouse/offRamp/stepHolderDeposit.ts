@@ -19,6 +19,7 @@ import {
   isAcknowledged,
   isEnd,
   lockOffRampSession,
+  moveFrom,
   recordStatus,
   type OpenedOffRampSession,
 } from './offRampMoves.ts';
@@ -99,12 +100,9 @@ export async function isReviewedAsForeign(
 ): Promise<boolean> {
   const mismatch = await settlementMismatch(deps.network, session);
   if (mismatch === null) return false;
-  await deps.db.transaction(async (tx) => {
-    const current = await lockOffRampSession(tx, session.id);
-    if (current.state === session.state) {
-      await applyEvent(tx, deps.submission, current, 'undecidable', { reason: mismatch });
-    }
-  });
+  await moveFrom(deps, session, (tx, current) =>
+    applyEvent(tx, deps.submission, current, 'undecidable', { reason: mismatch }),
+  );
   return true;
 }
 
@@ -135,9 +133,8 @@ async function stepDepositing(deps: HolderDepositNeeds, session: OpenedOffRampSe
 async function stepUndepositedReview(deps: HolderDepositNeeds, session: OpenedOffRampSession): Promise<void> {
   const found = await findDeposit(deps, session);
   if (found?.status !== 'PENDING' || !isAsAgreed(session, found)) return;
-  await deps.db.transaction(async (tx) => {
-    const current = await lockOffRampSession(tx, session.id);
-    if (current.state !== 'NEEDS_REVIEW' || current.depositedAt !== null) return;
+  await moveFrom(deps, session, async (tx, current) => {
+    if (current.depositedAt !== null) return;
     await applyEvent(tx, deps.submission, current, 'deposited', { values: DEPOSITED });
   });
 }
@@ -149,12 +146,11 @@ async function stepLateDeposit(deps: HolderDepositNeeds, session: OpenedOffRampS
   const found = await findDeposit(deps, session);
   const reason = endedUnseen(session, found);
   if (reason === null && !isToBeGivenBack(session, found)) return;
-  await deps.db.transaction(async (tx) => {
-    const current = await lockOffRampSession(tx, session.id);
-    if (current.state !== 'CLOSED') return;
-    if (reason === null) await giveBack(tx, deps.submission, current);
-    else await applyEvent(tx, deps.submission, current, 'undecidable', { reason });
-  });
+  await moveFrom(deps, session, (tx, current) =>
+    reason === null
+      ? giveBack(tx, deps.submission, current)
+      : applyEvent(tx, deps.submission, current, 'undecidable', { reason }),
+  );
 }
 
 /**

@@ -28,6 +28,7 @@ import {
   describeTakenBack,
   isEnd,
   lockOffRampSession,
+  moveFrom,
   requireOpenAtProvider,
   recordStatus,
   type OpenedOffRampSession,
@@ -114,7 +115,7 @@ async function openNew(deps: OpenNeeds, session: OffRampSession): Promise<void> 
     // A restored database may not know an earlier request: the reason for the refusal may be that request's
     // own deposit, which has taken the tokens.
     const found = isOnlyRequest ? null : await findAtProvider(deps, session);
-    await refuseOpening(deps, session.id, refusal, { isOnlyRequest, isFound: found !== null });
+    await refuseOpening(deps, session, refusal, { isOnlyRequest, isFound: found !== null });
     if (found !== null) await storeOpened(deps, session.id, found);
   }
 }
@@ -138,35 +139,32 @@ async function intendToAsk(deps: Needs<'db'>, id: string): Promise<'first' | 'ag
  */
 async function refuseOpening(
   deps: Needs<'db' | 'submission'>,
-  id: string,
+  session: OffRampSession,
   refusal: StopReason,
   { isOnlyRequest, isFound }: { isOnlyRequest: boolean; isFound: boolean },
 ): Promise<void> {
-  await deps.db.transaction(async (tx) => {
-    const session = await lockOffRampSession(tx, id);
-    if (session.state !== 'OPENING') return;
-    if (isOnlyRequest || (session.providerAskedAt === null && !isFound)) {
+  await moveFrom(deps, session, async (tx, current) => {
+    if (isOnlyRequest || (current.providerAskedAt === null && !isFound)) {
       const values = { ...refusal, endedAt: sql`now()` };
-      await applyEvent(tx, deps.submission, session, 'openingRefused', { values });
-    } else if (session.stateReason === null) {
-      await applyEvent(tx, deps.submission, session, 'openingStopped', { values: refusal });
+      await applyEvent(tx, deps.submission, current, 'openingRefused', { values });
+    } else if (current.stateReason === null) {
+      await applyEvent(tx, deps.submission, current, 'openingStopped', { values: refusal });
     }
   });
 }
 
 async function endOpening(
   deps: Needs<'db' | 'submission'>,
-  { id, providerAskedAt }: OffRampSession,
+  session: OffRampSession,
   event: 'openingRefused' | 'openingOver',
 ): Promise<void> {
-  await deps.db.transaction(async (tx) => {
-    const session = await lockOffRampSession(tx, id);
+  await moveFrom(deps, session, async (tx, current) => {
     // Another instance has asked since: the next poll waits for the provider to show the session.
-    if (session.state !== 'OPENING' || (providerAskedAt === null && session.providerAskedAt !== null)) return;
+    if (session.providerAskedAt === null && current.providerAskedAt !== null) return;
     // It may have been cancelled since it was looked at.
-    const reason = session.stateReason === null ? QUOTE_RAN_OUT : {};
-    await applyEvent(tx, deps.submission, session, event, { values: { ...reason, endedAt: sql`now()` } });
-    await reviewForeign(tx, deps, id);
+    const reason = current.stateReason === null ? QUOTE_RAN_OUT : {};
+    await applyEvent(tx, deps.submission, current, event, { values: { ...reason, endedAt: sql`now()` } });
+    await reviewForeign(tx, deps, session.id);
   });
 }
 
