@@ -5,12 +5,13 @@
  */
 import { eq } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
-import { manualRampSessions, offRampSessions } from '../../db/tables/index.ts';
+import { manualRampSessions } from '../../db/tables/index.ts';
 import { notFound } from '../../lib/notFound.ts';
 import { noManualSession } from '../../ramp/manual/manualProvider.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { basisOfHalt, basisOfReview, lockDecidableSession } from '../operations/decisionBasis.ts';
 import { requireManualRamp } from '../operations/setManualSessionStatus.ts';
+import { findOffRampSession } from '../warehouse/offRamp/findOffRampSession.ts';
 import type { AskedOperation } from './approvalRequests.ts';
 
 interface Basis {
@@ -52,11 +53,8 @@ export async function readBasis(
 }
 
 async function basisOfSessionReview(tx: Tx, deps: Needs<'ramp'>, id: string): Promise<Basis> {
-  const [known] = await tx
-    .select({ id: offRampSessions.id })
-    .from(offRampSessions)
-    .where(eq(offRampSessions.id, id));
-  if (!known) throw notFound('off-ramp session', 'input.offRampSessionId');
+  if ((await findOffRampSession({ db: tx }, id)) === null)
+    throw notFound('off-ramp session', 'input.offRampSessionId');
   const { reviewVersion: version } = await lockDecidableSession(tx, deps, id);
   return { targetId: id, basis: version, version };
 }

@@ -1,7 +1,7 @@
 /**
  * Which operations need a second person's approval: the operator's choice.
  */
-import type { ApprovalInputs, AskedOperation } from './approvalRequests.ts';
+import type { AskedOperation } from './approvalRequests.ts';
 
 export interface ApprovalPolicy {
   isRequired: boolean;
@@ -27,7 +27,7 @@ export function needsApproval(policy: ApprovalPolicy, asked: AskedOperation): bo
     case 'createProject':
       return asked.input.quantityCO2e > policy.aboveTonnes;
     case 'createDeposit':
-      return isLargeDeposit(policy, asked.input);
+      return asked.input.quantityKg > policy.aboveKilograms;
     case 'setManualSessionStatus':
       // A status that ends the payout releases the tokens; a payout that is pending again can be cancelled,
       // which refunds them.
@@ -37,12 +37,4 @@ export function needsApproval(policy: ApprovalPolicy, asked: AskedOperation): bo
     case 'resumeSigning':
       return true;
   }
-}
-
-/** Also for dry runs, which do not ask for approval. */
-export function isLargeDeposit(
-  policy: ApprovalPolicy,
-  { quantityKg }: Pick<ApprovalInputs['createDeposit'], 'quantityKg'>,
-): boolean {
-  return policy.isRequired && quantityKg > policy.aboveKilograms;
 }

@@ -6,7 +6,7 @@
  *       ├──its requester withdraws it──▶ WITHDRAWN
  *       └──its time is up, by the database's clock──▶ EXPIRED
  */
-import { and, eq, gt, lte, or, sql, type SQL } from 'drizzle-orm';
+import { and, eq, getTableColumns, gt, lte, or, sql, type SQL } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
 import { isAmong, isWithin, matching, type FilterOf } from '../../db/conditions.ts';
 import { DATABASE_NOW } from '../../db/databaseTime.ts';
@@ -49,14 +49,10 @@ export const isOpen = and(
   gt(approvalRequests.expiresAt, DATABASE_NOW),
 );
 
-function select(db: Pick<Db, 'select'>) {
-  return db
-    .select({ request: approvalRequests, isExpired: sql<boolean>`${isExpired}` })
-    .from(approvalRequests);
-}
+const state = sql<ApprovalState>`CASE WHEN ${isExpired} THEN 'EXPIRED' ELSE ${approvalRequests.state}::text END`;
 
-function withState(row: { request: StoredRequest; isExpired: boolean }): ApprovalRequest {
-  return { ...row.request, state: row.isExpired ? 'EXPIRED' : row.request.state };
+function select(db: Pick<Db, 'select'>) {
+  return db.select({ ...getTableColumns(approvalRequests), state }).from(approvalRequests);
 }
 
 export async function findApprovalRequest(
@@ -64,7 +60,7 @@ export async function findApprovalRequest(
   id: string,
 ): Promise<ApprovalRequest | null> {
   const [found] = await select(db).where(eq(approvalRequests.id, id));
-  return found ? withState(found) : null;
+  return found ?? null;
 }
 
 /** Finds the request that awaits approval of the same operation on the same target. */
@@ -77,7 +73,7 @@ export async function findOpenRequest(
     sql`${approvalRequests.targetId} IS NOT DISTINCT FROM ${targetId}::uuid`,
   );
   const [found] = await select(tx).where(and(isOpen, isSame));
-  return found ? withState(found) : null;
+  return found ?? null;
 }
 
 export function askedOf(request: Pick<StoredRequest, 'operation' | 'input'>): AskedOperation {
@@ -106,18 +102,17 @@ export function listApprovalRequests(
   return {
     async list(page) {
       const { where, orderBy } = keyset(NEWEST_FIRST, page);
-      const found = await select(db)
+      return select(db)
         .where(and(where, isMeant))
         .orderBy(...orderBy)
         .limit(page.limit);
-      return found.map(withState);
     },
     cursorOf: ({ requestedAt, id }) => ({ value: requestedAt.toISOString(), id }),
     count: () => countRows(db, approvalRequests, isMeant),
   };
 }
 
-function isInState(state: ApprovalState): SQL | undefined {
-  if (state === 'AWAITING') return isOpen;
-  return state === 'EXPIRED' ? isExpired : eq(approvalRequests.state, state);
+function isInState(wanted: ApprovalState): SQL | undefined {
+  if (wanted === 'AWAITING') return isOpen;
+  return wanted === 'EXPIRED' ? isExpired : eq(approvalRequests.state, wanted);
 }

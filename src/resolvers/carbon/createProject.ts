@@ -171,17 +171,13 @@ export function assetIdOf(input: Pick<CreateProjectInput, 'verificationBodyRef' 
 }
 
 function factsOf(input: CreateProjectInput) {
+  const { idempotencyKey: _key, pricePerTonne: _price, quantityCO2e: quantityTonnes, ...described } = input;
   const assetId = assetIdOf(input);
   return {
+    ...described,
+    quantityTonnes,
     assetId,
     assetKey: spellingKey(assetId),
-    creditType: input.creditType,
-    verificationBodyRef: input.verificationBodyRef,
-    vintageYear: input.vintageYear,
-    quantityTonnes: input.quantityCO2e,
-    projectLocation: input.projectLocation,
-    projectType: input.projectType,
-    countryCode: input.countryCode,
     tokenName: `${input.projectLocation} ${input.creditType}`,
     tokenSymbol: CARBON_TOKEN_SYMBOL,
   };

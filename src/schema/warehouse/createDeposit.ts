@@ -3,7 +3,7 @@
  */
 import { SUBJECT_FORM } from '../../identity/roles.ts';
 import { createDeposit, dryRunDeposit, type DepositDryRun } from '../../resolvers/warehouse/createDeposit.ts';
-import { isLargeDeposit } from '../../resolvers/approvals/approvalPolicy.ts';
+import { needsApproval } from '../../resolvers/approvals/approvalPolicy.ts';
 import type { ApprovalRequest } from '../../resolvers/approvals/approvalRequests.ts';
 import { requestApproval } from '../../resolvers/approvals/requestApproval.ts';
 import { ZERO_HASH } from '../../ledger/units.ts';
@@ -173,12 +173,12 @@ builder.mutationField('createDeposit', (t) =>
         countryCode: given.countryCode ?? receiptCountryCode,
         inspectionReportHash: given.inspectionReportHash ?? ZERO_HASH,
       };
+      const asked = { operation: 'createDeposit', input } as const;
       const runDry = () => dryRunDeposit(dependencies, by, input);
       if (dryRun) {
-        const needsApproval = isLargeDeposit(approvalPolicy, input);
-        return { receipt: null, approval: null, dryRun: { ...(await runDry()), needsApproval } };
+        const found = { ...(await runDry()), needsApproval: needsApproval(approvalPolicy, asked) };
+        return { receipt: null, approval: null, dryRun: found };
       }
-      const asked = { operation: 'createDeposit', input } as const;
       const check = async () => (await runDry()) !== null;
       const approval = await requestApproval(dependencies, requireCaller(caller), asked, check);
       if (approval) return { receipt: null, approval, dryRun: null };
