@@ -13,11 +13,7 @@ import { projectToken } from '../resolvers/carbon/projectToken.ts';
 import { retireEffects, showInFeed } from '../resolvers/carbon/retirementEffects.ts';
 import { mintEffects, tokenDeployEffects } from '../resolvers/core/tokenEffects.ts';
 import { settlementDeployEffects } from '../resolvers/operations/deployRampSettlement.ts';
-import {
-  holderAllowanceEffects,
-  holderDepositEffects,
-  holderRetireEffects,
-} from '../resolvers/wallets/holderEffects.ts';
+import { holderDepositEffects, holderRetireEffects, NO_EFFECTS } from '../resolvers/wallets/holderEffects.ts';
 import {
   allowanceEffects,
   depositEffects,
@@ -71,7 +67,7 @@ export function createEffects({
     HOLDER: {
       HOLDER_ACT: {
         retire: holderRetireEffects(showInFeed(ofRetirements)),
-        setAllowance: holderAllowanceEffects(),
+        setAllowance: NO_EFFECTS,
       },
       OFF_RAMP_SESSION: { depositOffRamp: holderDepositEffects(ofOffRampSession) },
     },

@@ -7,16 +7,16 @@ import { eq } from 'drizzle-orm';
 import { holderActs } from '../../db/tables/index.ts';
 import type { Effects } from '../../ledger/submission/effects.ts';
 import { applyEvent } from '../warehouse/offRamp/applyEvent.ts';
-import { OFF_RAMP_SESSIONS, lockOffRampSession } from '../warehouse/offRamp/offRampMoves.ts';
+import { lockOffRampSession } from '../warehouse/offRamp/offRampMoves.ts';
 import {
   depositLanded,
   isToBeDeposited,
+  notifyDeposited,
   type OffRampEffectsDependencies,
-  notifyReceipt,
 } from '../warehouse/offRamp/offRampEffects.ts';
 
-/** For acts without effects on the platform's state. */
-const NO_EFFECTS = {
+/** For an allowance: the holder requests and signs the deposit. */
+export const NO_EFFECTS = {
   async succeeded() {},
   async refused() {
     return 'REFUSED' as const;
@@ -41,21 +41,12 @@ export function holderRetireEffects(showInFeed: NonNullable<Effects['afterSuccee
   };
 }
 
-/** No deposit is enqueued: the holder requests and signs it. */
-export function holderAllowanceEffects(): Effects {
-  return NO_EFFECTS;
-}
-
 export function holderDepositEffects(deps: OffRampEffectsDependencies): Effects {
   return {
     async succeeded(tx, { targetId }, { txHash }) {
       await depositLanded(tx, deps, await lockOffRampSession(tx, targetId), txHash);
     },
-    async afterSucceeded({ targetId }) {
-      // Wakes the worker, which acts on the provider's status: it may have changed meanwhile.
-      deps.stateSignal.notify(OFF_RAMP_SESSIONS);
-      await notifyReceipt(deps, targetId);
-    },
+    afterSucceeded: ({ targetId }) => notifyDeposited(deps, targetId),
     async refused(tx, { targetId }, refusal) {
       const session = await lockOffRampSession(tx, targetId);
       const refused = { refusalCode: 'LEDGER_REFUSED', stateReason: refusal.message };

@@ -210,20 +210,15 @@ async function readSettlementAddress({ network }: Needs<'network'>): Promise<str
 }
 
 function factsOf(input: CreateDepositInput, depositDate: bigint) {
+  const { idempotencyKey: _key, valuationUSD: valuationUsd, ...described } = input;
   return {
-    warehouseId: input.warehouseId,
-    commodityType: input.commodityType,
-    quantityKg: input.quantityKg,
-    gradeClassification: input.gradeClassification,
+    ...described,
+    valuationUsd,
     warehouseLocation: input.warehouseLocation ?? '',
     harvestSeason: input.harvestSeason ?? '',
-    inspectionReportHash: input.inspectionReportHash,
-    valuationUsd: input.valuationUSD,
-    countryCode: input.countryCode,
+    farmerId: input.farmerId ?? null,
     tokenName: `${input.commodityType} ${input.warehouseId}`,
     tokenSymbol: RECEIPT_TOKEN_SYMBOL,
-    farmerAddress: input.farmerAddress,
-    farmerId: input.farmerId ?? null,
     depositDate,
     expiryDate: depositDate + STORAGE_SECONDS,
   };

@@ -73,12 +73,7 @@ builder.mutationField('resolveOffRampSessionReview', (t) =>
     },
     safeWithoutKey: 'deciding what is decided is a CONFLICT',
     resolve: async (_root, { input }, { caller, dependencies }): Promise<Answer> => {
-      const asked = {
-        offRampSessionId: input.offRampSessionId.id,
-        decision: input.decision,
-        reviewVersion: input.reviewVersion,
-        reason: input.reason,
-      };
+      const asked = { ...input, offRampSessionId: input.offRampSessionId.id };
       const operation = { operation: 'resolveOffRampSessionReview', input: asked } as const;
       const approval = await requestApproval(dependencies, requireCaller(caller), operation);
       const session = approval

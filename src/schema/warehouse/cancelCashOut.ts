@@ -46,9 +46,6 @@ builder.mutationField('cancelCashOut', (t) =>
     args: inputOf(CancelCashOutInput, 'The session to cancel.'),
     recordedInput: { targets: ['offRampSessionId'], shown: ['idempotencyKey'] },
     resolve: (_root, { input }, { caller, dependencies }) =>
-      cancelCashOut(dependencies, actorOf(caller), {
-        offRampSessionId: input.offRampSessionId.id,
-        idempotencyKey: input.idempotencyKey,
-      }),
+      cancelCashOut(dependencies, actorOf(caller), { ...input, offRampSessionId: input.offRampSessionId.id }),
   }),
 );

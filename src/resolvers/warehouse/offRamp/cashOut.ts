@@ -112,10 +112,21 @@ async function begin(
 ): Promise<string> {
   const { plan, settlement, holding, quote } = await planCashOut(deps, receipt, input, holder);
   const { id } = plan;
+  const { countryCode, payoutAccount } = input;
+  const { fiatCurrency, fiatAmount, fiatFee, feeBps, exchangeRate } = quote;
   const session = {
     ...plan,
-    ...termsOf(deps, input, quote),
-    sealedPayoutAccount: deps.payoutAccounts.seal(input.payoutAccount, id),
+    countryCode,
+    payoutAccountType: payoutAccountTypeOf(payoutAccount),
+    maskedAccountNumber: maskAccountNumber(payoutAccount.accountNumber),
+    sealedPayoutAccount: deps.payoutAccounts.seal(payoutAccount, id),
+    fiatCurrency,
+    fiatAmount,
+    fiatFee,
+    feeBps,
+    exchangeRate,
+    providerName: deps.ramp.name,
+    dueAt: sql`now()`,
     state: 'OPENING',
     requestedBy: caller.subject,
     farmerId: receipt.farmerId,
@@ -223,22 +234,6 @@ async function requireFewUnsigned(tx: Tx, holder: Address, farmerId: string | nu
       'or let it run out.',
     { field: 'input.holderAddress' },
   );
-}
-
-function termsOf(deps: Needs<'ramp'>, input: CashOutInput, quote: Quote) {
-  const { payoutAccount } = input;
-  return {
-    countryCode: input.countryCode,
-    payoutAccountType: payoutAccountTypeOf(payoutAccount),
-    maskedAccountNumber: maskAccountNumber(payoutAccount.accountNumber),
-    fiatCurrency: quote.fiatCurrency,
-    fiatAmount: quote.fiatAmount,
-    fiatFee: quote.fiatFee,
-    feeBps: quote.feeBps,
-    exchangeRate: quote.exchangeRate,
-    providerName: deps.ramp.name,
-    dueAt: sql`now()`,
-  } as const;
 }
 
 function idempotentRequest(

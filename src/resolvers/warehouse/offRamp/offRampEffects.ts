@@ -62,11 +62,7 @@ export function depositEffects(deps: OffRampEffectsDependencies): Effects {
       await depositLanded(tx, deps, session, txHash);
       await passTurn(tx, deps, session, submissionId);
     },
-    async afterSucceeded({ targetId }) {
-      // Wakes the worker, which acts on the provider's newest status.
-      deps.stateSignal.notify(OFF_RAMP_SESSIONS);
-      await notifyReceipt(deps, targetId);
-    },
+    afterSucceeded: ({ targetId }) => notifyDeposited(deps, targetId),
     async refused(tx, intent, refusal) {
       const { targetId } = intent;
       const session = requireOpenAtProvider(await lockOffRampSession(tx, targetId));
@@ -80,6 +76,12 @@ export function depositEffects(deps: OffRampEffectsDependencies): Effects {
     },
     ...reviewEffects(deps, 'depositGoesOn'),
   };
+}
+
+/** Wakes the worker, which acts on the provider's newest status, and tells the receipt's subscribers. */
+export async function notifyDeposited(deps: OffRampEffectsDependencies, sessionId: string): Promise<void> {
+  deps.stateSignal.notify(OFF_RAMP_SESSIONS);
+  await notifyReceipt(deps, sessionId);
 }
 
 /** Records a landed deposit, signed by custody or by a holder. */
@@ -175,7 +177,7 @@ export function releaseEffects(
  * Tells a receipt's subscribers what is left of it. A failure is ignored: they also look without a
  * notification.
  */
-export async function notifyReceipt(deps: OffRampEffectsDependencies, sessionId: string): Promise<void> {
+async function notifyReceipt(deps: OffRampEffectsDependencies, sessionId: string): Promise<void> {
   const session = await findOffRampSession(deps, sessionId).catch(() => null);
   if (session) deps.stateSignal.notify(session.receiptId);
 }

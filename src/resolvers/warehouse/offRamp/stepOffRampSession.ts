@@ -278,15 +278,8 @@ async function observe(deps: LookNeeds, session: OpenedOffRampSession): Promise<
   });
 }
 
-function quoteOf(session: OffRampSession) {
-  return {
-    tokenAmount: session.tokenAmountKg,
-    tokenSymbol: RECEIPT_TOKEN_SYMBOL,
-    fiatCurrency: session.fiatCurrency,
-    fiatAmount: session.fiatAmount,
-    fiatFee: session.fiatFee,
-    feeBps: session.feeBps,
-    exchangeRate: session.exchangeRate,
-    expiresAt: session.quoteExpiresAt,
-  };
+function quoteOf({ tokenAmountKg: tokenAmount, quoteExpiresAt: expiresAt, ...session }: OffRampSession) {
+  const { fiatCurrency, fiatAmount, fiatFee, feeBps, exchangeRate } = session;
+  const amounts = { tokenAmount, tokenSymbol: RECEIPT_TOKEN_SYMBOL, fiatCurrency, fiatAmount, fiatFee };
+  return { ...amounts, feeBps, exchangeRate, expiresAt };
 }
