@@ -19,8 +19,9 @@ builder.mutationField('revokeApiKey', (t) =>
   t.field({
     ...forRoles(
       ['admin'],
-      'Revokes an API key immediately. Open sockets and streams of the key are closed within seconds, on every ' +
-        'instance. Revoking a revoked key changes nothing. Errors: NOT_FOUND.',
+      'Revokes an API key. The instance that answers refuses the key immediately, every other instance within ' +
+        'seconds. Open sockets and streams of the key are closed within seconds, on every instance. Revoking a ' +
+        'revoked key changes nothing. Errors: NOT_FOUND.',
     ),
     type: payloadOf('RevokeApiKeyPayload', 'The revoked key.', {
       apiKey: { type: ApiKeyRef, description: 'The revoked key.' },

@@ -39,10 +39,11 @@ builder.mutationField('revokeTokens', (t) =>
   t.field({
     ...forRoles(
       ['admin'],
-      'Revokes one bearer token by its "jti", or the tokens of a subject by their issue time. The tokens are ' +
-        'refused immediately, and their open sockets and streams are closed within seconds, on every instance. A ' +
-        'revocation cannot be undone; repeating it changes nothing, or moves `issuedUntil` to a later time. API ' +
-        'keys of the subject stay valid: see `revokeApiKey`. Errors: CONFLICT (too many revocations are in force).',
+      'Revokes one bearer token by its "jti", or the tokens of a subject by their issue time. The instance that ' +
+        'answers refuses the tokens immediately, every other instance within seconds. Open sockets and streams ' +
+        'of the tokens are closed within seconds, on every instance. A revocation cannot be undone; repeating it ' +
+        'changes nothing, or moves `issuedUntil` to a later time. API keys of the subject stay valid: see ' +
+        '`revokeApiKey`. Errors: CONFLICT (too many revocations are in force).',
     ),
     type: payloadOf('RevokeTokensPayload', 'The revocation that is in force.', {
       tokenRevocation: {
