@@ -15,7 +15,13 @@ import { createRateLimits } from '../../../src/limits/rateLimits.ts';
 import { createSharedBudget } from '../../../src/limits/sharedBudget.ts';
 import { createBuilder } from '../../../src/schema/core/createBuilder.ts';
 import { askOver, codesOf, TRANSPORTS } from '../../support/http/askOver.ts';
-import { HELLO, post, serveWith as serve, statusFrom } from '../../support/http/flooded.ts';
+import {
+  HELLO,
+  post,
+  serveWith as serve,
+  serveWithoutRefill,
+  statusFrom,
+} from '../../support/http/flooded.ts';
 import { token, until, testLimits } from '../../support/http/httpServer.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { silentLog } from '../../../devnet/platform.ts';
@@ -151,13 +157,12 @@ describe('pages', () => {
         },
         failure: () => ({ ...page, status: 404 }),
       };
-      const server = await serve({ MAX_CPU_PERCENT_PER_ADDRESS: 1 }, { pages });
+      const server = await serveWithoutRefill({ pages });
       // Sending a finished file costs nothing.
       for (let i = 0; i < 20; i++) expect((await fetch(`${server.url}/asset`)).status).toBe(200);
       const ask = () => fetch(server.url + path, { headers: { accept: 'text/html' } });
       let answer = await ask();
       let madeBefore = made;
-      // The slower the machine, the more budget returns during the loop.
       for (let i = 0; answer.status !== 429 && i < 100; i++) {
         madeBefore = made;
         answer = await ask();
@@ -418,7 +423,7 @@ describe('operations that the server knows', () => {
 
   it('are charged for dozens of errors, and refused beyond the computing time of their address', async () => {
     const question = { query: `{ ${Array.from({ length: 45 }, (_, i) => `a${i}: none`).join(' ')} }` };
-    const { api } = await serve({ MAX_CPU_PERCENT_PER_ADDRESS: 1 }, { schema });
+    const { api } = await serveWithoutRefill({ schema });
     const limited = async () => {
       const { errors } = await askOver('http', api, question);
       return errors.some(({ extensions }) => extensions['policy'] === 'cpu');

@@ -2,9 +2,11 @@
  * A server with the test's own limits, and clients at several addresses.
  */
 import { request as httpRequest } from 'node:http';
-import { afterEach } from 'vitest';
+import { afterEach, onTestFinished, vi } from 'vitest';
+import { silentLog } from '../../../devnet/platform.ts';
 import type { HttpServerOptions } from '../../../src/http/server/server.ts';
 import type { Limits } from '../../../src/limits/limits.ts';
+import { createRateLimits } from '../../../src/limits/rateLimits.ts';
 import { startServer, testLimits, type TestServer } from './httpServer.ts';
 
 const servers: TestServer[] = [];
@@ -17,6 +19,22 @@ export async function serveWith(limits: Partial<Limits>, overrides: Partial<Http
   const server = await startServer({ limits: { ...testLimits(), ...limits }, ...overrides });
   servers.push(server);
   return { ...server, api: `${server.url}/graphql` };
+}
+
+/**
+ * Starts a server whose clock stands still until the end of the test, and whose addresses may compute for 25
+ * ms: at a running clock a slow machine's requests would get the budget back. Requests do not rest after
+ * computing, because no rest would end.
+ */
+export function serveWithoutRefill(overrides: Partial<HttpServerOptions> = {}) {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const cpuThrottle = { charge: () => undefined, awaitTurn: () => null };
+  const settings = { ...testLimits(), MAX_CPU_PERCENT_PER_ADDRESS: 1 };
+  return serveWith(
+    {},
+    { ...overrides, rateLimits: createRateLimits(settings, null, silentLog, { cpuThrottle }) },
+  );
 }
 
 /** Returns the status that a client at another address of this machine receives. */
