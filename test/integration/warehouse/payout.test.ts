@@ -22,8 +22,10 @@ import {
   type OffRampSessionReviewDecision,
 } from '../../../src/resolvers/operations/resolveOffRampSessionReview.ts';
 import { setManualSessionStatus } from '../../../src/resolvers/operations/setManualSessionStatus.ts';
+import { noteHint } from '../../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
 import { cancelCashOut } from '../../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
 import { stepOffRampSession } from '../../../src/resolvers/warehouse/offRamp/stepOffRampSession.ts';
+import { hasLockWait } from '../../support/database/lockWaits.ts';
 import { landOutside } from '../../support/burnOutside.ts';
 import { withFaults, type FaultPlan } from '../../support/faults/faultyNetwork.ts';
 import { withRampFaults, type FaultyRamp, type RampFaultPlan } from '../../support/faults/faultyRamp.ts';
@@ -293,6 +295,25 @@ describe('webhooks', () => {
     ]);
     await review(id, 'RETRY');
     await reaches(platform, id, 'SETTLED');
+  });
+
+  it('is left to an operator when it becomes SETTLED while the refund is being settled', async () => {
+    const { id, providerSessionId } = await depositedCashOut(platform);
+    faults = (method) => (method === 'outcome' ? 'unreachable' : null);
+    await providerSays(platform, providerSessionId, 'failed');
+    await reaches(platform, id, 'REFUNDING');
+    await platform.dependencies.db.transaction(async (tx) => {
+      await noteHint(tx, manual.name, providerSessionId);
+      const isIt = eq(manualRampSessions.id, providerSessionId);
+      await tx.update(manualRampSessions).set({ status: 'settled' }).where(isIt);
+      faults = () => null;
+      // The refund has the next turn, before any poll.
+      await expect
+        .poll(() => hasLockWait(marketplace.database.handle), { timeout: 15_000, interval: 20 })
+        .toBe(true);
+    });
+    await reaches(platform, id, 'NEEDS_REVIEW');
+    await review(id, 'ACCEPT');
   });
 
   it('is left to an operator when it was FAILED, SETTLED and FAILED before the refund has landed', async () => {

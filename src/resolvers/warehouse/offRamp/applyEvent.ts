@@ -48,7 +48,8 @@ export async function applyEvent(
 
   const resolved = effect === 'release' ? { resolution: resolutionIn(next) } : {};
   const changes = {
-    dueAt: firstPoll(session, next),
+    // A hint that no poll has answered stays due: after the end, the next poll would come an hour later.
+    dueAt: sql`least(${offRampSessions.dueAt}, ${firstPoll(session, next)})`,
     ...values,
     ...resolved,
     state: next,
