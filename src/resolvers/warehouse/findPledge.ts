@@ -4,7 +4,7 @@
 import { and, eq, inArray, isNull } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
 import { finderOf } from '../../db/findByIds.ts';
-import { listerOf } from '../../db/keyset.ts';
+import { listerOf, type KeysetCursor, type PageSource } from '../../db/keyset.ts';
 import { receiptPledges } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -45,6 +45,10 @@ const listed = listerOf(receiptPledges, 'pledgedAt', {
   lenderId: (id: string) => eq(receiptPledges.lenderId, id),
 });
 
-/** All pledges of a receipt, or those to one lender. */
-export const listPledges = (deps: Needs<'db'>, of: { receiptId: string; lenderId: string | undefined }) =>
-  listed(deps, of);
+/** All pledges of a receipt, or those to one lender. Without the receipt, those of all receipts would be listed. */
+export function listPledges(
+  deps: Needs<'db'>,
+  filter: { receiptId: string; lenderId: string | undefined },
+): PageSource<ReceiptPledge, KeysetCursor> {
+  return listed(deps, filter);
+}

@@ -180,7 +180,12 @@ function isOpenReviewOf(sessionId: string) {
 export async function closeReview(
   tx: Tx,
   sessionId: string,
-  decided: Pick<OffRampReview, 'decision' | 'decidedBy' | 'reason' | 'approvalRequestId'> | null,
+  decided: {
+    decision: NonNullable<OffRampReview['decision']>;
+    decidedBy: string;
+    reason: string;
+    approvalRequestId: string | null;
+  } | null,
 ): Promise<void> {
   await tx
     .update(offRampReviews)
