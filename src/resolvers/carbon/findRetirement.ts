@@ -83,21 +83,21 @@ export function readTransactions(deps: Needs<'db'>, targetId: string): Promise<S
 /** One signed transaction of a submission. */
 export type SubmissionTransaction = Awaited<ReturnType<typeof readTransactionsOf>>[number];
 
-/** The signed transactions of the submissions that meet the condition, oldest first. */
+/**
+ * The signed transactions of the submissions that meet the condition, oldest first. Attempts are ordered by number:
+ * they are dated by their process, whose clock may be wrong.
+ */
 export async function readTransactionsOf({ db }: Needs<'db'>, isMeant: SQL) {
-  return (
-    db
-      .select({
-        txHash: attempts.hash,
-        kind: submissions.kind,
-        state: attempts.state,
-        signedAt: attempts.createdAt,
-        decidedAt: attempts.decidedAt,
-      })
-      .from(attempts)
-      .innerJoin(submissions, eq(submissions.id, attempts.submissionId))
-      .where(isMeant)
-      // Attempts are dated by their process, whose clock may be wrong.
-      .orderBy(asc(submissions.createdAt), asc(submissions.id), asc(attempts.number))
-  );
+  return db
+    .select({
+      txHash: attempts.hash,
+      kind: submissions.kind,
+      state: attempts.state,
+      signedAt: attempts.createdAt,
+      decidedAt: attempts.decidedAt,
+    })
+    .from(attempts)
+    .innerJoin(submissions, eq(submissions.id, attempts.submissionId))
+    .where(isMeant)
+    .orderBy(asc(submissions.createdAt), asc(submissions.id), asc(attempts.number));
 }

@@ -15,7 +15,7 @@ import {
   type OffRampEffectsDependencies,
 } from '../warehouse/offRamp/offRampEffects.ts';
 
-/** For an allowance: the holder requests and signs the deposit. */
+/** For an allowance, after which no deposit is enqueued: the holder requests and signs it. */
 export const NO_EFFECTS = {
   async succeeded() {},
   async refused() {

@@ -162,7 +162,7 @@ async function targetOf(context: Context, { operation, targetId }: ApprovalReque
     case 'createProject':
       return findProjectById(dependencies, targetId);
     case 'createDeposit':
-      return findVisibleReceipt(context, targetId);
+      return findVisibleReceipt(targetId, context);
     case 'resolveSubmissionReview':
       return isOperator(caller) ? findSubmission(dependencies, targetId) : null;
     case 'resolveOffRampSessionReview':

@@ -79,7 +79,7 @@ const UnsignedTransactionRef = builder.objectRef<UnsignedTransaction>('UnsignedT
 export const HolderActRef = builder.objectRef<HolderAct>('HolderAct');
 
 /** Visible to the retirement's preparer, to callers that may see the off-ramp session, and to operators. */
-export async function findVisibleAct(context: Context, id: string): Promise<HolderAct | null> {
+export async function findVisibleAct(id: string, context: Context): Promise<HolderAct | null> {
   const act = await findHolderAct(context.dependencies, id);
   if (act === null) return null;
   if (act.offRampSessionId === null) return maySeeBuyer(context.caller, act.preparedBy) ? act : null;
@@ -95,7 +95,7 @@ builder.node(HolderActRef, {
     'wallet, and returned with `submitSigned`. Visible to the caller who prepared a retirement, to the farmer ' +
     'of the off-ramp session, and to operators. The record of a retirement is public in the registry.',
   id: { resolve: ({ id }) => id },
-  loadOne: (id: string, context) => findVisibleAct(context, id),
+  loadOne: findVisibleAct,
   fields: (t) => ({
     kind: t.expose('kind', {
       type: HolderActKindEnum,

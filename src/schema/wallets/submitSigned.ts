@@ -47,7 +47,7 @@ builder.mutationField('submitSigned', (t) =>
     recordedInput: { targets: ['holderActId'], hidden: ['signed'] },
     safeWithoutKey: 'a signed transaction lands once',
     resolve: async (_root, { input }, context) => {
-      const act = await findVisibleAct(context, input.holderActId.id);
+      const act = await findVisibleAct(input.holderActId.id, context);
       if (act === null) throw notVisible('act', 'input.holderActId');
       return submitSigned(context.dependencies, act, input.signed);
     },

@@ -58,7 +58,7 @@ export async function mayLookAt(context: Context, receipt: Receipt): Promise<boo
 }
 
 /** Null when there is none, or the caller may not see it. */
-export async function findVisibleReceipt(context: Context, id: string): Promise<Receipt | null> {
+export async function findVisibleReceipt(id: string, context: Context): Promise<Receipt | null> {
   const found = await findReceiptById(context.dependencies, id);
   return found !== null && (await mayLookAt(context, found)) ? found : null;
 }
@@ -69,7 +69,7 @@ builder.node(ReceiptRef, {
     'A confirmed deposit of a commodity, issued as one receipt token. Visible to its farmer, its warehouse, the ' +
     'lender to whom it is pledged, and operators.',
   id: { resolve: ({ id }) => id },
-  loadOne: (id: string, context) => findVisibleReceipt(context, id),
+  loadOne: findVisibleReceipt,
   fields: (t) => ({
     tokenAddress: t.expose('tokenAddress', {
       type: 'Address',

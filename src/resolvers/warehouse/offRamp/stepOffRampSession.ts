@@ -19,7 +19,7 @@ import type { Tx } from '../../../db/connection.ts';
 import { updateById } from '../../../db/findByIds.ts';
 import { offRampSessions } from '../../../db/tables/index.ts';
 import { DomainError } from '../../../lib/errors.ts';
-import type { RampSession } from '../../../ramp/port.ts';
+import type { Quote, RampSession } from '../../../ramp/port.ts';
 import { describeOtherFiat } from '../../../ramp/quotedFiat.ts';
 import { applyEvent } from './applyEvent.ts';
 import { findAtProvider, isRejected, LATE_SESSION_GRACE_MS, orReview } from './askProvider.ts';
@@ -278,8 +278,16 @@ async function observe(deps: LookNeeds, session: OpenedOffRampSession): Promise<
   });
 }
 
-function quoteOf({ tokenAmountKg: tokenAmount, quoteExpiresAt: expiresAt, ...session }: OffRampSession) {
+function quoteOf(session: OffRampSession): Quote {
   const { fiatCurrency, fiatAmount, fiatFee, feeBps, exchangeRate } = session;
-  const amounts = { tokenAmount, tokenSymbol: RECEIPT_TOKEN_SYMBOL, fiatCurrency, fiatAmount, fiatFee };
-  return { ...amounts, feeBps, exchangeRate, expiresAt };
+  return {
+    tokenAmount: session.tokenAmountKg,
+    tokenSymbol: RECEIPT_TOKEN_SYMBOL,
+    fiatCurrency,
+    fiatAmount,
+    fiatFee,
+    feeBps,
+    exchangeRate,
+    expiresAt: session.quoteExpiresAt,
+  };
 }
