@@ -1,6 +1,7 @@
 /**
  * The deployments of custody, read from a node that is behind in its events or in everything.
  */
+import { xdr } from '@stellar/stellar-sdk';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import { deploy, deployCarbon } from '../../../devnet/calls.ts';
@@ -49,4 +50,29 @@ it('take one question, and are unknown where the answer does not say how far it 
     if (method === 'getEvents' && result) delete result['cursor'];
   };
   await expect(network.tokensDeployedSince(ledger)).rejects.toThrow(NetworkUnavailable);
+});
+
+it.each([
+  // As after the ten thousand ledgers that a node searches for one request.
+  { page: 'ends before the latest ledger', count: 0, behind: 1 },
+  { page: 'is full', count: 1_000, behind: 0 },
+])('are also on the page after one that $page', async ({ count, behind }) => {
+  const network = await testbed.open({ rpcUrl: proxy.url });
+  const { ledger } = await network.status();
+  const token = await deploy(testbed.network, deployCarbon());
+  const pages: unknown[] = [];
+  proxy.onAnswer = ({ method }, { result }) => {
+    if (method !== 'getEvents' || !result) return;
+    const [deployed] = result['events'] as object[];
+    const other = { ...deployed, value: xdr.ScVal.scvVoid().toXDR('base64') };
+    if (pages.length === 0) {
+      pages.push(
+        Array.from({ length: count }, () => other),
+        [deployed],
+      );
+      result['cursor'] = `${BigInt(Number(result['latestLedger']) - behind) << 32n}-0`;
+    }
+    result['events'] = pages.shift();
+  };
+  expect(await network.tokensDeployedSince(ledger)).toEqual([token]);
 });
