@@ -153,6 +153,10 @@ describe('a receipt over the API', () => {
       accountName: null,
     };
     expect(await report('PROCESSING')).toEqual({ status: 'PROCESSING', payoutAccount });
+    // The provider's hook makes the server ask for the status: a late one would find only the next status.
+    await expect
+      .poll(() => stateOf(session?.id ?? ''))
+      .toMatchObject({ providerHistory: [{ status: 'PENDING' }, { status: 'PROCESSING' }] });
     expect(await report('SETTLED')).toEqual({ status: 'SETTLED', payoutAccount: null });
     await expect.poll(async () => (await stateOf(session?.id ?? ''))?.state).toBe('SETTLED');
     expect(await stateOf(session?.id ?? '')).toMatchObject({
