@@ -110,7 +110,7 @@ async function begin(
   request: IdempotentRequest,
   { input, holder }: Order,
 ): Promise<string> {
-  const { plan, settlement, holding, quote } = await planCashOut(deps, receipt, input, holder);
+  const { plan, settlement, quote, requireUnderLock } = await planCashOut(deps, receipt, input, holder);
   const { id } = plan;
   const { countryCode, payoutAccount } = input;
   const { fiatCurrency, fiatAmount, fiatFee, feeBps, exchangeRate } = quote;
@@ -139,8 +139,7 @@ async function begin(
     const createdAt = await readDatabaseTime(tx);
     const first = await reserveKey(tx, request, id, createdAt);
     if (first !== null) return first;
-    await requireLeft(tx, deps, receipt, plan, holding);
-    if (holder !== null) await requireFewUnsigned(tx, holder, receipt.farmerId);
+    await requireUnderLock(tx);
     await tx.insert(offRampSessions).values({ ...session, createdAt });
     return id;
   });
@@ -157,15 +156,17 @@ export async function dryRunCashOut(
   holder: Address | null = null,
 ): Promise<Quote> {
   const receipt = await requireOwnReceipt(deps, caller, input.receiptTokenAddress);
-  const { plan, holding, quote } = await planCashOut(deps, receipt, input, holder);
+  const { quote, requireUnderLock } = await planCashOut(deps, receipt, input, holder);
   return dryRun(deps.db, async (tx) => {
-    await requireLeft(tx, deps, receipt, plan, holding);
-    if (holder !== null) await requireFewUnsigned(tx, holder, receipt.farmerId);
+    await requireUnderLock(tx);
     return quote;
   });
 }
 
-/** Makes every check that needs no lock, and gets the quote. */
+/**
+ * Makes every check that needs no lock, and gets the quote. The checks that need locks come last, in the
+ * transaction of the effect or of a dry run: `requireUnderLock`.
+ */
 async function planCashOut(
   deps: BeginNeeds,
   receipt: TokenizedReceipt,
@@ -180,8 +181,12 @@ async function planCashOut(
     tokenAmountKg: input.tokenAmount,
     depositorAddress: holder ?? deps.network.custodyAddress,
   };
-  const checked = await checkCashOut(deps, plan);
-  return { plan, ...checked, quote: await quoteInput(deps, input) };
+  const { settlement, holding } = await checkCashOut(deps, plan);
+  const requireUnderLock = async (tx: Tx) => {
+    await requireLeft(tx, deps, receipt, plan, holding);
+    if (holder !== null) await requireFewUnsigned(tx, holder, receipt.farmerId);
+  };
+  return { plan, settlement, quote: await quoteInput(deps, input), requireUnderLock };
 }
 
 /** A provider's error names an argument of the query offRampQuote, which is a member of the input here. */
