@@ -14,7 +14,7 @@ type HolderActRow = typeof holderActs.$inferSelect;
 /** EXPIRED: the signed act can no longer land. An act that was never submitted stays PREPARED. */
 type HolderActState = 'PREPARED' | 'SUBMITTED' | 'LANDED' | 'REFUSED' | 'EXPIRED' | 'NEEDS_REVIEW';
 
-export interface HolderAct extends Omit<HolderActRow, 'call'> {
+export interface HolderAct extends Omit<HolderActRow, 'call' | 'holderAddress' | keyof UnsignedTransaction> {
   call: HolderCall;
   unsigned: UnsignedTransaction;
   state: HolderActState;
@@ -83,11 +83,11 @@ interface ReadAct {
 }
 
 function actOf({ act, submission, farmerId }: ReadAct): HolderAct {
-  const { format, payload, holderAddress: holder, validUntil } = act;
+  const { call, format, payload, holderAddress: holder, validUntil, ...described } = act;
   return {
-    ...act,
+    ...described,
     // The database's rules forbid changes to the encoded call.
-    call: decodeCall(act.call) as HolderCall,
+    call: decodeCall(call) as HolderCall,
     unsigned: { format, payload, holder, validUntil },
     state: stateOf(submission),
     farmerId,

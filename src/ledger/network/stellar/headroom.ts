@@ -86,7 +86,7 @@ export function withHeadroom(
   declared.instructions(instructions + moreInstructions);
   const moreWritten = spareBytes(declared.writeBytes(), settings.maxWriteBytes, room.writtenBytes);
   declared.writeBytes(declared.writeBytes() + moreWritten);
-  const moreRead = spareBytes(declared.diskReadBytes(), settings.maxReadBytes, 0);
+  const moreRead = spareBytes(declared.diskReadBytes(), settings.maxReadBytes);
   declared.diskReadBytes(declared.diskReadBytes() + moreRead);
 
   const feeStroops =
@@ -115,7 +115,7 @@ function spareInstructions(instructions: number): number {
 }
 
 /** Zero if the call reads or writes nothing, because that does not change. */
-function spareBytes(declared: number, max: number, room: number): number {
+function spareBytes(declared: number, max: number, room = 0): number {
   return declared === 0 ? 0 : Math.min(Math.max(SPARE_BYTES, room), Math.max(0, max - declared));
 }
 
