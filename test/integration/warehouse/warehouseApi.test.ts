@@ -153,7 +153,7 @@ describe('a receipt over the API', () => {
       accountName: null,
     };
     expect(await report('PROCESSING')).toEqual({ status: 'PROCESSING', payoutAccount });
-    // The provider's hook makes the server ask for the status: a late one would find only the next status.
+    // The server asks for the status after the provider's hook: when late, it would find only the next one.
     await expect
       .poll(() => stateOf(session?.id ?? ''))
       .toMatchObject({ providerHistory: [{ status: 'PENDING' }, { status: 'PROCESSING' }] });
