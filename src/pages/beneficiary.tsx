@@ -51,15 +51,12 @@ export async function beneficiaryPage(
     readTotals(ask, name),
   ]);
   if (totals?.retirementCount === 0) throw noSuchName();
-  const sums =
-    totals === null
-      ? 'Retirements'
-      : `${grouped(totals.tonnes)} tonnes of CO₂ equivalent in ${totals.retirementCount} retirements`;
+  const sum = totals === null ? 'Retirements' : `${grouped(totals.tonnes)} t CO₂e retired`;
   return htmlAnswer(
     site,
     {
       title: `Retirements for ${shownName(name, 80)}`,
-      description: `${sums} for ${shownName(name, 80)}.`,
+      description: `${sum} for ${shownName(name, 80)}.`,
       path,
       section: 'registry',
       isUnlisted: query.size > 0,

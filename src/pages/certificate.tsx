@@ -26,7 +26,7 @@ export function certificatePage(
     site,
     {
       title: `${grouped(tonnes)} t CO₂e retired for ${shownName(beneficiary, 80)}`,
-      description: `Certificate of a retirement on ${dateOf(timestamp)}: ${grouped(tonnes)} tonnes of CO₂ equivalent, for ${shownName(beneficiary, 80)}.`,
+      description: `Certificate of a retirement on ${dateOf(timestamp)}: ${grouped(tonnes)} t CO₂e, for ${shownName(beneficiary, 80)}.`,
       path,
       section: 'registry',
     },
@@ -77,7 +77,7 @@ function factsOfRetirement(record: CertificateRecord): Fact[] {
   return [
     ['Beneficiary', page === null ? name : <a href={page}>{name}</a>],
     ['Beneficiary’s public id', beneficiaryId === null ? null : <Foreign text={beneficiaryId} />],
-    ['Amount', `${grouped(record.tonnes)} tonnes CO₂e`],
+    ['Amount', `${grouped(record.tonnes)} t CO₂e`],
     ['Serial numbers', serialRange === null ? null : <Serials {...serialRange} />],
     ['Retired on', <Moment seconds={record.timestamp} />],
     ['Reason', reason === null ? null : reasonText(reason)],

@@ -43,7 +43,7 @@ export async function homePage(site: Site, request: PageRequest, overview: Overv
     site,
     {
       title: 'Retired carbon credits',
-      description: `${grouped(overview.tonnes)} tonnes of CO₂ equivalent in ${overview.retirementCount} retirements, each a public record of the ledger network.`,
+      description: `${grouped(overview.tonnes)} t CO₂e retired. Each retirement is a public record of the ledger network.`,
       path: '/',
       section: 'registry',
       isUnlisted: request.query.size > 0,

@@ -75,7 +75,7 @@ export async function projectPage(site: Site, request: PageRequest, assetId: str
     site,
     {
       title: `Project ${shown(project.assetId, 80)}`,
-      description: `${shown(project.projectType, 60)} in ${countryName(project.countryCode)}: ${grouped(project.quantityCO2e)} tonnes of CO₂ equivalent of ${project.vintageYear}, ${grouped(project.books.retired)} of them retired.`,
+      description: `${shown(project.projectType, 60)} in ${countryName(project.countryCode)}: ${grouped(project.quantityCO2e)} t CO₂e of ${project.vintageYear}, ${grouped(project.books.retired)} t of them retired.`,
       path,
       section: 'projects',
       isUnlisted: query.size > 0,
@@ -122,7 +122,7 @@ function TonnesPicture({ books }: Pick<Project, 'books'>) {
   return (
     <figure class="chart">
       <figcaption>
-        <span>{`${grouped(books.issued)} tonnes issued`}</span>
+        <span>{`${grouped(books.issued)} t issued`}</span>
       </figcaption>
       {issued === 0 ? null : (
         <svg class="stack" viewBox={`0 0 ${PICTURE_WIDTH} 10`} preserveAspectRatio="none" aria-hidden="true">
@@ -156,7 +156,7 @@ function ProjectFacts({ project }: { project: Project }) {
       facts={[
         ['Verification', <Foreign text={project.verificationBodyRef} max={200} />],
         ['Kind of credit', <Foreign text={project.creditType} />],
-        ['Verified quantity', `${grouped(project.quantityCO2e)} tonnes CO₂e`],
+        ['Verified quantity', `${grouped(project.quantityCO2e)} t CO₂e`],
         ['Price of a tonne', price === null ? 'Not published' : `${price.amount} ${price.currency}`],
         ['State', STATES[project.state] ?? project.state],
         ['Submitted', <Moment seconds={project.createdAt} />],

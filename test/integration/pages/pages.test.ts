@@ -156,6 +156,14 @@ describe('pages', () => {
     }
   });
 
+  it('count tonnes with the unit’s symbol, which is the same for one and for many', async () => {
+    for (const path of ['/', '/projects/VCS-77-2024', certificate(), '/beneficiaries/Acme%20Shipping']) {
+      const { text } = await get(path);
+      expect([path, /\d (?:tonnes|retirements)\b/.exec(text)]).toEqual([path, null]);
+      expect(text).toMatch(/content="[^"]*\d t CO₂e/);
+    }
+  });
+
   it('let readers choose among the types of all projects, not only of those that are shown', async () => {
     const { text } = await get('/projects?country=FR');
     expect(text).toContain('No projects here.');
