@@ -2,7 +2,7 @@
  * Finds projects by id, token address or asset id.
  */
 import { and, eq, sql } from 'drizzle-orm';
-import { findBy, findByIds, finderOf, findersOf } from '../../db/findByIds.ts';
+import { findBy, finderOf, findersOf } from '../../db/findByIds.ts';
 import { createSharedRead } from '../../db/sharedReads.ts';
 import { projects } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -37,7 +37,7 @@ export const findProjectsByIds = findersOf(projects);
 
 /** How subscribers follow projects. */
 export const FOLLOWED_PROJECTS: FollowedKind<Project> = {
-  readMany: (db, ids) => findByIds(db, projects, ids),
+  findMany: findProjectsByIds,
   hasEnded: ({ state }) => state === 'OPEN' || state === 'REFUSED',
   hidden: [],
 };

@@ -36,7 +36,7 @@ export const findRetirementsByIds = findersOf(retirements);
 
 /** How subscribers follow retirements. */
 export const FOLLOWED_RETIREMENTS: FollowedKind<Retirement> = {
-  readMany: (db, ids) => findRetirementsByIds({ db }, ids),
+  findMany: findRetirementsByIds,
   hasEnded: ({ state }) => state === 'RETIRED' || state === 'REFUSED',
   hidden: [],
 };

@@ -13,7 +13,7 @@ import type { Logger } from '../../lib/logger.ts';
 
 /** A kind of rows that subscribers follow. */
 export interface FollowedKind<Row extends { id: string }> {
-  readMany(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, Row>>;
+  findMany(deps: { db: Db }, ids: readonly string[]): Promise<ReadonlyMap<string, Row>>;
   hasEnded(row: Row): boolean;
   /** Columns of the platform's own work, whose changes are not shown. */
   hidden: readonly (keyof Row)[];
@@ -133,8 +133,8 @@ async function readTogether(
   entries: readonly Followed[],
   round: number,
 ): Promise<void> {
-  const now = await kind.readMany(
-    db,
+  const now = await kind.findMany(
+    { db },
     entries.map(({ id }) => id),
   );
   for (const entry of entries) {

@@ -153,5 +153,5 @@ subscribeTo(
   forPublic(
     `Follows the issuance of a project. ${UPDATES_UNTIL_FINAL}OPEN or REFUSED. Errors: NOT_FOUND (no such project).`,
   ),
-  { kind: FOLLOWED_PROJECTS, find: findProjectById, maySee: () => true, noun: 'project' },
+  { kind: FOLLOWED_PROJECTS, maySee: () => true, noun: 'project' },
 );

@@ -116,5 +116,5 @@ subscribeTo(
     `Follows a retirement. ${UPDATES_UNTIL_FINAL}RETIRED or REFUSED. Errors: NOT_FOUND (no such retirement, or ` +
       "another buyer's).",
   ),
-  { kind: FOLLOWED_RETIREMENTS, find: findRetirement, maySee, noun: 'retirement' },
+  { kind: FOLLOWED_RETIREMENTS, maySee, noun: 'retirement' },
 );

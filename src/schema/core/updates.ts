@@ -4,7 +4,6 @@
 import type { ObjectRef } from '@pothos/core';
 import type { Caller } from '../../identity/roles.ts';
 import { notVisible } from '../../lib/notFound.ts';
-import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import type { FollowedKind } from '../../resolvers/core/changeFollower.ts';
 import type { forPublic, forRoles } from './access.ts';
 import { builder, type ContractTypes } from './builder.ts';
@@ -13,7 +12,6 @@ import { idOf } from './inputs.ts';
 
 interface FollowedField<Row extends { id: string }> {
   kind: FollowedKind<Row>;
-  find(dependencies: Dependencies, id: string): Promise<Row | null>;
   maySee(caller: Caller | null, row: Row): boolean;
   /** For the argument's description, and for the error. */
   noun: string;
@@ -47,12 +45,12 @@ export function subscribeTo<Shown, Row extends Shown & { id: string }>(
 
 /** @throws DomainError NOT_FOUND, also for an object that the caller may not see */
 async function updatesOf<Row extends { id: string }>(
-  { kind, find, maySee, noun }: FollowedField<Row>,
+  { kind, maySee, noun }: FollowedField<Row>,
   { id: { id } }: { id: { id: string } },
   { caller, dependencies }: Pick<Context, 'caller' | 'dependencies'>,
 ): Promise<AsyncIterableIterator<Row>> {
-  const row = await find(dependencies, id);
-  if (row === null || !maySee(caller, row)) throw notVisible(noun, 'id');
+  const row = (await kind.findMany(dependencies, [id])).get(id);
+  if (row === undefined || !maySee(caller, row)) throw notVisible(noun, 'id');
   const ending = new AbortController();
   const rows = dependencies.changeFollower.follow(kind, row, ending.signal);
   const seen = whileSeen(rows, (now) => maySee(caller, now));

@@ -245,7 +245,6 @@ subscribeTo(
   ),
   {
     kind: FOLLOWED_SESSIONS,
-    find: findOffRampSession,
     maySee: maySeeOffRampSession,
     noun: 'off-ramp session',
   },

@@ -9,11 +9,7 @@ import {
 } from '../../resolvers/warehouse/findReceipt.ts';
 import type { Receipt } from '../../resolvers/warehouse/findReceipt.ts';
 import { findOpenPledges, type ReceiptPledge } from '../../resolvers/warehouse/findPledge.ts';
-import {
-  findFollowedReceipt,
-  FOLLOWED_RECEIPTS,
-  type FollowedReceipt,
-} from '../../resolvers/warehouse/followReceipt.ts';
+import { FOLLOWED_RECEIPTS, type FollowedReceipt } from '../../resolvers/warehouse/followReceipt.ts';
 import { forRoles } from '../core/access.ts';
 import { createBatch, createRequiredBatch } from '../core/batch.ts';
 import { actsAs, maySeeFarmer, maySeeWarehouse } from '../core/caller.ts';
@@ -135,5 +131,5 @@ subscribeTo<Receipt, FollowedReceipt>(
       'that. For a lender the subscription also ends when the pledge is released. Errors: NOT_FOUND (no such ' +
       'receipt that the caller may see).',
   ),
-  { kind: FOLLOWED_RECEIPTS, find: findFollowedReceipt, maySee: maySeePledged, noun: 'receipt' },
+  { kind: FOLLOWED_RECEIPTS, maySee: maySeePledged, noun: 'receipt' },
 );

@@ -3,7 +3,7 @@
  * (findRetirement.ts) under the session's id.
  */
 import { and, desc, eq, type SQL } from 'drizzle-orm';
-import { findByIds, finderOf, requireById } from '../../../db/findByIds.ts';
+import { finderOf, findersOf, requireById } from '../../../db/findByIds.ts';
 import {
   ENDED_OFF_RAMP_STATES,
   offRampProviderStatuses,
@@ -32,7 +32,7 @@ export function hasEnded({ state }: Pick<OffRampSession, 'state'>): boolean {
 
 /** How subscribers follow sessions. A late callback may reopen an ended session, for an operator. */
 export const FOLLOWED_SESSIONS: FollowedKind<OffRampSession> = {
-  readMany: (db, ids) => findByIds(db, offRampSessions, ids),
+  findMany: findersOf(offRampSessions),
   hasEnded,
   hidden: ['dueAt', 'fruitlessSteps', 'hints'],
 };

@@ -20,7 +20,7 @@ let notify: (key: string | null) => void;
 let follower: ChangeFollower;
 
 const kind: FollowedKind<Thing> = {
-  readMany: async (_db, ids) => {
+  findMany: async (_deps, ids) => {
     reads.push(ids);
     if (failing) throw new Error('the database is away');
     return new Map(ids.flatMap((id) => table.get(id) ?? []).map((thing) => [thing.id, { ...thing }]));
