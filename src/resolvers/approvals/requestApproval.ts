@@ -60,8 +60,7 @@ export async function requestApproval(
   const keyed = keyOf(deps, caller, asked);
   const begin = async () => {
     if (!needsApproval(deps.approvalPolicy, asked) || !(await check())) return null;
-    const { id } = await deps.db.transaction((tx) => insertOnce(tx, deps, caller, asked, keyed));
-    return id;
+    return deps.db.transaction((tx) => insertOnce(tx, deps, caller, asked, keyed));
   };
   const id = await (keyed ? findFirstUseOrBegin(deps.db, keyed, begin) : begin());
   // If the first use needed no approval, no request has this id.
@@ -88,16 +87,17 @@ function keyOf(deps: Needs<'network'>, caller: Caller, asked: AskedOperation): I
   return asked.operation === 'createDeposit' ? depositRequest(deps, caller.subject, asked.input) : null;
 }
 
+/** @returns the id of the request that the key or the same operation has already, or of the new one */
 async function insertOnce(
   tx: Tx,
   deps: RequestNeeds,
   caller: Caller,
   asked: AskedOperation,
   keyed: IdempotentRequest | null,
-): Promise<ApprovalRequest> {
+): Promise<string> {
   const id = deps.ids.next();
   const first = keyed && (await reserveKey(tx, keyed, id, deps.clock.now()));
-  if (first) return required(await findApprovalRequest({ db: tx }, first), first);
+  if (first) return first;
   await checkAndHoldPayout(tx, deps, caller, asked);
   const { targetId, basis, version } = await readBasis(tx, deps, asked, id);
   const { operation } = asked;
@@ -107,7 +107,7 @@ async function insertOnce(
   await lockName(tx, `approval:${operation}:${targetId}`);
   const open = await findOpenRequest(tx, { operation, targetId });
   if (open) {
-    if (open.requestedBy === caller.subject && isSameInput(open.input, input)) return open;
+    if (open.requestedBy === caller.subject && isSameInput(open.input, input)) return open.id;
     throw new DomainError(
       'CONFLICT',
       `${operation} awaits approval already, as asked for by ${open.requestedBy}: that request has to be approved, refused or withdrawn first.`,
@@ -129,7 +129,7 @@ async function insertOnce(
     requestedAt: TRANSACTION_TIME,
     expiresAt: sql`${TRANSACTION_TIME} + ${lifetime}`,
   });
-  return required(await findApprovalRequest({ db: tx }, id), id);
+  return id;
 }
 
 /** Two encoded inputs. */
@@ -178,9 +178,4 @@ async function checkAndHoldPayout(
   if (status !== 'settled' && status !== 'refunded') return;
   const held = { status: 'processing', setBy: caller.subject } as const;
   await changeManualStatus(tx, sessionId, held, { at: clock.now(), from: 'pending' });
-}
-
-function required(request: ApprovalRequest | null, id: string): ApprovalRequest {
-  if (!request) throw new Error(`request for approval ${id} has vanished`);
-  return request;
 }

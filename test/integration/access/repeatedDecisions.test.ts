@@ -5,10 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { projectInput } from '../../../devnet/platform.ts';
 import type { Caller } from '../../../src/identity/roles.ts';
 import { DomainError } from '../../../src/lib/errors.ts';
-import {
-  findApprovalRequest,
-  type ApprovalRequest,
-} from '../../../src/resolvers/approvals/approvalRequests.ts';
+import { findApprovalRequest } from '../../../src/resolvers/approvals/approvalRequests.ts';
 import { grantApproval, refuseApproval } from '../../../src/resolvers/approvals/decideApproval.ts';
 import { requestApproval, requestProjectApproval } from '../../../src/resolvers/approvals/requestApproval.ts';
 import { runApproved } from '../../../src/schema/approvals/runApproved.ts';
@@ -94,11 +91,11 @@ it('answers with the request that is approved before its requester hears of it, 
   const asked = { operation: 'setManualSessionStatus', input: { sessionId, status: 'failed' } } as const;
   const overtaken: typeof dependencies.db = Object.assign(Object.create(dependencies.db), {
     transaction: async (insert: Parameters<typeof dependencies.db.transaction>[0]) => {
-      const request = (await dependencies.db.transaction(insert)) as ApprovalRequest;
-      await grantApproval(dependencies, second, request.id, (granted, grant) =>
+      const id = (await dependencies.db.transaction(insert)) as string;
+      await grantApproval(dependencies, second, id, (granted, grant) =>
         runApproved(dependencies, granted, grant),
       );
-      return request;
+      return id;
     },
   });
   const request = await requestApproval(
