@@ -12,8 +12,6 @@ export interface AuthScopes {
    * error.
    */
   public: boolean;
-  /** Every caller with a valid token. */
-  authenticated: boolean;
   /** A caller with one of these roles; an admin may do what any role may. */
   role: readonly Role[];
   /** The buyer of this id: role buyer, and the token's subject is the id. */
@@ -30,7 +28,6 @@ export function scopesOf(caller: Caller | null) {
     caller !== null && caller.roles.some((role) => role === 'admin' || roles.includes(role));
   return {
     public: true,
-    authenticated: caller !== null,
     role: has,
     buyer: (buyerId: string) => has(['buyer']) && caller?.subject === buyerId,
     ownBuyer: () => has(['buyer']),
@@ -75,7 +72,7 @@ function failedScopes(failure: AuthFailure): FailedScope[] {
 /** "a token with role x or y" */
 function needs(scopes: readonly FailedScope[]): string {
   const roles = [...new Set(scopes.flatMap(neededRoles))];
-  return roles.length === 0 ? 'a token' : `a token with role ${roles.join(' or ')}`;
+  return `a token with role ${roles.join(' or ')}`;
 }
 
 function neededRoles({ scope, parameter }: FailedScope): string[] {

@@ -2,6 +2,7 @@
  * Mutations that wait for the network occupy their places: one caller leaves some to everyone else.
  */
 import { expect, it } from 'vitest';
+import { ROLES } from '../../../src/identity/roles.ts';
 import { createBuilder } from '../../../src/schema/core/createBuilder.ts';
 import { startServer, testLimits, token, until } from '../../support/http/httpServer.ts';
 
@@ -16,7 +17,7 @@ it('are at most half of all for one caller, whatever it repeats', async () => {
   builder.mutationType({
     fields: (t) => ({
       write: t.string({
-        authScopes: { authenticated: true },
+        authScopes: { role: ROLES },
         recordedInput: {},
         safeWithoutKey: 'it does nothing',
         resolve: async (_root, _args, { caller }) => {

@@ -9,7 +9,7 @@ import { createHttpServer } from '../../../src/http/server/server.ts';
 import type { HttpServerOptions } from '../../../src/http/server/server.ts';
 import { noAuditLog } from '../../../devnet/noAuditLog.ts';
 import { endsByExpiry } from '../../../src/identity/credentialEnds.ts';
-import type { Role } from '../../../src/identity/roles.ts';
+import { ROLES, type Role } from '../../../src/identity/roles.ts';
 import { createTokenVerifier, signToken } from '../../../src/identity/tokens.ts';
 import { defaultLimits, type Limits } from '../../../src/limits/limits.ts';
 import { createRateLimits } from '../../../src/limits/rateLimits.ts';
@@ -197,7 +197,7 @@ function testSchema() {
         resolve: (_, { amount }) => amount,
       }),
       whoami: t.string({
-        authScopes: { authenticated: true },
+        authScopes: { role: ROLES },
         resolve: (_, _args, { caller }) => caller?.subject ?? '',
       }),
       operators: t.string({ authScopes: { role: ['operator'] }, resolve: () => 'only' }),
