@@ -11,7 +11,8 @@ import { reconcileAndKeep, type KeptReconciliation } from '../reconciliation/las
 import type { Verdict } from '../reconciliation/verdicts.ts';
 import { logOf } from '../reconciliation/reconcileLogs.ts';
 import { parseCheckpoint, type SignedNote } from '../transparency/checkpoint.ts';
-import { codeOf, StartupError } from '../lib/startupErrors.ts';
+import { codeOf } from '../lib/errors.ts';
+import { StartupError } from '../lib/startupErrors.ts';
 import { NetworkUnavailable } from '../ledger/network/port.ts';
 import { awaitReorgConfirmation } from '../ledger/network/continuity.ts';
 import { runCommand } from './runCommand.ts';

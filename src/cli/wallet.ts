@@ -6,10 +6,10 @@ import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
-import { messageOf } from '../lib/errors.ts';
+import { codeOf, messageOf } from '../lib/errors.ts';
 import { signPayload } from '../ledger/network/embedded/wallets.ts';
 import { addressOfSecretKey, generateSecretKey } from '../lib/strkey.ts';
-import { codeOf, StartupError } from '../lib/startupErrors.ts';
+import { StartupError } from '../lib/startupErrors.ts';
 import { runCommand } from './runCommand.ts';
 
 const FILE_PROBLEMS: Readonly<Record<string, (file: string) => string>> = {

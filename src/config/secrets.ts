@@ -5,6 +5,7 @@
 import { link, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
+import { codeOf } from '../lib/errors.ts';
 import { makeFolder } from '../lib/makeFolder.ts';
 import { readIfThere } from '../lib/readIfThere.ts';
 import { generateSecretKey } from '../lib/strkey.ts';
@@ -63,7 +64,7 @@ async function publish(draft: string, path: string, secrets: Secrets): Promise<b
     await link(draft, path);
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    if (codeOf(error) === 'EEXIST') return false;
     throw error;
   } finally {
     await rm(draft, { force: true });

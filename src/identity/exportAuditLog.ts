@@ -10,8 +10,8 @@ import { dirname } from 'node:path';
 import { sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
 import { refusedByDatabase } from '../db/refusedByDatabase.ts';
-import { innermostMessage } from '../lib/errors.ts';
-import { codeOf, StartupError } from '../lib/startupErrors.ts';
+import { codeOf, innermostMessage } from '../lib/errors.ts';
+import { StartupError } from '../lib/startupErrors.ts';
 
 /** Bounds the memory and lock time of one step; an entry has some hundred bytes. */
 const ENTRIES_PER_STEP = 5_000;

@@ -10,6 +10,7 @@
  * stopped reader does not take, and an exit waits for that reader without end.
  */
 import fs from 'node:fs';
+import { codeOf } from './errors.ts';
 
 /** Some minutes of a busy server's log. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
@@ -157,7 +158,7 @@ function createLastWrite(fd: number, unblock = () => {}): (bytes: Buffer) => voi
         unblock();
         rest = rest.subarray(fs.writeSync(fd, rest));
       } catch (error) {
-        isOver = (error as NodeJS.ErrnoException).code !== 'EAGAIN' || performance.now() > giveUpAt;
+        isOver = codeOf(error) !== 'EAGAIN' || performance.now() > giveUpAt;
         if (!isOver) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EXIT_LOOK_MS);
       }
     }

@@ -1,5 +1,6 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { codeOf } from './errors.ts';
 
 /**
  * Like `mkdir` with `recursive`, which in Node 20 never ends below /proc, and reports a read-only disk as a
@@ -10,7 +11,7 @@ export async function makeFolder(path: string): Promise<void> {
     await makeOne(path);
   } catch (error) {
     const parent = dirname(path);
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || parent === path) throw error;
+    if (codeOf(error) !== 'ENOENT' || parent === path) throw error;
     await makeFolder(parent);
     await makeOne(path);
   }

@@ -19,8 +19,3 @@ export class WrongSettings extends StartupError {
     this.problems = problems;
   }
 }
-
-/** The `code` of an error of Node or PostgreSQL; an empty text without one. */
-export function codeOf(error: unknown): string {
-  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
-}

@@ -2,8 +2,8 @@
  * Known causes that keep the database from being used, each as one sentence for the operator.
  */
 import { partsOf, serversOf } from '../lib/databaseUrl.ts';
-import { innermost, innermostMessage } from '../lib/errors.ts';
-import { codeOf, StartupError } from '../lib/startupErrors.ts';
+import { codeOf, innermost, innermostMessage } from '../lib/errors.ts';
+import { StartupError } from '../lib/startupErrors.ts';
 
 /** The embedded PostgreSQL runs, but its database can't be migrated to this version's schema. */
 export function migrationFailed(error: unknown): StartupError {

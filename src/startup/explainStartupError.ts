@@ -6,10 +6,10 @@ import { ConnectionLost } from '../db/connectionLost.ts';
 import { isTransient } from '../db/transientFailures.ts';
 import { refusedByDatabase } from '../db/refusedByDatabase.ts';
 import { WrongInstallation } from '../ledger/network/claimInstallation.ts';
-import { messageOf } from '../lib/errors.ts';
+import { codeOf, messageOf } from '../lib/errors.ts';
 import { WrongNetwork } from '../ledger/network/nodeIdentity.ts';
 import { NetworkUnavailable } from '../ledger/network/port.ts';
-import { StartupError, codeOf } from '../lib/startupErrors.ts';
+import { StartupError } from '../lib/startupErrors.ts';
 
 /** @returns the sentence for a known cause, or null for a defect, whose stack trace is printed */
 export function explainStartupError(error: unknown): string | null {

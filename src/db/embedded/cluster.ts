@@ -22,7 +22,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { readIfThere } from '../../lib/readIfThere.ts';
-import { messageOf } from '../../lib/errors.ts';
+import { codeOf, messageOf } from '../../lib/errors.ts';
 import { StartupError } from '../../lib/startupErrors.ts';
 import { canEnter, makeSystemFolder, newClusterUser, preparePrograms } from './binaries.ts';
 import type { OsUser, Programs } from './binaries.ts';
@@ -90,7 +90,7 @@ async function findFolder(place: string): Promise<string | null> {
   try {
     return await realpath(place);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if (codeOf(error) !== 'ENOENT') throw error;
     const isLink = await lstat(place).then(
       () => true,
       () => false,
@@ -127,7 +127,7 @@ async function createCluster(
   } catch (error) {
     await rm(fresh, { recursive: true, force: true });
     await rm(homeFileOf(fresh), { force: true });
-    const { code } = error as NodeJS.ErrnoException;
+    const code = codeOf(error);
     if (code === 'EEXIST' || code === 'ENOTEMPTY') return;
     throw new StartupError(
       `PostgreSQL could not make its database in ${dataFolder}: ${messageOf(error)}. ` +
@@ -201,7 +201,7 @@ async function removeStale(path: string, text: string): Promise<void> {
     await rename(path, aside);
     if ((await readFile(aside, 'utf8')) !== text) await link(aside, path);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = codeOf(error);
     // Another process removed or replaced it first.
     if (code !== 'ENOENT' && code !== 'EEXIST') throw error;
   } finally {
@@ -217,7 +217,7 @@ export function isAlive(pid: number): boolean {
     return true;
   } catch (error) {
     // A process of another user is alive too.
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    return codeOf(error) === 'EPERM';
   }
 }
 

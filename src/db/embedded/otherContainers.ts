@@ -14,6 +14,7 @@ import { once } from 'node:events';
 import { mkdir, open, readdir, readlink, rm, stat, type FileHandle } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
+import { codeOf } from '../../lib/errors.ts';
 import { StartupError } from '../../lib/startupErrors.ts';
 
 interface Use {
@@ -124,7 +125,7 @@ function listen(folder: string, name: string): Promise<Server | null> {
       await once(server, 'listening');
       return server;
     } catch (error) {
-      const { code = '' } = error as NodeJS.ErrnoException;
+      const code = codeOf(error);
       if (NO_SOCKETS.has(code)) return null;
       throw new StartupError(
         `${folder} can't be written (${code}): let it belong to the user of the server.`,
@@ -144,7 +145,7 @@ function ask(folder: string, name: string): Promise<Answer> {
       await once(socket, 'connect');
       return 'alive';
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
+      const code = codeOf(error);
       if (code === 'EACCES') return 'denied';
       if (code !== 'ECONNREFUSED' && code !== 'ENOENT') return 'alive';
       const { mtimeMs } = await stat(join(folder, name)).catch(() => ({ mtimeMs: 0 }));
