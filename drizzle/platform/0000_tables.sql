@@ -566,8 +566,6 @@ CREATE TABLE "receipts" (
 	"expiry_date" bigint NOT NULL,
 	"deploy_salt" text NOT NULL,
 	"token_address" text,
-	"deploy_tx_hash" text,
-	"mint_tx_hash" text,
 	"expired_tx_hash" text,
 	"state_reason" text,
 	"created_at" timestamp with time zone NOT NULL,

@@ -421,7 +421,7 @@ CREATE TRIGGER projects_no_delete BEFORE DELETE ON projects FOR EACH ROW EXECUTE
 --> statement-breakpoint
 SELECT add_row_rules('receipts',
   'id warehouse_id asset_millis asset_id commodity_type quantity_kg grade_classification warehouse_location harvest_season inspection_report_hash valuation_usd country_code token_name token_symbol farmer_address farmer_id confirmed_by deposit_date expiry_date deploy_salt created_at',
-  'token_address deploy_tx_hash mint_tx_hash expired_tx_hash activated_at expired_at',
+  'token_address expired_tx_hash activated_at expired_at',
   'DEPLOYING>MINTING DEPLOYING>REFUSED DEPLOYING>NEEDS_REVIEW MINTING>ACTIVE MINTING>NEEDS_REVIEW ACTIVE>EXPIRED NEEDS_REVIEW>DEPLOYING NEEDS_REVIEW>MINTING NEEDS_REVIEW>ACTIVE NEEDS_REVIEW>REFUSED');
 --> statement-breakpoint
 CREATE TRIGGER receipts_no_delete BEFORE DELETE ON receipts FOR EACH ROW EXECUTE FUNCTION refuse_change();

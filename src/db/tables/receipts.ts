@@ -56,8 +56,6 @@ export const receipts = pgTable(
     /** Stored before the deploy is sent; the factory accepts it once. */
     deploySalt: text('deploy_salt').notNull(),
     tokenAddress: text('token_address'),
-    deployTxHash: text('deploy_tx_hash'),
-    mintTxHash: text('mint_tx_hash'),
     /** Null when the receipt was marked expired outside this platform. */
     expiredTxHash: text('expired_tx_hash'),
     stateReason: text('state_reason'),

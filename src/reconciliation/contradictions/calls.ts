@@ -82,13 +82,10 @@ export const CALL_CONTRADICTIONS = contradictions({
       FROM retirements r JOIN submissions s ON s.target_id = r.id AND s.kind = 'retire' AND s.state = 'SUCCEEDED'
       JOIN attempts a ON a.submission_id = s.id AND a.state = 'LANDED'
       WHERE r.ledger IS DISTINCT FROM a.ledger`,
-    `SELECT format('receipt %s names transactions that its submissions do not: %s', r.id,
-        concat_ws(', ', r.deploy_tx_hash, r.mint_tx_hash, r.expired_tx_hash)) AS message
+    `SELECT format('receipt %s expired in transaction %s, its submission in %s', r.id, r.expired_tx_hash, s.tx_hash) AS message
       FROM receipts r
-      JOIN (VALUES ('deployCommodityReceipt'), ('mint'), ('markExpired')) AS k (kind) ON true
-      LEFT JOIN submissions s ON s.target_id = r.id AND s.kind = k.kind AND s.state = 'SUCCEEDED'
-      WHERE s.tx_hash IS DISTINCT FROM CASE k.kind
-        WHEN 'mint' THEN r.mint_tx_hash WHEN 'markExpired' THEN r.expired_tx_hash ELSE r.deploy_tx_hash END`,
+      LEFT JOIN submissions s ON s.target_id = r.id AND s.kind = 'markExpired' AND s.state = 'SUCCEEDED'
+      WHERE s.tx_hash IS DISTINCT FROM r.expired_tx_hash`,
     `SELECT format('submission %s moves otherwise than off-ramp session %s says: %s', s.id, c.id, s.call) AS message
       FROM submissions s JOIN off_ramp_sessions c ON c.id = s.target_id
       WHERE CASE s.kind

@@ -21,7 +21,7 @@ export function projectToken({ network, ids }: ProjectTokenDependencies): AssetT
     async setState(tx, id, state, stateReason) {
       await updateById(tx, projects, id, { state, stateReason });
     },
-    async deployed(tx, id, { tokenAddress }) {
+    async deployed(tx, id, tokenAddress) {
       const project = await updateById(tx, projects, id, {
         tokenAddress,
         state: 'MINTING',
@@ -30,7 +30,7 @@ export function projectToken({ network, ids }: ProjectTokenDependencies): AssetT
       // The custody signer burns from its own balance, so that is where credits are minted to.
       return { to: network.custodyAddress, amount: toBaseUnits(project.quantityTonnes) };
     },
-    async minted(tx, projectId, { at }) {
+    async minted(tx, projectId, at) {
       const project = await updateById(tx, projects, projectId, {
         state: 'OPEN',
         openedAt: at,

@@ -21,12 +21,8 @@ export interface AssetToken {
   /**
    * Stores the token and sets the state MINTING. @returns what to mint, in base units, and to which address
    */
-  deployed(
-    tx: Tx,
-    id: string,
-    token: { tokenAddress: string; txHash: string | null },
-  ): Promise<{ to: string; amount: bigint }>;
-  minted(tx: Tx, id: string, mint: { txHash: string | null; at: Date }): Promise<void>;
+  deployed(tx: Tx, id: string, tokenAddress: string): Promise<{ to: string; amount: bigint }>;
+  minted(tx: Tx, id: string, at: Date): Promise<void>;
   /** Total ever minted, in base units, including tokens burned since. @throws NetworkUnavailable */
   readMinted(tokenAddress: string): Promise<bigint>;
 }
@@ -42,8 +38,8 @@ export function tokenDeployEffects(deps: TokenDependencies, asset: AssetToken): 
   return {
     ...deployEffects({
       setState: asset.setState,
-      async deployed(tx, targetId, { address: tokenAddress, txHash }) {
-        const { to, amount } = await asset.deployed(tx, targetId, { tokenAddress, txHash });
+      async deployed(tx, targetId, { address: tokenAddress }) {
+        const { to, amount } = await asset.deployed(tx, targetId, tokenAddress);
         const call = { kind: 'mint', tokenAddress, to, amount } as const;
         await enqueueSubmission(tx, deps, { targetType, targetId, call });
       },
@@ -84,7 +80,7 @@ export function mintEffects(asset: AssetToken): Effects {
         result: minted === call.amount ? { kind: 'done' } : null,
       };
     },
-    succeeded: (tx, { targetId }, { txHash, at }) => asset.minted(tx, targetId, { txHash, at }),
+    succeeded: (tx, { targetId }, { at }) => asset.minted(tx, targetId, at),
     async refused(tx, { targetId }, refusal) {
       // The token is deployed without its quantity: an operator must find out why the mint was refused.
       await asset.setState(tx, targetId, 'NEEDS_REVIEW', refusal.message);

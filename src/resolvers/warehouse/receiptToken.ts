@@ -13,22 +13,16 @@ export function receiptToken({ network }: { network: Pick<LedgerNetwork, 'totalS
     async setState(tx, id, state, stateReason) {
       await updateById(tx, receipts, id, { state, stateReason });
     },
-    async deployed(tx, id, { tokenAddress, txHash }) {
+    async deployed(tx, id, tokenAddress) {
       const { farmerAddress, quantityKg } = await updateById(tx, receipts, id, {
         tokenAddress,
-        deployTxHash: txHash,
         state: 'MINTING',
         stateReason: null,
       });
       return { to: farmerAddress, amount: toBaseUnits(quantityKg) };
     },
-    async minted(tx, id, { txHash, at }) {
-      await updateById(tx, receipts, id, {
-        state: 'ACTIVE',
-        mintTxHash: txHash,
-        activatedAt: at,
-        stateReason: null,
-      });
+    async minted(tx, id, activatedAt) {
+      await updateById(tx, receipts, id, { state: 'ACTIVE', activatedAt, stateReason: null });
     },
     // No receipt's token is ever burned.
     readMinted: (tokenAddress) => network.totalSupply(tokenAddress),

@@ -121,7 +121,7 @@ const CreateDepositPayload = builder.objectRef<Answer>('CreateDepositPayload').i
         'The hash of the transaction that deploys the token. Null while no transaction is signed, and for a dry ' +
         "run. `receipt { transactions }` also has the mint's transactions, with their states.",
       resolve: ({ receipt }, _args, { dependencies }) =>
-        receipt && (receipt.deployTxHash ?? hashOf(dependencies, receipt.id, 'deployCommodityReceipt')),
+        receipt && hashOf(dependencies, receipt.id, 'deployCommodityReceipt'),
     }),
     receipt: t.expose('receipt', {
       type: ReceiptRef,

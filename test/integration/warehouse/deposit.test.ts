@@ -2,7 +2,7 @@
  * Deposits on the embedded network, with faults: one token and one mint, whatever is lost or cut off.
  */
 import { randomUUID } from 'node:crypto';
-import { eq } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
@@ -75,7 +75,7 @@ describe('createDeposit', () => {
     const [stored] = await database.handle.db
       .select({ call: submissions.call })
       .from(submissions)
-      .where(eq(submissions.txHash, receipt.deployTxHash ?? ''));
+      .where(and(eq(submissions.targetId, receipt.id), eq(submissions.kind, 'deployCommodityReceipt')));
     expect(stored?.call).toMatchObject({
       kind: 'deployCommodityReceipt',
       assetId: receipt.assetId,
@@ -224,7 +224,7 @@ describe('the database', () => {
     const { id } = await activeReceipt(platform);
     const { sql } = database.handle;
     await expect(sql`UPDATE receipts SET quantity_kg = 1 WHERE id = ${id}`).rejects.toThrow('fixed');
-    await expect(sql`UPDATE receipts SET mint_tx_hash = 'x' WHERE id = ${id}`).rejects.toThrow('set once');
+    await expect(sql`UPDATE receipts SET token_address = 'x' WHERE id = ${id}`).rejects.toThrow('set once');
     await expect(sql`UPDATE receipts SET state = 'MINTING' WHERE id = ${id}`).rejects.toThrow("can't go");
     await expect(sql`DELETE FROM receipts WHERE id = ${id}`).rejects.toThrow('append-only');
   });

@@ -278,8 +278,8 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
   },
   receipts: {
     I12: `id state asset_id commodity_type quantity_kg grade_classification warehouse_location harvest_season inspection_report_hash
-      valuation_usd country_code token_name token_symbol farmer_address deposit_date expiry_date deploy_salt token_address deploy_tx_hash
-      mint_tx_hash expired_tx_hash warehouse_id DELETED FORGED`,
+      valuation_usd country_code token_name token_symbol farmer_address deposit_date expiry_date deploy_salt token_address
+      expired_tx_hash warehouse_id DELETED FORGED`,
     I14: 'confirmed_by',
     I13: 'farmer_id',
     I16: 'asset_millis',
