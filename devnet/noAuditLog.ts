@@ -12,7 +12,7 @@ export const noAuditLog: AuditLog = {
     markWritten: () => undefined,
     end: async () => true,
   }),
-  openRead: () => ({ write: async () => true }),
+  openRead: () => async () => true,
   countRefused: () => undefined,
   stop: async () => undefined,
 };

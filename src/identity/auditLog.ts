@@ -65,15 +65,16 @@ export interface OpenEntry {
   end(outcome: AuditedOutcome): Promise<boolean>;
 }
 
-/** An entry about an operator's read of others' data. It has no outcome, because it precedes the answer. */
-export interface OpenRead {
-  /** @returns whether the log has the entry */
-  write(targetIds: readonly string[]): Promise<boolean>;
-}
+/**
+ * Writes an entry about an operator's read of others' data. It has no outcome, because it precedes the answer.
+ * @returns whether the log has the entry
+ */
+export type WriteRead = (targetIds: readonly string[]) => Promise<boolean>;
 
 export interface AuditLog {
   open(field: AuditedField): OpenEntry;
-  openRead(field: FieldOfCaller): OpenRead;
+  /** Dates the entries of a field that begins to read. */
+  openRead(field: FieldOfCaller): WriteRead;
   /** Counts a field that the caller has no right to, so that nothing of it ran. */
   countRefused(field: FieldOfCaller, code: string): void;
   /** Writes pending rows, for a few seconds at most. */
@@ -124,8 +125,11 @@ export function createAuditLog(deps: {
   };
   return {
     open: (field) => openEntry(entries, startRow('MUTATION', ids.next(), field, clock.now())),
-    openRead: (field) =>
-      openRead(entries, startRow('READ', ids.next(), { ...field, targetIds: [] }, clock.now())),
+    openRead(field) {
+      const startedAt = clock.now();
+      return (targetIds) =>
+        isWritten(starts.submit(startRow('READ', ids.next(), { ...field, targetIds }, startedAt)));
+    },
     countRefused: ({ caller, remoteAddress, field }, code) =>
       refused.count({
         codes: code,
@@ -154,12 +158,12 @@ function openEntry({ clock, write, addOutcome }: Entries, start: AuditRow): Open
     targetIds: [...start.targetIds, ...targetIds],
   });
   let given: AuditRow | null = null;
-  let isWritten = false;
+  let hasRow = false;
   return {
     async begin() {
       try {
         await write(start);
-        isWritten = true;
+        hasRow = true;
       } catch (cause) {
         // If only the answer was lost, the row exists and needs an outcome: its field does not run.
         addOutcome(start.id, { outcome: 'OVERLOADED', targetIds: [] });
@@ -171,17 +175,14 @@ function openEntry({ clock, write, addOutcome }: Entries, start: AuditRow): Open
       return given;
     },
     markWritten() {
-      isWritten = true;
+      hasRow = true;
     },
     async end(outcome) {
-      if (isWritten) {
+      if (hasRow) {
         if (given?.outcome == null) addOutcome(start.id, outcome);
         return true;
       }
-      const isKept = await write(withOutcome(outcome)).then(
-        () => true,
-        () => false,
-      );
+      const isKept = await isWritten(write(withOutcome(outcome)));
       // The transaction may have committed its row and lost the answer: an existing row is not written again,
       // and gets its outcome here.
       if (given !== null && given.outcome == null) addOutcome(start.id, outcome);
@@ -190,14 +191,11 @@ function openEntry({ clock, write, addOutcome }: Entries, start: AuditRow): Open
   };
 }
 
-function openRead({ write }: Pick<Entries, 'write'>, start: AuditRow): OpenRead {
-  return {
-    write: (targetIds) =>
-      write({ ...start, targetIds: [...targetIds] }).then(
-        () => true,
-        () => false,
-      ),
-  };
+function isWritten(writing: Promise<unknown>): Promise<boolean> {
+  return writing.then(
+    () => true,
+    () => false,
+  );
 }
 
 type ErrorLog = Pick<Logger, 'error'>;

@@ -10,7 +10,7 @@
  */
 import type { ExecutionResult, GraphQLField, GraphQLFieldResolver, GraphQLSchema } from 'graphql';
 import { defaultFieldResolver, getNamedType, isObjectType } from 'graphql';
-import { auditUnavailable, type OpenRead } from '../../identity/auditLog.ts';
+import { auditUnavailable, type WriteRead } from '../../identity/auditLog.ts';
 import type { Caller } from '../../identity/roles.ts';
 import { chunksOf } from '../../lib/chunksOf.ts';
 import { isOperator } from '../../schema/core/caller.ts';
@@ -32,8 +32,7 @@ type Resolver = GraphQLFieldResolver<unknown, ReadContext, Record<string, unknow
 
 /** What one root field of a query has shown so far. */
 interface FieldReads {
-  entry: OpenRead;
-  open: () => OpenRead;
+  write: WriteRead;
   /** Others whose data the field has shown. */
   owners: Set<string>;
   /** Others whose data the arguments ask for. */
@@ -77,10 +76,9 @@ async function writeFieldReads(
 ): Promise<void> {
   const written = [...reads]
     .filter(([key, { named, owners }]) => owners.size > 0 || (named.length > 0 && data[key] != null))
-    .flatMap(([, { entry, open, owners, named, objects }]) => {
-      const [first = [], ...further] = chunksOf([...new Set([...owners, ...named, ...objects])], MAX_TARGETS);
-      return [entry.write(first), ...further.map((chunk) => open().write(chunk))];
-    });
+    .flatMap(([, { write, owners, named, objects }]) =>
+      chunksOf([...new Set([...owners, ...named, ...objects])], MAX_TARGETS).map(write),
+    );
   if ((await Promise.all(written)).includes(false)) throw auditUnavailable();
 }
 
@@ -90,12 +88,12 @@ function beginBefore(field: GraphQLField<unknown, ReadContext>): void {
   field.resolve = (parent, args, context, info) => {
     const reads = readsOf.get(context);
     if (reads !== undefined && !reads.has(info.path.key)) {
-      const open = () => openRead(context, info.fieldName);
       const named = isAboutOthers
         ? namedBy(args, OWNERS).filter((owner) => !isOf(context.caller, owner))
         : [];
       const objects = namedBy(args, OBJECTS);
-      reads.set(info.path.key, { entry: open(), open, owners: new Set(), named, objects });
+      const write = openRead(context, info.fieldName);
+      reads.set(info.path.key, { write, owners: new Set(), named, objects });
     }
     return resolve(parent, args, context, info);
   };
@@ -126,13 +124,13 @@ function writeWhenSubscribed(field: GraphQLField<unknown, ReadContext>): void {
   field.subscribe = async (root, args: Record<string, unknown>, context, info) => {
     const source: unknown = await subscribe(root, args, context, info);
     if (!isOperator(context.caller)) return source;
-    if (await openRead(context, info.fieldName).write(namedBy(args, OBJECTS))) return source;
+    if (await openRead(context, info.fieldName)(namedBy(args, OBJECTS))) return source;
     await (source as AsyncIterator<unknown>).return?.();
     throw auditUnavailable();
   };
 }
 
-function openRead({ audit, caller, requestId, remoteAddress }: ReadContext, field: string): OpenRead {
+function openRead({ audit, caller, requestId, remoteAddress }: ReadContext, field: string): WriteRead {
   return audit.openRead({ requestId, caller, remoteAddress, field });
 }
 

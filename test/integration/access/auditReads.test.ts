@@ -180,9 +180,14 @@ describe('what an operator reads of others leaves an entry', () => {
     const some = (kind: string) => Array.from({ length: 100 }, (_, at) => `${kind}-${at}`);
     const filter = { farmerIds: some('farmer'), lenderIds: some('lender'), warehouseIds: some('warehouse') };
     const query = 'query ($filter: ReceiptFilter) { receipts(filter: $filter) { totalCount } }';
-    const entries = await readAs(query, { filter });
+    const caller = someOperator();
+    const entries = await readAs(query, { filter }, caller);
     expect(entries.map(([field]) => field)).toEqual(['receipts', 'receipts']);
     expect(new Set(entries.flatMap(([, targets]) => targets))).toEqual(new Set(Object.values(filter).flat()));
+    const { sql: run } = market.database.handle;
+    const times =
+      await run`SELECT DISTINCT started_at FROM audit_entries WHERE caller_subject = ${caller.subject}`;
+    expect(times, 'all from when the field began').toHaveLength(1);
   });
 });
 
