@@ -110,8 +110,8 @@ export async function setIssuanceCap(
   operatorId: string,
   input: IssuanceCapInput,
 ): Promise<IssuanceCap> {
-  const cap = await changeCap(deps, operatorId, input);
-  if (cap === null) throw new Error(`the cap of ${input.warehouseId} was set without being in force`);
+  const [cap] = await withOutstanding(deps.db, await changeCap(deps, operatorId, input));
+  if (cap === undefined) throw new Error(`the cap of ${input.warehouseId} was set without being in force`);
   return cap;
 }
 
@@ -133,36 +133,33 @@ export async function removeIssuanceCap(
   return cap;
 }
 
-/** @returns the cap; null when `limitKg` is null, which removes it */
+/**
+ * @param input.limitKg null removes the cap
+ * @returns the last row of the cap's history: a new one, unless the last one says the same
+ */
 async function changeCap(
   deps: ChangeNeeds,
   operatorId: string,
   input: Omit<IssuanceCapInput, 'limitKg'> & { limitKg: bigint | null },
-): Promise<IssuanceCap | null> {
+): Promise<SetCap[]> {
   const { warehouseId, commodityType, limitKg } = input;
   const commodityKey = spellingKey(commodityType);
+  const { warehouseId: warehouse, commodityKey: key } = issuanceCaps;
   return deps.db.transaction(async (tx) => {
     await lockWarehouse(tx, warehouseId);
     const [last] = await tx
       .select()
       .from(issuanceCaps)
-      .where(
-        and(eq(issuanceCaps.warehouseId, warehouseId), eq(issuanceCaps.commodityKey, commodityKey), isLast),
-      );
-    const cap = { warehouseId, commodityType, commodityKey, limitKg };
-    if (isSame(last, cap)) return (await withOutstanding(tx, last ? [last] : []))[0] ?? null;
+      .where(and(eq(warehouse, warehouseId), eq(key, commodityKey), isLast));
+    const isSpelledAlike = limitKg === null || last?.commodityType === commodityType;
+    if (last?.limitKg === limitKg && isSpelledAlike) return [last];
     const { id = deps.ids.next(), number = 0 } = last ?? {};
-    const stored = await tx
+    const cap = { warehouseId, commodityType, commodityKey, limitKg };
+    return tx
       .insert(issuanceCaps)
       .values({ ...cap, id, number: number + 1, setBy: operatorId, setAt: deps.clock.now() })
       .returning();
-    return (await withOutstanding(tx, stored))[0] ?? null;
   });
-}
-
-function isSame(last: SetCap | undefined, cap: Pick<SetCap, 'commodityType' | 'limitKg'>): boolean {
-  if (cap.limitKg === null) return (last?.limitKg ?? null) === null;
-  return last?.limitKg === cap.limitKg && last.commodityType === cap.commodityType;
 }
 
 async function withOutstanding(db: Pick<Db, 'select'>, rows: readonly SetCap[]): Promise<IssuanceCap[]> {
