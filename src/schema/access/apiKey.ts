@@ -9,6 +9,7 @@ import { isAdmin } from '../core/caller.ts';
 import { anyOf, FILTER_RULE, filterOf, within } from '../core/filters.ts';
 import { subject } from '../core/text.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
+import { visible } from '../core/visible.ts';
 import { builder } from '../core/builder.ts';
 import { fromTime, moment, momentOrNull, untilTime } from '../core/time.ts';
 
@@ -34,7 +35,7 @@ export const ApiKeyRef = builder.objectRef<ApiKeyRow>('ApiKey');
 builder.node(ApiKeyRef, {
   description: 'An API key, without the secret key itself. Visible to administrators.',
   id: { resolve: ({ id }) => id },
-  loadOne: (id: string, { caller, dependencies }) => (isAdmin(caller) ? findApiKey(dependencies, id) : null),
+  loadOne: visible(findApiKey, isAdmin),
   fields: (t) => ({
     name: t.exposeString('name', { description: 'The name of the client that uses the key.' }),
     prefix: t.string({

@@ -14,6 +14,7 @@ import { forRoles } from '../core/access.ts';
 import { isOperator } from '../core/caller.ts';
 import { ApiKeyRef, RoleEnum } from './apiKey.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
+import { visible } from '../core/visible.ts';
 import { builder } from '../core/builder.ts';
 import { ErrorCodeEnum } from '../core/errorCode.ts';
 import { anyOf, FILTER_RULE, filterOf, within } from '../core/filters.ts';
@@ -50,8 +51,7 @@ builder.node(AuditEntryRef, {
     'outcome. Entries are never changed otherwise, and are removed only when an operator exports old ones to a ' +
     'file. Visible to operators.',
   id: { resolve: ({ id }) => id },
-  loadOne: (id: string, { caller, dependencies }) =>
-    isOperator(caller) ? findAuditEntry(dependencies, id) : null,
+  loadOne: visible(findAuditEntry, isOperator),
   fields: (t) => ({
     kind: t.expose('kind', {
       type: AuditEntryKindEnum,

@@ -4,6 +4,7 @@
 import type { TokenRevocationRow } from '../../identity/tokenRevocations.ts';
 import { findTokenRevocation, listTokenRevocations } from '../../resolvers/access/tokenRevocations.ts';
 import { forRoles } from '../core/access.ts';
+import { visible } from '../core/visible.ts';
 import { builder } from '../core/builder.ts';
 import { isAdmin } from '../core/caller.ts';
 import { anyOf, FILTER_RULE, filterOf } from '../core/filters.ts';
@@ -18,8 +19,7 @@ builder.node(TokenRevocationRef, {
     'A revocation of bearer tokens, which are refused before their expiry: one token, by its `jti`, or the ' +
     'tokens of a subject. Visible to administrators.',
   id: { resolve: ({ id }) => id },
-  loadOne: (id: string, { caller, dependencies }) =>
-    isAdmin(caller) ? findTokenRevocation(dependencies, id) : null,
+  loadOne: visible(findTokenRevocation, isAdmin),
   fields: (t) => ({
     jti: t.exposeString('jti', {
       nullable: true,

@@ -11,6 +11,7 @@ import { isOperator } from '../core/caller.ts';
 import { FILTER_RULE, filterOf, within } from '../core/filters.ts';
 import { NetworkTransactionRef } from './networkTransaction.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
+import { visible } from '../core/visible.ts';
 import { builder } from '../core/builder.ts';
 import { idOf } from '../core/inputs.ts';
 import { kindOf, NetworkCallKindEnum } from './networkCallKind.ts';
@@ -100,8 +101,7 @@ export const SubmissionRef = builder.objectRef<Submission>('Submission');
 builder.node(SubmissionRef, {
   description: 'One contract call on its way to the network. Visible to operators.',
   id: { resolve: ({ id }) => id },
-  loadOne: (id: string, { caller, dependencies }) =>
-    isOperator(caller) ? findSubmission(dependencies, id) : null,
+  loadOne: visible(findSubmission, isOperator),
   fields: (t) => ({
     kind: t.field({ type: NetworkCallKindEnum, description: 'The kind of contract call.', resolve: kindOf }),
     signer: t.expose('signer', {

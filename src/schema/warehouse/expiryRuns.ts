@@ -7,6 +7,7 @@ import { forRoles } from '../core/access.ts';
 import { createRequiredBatch } from '../core/batch.ts';
 import { isOperator } from '../core/caller.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
+import { visible } from '../core/visible.ts';
 import { builder } from '../core/builder.ts';
 import { receiptOf, ReceiptRef } from './receipt.ts';
 import { moment, momentOrNull } from '../core/time.ts';
@@ -42,7 +43,7 @@ export const ExpiryRunRef = builder.objectRef<ExpiryRun>('ExpiryRun');
 builder.node(ExpiryRunRef, {
   description: 'One run of the expiry job over all receipts that were due. Visible to operators.',
   id: { resolve: ({ id }) => id },
-  loadOne: (id: string, { caller, dependencies }) => (isOperator(caller) ? findRun(dependencies, id) : null),
+  loadOne: visible(findRun, isOperator),
   fields: (t) => ({
     trigger: t.expose('trigger', { type: ExpiryTriggerEnum, description: 'The reason why the run began.' }),
     night: t.expose('night', {

@@ -47,16 +47,15 @@ function maySeePledged(
   );
 }
 
-export async function mayLookAt(context: Context, receipt: Receipt): Promise<boolean> {
-  if (maySeeReceipt(context.caller, receipt)) return true;
+/** Null when there is none, or the caller may not see it. */
+export async function asSeen(receipt: Receipt | null, context: Context): Promise<Receipt | null> {
+  if (receipt === null || maySeeReceipt(context.caller, receipt)) return receipt;
   const openPledge = (await openPledgeByReceipt(context, receipt.id)) ?? null;
-  return maySeePledged(context.caller, { ...receipt, openPledge });
+  return maySeePledged(context.caller, { ...receipt, openPledge }) ? receipt : null;
 }
 
-/** Null when there is none, or the caller may not see it. */
 export async function findVisibleReceipt(id: string, context: Context): Promise<Receipt | null> {
-  const found = await findReceiptById(context.dependencies, id);
-  return found !== null && (await mayLookAt(context, found)) ? found : null;
+  return asSeen(await findReceiptById(context.dependencies, id), context);
 }
 
 builder.node(ReceiptRef, {
@@ -114,10 +113,8 @@ builder.queryField('receipt', (t) =>
     ),
     type: ReceiptRef,
     args: { tokenAddress: t.arg(TOKEN_ADDRESS) },
-    resolve: async (_root, { tokenAddress }, context) => {
-      const found = await findReceiptByToken(context.dependencies, tokenAddress);
-      return found !== null && (await mayLookAt(context, found)) ? found : null;
-    },
+    resolve: async (_root, { tokenAddress }, context) =>
+      asSeen(await findReceiptByToken(context.dependencies, tokenAddress), context),
   }),
 );
 

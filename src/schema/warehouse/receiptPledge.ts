@@ -6,14 +6,7 @@ import { findReceiptById } from '../../resolvers/warehouse/findReceipt.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
-import {
-  isLenderOf,
-  openPledgeByReceipt,
-  mayLookAt,
-  maySeeReceipt,
-  ReceiptRef,
-  receiptOf,
-} from './receipt.ts';
+import { asSeen, isLenderOf, openPledgeByReceipt, maySeeReceipt, ReceiptRef, receiptOf } from './receipt.ts';
 import { moment, momentOrNull } from '../core/time.ts';
 
 export const ReceiptPledgeRef = builder.objectRef<ReceiptPledge>('ReceiptPledge');
@@ -36,10 +29,7 @@ builder.node(ReceiptPledgeRef, {
       nullable: true,
       description:
         'The receipt. Null for a lender after the release, because the receipt is no longer pledged to that lender.',
-      resolve: async ({ receiptId }, _args, context) => {
-        const receipt = await receiptOf(context, receiptId);
-        return (await mayLookAt(context, receipt)) ? receipt : null;
-      },
+      resolve: async ({ receiptId }, _args, context) => asSeen(await receiptOf(context, receiptId), context),
     }),
     lenderName: t.exposeString('lenderName', { description: "The lender's name." }),
     lenderId: t.exposeString('lenderId', {
