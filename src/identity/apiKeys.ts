@@ -49,7 +49,7 @@ export function makeApiKey(
   random: (size: number) => Uint8Array,
 ): { key: string; keyHash: Uint8Array } {
   const secret = Buffer.from(random(SECRET_BYTES)).toString('base64url');
-  const key = `${PREFIX}${id.replaceAll('-', '')}_${secret}`;
+  const key = `${visiblePart(id)}_${secret}`;
   return { key, keyHash: hashOf(key) };
 }
 
