@@ -72,9 +72,17 @@ async function decideItem(
   if (item) await finishIfComplete(tx, item.runId, values.decidedAt);
 }
 
-/** Locks the run first: of two transactions that decide its last items at once, the second sees the first. */
+/**
+ * Locks the run first: of two transactions that decide its last items at once, the second sees the first. The
+ * lock lets a sweep add items to the run, whose reference to the run locks its key; otherwise each page of the
+ * sweep and each settlement would wait for the other's transaction.
+ */
 export async function finishIfComplete(tx: Tx, runId: string, at: Date): Promise<void> {
-  await tx.select({ id: expiryRuns.id }).from(expiryRuns).where(eq(expiryRuns.id, runId)).for('update');
+  await tx
+    .select({ id: expiryRuns.id })
+    .from(expiryRuns)
+    .where(eq(expiryRuns.id, runId))
+    .for('no key update');
   await tx
     .update(expiryRuns)
     .set({ finishedAt: at })

@@ -1,11 +1,12 @@
 /**
  * A settlement of expiries and a sweep of due receipts lock receipts in the same order, so PostgreSQL never
- * ends one for a deadlock.
+ * ends one for a deadlock. The run, which both belong to, makes neither wait for the other.
  */
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Tx } from '../../../src/db/connection.ts';
-import { expiryEffects } from '../../../src/jobs/expiryEffects.ts';
+import { expiryEffects, finishIfComplete } from '../../../src/jobs/expiryEffects.ts';
+import { requestRun } from '../../../src/jobs/expiryRuns.ts';
 import type { LandedIntent } from '../../../src/ledger/submission/effects.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import type { TestDatabase } from '../../support/database/database.ts';
@@ -60,4 +61,21 @@ it('a settlement waits for a sweep of the same receipts, or the sweep for it', a
     { status: 'fulfilled' },
     { status: 'fulfilled' },
   ]);
+});
+
+it('a settlement ends while a sweep adds items to the same run', async () => {
+  const { id: receiptId } = await activeReceipt(platform);
+  const run = await requestRun(platform.dependencies, {
+    trigger: 'MANUAL',
+    night: null,
+    requestedBy: 'test',
+  });
+  await tried(async (sweeping) => {
+    await sweeping.execute(sql`INSERT INTO expiry_items (run_id, receipt_id, state, examined_at, decided_at)
+      VALUES (${run?.id}, ${receiptId}, 'NOT_DUE', now(), now())`);
+    await tried(async (settling) => {
+      await settling.execute(sql`SET LOCAL lock_timeout = '1s'`);
+      await finishIfComplete(settling, run?.id ?? '', new Date());
+    });
+  });
 });
