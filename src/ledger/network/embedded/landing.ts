@@ -30,8 +30,11 @@ import { loadState, savesOf } from './worldStore.ts';
 /** Notified, without a payload, when a ledger with events was committed. */
 export const EVENTS_CHANNEL = 'embedded_network_events';
 
-/** Transactions per ledger: enough to share a commit's cost, few enough to hold the lock for milliseconds. */
-const MAX_TRANSACTIONS_PER_LEDGER = 100;
+/**
+ * Transactions per ledger: as many as calls are simulated and outcomes are read together, so that a batch of
+ * steps is not divided here, and few enough to hold the lock for some ten milliseconds.
+ */
+const MAX_TRANSACTIONS_PER_LEDGER = 200;
 
 export interface LandingDeps {
   db: Db;

@@ -24,7 +24,7 @@ interface Question {
 }
 
 /** As many calls as land in one ledger. */
-const MAX_CALLS_PER_READ = 100;
+const MAX_CALLS_PER_READ = 200;
 
 export function createSimulator(deps: LandingDeps): Simulate {
   const batcher = createBatcher<Question, Simulated | Error>({

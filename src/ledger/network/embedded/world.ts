@@ -50,34 +50,48 @@ export interface World {
   changes(): WorldChanges;
 }
 
-export function createWorld(keys: WorldKeys, loaded: LoadedWorld): World {
-  const tokens = createRows('token', addressOf, keys.tokens, loaded.tokens);
-  const settlements = createRows('settlement', addressOf, keys.settlements, loaded.settlements);
-  const balances = createRows('balance', balanceKey, keys.balances.map(balanceKey), loaded.balances);
-  const offRamps = createRows('off-ramp', offRampKey, keys.offRamps.map(offRampKey), loaded.offRamps);
-  const retirements: RetirementState[] = [];
-  return {
-    token: tokens.get,
-    putToken: tokens.put,
-    settlement: settlements.get,
-    putSettlement: settlements.put,
-    balance: (tokenAddress, holder) => balances.get(balanceKey({ tokenAddress, holder }))?.amount ?? 0n,
-    putBalance: (tokenAddress, holder, amount) => balances.put({ tokenAddress, holder, amount }),
-    offRamp: (settlementAddress, referenceId) => offRamps.get(offRampKey({ settlementAddress, referenceId })),
-    putOffRamp: offRamps.put,
-    appendRetirement: (retirement) => retirements.push(retirement),
-    changes: () => ({
-      tokens: tokens.changed(),
-      settlements: settlements.changed(),
-      balances: balances.changed(),
-      offRamps: offRamps.changed(),
-      retirements,
-    }),
+/** @returns a function that creates a world of the loaded state; worlds don't see each other's changes */
+export function worldsOf(keys: WorldKeys, loaded: LoadedWorld): () => World {
+  const tokensOf = loadedRows('token', addressOf, keys.tokens, loaded.tokens);
+  const settlementsOf = loadedRows('settlement', addressOf, keys.settlements, loaded.settlements);
+  const balancesOf = loadedRows('balance', balanceKey, keys.balances.map(balanceKey), loaded.balances);
+  const offRampsOf = loadedRows('off-ramp', offRampKey, keys.offRamps.map(offRampKey), loaded.offRamps);
+  return () => {
+    const [tokens, settlements, balances, offRamps] = [
+      tokensOf(),
+      settlementsOf(),
+      balancesOf(),
+      offRampsOf(),
+    ];
+    const retirements: RetirementState[] = [];
+    return {
+      token: tokens.get,
+      putToken: tokens.put,
+      settlement: settlements.get,
+      putSettlement: settlements.put,
+      balance: (tokenAddress, holder) => balances.get(balanceKey({ tokenAddress, holder }))?.amount ?? 0n,
+      putBalance: (tokenAddress, holder, amount) => balances.put({ tokenAddress, holder, amount }),
+      offRamp: (settlementAddress, referenceId) =>
+        offRamps.get(offRampKey({ settlementAddress, referenceId })),
+      putOffRamp: offRamps.put,
+      appendRetirement: (retirement) => retirements.push(retirement),
+      changes: () => ({
+        tokens: tokens.changed(),
+        settlements: settlements.changed(),
+        balances: balances.changed(),
+        offRamps: offRamps.changed(),
+        retirements,
+      }),
+    };
   };
 }
 
-/** @param keys the keys of all rows that were looked up, whether or not the rows exist */
-function createRows<Row>(
+/**
+ * Each world has only its changes, over rows that all worlds share: a simulation makes one for each of its
+ * calls, and a copy of all rows for each would cost more than the calls.
+ * @param keys the keys of all rows that were looked up, whether or not the rows exist
+ */
+function loadedRows<Row>(
   what: string,
   keyOf: (row: Row) => string,
   keys: readonly string[],
@@ -85,19 +99,17 @@ function createRows<Row>(
 ) {
   const values = new Map<string, Row | null>(keys.map((key) => [key, null]));
   for (const row of loaded) values.set(keyOf(row), row);
-  const changed = new Map<string, Row>();
-  return {
-    get(key: string): Row | null {
-      const value = values.get(key);
-      if (value === undefined) throw new Error(`The ${what} ${key} was not loaded before execution`);
-      return value;
-    },
-    put(row: Row): void {
-      const key = keyOf(row);
-      values.set(key, row);
-      changed.set(key, row);
-    },
-    changed: () => [...changed.values()],
+  return () => {
+    const changed = new Map<string, Row>();
+    return {
+      get(key: string): Row | null {
+        const value = changed.get(key) ?? values.get(key);
+        if (value === undefined) throw new Error(`The ${what} ${key} was not loaded before execution`);
+        return value;
+      },
+      put: (row: Row) => void changed.set(keyOf(row), row),
+      changed: () => [...changed.values()],
+    };
   };
 }
 

@@ -9,7 +9,7 @@ import { hotQuery } from '../../../db/hotQueries.ts';
 import { insertionOf } from '../../../db/manyRows.ts';
 import type { Address } from '../port.ts';
 import { balances, offRamps, retirements, settlements, tokens } from './tables.ts';
-import { balanceKey, createWorld, offRampKey } from './world.ts';
+import { balanceKey, offRampKey, worldsOf } from './world.ts';
 import type { LoadedWorld, World, WorldChanges, WorldKeys } from './world.ts';
 
 export const findTokens = findBy(tokens, tokens.address);
@@ -48,7 +48,7 @@ export async function loadState(db: Db | Tx, calls: readonly WorldKeys[]): Promi
     balances: heldBalances,
     offRamps: heldOffRamps,
   };
-  return () => createWorld(keys, loaded);
+  return worldsOf(keys, loaded);
 }
 
 /** The statements that store the changes. They don't depend on each other. */
