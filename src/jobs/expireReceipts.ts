@@ -7,14 +7,16 @@
  * The instance that inserts a receipt's PENDING item handles it; others skip the receipt. An interrupted run
  * is swept again by any instance, without the receipts that have an item already.
  */
-import { and, eq, inArray, sql } from 'drizzle-orm';
+import { and, eq, inArray, sql, type SQL } from 'drizzle-orm';
+import { QueryBuilder } from 'drizzle-orm/pg-core';
 import type { Tx } from '../db/connection.ts';
+import { hotSelect } from '../db/hotQueries.ts';
 import { insertionOf, isOneOf } from '../db/manyRows.ts';
 import { isTransient } from '../db/transientFailures.ts';
 import { expiryItems, expiryRuns, receipts, submissions } from '../db/tables/index.ts';
 import { innermostMessage } from '../lib/errors.ts';
 import { NetworkUnavailable, type ExpiryAnswer } from '../ledger/network/port.ts';
-import { enqueueSubmissions } from '../ledger/submission/enqueue.ts';
+import { insertionOfIntents } from '../ledger/submission/enqueue.ts';
 import { NEW_SUBMISSION } from '../ledger/submission/submission.ts';
 import type { Needs } from '../resolvers/core/dependencies.ts';
 import { ask, duePages, type DueReceipt } from './dueReceipts.ts';
@@ -37,6 +39,7 @@ const MAX_SWEEPS_WITHOUT_ANSWER = 12;
 const MAX_TRANSIENT_FAILURES = 5;
 
 type ItemState = (typeof expiryItems.state.enumValues)[number];
+type SubmissionState = (typeof submissions.state.enumValues)[number];
 
 /**
  * Examines every due receipt once and writes the intents, which submission sends.
@@ -129,12 +132,18 @@ async function decide(
   answers: Answers,
 ): Promise<void> {
   const adopted = await deps.db.transaction(async (tx) => {
-    const active = await lockActive(tx, page);
-    const underWay = await findUnderWay(tx, active);
-    const decided = active.map((receipt) => ({
-      receipt,
-      next: nextOf(underWay.get(receipt.id), answers.get(receipt.tokenAddress)),
-    }));
+    const ids = JSON.stringify(page.map(({ id }) => id));
+    const locking = lockActive(tx, { ids });
+    // Sent second, so that the read runs once the receipts are locked.
+    const [locked, undecided] = await Promise.all([locking, selectUnderWay(tx, { ids })]);
+    const active = new Set(locked.map(({ id }) => id));
+    const underWay = new Map(undecided.map(({ targetId, state }) => [targetId, state]));
+    const decided = page
+      .filter(({ id }) => active.has(id))
+      .map((receipt) => ({
+        receipt,
+        next: nextOf(underWay.get(receipt.id), answers.get(receipt.tokenAddress)),
+      }));
     const of = (state: ItemState) =>
       decided.flatMap(({ receipt, next }) =>
         next?.state === state ? [{ receipt, message: next.message }] : [],
@@ -149,49 +158,40 @@ async function decide(
 }
 
 /** Locks the receipts still active: no other run begins to expire them until the transaction ends. */
-async function lockActive(tx: Tx, page: readonly DueReceipt[]): Promise<DueReceipt[]> {
-  const ids = page.map(({ id }) => id);
-  const locked = await tx
+const lockActive = hotSelect(
+  new QueryBuilder()
     .select({ id: receipts.id })
     .from(receipts)
-    .where(and(isOneOf(receipts.id, ids), eq(receipts.state, 'ACTIVE')))
+    .where(and(isOneOf(receipts.id, sql.placeholder('ids')), eq(receipts.state, 'ACTIVE')))
     // In the same order everywhere, so that concurrent runs can't deadlock.
     .orderBy(receipts.id)
-    .for('update');
-  const isActive = new Set(locked.map(({ id }) => id));
-  return page.filter(({ id }) => isActive.has(id));
-}
+    .for('update'),
+);
 
-function nextOf(underWay: UnderWay | undefined, answer: ExpiryAnswer | undefined): NextState {
+/** The receipts' undecided markExpired submissions. */
+const selectUnderWay = hotSelect(
+  new QueryBuilder()
+    .select({ targetId: submissions.targetId, state: submissions.state })
+    .from(submissions)
+    .where(
+      and(
+        isOneOf(submissions.targetId, sql.placeholder('ids')),
+        eq(submissions.kind, 'markExpired'),
+        inArray(submissions.state, ['PENDING', 'NEEDS_REVIEW']),
+      ),
+    ),
+);
+
+/** @param underWay the state of the receipt's undecided markExpired submission */
+function nextOf(underWay: SubmissionState | undefined, answer: ExpiryAnswer | undefined): NextState {
   if (underWay === 'NEEDS_REVIEW') {
     return { state: 'FAILED', message: 'its earlier markExpired waits for an operator' };
   }
-  if (underWay === 'PENDING') return null;
+  if (underWay !== undefined) return null;
   if (!answer) return { state: 'FAILED', message: 'the network gave no answer' };
   if ('error' in answer) return { state: 'FAILED', message: answer.error.message };
   if (answer.status === 'EXPIRED') return { state: 'EXPIRED', message: null };
   return { state: answer.isExpired ? 'PENDING' : 'NOT_DUE', message: null };
-}
-
-type UnderWay = 'PENDING' | 'NEEDS_REVIEW';
-
-/** The states of the receipts' undecided markExpired submissions. */
-async function findUnderWay(tx: Tx, page: readonly DueReceipt[]): Promise<ReadonlyMap<string, UnderWay>> {
-  const { targetId, kind, state } = submissions;
-  const found = await tx
-    .select({ targetId, state: sql<UnderWay>`${state}` })
-    .from(submissions)
-    .where(
-      and(
-        isOneOf(
-          targetId,
-          page.map(({ id }) => id),
-        ),
-        eq(kind, 'markExpired'),
-        inArray(state, ['PENDING', 'NEEDS_REVIEW']),
-      ),
-    );
-  return new Map(found.map((submission) => [submission.targetId, submission.state]));
 }
 
 interface Noted {
@@ -200,18 +200,15 @@ interface Noted {
 }
 
 async function askToMark(tx: Tx, deps: SweepNeeds, runId: string, due: readonly Noted[]): Promise<void> {
-  const taken = new Set(await addItems(tx, itemsOf(deps, runId, 'PENDING', due)));
-  await enqueueSubmissions(
-    tx,
-    deps,
-    due
-      .filter(({ receipt }) => taken.has(receipt.id))
-      .map(({ receipt }) => ({
-        targetType: 'RECEIPT',
-        targetId: receipt.id,
-        call: { kind: 'markExpired', tokenAddress: receipt.tokenAddress },
-      })),
-  );
+  if (due.length === 0) return;
+  const intents = due.map(({ receipt }) => ({
+    targetType: 'RECEIPT' as const,
+    targetId: receipt.id,
+    call: { kind: 'markExpired' as const, tokenAddress: receipt.tokenAddress },
+  }));
+  const ids = intents.map(() => deps.ids.next());
+  await tx.execute(sql`WITH taken AS (${insertionOfItems(itemsOf(deps, runId, 'PENDING', due))} RETURNING receipt_id)
+    ${insertionOfIntents(ids, intents)} WHERE target_id IN (SELECT receipt_id FROM taken)`);
 }
 
 /**
@@ -250,11 +247,11 @@ function itemsOf(deps: Needs<'clock'>, runId: string, state: ItemState, noted: r
   }));
 }
 
-/** @returns the receipts whose items are new; another instance has added the items of the others */
-async function addItems(db: Pick<Tx, 'execute'>, items: ReturnType<typeof itemsOf>): Promise<string[]> {
-  if (items.length === 0) return [];
-  const added = await db.execute<{ receipt_id: string }>(
-    sql`${insertionOf(expiryItems, items)} ON CONFLICT DO NOTHING RETURNING receipt_id`,
-  );
-  return added.map(({ receipt_id }) => receipt_id);
+async function addItems(db: Pick<Tx, 'execute'>, items: ReturnType<typeof itemsOf>): Promise<void> {
+  if (items.length > 0) await db.execute(insertionOfItems(items));
+}
+
+/** Leaves out the items that another instance has added. */
+function insertionOfItems(items: ReturnType<typeof itemsOf>): SQL {
+  return sql`${insertionOf(expiryItems, items)} ON CONFLICT DO NOTHING`;
 }

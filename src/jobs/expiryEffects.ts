@@ -4,7 +4,7 @@
 import { and, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { Clock } from '../lib/clock.ts';
 import type { Tx } from '../db/connection.ts';
-import { givenRows, isGiven } from '../db/manyRows.ts';
+import { givenRows } from '../db/manyRows.ts';
 import { expiryItems, expiryRuns, receipts } from '../db/tables/index.ts';
 import type { Effects, LandedIntent } from '../ledger/submission/effects.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -42,15 +42,16 @@ async function expire(tx: Tx, all: readonly LandedIntent[]): Promise<void> {
     all.map(({ intent: { targetId }, landed: { txHash, at } }) => ({ id: targetId, tx_hash: txHash, at })),
     'id uuid, tx_hash text, at timestamptz',
   );
-  // Receipts are locked in the same order as in a sweep; otherwise the two could deadlock. expired_at is kept
-  // because a sweep may have seen the receipt expired before this submission was settled.
-  await tx.execute(sql`${landed}, locked AS MATERIALIZED (
-      SELECT id FROM ${receipts} WHERE id = ANY (ARRAY(SELECT id FROM v)) ORDER BY id FOR NO KEY UPDATE)
-    UPDATE ${receipts} r SET state = 'EXPIRED', expired_tx_hash = v.tx_hash, expired_at = coalesce(r.expired_at, v.at)
-    FROM v WHERE r.id = v.id AND r.id = ANY (ARRAY(SELECT id FROM locked))`);
-  const decided = await tx.execute<{ run_id: string }>(sql`${landed}
+  // Receipts are locked before their items, and in the same order, as in a sweep; otherwise the two could
+  // deadlock. expired_at is kept because a sweep may have seen the receipt expired before this submission was
+  // settled.
+  const decided = await tx.execute<{ run_id: string }>(sql`${landed}, locked AS MATERIALIZED (
+      SELECT id FROM ${receipts} WHERE id = ANY (ARRAY(SELECT id FROM v)) ORDER BY id FOR NO KEY UPDATE),
+    expired AS (
+      UPDATE ${receipts} r SET state = 'EXPIRED', expired_tx_hash = v.tx_hash, expired_at = coalesce(r.expired_at, v.at)
+      FROM v WHERE r.id = v.id AND r.id = ANY (ARRAY(SELECT id FROM locked)) RETURNING r.id)
     UPDATE ${expiryItems} i SET state = 'EXPIRED', tx_hash = v.tx_hash, decided_at = v.at
-    FROM v WHERE ${isGiven('i.receipt_id', 'id')} AND i.state = 'PENDING'
+    FROM v WHERE i.receipt_id = v.id AND i.receipt_id = ANY (ARRAY(SELECT id FROM expired)) AND i.state = 'PENDING'
     RETURNING i.run_id`);
   // In the same order everywhere, so that transactions that end the same runs can't deadlock.
   for (const runId of [...new Set(decided.map(({ run_id }) => run_id))].sort())

@@ -30,21 +30,9 @@ interface NewIntent {
  * @returns the submission's id
  */
 export async function enqueueSubmission(tx: Tx, deps: { ids: IdSource }, intent: NewIntent): Promise<string> {
-  const [id] = await enqueueSubmissions(tx, deps, [intent]);
-  if (id === undefined) throw new Error('an intent got no id');
+  const id = deps.ids.next();
+  await tx.execute(insertionOfIntents([id], [intent]));
   return id;
-}
-
-/** Writes several intents in one statement. @returns their ids, in the same order */
-export async function enqueueSubmissions(
-  tx: Tx,
-  deps: { ids: IdSource },
-  intents: readonly NewIntent[],
-): Promise<string[]> {
-  if (intents.length === 0) return [];
-  const ids = intents.map(() => deps.ids.next());
-  await tx.execute(insertionOfIntents(ids, intents));
-  return ids;
 }
 
 /** The insertion, for a statement that makes other changes, too. */

@@ -15,11 +15,12 @@ export function encodeExact(value: unknown): unknown {
 
 /** Reads what `encodeExact` wrote. */
 export function decodeExact(stored: unknown): unknown {
-  return JSON.parse(JSON.stringify(stored), (_key, part: unknown) =>
-    isTagged(part) ? BigInt(part[TAG]) : part,
-  );
+  if (typeof stored !== 'object' || stored === null) return stored;
+  if (isTagged(stored)) return BigInt(stored[TAG]);
+  if (Array.isArray(stored)) return stored.map(decodeExact);
+  return Object.fromEntries(Object.entries(stored).map(([key, part]) => [key, decodeExact(part)]));
 }
 
-function isTagged(value: unknown): value is { [TAG]: string } {
-  return typeof value === 'object' && value !== null && TAG in value;
+function isTagged(value: object): value is { [TAG]: string } {
+  return TAG in value;
 }

@@ -20,7 +20,7 @@
  */
 import { ChainReorganised, NetworkRefusal, type Draft, type Refusal } from '../network/port.ts';
 import type { Attempt } from './attempts.ts';
-import { effectsFor } from './effects.ts';
+import { effectsFor, type Intent } from './effects.ts';
 import { confirmMismatch, haltOnReorg, haltSigning, readSequences } from './knownHistory.ts';
 import { conclusionOfHalt, findOnNetwork, intentOf, type Submission, type Conclusion } from './settle.ts';
 import { settleOrReview } from './settleOrReview.ts';
@@ -116,7 +116,7 @@ async function sign(
 ): Promise<StepResult> {
   const intent = intentOf(submission);
   try {
-    const [draft, found] = await Promise.all([draftOrRefusal(deps, submission), findOnNetwork(deps, intent)]);
+    const [draft, found] = await Promise.all([draftOrRefusal(deps, intent), findOnNetwork(deps, intent)]);
     if (found !== null || 'reason' in draft) return await endUnsigned(deps, store, submission, draft);
     // The sequences are read after findOnNetwork, so that they show a transaction sent elsewhere in between.
     const signed = await store.sign({ intent, draft });
@@ -132,12 +132,9 @@ async function sign(
   }
 }
 
-async function draftOrRefusal(
-  deps: SubmissionDependencies,
-  submission: Submission,
-): Promise<Draft | Refusal> {
+async function draftOrRefusal(deps: SubmissionDependencies, { call }: Intent): Promise<Draft | Refusal> {
   try {
-    return await deps.network.draft(intentOf(submission).call);
+    return await deps.network.draft(call);
   } catch (error) {
     if (!(error instanceof NetworkRefusal)) throw error;
     return { reason: error.reason, message: error.message };
@@ -163,7 +160,7 @@ async function endUnsigned(
     // A node that is behind refuses because it lacks what landed last. The sequences came from a newer
     // ledger, so an adapter that notes the ledgers of its answers now rejects an older one. The repeated
     // refusal is examined the same way.
-    const again = await draftOrRefusal(deps, submission);
+    const again = await draftOrRefusal(deps, intentOf(submission));
     if (!('reason' in again) || !(await areSequencesKnown(deps, store))) return 'progress';
     refusal = again;
   }

@@ -7,7 +7,7 @@ import { submissions } from '../../../src/db/tables/index.ts';
 import type { NetworkCall, PreparedTransaction } from '../../../src/ledger/network/port.ts';
 import { findOpenAttempts } from '../../../src/ledger/submission/attempts.ts';
 import type { Intent } from '../../../src/ledger/submission/effects.ts';
-import { enqueueSubmissions } from '../../../src/ledger/submission/enqueue.ts';
+import { enqueueSubmission } from '../../../src/ledger/submission/enqueue.ts';
 import { insertAttempt, signAttempts, type Signed } from '../../../src/ledger/submission/signAttempt.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
@@ -40,8 +40,7 @@ const signed = (): PreparedTransaction => ({
 it('signs nothing where another instance has signed while the lock was waited for', async () => {
   const { db } = database.handle;
   const deps = platform.dependencies.submission;
-  await db.transaction((tx) => enqueueSubmissions(tx, deps, [{ ...target, call }]));
-  const [{ id: submissionId } = { id: '' }] = await db.select().from(submissions);
+  const submissionId = await db.transaction((tx) => enqueueSubmission(tx, deps, { ...target, call }));
   const intent: Intent = { ...target, submissionId, signer: 'CUSTODY', call };
   const first = signed();
   let second: Promise<Signed[]> = Promise.resolve([]);
