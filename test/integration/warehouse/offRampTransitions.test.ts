@@ -11,6 +11,7 @@ import { applyEvent } from '../../../src/resolvers/warehouse/offRamp/applyEvent.
 import type { Refusal } from '../../../src/ledger/network/port.ts';
 import type { OffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { lockOffRampSession } from '../../../src/resolvers/warehouse/offRamp/offRampMoves.ts';
+import { releaseRefused } from '../../../src/resolvers/warehouse/offRamp/pausedReleases.ts';
 import { holderDepositEffects } from '../../../src/resolvers/wallets/holderEffects.ts';
 import {
   matchingTransitions,
@@ -182,6 +183,17 @@ describe('a session', () => {
     await trying(async (tx) => {
       const session = await insertSession(tx, 'CUSTODY', 'AWAITING_PAYOUT', { ...facts, isDeposited: true });
       await expect(applyEvent(tx, platform.dependencies, session, 'released')).rejects.toThrow('no row says');
+    });
+  });
+
+  it('stays due by a hint when a pause blocks its release, which is tried again later', async () => {
+    await trying(async (tx) => {
+      const due = { dueAt: new Date(0) };
+      const settling = { ...facts, isDeposited: true, resolution: 'SETTLE' } as const;
+      const session = await insertSession(tx, 'CUSTODY', 'CONFIRMING', settling, due);
+      const refusal: Refusal = { reason: 'PAUSED', message: 'it is paused' };
+      await releaseRefused(tx, platform.dependencies.submission, session, 'confirm', refusal);
+      expect(await lockOffRampSession(tx, session.id)).toMatchObject({ state: 'NEEDS_REVIEW', ...due });
     });
   });
 

@@ -2,6 +2,7 @@
  * Payouts with a lost webhook: noticed within a minute at first, then asked about ever less often, without
  * flooding the provider however many are open.
  */
+import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { eq } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,13 +10,16 @@ import { listenLocally } from '../../../devnet/listenLocally.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { manualRampSessions } from '../../../src/db/tables/index.ts';
 import { createHttpProvider } from '../../../src/ramp/http/httpProvider.ts';
+import { DomainError } from '../../../src/lib/errors.ts';
 import { retryAfterMs } from '../../../src/lib/retryAfter.ts';
 import { createRequestThrottle } from '../../../src/ramp/http/requestThrottle.ts';
 import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { setManualSessionStatus } from '../../../src/resolvers/operations/setManualSessionStatus.ts';
 import { createSessionPoller } from '../../../src/resolvers/warehouse/offRamp/pollOpenSessions.ts';
+import { receivePayoutHint } from '../../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
 import { payoutPollMs } from '../../../src/resolvers/warehouse/offRamp/schedules.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { insertSessionAlone } from '../../support/offRampSessionRow.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 import { depositedCashOut, makeDue, providerSays, reaches } from '../../support/warehouse.ts';
 
@@ -86,6 +90,88 @@ describe('an awaited payout', () => {
         expect((openPayouts / shortestMs) * 1000).toBeLessThanOrEqual(5);
       }
     }
+  });
+});
+
+describe('a question of a webhook that fails', () => {
+  let database: TestDatabase;
+  let platform: Platform;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
+  });
+  afterAll(async () => {
+    await platform.stop();
+    await database.drop();
+  });
+
+  const at = new Date();
+  const ago = (hours: number) => new Date(at.getTime() - hours * HOUR_MS);
+  const deposited = { depositedAt: at, depositTxHash: 'deposit' };
+  const settling = { ...deposited, resolution: 'SETTLE' } as const;
+  const settled = { ...settling, state: 'SETTLED', releasedAt: at, endedAt: at } as const;
+
+  const failing = async (): Promise<never> => {
+    throw new DomainError('RAMP_UNAVAILABLE', 'The ramp provider could not be asked.');
+  };
+
+  async function secondsToDue(id: string): Promise<number | null> {
+    const [row] = await database.handle.sql<{ seconds: number | null }[]>`
+      SELECT extract(epoch FROM due_at - now())::float AS seconds FROM off_ramp_sessions WHERE id = ${id}`;
+    return row?.seconds ?? null;
+  }
+
+  it.each([
+    ['SETTLED', settled],
+    ['SETTLED, longer ago than it is asked about', { ...settled, endedAt: ago(100) }],
+    ['CLOSED', { state: 'CLOSED', stateReason: 'refused', providerStatus: 'failed', endedAt: at }],
+    ['NEEDS_REVIEW', { ...deposited, state: 'NEEDS_REVIEW' }],
+    ['CONFIRMING', { ...settling, state: 'CONFIRMING' }],
+    ['DEPOSITING', { state: 'DEPOSITING' }],
+  ] as const)('is asked again soon, until it is answered: %s', async (_state, values) => {
+    const { dependencies } = platform;
+    const { ramp } = dependencies;
+    const providerSessionId = randomUUID();
+    const id = await insertSessionAlone(database.handle.db, {
+      ...values,
+      providerName: ramp.name,
+      providerAskedAt: at,
+      providerSessionId,
+      dueAt: null,
+      fruitlessSteps: 50,
+    });
+    let questions = 0;
+    const drainWith = (getStatus: typeof ramp.getStatus) => {
+      const counted: typeof getStatus = (...asked) => {
+        questions++;
+        return getStatus(...asked);
+      };
+      return createSessionPoller({ ...dependencies, ramp: { ...ramp, getStatus: counted } }).drain();
+    };
+    await receivePayoutHint(dependencies, providerSessionId);
+    for (const longestSeconds of [4, 8, 16]) {
+      await drainWith(failing);
+      const seconds = await secondsToDue(id);
+      expect(seconds).not.toBeNull();
+      expect(seconds).toBeLessThanOrEqual(longestSeconds);
+      await makeDue(platform, id);
+    }
+    await drainWith(async () => ({ status: values.state === 'CLOSED' ? 'failed' : 'processing' }));
+    expect(questions).toBe(4);
+    // From now on the state's own schedule goes on.
+    expect((await secondsToDue(id)) ?? HOUR_MS).toBeGreaterThan(3000);
+  });
+
+  it('is not asked again when the provider has forgotten the payout, which is an answer', async () => {
+    const { dependencies } = platform;
+    const { ramp } = dependencies;
+    const providerSessionId = randomUUID();
+    const opened = { providerName: ramp.name, providerAskedAt: at, providerSessionId };
+    const id = await insertSessionAlone(database.handle.db, { ...settled, ...opened, endedAt: ago(100) });
+    await receivePayoutHint(dependencies, providerSessionId);
+    // The manual provider has no such payout.
+    await createSessionPoller(dependencies).drain();
+    expect(await secondsToDue(id)).toBeNull();
   });
 });
 

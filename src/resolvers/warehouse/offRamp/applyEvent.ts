@@ -46,11 +46,12 @@ export async function applyEvent(
     await openReview(tx, deps, session, reason, stateBefore);
   } else if (session.state === 'NEEDS_REVIEW') await closeReview(tx, session.id, null);
 
+  const { dueAt = firstPoll(session, next), ...others } = values;
   const resolved = effect === 'release' ? { resolution: resolutionIn(next) } : {};
   const changes = {
     // A hint that no poll has answered stays due: after the end, the next poll would come an hour later.
-    dueAt: sql`least(${offRampSessions.dueAt}, ${firstPoll(session, next)})`,
-    ...values,
+    dueAt: sql`least(${offRampSessions.dueAt}, ${dueAt})`,
+    ...others,
     ...resolved,
     state: next,
     reviewVersion: NEW_VERSION,

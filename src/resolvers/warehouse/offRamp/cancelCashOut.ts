@@ -9,7 +9,6 @@
  */
 import { sql } from 'drizzle-orm';
 import { readDatabaseTime } from '../../../db/databaseTime.ts';
-import { offRampSessions } from '../../../db/tables/index.ts';
 import { DomainError } from '../../../lib/errors.ts';
 import { notVisible } from '../../../lib/notFound.ts';
 import { awaitState } from '../../core/awaitState.ts';
@@ -18,7 +17,7 @@ import { reserveKey } from '../../core/idempotency.ts';
 import { applyEvent } from './applyEvent.ts';
 import type { ReceiptCaller } from '../findReceipt.ts';
 import { findOffRampSession, requireOffRampSession, type OffRampSession } from './findOffRampSession.ts';
-import { isDepositUnderWay, lockOffRampSession, OFF_RAMP_SESSIONS } from './offRampMoves.ts';
+import { HINT, isDepositUnderWay, lockOffRampSession, OFF_RAMP_SESSIONS } from './offRampMoves.ts';
 import { WAITING_FOR_PROVIDER } from './transitions.ts';
 
 interface CancelCashOutInput {
@@ -58,7 +57,7 @@ export async function cancelCashOut(
         cancelRequestedAt: sql`now()`,
         cancelRequestedBy: caller.subject,
         // A look that is under way does not know the cancellation yet, so another look follows.
-        hints: sql`${offRampSessions.hints} + 1`,
+        hints: HINT.hints,
       },
       isUnderWay: await isDepositUnderWay(tx, session),
     });

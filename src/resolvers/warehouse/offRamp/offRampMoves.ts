@@ -42,6 +42,13 @@ export const DEPOSITED = {
   depositedAt: sql`now()`,
 } satisfies OffRampSessionChanges;
 
+/** Values that make a session due, also after a step that is under way. */
+export const HINT = {
+  dueAt: sql`now()`,
+  hints: sql`${offRampSessions.hints} + 1`,
+  fruitlessSteps: 0,
+} satisfies OffRampSessionChanges;
+
 /** The next value of `reviewVersion`. */
 export const NEW_VERSION = sql`gen_random_uuid()`;
 

@@ -11,6 +11,7 @@ import { cacheAnswer } from '../../../lib/cacheAnswer.ts';
 import { NEW_SUBMISSION } from '../../../ledger/submission/submission.ts';
 import { OFF_RAMP_SESSIONS } from './offRampMoves.ts';
 import type { Needs } from '../../core/dependencies.ts';
+import { isRejected } from './askProvider.ts';
 import { type OffRampSession } from './findOffRampSession.ts';
 import { isMisdated, nextPollMs } from './schedules.ts';
 import { stepOffRampSession, type StepNeeds } from './stepOffRampSession.ts';
@@ -60,17 +61,24 @@ async function processSession(
   session: OffRampSession,
   countPayouts: () => Promise<number>,
 ): Promise<void> {
+  let hasFailed = false;
   try {
     await stepOffRampSession(deps, session);
   } catch (error) {
-    // The result is unknown, so nothing changes: the next poll is the same.
+    // The result is unknown, so nothing changes: the next poll is the same. A refusal is final: it will not
+    // change soon.
+    hasFailed = !isRejected(error);
     deps.log.warn({ offRampSessionId: session.id, err: error }, 'off-ramp session step failed');
   }
-  await lookAgain(deps, session, await countPayouts());
+  await lookAgain(deps, session, { hasFailed, openPayouts: await countPayouts() });
 }
 
 /** Schedules the next poll from the session's present state, which effects and hints may have changed. */
-async function lookAgain(deps: PollerNeeds, claimed: OffRampSession, openPayouts: number): Promise<void> {
+async function lookAgain(
+  deps: PollerNeeds,
+  claimed: OffRampSession,
+  step: { hasFailed: boolean; openPayouts: number },
+): Promise<void> {
   const session = await deps.db.transaction(async (tx) => {
     const [found] = await tx
       .select({
@@ -83,18 +91,13 @@ async function lookAgain(deps: PollerNeeds, claimed: OffRampSession, openPayouts
       .for('update');
     if (!found) return null;
     const { current, ...age } = found;
-    const isUnchanged = current.state === claimed.state && current.hints === claimed.hints;
+    const isHinted = current.hints !== claimed.hints;
+    const isUnchanged = current.state === claimed.state && !isHinted;
     const fruitlessSteps = isUnchanged ? claimed.fruitlessSteps + 1 : 0;
-    const delayMs =
-      current.hints === claimed.hints
-        ? nextPollMs(current, {
-            ...age,
-            fruitlessSteps,
-            openPayouts,
-            depositsNeedAllowance: deps.network.depositsNeedAllowance,
-            random: deps.submission.random,
-          })
-        : 0;
+    const { depositsNeedAllowance } = deps.network;
+    const { random } = deps.submission;
+    const now = { ...age, ...step, fruitlessSteps, depositsNeedAllowance, random };
+    const delayMs = isHinted ? 0 : nextPollMs(current, now);
     await reschedule(tx, offRampSessions, claimed, { delayMs, values: { fruitlessSteps } });
     return current;
   });

@@ -2,11 +2,10 @@
  * receivePayoutHint: a caller says that something changed about a payout. The content is not trusted. A known
  * session is looked at soon; an unknown one causes no request to the provider.
  */
-import { sql } from 'drizzle-orm';
 import type { Db, Tx } from '../../../db/connection.ts';
 import { offRampSessions } from '../../../db/tables/index.ts';
 import { isAtProvider } from './findOffRampSession.ts';
-import { OFF_RAMP_SESSIONS } from './offRampMoves.ts';
+import { HINT, OFF_RAMP_SESSIONS } from './offRampMoves.ts';
 import type { Needs } from '../../core/dependencies.ts';
 
 /** The outcome of a hint: for the log, never for the sender. */
@@ -33,7 +32,7 @@ export async function noteHint(
 ): Promise<boolean> {
   const noted = await db
     .update(offRampSessions)
-    .set({ dueAt: sql`now()`, hints: sql`${offRampSessions.hints} + 1`, fruitlessSteps: 0 })
+    .set(HINT)
     .where(isAtProvider(providerName, providerSessionId))
     .returning({ id: offRampSessions.id });
   return noted.length > 0;

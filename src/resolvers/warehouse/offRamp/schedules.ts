@@ -47,8 +47,18 @@ const LATE_POLL_AGE_DIVISOR = 10;
 const LONGEST_LATE_POLL_MS = 7 * 24 * 60 * 60_000;
 /** After this time, only a request that names the session makes it due. */
 const LATE_POLLS_MS = 365 * 24 * 60 * 60_000;
+/**
+ * After a failed step, for example because the provider did not answer: a callback's question is not lost,
+ * although the state's own next question may be hours away, or never come. A wait is about as long as the
+ * failures have lasted, so an outage adds a dozen questions of a session to those of its state.
+ */
+const RETRIES = { firstMs: 2_000, longestMs: 60 * 60_000 };
+/** About as long as the provider is asked about a payout after its end: three days. */
+const MAX_RETRIES = 84;
 
 interface Circumstances {
+  /** Whether the last poll failed: it found out nothing. */
+  hasFailed: boolean;
   /** Consecutive polls that found nothing new. */
   fruitlessSteps: number;
   sinceDepositedMs: number;
@@ -132,7 +142,10 @@ export function firstPoll(session: OffRampSession, state: OffRampState) {
 }
 
 export function nextPollMs(session: OffRampSession, now: Circumstances): number | null {
-  return SCHEDULES[session.state].nextMs(session, now);
+  const { hasFailed, fruitlessSteps, random } = now;
+  const ofStateMs = SCHEDULES[session.state].nextMs(session, now);
+  if (!hasFailed || fruitlessSteps > MAX_RETRIES) return ofStateMs;
+  return Math.min(ofStateMs ?? Infinity, backoffMs(fruitlessSteps, RETRIES, random));
 }
 
 function nextAfterEndMs(

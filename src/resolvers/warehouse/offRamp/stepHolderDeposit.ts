@@ -3,7 +3,6 @@
  * time, on some networks forever. So the settlement contract is asked, not only our own submission.
  * transitions.ts says what follows.
  */
-import { sql } from 'drizzle-orm';
 import type { Tx } from '../../../db/connection.ts';
 import { readDatabaseTime } from '../../../db/databaseTime.ts';
 import { updateById } from '../../../db/findByIds.ts';
@@ -15,6 +14,7 @@ import { applyEvent, giveBack } from './applyEvent.ts';
 import { orReview } from './askProvider.ts';
 import {
   DEPOSITED,
+  HINT,
   OFF_RAMP_SESSIONS,
   isAcknowledged,
   isEnd,
@@ -170,8 +170,7 @@ export function isToBeGivenBack(
 /** Makes a session due when a caller asks about it and its deposit may have come unnoticed. */
 export async function pollSoon(deps: Needs<'db' | 'stateSignal'>, session: OffRampSession): Promise<void> {
   if (!mayBeDepositedLate(session)) return;
-  const hints = sql`${offRampSessions.hints} + 1`;
-  await updateById(deps.db, offRampSessions, session.id, { dueAt: sql`now()`, hints });
+  await updateById(deps.db, offRampSessions, session.id, HINT);
   deps.stateSignal.notify(OFF_RAMP_SESSIONS);
 }
 
