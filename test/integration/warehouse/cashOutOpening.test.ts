@@ -307,6 +307,18 @@ it('that is cancelled while its end is looked at says so', async () => {
   expect(await session(id)).toMatchObject({ state: 'CLOSED', stateReason: 'it was cancelled' });
 });
 
+it('that is cancelled while the provider refuses it says that it was cancelled', async () => {
+  const { dependencies } = platform;
+  const { id } = await cashOut(dependencies, farmer, cashOutInput(nextReceipt()));
+  const openSession = async (): Promise<never> => {
+    await cancelCashOut(dependencies, farmer, { offRampSessionId: id, idempotencyKey: randomUUID() });
+    throw new DomainError('RAMP_REFUSED', 'The ramp provider refused the payout: account_blocked.');
+  };
+  const ramp = { ...dependencies.ramp, openSession };
+  await stepOffRampSession({ ...dependencies, ramp }, await session(id));
+  expect(await session(id)).toMatchObject({ state: 'CLOSED', stateReason: 'it was cancelled' });
+});
+
 it('answers at once that it was refused, each time', async () => {
   const receipt = nextReceipt();
   const input = cashOutInput(receipt);

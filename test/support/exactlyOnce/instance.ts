@@ -210,8 +210,7 @@ async function stepSession({ platform, network, provider }: World, io: Io, id: s
     if (known) return storeOpened(known);
     if (stateReason !== null) {
       return io.database(() => {
-        if (session.state === 'OPENING')
-          platform.apply(id, providerAskedAt ? 'openingOver' : 'openingRefused');
+        if (session.state === 'OPENING') platform.apply(id, 'openingEnded');
       });
     }
     const isIntended = await io.database(() => {

@@ -87,8 +87,7 @@ async function openAtProvider(deps: OpenNeeds, session: OffRampSession): Promise
   // that has ended here, while its kilograms are free for another one.
   const found = wasAsked || isOver || isStopped ? await findAtProvider(deps, session) : null;
   if (found && (await storeOpened(deps, session.id, found))) return;
-  if (!wasAsked && isStopped) await endOpening(deps, session, 'openingRefused');
-  else if (isOver) await endOpening(deps, session, 'openingOver');
+  if ((!wasAsked && isStopped) || isOver) await endOpening(deps, session);
   else if (!isStopped && !found && quoteAgeMs <= 0) {
     await openNew(deps, session);
   }
@@ -145,27 +144,31 @@ async function refuseOpening(
 ): Promise<void> {
   await moveFrom(deps, session, async (tx, current) => {
     if (isOnlyRequest || (current.providerAskedAt === null && !isFound)) {
-      const values = { ...refusal, endedAt: sql`now()` };
-      await applyEvent(tx, deps.submission, current, 'openingRefused', { values });
+      await closeOpening(tx, deps, current, refusal);
     } else if (current.stateReason === null) {
       await applyEvent(tx, deps.submission, current, 'openingStopped', { values: refusal });
     }
   });
 }
 
-async function endOpening(
-  deps: Needs<'db' | 'submission'>,
-  session: OffRampSession,
-  event: 'openingRefused' | 'openingOver',
-): Promise<void> {
+async function endOpening(deps: Needs<'db' | 'submission'>, session: OffRampSession): Promise<void> {
   await moveFrom(deps, session, async (tx, current) => {
     // Another instance has asked since: the next poll waits for the provider to show the session.
     if (session.providerAskedAt === null && current.providerAskedAt !== null) return;
-    // It may have been cancelled since it was looked at.
-    const reason = current.stateReason === null ? QUOTE_RAN_OUT : {};
-    await applyEvent(tx, deps.submission, current, event, { values: { ...reason, endedAt: sql`now()` } });
+    await closeOpening(tx, deps, current, QUOTE_RAN_OUT);
     await reviewForeign(tx, deps, session.id);
   });
+}
+
+/** @param reason unless the session was stopped before: it may have been cancelled since it was looked at */
+async function closeOpening(
+  tx: Tx,
+  deps: Needs<'submission'>,
+  session: OffRampSession,
+  reason: StopReason,
+): Promise<void> {
+  const values = { ...(session.stateReason === null && reason), endedAt: sql`now()` };
+  await applyEvent(tx, deps.submission, session, 'openingEnded', { values });
 }
 
 /** @returns false when another session has this provider session: it is not stored, and look-ups go on */

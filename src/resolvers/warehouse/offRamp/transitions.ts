@@ -13,9 +13,8 @@ export type Depositor = OffRampSession['depositor'];
 export const EVENTS = {
   opened: 'open at the provider',
   providerFailed: 'failed by the provider',
-  openingRefused: 'refused',
   openingStopped: 'refused (may be open)',
-  openingOver: 'not open in time',
+  openingEnded: 'refused, or not open in time',
   signed: 'signed',
   deposited: 'deposit final',
   depositRefused: 'deposit refused',
@@ -96,9 +95,8 @@ const ROWS: readonly Row[] = [
   ['CUSTODY', 'OPENING',            'opened',              { isStopped: false },           'DEPOSITING', 'deposit'],
   ['HOLDER',  'OPENING',            'opened',              { isStopped: false },           'AWAITING_SIGNATURE'],
   ['ANY',     'OPENING',            'providerFailed',      {},                             'CLOSING'],
-  ['ANY',     'OPENING',            'openingRefused',      {},                             'CLOSED'],
   ['ANY',     'OPENING',            'openingStopped',      {},                             'OPENING'],
-  ['ANY',     'OPENING',            'openingOver',         {},                             'CLOSED'],
+  ['ANY',     'OPENING',            'openingEnded',        {},                             'CLOSED'],
 
   ['HOLDER',  'AWAITING_SIGNATURE', 'signed',              {},                             'DEPOSITING'],
   ['HOLDER',  'AWAITING_SIGNATURE', 'deposited',           {},                             'AWAITING_PAYOUT'],
