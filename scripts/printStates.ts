@@ -48,7 +48,7 @@ function statesOf(depositor: Depositor): string {
     ({ from, next }) => `${from} --> ${next}`,
   );
   const into = together(
-    moves.filter(({ next }) => next === 'NEEDS_REVIEW'),
+    moves.filter(({ event, next }) => next === 'NEEDS_REVIEW' && event !== 'undecidable'),
     ({ from }) => from,
   );
   const outOf = together(
@@ -65,6 +65,7 @@ function statesOf(depositor: Depositor): string {
     '',
     'To `NEEDS_REVIEW`:',
     '',
+    `- from each state: ${EVENTS.undecidable} ([the cases](invariants.md#when-the-program-cant-decide))`,
     ...into.map(([from, labels]) => `- from \`${from}\`: ${labels}`),
     '',
     'From `NEEDS_REVIEW`:',

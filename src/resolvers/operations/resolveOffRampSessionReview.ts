@@ -124,7 +124,7 @@ async function lockForDecision(
   const session = await lockDecidableSession(tx, deps, id);
   requireSeen(seen, session.reviewVersion);
   if (!isStranded(deps, session)) return session;
-  await applyEvent(tx, deps.submission, session, 'stranded', { reason: STRANDED });
+  await applyEvent(tx, deps.submission, session, 'undecidable', { reason: STRANDED });
   return lockOffRampSession(tx, id);
 }
 

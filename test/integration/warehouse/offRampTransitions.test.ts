@@ -98,10 +98,13 @@ async function insertSession(
 /** The values that callers write with a move: times, and the reason for the state. */
 function valuesFor({ from, next, event }: Transition, session: OffRampSession) {
   const now = sql`now()`;
-  const isReleased = next === 'SETTLED' || next === 'REFUNDED' || event === 'releaseContradicted';
+  // The provider may disagree with what was released.
+  const isContradicted =
+    event === 'undecidable' && ['CONFIRMING', 'REFUNDING', 'NEEDS_REVIEW'].includes(from);
+  const isReleased = next === 'SETTLED' || next === 'REFUNDED' || isContradicted;
   const isInCustody = isReleased || ['AWAITING_PAYOUT', 'CONFIRMING', 'REFUNDING'].includes(next);
   return {
-    ...(from === 'OPENING' && event !== 'stranded' ? { providerSessionId: randomUUID() } : {}),
+    ...(from === 'OPENING' && event !== 'undecidable' ? { providerSessionId: randomUUID() } : {}),
     ...(isInCustody && session.depositedAt === null ? { depositedAt: now } : {}),
     ...(isReleased && session.releasedAt === null ? { releasedAt: now } : {}),
     ...(isReleased || next === 'CLOSED' ? { endedAt: now } : {}),

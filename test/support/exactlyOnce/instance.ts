@@ -235,9 +235,9 @@ async function stepSession({ platform, network, provider }: World, io: Io, id: s
         return;
       }
       platform.record(id, status);
+      const isOwed = status === 'settled' && session.cancelRequestedAt === null;
       if (status === 'failed') platform.apply(id, 'closed');
-      else if (status === 'settled') platform.apply(id, 'paid');
-      else if (status === 'refunded') platform.apply(id, 'takenBack');
+      else if (isEnd(status)) platform.apply(id, isOwed ? 'paid' : 'undecidable');
     });
   }
   const isToBeClosed = state === 'CLOSED' || (state === 'AWAITING_PAYOUT' && cancelRequestedAt !== null);
@@ -249,9 +249,9 @@ async function stepSession({ platform, network, provider }: World, io: Io, id: s
     if (session.state === 'AWAITING_PAYOUT') {
       if (status === 'settled') platform.apply(id, 'paid');
       else if (status === 'failed') platform.apply(id, 'notPaid');
-      else if (status === 'refunded') platform.apply(id, 'takenBack');
+      else if (status === 'refunded') platform.apply(id, 'undecidable');
     } else if (isNew && contradiction(session.state, status) !== null) {
-      platform.apply(id, 'contradicted');
+      platform.apply(id, 'undecidable');
     }
   });
 }

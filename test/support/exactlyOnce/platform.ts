@@ -115,10 +115,10 @@ export function createPlatform(): SimulatedPlatform {
       apply(targetId, 'deposited');
       session.depositedAt = AT;
       session.stateReason = null;
-    } else if (conclusion.kind === 'refused') apply(targetId, 'releaseRefused');
+    } else if (conclusion.kind === 'refused') apply(targetId, 'undecidable');
     else {
       const end = session.resolution === 'SETTLE' ? 'SETTLED' : 'REFUNDED';
-      apply(targetId, contradiction(end, session.providerStatus) ? 'releaseContradicted' : 'released');
+      apply(targetId, contradiction(end, session.providerStatus) ? 'undecidable' : 'released');
     }
   }
 

@@ -8,6 +8,7 @@ import { lockById } from '../../../db/findByIds.ts';
 import { offRampSessions, receipts } from '../../../db/tables/index.ts';
 import { DomainError } from '../../../lib/errors.ts';
 import { NetworkRefusal, type LedgerNetwork, type SettlementContract } from '../../../ledger/network/port.ts';
+import type { RampStatus } from '../../../ramp/port.ts';
 import { receiptExpired } from '../findReceipt.ts';
 import type { OffRampSession } from './findOffRampSession.ts';
 import { requireUnpledged } from '../findPledge.ts';
@@ -124,16 +125,30 @@ export async function requireStillFree(
   await requireUnpaid(tx, network, session, { exceptId: session.id });
 }
 
+/** Describes a payout without a deposit that is not custody's to make. */
+export function nothingFor(
+  { cancelRequestedAt }: Pick<OffRampSession, 'cancelRequestedAt'>,
+  status: RampStatus,
+): string {
+  const what =
+    cancelRequestedAt === null
+      ? 'the holder has deposited nothing'
+      : 'the session was cancelled, and nothing was deposited';
+  return `the provider says "${status}", but ${what}`;
+}
+
 /**
- * Why custody must not deposit for a paid session without an operator: its receipt may have been pledged or
- * cashed out while the session was closed, before a RETRY. Null when nothing prevents the deposit.
+ * Why custody must not deposit for a paid session without an operator: the deposit is a holder's, or was
+ * cancelled, or its receipt may have been pledged or cashed out while the session was closed, before a RETRY.
+ * Null when nothing prevents the deposit.
  */
 export async function obstacleToDeposit(
   tx: Tx,
   network: Pick<LedgerNetwork, 'custodyAddress'>,
   session: OffRampSession,
 ): Promise<string | null> {
-  if (session.depositor !== 'CUSTODY' || session.cancelRequestedAt !== null) return null;
+  if (session.depositor !== 'CUSTODY' || session.cancelRequestedAt !== null)
+    return nothingFor(session, 'settled');
   try {
     await requireStillFree(tx, network, session);
     return null;

@@ -18,7 +18,7 @@ import {
   type OpenedOffRampSession,
 } from './offRampMoves.ts';
 import { paidOtherwise } from './payoutAmount.ts';
-import { isReviewedAsForeign, isToBeGivenBack, reviewPaid } from './stepHolderDeposit.ts';
+import { isReviewedAsForeign, isToBeGivenBack } from './stepHolderDeposit.ts';
 
 export async function closeAtProvider(
   deps: Needs<'db' | 'network' | 'ramp' | 'submission'>,
@@ -39,23 +39,21 @@ export async function closeAtProvider(
   await moveFrom(deps, session, async (tx, current) => {
     await recordStatus(tx, current, status);
     const takenBack = await describeTakenBack(tx, current, status);
-    if (ended !== null && isEnd(status)) {
-      await applyEvent(tx, deps.submission, current, 'undecidable', { reason: ended });
-    } else if (takenBack !== null) {
-      const reason = `${takenBack}, and nothing was deposited as agreed`;
-      await applyEvent(tx, deps.submission, current, 'takenBack', { reason });
-    } else if (status === 'failed') {
+    const contrary = takenBack && `${takenBack}, and nothing was deposited as agreed`;
+    const reason = isEnd(status) ? (ended ?? contrary) : null;
+    if (reason !== null) await applyEvent(tx, deps.submission, current, 'undecidable', { reason });
+    else if (status === 'failed') {
       // The deposit is not as agreed, but consists of the holder's own tokens.
       if (isToBeGivenBack(current, found)) {
         const values = { depositedAt: sql`now()`, endedAt: null };
         await applyEvent(tx, deps.submission, current, 'closedDeposited', { values });
       } else await applyEvent(tx, deps.submission, current, 'closed', { values: { endedAt: sql`now()` } });
     } else if (status === 'settled') {
-      // The provider has paid after all, so custody owes the tokens. After a second refusal an operator
-      // decides.
+      // The provider has paid after all, so custody owes the tokens. After a second refusal, or if they are a
+      // holder's, an operator decides.
       const obstacle =
         (await paidOtherwise(tx, current, answer)) ?? (await obstacleToDeposit(tx, deps.network, current));
-      if (obstacle === null) await reviewPaid(tx, deps, current, status);
+      if (obstacle === null) await applyEvent(tx, deps.submission, current, 'paid');
       else await applyEvent(tx, deps.submission, current, 'undecidable', { reason: obstacle });
     }
   });

@@ -28,5 +28,5 @@ export async function reviewForeign(tx: Tx, deps: Needs<'submission'>, id: strin
   if (session.state !== 'CLOSED') return;
   const reason = contradiction(session.state, session.providerStatus);
   if (reason === null || (await isAcknowledged(tx, id))) return;
-  await applyEvent(tx, deps.submission, session, 'contradicted', { reason });
+  await applyEvent(tx, deps.submission, session, 'undecidable', { reason });
 }

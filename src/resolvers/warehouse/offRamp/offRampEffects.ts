@@ -158,7 +158,7 @@ export function releaseEffects(
       const conflict = await objectionToRelease(tx, session, state, 'were');
       if (conflict !== null) {
         const details = { reason: conflict, values: released, stateBefore: state };
-        await applyEvent(tx, deps, session, 'releaseContradicted', details);
+        await applyEvent(tx, deps, session, 'undecidable', details);
         return;
       }
       await applyEvent(tx, deps, session, 'released', { values: released });

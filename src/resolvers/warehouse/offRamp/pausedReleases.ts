@@ -30,11 +30,11 @@ export async function releaseRefused(
   const reason = `the ${what} was refused: ${refusal.message}`;
   const refusals = await readRefusals(tx, session.id);
   if (refusal.reason !== 'PAUSED' || refusals.length >= MAX_PAUSED_REFUSALS) {
-    await applyEvent(tx, deps, session, 'releaseRefused', { reason });
+    await applyEvent(tx, deps, session, 'undecidable', { reason });
     return;
   }
   const delayMs = Math.min(PAUSE_POLLS.firstMs * 2 ** refusals.length, PAUSE_POLLS.longestMs);
-  await applyEvent(tx, deps, session, 'releaseRefused', {
+  await applyEvent(tx, deps, session, 'undecidable', {
     reason: `${reason}. It goes on by itself when the pause is over`,
     values: { dueAt: sql`now() + make_interval(secs => ${delayMs / 1000})` },
   });

@@ -23,7 +23,7 @@ import {
   recordStatus,
   type OpenedOffRampSession,
 } from './offRampMoves.ts';
-import { settlementMismatch } from './checkCashOut.ts';
+import { nothingFor, settlementMismatch } from './checkCashOut.ts';
 import { findDeposit, ownDeposit } from './findDeposit.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import {
@@ -81,7 +81,7 @@ async function stepAwaitingSignature(deps: HolderDepositNeeds, session: OpenedOf
     } else if (ended !== null && isEnd(status)) {
       await applyEvent(tx, deps.submission, current, 'undecidable', { reason: ended });
     } else if (await isPaidUnexpectedly(tx, current, status)) {
-      await reviewPaid(tx, deps, current, status);
+      await applyEvent(tx, deps.submission, current, 'undecidable', { reason: nothingFor(current, status) });
     } else if (status === 'failed')
       await applyEvent(tx, deps.submission, current, 'providerFailed', { values: FAILED });
     else if (found !== null) {
@@ -122,8 +122,9 @@ async function stepDepositing(deps: HolderDepositNeeds, session: OpenedOffRampSe
     const current = await lockOffRampSession(tx, session.id);
     await recordStatus(tx, current, status);
     if (current.state !== 'DEPOSITING') return;
-    if (await isPaidUnexpectedly(tx, current, status)) await reviewPaid(tx, deps, current, status);
-    else if (mayWaitForEver && (await millisecondsPast({ db: tx }, current)) > LANDING_GRACE_MS) {
+    if (await isPaidUnexpectedly(tx, current, status)) {
+      await applyEvent(tx, deps.submission, current, 'undecidable', { reason: nothingFor(current, status) });
+    } else if (mayWaitForEver && (await millisecondsPast({ db: tx }, current)) > LANDING_GRACE_MS) {
       await applyEvent(tx, deps.submission, current, 'signingOver', { values: NOT_LANDED });
     }
   });
@@ -214,21 +215,6 @@ async function isSigningOver(deps: Needs<'db' | 'network'>, session: OffRampSess
 async function isPaidUnexpectedly(tx: Tx, session: OffRampSession, status: RampStatus): Promise<boolean> {
   if (status !== 'settled' && status !== 'refunded') return false;
   return !(await isAcknowledged(tx, session.id));
-}
-
-/** A payout before a final deposit goes to review, unless custody now deposits the tokens that it owes. */
-export async function reviewPaid(
-  tx: Tx,
-  deps: Needs<'submission'>,
-  session: OffRampSession,
-  status: RampStatus,
-): Promise<void> {
-  const what =
-    session.cancelRequestedAt === null
-      ? 'the holder has deposited nothing'
-      : 'the session was cancelled, and nothing was deposited';
-  const reason = `the provider says "${status}", but ${what}`;
-  await applyEvent(tx, deps.submission, session, status === 'settled' ? 'paid' : 'takenBack', { reason });
 }
 
 function usedUpBy({ amount, tokenAddress, depositor }: OffRampDeposit) {

@@ -269,7 +269,7 @@ async function observe(deps: LookNeeds, session: OpenedOffRampSession): Promise<
     if (current.state === 'AWAITING_PAYOUT') {
       const takenBack = await describeTakenBack(tx, current, status);
       if (takenBack !== null)
-        await applyEvent(tx, deps.submission, current, 'takenBack', { reason: takenBack });
+        await applyEvent(tx, deps.submission, current, 'undecidable', { reason: takenBack });
       else if (status === 'settled') await releasePaid(tx, deps, current, answer);
       else if (status === 'failed') await applyEvent(tx, deps.submission, current, 'notPaid');
       return;
@@ -277,7 +277,7 @@ async function observe(deps: LookNeeds, session: OpenedOffRampSession): Promise<
     // An operator who accepted a contradiction is not asked about it again.
     const conflict = isNew && hasEnded(current) ? contradiction(current.state, status) : null;
     if (conflict !== null)
-      await applyEvent(tx, deps.submission, current, 'contradicted', { reason: conflict });
+      await applyEvent(tx, deps.submission, current, 'undecidable', { reason: conflict });
   });
 }
 

@@ -25,16 +25,12 @@ export const EVENTS = {
   closedDeposited: 'closed over another deposit',
   paid: 'paid',
   notPaid: 'not paid',
-  takenBack: 'payout taken back',
   released: 'release final',
-  releaseContradicted: 'release final (provider disagrees)',
-  releaseRefused: 'release refused',
   releaseGoesOn: 'release goes on',
   pauseOver: 'pause over',
-  contradicted: 'provider disagrees',
+  /** For whatever reason: the review has it. */
   undecidable: 'no rule decides',
   cancelled: 'cancelled',
-  stranded: 'provider not configured',
   retried: 'RETRY',
   decidedToConfirm: 'CONFIRM',
   decidedToRefund: 'REFUND',
@@ -103,9 +99,6 @@ const ROWS: readonly Row[] = [
   ['HOLDER',  'AWAITING_SIGNATURE', 'providerFailed',      {},                             'CLOSING'],
   ['HOLDER',  'AWAITING_SIGNATURE', 'signingOver',         {},                             'CLOSING'],
   ['HOLDER',  'AWAITING_SIGNATURE', 'referenceUsed',       {},                             'CLOSING'],
-  // A payout before a final deposit goes to review, unless custody deposits the tokens.
-  ['HOLDER',  'AWAITING_SIGNATURE', 'paid',                {},                             'NEEDS_REVIEW'],
-  ['HOLDER',  'AWAITING_SIGNATURE', 'takenBack',           {},                             'NEEDS_REVIEW'],
 
   ['ANY',     'DEPOSITING',         'deposited',           {},                             'AWAITING_PAYOUT'],
   ['CUSTODY', 'DEPOSITING',         'depositRefused',      { isPaid: false },              'CLOSING'],
@@ -114,21 +107,16 @@ const ROWS: readonly Row[] = [
   ['HOLDER',  'DEPOSITING',         'depositRefused',      { isPaid: false, isCancelled: true },                  'CLOSING'],
   ['ANY',     'DEPOSITING',         'depositRefused',      { isPaid: true },               'NEEDS_REVIEW'],
   ['HOLDER',  'DEPOSITING',         'signingOver',         {},                             'CLOSING'],
-  ['HOLDER',  'DEPOSITING',         'paid',                {},                             'NEEDS_REVIEW'],
-  ['HOLDER',  'DEPOSITING',         'takenBack',           {},                             'NEEDS_REVIEW'],
 
   ['ANY',     'CLOSING',            'closed',              {},                             'CLOSED'],
   ['ANY',     'CLOSING',            'deposited',           {},                             'AWAITING_PAYOUT'],
   // The deposit is not as agreed, but consists of the depositor's own tokens.
   ['HOLDER',  'CLOSING',            'closedDeposited',     {},                             'REFUNDING',  'release'],
+  // Any other payout before a final deposit is undecidable.
   ['CUSTODY', 'CLOSING',            'paid',                { isCancelled: false },         'DEPOSITING', 'deposit'],
-  ['CUSTODY', 'CLOSING',            'paid',                { isCancelled: true },          'NEEDS_REVIEW'],
-  ['HOLDER',  'CLOSING',            'paid',                {},                             'NEEDS_REVIEW'],
-  ['ANY',     'CLOSING',            'takenBack',           {},                             'NEEDS_REVIEW'],
 
   ['ANY',     'AWAITING_PAYOUT',    'paid',                {},                             'CONFIRMING', 'release'],
   ['ANY',     'AWAITING_PAYOUT',    'notPaid',             {},                             'REFUNDING',  'release'],
-  ['ANY',     'AWAITING_PAYOUT',    'takenBack',           {},                             'NEEDS_REVIEW'],
 
   // A cancellation is a request to the provider, whose answer decides: ended, refunded, or paid after all.
   ['ANY',     'OPENING',            'cancelled',           { isPaid: false },              'OPENING'],
@@ -142,20 +130,13 @@ const ROWS: readonly Row[] = [
   ['ANY',     'AWAITING_PAYOUT',    'cancelled',           { isPaid: false },              'AWAITING_PAYOUT'],
 
   ['ANY',     'CONFIRMING',         'released',            {},                             'SETTLED'],
-  ['ANY',     'CONFIRMING',         'releaseContradicted', {},                             'NEEDS_REVIEW'],
-  ['ANY',     'CONFIRMING',         'releaseRefused',      {},                             'NEEDS_REVIEW'],
   ['ANY',     'REFUNDING',          'released',            {},                             'REFUNDED'],
-  ['ANY',     'REFUNDING',          'releaseContradicted', {},                             'NEEDS_REVIEW'],
-  ['ANY',     'REFUNDING',          'releaseRefused',      {},                             'NEEDS_REVIEW'],
 
   // The provider shows the session after its end here: the next poll closes it at the provider.
   ['ANY',     'CLOSED',             'opened',              {},                             'CLOSED'],
   // The deposit came after the session was closed.
   ['ANY',     'CLOSED',             'deposited',           { isFailed: true },             'REFUNDING',  'release'],
   ['ANY',     'CLOSED',             'deposited',           { isFailed: false },            'NEEDS_REVIEW'],
-  ['ANY',     'CLOSED',             'contradicted',        {},                             'NEEDS_REVIEW'],
-  ['ANY',     'SETTLED',            'contradicted',        {},                             'NEEDS_REVIEW'],
-  ['ANY',     'REFUNDED',           'contradicted',        {},                             'NEEDS_REVIEW'],
 
   // The network's outcome decides instead of an operator.
   ['ANY',     'NEEDS_REVIEW',       'deposited',           { isDeposited: false },         'AWAITING_PAYOUT'],
@@ -164,8 +145,6 @@ const ROWS: readonly Row[] = [
   ['ANY',     'NEEDS_REVIEW',       'depositGoesOn',       { isDeposited: false },         'DEPOSITING'],
   ['ANY',     'NEEDS_REVIEW',       'released',            { resolution: 'SETTLE' },       'SETTLED'],
   ['ANY',     'NEEDS_REVIEW',       'released',            { resolution: 'REFUND' },       'REFUNDED'],
-  ['ANY',     'NEEDS_REVIEW',       'releaseContradicted', {},                             'NEEDS_REVIEW'],
-  ['ANY',     'NEEDS_REVIEW',       'releaseRefused',      {},                             'NEEDS_REVIEW'],
   ['ANY',     'NEEDS_REVIEW',       'releaseGoesOn',       { resolution: 'SETTLE' },       'CONFIRMING'],
   ['ANY',     'NEEDS_REVIEW',       'releaseGoesOn',       { resolution: 'REFUND' },       'REFUNDING'],
   ['ANY',     'NEEDS_REVIEW',       'pauseOver',           { resolution: 'SETTLE' },       'CONFIRMING', 'release'],
@@ -194,16 +173,9 @@ export const WAITING_FOR_PROVIDER: readonly OffRampState[] = [
   'CLOSING',
 ];
 
-/**
- * States in which a submission may be undecidable, or the settlement contract in use may not be the session's
- * own.
- */
-const MAY_BE_UNDECIDABLE = offRampState.enumValues.filter((state) => state !== 'OPENING');
-
 export const TRANSITIONS: readonly Transition[] = [
   ...ROWS,
-  ...WAITING_FOR_PROVIDER.map((from): Row => [whoIn(from), from, 'stranded', {}, 'NEEDS_REVIEW']),
-  ...MAY_BE_UNDECIDABLE.map((from): Row => [whoIn(from), from, 'undecidable', {}, 'NEEDS_REVIEW']),
+  ...offRampState.enumValues.map((from): Row => [whoIn(from), from, 'undecidable', {}, 'NEEDS_REVIEW']),
 ].map(([depositor, from, event, when, next, effect = null]) => ({
   depositor,
   from,

@@ -29,6 +29,8 @@ function reasonForNoRow(
   facts: Facts,
 ): string | null {
   if (event === 'cancelled' && facts.isPaid) return 'the caller is refused: what is paid stays paid';
+  if (state === 'CLOSING' && event === 'paid' && facts.isCancelled)
+    return 'what was cancelled is undecidable';
   if (state !== 'NEEDS_REVIEW') return null;
   if (facts.isDeposited && ['deposited', 'depositRefused', 'depositGoesOn'].includes(event)) {
     return 'the deposit was seen already: only its transaction is recorded';
