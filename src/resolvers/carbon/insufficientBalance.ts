@@ -19,7 +19,7 @@ export function insufficientBalance(shortage: Shortage): DomainError {
   const { verb, holder, tokenAddress, requested, available } = shortage;
   return new DomainError(
     'INSUFFICIENT_BALANCE',
-    `${requested} tonnes were to be ${verb}, but ${holder} holds ${available} whole tonnes of token ${tokenAddress}.`,
+    `Of token ${tokenAddress}, ${holder} holds ${available} t, less than the ${requested} t to be ${verb}.`,
     { field: 'input.amountCO2e', requested: requested.toString(), available: available.toString() },
   );
 }

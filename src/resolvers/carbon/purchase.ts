@@ -113,7 +113,7 @@ function priceChanged(
 function insufficientSupply(input: PurchaseInput, available: bigint): DomainError {
   return new DomainError(
     'INSUFFICIENT_SUPPLY',
-    `${input.amountCO2e} tonnes were requested, but ${available} of token ${input.tokenAddress} are unsold.`,
+    `Of token ${input.tokenAddress}, ${available} t are unsold, less than the ${input.amountCO2e} t to be purchased.`,
     {
       field: 'input.amountCO2e',
       requested: input.amountCO2e.toString(),
