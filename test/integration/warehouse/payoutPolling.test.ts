@@ -13,11 +13,14 @@ import { createHttpProvider } from '../../../src/ramp/http/httpProvider.ts';
 import { DomainError } from '../../../src/lib/errors.ts';
 import { retryAfterMs } from '../../../src/lib/retryAfter.ts';
 import { createRequestThrottle } from '../../../src/ramp/http/requestThrottle.ts';
-import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import {
+  findOffRampSession,
+  type OffRampSession,
+} from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { setManualSessionStatus } from '../../../src/resolvers/operations/setManualSessionStatus.ts';
 import { createSessionPoller } from '../../../src/resolvers/warehouse/offRamp/pollOpenSessions.ts';
 import { receivePayoutHint } from '../../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
-import { payoutPollMs } from '../../../src/resolvers/warehouse/offRamp/schedules.ts';
+import { nextPollMs, payoutPollMs } from '../../../src/resolvers/warehouse/offRamp/schedules.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { insertSessionAlone } from '../../support/offRampSessionRow.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
@@ -88,6 +91,18 @@ describe('an awaited payout', () => {
       for (const fruitlessSteps of [0, 1, 30]) {
         const shortestMs = payoutPollMs(fruitlessSteps, { ageMs: 0, openPayouts }, () => 0);
         expect((openPayouts / shortestMs) * 1000).toBeLessThanOrEqual(5);
+      }
+    }
+  });
+
+  it('is asked about at the rate of all payouts also while the provider does not answer', () => {
+    const session = { state: 'AWAITING_PAYOUT' } as OffRampSession;
+    const failing = { hasFailed: true, sinceDepositedMs: 0, sinceEndedMs: 0, depositsNeedAllowance: false };
+    for (const openPayouts of [100, 10_000, 1_000_000]) {
+      for (const fruitlessSteps of [1, 5, 30]) {
+        const now = { ...failing, fruitlessSteps, openPayouts, random: () => 0 };
+        const delayMs = nextPollMs(session, now) ?? Infinity;
+        expect((openPayouts / delayMs) * 1000).toBeLessThanOrEqual(5);
       }
     }
   });

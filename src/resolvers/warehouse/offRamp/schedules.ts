@@ -50,11 +50,12 @@ const LATE_POLLS_MS = 365 * 24 * 60 * 60_000;
 /**
  * After a failed step, for example because the provider did not answer: a callback's question is not lost,
  * although the state's own next question may be hours away, or never come. A wait is about as long as the
- * failures have lasted, so an outage adds a dozen questions of a session to those of its state.
+ * failures have lasted, and in the end not shorter than the hour of an ended or reviewed session. So an outage
+ * adds a dozen questions of a session to those of its state.
  */
-const RETRIES = { firstMs: 2_000, longestMs: 60 * 60_000 };
+const RETRIES = { firstMs: 2_000, longestMs: 2 * 60 * 60_000 };
 /** About as long as the provider is asked about a payout after its end: three days. */
-const MAX_RETRIES = 84;
+const MAX_RETRIES = 60;
 
 interface Circumstances {
   /** Whether the last poll failed: it found out nothing. */
@@ -144,7 +145,10 @@ export function firstPoll(session: OffRampSession, state: OffRampState) {
 export function nextPollMs(session: OffRampSession, now: Circumstances): number | null {
   const { hasFailed, fruitlessSteps, random } = now;
   const ofStateMs = SCHEDULES[session.state].nextMs(session, now);
-  if (!hasFailed || fruitlessSteps > MAX_RETRIES) return ofStateMs;
+  // Awaited payouts begin anew with each hint, too, and keep to the rate that they share: while the provider
+  // is away, their number grows, and retries would take the requests of new sessions.
+  const isRetried = hasFailed && fruitlessSteps <= MAX_RETRIES && session.state !== 'AWAITING_PAYOUT';
+  if (!isRetried) return ofStateMs;
   return Math.min(ofStateMs ?? Infinity, backoffMs(fruitlessSteps, RETRIES, random));
 }
 
