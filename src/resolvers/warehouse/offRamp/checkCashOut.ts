@@ -126,7 +126,7 @@ export async function requireStillFree(
 }
 
 /** Describes a payout without a deposit that is not custody's to make. */
-export function nothingFor(
+export function describeUndeposited(
   { cancelRequestedAt }: Pick<OffRampSession, 'cancelRequestedAt'>,
   status: RampStatus,
 ): string {
@@ -148,7 +148,7 @@ export async function obstacleToDeposit(
   session: OffRampSession,
 ): Promise<string | null> {
   if (session.depositor !== 'CUSTODY' || session.cancelRequestedAt !== null)
-    return nothingFor(session, 'settled');
+    return describeUndeposited(session, 'settled');
   try {
     await requireStillFree(tx, network, session);
     return null;

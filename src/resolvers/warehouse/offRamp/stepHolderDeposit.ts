@@ -23,7 +23,7 @@ import {
   recordStatus,
   type OpenedOffRampSession,
 } from './offRampMoves.ts';
-import { nothingFor, settlementMismatch } from './checkCashOut.ts';
+import { describeUndeposited, settlementMismatch } from './checkCashOut.ts';
 import { findDeposit, ownDeposit } from './findDeposit.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import {
@@ -81,7 +81,9 @@ async function stepAwaitingSignature(deps: HolderDepositNeeds, session: OpenedOf
     } else if (ended !== null && isEnd(status)) {
       await applyEvent(tx, deps.submission, current, 'undecidable', { reason: ended });
     } else if (await isPaidUnexpectedly(tx, current, status)) {
-      await applyEvent(tx, deps.submission, current, 'undecidable', { reason: nothingFor(current, status) });
+      await applyEvent(tx, deps.submission, current, 'undecidable', {
+        reason: describeUndeposited(current, status),
+      });
     } else if (status === 'failed')
       await applyEvent(tx, deps.submission, current, 'providerFailed', { values: FAILED });
     else if (found !== null) {
@@ -123,7 +125,9 @@ async function stepDepositing(deps: HolderDepositNeeds, session: OpenedOffRampSe
     await recordStatus(tx, current, status);
     if (current.state !== 'DEPOSITING') return;
     if (await isPaidUnexpectedly(tx, current, status)) {
-      await applyEvent(tx, deps.submission, current, 'undecidable', { reason: nothingFor(current, status) });
+      await applyEvent(tx, deps.submission, current, 'undecidable', {
+        reason: describeUndeposited(current, status),
+      });
     } else if (mayWaitForEver && (await millisecondsPast({ db: tx }, current)) > LANDING_GRACE_MS) {
       await applyEvent(tx, deps.submission, current, 'signingOver', { values: NOT_LANDED });
     }
