@@ -821,10 +821,9 @@ CREATE INDEX "receipts_state" ON "receipts" USING btree ("state","created_at","i
 CREATE INDEX "receipts_outstanding" ON "receipts" USING btree ("warehouse_id") WHERE state NOT IN ('EXPIRED', 'REFUSED');--> statement-breakpoint
 CREATE UNIQUE INDEX "settlement_deployments_once" ON "settlement_deployments" USING btree ((true)) WHERE state <> 'REFUSED';--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_one_open" ON "attempts" USING btree ("submission_id") WHERE state = 'OPEN' AND replaces IS NULL;--> statement-breakpoint
-CREATE UNIQUE INDEX "attempts_slot" ON "attempts" USING btree ("source","sequence") WHERE state <> 'DEAD' AND replaces IS NULL;--> statement-breakpoint
+CREATE UNIQUE INDEX "attempts_slot" ON "attempts" USING btree ("source","sequence",(CASE WHEN state = 'DEAD' OR replaces IS NOT NULL THEN hash ELSE '' END)) WHERE sequence IS NOT NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_replaces" ON "attempts" USING btree ("replaces") WHERE replaces IS NOT NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_one_landed" ON "attempts" USING btree ("submission_id") WHERE state = 'LANDED';--> statement-breakpoint
-CREATE INDEX "attempts_account" ON "attempts" USING btree ("source","sequence") WHERE sequence IS NOT NULL;--> statement-breakpoint
 CREATE INDEX "operator_decisions_submission" ON "operator_decisions" USING btree ("submission_id","decided_at");--> statement-breakpoint
 CREATE INDEX "signing_halts_open" ON "signing_halts" USING btree ("address") WHERE ended_at IS NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "submissions_intent" ON "submissions" USING btree ("target_id","kind",(CASE WHEN state = 'REFUSED' OR (kind = 'setAllowance' AND state = 'SUCCEEDED') THEN id ELSE '00000000-0000-0000-0000-000000000000'::uuid END));--> statement-breakpoint

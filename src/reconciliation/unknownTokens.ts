@@ -2,10 +2,17 @@
  * Tokens that custody has deployed and this database does not know: a copy restored from before createProject
  * has neither the project nor its token, so no other comparison includes them.
  */
-import { and, desc, eq, exists, inArray, isNull, max, ne, sql } from 'drizzle-orm';
+import { and, desc, eq, exists, inArray, isNotNull, isNull, max, ne, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Db } from '../db/connection.ts';
-import { attempts, projects, receipts, signingAccounts, submissions } from '../db/tables/index.ts';
+import {
+  attempts,
+  BESIDE_SLOT,
+  projects,
+  receipts,
+  signingAccounts,
+  submissions,
+} from '../db/tables/index.ts';
 import type { Address, LedgerNetwork } from '../ledger/network/port.ts';
 
 /**
@@ -51,9 +58,9 @@ async function readSignedAt(db: Db): Promise<bigint | null> {
     .where(
       and(
         eq(attempts.source, signingAccounts.address),
-        // The condition of the index `attempts_slot`, which ends with the last attempt.
-        sql`${attempts.state} <> 'DEAD'`,
-        isNull(attempts.replaces),
+        // The columns and the condition of the index `attempts_slot`, which ends with the last attempt.
+        sql`${BESIDE_SLOT} = ''`,
+        isNotNull(attempts.sequence),
       ),
     )
     .orderBy(desc(attempts.sequence))

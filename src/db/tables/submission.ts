@@ -217,6 +217,12 @@ export const signingHalts = pgTable(
 /** OPEN until the network decides; then LANDED (with effect), REFUSED (landed without effect) or DEAD. */
 export const attemptState = pgEnum('attempt_state', ['OPEN', 'LANDED', 'REFUSED', 'DEAD']);
 
+/**
+ * Empty for an attempt that holds its slot; a dead attempt or a replacement, which holds none, has its hash. So
+ * one unique index can have all attempts.
+ */
+export const BESIDE_SLOT = sql`(CASE WHEN state = 'DEAD' OR replaces IS NOT NULL THEN hash ELSE '' END)`;
+
 export const attempts = pgTable(
   'attempts',
   {
@@ -250,10 +256,11 @@ export const attempts = pgTable(
     uniqueIndex('attempts_one_open')
       .on(t.submissionId)
       .where(sql`state = 'OPEN' AND replaces IS NULL`),
-    // A slot belongs to one submission at a time.
+    // A slot belongs to one submission at a time. The same index finds the outcome of an account's sequences,
+    // also in the slots of dead attempts and of replacements, and the highest sequence in a ledger.
     uniqueIndex('attempts_slot')
-      .on(t.source, t.sequence)
-      .where(sql`state <> 'DEAD' AND replaces IS NULL`),
+      .on(t.source, t.sequence, BESIDE_SLOT)
+      .where(sql`sequence IS NOT NULL`),
     // Few attempts replace another.
     uniqueIndex('attempts_replaces')
       .on(t.replaces)
@@ -261,11 +268,6 @@ export const attempts = pgTable(
     uniqueIndex('attempts_one_landed')
       .on(t.submissionId)
       .where(sql`state = 'LANDED'`),
-    // For the outcome of an account's sequences, also in the slots of dead attempts and of replacements, and
-    // for the highest sequence in a ledger.
-    index('attempts_account')
-      .on(t.source, t.sequence)
-      .where(sql`sequence IS NOT NULL`),
     check('attempts_number_positive', sql`number > 0`),
     check('attempts_decided_at', sql`(state = 'OPEN') = (decided_at IS NULL)`),
     check('attempts_landed_in_ledger', sql`state <> 'LANDED' OR ledger IS NOT NULL`),

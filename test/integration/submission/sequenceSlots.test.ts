@@ -6,7 +6,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
-import type { Tx } from '../../../src/db/connection.ts';
+import { openDatabase, type Tx } from '../../../src/db/connection.ts';
 import { attempts, signingAccounts, submissions } from '../../../src/db/tables/index.ts';
 import type { NextSequences, SigningOrder, SequenceSlot } from '../../../src/ledger/network/port.ts';
 import { decideAttempt, markDead, readCauses } from '../../../src/ledger/submission/attempts.ts';
@@ -17,8 +17,9 @@ import { readHalts } from '../../../src/ledger/submission/halts.ts';
 import { createStepStore } from '../../../src/ledger/submission/stepStore.ts';
 import type { SubmissionDependencies } from '../../../src/ledger/submission/submission.ts';
 import { silentLog } from '../../../devnet/platform.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { hasLockWait } from '../../support/database/lockWaits.ts';
+import { rowsReadBy } from '../../support/database/rowsRead.ts';
 
 let database: TestDatabase;
 let accounts: string[];
@@ -120,6 +121,28 @@ describe('an account with many open transactions', () => {
     if (!slot) throw new Error('not reached');
     await decide(slot, 'REFUSED');
     expect((await sign(order, startingAt(3n)))?.sequence).toBe(4n);
+  });
+
+  it('is not read to its first transaction, also by plans from when it had few', async () => {
+    const order = orderOf(1, 40);
+    const [OPEN, MANY] = [10, 2_000];
+    for (let i = 0; i < OPEN; i++) await sign(order, startingAt(BigInt(MANY + 1)));
+    // A single connection, which keeps its plans.
+    const handle = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' });
+    const take = (from: bigint) => (tx: Tx) => takeSlots(tx, order, ['a'], startingAt(from));
+    try {
+      for (let i = 0; i < 4; i++) await handle.db.transaction(take(BigInt(MANY + 1)));
+      await changePastRules(
+        database,
+        sql`INSERT INTO attempts (hash, submission_id, number, state, source, sequence, signed_bytes, prepared_at_ledger,
+          created_at, ledger, decided_at) SELECT n, gen_random_uuid(), 1, 'LANDED', ${accounts[0]}, n, '', 1, now(), 1, now()
+          FROM generate_series(1, ${MANY}::int) n`,
+      );
+      // Each of a few statements reads the open ones.
+      expect(await rowsReadBy(handle, ['attempts'], take(BigInt(MANY + 1)))).toBeLessThan(10 * OPEN);
+    } finally {
+      await handle.close();
+    }
   });
 
   it('stops when a node calls unused what it had shown in a ledger', async () => {
