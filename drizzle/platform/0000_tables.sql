@@ -296,8 +296,6 @@ CREATE TABLE "expiry_items" (
 	"receipt_id" uuid NOT NULL,
 	"state" "expiry_item_state" NOT NULL,
 	"message" text,
-	"tx_hash" text,
-	"examined_at" timestamp with time zone NOT NULL,
 	"decided_at" timestamp with time zone,
 	CONSTRAINT "expiry_items_run_id_receipt_id_pk" PRIMARY KEY("run_id","receipt_id"),
 	CONSTRAINT "expiry_items_failed_says_why" CHECK (state <> 'FAILED' OR message IS NOT NULL),

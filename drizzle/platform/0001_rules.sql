@@ -551,7 +551,7 @@ SELECT add_row_rules('expiry_runs',
 CREATE TRIGGER expiry_runs_no_delete BEFORE DELETE ON expiry_runs FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 SELECT add_row_rules('expiry_items',
-  'run_id receipt_id examined_at', 'tx_hash decided_at', 'PENDING>EXPIRED PENDING>FAILED');
+  'run_id receipt_id', 'decided_at', 'PENDING>EXPIRED PENDING>FAILED');
 --> statement-breakpoint
 CREATE TRIGGER expiry_items_no_delete BEFORE DELETE ON expiry_items FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint

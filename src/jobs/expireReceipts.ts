@@ -235,14 +235,12 @@ async function adoptExpired(
 }
 
 function itemsOf(deps: Needs<'clock'>, runId: string, state: ItemState, noted: readonly Noted[]) {
-  const examinedAt = deps.clock.now();
-  const decidedAt = state === 'PENDING' ? null : examinedAt;
+  const decidedAt = state === 'PENDING' ? null : deps.clock.now();
   return noted.map(({ receipt, message }) => ({
     runId,
     receiptId: receipt.id,
     state,
     message,
-    examinedAt,
     decidedAt,
   }));
 }

@@ -50,7 +50,7 @@ async function expire(tx: Tx, all: readonly LandedIntent[]): Promise<void> {
     expired AS (
       UPDATE ${receipts} r SET state = 'EXPIRED', expired_tx_hash = v.tx_hash, expired_at = coalesce(r.expired_at, v.at)
       FROM v WHERE r.id = v.id AND r.id = ANY (ARRAY(SELECT id FROM locked)) RETURNING r.id)
-    UPDATE ${expiryItems} i SET state = 'EXPIRED', tx_hash = v.tx_hash, decided_at = v.at
+    UPDATE ${expiryItems} i SET state = 'EXPIRED', decided_at = v.at
     FROM v WHERE i.receipt_id = v.id AND i.receipt_id = ANY (ARRAY(SELECT id FROM expired)) AND i.state = 'PENDING'
     RETURNING i.run_id`);
   // In the same order everywhere, so that transactions that end the same runs can't deadlock.

@@ -71,8 +71,6 @@ export const expiryItems = pgTable(
       .references(() => receipts.id),
     state: expiryItemState('state').notNull(),
     message: text('message'),
-    txHash: text('tx_hash'),
-    examinedAt: moment('examined_at').notNull(),
     decidedAt: moment('decided_at'),
   },
   (t) => [

@@ -409,7 +409,7 @@ describe('a run', () => {
     await db.transaction((tx) => finishIfComplete(tx, runId, at));
     expect(await isOver()).toBe(false);
 
-    const items = due.map(({ id }) => ({ runId, receiptId: id, state: 'PENDING' as const, examinedAt: at }));
+    const items = due.map(({ id }) => ({ runId, receiptId: id, state: 'PENDING' as const }));
     await db.insert(expiryItems).values(items);
     await db.update(expiryRuns).set({ sweptAt: at, dueAt: null }).where(eq(expiryRuns.id, runId));
     await leases.release(runId);

@@ -71,8 +71,8 @@ it('a settlement ends while a sweep adds items to the same run', async () => {
     requestedBy: 'test',
   });
   await tried(async (sweeping) => {
-    await sweeping.execute(sql`INSERT INTO expiry_items (run_id, receipt_id, state, examined_at, decided_at)
-      VALUES (${run?.id}, ${receiptId}, 'NOT_DUE', now(), now())`);
+    await sweeping.execute(sql`INSERT INTO expiry_items (run_id, receipt_id, state, decided_at)
+      VALUES (${run?.id}, ${receiptId}, 'NOT_DUE', now())`);
     const ended = tried(async (settling) => {
       await settling.execute(sql`SET LOCAL lock_timeout = '1s'`);
       await finishIfComplete(settling, run?.id ?? '', new Date());

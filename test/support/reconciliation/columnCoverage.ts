@@ -107,7 +107,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
   expiry_items: {
     I16: 'state',
     partly: [{ by: ['I16'], places: 'decided_at', except: /changed/, because: RUNS }],
-    notFound: [[RUNS, 'run_id receipt_id message tx_hash examined_at DELETED FORGED']],
+    notFound: [[RUNS, 'run_id receipt_id message DELETED FORGED']],
   },
   expiry_runs: {
     I16: 'due_at',
