@@ -5,7 +5,6 @@ CREATE TYPE "public"."transfer_kind" AS ENUM('issue', 'purchase', 'retirement_ho
 CREATE TYPE "public"."retirement_reason" AS ENUM('VOLUNTARY_OFFSET', 'CONTRIBUTION', 'COMPLIANCE', 'CORSIA', 'ARTICLE_6');--> statement-breakpoint
 CREATE TYPE "public"."retirement_state" AS ENUM('PENDING', 'RETIRED', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
 CREATE TYPE "public"."audit_entry_kind" AS ENUM('MUTATION', 'READ');--> statement-breakpoint
-CREATE TYPE "public"."registration_state" AS ENUM('LIVE', 'REPLACED');--> statement-breakpoint
 CREATE TYPE "public"."expiry_item_state" AS ENUM('PENDING', 'EXPIRED', 'NOT_DUE', 'FAILED');--> statement-breakpoint
 CREATE TYPE "public"."expiry_trigger" AS ENUM('NIGHTLY', 'CATCH_UP', 'MANUAL');--> statement-breakpoint
 CREATE TYPE "public"."project_state" AS ENUM('DEPLOYING', 'MINTING', 'OPEN', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
@@ -269,7 +268,6 @@ CREATE TABLE "indexer_events" (
 --> statement-breakpoint
 CREATE TABLE "indexer_registrations" (
 	"id" uuid PRIMARY KEY NOT NULL,
-	"state" "registration_state" NOT NULL,
 	"url" text NOT NULL,
 	"webhook_id" text NOT NULL,
 	"sealed_secret" text NOT NULL,
@@ -785,7 +783,7 @@ CREATE INDEX "audit_entries_targets" ON "audit_entries" USING gin ("target_ids")
 CREATE INDEX "rate_limits_ends_at" ON "rate_limits" USING btree ("ends_at");--> statement-breakpoint
 CREATE INDEX "token_revocations_revoked" ON "token_revocations" USING btree ("revoked_at","id");--> statement-breakpoint
 CREATE INDEX "indexer_events_record" ON "indexer_events" USING btree ("token_address","record_index");--> statement-breakpoint
-CREATE UNIQUE INDEX "indexer_registrations_one_live" ON "indexer_registrations" USING btree ("state") WHERE state = 'LIVE';--> statement-breakpoint
+CREATE UNIQUE INDEX "indexer_registrations_one_live" ON "indexer_registrations" USING btree ((true)) WHERE replaced_at IS NULL;--> statement-breakpoint
 CREATE INDEX "issuance_caps_set" ON "issuance_caps" USING btree ("set_at","id");--> statement-breakpoint
 CREATE UNIQUE INDEX "expiry_items_one_pending" ON "expiry_items" USING btree ("receipt_id") WHERE state = 'PENDING';--> statement-breakpoint
 CREATE INDEX "expiry_items_pending" ON "expiry_items" USING btree ("run_id") WHERE state = 'PENDING';--> statement-breakpoint

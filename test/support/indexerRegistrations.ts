@@ -9,18 +9,17 @@ import type { Dependencies } from '../../src/resolvers/core/dependencies.ts';
 export async function storeRegistration(
   dependencies: Pick<Dependencies, 'db' | 'ids' | 'sealer' | 'retirementsHookUrl'>,
   secret: string,
-  state: 'LIVE' | 'REPLACED' = 'LIVE',
+  { isReplaced = false } = {},
 ): Promise<string> {
   const { db, ids, sealer, retirementsHookUrl: url } = dependencies;
   const [id, createdAt] = [ids.next(), new Date()];
   await db.insert(indexerRegistrations).values({
     id,
-    state,
     url,
     webhookId: id,
     sealedSecret: sealer.seal(secret, sealedPlace('registrationSecret', id)),
     createdAt,
-    replacedAt: state === 'REPLACED' ? createdAt : null,
+    replacedAt: isReplaced ? createdAt : null,
   });
   return id;
 }

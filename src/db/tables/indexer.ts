@@ -2,22 +2,19 @@
  * The platform's registrations at the indexer, and the deliveries that it received.
  */
 import { sql } from 'drizzle-orm';
-import { index, integer, pgEnum, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import { moment } from './columns.ts';
 
 /**
- *   LIVE ──registered again──▶ REPLACED (removed at the indexer)
+ *   live ──registered again──▶ replaced (removed at the indexer)
  *
  * An attempt without an answer leaves no row: its registration at the indexer is found there by the address,
  * and removed.
  */
-export const registrationState = pgEnum('registration_state', ['LIVE', 'REPLACED']);
-
 export const indexerRegistrations = pgTable(
   'indexer_registrations',
   {
     id: uuid('id').primaryKey(),
-    state: registrationState('state').notNull(),
     url: text('url').notNull(),
     webhookId: text('webhook_id').notNull(),
     /** The indexer's signing secret, sealed. The indexer sends it once, at registration. */
@@ -25,10 +22,10 @@ export const indexerRegistrations = pgTable(
     createdAt: moment('created_at').notNull(),
     replacedAt: moment('replaced_at'),
   },
-  (t) => [
+  () => [
     uniqueIndex('indexer_registrations_one_live')
-      .on(t.state)
-      .where(sql`state = 'LIVE'`),
+      .on(sql`(true)`)
+      .where(sql`replaced_at IS NULL`),
   ],
 );
 

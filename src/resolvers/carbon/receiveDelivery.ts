@@ -2,7 +2,7 @@
  * receiveDelivery: handles an indexer's delivery. The signature is verified first. The content is then only a
  * hint about which token to read, because the token's own list of records is authoritative.
  */
-import { and, desc, eq, gt, inArray, or, sql } from 'drizzle-orm';
+import { and, desc, gt, inArray, isNull, or, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/pg-core';
 import { hotSelect } from '../../db/hotQueries.ts';
 import { isOneOf } from '../../db/manyRows.ts';
@@ -50,7 +50,7 @@ async function liveSecrets(deps: Needs<'db' | 'sealer'>): Promise<string[]> {
     .from(indexerRegistrations)
     .where(
       or(
-        eq(indexerRegistrations.state, 'LIVE'),
+        isNull(indexerRegistrations.replacedAt),
         // By the database's clock, which also dates registrations.
         gt(
           indexerRegistrations.replacedAt,

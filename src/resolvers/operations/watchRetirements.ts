@@ -4,7 +4,7 @@
  * Each call leaves exactly one live registration: the new one is stored, and all others of this platform are
  * removed from the indexer, including those of interrupted calls.
  */
-import { eq, inArray, sql } from 'drizzle-orm';
+import { inArray, isNull, sql } from 'drizzle-orm';
 import { withAdvisoryLock } from '../../db/advisoryLock.ts';
 import { indexerRegistrations } from '../../db/tables/index.ts';
 import { sealedPlace } from '../../db/sealedColumns.ts';
@@ -63,7 +63,7 @@ type LiveRegistration = NonNullable<Awaited<ReturnType<typeof findLiveRegistrati
 
 /** The registration that the platform believes to be live. */
 export async function findLiveRegistration(db: Db) {
-  const [live] = await db.select().from(indexerRegistrations).where(eq(indexerRegistrations.state, 'LIVE'));
+  const [live] = await db.select().from(indexerRegistrations).where(isNull(indexerRegistrations.replacedAt));
   return live ?? null;
 }
 
@@ -75,11 +75,11 @@ async function register(deps: WatchNeeds): Promise<string> {
   await deps.db.transaction(async (tx) => {
     await tx
       .update(indexerRegistrations)
-      .set({ state: 'REPLACED', replacedAt: sql`now()` })
-      .where(eq(indexerRegistrations.state, 'LIVE'));
+      .set({ replacedAt: sql`now()` })
+      .where(isNull(indexerRegistrations.replacedAt));
     await tx
       .insert(indexerRegistrations)
-      .values({ id, state: 'LIVE', url, webhookId: webhook.id, sealedSecret, createdAt: sql`now()` });
+      .values({ id, url, webhookId: webhook.id, sealedSecret, createdAt: sql`now()` });
   });
   // Finds records that were not delivered meanwhile, or delivered before the secret was stored. The round
   // begins first, because the indexer may be unavailable by now.

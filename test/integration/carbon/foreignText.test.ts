@@ -76,7 +76,7 @@ describe.each(TEXTS.map((text) => [JSON.stringify(text).slice(0, 20), text]))('%
 
   it('in a signed delivery of the indexer is a hint at nothing', async () => {
     const secret = randomUUID();
-    await storeRegistration(market.app.dependencies, secret, 'REPLACED');
+    await storeRegistration(market.app.dependencies, secret, { isReplaced: true });
     const event = {
       id: randomUUID(),
       contract: own.tokenAddress,

@@ -37,11 +37,11 @@ async function insertRegistrations(count: number): Promise<string[]> {
   await database.handle.db.insert(indexerRegistrations).values(
     ids.map((id, number) => ({
       id,
-      state: 'REPLACED' as const,
       url: 'http://127.0.0.1:9',
       webhookId: id,
       sealedSecret: before.seal(`secret ${number}`, sealedPlace('registrationSecret', id)),
       createdAt: new Date(),
+      replacedAt: new Date(),
     })),
   );
   return ids;

@@ -2,7 +2,7 @@
  * The indexer's hook and the feed behind it: forged, duplicated, misshapen, early and missing deliveries.
  */
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
-import { eq } from 'drizzle-orm';
+import { eq, isNull } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sealedPlace } from '../../../src/db/sealedColumns.ts';
 import { indexerEvents, indexerRegistrations, retirementRecords } from '../../../src/db/tables/index.ts';
@@ -32,7 +32,7 @@ async function liveSecret(): Promise<string> {
   const [live] = await market.database.handle.db
     .select()
     .from(indexerRegistrations)
-    .where(eq(indexerRegistrations.state, 'LIVE'));
+    .where(isNull(indexerRegistrations.replacedAt));
   return market.app.dependencies.sealer.unseal(
     live?.sealedSecret ?? '',
     sealedPlace('registrationSecret', live?.id ?? ''),

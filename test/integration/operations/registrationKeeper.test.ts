@@ -2,7 +2,7 @@
  * A registration that vanished at the indexer is noticed, logged and made again, once, if there was one.
  */
 import { createHmac, randomBytes } from 'node:crypto';
-import { eq } from 'drizzle-orm';
+import { isNull } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { indexerRegistrations, retirementRecords } from '../../../src/db/tables/index.ts';
 import { generateSecretKey } from '../../../src/lib/strkey.ts';
@@ -38,7 +38,7 @@ const live = async () => {
   const rows = await market.database.handle.db
     .select()
     .from(indexerRegistrations)
-    .where(eq(indexerRegistrations.state, 'LIVE'));
+    .where(isNull(indexerRegistrations.replacedAt));
   return rows.map(({ webhookId }) => webhookId);
 };
 
@@ -93,7 +93,7 @@ describe('a registration at the indexer', () => {
     const restored = { ...market.app.dependencies, sealer };
     await watchRetirements(market.app.dependencies);
     const [before = ''] = await listed();
-    await storeRegistration(restored, 'a secret', 'REPLACED');
+    await storeRegistration(restored, 'a secret', { isReplaced: true });
     const signature = createHmac('sha256', 'a secret').update('{}').digest('hex');
     const delivery = { rawBody: Buffer.from('{}'), signature: `sha256=${signature}` };
     expect(await receiveDelivery(restored, delivery)).toBe('not-a-retirement');
@@ -111,7 +111,7 @@ describe('a registration at the indexer', () => {
 
   it('that was replaced is believed for a while, also after many attempts that had no answer', async () => {
     const { dependencies } = market.app;
-    await storeRegistration(dependencies, 'the secret before', 'REPLACED');
+    await storeRegistration(dependencies, 'the secret before', { isReplaced: true });
     const away = { ...dependencies.indexer, registerWebhook: () => Promise.reject(new Error('away')) };
     for (let i = 0; i < 10; i++)
       await expect(watchRetirements({ ...dependencies, indexer: away })).rejects.toThrow('away');

@@ -295,7 +295,7 @@ describe.each(both)('an instance whose clock is %s', (_name, skewed) => {
   it('takes a delivery that is signed with the secret before the last for five minutes', async () => {
     const { db } = right.dependencies;
     const secret = randomUUID();
-    const id = await storeRegistration(right.dependencies, secret, 'REPLACED');
+    const id = await storeRegistration(right.dependencies, secret, { isReplaced: true });
     const rawBody = Buffer.from(JSON.stringify({ eventType: 'something else' }));
     const deliver = () =>
       receiveDelivery(skewed().dependencies, { rawBody, signature: signBody(secret, rawBody) });
