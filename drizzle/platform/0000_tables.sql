@@ -686,7 +686,7 @@ CREATE TABLE "transparency_checkpoints" (
 	"log" text NOT NULL,
 	"size" bigint NOT NULL,
 	"checkpoint" text NOT NULL,
-	"made_at" timestamp with time zone NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "transparency_checkpoints_log_size_pk" PRIMARY KEY("log","size"),
 	CONSTRAINT "transparency_checkpoints_log" CHECK (log IN ('retirements', 'transfers', 'audit'))
 );
@@ -826,7 +826,6 @@ CREATE UNIQUE INDEX "submissions_intent" ON "submissions" USING btree ("target_i
 CREATE INDEX "submissions_due" ON "submissions" USING btree ("due_at") WHERE state = 'PENDING';--> statement-breakpoint
 CREATE INDEX "submissions_created" ON "submissions" USING btree ("created_at","id");--> statement-breakpoint
 CREATE INDEX "submissions_review" ON "submissions" USING btree ("created_at","id") WHERE state = 'NEEDS_REVIEW';--> statement-breakpoint
-CREATE INDEX "transparency_checkpoints_made" ON "transparency_checkpoints" USING btree ("log","made_at");--> statement-breakpoint
 CREATE VIEW "public"."entries" AS (
   SELECT debit_account_id AS account_id, debit_version AS version, id AS transfer_id, kind, cause_id,
     -amount_tonnes AS amount_tonnes, debit_balance_tonnes + amount_tonnes AS balance_before_tonnes,

@@ -246,8 +246,9 @@ async function keepOneADay(
   tx: Tx,
   { log, size, checkpoint }: { log: LogName; size: number; checkpoint: string },
 ): Promise<void> {
-  await tx.execute(sql`INSERT INTO ${transparencyCheckpoints} (log, size, checkpoint, made_at)
+  await tx.execute(sql`INSERT INTO ${transparencyCheckpoints} (log, size, checkpoint, created_at)
     SELECT ${log}, ${size}, ${checkpoint}, now()
-    WHERE NOT EXISTS (SELECT 1 FROM ${transparencyCheckpoints} WHERE log = ${log} AND made_at > now() - interval '1 day')
+    WHERE coalesce((SELECT created_at FROM ${transparencyCheckpoints} WHERE log = ${log} ORDER BY size DESC LIMIT 1)
+      <= now() - interval '1 day', true)
     ON CONFLICT DO NOTHING`);
 }

@@ -3,7 +3,7 @@
  * signed and published. Triggers refuse to shrink a log, and to change its contents (drizzle/platform).
  */
 import { sql } from 'drizzle-orm';
-import { bigint, check, index, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { bigint, check, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
 import { bytes, moment } from './columns.ts';
 import { auditEntries, auditWriters } from './identity.ts';
 
@@ -77,13 +77,9 @@ export const transparencyCheckpoints = pgTable(
     log: logName(),
     size: bigint('size', { mode: 'number' }).notNull(),
     checkpoint: text('checkpoint').notNull(),
-    madeAt: moment('made_at').notNull(),
+    createdAt: moment('created_at').notNull(),
   },
-  (t) => [
-    primaryKey({ columns: [t.log, t.size] }),
-    index('transparency_checkpoints_made').on(t.log, t.madeAt),
-    check('transparency_checkpoints_log', isLogName),
-  ],
+  (t) => [primaryKey({ columns: [t.log, t.size] }), check('transparency_checkpoints_log', isLogName)],
 );
 
 /** The number up to which the entries of a process are in the log. */

@@ -368,7 +368,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
   transparency_checkpoints: {
     I15: 'size checkpoint FORGED',
     I16: 'log',
-    notFound: [[BOOKKEEPING, 'made_at DELETED']],
+    notFound: [[BOOKKEEPING, 'created_at DELETED']],
   },
   transparency_heads: {
     I15: 'size root checkpoint DELETED',
