@@ -585,11 +585,10 @@ CREATE TABLE "settlement_deployments" (
 	"treasury_address" text NOT NULL,
 	"deploy_salt" text NOT NULL,
 	"settlement_address" text,
-	"tx_hash" text,
 	"state_reason" text,
 	"requested_by" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
-	CONSTRAINT "settlement_deployments_address" CHECK ((state = 'DEPLOYED') = (settlement_address IS NOT NULL) AND (state = 'DEPLOYED' OR tx_hash IS NULL))
+	CONSTRAINT "settlement_deployments_address" CHECK ((state = 'DEPLOYED') = (settlement_address IS NOT NULL))
 );
 --> statement-breakpoint
 CREATE TABLE "attempts" (

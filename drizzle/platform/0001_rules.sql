@@ -540,7 +540,7 @@ CREATE TRIGGER manual_ramp_statuses_append_only BEFORE UPDATE OR DELETE ON manua
 CREATE TRIGGER manual_ramp_sessions_no_delete BEFORE DELETE ON manual_ramp_sessions FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 SELECT add_row_rules('settlement_deployments',
-  'id treasury_address deploy_salt requested_by created_at', 'settlement_address tx_hash',
+  'id treasury_address deploy_salt requested_by created_at', 'settlement_address',
   'DEPLOYING>DEPLOYED DEPLOYING>REFUSED DEPLOYING>NEEDS_REVIEW NEEDS_REVIEW>DEPLOYING NEEDS_REVIEW>DEPLOYED NEEDS_REVIEW>REFUSED');
 --> statement-breakpoint
 CREATE TRIGGER settlement_deployments_no_delete BEFORE DELETE ON settlement_deployments FOR EACH ROW EXECUTE FUNCTION refuse_change();

@@ -24,7 +24,6 @@ export const settlementDeployments = pgTable(
     treasuryAddress: text('treasury_address').notNull(),
     deploySalt: text('deploy_salt').notNull(),
     settlementAddress: text('settlement_address'),
-    txHash: text('tx_hash'),
     stateReason: text('state_reason'),
     requestedBy: text('requested_by').notNull(),
     createdAt: moment('created_at').notNull(),
@@ -33,10 +32,6 @@ export const settlementDeployments = pgTable(
     uniqueIndex('settlement_deployments_once')
       .on(sql`(true)`)
       .where(sql`state <> 'REFUSED'`),
-    check(
-      'settlement_deployments_address',
-      // The transaction of an adopted outcome may not be known.
-      sql`(state = 'DEPLOYED') = (settlement_address IS NOT NULL) AND (state = 'DEPLOYED' OR tx_hash IS NULL)`,
-    ),
+    check('settlement_deployments_address', sql`(state = 'DEPLOYED') = (settlement_address IS NOT NULL)`),
   ],
 );

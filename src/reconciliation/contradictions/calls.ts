@@ -71,8 +71,7 @@ export const CALL_CONTRADICTIONS = contradictions({
     `SELECT format('submission %s deploys the settlement contract otherwise than deployment %s says: %s', s.id, d.id, s.call) AS message
       FROM submissions s JOIN settlement_deployments d ON d.id = s.target_id
       WHERE (s.call ->> 'salt', s.call ->> 'treasury') IS DISTINCT FROM (d.deploy_salt, d.treasury_address)
-        OR (s.state = 'SUCCEEDED'
-          AND (s.result ->> 'contractAddress', s.tx_hash) IS DISTINCT FROM (d.settlement_address, d.tx_hash))`,
+        OR (s.state = 'SUCCEEDED' AND s.result ->> 'contractAddress' IS DISTINCT FROM d.settlement_address)`,
     `SELECT format('%s %s is %s, its mint %s', x.what, x.id, x.state, coalesce(s.state::text, 'missing')) AS message
       FROM (SELECT 'project' AS what, id, state::text, state = 'OPEN' AS is_minted FROM projects
         UNION ALL SELECT 'receipt', id, state::text, state IN ('ACTIVE', 'EXPIRED') FROM receipts) AS x

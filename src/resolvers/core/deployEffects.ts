@@ -14,15 +14,14 @@ interface DeployedRow {
     state: 'DEPLOYING' | 'REFUSED' | 'NEEDS_REVIEW',
     stateReason: string | null,
   ): Promise<void>;
-  /** `txHash` is null for an adopted outcome whose transaction is not known. */
-  deployed(tx: Tx, id: string, contract: { address: string; txHash: string | null }): Promise<void>;
+  deployed(tx: Tx, id: string, address: string): Promise<void>;
 }
 
 export function deployEffects(row: DeployedRow): Effects {
   return {
-    async succeeded(tx, { targetId }, { result, txHash }) {
+    async succeeded(tx, { targetId }, { result }) {
       if (result.kind !== 'deployed') throw new Error(`a deploy returned ${result.kind}`);
-      await row.deployed(tx, targetId, { address: result.contractAddress, txHash });
+      await row.deployed(tx, targetId, result.contractAddress);
     },
     async refused(tx, { targetId }, refusal) {
       const state = stateOfRefused(refusal);

@@ -38,7 +38,7 @@ export function tokenDeployEffects(deps: TokenDependencies, asset: AssetToken): 
   return {
     ...deployEffects({
       setState: asset.setState,
-      async deployed(tx, targetId, { address: tokenAddress }) {
+      async deployed(tx, targetId, tokenAddress) {
         const { to, amount } = await asset.deployed(tx, targetId, tokenAddress);
         const call = { kind: 'mint', tokenAddress, to, amount } as const;
         await enqueueSubmission(tx, deps, { targetType, targetId, call });

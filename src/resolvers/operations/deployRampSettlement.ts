@@ -133,8 +133,8 @@ const ROW_EFFECTS = deployEffects({
   async setState(tx, id, state, stateReason) {
     await updateById(tx, settlementDeployments, id, { state, stateReason });
   },
-  async deployed(tx, id, { address, txHash }) {
-    const settled = { state: 'DEPLOYED', settlementAddress: address, txHash, stateReason: null } as const;
+  async deployed(tx, id, settlementAddress) {
+    const settled = { state: 'DEPLOYED', settlementAddress, stateReason: null } as const;
     await updateById(tx, settlementDeployments, id, settled);
   },
 });

@@ -2,6 +2,7 @@
  * deployRampSettlement: deploys the contract that holds receipt tokens during off-ramp sessions, once per
  * platform.
  */
+import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import { deployRampSettlement } from '../../resolvers/operations/deployRampSettlement.ts';
 import type { SettlementDeployment } from '../../resolvers/operations/deployRampSettlement.ts';
 import { forRoles } from '../core/access.ts';
@@ -50,11 +51,13 @@ const SettlementDeploymentRef = builder.objectRef<SettlementDeployment>('Settlem
       type: 'Address',
       description: 'The address to which deposits are released when the payout is settled.',
     }),
-    txHash: t.exposeString('txHash', {
+    txHash: t.string({
       nullable: true,
       description:
         'The hash of the transaction that deployed the contract. Null until the transaction has landed, and when an ' +
         'operator adopted a contract that another database deployed.',
+      resolve: async ({ id }, _args, { dependencies }) =>
+        (await readTransactions(dependencies, id)).find(({ state }) => state === 'LANDED')?.txHash ?? null,
     }),
     createdAt: t.expose('createdAt', moment('The time the deployment was requested')),
   }),

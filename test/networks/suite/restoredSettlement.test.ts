@@ -128,6 +128,7 @@ async function expectAdopted(
   }
   await decideReview(instance, 'ADOPT');
   const [adopted] = await db.select().from(settlementDeployments);
-  expect(adopted).toMatchObject({ state: 'DEPLOYED', settlementAddress, txHash: null });
+  expect(adopted).toMatchObject({ state: 'DEPLOYED', settlementAddress });
+  expect(await db.select().from(submissions).where(isDeploy)).toMatchObject([{ txHash: null }]);
   expect((await reconcileAll(instance.dependencies)).findings).toEqual([]);
 }

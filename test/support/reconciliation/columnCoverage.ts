@@ -318,7 +318,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     notFound: [[WORDS, 'state_reason']],
   },
   settlement_deployments: {
-    I12: 'treasury_address deploy_salt settlement_address tx_hash',
+    I12: 'treasury_address deploy_salt settlement_address',
     I14: 'id requested_by DELETED FORGED',
     I16: 'state',
     notFound: [
