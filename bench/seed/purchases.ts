@@ -54,8 +54,8 @@ async function seedSome(tx: postgres.TransactionSql, tokenAddress: string, count
       ${inventory}::bigint, ${version}::bigint + n, ${balance}::bigint - n, ${buyerAccount}::bigint, n, n FROM seeded`;
   await tx`UPDATE accounts SET balance_tonnes = balance_tonnes - ${count}, version = version + ${count} WHERE id = ${inventory}`;
   await tx`
-    INSERT INTO idempotency_keys (caller_subject, operation, key, input_hash, target_id, created_at)
-    SELECT ${buyer}, 'purchase', purchase_id::text, ${inputHash}, purchase_id, at FROM seeded`;
+    INSERT INTO idempotency_keys (caller_subject, operation, key, input_hash, target_id)
+    SELECT ${buyer}, 'purchase', purchase_id::text, ${inputHash}, purchase_id FROM seeded`;
   await tx`INSERT INTO audit_writers (id, started_at, program_version, entries) VALUES (${writer}, now(), 'seeded', ${count})`;
   await tx`
     INSERT INTO audit_entries (id, kind, writer_id, number, started_at, request_id, caller_subject, caller_roles, remote_address,

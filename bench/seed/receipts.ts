@@ -48,8 +48,8 @@ export async function seedReceipts(sql: postgres.Sql, count: number, due: number
           'amount', jsonb_build_object('$integer', (quantity_kg * 10::numeric ^ 18)::numeric(38)::text)), '{}'::jsonb)) AS done (call, result)
       WHERE r.warehouse_id = ${warehouse}`;
     await tx`
-      INSERT INTO idempotency_keys (caller_subject, operation, key, input_hash, target_id, created_at)
-      SELECT ${warehouse}, 'createDeposit', asset_id, md5(asset_id) || md5(asset_id), id, now()
+      INSERT INTO idempotency_keys (caller_subject, operation, key, input_hash, target_id)
+      SELECT ${warehouse}, 'createDeposit', asset_id, md5(asset_id) || md5(asset_id), id
       FROM receipts WHERE warehouse_id = ${warehouse}`;
   });
 }

@@ -356,7 +356,6 @@ CREATE TABLE "idempotency_keys" (
 	"key" text NOT NULL,
 	"input_hash" text NOT NULL,
 	"target_id" uuid NOT NULL,
-	"created_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "idempotency_keys_caller_subject_operation_key_pk" PRIMARY KEY("caller_subject","operation","key")
 );
 --> statement-breakpoint

@@ -245,8 +245,8 @@ BEGIN
       AS t (id, kind, cause, debit, credit, amount, outcome,
         debit_version, debit_balance, credit_version, credit_balance)
     WHERE t.outcome = 'POSTED';
-  INSERT INTO idempotency_keys (caller_subject, operation, key, input_hash, target_id, created_at)
-    SELECT k.caller, k.operation, k.key, k.hash, k.cause, posted_at
+  INSERT INTO idempotency_keys (caller_subject, operation, key, input_hash, target_id)
+    SELECT k.caller, k.operation, k.key, k.hash, k.cause
     FROM unnest(callers, operations, keys, hashes, cause_ids, outcomes) AS k (caller, operation, key, hash, cause, outcome)
     WHERE k.outcome = 'POSTED' AND k.key IS NOT NULL
     ORDER BY 1, 2, 3;

@@ -53,7 +53,6 @@ export const idempotencyKeys = pgTable(
     inputHash: text('input_hash').notNull(),
     /** The row that the first use created, changed or asked for. */
     targetId: uuid('target_id').notNull(),
-    createdAt: moment('created_at').notNull(),
   },
   (t) => [primaryKey({ columns: [t.callerSubject, t.operation, t.key] })],
 );

@@ -67,7 +67,7 @@ export async function createApiKey(
     },
   };
   return deps.db.transaction(async (tx) => {
-    const first = await reserveKey(tx, request, id, now);
+    const first = await reserveKey(tx, request, id);
     if (first !== null) return { key: null, apiKey: await requireById(tx, apiKeys, first) };
     const [apiKey] = await tx
       .insert(apiKeys)

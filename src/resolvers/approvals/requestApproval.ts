@@ -96,7 +96,7 @@ async function insertOnce(
   keyed: IdempotentRequest | null,
 ): Promise<string> {
   const id = deps.ids.next();
-  const first = keyed && (await reserveKey(tx, keyed, id, deps.clock.now()));
+  const first = keyed && (await reserveKey(tx, keyed, id));
   if (first) return first;
   await checkAndHoldPayout(tx, deps, caller, asked);
   const { targetId, basis, version } = await readBasis(tx, deps, asked, id);

@@ -83,7 +83,7 @@ async function record(
   const deploySalt = deploySaltOf(deps.saltKey, facts.assetKey);
   return deps.db
     .transaction(async (tx) => {
-      const first = grant ? null : await reserveKey(tx, projectRequest(developerId, input), id, now);
+      const first = grant ? null : await reserveKey(tx, projectRequest(developerId, input), id);
       if (first !== null) return first;
       // The asset id was taken, so no approval was asked for. If its project was refused, one is needed.
       if (!grant && needsApproval(deps.approvalPolicy, { operation: 'createProject', input })) tx.rollback();
@@ -134,7 +134,7 @@ async function record(
 
 /** Handles a taken asset id: by the same request under a new key, or by a request with other facts. */
 async function sameProject(
-  deps: Needs<'db' | 'clock'>,
+  deps: Needs<'db'>,
   developerId: string,
   input: CreateProjectInput,
   grant: Grant | undefined,
@@ -162,7 +162,7 @@ async function sameProject(
     );
   }
   const request = projectRequest(developerId, input);
-  await deps.db.transaction((tx) => reserveKey(tx, request, existing.id, deps.clock.now()));
+  await deps.db.transaction((tx) => reserveKey(tx, request, existing.id));
   return existing.id;
 }
 

@@ -45,7 +45,7 @@ export async function setProjectPrice(
   const id = deps.ids.next();
   const at = deps.clock.now();
   await deps.db.transaction(async (tx) => {
-    if ((await reserveKey(tx, request, id, at)) !== null) return;
+    if ((await reserveKey(tx, request, id)) !== null) return;
     await appendPrice(tx, { id, projectId: project.id, price, setBy: caller.subject, at });
   });
   return project;

@@ -32,12 +32,11 @@ export async function reserveKey(
   tx: Tx,
   request: IdempotentRequest,
   targetId: string,
-  at: Date,
 ): Promise<string | null> {
   const { callerSubject, operation, key } = request;
   const inserted = await tx
     .insert(idempotencyKeys)
-    .values({ callerSubject, operation, key, inputHash: hashInput(request.input), targetId, createdAt: at })
+    .values({ callerSubject, operation, key, inputHash: hashInput(request.input), targetId })
     .onConflictDoNothing()
     .returning({ key: idempotencyKeys.key });
   if (inserted.length > 0) return null;

@@ -65,7 +65,7 @@ async function record(
     input: { treasuryAddress },
   };
   return deps.db.transaction(async (tx) => {
-    const first = await reserveKey(tx, request, id, now);
+    const first = await reserveKey(tx, request, id);
     if (first !== null) return first;
     if (existing) throw alreadyDeployed(existing.address);
     const [inserted] = await tx

@@ -39,7 +39,7 @@ export interface PrepareRetirementInput {
  *   NetworkRefusal, NetworkUnavailable
  */
 export async function prepareRetirement(
-  deps: Needs<'db' | 'network' | 'clock' | 'ids'>,
+  deps: Needs<'db' | 'network' | 'ids'>,
   callerSubject: string,
   input: PrepareRetirementInput,
 ): Promise<HolderAct> {
@@ -54,7 +54,7 @@ export async function prepareRetirement(
 }
 
 async function prepare(
-  deps: Needs<'db' | 'network' | 'clock' | 'ids'>,
+  deps: Needs<'db' | 'network' | 'ids'>,
   request: IdempotentRequest,
   input: PrepareRetirementInput,
 ): Promise<string> {
@@ -70,7 +70,7 @@ async function prepare(
     projectId,
   });
   return deps.db.transaction(async (tx) => {
-    const first = await reserveKey(tx, request, act.id, deps.clock.now());
+    const first = await reserveKey(tx, request, act.id);
     if (first !== null) return first;
     await storeAct(tx, act);
     return act.id;

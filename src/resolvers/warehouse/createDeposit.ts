@@ -108,9 +108,7 @@ async function record(
   const now = deps.clock.now();
   const facts = await checkedFacts(deps, input);
   return deps.db.transaction(async (tx) => {
-    const first = grant
-      ? null
-      : await reserveKey(tx, depositRequest(deps, warehouseOperatorId, input), id, now);
+    const first = grant ? null : await reserveKey(tx, depositRequest(deps, warehouseOperatorId, input), id);
     if (first !== null) return first;
     await grant?.confirm(tx);
     const receipt = await insertReceipt(tx, deps, {

@@ -72,7 +72,7 @@ async function begin(
   await requireUnexpired(deps.network, receipt.tokenAddress);
   return deps.db.transaction(async (tx) => {
     const pledgedAt = await readDatabaseTime(tx);
-    const first = await reserveKey(tx, request, pledge.id, pledgedAt);
+    const first = await reserveKey(tx, request, pledge.id);
     if (first !== null) return first;
     // Off-ramp sessions lock it as well, before they begin: of the two, one comes first.
     requireActive({ ...(await lockById(tx, receipts, receipt.id)), tokenAddress: receipt.tokenAddress });

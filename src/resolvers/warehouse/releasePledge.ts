@@ -52,7 +52,7 @@ export async function releasePledge(
       (await findOpenPledges({ db: tx }, [receiptId])).get(receiptId),
     );
     const releasedAt = await readDatabaseTime(tx);
-    await reserveKey(tx, request, id, releasedAt);
+    await reserveKey(tx, request, id);
     await updateById(tx, receiptPledges, id, { releasedAt, releasedBy: caller.subject });
     return id;
   });

@@ -58,8 +58,8 @@ async function bookOld(): Promise<void> {
       expect(await postTransfers(tx, postings, moment)).toEqual(postings.map(() => ({ ok: true })));
       // The product writes these rows with a purchase.
       for (const { causeId } of postings) {
-        await tx.execute(`INSERT INTO idempotency_keys (caller_subject, operation, key, input_hash, target_id, created_at)
-          VALUES ('ann', 'purchase', '${causeId}', '', '${causeId}', now())`);
+        await tx.execute(`INSERT INTO idempotency_keys (caller_subject, operation, key, input_hash, target_id)
+          VALUES ('ann', 'purchase', '${causeId}', '', '${causeId}')`);
       }
     });
   }

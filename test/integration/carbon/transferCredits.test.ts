@@ -229,8 +229,8 @@ describe('the database refuses', () => {
     await book({ amountTonnes: 1n });
     // The product would have written this row with the transfer.
     await market.database.handle
-      .sql`INSERT INTO idempotency_keys (caller_subject, operation, key, input_hash, target_id, created_at)
-      SELECT 'ann', 'transferCredits', id::text, '', id, now() FROM credit_transfers
+      .sql`INSERT INTO idempotency_keys (caller_subject, operation, key, input_hash, target_id)
+      SELECT 'ann', 'transferCredits', id::text, '', id FROM credit_transfers
       WHERE NOT EXISTS (SELECT 1 FROM idempotency_keys k WHERE k.target_id = credit_transfers.id)`;
   });
 });

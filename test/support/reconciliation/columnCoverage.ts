@@ -145,10 +145,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
       },
       { by: ['I11'], places: 'input_hash', except: /^(?!.*of purchase )/, because: KEYS },
     ],
-    notFound: [
-      [KEYS, 'key FORGED'],
-      [TIME, 'created_at'],
-    ],
+    notFound: [[KEYS, 'key FORGED']],
   },
   indexer_events: { notFound: [[INDEXER, '*']] },
   indexer_registrations: { notFound: [[INDEXER, '*']] },

@@ -8,7 +8,6 @@
  * (stepOffRampSession.ts) ask the provider repeatedly until it pays or agrees.
  */
 import { sql } from 'drizzle-orm';
-import { readDatabaseTime } from '../../../db/databaseTime.ts';
 import { DomainError } from '../../../lib/errors.ts';
 import { notVisible } from '../../../lib/notFound.ts';
 import { awaitState } from '../../core/awaitState.ts';
@@ -48,7 +47,7 @@ export async function cancelCashOut(
   };
   await deps.db.transaction(async (tx) => {
     const session = await lockOffRampSession(tx, id);
-    const isRepeated = (await reserveKey(tx, request, id, await readDatabaseTime(tx))) !== null;
+    const isRepeated = (await reserveKey(tx, request, id)) !== null;
     if (isRepeated || session.cancelRequestedAt !== null) return;
     requireCancellable(deps, session);
     await applyEvent(tx, deps.submission, session, 'cancelled', {

@@ -137,7 +137,7 @@ async function begin(
   } as const;
   return deps.db.transaction(async (tx) => {
     const createdAt = await readDatabaseTime(tx);
-    const first = await reserveKey(tx, request, id, createdAt);
+    const first = await reserveKey(tx, request, id);
     if (first !== null) return first;
     await requireUnderLock(tx);
     await tx.insert(offRampSessions).values({ ...session, createdAt });
