@@ -165,7 +165,6 @@ CREATE TABLE "holder_acts" (
 	"off_ramp_session_id" uuid,
 	"project_id" uuid,
 	"record_index" integer,
-	"record_tx_hash" text,
 	"format" text NOT NULL,
 	"payload" text NOT NULL,
 	"valid_until" bigint,
@@ -173,7 +172,6 @@ CREATE TABLE "holder_acts" (
 	"submission_id" uuid,
 	"created_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "holder_acts_session_of_deposit" CHECK ((kind = 'retire') = (off_ramp_session_id IS NULL)),
-	CONSTRAINT "holder_acts_record_is_known" CHECK ((record_index IS NULL) = (record_tx_hash IS NULL)),
 	CONSTRAINT "holder_acts_kind" CHECK (kind IN ('retire', 'setAllowance', 'depositOffRamp'))
 );
 --> statement-breakpoint

@@ -815,7 +815,7 @@ CREATE TRIGGER signing_halts_no_delete BEFORE DELETE ON signing_halts FOR EACH R
 -- An act that was handed out for signing never changes, and is submitted once.
 SELECT add_row_rules('holder_acts',
   'id kind call holder_address prepared_by off_ramp_session_id project_id format payload valid_until prepared_at_ledger created_at',
-  'record_index record_tx_hash', '');
+  'record_index', '');
 --> statement-breakpoint
 CREATE TRIGGER holder_acts_no_delete BEFORE DELETE ON holder_acts FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint

@@ -10,7 +10,7 @@ import { QueryBuilder } from 'drizzle-orm/pg-core';
 import type { Db, Tx } from '../db/connection.ts';
 import { hotSelect, renderOnce } from '../db/hotQueries.ts';
 import { insertionOf, inOneStatement } from '../db/manyRows.ts';
-import { feedHead, holderActs, retirementRecords, retirements } from '../db/tables/index.ts';
+import { feedHead, holderActs, retirementRecords, retirements, submissions } from '../db/tables/index.ts';
 import { NetworkUnavailable, type RetirementRecord } from '../ledger/network/port.ts';
 
 export interface FeedToken {
@@ -151,8 +151,9 @@ const selectOwn = hotSelect(
 );
 const selectOfHolders = hotSelect(
   new QueryBuilder()
-    .select({ index: holderActs.recordIndex, txHash: holderActs.recordTxHash })
+    .select({ index: holderActs.recordIndex, txHash: submissions.txHash })
     .from(holderActs)
+    .innerJoin(submissions, eq(submissions.id, holderActs.submissionId))
     .where(
       and(
         eq(holderActs.projectId, sql.placeholder('projectId')),

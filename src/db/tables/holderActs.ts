@@ -28,9 +28,8 @@ export const holderActs = pgTable(
     offRampSessionId: uuid('off_ramp_session_id').references(() => offRampSessions.id),
     /** The project whose credits a retirement burns; null for an off-ramp session's act. */
     projectId: uuid('project_id').references(() => projects.id),
-    /** For a retirement that landed: the record in its token, and the transaction that made the record. */
+    /** For a retirement that landed: the record in its token. */
     recordIndex: integer('record_index'),
-    recordTxHash: text('record_tx_hash'),
     /** The format of the payload that the wallet got. */
     format: text('format').notNull(),
     payload: text('payload').notNull(),
@@ -61,7 +60,6 @@ export const holderActs = pgTable(
       .on(t.offRampSessionId, t.createdAt, t.id)
       .where(sql`off_ramp_session_id IS NOT NULL`),
     check('holder_acts_session_of_deposit', sql`(kind = 'retire') = (off_ramp_session_id IS NULL)`),
-    check('holder_acts_record_is_known', sql`(record_index IS NULL) = (record_tx_hash IS NULL)`),
     check('holder_acts_kind', sql`kind IN ('retire', 'setAllowance', 'depositOffRamp')`),
   ],
 );

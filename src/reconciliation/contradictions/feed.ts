@@ -50,11 +50,12 @@ export const FEED_CONTRADICTIONS = contradictions({
     },
     // An unknown hash is null, which never differs.
     `SELECT format('record %s of token %s names transaction %s, which is %s of its retirement', f.index,
-        f.token_address, f.tx_hash, coalesce(r.tx_hash, h.record_tx_hash)) AS message
+        f.token_address, f.tx_hash, coalesce(r.tx_hash, s.tx_hash)) AS message
       FROM retirement_records f
       LEFT JOIN retirements r ON r.project_id = f.project_id AND r.record_index = f.index
       LEFT JOIN holder_acts h ON h.project_id = f.project_id AND h.record_index = f.index
-      WHERE f.tx_hash <> coalesce(r.tx_hash, h.record_tx_hash)`,
+      LEFT JOIN submissions s ON s.id = h.submission_id
+      WHERE f.tx_hash <> coalesce(r.tx_hash, s.tx_hash)`,
     // A record that is noted as claimed is not examined as the record of an unknown burn.
     aboutRowsOf(
       'retirement_records',

@@ -16,9 +16,10 @@ export const HOLDER_CONTRADICTIONS = contradictions({
       WHERE s.signer = 'HOLDER' AND NOT EXISTS (SELECT 1 FROM holder_acts h JOIN submissions u ON u.id = h.submission_id
         WHERE h.kind = s.kind AND h.call = s.call
           AND (u.id = s.id OR (s.refusal_reason = 'EXPIRED' AND u.target_id = s.target_id)))`,
-    `SELECT format('holder''s retirement %s has landed without a record', h.id) AS message
-      FROM holder_acts h JOIN submissions s ON s.id = h.submission_id
-      WHERE h.kind = 'retire' AND (s.state = 'SUCCEEDED') <> (h.record_index IS NOT NULL)`,
+    `SELECT format('holder''s retirement %s has record %s, its submission is %s', h.id, coalesce(h.record_index::text, 'none'),
+        coalesce(s.state::text, 'missing')) AS message
+      FROM holder_acts h LEFT JOIN submissions s ON s.id = h.submission_id
+      WHERE h.kind = 'retire' AND (s.state IS NOT DISTINCT FROM 'SUCCEEDED') <> (h.record_index IS NOT NULL)`,
   ],
   I7: [
     // Only the holder may have signed, never custody.

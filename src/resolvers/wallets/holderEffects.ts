@@ -30,12 +30,12 @@ export function holderRetireEffects(showInFeed: NonNullable<Effects['afterSuccee
   return {
     ...NO_EFFECTS,
     afterSucceeded: showInFeed,
-    /** The token's record lacks its transaction's hash; the feed reads the hash from the act. */
-    async succeeded(tx, { submissionId }, { result, txHash }) {
+    /** The token's record lacks its transaction's hash; the feed reads the hash from the act's submission. */
+    async succeeded(tx, { submissionId }, { result }) {
       if (result.kind !== 'retired') throw new Error(`a retirement returned ${result.kind}`);
       await tx
         .update(holderActs)
-        .set({ recordIndex: result.retirementIndex, recordTxHash: txHash })
+        .set({ recordIndex: result.retirementIndex })
         .where(eq(holderActs.submissionId, submissionId));
     },
   };

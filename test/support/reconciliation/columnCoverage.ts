@@ -127,7 +127,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     I16: 'off_ramp_session_id',
     partly: [
       { by: ['I4'], places: 'project_id', except: /emptied/, because: SIGNED },
-      { by: ['I10', 'I16'], places: 'record_index record_tx_hash' },
+      { by: ['I5', 'I10'], places: 'record_index' },
     ],
     notFound: [
       [SIGNED, 'format payload valid_until prepared_at_ledger'],
