@@ -426,7 +426,6 @@ CREATE TABLE "manual_ramp_sessions" (
 	"fiat_currency" text NOT NULL,
 	"fiat_amount" numeric NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
-	"changed_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "manual_ramp_sessions_reference" UNIQUE("reference"),
 	CONSTRAINT "manual_ramp_sessions_fiat" CHECK (fiat_amount > 0 AND fiat_currency ~ '^[A-Z]{3}$')
 );

@@ -239,7 +239,6 @@ export const manualRampSessions = pgTable(
     fiatCurrency: text('fiat_currency').notNull(),
     fiatAmount: numeric('fiat_amount').notNull(),
     createdAt: moment('created_at').notNull(),
-    changedAt: moment('changed_at').notNull(),
   },
   (t) => [
     unique('manual_ramp_sessions_reference').on(t.reference),

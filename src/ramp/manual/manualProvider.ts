@@ -69,7 +69,6 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
     readCallback: ({ rawBody }) => readCallbackBody(rawBody),
 
     async openSession({ reference, quote }) {
-      const now = clock.now();
       const id = `manual_${Buffer.from(options.random(SESSION_ID_BYTES)).toString('base64url')}`;
       const { fiatCurrency, fiatAmount } = quote;
       await db
@@ -80,8 +79,7 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
           status: 'pending',
           fiatCurrency,
           fiatAmount,
-          createdAt: now,
-          changedAt: now,
+          createdAt: clock.now(),
         })
         .onConflictDoNothing({ target: manualRampSessions.reference });
       const session = await findSessionByReference(reference);

@@ -26,7 +26,7 @@ export async function changeManualStatus(
   const isIt = eq(manualRampSessions.id, sessionId);
   const changed = await tx
     .update(manualRampSessions)
-    .set({ status, changedAt: at })
+    .set({ status })
     .where(from === undefined ? isIt : and(isIt, eq(manualRampSessions.status, from)))
     .returning({ id: manualRampSessions.id });
   if (changed.length === 0) return false;

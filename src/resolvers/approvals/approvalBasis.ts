@@ -8,6 +8,7 @@ import type { Tx } from '../../db/connection.ts';
 import { manualRampSessions } from '../../db/tables/index.ts';
 import { notFound } from '../../lib/notFound.ts';
 import { noManualSession } from '../../ramp/manual/manualProvider.ts';
+import { readLastStatus } from '../../ramp/manual/manualStatuses.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { basisOfHalt, basisOfReview, lockDecidableSession } from '../operations/decisionBasis.ts';
 import { requireManualRamp } from '../operations/setManualSessionStatus.ts';
@@ -67,9 +68,10 @@ async function basisOfManualSession(tx: Tx, deps: Needs<'ramp' | 'manualRamp'>, 
     .where(eq(manualRampSessions.id, id))
     .for('update');
   if (!session) throw noManualSession(id);
+  const last = await readLastStatus(tx, id);
   return {
     targetId: session.reference,
-    basis: `${session.status} since ${session.changedAt.toISOString()}`,
+    basis: `${session.status}, status ${last?.number ?? 0}`,
     version: null,
   };
 }

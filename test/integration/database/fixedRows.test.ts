@@ -158,8 +158,8 @@ describe('a row', () => {
   it('of a manual payout begins as one that is not made yet', async () => {
     const begin = (
       status: string,
-    ) => `INSERT INTO manual_ramp_sessions (id, reference, status, fiat_currency, fiat_amount, created_at, changed_at)
-      VALUES ('manual_1', 'reference', '${status}', 'KES', 1, now(), now())`;
+    ) => `INSERT INTO manual_ramp_sessions (id, reference, status, fiat_currency, fiat_amount, created_at)
+      VALUES ('manual_1', 'reference', '${status}', 'KES', 1, now())`;
     await takes(begin('pending'));
     await refused(begin('settled'));
   });
@@ -205,7 +205,7 @@ const CHANGEABLE = {
   expiry_runs: ['due_at', 'fruitless_steps', 'problem'],
   // Set anew when the signed attempt is dead (above).
   holder_acts: ['submission_id'],
-  manual_ramp_sessions: ['changed_at', 'status'],
+  manual_ramp_sessions: ['status'],
   off_ramp_sessions: [
     'due_at',
     'ended_at',

@@ -228,7 +228,7 @@ describe('in a restored copy, which does not know what was asked for since', () 
     const { id } = await cashOut(platform.dependencies, farmer, cashOutInput(receipt));
     const { fiatCurrency, fiatAmount } = await session(id);
     const at = new Date();
-    const payout = { reference: id, fiatCurrency, fiatAmount, createdAt: at, changedAt: at };
+    const payout = { reference: id, fiatCurrency, fiatAmount, createdAt: at };
     const { db } = database.handle;
     await db.insert(manualRampSessions).values({ id: `manual_${id}`, status: 'pending', ...payout });
     await setAtProvider(id, status);

@@ -165,7 +165,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
         because: PAYOUT,
       },
     ],
-    notFound: [[TIME, 'created_at changed_at']],
+    notFound: [[TIME, 'created_at']],
   },
   manual_ramp_statuses: {
     partly: [
