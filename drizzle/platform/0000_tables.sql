@@ -776,7 +776,6 @@ CREATE INDEX "audit_entries_caller" ON "audit_entries" USING btree ("caller_subj
 CREATE INDEX "audit_entries_request" ON "audit_entries" USING btree ("request_id");--> statement-breakpoint
 CREATE INDEX "audit_entries_targets" ON "audit_entries" USING gin ("target_ids") WITH (gin_pending_list_limit=256);--> statement-breakpoint
 CREATE INDEX "rate_limits_ends_at" ON "rate_limits" USING btree ("ends_at");--> statement-breakpoint
-CREATE INDEX "token_revocations_revoked" ON "token_revocations" USING btree ("revoked_at","id");--> statement-breakpoint
 CREATE INDEX "indexer_events_record" ON "indexer_events" USING btree ("token_address","record_index");--> statement-breakpoint
 CREATE UNIQUE INDEX "indexer_registrations_one_live" ON "indexer_registrations" USING btree ((true)) WHERE replaced_at IS NULL;--> statement-breakpoint
 CREATE INDEX "issuance_caps_set" ON "issuance_caps" USING btree ("set_at","id");--> statement-breakpoint

@@ -64,8 +64,7 @@ export const tokenRevocations = pgTable(
     /** When the longest-lived of the revoked tokens has expired. */
     endsAt: moment('ends_at').notNull(),
   },
-  (t) => [
-    index('token_revocations_revoked').on(t.revokedAt, t.id),
+  () => [
     check('token_revocations_about', sql`(jti IS NULL) <> (subject IS NULL)`),
     check('token_revocations_subject_time', sql`(subject IS NULL) = (issued_until IS NULL)`),
   ],
