@@ -9,9 +9,11 @@ import type { Random } from './schedule.ts';
 export interface Caller {
   role: Role;
   subject: string;
+  /** In place of a token that the laboratory signs. */
+  token?: string;
 }
 
-type Reply<T> = { data: T } | { refused: string };
+export type Reply<T> = { data: T } | { refused: string };
 
 export interface Api {
   /** One try. @throws when the outcome is unknown */
@@ -52,7 +54,8 @@ export function createApi(lab: Lab, random: Random): Api {
   let failedTries = 0;
   const defects = new Set<string>();
 
-  const tokenOf = ({ role, subject }: Caller) => {
+  const tokenOf = ({ role, subject, token: own }: Caller) => {
+    if (own !== undefined) return own;
     const key = `${role} ${subject}`;
     const token = tokens.get(key) ?? lab.bearer(role, subject);
     tokens.set(key, token);

@@ -33,6 +33,7 @@ export async function startEvmNode(): Promise<LabNode> {
       await node.rpc('anvil_dropAllTransactions');
     },
     advanceTime: (seconds) => node.advanceTime(seconds),
+    createHolder: world.createHolder,
     async close() {
       await inFront.close();
       await world.close();

@@ -17,10 +17,12 @@ import { compiledPath, compilePrograms, programsFolderOf } from '../devnet/compi
 import { startPrivatePostgres, type PrivatePostgres } from '../devnet/privatePostgres.ts';
 import { RAMP_API_KEY, startRampServer, type RampServer } from '../devnet/rampServer.ts';
 import type { TcpProxy } from '../devnet/tcpProxy.ts';
+import type { Holder } from '../devnet/world.ts';
 import type { Role } from '../src/identity/roles.ts';
 import { signToken } from '../src/identity/tokens.ts';
 import { systemClock } from '../src/lib/clock.ts';
-import { generateSecretKey } from '../src/lib/strkey.ts';
+import { signPayload } from '../src/ledger/network/embedded/wallets.ts';
+import { addressOfSecretKey, generateSecretKey } from '../src/lib/strkey.ts';
 import { startEvmNode } from './evmNode.ts';
 import type { LabNode } from './labNode.ts';
 import type { Random } from './schedule.ts';
@@ -39,6 +41,8 @@ export interface Lab {
   ramp: RampServer;
   rampLink: TcpProxy;
   callbackSecret: string;
+  /** Has receipts at an address of their own, and signs. */
+  holder: Holder;
   /** Wrong results that were seen while faults went on, for readers. */
   readonly broken: string[];
   /** The number of restores of an older copy: each loses the answers given after the copy was made. */
@@ -97,6 +101,7 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
   const node = await startNode(network);
   const randomBytes = (size: number) => Uint8Array.from({ length: size }, () => random.below(256));
   const secret = () => Buffer.from(randomBytes(32)).toString('base64');
+  const holder = (await node?.createHolder()) ?? createEmbeddedHolder(generateSecretKey(randomBytes));
   const callbackSecret = secret();
   const authSecret = secret();
   let epoch = 0;
@@ -111,6 +116,8 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
     RAMP_CALLBACK_SECRETS: callbackSecret,
     // Faults are long beside these, so that what a mutation has not seen by then is asked for by id.
     MUTATION_WAIT_MS: '3000',
+    APPROVALS: 'required',
+    APPROVAL_ABOVE_TONNES: '100000',
     FEED_COMPARE_INTERVAL_MS: '2000',
     RATE_LIMIT_ADDRESS_PER_MINUTE: BEYOND_ONE_MACHINE,
     RATE_LIMIT_CALLER_PER_MINUTE: BEYOND_ONE_MACHINE,
@@ -170,6 +177,7 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
     ramp,
     rampLink,
     callbackSecret,
+    holder,
     broken: [],
     folder,
     get epoch() {
@@ -240,6 +248,11 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
       if (!keepLogs) await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+function createEmbeddedHolder(secretKey: string): Holder {
+  const address = addressOfSecretKey(secretKey);
+  return { address, sign: async ({ payload }) => signPayload(secretKey, payload) };
 }
 
 function startNode(network: LabNetwork): Promise<LabNode> | null {

@@ -1,6 +1,7 @@
 /**
  * A ledger network outside of the product, and its faults.
  */
+import type { Holder } from '../devnet/world.ts';
 import type { EvmLedger } from '../src/ledger/network/evm/settings.ts';
 import type { StellarLedger } from '../src/ledger/network/stellar/settings.ts';
 
@@ -24,6 +25,7 @@ export interface LabNode {
   dropWaiting(): Promise<void>;
   /** From then on, the network's time is ahead of the clocks. */
   advanceTime(seconds: number): Promise<void>;
+  createHolder(): Promise<Holder>;
   close(): Promise<void>;
 }
 

@@ -2,255 +2,198 @@
  * Mixed load, and the answers to its clients: each answered success is a fact that must be true at the end.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Api, Caller } from './api.ts';
-import type { Lab } from './lab.ts';
-import type { Random } from './schedule.ts';
+import type { Reply } from './api.ts';
+import { CAPPED, FIELDS, HIGHEST_CAP_KG, cashableOf, projectsOf, type Fact, type Known } from './known.ts';
+import { ASKS, MUTATIONS, sentOn, type Asked } from './operations.ts';
+import { createRegisters } from './registers.ts';
 
-interface Common {
-  id: string;
-  caller: Caller;
-  answeredAt: number;
-}
-export type Fact = Common &
-  (
-    | { kind: 'Project'; state: string; tokenAddress: string | null }
-    | { kind: 'Purchase' | 'CreditTransfer'; tonnes: string }
-    | { kind: 'Retirement'; state: string; note: string }
-    | { kind: 'Receipt'; state: string; tokenAddress: string | null }
-    | { kind: 'OffRampSession'; state: string }
-  );
-
-export interface Load {
-  facts: Fact[];
-  operations: Record<string, number>;
-  /** Refusals by code; a refusal is an answer too. */
+export interface Load extends Known {
+  /** Answered successes by mutation. */
+  accepted: Record<string, number>;
+  /** Refusals by mutation and code; a refusal is an answer too. */
   refusals: Record<string, number>;
   /** Resolves when there are credits to buy and receipts to cash out. */
   hasBegun(): Promise<void>;
   /** Resolves when each client has its last answer or has given up. */
-  ended: Promise<void>;
+  ended: Promise<unknown>;
 }
 
-const CLIENTS = 6;
-export const BUYERS = ['buyer-1', 'buyer-2', 'buyer-3'] as const;
-const WAREHOUSE = { role: 'warehouse', subject: 'warehouse-1' } as const;
-const FARMER = { role: 'farmer', subject: 'farmer-1' } as const;
-const DEVELOPER = { role: 'developer', subject: 'developer-1' } as const;
+type Clients = Omit<Load, 'hasBegun' | 'ended'> & { epoch: number };
+
+/** So many, because retirements share the load with the other mutations. */
+const CLIENTS = 9;
 /** Each client sends a few requests a second, so that the machine is not what fails. */
 const PAUSE_MS = 120;
-/** Few objects, so that most requests concern existing ones. */
-const MAX_PROJECTS = 5;
-const MAX_RECEIPTS = 5;
 /** For machines that are busy with other work: only a hang takes longer. */
 const BEGIN_WITHIN_MS = 4 * 60_000;
 const POLL_MS = 50;
+/** Of so many answered successes, one is asked for again. */
+const REPEATED_OF = 6;
 
-/** The buyer's name in its retirements. */
-export const beneficiaryOf = (buyer: string) => `${buyer} Ltd`;
+type Subject = Partial<Fact> & { __typename: Fact['kind']; id: string };
+type Payload = Readonly<Record<string, Subject | string | null>>;
 
-/** The answers of the mutations, by the kind of fact. */
-const ANSWERS: Readonly<Record<Fact['kind'], string>> = {
-  Project: 'project { id state tokenAddress }',
-  Purchase: 'purchase { id tonnes }',
-  CreditTransfer: 'creditTransfer { id tonnes }',
-  Retirement: 'retirement { id state note }',
-  Receipt: 'receipt { id state tokenAddress }',
-  OffRampSession: 'offRampSession { id state }',
-};
-
-interface Asked {
-  kind: Fact['kind'];
-  input: Readonly<Record<string, unknown>>;
-  caller: Caller;
-}
-
-interface Known {
-  projects: string[];
-  receipts: string[];
-}
-
-export function startLoad(lab: Lab, api: Api, random: Random, custodyAddress: string): Load {
-  const load = { facts: [] as Fact[], operations: {}, refusals: {} } as Load;
-  let key = 0;
-  let epoch = lab.epoch;
-  /** The purchases of each buyer: another buyer's retirement would only be refused. */
-  const holdings: { buyer: Caller; tokenAddress: string }[] = [];
-
-  /** Answers that were given after the copy was made are not in it. */
-  function noticeRestore(): void {
-    if (lab.epoch === epoch) return;
-    epoch = lab.epoch;
-    load.facts = load.facts.filter(({ answeredAt }) => answeredAt < lab.restoredTo);
-  }
-
-  function known(): Known {
-    const of = (kind: 'Project' | 'Receipt') =>
-      load.facts.flatMap((fact) =>
-        fact.kind === kind && fact.tokenAddress !== null ? [fact.tokenAddress] : [],
-      );
-    return { projects: [...new Set(of('Project'))], receipts: [...new Set(of('Receipt'))] };
-  }
-
-  /** Each success is a fact. @returns whether it was one: else it was refused, or the outcome is unknown */
-  async function mutate(operation: string, { kind, input, caller }: Asked): Promise<boolean> {
-    const began = lab.epoch;
-    const type = `${operation[0]?.toUpperCase()}${operation.slice(1)}Input`;
-    const reply = await api.untilAnswered<Record<string, Record<string, { id: string }>>>(
-      `mutation ($input: ${type}!) { ${operation}(input: $input) { ${ANSWERS[kind]} } }`,
-      { input: { ...input, idempotencyKey: `${operation} ${key++}` } },
-      caller,
-      lab.isOver,
-    );
-    noticeRestore();
-    // An answer from before a restore says nothing about the copy.
-    if (reply === null || began !== lab.epoch) return false;
-    load.operations[operation] = (load.operations[operation] ?? 0) + 1;
-    if ('refused' in reply) {
-      const name = `${operation} ${reply.refused.split(':')[0]}`;
-      load.refusals[name] = (load.refusals[name] ?? 0) + 1;
-      return false;
-    }
-    const [subject] = Object.values(Object.values(reply.data)[0] ?? {});
-    if (!subject) return false;
-    load.facts.push({ kind, ...subject, caller, answeredAt: Date.now() } as Fact);
-    return true;
-  }
-
-  const acts: Record<string, { weight: number; ask(state: Known): Asked | null }> = {
-    createProject: {
-      weight: 2,
-      ask({ projects }) {
-        if (projects.length >= MAX_PROJECTS) return null;
-        const input = {
-          creditType: 'VCU',
-          verificationBodyRef: `LAB-${epoch}-${key}`,
-          vintageYear: 2024,
-          quantityCO2e: '100000',
-          projectLocation: 'Kasigau Corridor, Kenya',
-          projectType: 'REDD+',
-          countryCode: 'KE',
-        };
-        return { kind: 'Project', input, caller: DEVELOPER };
-      },
-    },
-    purchase: {
-      weight: 5,
-      ask({ projects }) {
-        if (projects.length === 0) return null;
-        const caller = { role: 'buyer', subject: random.pick(BUYERS) } as const;
-        const input = { tokenAddress: random.pick(projects), amountCO2e: String(5 + random.below(20)) };
-        return { kind: 'Purchase', input, caller };
-      },
-    },
-    transferCredits: {
-      weight: 2,
-      ask({ projects }) {
-        if (projects.length === 0) return null;
-        const [from, to] = BUYERS;
-        const input = { tokenAddress: random.pick(projects), amountCO2e: '1', toBuyerId: to };
-        return { kind: 'CreditTransfer', input, caller: { role: 'buyer', subject: from } };
-      },
-    },
-    retire: {
-      weight: 8,
-      ask() {
-        if (holdings.length === 0) return null;
-        const { buyer, tokenAddress } = random.pick(holdings);
-        const input = {
-          tokenAddress,
-          amountCO2e: '1',
-          buyerName: beneficiaryOf(buyer.subject),
-          // Names the intent on the network: the burns of one are counted by it.
-          note: `burn ${epoch} ${key}`,
-        };
-        return { kind: 'Retirement', input, caller: buyer };
-      },
-    },
-    createDeposit: {
-      weight: 2,
-      ask({ receipts }) {
-        if (receipts.length >= MAX_RECEIPTS) return null;
-        const input = {
-          farmerAddress: custodyAddress,
-          farmerId: FARMER.subject,
-          commodityType: 'Maize',
-          quantityKg: 100_000,
-          warehouseId: WAREHOUSE.subject,
-          gradeClassification: 'Grade 1',
-          valuationUSD: 400,
-        };
-        return { kind: 'Receipt', input, caller: WAREHOUSE };
-      },
-    },
-    cashOut: {
-      weight: 4,
-      ask({ receipts }) {
-        if (receipts.length === 0) return null;
-        const input = {
-          receiptTokenAddress: random.pick(receipts),
-          tokenAmount: 10 + random.below(50),
-          fiatCurrency: 'KES',
-          countryCode: 'KE',
-          payoutAccount: { type: 'MOBILE_MONEY', accountNumber: '254700123456', provider: 'MTN' },
-        };
-        return { kind: 'OffRampSession', input, caller: FARMER };
-      },
-    },
+export function startLoad(given: Pick<Known, 'lab' | 'api' | 'random' | 'custodyAddress'>): Load {
+  let count = 0;
+  const clients: Clients = {
+    ...given,
+    facts: [],
+    registers: createRegisters(
+      Object.fromEntries(CAPPED.map((commodity) => [`cap ${commodity}`, String(HIGHEST_CAP_KG)])),
+    ),
+    unique: () => String(count++),
+    accepted: Object.fromEntries(sentOn(given.lab.network).map((name) => [name, 0])),
+    refusals: {},
+    epoch: given.lab.epoch,
   };
-  const names = Object.entries(acts).flatMap(([name, { weight }]) =>
-    Array.from({ length: weight }, () => name),
+  const ended = Promise.all(Array.from({ length: CLIENTS }, () => runClient(clients)));
+  return Object.assign(clients, { hasBegun: () => hasBegun(clients), ended });
+}
+
+async function runClient(clients: Clients): Promise<void> {
+  const { lab, random } = clients;
+  const names = sentOn(lab.network).flatMap((name) =>
+    Array.from({ length: MUTATIONS[name]?.[0] ?? 0 }, () => name),
   );
-
-  async function runClient(): Promise<void> {
-    while (!lab.isOver()) {
-      noticeRestore();
-      const state = known();
-      // Nothing can be bought or cashed out before there is something.
-      const needed =
-        state.projects.length === 0 ? 'createProject' : state.receipts.length === 0 ? 'createDeposit' : null;
-      const name = needed !== null && random.below(2) === 0 ? needed : random.pick(names);
-      const asked = acts[name]?.ask(state) ?? null;
-      const isDone = asked !== null && (await mutate(name, asked));
-      if (isDone && asked.kind === 'Purchase')
-        holdings.push({ buyer: asked.caller, tokenAddress: String(asked.input['tokenAddress']) });
-      // A project that was answered before it had its token is asked for again.
-      if (needed !== null || random.below(4) === 0) await learnTokens();
-      await delay(random.below(2 * PAUSE_MS));
-    }
-    noticeRestore();
+  while (!lab.isOver()) {
+    noticeRestore(clients);
+    // Nothing can be bought or cashed out before there is something.
+    const needed = lacking(clients);
+    const name = needed !== null && random.below(2) === 0 ? needed : random.pick(names);
+    const asked = (await ASKS[name]?.(clients)) ?? null;
+    if (asked !== null) await mutate(clients, name, asked);
+    // A project that was answered before it had its token is asked for again.
+    if (needed !== null || random.below(4) === 0) await learnTokens(clients);
+    await delay(random.below(2 * PAUSE_MS));
   }
+  noticeRestore(clients);
+}
 
-  async function learnTokens(): Promise<void> {
-    const all = load.facts.filter((fact) => 'tokenAddress' in fact && fact.tokenAddress === null);
-    // Not the oldest one alone: it may be under review.
-    const unknown = all.length === 0 ? undefined : random.pick(all);
-    if (!unknown || !('tokenAddress' in unknown)) return;
-    const began = lab.epoch;
-    const reply = await api
-      .once<{ node: { state: string; tokenAddress: string | null } | null }>(
-        `query ($id: ID!) { node(id: $id) { ... on ${unknown.kind} { state tokenAddress } } }`,
-        { id: unknown.id },
-        unknown.caller,
-      )
-      .catch(() => null);
-    if (reply && 'data' in reply && began === lab.epoch && reply.data.node?.tokenAddress) {
-      const { state, tokenAddress } = reply.data.node;
-      if (state === 'OPEN' || state === 'ACTIVE') Object.assign(unknown, { state, tokenAddress });
-    }
+/** Answers that were given after the copy was made are not in it. */
+function noticeRestore(clients: Clients): void {
+  const { lab } = clients;
+  if (lab.epoch === clients.epoch) return;
+  clients.epoch = lab.epoch;
+  clients.facts = clients.facts.filter(({ answeredAt }) => answeredAt < lab.restoredTo);
+  clients.registers.doubtSince(lab.restoredTo);
+}
+
+/** The mutation that makes what is missing; null when nothing is. */
+function lacking(clients: Clients): string | null {
+  if (projectsOf(clients).length === 0) return 'createProject';
+  const owners = [clients.custodyAddress, clients.lab.holder.address];
+  return owners.some((owner) => cashableOf(clients, owner).length === 0) ? 'createDeposit' : null;
+}
+
+async function hasBegun(clients: Clients): Promise<void> {
+  const giveUpAt = Date.now() + BEGIN_WITHIN_MS;
+  while (lacking(clients) !== null) {
+    if (Date.now() > giveUpAt)
+      throw new Error('without any fault, no project and no receipt was made in time');
+    await delay(POLL_MS);
   }
+}
 
-  load.hasBegun = async () => {
-    const giveUpAt = Date.now() + BEGIN_WITHIN_MS;
-    while (known().projects.length === 0 || known().receipts.length === 0) {
-      if (Date.now() > giveUpAt)
-        throw new Error('without any fault, no project and no receipt was made in time');
-      await delay(POLL_MS);
-    }
+/** Each object of a success is a fact. A refusal, or an unknown outcome, makes none. */
+async function mutate(clients: Clients, name: string, asked: Asked): Promise<void> {
+  const { lab, api, random, registers, accepted } = clients;
+  const { input = {}, caller, writes, requires } = asked;
+  const isKeyed = 'idempotencyKey' in input;
+  const began = lab.epoch;
+  const askedAt = Date.now();
+  const lostBefore = api.failedTries;
+  const document = documentOf(name, asked);
+  const send = async (): Promise<Reply<Record<string, Payload>> | null> => {
+    const reply = await api.untilAnswered<Record<string, Payload>>(document, { input }, caller, lab.isOver);
+    noticeRestore(clients);
+    // An answer from before a restore says nothing about the copy.
+    return began === lab.epoch ? reply : null;
   };
-  load.ended = runAll();
-  return load;
+  const write = writes && registers.begin(...writes);
+  const reply = await send();
+  if (reply === null) return;
+  if ('refused' in reply) {
+    write?.refused();
+    return noteRefusal(clients, name, asked, reply.refused);
+  }
+  accepted[name] = (accepted[name] ?? 0) + 1;
+  // A lost try without a key may take effect once more, after the answer.
+  if (isKeyed || api.failedTries === lostBefore) write?.accepted();
+  if (requires && !registers.couldBe(...requires, askedAt)) {
+    lab.broken.push(`${name} succeeded, but the ${requires[0]} was set: ${JSON.stringify(input)}`);
+  }
+  const payload = reply.data[name] ?? {};
+  const { key } = payload;
+  const common = { input, caller, answeredAt: Date.now(), ...(typeof key === 'string' && { key }) };
+  for (const { __typename: kind, ...subject } of Object.values(payload).filter(isSubject)) {
+    clients.facts.push({ ...subject, ...common, kind });
+  }
+  if (isKeyed && random.below(REPEATED_OF) === 0) judgeRepeated(clients, name, payload, await send());
+}
 
-  async function runAll(): Promise<void> {
-    await Promise.all(Array.from({ length: CLIENTS }, runClient));
+function documentOf(name: string, { input }: Asked): string {
+  const fieldsByKind: Readonly<Record<string, string | undefined>> = FIELDS;
+  const members = (MUTATIONS[name]?.[1] ?? '').split(' ').map((member) => {
+    const fields = fieldsByKind[capitalized(member)];
+    return fields === undefined ? member : `${member} { __typename id ${fields} }`;
+  });
+  const answer = `{ ${members.join(' ')} }`;
+  if (input === undefined) return `mutation { ${name} ${answer} }`;
+  return `mutation ($input: ${capitalized(name)}Input!) { ${name}(input: $input) ${answer} }`;
+}
+
+function capitalized(name: string): string {
+  return `${name[0]?.toUpperCase()}${name.slice(1)}`;
+}
+
+function isSubject(member: Payload[string]): member is Subject {
+  return typeof member === 'object' && member !== null;
+}
+
+function noteRefusal(
+  { facts, refusals, lab }: Clients,
+  name: string,
+  { input }: Asked,
+  refused: string,
+): void {
+  const [code = ''] = refused.split(':');
+  refusals[`${name} ${code}`] = (refusals[`${name} ${code}`] ?? 0) + 1;
+  if (code === 'IDEMPOTENCY_CONFLICT') lab.broken.push(`${name} was refused: ${refused}`);
+  if (code !== 'RECEIPT_EXPIRED') return;
+  const expired = facts.filter(({ tokenAddress }) => tokenAddress === input?.['receiptTokenAddress']);
+  for (const fact of expired) fact.state = 'EXPIRED';
+}
+
+/** A refusal may be right the second time, and an act may be replaced: not another object for the same key. */
+function judgeRepeated(
+  { lab }: Clients,
+  name: string,
+  first: Payload,
+  again: Reply<Record<string, Payload>> | null,
+): void {
+  if (again === null || 'refused' in again) return;
+  for (const [member, subject] of Object.entries(again.data[name] ?? {})) {
+    const before = first[member] ?? null;
+    if (member === 'holderAct' || !isSubject(subject) || !isSubject(before)) continue;
+    if (before.id !== subject.id) lab.broken.push(`${name} made ${before.id} and ${subject.id} for one key`);
+  }
+}
+
+async function learnTokens({ facts, random, api, lab }: Clients): Promise<void> {
+  const all = facts.filter((fact) => fact.tokenAddress === null);
+  // Not the oldest one alone: it may be under review.
+  const unknown = all.length === 0 ? undefined : random.pick(all);
+  if (!unknown) return;
+  const began = lab.epoch;
+  const reply = await api
+    .once<{ node: { state: string; tokenAddress: string | null } | null }>(
+      `query ($id: ID!) { node(id: $id) { ... on ${unknown.kind} { state tokenAddress } } }`,
+      { id: unknown.id },
+      unknown.caller,
+    )
+    .catch(() => null);
+  if (reply && 'data' in reply && began === lab.epoch && reply.data.node?.tokenAddress) {
+    const { state, tokenAddress } = reply.data.node;
+    if (state === 'OPEN' || state === 'ACTIVE') Object.assign(unknown, { state, tokenAddress });
   }
 }

@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { HOOK_PATHS } from '../src/lib/hookUrls.ts';
+import { HOLDERS_ACCOUNT_NUMBER } from './known.ts';
 import type { Lab } from './lab.ts';
 import type { Random } from './schedule.ts';
 
@@ -17,6 +18,9 @@ interface Payouts {
 const POLL_MS = 150;
 const MAX_DELAY_MS = 2_000;
 const FAILED_OF_TEN = 3;
+/** Of so many looks at an open payout, one pays or fails it: a wallet takes longer to sign than custody. */
+const LOOKS = 4;
+const LOOKS_FOR_HOLDERS = 80;
 
 export function startPayouts(lab: Lab, random: Random): Payouts {
   let isStopped = false;
@@ -41,7 +45,8 @@ export function startPayouts(lab: Lab, random: Random): Payouts {
   async function run(): Promise<void> {
     while (!isStopped) {
       for (const payout of lab.ramp.payouts.values()) {
-        if (payout.status !== 'pending' || random.below(4) !== 0) continue;
+        const looks = accountOf(payout.request) === HOLDERS_ACCOUNT_NUMBER ? LOOKS_FOR_HOLDERS : LOOKS;
+        if (payout.status !== 'pending' || random.below(looks) !== 0) continue;
         payout.status = random.below(10) < FAILED_OF_TEN ? 'failed' : 'settled';
         const telling = tell(payout.id).finally(() => under.delete(telling));
         under.add(telling);
@@ -61,4 +66,8 @@ export function startPayouts(lab: Lab, random: Random): Payouts {
       await Promise.all(under);
     },
   };
+}
+
+function accountOf({ payoutAccount }: Record<string, unknown>): string | undefined {
+  return (payoutAccount as { accountNumber?: string } | undefined)?.accountNumber;
 }

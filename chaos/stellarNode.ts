@@ -44,6 +44,7 @@ export async function startStellarNode(): Promise<LabNode> {
       for (const hash of node.waiting()) node.dropWaiting(hash);
     },
     advanceTime: async (seconds) => node.passTime(seconds),
+    createHolder: world.createHolder,
     close: world.close,
   };
 }

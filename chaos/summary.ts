@@ -1,7 +1,7 @@
 /**
  * A run's result as Markdown; for a failed run, with everything that is needed to repeat it.
  */
-import type { RunOptions, RunResult } from './run.ts';
+import { neverAccepted, type RunOptions, type RunResult } from './run.ts';
 
 export function commandFor({
   seed,
@@ -20,7 +20,8 @@ export function describeRun(result: RunResult): string {
     `# ${violations.length === 0 ? 'Everything holds' : `${violations.length} violations`}: seed ${result.seed}, ${result.network}`,
     '',
     `- Command: \`${commandFor(result)}\``,
-    `- Operations answered: ${counts(result.operations)}; refused: ${counts(result.refusals)}`,
+    `- Mutations accepted: ${counts(result.accepted)}; refused: ${counts(result.refusals)}`,
+    `- Never accepted, so not tested: ${neverAccepted(result.accepted).join(', ') || 'none'}`,
     `- Tries without an answer: ${result.failedTries}; answered successes that were looked up again: ${result.facts}`,
     `- Faults: ${counts(result.faults)}`,
     `- Callbacks of the provider: ${counts(result.callbacks)}`,
