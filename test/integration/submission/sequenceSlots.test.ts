@@ -341,6 +341,19 @@ describe('a sequence that was proved unused', () => {
   });
 });
 
+describe('the database', () => {
+  it.each(['LANDED', 'REFUSED'] as const)(
+    'gives no other the slot of an attempt that is %s',
+    async (state) => {
+      const slot = await sign(orderOf(1, 1), startingAt(50n));
+      if (!slot) throw new Error('not reached');
+      await decide(slot, state);
+      const again = database.handle.db.transaction((tx) => store(tx, slot, null, randomUUID()));
+      await expect(again).rejects.toMatchObject({ cause: { constraint_name: 'attempts_slot' } });
+    },
+  );
+});
+
 describe('copies of one database', () => {
   it('sign the same attempt in the same slot, and the next attempt elsewhere', async () => {
     const order = orderOf(5, 1);

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { attempts } from '../../../src/db/tables/index.ts';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { startMarketplace, type Marketplace, type TestCaller } from '../../support/http/marketplace.ts';
 import { ACCOUNT_NUMBER } from '../../support/warehouse.ts';
@@ -238,6 +239,22 @@ describe('who may do what', () => {
     ]) {
       expect(await codeOf(query, {}, farmer), query).toBe('FORBIDDEN');
     }
+  });
+
+  it('names the transaction that deployed the settlement contract', async () => {
+    // The embedded network has one from the start.
+    const none = async () => null;
+    const bare = await startMarketplace({
+      withIndexer: false,
+      wrapNetwork: (network) => ({ ...network, settlementContract: none, findSettlement: none }),
+    });
+    const deploy = `mutation { deployRampSettlement(input: { idempotencyKey: "k" }) { settlementDeployment { state txHash } } }`;
+    const { data } = await bare.send(deploy, {}, operator);
+    const [landed] = await bare.database.handle.db.select().from(attempts);
+    expect(data).toEqual({
+      deployRampSettlement: { settlementDeployment: { state: 'DEPLOYED', txHash: landed?.hash } },
+    });
+    await bare.stop();
   });
 
   it('shows farmers and warehouses their own receipts, operators all, and others none', async () => {
