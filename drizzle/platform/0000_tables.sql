@@ -69,28 +69,18 @@ CREATE TABLE "transfers" (
 	"amount_tonnes" bigint NOT NULL,
 	"price_per_tonne" numeric,
 	"price_currency" text,
+	"memo" text,
 	"created_at" timestamp with time zone NOT NULL,
 	"written_in" bigint DEFAULT (pg_current_xact_id()::text)::bigint NOT NULL,
 	CONSTRAINT "transfers_debit" UNIQUE("debit_account_id","debit_version"),
 	CONSTRAINT "transfers_credit" UNIQUE("credit_account_id","credit_version"),
 	CONSTRAINT "transfers_positive" CHECK (amount_tonnes > 0),
 	CONSTRAINT "transfers_two_sides" CHECK (debit_account_id <> credit_account_id),
-	CONSTRAINT "transfers_purchase_is_transfer" CHECK ((kind = 'purchase') = (cause_id = id)),
+	CONSTRAINT "transfers_own_cause" CHECK ((kind IN ('purchase', 'credit_transfer')) = (cause_id = id)),
+	CONSTRAINT "transfers_memo" CHECK (memo IS NULL OR kind = 'credit_transfer'),
 	CONSTRAINT "transfers_sign" CHECK (credit_balance_tonnes >= amount_tonnes
         AND CASE WHEN kind = 'issue' THEN debit_balance_tonnes <= -amount_tonnes ELSE debit_balance_tonnes >= 0 END),
 	CONSTRAINT "transfers_price" CHECK ((price_per_tonne IS NULL) = (price_currency IS NULL) AND (price_per_tonne IS NULL OR kind = 'purchase'))
-);
---> statement-breakpoint
-CREATE TABLE "credit_transfers" (
-	"id" uuid PRIMARY KEY NOT NULL,
-	"project_id" uuid NOT NULL,
-	"from_buyer_id" text NOT NULL,
-	"to_buyer_id" text NOT NULL,
-	"amount_tonnes" bigint NOT NULL,
-	"memo" text,
-	"created_at" timestamp with time zone NOT NULL,
-	CONSTRAINT "credit_transfers_positive" CHECK (amount_tonnes > 0),
-	CONSTRAINT "credit_transfers_two_buyers" CHECK (from_buyer_id <> to_buyer_id)
 );
 --> statement-breakpoint
 CREATE TABLE "retirements" (
@@ -720,7 +710,6 @@ CREATE TABLE "transparency_tiles" (
 ALTER TABLE "approval_requests" ADD CONSTRAINT "approval_requests_requested_with_key_api_keys_id_fk" FOREIGN KEY ("requested_with_key") REFERENCES "public"."api_keys"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "approval_requests" ADD CONSTRAINT "approval_requests_decided_with_key_api_keys_id_fk" FOREIGN KEY ("decided_with_key") REFERENCES "public"."api_keys"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "accounts" ADD CONSTRAINT "accounts_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "credit_transfers" ADD CONSTRAINT "credit_transfers_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "retirements" ADD CONSTRAINT "retirements_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "retirement_records" ADD CONSTRAINT "retirement_records_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "holder_acts" ADD CONSTRAINT "holder_acts_off_ramp_session_id_off_ramp_sessions_id_fk" FOREIGN KEY ("off_ramp_session_id") REFERENCES "public"."off_ramp_sessions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
@@ -820,6 +809,10 @@ CREATE UNIQUE INDEX "submissions_intent" ON "submissions" USING btree ("target_i
 CREATE INDEX "submissions_due" ON "submissions" USING btree ("due_at") WHERE state = 'PENDING';--> statement-breakpoint
 CREATE INDEX "submissions_created" ON "submissions" USING btree ("created_at","id");--> statement-breakpoint
 CREATE INDEX "submissions_review" ON "submissions" USING btree ("created_at","id") WHERE state = 'NEEDS_REVIEW';--> statement-breakpoint
+CREATE VIEW "public"."credit_transfers" AS (
+  SELECT t.id, t.project_id, d.owner_id AS from_buyer_id, c.owner_id AS to_buyer_id, t.amount_tonnes, t.memo, t.created_at
+  FROM transfers t JOIN accounts d ON d.id = t.debit_account_id JOIN accounts c ON c.id = t.credit_account_id
+  WHERE t.kind::text = 'credit_transfer');--> statement-breakpoint
 CREATE VIEW "public"."entries" AS (
   SELECT debit_account_id AS account_id, debit_version AS version, id AS transfer_id, kind, cause_id,
     -amount_tonnes AS amount_tonnes, debit_balance_tonnes + amount_tonnes AS balance_before_tonnes,

@@ -8,8 +8,6 @@ END $$;
 --> statement-breakpoint
 CREATE TRIGGER transfers_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON transfers FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
-CREATE TRIGGER credit_transfers_append_only BEFORE UPDATE OR DELETE ON credit_transfers FOR EACH ROW EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
 CREATE TRIGGER idempotency_keys_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON idempotency_keys FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 CREATE TRIGGER installation_append_only BEFORE UPDATE OR DELETE ON installation FOR EACH ROW EXECUTE FUNCTION refuse_change();
@@ -124,9 +122,9 @@ CREATE TRIGGER accounts_open_empty BEFORE INSERT ON accounts
 -- Posts a batch of transfers, each with its own outcome, in one call. No other statement inserts transfers.
 --
 --   accounts  [{project | token, kind, owner}]   every account that the postings name, once
---   postings  [{id, kind, cause, debit, credit, tonnes, price, currency, caller, operation, key, hash}]
---             debit and credit are places in accounts, from 1; price and currency are a purchase's expected
---             ones, or null; the last four are null without an idempotency key
+--   postings  [{id, kind, cause, debit, credit, tonnes, memo, price, currency, caller, operation, key, hash}]
+--             debit and credit are places in accounts, from 1; memo is a credit transfer's, or null; price and
+--             currency are a purchase's expected ones, or null; the last four are null without an idempotency key
 --   entries   [{posting, …}]                     this writer's audit entries of postings that are posted
 --
 -- Amounts and balances are in whole tonnes. The outcomes:
@@ -148,7 +146,7 @@ DECLARE
   projects_of uuid[]; kinds account_kind[]; owners text[];
   ids bigint[]; locked bigint[];
   versions bigint[]; balances bigint[];
-  transfer_ids uuid[]; transfer_kinds transfer_kind[]; cause_ids uuid[]; debits int[]; credits int[]; amounts bigint[];
+  transfer_ids uuid[]; transfer_kinds transfer_kind[]; cause_ids uuid[]; debits int[]; credits int[]; amounts bigint[]; memos text[];
   expected_prices numeric[]; expected_currencies text[]; prices numeric[]; currencies text[]; callers text[]; operations text[]; keys text[]; hashes text[];
   first_uses uuid[]; is_conflict boolean[];
   outcomes text[]; held bigint[];
@@ -162,12 +160,12 @@ BEGIN
       WITH ORDINALITY AS a (project, token, kind, owner, place)
     LEFT JOIN projects p ON p.token_address = a.token;
   SELECT array_agg(p.id), array_agg(p.kind), array_agg(p.cause), array_agg(p.debit), array_agg(p.credit),
-      array_agg(p.tonnes), array_agg(p.price), array_agg(p.currency),
+      array_agg(p.tonnes), array_agg(p.memo), array_agg(p.price), array_agg(p.currency),
       array_agg(p.caller), array_agg(p.operation), array_agg(p.key), array_agg(p.hash)
-    INTO transfer_ids, transfer_kinds, cause_ids, debits, credits, amounts, expected_prices, expected_currencies,
+    INTO transfer_ids, transfer_kinds, cause_ids, debits, credits, amounts, memos, expected_prices, expected_currencies,
       callers, operations, keys, hashes
     FROM json_to_recordset($2) AS p (id uuid, kind transfer_kind, cause uuid, debit int, credit int,
-      tonnes bigint, price numeric, currency text, caller text, operation text, key text, hash text);
+      tonnes bigint, memo text, price numeric, currency text, caller text, operation text, key text, hash text);
 
   -- Runs once, unless another transaction opens one of the same accounts.
   LOOP
@@ -236,13 +234,14 @@ BEGIN
   END LOOP;
 
   INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version, debit_balance_tonnes,
-      credit_account_id, credit_version, credit_balance_tonnes, amount_tonnes, price_per_tonne, price_currency, created_at)
+      credit_account_id, credit_version, credit_balance_tonnes, amount_tonnes, price_per_tonne, price_currency, memo, created_at)
     SELECT t.id, projects_of[t.debit], t.kind, t.cause, ids[t.debit], t.debit_version, t.debit_balance,
       ids[t.credit], t.credit_version, t.credit_balance, t.amount,
-      CASE WHEN t.kind = 'purchase' THEN prices[t.debit] END, CASE WHEN t.kind = 'purchase' THEN currencies[t.debit] END, posted_at
-    FROM unnest(transfer_ids, transfer_kinds, cause_ids, debits, credits, amounts, outcomes,
+      CASE WHEN t.kind = 'purchase' THEN prices[t.debit] END, CASE WHEN t.kind = 'purchase' THEN currencies[t.debit] END,
+      t.memo, posted_at
+    FROM unnest(transfer_ids, transfer_kinds, cause_ids, debits, credits, amounts, memos, outcomes,
         debit_versions, debit_balances, credit_versions, credit_balances)
-      AS t (id, kind, cause, debit, credit, amount, outcome,
+      AS t (id, kind, cause, debit, credit, amount, memo, outcome,
         debit_version, debit_balance, credit_version, credit_balance)
     WHERE t.outcome = 'POSTED';
   INSERT INTO idempotency_keys (caller_subject, operation, key, input_hash, target_id)
@@ -846,32 +845,6 @@ END $$;
 CREATE TRIGGER holder_acts_submission BEFORE UPDATE ON holder_acts FOR EACH ROW
   WHEN (OLD.submission_id IS NOT NULL AND NEW.submission_id IS DISTINCT FROM OLD.submission_id)
   EXECUTE FUNCTION check_act_submission();
---> statement-breakpoint
--- Credit transfers.
-
--- At commit, each credit transfer is booked once: its amount, from the one buyer's account of its project to
--- the other's.
-CREATE FUNCTION check_credit_transfer() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-  cause uuid := CASE TG_TABLE_NAME WHEN 'transfers' THEN to_jsonb(NEW) ->> 'cause_id' ELSE to_jsonb(NEW) ->> 'id' END;
-BEGIN
-  IF NOT EXISTS (SELECT 1 FROM credit_transfers c
-      JOIN transfers t ON t.cause_id = c.id AND t.kind = 'credit_transfer'
-      JOIN accounts debit ON debit.id = t.debit_account_id
-      JOIN accounts credit ON credit.id = t.credit_account_id
-      WHERE c.id = cause AND (t.project_id, t.amount_tonnes) = (c.project_id, c.amount_tonnes)
-        AND (debit.kind, debit.owner_id, credit.kind, credit.owner_id)
-          = ('buyer', c.from_buyer_id, 'buyer', c.to_buyer_id)) THEN
-    RAISE EXCEPTION 'credit transfer % is not booked as it says', cause USING ERRCODE = 'integrity_constraint_violation';
-  END IF;
-  RETURN NULL;
-END $$;
---> statement-breakpoint
-CREATE CONSTRAINT TRIGGER credit_transfers_booked AFTER INSERT ON credit_transfers DEFERRABLE INITIALLY DEFERRED
-  FOR EACH ROW EXECUTE FUNCTION check_credit_transfer();
---> statement-breakpoint
-CREATE CONSTRAINT TRIGGER transfers_credit_transfer AFTER INSERT ON transfers DEFERRABLE INITIALLY DEFERRED
-  FOR EACH ROW WHEN (NEW.kind = 'credit_transfer') EXECUTE FUNCTION check_credit_transfer();
 --> statement-breakpoint
 -- Prices.
 

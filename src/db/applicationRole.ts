@@ -13,7 +13,6 @@ const READ: ReadonlySet<string> = new Set(['public.audit_prunings']);
 
 /** Tables whose rows are written once, and are neither changed nor locked. */
 const APPENDED: ReadonlySet<string> = new Set([
-  'public.credit_transfers',
   'public.idempotency_keys',
   'public.issuance_caps',
   'public.manual_ramp_statuses',

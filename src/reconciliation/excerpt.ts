@@ -121,7 +121,6 @@ export const CHANGING_TABLES = [
   'api_keys',
   'attempts',
   'audit_entries',
-  'credit_transfers',
   'holder_acts',
   'idempotency_keys',
   'manual_ramp_sessions',
@@ -149,7 +148,6 @@ const MAIN_TABLES = [
   'projects',
   'project_prices',
   'retirements',
-  'credit_transfers',
   'receipts',
   'receipt_pledges',
   'off_ramp_sessions',
@@ -189,7 +187,7 @@ const RELATED_ROWS: readonly (readonly string[])[] = [
   [
     `SELECT project_id FROM transfers WHERE ${isTouched('id')}`,
     `SELECT project_id FROM transfers WHERE kind <> 'purchase' AND ${isTouched('cause_id')}`,
-    ...['retirements', 'credit_transfers', 'holder_acts'].map(
+    ...['retirements', 'holder_acts'].map(
       (table) => `SELECT project_id FROM ${table} WHERE ${isTouched('id')}`,
     ),
   ],

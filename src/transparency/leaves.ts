@@ -58,7 +58,7 @@ export const RECORD_LEAF = `('{"amount":' || ${plain('r.amount_base_units')} || 
   || ',"index":' || r.index || ',' || ${boundedText('note', 'r.note')} || ',"retiredBy":' || ${text('r.retired_by')}
   || ',"timestamp":' || coalesce(r.first_timestamp, r.timestamp) || ',"tokenAddress":' || ${text('r.token_address')} || '}')`;
 
-/** The cause of the transfer t: facts of the issued project x, the retirement r or the credit transfer g. */
+/** The cause of the transfer t: facts of the issued project x, the retirement r or the credit transfer itself. */
 const CAUSE_OF_TRANSFER = `CASE t.kind
   WHEN 'issue' THEN ${jsonOf({
     assetId: text('x.asset_id'),
@@ -84,7 +84,7 @@ const CAUSE_OF_TRANSFER = `CASE t.kind
     periodUntil: text('r.period_until'),
     createdAtMicros: micros('r.created_at'),
   })}
-  WHEN 'credit_transfer' THEN ${jsonOf({ memo: text('g.memo'), createdAtMicros: micros('g.created_at') })}
+  WHEN 'credit_transfer' THEN ${jsonOf({ memo: text('t.memo') })}
   ELSE 'null' END`;
 
 /**
@@ -114,8 +114,7 @@ export const TRANSFER_LEAF = jsonOf({
 /** Left joins, so that a transfer whose account or cause is missing still has a leaf, a different one. */
 export const RELATED_TO_TRANSFER = `LEFT JOIN accounts d ON d.id = t.debit_account_id LEFT JOIN accounts c ON c.id = t.credit_account_id
   LEFT JOIN projects x ON t.kind = 'issue' AND x.id = t.cause_id
-  LEFT JOIN retirements r ON t.kind = 'retirement_hold' AND r.id = t.cause_id
-  LEFT JOIN credit_transfers g ON t.kind = 'credit_transfer' AND g.id = t.cause_id`;
+  LEFT JOIN retirements r ON t.kind = 'retirement_hold' AND r.id = t.cause_id`;
 
 const BEGUN_ENTRY: Fields = {
   id: quoted('e.id'),

@@ -77,7 +77,7 @@ export const STEP_OF_CAUSE = sql`(CASE WHEN kind = 'retirement_return' THEN 'ret
 export const transfers = pgTable(
   'transfers',
   {
-    /** For a purchase: the purchase's id. */
+    /** For a purchase or a credit transfer: its id. */
     id: uuid('id').primaryKey(),
     projectId: uuid('project_id').notNull(),
     kind: transferKind('kind').notNull(),
@@ -95,6 +95,11 @@ export const transfers = pgTable(
     /** For a purchase: the price of a tonne that was in force; null if none was set. */
     pricePerTonne: numeric('price_per_tonne'),
     priceCurrency: text('price_currency'),
+    /**
+     * For a credit transfer: its purpose, or null. Part of a signed leaf of the transparency log, which can't be
+     * erased: it may hold nothing personal.
+     */
+    memo: text('memo'),
     createdAt: moment('created_at').notNull(),
     /** The transaction that inserted the row: the transparency log takes transfers in this order. */
     writtenIn: bigint('written_in', { mode: 'bigint' })
@@ -124,7 +129,8 @@ export const transfers = pgTable(
       .where(sql`kind = 'retirement_settle'`),
     check('transfers_positive', sql`amount_tonnes > 0`),
     check('transfers_two_sides', sql`debit_account_id <> credit_account_id`),
-    check('transfers_purchase_is_transfer', sql`(kind = 'purchase') = (cause_id = id)`),
+    check('transfers_own_cause', sql`(kind IN ('purchase', 'credit_transfer')) = (cause_id = id)`),
+    check('transfers_memo', sql`memo IS NULL OR kind = 'credit_transfer'`),
     // Only issuance, the contra account, may go below zero. The rule holds after every transfer.
     check(
       'transfers_sign',
@@ -174,3 +180,21 @@ export const purchases = pgView('purchases', {
   SELECT t.id, t.project_id, a.owner_id AS buyer_id, t.amount_tonnes, t.price_per_tonne, t.price_currency, t.created_at
   FROM transfers t JOIN accounts a ON a.id = t.credit_account_id
   WHERE t.kind = 'purchase'`);
+
+/**
+ * Credit transfers: the transfers of that kind, with the buyers who own their two accounts. The kind is compared
+ * as text, which matches no partial index: otherwise a plan would read such an index whole for each id when the
+ * statistics are from a time without credit transfers.
+ */
+export const creditTransfers = pgView('credit_transfers', {
+  id: uuid('id').notNull(),
+  projectId: uuid('project_id').notNull(),
+  fromBuyerId: text('from_buyer_id').notNull(),
+  toBuyerId: text('to_buyer_id').notNull(),
+  amountTonnes: bigint('amount_tonnes', { mode: 'bigint' }).notNull(),
+  memo: text('memo'),
+  createdAt: moment('created_at').notNull(),
+}).as(sql`
+  SELECT t.id, t.project_id, d.owner_id AS from_buyer_id, c.owner_id AS to_buyer_id, t.amount_tonnes, t.memo, t.created_at
+  FROM transfers t JOIN accounts d ON d.id = t.debit_account_id JOIN accounts c ON c.id = t.credit_account_id
+  WHERE t.kind::text = 'credit_transfer'`);

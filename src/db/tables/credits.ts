@@ -1,6 +1,5 @@
 /**
- * Buyers' transfers to each other, and retirements, which hold credits in the books and burn them on the
- * network.
+ * Retirements, which hold credits in the books and burn them on the network.
  */
 import { sql } from 'drizzle-orm';
 import {
@@ -17,30 +16,6 @@ import {
 } from 'drizzle-orm/pg-core';
 import { moment } from './columns.ts';
 import { projects } from './projects.ts';
-
-/**
- * Credits that one buyer gave to another. Triggers refuse a row without its transfer in the books, and such a
- * transfer without its row.
- */
-export const creditTransfers = pgTable(
-  'credit_transfers',
-  {
-    id: uuid('id').primaryKey(),
-    projectId: uuid('project_id')
-      .notNull()
-      .references(() => projects.id),
-    fromBuyerId: text('from_buyer_id').notNull(),
-    toBuyerId: text('to_buyer_id').notNull(),
-    amountTonnes: bigint('amount_tonnes', { mode: 'bigint' }).notNull(),
-    /** Part of a signed leaf of the transparency log, which can't be erased: it may hold nothing personal. */
-    memo: text('memo'),
-    createdAt: moment('created_at').notNull(),
-  },
-  () => [
-    check('credit_transfers_positive', sql`amount_tonnes > 0`),
-    check('credit_transfers_two_buyers', sql`from_buyer_id <> to_buyer_id`),
-  ],
-);
 
 /**
  *   PENDING ──burn landed──▶ RETIRED

@@ -87,6 +87,7 @@ function encodePostings(items: readonly EncodablePosting[]): [string, string, st
       debit: placeOf(posting, posting.debit),
       credit: placeOf(posting, posting.credit),
       tonnes: posting.amountTonnes.toString(),
+      memo: posting.memo,
       price: expectedPrice?.amount,
       currency: expectedPrice?.currency,
       caller: key?.callerSubject,

@@ -26,14 +26,16 @@ export type Posting = ProjectName & {
   id: string;
   kind: TransferKind;
   /**
-   * The id of the posting's cause: the project, the purchase (which is the transfer itself), the retirement
-   * or the credit transfer. Each kind is posted once per cause.
+   * The id of the posting's cause: the project, the retirement, or the purchase or credit transfer, which is
+   * the transfer itself. Each kind is posted once per cause.
    */
   causeId: string;
   debit: AccountRef;
   credit: AccountRef;
   /** Positive. */
   amountTonnes: bigint;
+  /** Only for a credit transfer. */
+  memo?: string | null;
 };
 
 type Movement = ProjectName & {
@@ -66,14 +68,14 @@ export function purchasePosting(m: Movement & { buyerId: string }): Posting {
   };
 }
 
-/** Buyer → another buyer. */
+/** Buyer → another buyer. Like a purchase, it has no row except its transfer. */
 export function creditTransferPosting(
-  m: Movement & { creditTransferId: string; fromBuyerId: string; toBuyerId: string },
+  m: Movement & { fromBuyerId: string; toBuyerId: string; memo: string | null },
 ): Posting {
-  const { creditTransferId, fromBuyerId, toBuyerId, ...movement } = m;
+  const { fromBuyerId, toBuyerId, ...movement } = m;
   return {
     kind: 'credit_transfer',
-    causeId: creditTransferId,
+    causeId: m.id,
     debit: { kind: 'buyer', buyerId: fromBuyerId },
     credit: { kind: 'buyer', buyerId: toBuyerId },
     ...movement,

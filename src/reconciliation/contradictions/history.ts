@@ -5,13 +5,12 @@
 import { aboutRowsOf, contradictions } from './contradiction.ts';
 
 /**
- * The row that each operation with a key creates, except a purchase, and the caller that the row names. The
+ * The row that each operation with a key creates, except those of OWN_CAUSES, and the caller that the row names. The
  * key is written in the transaction of its effect.
  */
 const EFFECTS = `(SELECT id, 'createProject' AS operation, developer_id AS caller_subject FROM projects
     UNION ALL SELECT id, 'retire', NULL FROM retirements
     UNION ALL SELECT id, 'setProjectPrice', set_by FROM project_prices WHERE id <> project_id
-    UNION ALL SELECT id, 'transferCredits', NULL FROM credit_transfers
     UNION ALL SELECT id, 'prepareRetirement', prepared_by FROM holder_acts WHERE kind = 'retire'
     UNION ALL SELECT id, 'createDeposit', confirmed_by FROM receipts
     UNION ALL SELECT id, CASE WHEN depositor = 'CUSTODY' THEN 'cashOut' ELSE 'prepareCashOutDeposit' END, requested_by FROM off_ramp_sessions
@@ -20,6 +19,11 @@ const EFFECTS = `(SELECT id, 'createProject' AS operation, developer_id AS calle
     UNION ALL SELECT id, 'releasePledge', released_by FROM receipt_pledges WHERE released_at IS NOT NULL
     UNION ALL SELECT id, 'createApiKey', created_by FROM api_keys
     UNION ALL SELECT id, 'deployRampSettlement', requested_by FROM settlement_deployments)`;
+
+/** Purchases and credit transfers, which have no row except their transfer, and the operation of their key. */
+const OWN_CAUSES = `(SELECT id, CASE kind WHEN 'purchase' THEN 'purchase' ELSE 'transferCredits' END AS operation
+    FROM transfers WHERE kind IN ('purchase', 'credit_transfer'))`;
+const OF_OWN_CAUSE = `operation IN ('purchase', 'transferCredits')`;
 
 /** A request that is not approved has the key of the row that it would create, under the id of that row. */
 const UNAPPROVED = `(SELECT id, operation::text AS operation FROM approval_requests WHERE state <> 'APPROVED')`;
@@ -31,9 +35,9 @@ export const HISTORY_CONTRADICTIONS = contradictions({
   I14: [
     // Purchases have nearly all of the keys: one join compares both directions.
     `SELECT CASE WHEN t.id IS NULL THEN ${MISSING_EFFECT}
-        ELSE format('purchase %s was made without an idempotency key', t.id) END AS message
-      FROM (SELECT id FROM transfers WHERE kind = 'purchase') AS t
-      FULL JOIN (SELECT * FROM idempotency_keys WHERE operation = 'purchase') AS k ON k.target_id = t.id
+        ELSE format('%s made %s without an idempotency key', t.operation, t.id) END AS message
+      FROM ${OWN_CAUSES} AS t
+      FULL JOIN (SELECT * FROM idempotency_keys WHERE ${OF_OWN_CAUSE}) AS k ON k.target_id = t.id AND k.operation = t.operation
       WHERE t.id IS NULL OR k.target_id IS NULL`,
     `SELECT format('%s made %s%s without an idempotency key', e.operation, e.id, ' for "' || e.caller_subject || '"') AS message
       FROM ${EFFECTS} AS e
@@ -41,7 +45,7 @@ export const HISTORY_CONTRADICTIONS = contradictions({
         AND k.caller_subject = coalesce(e.caller_subject, k.caller_subject))`,
     `SELECT ${MISSING_EFFECT} AS message
       FROM idempotency_keys k
-      WHERE k.operation <> 'purchase' AND NOT EXISTS (SELECT 1 FROM ${EFFECTS} AS e WHERE e.id = k.target_id AND e.operation = k.operation)
+      WHERE NOT k.${OF_OWN_CAUSE} AND NOT EXISTS (SELECT 1 FROM ${EFFECTS} AS e WHERE e.id = k.target_id AND e.operation = k.operation)
         AND NOT EXISTS (SELECT 1 FROM ${UNAPPROVED} AS u WHERE u.id = k.target_id AND u.operation = k.operation)`,
     {
       query: `SELECT format('request %s for approval of %s by "%s" has no idempotency key', r.id, r.operation, r.requested_by) AS message

@@ -21,8 +21,8 @@ export const POSTING_CONTRADICTIONS = contradictions({
           ('issue', 'issuance', 'inventory'), ('purchase', 'inventory', 'buyer'),
           ('retirement_hold', 'buyer', 'retiring'), ('retirement_settle', 'retiring', 'retired'),
           ('retirement_return', 'retiring', 'buyer'), ('credit_transfer', 'buyer', 'buyer'))`,
-    // A purchase has no row except its transfer. Its idempotency key has the hash of the request, with or
-    // without a price.
+    // A purchase or a credit transfer has no row except its transfer. Its idempotency key has the hash of the
+    // request: a purchase's is with or without a price, a credit transfer's with or without a memo.
     `SELECT format('purchase %s of %s t of project %s by "%s" is not what was asked for under the key "%s"',
         t.id, t.amount_tonnes, t.project_id, a.owner_id, k.key) AS message
       FROM transfers t
@@ -35,6 +35,17 @@ export const POSTING_CONTRADICTIONS = contradictions({
         AND k.input_hash IS DISTINCT FROM ${hashOf(`concat('[["amount","string","', trim_scale(t.price_per_tonne), '"],["amountCO2e","bigint","', t.amount_tonnes,
           '"],["buyerId","string",', a.owner, '],["currency","string","', t.price_currency,
           '"],["tokenAddress","string",', p.token, ']]')`)}`,
+    `SELECT format('credit transfer %s of %s t of project %s from "%s" to "%s" is not what was asked for under the key "%s"',
+        t.id, t.amount_tonnes, t.project_id, d.owner_id, c.owner_id, k.key) AS message
+      FROM transfers t
+      JOIN idempotency_keys k ON k.target_id = t.id AND k.operation = 'transferCredits'
+      LEFT JOIN ${ACCOUNTS} d ON d.id = t.debit_account_id
+      LEFT JOIN ${ACCOUNTS} c ON c.id = t.credit_account_id
+      LEFT JOIN ${PROJECTS} p ON p.id = t.project_id
+      WHERE t.kind = 'credit_transfer'
+        AND k.input_hash IS DISTINCT FROM ${hashOf(`concat('[["amountCO2e","bigint","', t.amount_tonnes, '"],["fromBuyerId","string",', d.owner,
+          '],', '["memo","string",' || to_json(t.memo) || '],', '["toBuyerId","string",', c.owner,
+          '],["tokenAddress","string",', p.token, ']]')`)}`,
     `SELECT format('retirement %s of %s t of project %s by "%s" has a %s of %s t of project %s, account of "%s"',
         t.cause_id, r.amount_tonnes, r.project_id, r.buyer_id, t.kind, t.amount_tonnes, t.project_id, a.owner_id) AS message
       FROM transfers t
@@ -44,15 +55,6 @@ export const POSTING_CONTRADICTIONS = contradictions({
       WHERE t.kind IN ('retirement_hold', 'retirement_settle', 'retirement_return')
         AND ((r.project_id, r.amount_tonnes) IS DISTINCT FROM (t.project_id, t.amount_tonnes)
           OR (t.kind <> 'retirement_settle' AND a.owner_id IS DISTINCT FROM r.buyer_id))`,
-    `SELECT format('credit transfer %s of %s t of project %s from "%s" to "%s" is booked as transfer %s of %s t of project %s from "%s" to "%s"',
-        coalesce(c.id, t.cause_id), c.amount_tonnes, c.project_id, c.from_buyer_id, c.to_buyer_id,
-        t.id, t.amount_tonnes, t.project_id, t.from_id, t.to_id) AS message
-      FROM credit_transfers c
-      FULL JOIN (SELECT t.*, d.owner_id AS from_id, a.owner_id AS to_id FROM transfers t
-        LEFT JOIN accounts d ON d.id = t.debit_account_id LEFT JOIN accounts a ON a.id = t.credit_account_id
-        WHERE t.kind = 'credit_transfer') AS t ON t.cause_id = c.id
-      WHERE (c.project_id, c.amount_tonnes, c.from_buyer_id, c.to_buyer_id)
-        IS DISTINCT FROM (t.project_id, t.amount_tonnes, t.from_id, t.to_id)`,
     `SELECT format('project %s (%s) of %s t is booked as issue %s of %s t', coalesce(p.id, t.cause_id),
         coalesce(p.state::text, 'missing'), p.quantity_tonnes, t.id, t.amount_tonnes) AS message
       FROM (SELECT * FROM projects WHERE state = 'OPEN') AS p

@@ -58,8 +58,8 @@ function withoutLeaf(log: LogName, noun: string, rows: (prefix: '' | 'changed_')
 
 /** The transfer t has changed, or the row that it is about. */
 const HAS_CHANGED = `t.id IN (SELECT id FROM changed_transfers UNION SELECT o.id FROM (
-    SELECT id FROM changed_projects UNION SELECT id FROM changed_retirements UNION SELECT id FROM changed_credit_transfers) AS changed
-  JOIN transfers o ON o.cause_id = changed.id AND o.kind IN ('issue', 'retirement_hold', 'credit_transfer'))`;
+    SELECT id FROM changed_projects UNION SELECT id FROM changed_retirements) AS changed
+  JOIN transfers o ON o.cause_id = changed.id AND o.kind IN ('issue', 'retirement_hold'))`;
 
 /**
  * Without the transfers that the log can't have yet, which are beyond its end and written by transactions of

@@ -1,10 +1,10 @@
 /**
- * transferCredits: moves credits from one buyer to another, in the books only.
+ * transferCredits: moves credits from one buyer to another, in the books only. The transfer in the books is the
+ * credit transfer.
  */
 import { finderOf, findersOf, requireById } from '../../db/findByIds.ts';
 import { creditTransfers } from '../../db/tables/index.ts';
 import type { OpenEntry } from '../../identity/auditLog.ts';
-import type { RowWriter } from '../../ledger/books/books.ts';
 import { creditTransferPosting } from '../../ledger/books/postings.ts';
 import { postTransfers } from '../../ledger/books/postTransfers.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -32,16 +32,6 @@ export const findCreditTransfers = findersOf(creditTransfers);
 
 type TransferNeeds = Needs<'db' | 'network' | 'ids'>;
 
-type CreditTransferRow = Omit<typeof creditTransfers.$inferInsert, 'projectId' | 'createdAt'>;
-
-/** Writes the transfers' own rows, in the transaction of their postings. */
-const CREDIT_TRANSFERS: RowWriter<CreditTransferRow> = {
-  async write(tx, rows, { clock }) {
-    const createdAt = clock.now();
-    await tx.insert(creditTransfers).values(rows.map((row) => ({ ...row, createdAt })));
-  },
-};
-
 /**
  * @param entry of the audit log, committed with the transfer.
  * @throws DomainError BAD_USER_INPUT, NOT_FOUND, INSUFFICIENT_BALANCE, IDEMPOTENCY_CONFLICT, OVERLOADED
@@ -55,30 +45,22 @@ export async function transferCredits(
   requireTwoBuyers(input);
   const tokenAddress = requireTokenAddress(deps, input.tokenAddress);
   const { idempotencyKey, ...rest } = input;
+  // A reconciliation hashes the booked transfer, and compares it with the hash of this input.
   const asked = { ...rest, tokenAddress };
   const request = { callerSubject, operation: 'transferCredits', key: idempotencyKey, input: asked };
   const { fromBuyerId, toBuyerId, amountCO2e: amountTonnes, memo } = input;
   const id = deps.ids.next();
-  const sides = { fromBuyerId, toBuyerId };
-  const booked = await deps.books.postWith(
-    CREDIT_TRANSFERS,
-    {
-      posting: creditTransferPosting({
-        ...sides,
-        id: deps.ids.next(),
-        tokenAddress,
-        creditTransferId: id,
-        amountTonnes,
-      }),
-      key: postingKeyOf(request),
-      entry: entry?.row({ outcome: 'OK', targetIds: [id] }),
-    },
-    { ...sides, id, amountTonnes, memo },
-  );
+  const booked = await deps.books.post({
+    posting: creditTransferPosting({ id, tokenAddress, amountTonnes, fromBuyerId, toBuyerId, memo }),
+    key: postingKeyOf(request),
+    entry: entry?.row({ outcome: 'OK', targetIds: [id] }),
+  });
   switch (booked.outcome) {
-    case 'POSTED':
+    case 'POSTED': {
       entry?.markWritten();
-      return { ...sides, id, projectId: booked.projectId, amountTonnes, memo, createdAt: booked.at };
+      const { projectId, at: createdAt } = booked;
+      return { id, projectId, fromBuyerId, toBuyerId, amountTonnes, memo, createdAt };
+    }
     case 'REPLAYED':
       if (booked.targetId === id) entry?.markWritten();
       return requireById(deps.db, creditTransfers, booked.targetId);
@@ -104,19 +86,11 @@ export async function dryRunTransfer(
   requireTwoBuyers(input);
   const { id: projectId } = await requireProjectByToken(deps, input.tokenAddress);
   const { fromBuyerId, toBuyerId, amountCO2e: amountTonnes, memo } = input;
-  const sides = { fromBuyerId, toBuyerId };
   return dryRun(deps.db, async (tx) => {
     const id = deps.ids.next();
-    const posting = creditTransferPosting({
-      ...sides,
-      id: deps.ids.next(),
-      projectId,
-      creditTransferId: id,
-      amountTonnes,
-    });
+    const posting = creditTransferPosting({ id, projectId, amountTonnes, fromBuyerId, toBuyerId, memo });
     const [result] = await postTransfers(tx, [posting], deps.clock.now());
     if (!result?.ok) throw shortOf(input, result?.available ?? 0n);
-    await CREDIT_TRANSFERS.write(tx, [{ ...sides, id, projectId, amountTonnes, memo }], deps);
     return readDryRun(tx, { projectId, buyerId: fromBuyerId, tonnes: amountTonnes });
   });
 }

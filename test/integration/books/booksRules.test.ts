@@ -229,6 +229,7 @@ describe('the database refuses', () => {
     ['between accounts of other kinds than its own', { kind: `'retirement_settle'` }],
     ['that is a purchase of another id', { cause_id: 'gen_random_uuid()' }],
     ['with a price without a currency', { price_per_tonne: 3 }],
+    ['with a memo, which only transfers between buyers have', { memo: `'year-end'` }],
   ])('a transfer %s', (_name, wrong) => refused(purchasePast(wrong)));
 
   it('transfers of one statement that do not continue each other', async () => {
@@ -258,7 +259,7 @@ describe('the database refuses', () => {
   it('an issue that names itself, as a purchase does', async () => {
     const id = randomUUID();
     await expect(database.handle.sql.unsafe(issuePast(id, id))).rejects.toMatchObject({
-      constraint_name: 'transfers_purchase_is_transfer',
+      constraint_name: 'transfers_own_cause',
     });
   });
 

@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql, type SQL } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { findById } from '../../../src/db/findByIds.ts';
 import { creditTransfers } from '../../../src/db/tables/index.ts';
 import { creditTransferPosting, settlePosting } from '../../../src/ledger/books/postings.ts';
 import { postTransfers } from '../../../src/ledger/books/postTransfers.ts';
@@ -31,7 +32,7 @@ const transfers = (kind: string, [debit, credit]: [Side, Side], rows: number, ca
   INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version, debit_balance_tonnes, credit_account_id,
     credit_version, credit_balance_tonnes, amount_tonnes, created_at)
   SELECT id, ${projectId}, ${kind}::transfer_kind,
-    CASE WHEN ${kind} = 'purchase' THEN id WHEN n = ${rows}::int THEN ${causeId}::uuid ELSE gen_random_uuid() END,
+    CASE WHEN ${kind} IN ('purchase', 'credit_transfer') THEN id WHEN n = ${rows}::int THEN ${causeId}::uuid ELSE gen_random_uuid() END,
     ${accountOf(debit)}, d.versions + n, 0, ${accountOf(credit)}, c.versions + n, c.versions + n, 1, now()
   FROM (SELECT gen_random_uuid() AS id, n FROM generate_series(1, ${rows}::int) AS n) AS made,
     (SELECT count(*) AS versions FROM transfers WHERE ${accountOf(debit)} IN (debit_account_id, credit_account_id)) AS d,
@@ -66,16 +67,19 @@ it('a settlement finds its hold', async () => {
   expect(read).toBeLessThanOrEqual(FEW);
 });
 
-it('a credit transfer finds its booking', async () => {
+it('a credit transfer is found by its id', async () => {
   const id = randomUUID();
-  const [from, to] = ['giver', 'taker'];
+  const facts = {
+    id,
+    projectId,
+    amountTonnes: 1n,
+    fromBuyerId: 'giver',
+    toBuyerId: 'taker',
+    memo: 'year-end',
+  };
   const read = await rowsReadBy(database.handle, ['transfers'], async (tx) => {
-    const facts = { id, projectId, amountTonnes: 1n, createdAt: at };
-    await tx.insert(creditTransfers).values({ ...facts, fromBuyerId: from, toBuyerId: to });
-    const sides = { creditTransferId: id, fromBuyerId: from, toBuyerId: to };
-    const posting = creditTransferPosting({ id: randomUUID(), projectId, amountTonnes: 1n, ...sides });
-    expect(await postTransfers(tx, [posting], at)).toEqual([{ ok: true }]);
-    await tx.execute(sql`SET CONSTRAINTS ALL IMMEDIATE`);
+    expect(await postTransfers(tx, [creditTransferPosting(facts)], at)).toEqual([{ ok: true }]);
+    expect(await findById(tx, creditTransfers, id)).toEqual({ ...facts, createdAt: at });
   });
   expect(read).toBeLessThanOrEqual(FEW);
 });

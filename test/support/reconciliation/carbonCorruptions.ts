@@ -9,7 +9,13 @@ export const CREDIT_TRANSFER_CORRUPTIONS: readonly Corruption[] = [
   {
     name: 'a credit transfer goes the other way',
     invariant: 'I11',
-    sql: `UPDATE credit_transfers SET from_buyer_id = to_buyer_id, to_buyer_id = from_buyer_id WHERE id = ${A_CREDIT_TRANSFER}`,
+    sql: `UPDATE transfers SET debit_account_id = credit_account_id, debit_version = credit_version,
+        credit_account_id = debit_account_id, credit_version = debit_version WHERE id = ${A_CREDIT_TRANSFER}`,
+  },
+  {
+    name: 'a credit transfer has another memo',
+    invariant: 'I15',
+    sql: `UPDATE transfers SET memo = memo || '.' WHERE id = ${A_CREDIT_TRANSFER}`,
   },
 ];
 

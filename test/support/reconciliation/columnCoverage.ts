@@ -100,10 +100,6 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     I14: 'id entries pruned DELETED FORGED',
     notFound: [[PROGRAM, 'started_at program_version']],
   },
-  credit_transfers: {
-    I11: 'id project_id from_buyer_id to_buyer_id amount_tonnes DELETED FORGED',
-    I15: 'memo created_at',
-  },
   expiry_items: {
     I16: 'state',
     partly: [{ by: ['I16'], places: 'decided_at', except: /changed/, because: RUNS }],
@@ -143,7 +139,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
         except: /of (purchase|retire|transferCredits) /,
         because: KEYS,
       },
-      { by: ['I11'], places: 'input_hash', except: /^(?!.*of purchase )/, because: KEYS },
+      { by: ['I11'], places: 'input_hash', except: /^(?!.*of (purchase|transferCredits) )/, because: KEYS },
     ],
     notFound: [[KEYS, 'key FORGED']],
   },
@@ -359,6 +355,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
   transfers: {
     I1: 'debit_version debit_balance_tonnes credit_version credit_balance_tonnes amount_tonnes',
     I15: `id project_id kind cause_id debit_account_id credit_account_id price_per_tonne price_currency created_at DELETED FORGED`,
+    partly: [{ by: ['I15', 'I16'], places: 'memo' }],
     notFound: [[BOOKKEEPING, 'written_in']],
   },
   transparency_audit_writers: { notFound: [[BOOKKEEPING, '*']] },

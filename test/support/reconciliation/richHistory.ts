@@ -127,7 +127,9 @@ async function buy(platform: Platform, project: TokenizedProject, buyerId: strin
 
 /** Transfers credits from acme to globex. */
 async function give(platform: Platform, { tokenAddress }: TokenizedProject, amountCO2e: bigint) {
-  const input = { fromBuyerId: 'acme', toBuyerId: 'globex', tokenAddress, amountCO2e, memo: null };
+  // Its key has the hash of this text as JSON of the program; the reconciliation writes it as JSON of the database.
+  const memo = 'Year-end – "gift" \\ 50 %';
+  const input = { fromBuyerId: 'acme', toBuyerId: 'globex', tokenAddress, amountCO2e, memo };
   await transferCredits(platform.dependencies, 'acme', { ...input, idempotencyKey: randomUUID() });
 }
 

@@ -25,14 +25,14 @@ export const TRANSPARENCY_CORRUPTIONS: readonly Corruption[] = [
     invariant: 'I15',
     name: 'a transfer is forged among earlier ones',
     sql: `INSERT INTO transfers SELECT gen_random_uuid(), project_id, kind, gen_random_uuid(), debit_account_id, debit_version + 1000,
-      debit_balance_tonnes, credit_account_id, credit_version + 1000, credit_balance_tonnes, amount_tonnes, price_per_tonne, price_currency, created_at, written_in
+      debit_balance_tonnes, credit_account_id, credit_version + 1000, credit_balance_tonnes, amount_tonnes, price_per_tonne, price_currency, memo, created_at, written_in
       FROM transfers ORDER BY written_in LIMIT 1`,
   },
   {
     invariant: 'I15',
     name: 'a transfer is forged for a transaction that is still to come',
     sql: `INSERT INTO transfers SELECT gen_random_uuid(), project_id, kind, gen_random_uuid(), debit_account_id, debit_version + 1000,
-      debit_balance_tonnes, credit_account_id, credit_version + 1000, credit_balance_tonnes, amount_tonnes, price_per_tonne, price_currency, created_at,
+      debit_balance_tonnes, credit_account_id, credit_version + 1000, credit_balance_tonnes, amount_tonnes, price_per_tonne, price_currency, memo, created_at,
       written_in + 1000000 FROM transfers LIMIT 1`,
   },
   {
