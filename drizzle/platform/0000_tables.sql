@@ -825,4 +825,4 @@ CREATE VIEW "public"."entries" AS (
 CREATE VIEW "public"."purchases" AS (
   SELECT t.id, t.project_id, a.owner_id AS buyer_id, t.amount_tonnes, t.price_per_tonne, t.price_currency, t.created_at
   FROM transfers t JOIN accounts a ON a.id = t.credit_account_id
-  WHERE t.kind = 'purchase');
+  WHERE t.kind::text = 'purchase');

@@ -167,7 +167,11 @@ export const entries = pgView('entries', {
     amount_tonnes, credit_balance_tonnes - amount_tonnes, credit_balance_tonnes, created_at
   FROM transfers`);
 
-/** Purchases: the transfers of that kind, with the buyer whose account they credit. */
+/**
+ * Purchases: the transfers of that kind, with the buyer whose account they credit. The kind is compared as text,
+ * which matches no partial index: otherwise a plan would read such an index whole for each id when the statistics
+ * are from a time without this kind.
+ */
 export const purchases = pgView('purchases', {
   id: uuid('id').notNull(),
   projectId: uuid('project_id').notNull(),
@@ -179,12 +183,11 @@ export const purchases = pgView('purchases', {
 }).as(sql`
   SELECT t.id, t.project_id, a.owner_id AS buyer_id, t.amount_tonnes, t.price_per_tonne, t.price_currency, t.created_at
   FROM transfers t JOIN accounts a ON a.id = t.credit_account_id
-  WHERE t.kind = 'purchase'`);
+  WHERE t.kind::text = 'purchase'`);
 
 /**
  * Credit transfers: the transfers of that kind, with the buyers who own their two accounts. The kind is compared
- * as text, which matches no partial index: otherwise a plan would read such an index whole for each id when the
- * statistics are from a time without credit transfers.
+ * as text for the same reason.
  */
 export const creditTransfers = pgView('credit_transfers', {
   id: uuid('id').notNull(),

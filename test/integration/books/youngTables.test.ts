@@ -5,9 +5,10 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openDatabase, type Db } from '../../../src/db/connection.ts';
+import { findById } from '../../../src/db/findByIds.ts';
 import { createLeases } from '../../../src/db/leases.ts';
 import { isOneOf } from '../../../src/db/manyRows.ts';
-import { submissions } from '../../../src/db/tables/index.ts';
+import { purchases, submissions } from '../../../src/db/tables/index.ts';
 import { appendRecords } from '../../../src/feed/appendRecords.ts';
 import { isPending } from '../../../src/ledger/submission/worker.ts';
 import {
@@ -21,8 +22,10 @@ import { postTransfers } from '../../../src/ledger/books/postTransfers.ts';
 import { createUnclaimedSearch } from '../../../src/resolvers/carbon/findUnclaimedRecord.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { insertProject } from '../../support/database/projects.ts';
+import { rowsReadBy } from '../../support/database/rowsRead.ts';
 
 const TONNES = 10_000n;
+const PURCHASES = 500;
 const HOLDS_IN_BATCH = 250;
 const SETTLED = 100;
 /** More runs than PostgreSQL needs before it may keep one plan for all parameters. */
@@ -111,6 +114,23 @@ it('a settlement finds its hold without reading all, whenever it was planned', a
   }
   // The settled holds, and the entries that the unique indexes look at.
   expect(Math.max(...read)).toBeLessThan(3 * SETTLED);
+});
+
+it('a purchase is found by its id without reading all others, before any is analysed', async () => {
+  const other = await createTestDatabase();
+  const { db } = other.handle;
+  const id = await insertProject(db, { quantityTonnes: TONNES });
+  const of = (amountTonnes: bigint) => ({ id: randomUUID(), projectId: id, amountTonnes });
+  await post(db, [issuePosting(of(TONNES))]);
+  await db.execute(sql`ANALYZE transfers`);
+  const bought = Array.from({ length: PURCHASES }, () => purchasePosting({ ...of(1n), buyerId }));
+  await post(db, bought);
+  const last = bought.at(-1)?.id ?? '';
+  const read = await rowsReadBy(other.handle, ['transfers'], async (tx) =>
+    expect(await findById(tx, purchases, last)).toMatchObject({ id: last, buyerId }),
+  );
+  await other.drop();
+  expect(read).toBe(1);
 });
 
 it('a claim of what is due reads no row that is settled', async () => {
