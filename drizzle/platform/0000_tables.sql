@@ -2,8 +2,6 @@ CREATE TYPE "public"."approval_operation" AS ENUM('createProject', 'createDeposi
 CREATE TYPE "public"."approval_state" AS ENUM('AWAITING', 'APPROVED', 'REFUSED', 'WITHDRAWN');--> statement-breakpoint
 CREATE TYPE "public"."account_kind" AS ENUM('issuance', 'inventory', 'buyer', 'retiring', 'retired');--> statement-breakpoint
 CREATE TYPE "public"."transfer_kind" AS ENUM('issue', 'purchase', 'retirement_hold', 'retirement_settle', 'retirement_return', 'credit_transfer');--> statement-breakpoint
-CREATE TYPE "public"."retirement_reason" AS ENUM('VOLUNTARY_OFFSET', 'CONTRIBUTION', 'COMPLIANCE', 'CORSIA', 'ARTICLE_6');--> statement-breakpoint
-CREATE TYPE "public"."retirement_state" AS ENUM('PENDING', 'RETIRED', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
 CREATE TYPE "public"."audit_entry_kind" AS ENUM('MUTATION', 'READ');--> statement-breakpoint
 CREATE TYPE "public"."expiry_item_state" AS ENUM('PENDING', 'EXPIRED', 'NOT_DUE', 'FAILED');--> statement-breakpoint
 CREATE TYPE "public"."expiry_trigger" AS ENUM('NIGHTLY', 'CATCH_UP', 'MANUAL');--> statement-breakpoint
@@ -15,6 +13,8 @@ CREATE TYPE "public"."off_ramp_state" AS ENUM('OPENING', 'AWAITING_SIGNATURE', '
 CREATE TYPE "public"."payout_account_type" AS ENUM('MOBILE_MONEY', 'BANK');--> statement-breakpoint
 CREATE TYPE "public"."ramp_status" AS ENUM('pending', 'processing', 'settled', 'failed', 'refunded');--> statement-breakpoint
 CREATE TYPE "public"."receipt_state" AS ENUM('DEPLOYING', 'MINTING', 'ACTIVE', 'EXPIRED', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
+CREATE TYPE "public"."retirement_reason" AS ENUM('VOLUNTARY_OFFSET', 'CONTRIBUTION', 'COMPLIANCE', 'CORSIA', 'ARTICLE_6');--> statement-breakpoint
+CREATE TYPE "public"."retirement_state" AS ENUM('PENDING', 'RETIRED', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
 CREATE TYPE "public"."settlement_deployment_state" AS ENUM('DEPLOYING', 'DEPLOYED', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
 CREATE TYPE "public"."attempt_state" AS ENUM('OPEN', 'LANDED', 'REFUSED', 'DEAD');--> statement-breakpoint
 CREATE TYPE "public"."operator_decision" AS ENUM('RESUME', 'ADOPT', 'GIVE_UP', 'RESUME_SIGNING');--> statement-breakpoint
@@ -81,34 +81,6 @@ CREATE TABLE "transfers" (
 	CONSTRAINT "transfers_sign" CHECK (credit_balance_tonnes >= amount_tonnes
         AND CASE WHEN kind = 'issue' THEN debit_balance_tonnes <= -amount_tonnes ELSE debit_balance_tonnes >= 0 END),
 	CONSTRAINT "transfers_price" CHECK ((price_per_tonne IS NULL) = (price_currency IS NULL) AND (price_per_tonne IS NULL OR kind = 'purchase'))
-);
---> statement-breakpoint
-CREATE TABLE "retirements" (
-	"id" uuid PRIMARY KEY NOT NULL,
-	"project_id" uuid NOT NULL,
-	"buyer_id" text NOT NULL,
-	"beneficiary" text NOT NULL,
-	"note" text NOT NULL,
-	"beneficiary_id" text,
-	"jurisdiction" text,
-	"reason" "retirement_reason",
-	"period_from" date,
-	"period_until" date,
-	"amount_tonnes" bigint NOT NULL,
-	"state" "retirement_state" NOT NULL,
-	"tx_hash" text,
-	"record_index" integer,
-	"ledger" bigint,
-	"state_reason" text,
-	"created_at" timestamp with time zone NOT NULL,
-	"settled_at" timestamp with time zone,
-	CONSTRAINT "retirements_record" UNIQUE("project_id","record_index"),
-	CONSTRAINT "retirements_positive" CHECK (amount_tonnes > 0),
-	CONSTRAINT "retirements_jurisdiction" CHECK (jurisdiction ~ '^[A-Z]{2}$'),
-	CONSTRAINT "retirements_compliance" CHECK (reason <> 'COMPLIANCE' OR jurisdiction IS NOT NULL),
-	CONSTRAINT "retirements_period" CHECK ((period_from IS NULL) = (period_until IS NULL) AND (period_from IS NULL OR period_from < period_until)),
-	CONSTRAINT "retirements_retired_is_proved" CHECK ((state = 'RETIRED') = (record_index IS NOT NULL) AND (state = 'RETIRED' OR tx_hash IS NULL)),
-	CONSTRAINT "retirements_settled_at" CHECK ((state IN ('RETIRED', 'REFUSED')) = (settled_at IS NOT NULL))
 );
 --> statement-breakpoint
 CREATE TABLE "feed_head" (
@@ -565,6 +537,34 @@ CREATE TABLE "receipts" (
 	CONSTRAINT "receipts_expired_at" CHECK ((state = 'EXPIRED') = (expired_at IS NOT NULL))
 );
 --> statement-breakpoint
+CREATE TABLE "retirements" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"project_id" uuid NOT NULL,
+	"buyer_id" text NOT NULL,
+	"beneficiary" text NOT NULL,
+	"note" text NOT NULL,
+	"beneficiary_id" text,
+	"jurisdiction" text,
+	"reason" "retirement_reason",
+	"period_from" date,
+	"period_until" date,
+	"amount_tonnes" bigint NOT NULL,
+	"state" "retirement_state" NOT NULL,
+	"tx_hash" text,
+	"record_index" integer,
+	"ledger" bigint,
+	"state_reason" text,
+	"created_at" timestamp with time zone NOT NULL,
+	"settled_at" timestamp with time zone,
+	CONSTRAINT "retirements_record" UNIQUE("project_id","record_index"),
+	CONSTRAINT "retirements_positive" CHECK (amount_tonnes > 0),
+	CONSTRAINT "retirements_jurisdiction" CHECK (jurisdiction ~ '^[A-Z]{2}$'),
+	CONSTRAINT "retirements_compliance" CHECK (reason <> 'COMPLIANCE' OR jurisdiction IS NOT NULL),
+	CONSTRAINT "retirements_period" CHECK ((period_from IS NULL) = (period_until IS NULL) AND (period_from IS NULL OR period_from < period_until)),
+	CONSTRAINT "retirements_retired_is_proved" CHECK ((state = 'RETIRED') = (record_index IS NOT NULL) AND (state = 'RETIRED' OR tx_hash IS NULL)),
+	CONSTRAINT "retirements_settled_at" CHECK ((state IN ('RETIRED', 'REFUSED')) = (settled_at IS NOT NULL))
+);
+--> statement-breakpoint
 CREATE TABLE "settlement_deployments" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"state" "settlement_deployment_state" NOT NULL,
@@ -710,7 +710,6 @@ CREATE TABLE "transparency_tiles" (
 ALTER TABLE "approval_requests" ADD CONSTRAINT "approval_requests_requested_with_key_api_keys_id_fk" FOREIGN KEY ("requested_with_key") REFERENCES "public"."api_keys"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "approval_requests" ADD CONSTRAINT "approval_requests_decided_with_key_api_keys_id_fk" FOREIGN KEY ("decided_with_key") REFERENCES "public"."api_keys"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "accounts" ADD CONSTRAINT "accounts_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "retirements" ADD CONSTRAINT "retirements_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "retirement_records" ADD CONSTRAINT "retirement_records_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "holder_acts" ADD CONSTRAINT "holder_acts_off_ramp_session_id_off_ramp_sessions_id_fk" FOREIGN KEY ("off_ramp_session_id") REFERENCES "public"."off_ramp_sessions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "holder_acts" ADD CONSTRAINT "holder_acts_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
@@ -726,6 +725,7 @@ ALTER TABLE "off_ramp_provider_statuses" ADD CONSTRAINT "off_ramp_provider_statu
 ALTER TABLE "off_ramp_reviews" ADD CONSTRAINT "off_ramp_reviews_off_ramp_session_id_off_ramp_sessions_id_fk" FOREIGN KEY ("off_ramp_session_id") REFERENCES "public"."off_ramp_sessions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "off_ramp_reviews" ADD CONSTRAINT "off_ramp_reviews_approval_request_id_approval_requests_id_fk" FOREIGN KEY ("approval_request_id") REFERENCES "public"."approval_requests"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "off_ramp_sessions" ADD CONSTRAINT "off_ramp_sessions_receipt_id_receipts_id_fk" FOREIGN KEY ("receipt_id") REFERENCES "public"."receipts"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "retirements" ADD CONSTRAINT "retirements_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "attempts" ADD CONSTRAINT "attempts_submission_id_submissions_id_fk" FOREIGN KEY ("submission_id") REFERENCES "public"."submissions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "attempts" ADD CONSTRAINT "attempts_replaces_attempts_hash_fk" FOREIGN KEY ("replaces") REFERENCES "public"."attempts"("hash") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "operator_decisions" ADD CONSTRAINT "operator_decisions_submission_id_submissions_id_fk" FOREIGN KEY ("submission_id") REFERENCES "public"."submissions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
@@ -742,10 +742,6 @@ CREATE UNIQUE INDEX "transfers_once" ON "transfers" USING btree ("cause_id",(CAS
 CREATE INDEX "transfers_buyer_debited" ON "transfers" USING btree ("debit_account_id","created_at","debit_version") WHERE kind IN ('retirement_hold', 'credit_transfer');--> statement-breakpoint
 CREATE INDEX "transfers_buyer_credited" ON "transfers" USING btree ("credit_account_id","created_at","credit_version") WHERE kind IN ('purchase', 'retirement_return', 'credit_transfer');--> statement-breakpoint
 CREATE INDEX "transfers_serials" ON "transfers" USING btree ("credit_account_id","credit_balance_tonnes") WHERE kind = 'retirement_settle';--> statement-breakpoint
-CREATE INDEX "retirements_buyer" ON "retirements" USING btree ("buyer_id","created_at","id");--> statement-breakpoint
-CREATE INDEX "retirements_project" ON "retirements" USING btree ("project_id","created_at","id");--> statement-breakpoint
-CREATE INDEX "retirements_created" ON "retirements" USING btree ("created_at","id");--> statement-breakpoint
-CREATE INDEX "retirements_not_retired" ON "retirements" USING btree ("created_at","id") WHERE state <> 'RETIRED';--> statement-breakpoint
 CREATE INDEX "retirement_records_token_position" ON "retirement_records" USING btree ("token_address","position");--> statement-breakpoint
 CREATE INDEX "retirement_records_time" ON "retirement_records" USING btree ("timestamp","position");--> statement-breakpoint
 CREATE INDEX "retirement_records_project_time" ON "retirement_records" USING btree ("project_id","timestamp","position");--> statement-breakpoint
@@ -798,6 +794,10 @@ CREATE INDEX "receipts_farmer_address" ON "receipts" USING btree ("farmer_addres
 CREATE INDEX "receipts_warehouse" ON "receipts" USING btree ("warehouse_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "receipts_state" ON "receipts" USING btree ("state","created_at","id");--> statement-breakpoint
 CREATE INDEX "receipts_outstanding" ON "receipts" USING btree ("warehouse_id") WHERE state NOT IN ('EXPIRED', 'REFUSED');--> statement-breakpoint
+CREATE INDEX "retirements_buyer" ON "retirements" USING btree ("buyer_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "retirements_project" ON "retirements" USING btree ("project_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "retirements_created" ON "retirements" USING btree ("created_at","id");--> statement-breakpoint
+CREATE INDEX "retirements_not_retired" ON "retirements" USING btree ("created_at","id") WHERE state <> 'RETIRED';--> statement-breakpoint
 CREATE UNIQUE INDEX "settlement_deployments_once" ON "settlement_deployments" USING btree ((true)) WHERE state <> 'REFUSED';--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_one_open" ON "attempts" USING btree ("submission_id") WHERE state = 'OPEN' AND replaces IS NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_slot" ON "attempts" USING btree ("source","sequence",(CASE WHEN state = 'DEAD' OR replaces IS NOT NULL THEN hash ELSE '' END)) WHERE sequence IS NOT NULL;--> statement-breakpoint

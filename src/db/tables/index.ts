@@ -3,7 +3,6 @@
  */
 export * from './approvals.ts';
 export * from './books.ts';
-export * from './credits.ts';
 export * from './feed.ts';
 export * from './holderActs.ts';
 export * from './identity.ts';
@@ -15,6 +14,7 @@ export * from './pledges.ts';
 export * from './projects.ts';
 export * from './ramp.ts';
 export * from './receipts.ts';
+export * from './retirements.ts';
 export * from './settlementDeployments.ts';
 export * from './submission.ts';
 export * from './transparency.ts';
