@@ -29,6 +29,12 @@ import { depositedCashOut, makeDue, providerSays, reaches } from '../../support/
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
+async function secondsToDue({ handle }: TestDatabase, id: string): Promise<number | null> {
+  const [row] = await handle.sql<{ seconds: number | null }[]>`
+    SELECT extract(epoch FROM due_at - now())::float AS seconds FROM off_ramp_sessions WHERE id = ${id}`;
+  return row?.seconds ?? null;
+}
+
 describe('an awaited payout', () => {
   let database: TestDatabase;
   let platform: Platform;
@@ -49,10 +55,9 @@ describe('an awaited payout', () => {
     for (const fruitlessSteps of [5, 9, 30]) {
       await makeDue(platform, id, { fruitlessSteps });
       await createSessionPoller(platform.dependencies).drain();
-      const [row] = await database.handle.sql<{ seconds: number }[]>`
-        SELECT extract(epoch FROM due_at - now())::float AS seconds FROM off_ramp_sessions WHERE id = ${id}`;
-      expect(Number(row?.seconds)).toBeLessThan(60);
-      expect(Number(row?.seconds)).toBeGreaterThan(1);
+      const seconds = await secondsToDue(database, id);
+      expect(seconds).toBeLessThan(60);
+      expect(seconds).toBeGreaterThan(1);
     }
     await database.handle.db
       .update(manualRampSessions)
@@ -130,12 +135,6 @@ describe('a question of a webhook that fails', () => {
     throw new DomainError('RAMP_UNAVAILABLE', 'The ramp provider could not be asked.');
   };
 
-  async function secondsToDue(id: string): Promise<number | null> {
-    const [row] = await database.handle.sql<{ seconds: number | null }[]>`
-      SELECT extract(epoch FROM due_at - now())::float AS seconds FROM off_ramp_sessions WHERE id = ${id}`;
-    return row?.seconds ?? null;
-  }
-
   it.each([
     ['SETTLED', settled],
     ['SETTLED, longer ago than it is asked about', { ...settled, endedAt: ago(100) }],
@@ -166,7 +165,7 @@ describe('a question of a webhook that fails', () => {
     await receivePayoutHint(dependencies, providerSessionId);
     for (const longestSeconds of [4, 8, 16]) {
       await drainWith(failing);
-      const seconds = await secondsToDue(id);
+      const seconds = await secondsToDue(database, id);
       expect(seconds).not.toBeNull();
       expect(seconds).toBeLessThanOrEqual(longestSeconds);
       await makeDue(platform, id);
@@ -174,7 +173,7 @@ describe('a question of a webhook that fails', () => {
     await drainWith(async () => ({ status: values.state === 'CLOSED' ? 'failed' : 'processing' }));
     expect(questions).toBe(4);
     // From now on the state's own schedule goes on.
-    expect((await secondsToDue(id)) ?? HOUR_MS).toBeGreaterThan(3000);
+    expect((await secondsToDue(database, id)) ?? HOUR_MS).toBeGreaterThan(3000);
   });
 
   it('is not asked again when the provider has forgotten the payout, which is an answer', async () => {
@@ -186,7 +185,7 @@ describe('a question of a webhook that fails', () => {
     await receivePayoutHint(dependencies, providerSessionId);
     // The manual provider has no such payout.
     await createSessionPoller(dependencies).drain();
-    expect(await secondsToDue(id)).toBeNull();
+    expect(await secondsToDue(database, id)).toBeNull();
   });
 });
 

@@ -34,7 +34,7 @@ export const EVENTS_CHANNEL = 'embedded_network_events';
  * Transactions per ledger: as many as calls are simulated and outcomes are read together, so that a batch of
  * steps is not divided here, and few enough to hold the lock for some ten milliseconds.
  */
-const MAX_TRANSACTIONS_PER_LEDGER = 200;
+export const MAX_TRANSACTIONS_PER_LEDGER = 200;
 
 export interface LandingDeps {
   db: Db;

@@ -6,7 +6,7 @@ import { createBatcher } from '../../../lib/batches.ts';
 import type { Address } from '../port.ts';
 import { checkInvocation, type Invocation } from './calls.ts';
 import { execute, keysOf } from './contracts/execute.ts';
-import type { LandingDeps } from './landing.ts';
+import { MAX_TRANSACTIONS_PER_LEDGER, type LandingDeps } from './landing.ts';
 import { readLedgerClock, type ClosedLedger } from './ledgerClock.ts';
 import { loadState } from './worldStore.ts';
 
@@ -23,12 +23,9 @@ interface Question {
   invocation: Invocation;
 }
 
-/** As many calls as land in one ledger. */
-const MAX_CALLS_PER_READ = 200;
-
 export function createSimulator(deps: LandingDeps): Simulate {
   const batcher = createBatcher<Question, Simulated | Error>({
-    maxItems: MAX_CALLS_PER_READ,
+    maxItems: MAX_TRANSACTIONS_PER_LEDGER,
     run: (questions) => simulateTogether(deps, questions),
   });
   return async (source, call) => {

@@ -57,12 +57,10 @@ export function worldsOf(keys: WorldKeys, loaded: LoadedWorld): () => World {
   const balancesOf = loadedRows('balance', balanceKey, keys.balances.map(balanceKey), loaded.balances);
   const offRampsOf = loadedRows('off-ramp', offRampKey, keys.offRamps.map(offRampKey), loaded.offRamps);
   return () => {
-    const [tokens, settlements, balances, offRamps] = [
-      tokensOf(),
-      settlementsOf(),
-      balancesOf(),
-      offRampsOf(),
-    ];
+    const tokens = tokensOf();
+    const settlements = settlementsOf();
+    const balances = balancesOf();
+    const offRamps = offRampsOf();
     const retirements: RetirementState[] = [];
     return {
       token: tokens.get,
