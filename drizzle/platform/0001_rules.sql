@@ -1,16 +1,34 @@
 -- Rules of the platform's tables that columns can't express. They hold at every commit, for every program.
 
--- Append-only tables: rows are never updated or deleted.
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION '% is append-only: % refused', TG_TABLE_NAME, TG_OP USING ERRCODE = 'integrity_constraint_violation';
 END $$;
 --> statement-breakpoint
-CREATE TRIGGER transfers_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON transfers FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+-- Refuses the changes, such as DELETE OR TRUNCATE, in every table of a list that is separated by spaces.
+CREATE FUNCTION refuse_changes(changes text, targets text) RETURNS void LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+DECLARE
+  target text;
+BEGIN
+  FOREACH target IN ARRAY string_to_array(targets, ' ') LOOP
+    EXECUTE format('CREATE TRIGGER %I BEFORE %s ON %I FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()',
+      target || '_rows_stay', changes, target);
+  END LOOP;
+END $$;
 --> statement-breakpoint
-CREATE TRIGGER idempotency_keys_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON idempotency_keys FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+-- Append-only tables: rows are never updated or deleted.
+SELECT refuse_changes('UPDATE OR DELETE OR TRUNCATE',
+  'transfers idempotency_keys project_prices issuance_caps off_ramp_provider_statuses manual_ramp_statuses' ||
+  ' operator_decisions audit_prunings transparency_checkpoints installation');
 --> statement-breakpoint
-CREATE TRIGGER installation_append_only BEFORE UPDATE OR DELETE ON installation FOR EACH ROW EXECUTE FUNCTION refuse_change();
+-- Rows that may change, within the rules below, and are never deleted.
+SELECT refuse_changes('DELETE OR TRUNCATE',
+  'accounts attempts submissions signing_accounts signing_halts holder_acts retirement_records retirements projects receipts' ||
+  ' receipt_pledges expiry_runs expiry_items off_ramp_sessions off_ramp_reviews manual_ramp_sessions settlement_deployments' ||
+  ' approval_requests api_keys audit_writers transparency_heads transparency_tiles transparency_audit_writers');
+--> statement-breakpoint
+-- Rules of rows decide which of these may be deleted. TRUNCATE does not ask them.
+SELECT refuse_changes('TRUNCATE', 'audit_entries token_revocations');
 --> statement-breakpoint
 -- Identifies the history of this database. A promotion and a recovery to a point in time begin another
 -- timeline. pg_restore creates another table, if not another database or cluster. A copy of the disk keeps
@@ -113,8 +131,6 @@ CREATE TRIGGER transfers_move_accounts AFTER INSERT ON transfers REFERENCING NEW
 -- the tables and the functions have one owner.
 CREATE TRIGGER accounts_moved_by_transfers BEFORE UPDATE ON accounts FOR EACH STATEMENT
   WHEN (pg_trigger_depth() = 0 OR NOT has_table_privilege('accounts'::regclass, 'TRIGGER')) EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
-CREATE TRIGGER accounts_no_delete BEFORE DELETE OR TRUNCATE ON accounts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 CREATE TRIGGER accounts_open_empty BEFORE INSERT ON accounts
   FOR EACH ROW WHEN (NEW.version <> 0 OR NEW.balance_tonnes <> 0) EXECUTE FUNCTION refuse_change();
@@ -274,8 +290,6 @@ END $$;
 --> statement-breakpoint
 CREATE TRIGGER attempts_fixed BEFORE UPDATE ON attempts FOR EACH ROW EXECUTE FUNCTION check_attempt_change();
 --> statement-breakpoint
-CREATE TRIGGER attempts_no_delete BEFORE DELETE ON attempts FOR EACH ROW EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
 -- A settled submission stays settled.
 CREATE FUNCTION check_submission_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -290,8 +304,6 @@ BEGIN
 END $$;
 --> statement-breakpoint
 CREATE TRIGGER submissions_settled BEFORE UPDATE ON submissions FOR EACH ROW EXECUTE FUNCTION check_submission_change();
---> statement-breakpoint
-CREATE TRIGGER submissions_no_delete BEFORE DELETE ON submissions FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 -- A record of the feed belongs to the token and never changes, except: its transaction hash, and a retirement
 -- that claims it, may become known later; and after a rollback of the chain, which halts signing, a record
@@ -320,8 +332,6 @@ BEGIN
 END $$;
 --> statement-breakpoint
 CREATE TRIGGER retirement_records_immutable BEFORE UPDATE ON retirement_records FOR EACH ROW EXECUTE FUNCTION check_record_change();
---> statement-breakpoint
-CREATE TRIGGER retirement_records_no_delete BEFORE DELETE ON retirement_records FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 -- Identifies the rows of tables without a primary key. Otherwise a publication of all tables, as for a move
 -- to another server, would refuse the updates below, and every new record with them.
@@ -416,14 +426,10 @@ SELECT add_row_rules('projects',
   'token_address opened_at',
   'DEPLOYING>MINTING DEPLOYING>REFUSED DEPLOYING>NEEDS_REVIEW MINTING>OPEN MINTING>NEEDS_REVIEW NEEDS_REVIEW>DEPLOYING NEEDS_REVIEW>MINTING NEEDS_REVIEW>OPEN NEEDS_REVIEW>REFUSED');
 --> statement-breakpoint
-CREATE TRIGGER projects_no_delete BEFORE DELETE ON projects FOR EACH ROW EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
 SELECT add_row_rules('receipts',
   'id warehouse_id asset_millis asset_id commodity_type quantity_kg grade_classification warehouse_location harvest_season inspection_report_hash valuation_usd country_code token_name token_symbol farmer_address farmer_id confirmed_by deposit_date expiry_date deploy_salt created_at',
   'token_address expired_tx_hash activated_at expired_at',
   'DEPLOYING>MINTING DEPLOYING>REFUSED DEPLOYING>NEEDS_REVIEW MINTING>ACTIVE MINTING>NEEDS_REVIEW ACTIVE>EXPIRED NEEDS_REVIEW>DEPLOYING NEEDS_REVIEW>MINTING NEEDS_REVIEW>ACTIVE NEEDS_REVIEW>REFUSED');
---> statement-breakpoint
-CREATE TRIGGER receipts_no_delete BEFORE DELETE ON receipts FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 SELECT add_row_rules('off_ramp_sessions',
   'id receipt_id token_address token_amount_kg requested_by farmer_id depositor depositor_address settlement_address country_code payout_account_type fiat_currency fiat_amount fiat_fee fee_bps exchange_rate quote_expires_at provider_name created_at',
@@ -477,8 +483,6 @@ CREATE TRIGGER indexer_registrations_sealed BEFORE UPDATE ON indexer_registratio
   WHEN (OLD.sealed_secret IS DISTINCT FROM NEW.sealed_secret)
   EXECUTE FUNCTION check_resealed('sealed_secret');
 --> statement-breakpoint
-CREATE TRIGGER off_ramp_sessions_no_delete BEFORE DELETE ON off_ramp_sessions FOR EACH ROW EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
 -- No session begins while its receipt is pledged, and no pledge while a session of the receipt is open. Both
 -- rules lock the receipt: the second of two concurrent transactions sees the first. The rules do not see
 -- later acts of a session that ended before the pledge. Custody can't begin to cash out kilograms that are
@@ -517,16 +521,8 @@ CREATE TRIGGER receipt_pledges_receipt_is_free BEFORE INSERT ON receipt_pledges 
 SELECT add_row_rules('receipt_pledges',
   'id receipt_id lender_name lender_id loan_reference pledged_by pledged_at', 'released_by released_at', '');
 --> statement-breakpoint
-CREATE TRIGGER receipt_pledges_no_delete BEFORE DELETE ON receipt_pledges FOR EACH ROW EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
-CREATE TRIGGER off_ramp_provider_statuses_append_only BEFORE UPDATE OR DELETE ON off_ramp_provider_statuses FOR EACH ROW EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
-CREATE TRIGGER operator_decisions_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON operator_decisions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
 SELECT add_row_rules('off_ramp_reviews',
   'id off_ramp_session_id flagged_because state_before opened_at', 'decision decided_by reason approval_request_id closed_at statuses_seen', '');
---> statement-breakpoint
-CREATE TRIGGER off_ramp_reviews_no_delete BEFORE DELETE ON off_ramp_reviews FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 SELECT add_row_rules('manual_ramp_sessions',
   'id reference fiat_currency fiat_amount created_at', '', '');
@@ -534,25 +530,15 @@ SELECT add_row_rules('manual_ramp_sessions',
 CREATE TRIGGER manual_ramp_sessions_open_pending BEFORE INSERT ON manual_ramp_sessions
   FOR EACH ROW WHEN (NEW.status <> 'pending') EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
-CREATE TRIGGER manual_ramp_statuses_append_only BEFORE UPDATE OR DELETE ON manual_ramp_statuses FOR EACH ROW EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
-CREATE TRIGGER manual_ramp_sessions_no_delete BEFORE DELETE ON manual_ramp_sessions FOR EACH ROW EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
 SELECT add_row_rules('settlement_deployments',
   'id treasury_address deploy_salt requested_by created_at', 'settlement_address',
   'DEPLOYING>DEPLOYED DEPLOYING>REFUSED DEPLOYING>NEEDS_REVIEW NEEDS_REVIEW>DEPLOYING NEEDS_REVIEW>DEPLOYED NEEDS_REVIEW>REFUSED');
 --> statement-breakpoint
-CREATE TRIGGER settlement_deployments_no_delete BEFORE DELETE ON settlement_deployments FOR EACH ROW EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
 SELECT add_row_rules('expiry_runs',
   'id trigger night requested_by started_at', 'swept_at finished_at', '');
 --> statement-breakpoint
-CREATE TRIGGER expiry_runs_no_delete BEFORE DELETE ON expiry_runs FOR EACH ROW EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
 SELECT add_row_rules('expiry_items',
   'run_id receipt_id', 'decided_at', 'PENDING>EXPIRED PENDING>FAILED');
---> statement-breakpoint
-CREATE TRIGGER expiry_items_no_delete BEFORE DELETE ON expiry_items FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 -- The audit log and the API keys.
 
@@ -637,10 +623,6 @@ END $$;
 --> statement-breakpoint
 CREATE TRIGGER audit_writers_only_grow BEFORE UPDATE ON audit_writers FOR EACH ROW EXECUTE FUNCTION check_audit_writer_change();
 --> statement-breakpoint
-CREATE TRIGGER audit_writers_no_delete BEFORE DELETE ON audit_writers FOR EACH ROW EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
-CREATE TRIGGER audit_prunings_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_prunings FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
 -- Removes the next entries of a writer, whose lines in the operator's file have this digest. A mutation
 -- without an outcome belongs to a killed process: the export takes it once no mutation can be under way any
 -- more.
@@ -712,8 +694,6 @@ END $$;
 --> statement-breakpoint
 CREATE TRIGGER api_keys_fixed BEFORE UPDATE ON api_keys FOR EACH ROW EXECUTE FUNCTION check_api_key_change();
 --> statement-breakpoint
-CREATE TRIGGER api_keys_no_delete BEFORE DELETE ON api_keys FOR EACH ROW EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
 -- A revocation is never taken back: it can only cover more tokens, and is removed when those have expired.
 CREATE FUNCTION check_token_revocation_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -783,9 +763,6 @@ END $$;
 CREATE TRIGGER signing_accounts_forward BEFORE UPDATE ON signing_accounts
   FOR EACH ROW EXECUTE FUNCTION check_signing_account_change();
 --> statement-breakpoint
-CREATE TRIGGER signing_accounts_no_delete BEFORE DELETE ON signing_accounts
-  FOR EACH ROW EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
 -- Keeps why signing was halted, whichever program halts it: the account has only the newest reason, and none
 -- once signing goes on.
 CREATE FUNCTION keep_signing_halt() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -807,16 +784,12 @@ CREATE TRIGGER signing_accounts_halted AFTER UPDATE OF halted_because ON signing
 SELECT add_row_rules('signing_halts',
   'id address because began_at', 'ended_at decision_id replaced_ledger replaced_hash accepted_ledger accepted_hash', '');
 --> statement-breakpoint
-CREATE TRIGGER signing_halts_no_delete BEFORE DELETE ON signing_halts FOR EACH ROW EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
 -- Holders' acts, and the off-ramp sessions that wait for them.
 
 -- An act that was handed out for signing never changes, and is submitted once.
 SELECT add_row_rules('holder_acts',
   'id kind call holder_address prepared_by off_ramp_session_id project_id format payload valid_until prepared_at_ledger created_at',
   'record_index', '');
---> statement-breakpoint
-CREATE TRIGGER holder_acts_no_delete BEFORE DELETE ON holder_acts FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 -- A session's depositor is fixed: custody never deposits for a holder, nor a holder for custody.
 CREATE FUNCTION check_depositor() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -848,8 +821,6 @@ CREATE TRIGGER holder_acts_submission BEFORE UPDATE ON holder_acts FOR EACH ROW
 --> statement-breakpoint
 -- Prices.
 
-CREATE TRIGGER project_prices_append_only BEFORE UPDATE OR DELETE ON project_prices FOR EACH ROW EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
 CREATE FUNCTION check_price_number() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NEW.number <> 1 + (SELECT coalesce(max(p.number), 0) FROM project_prices p WHERE p.project_id = NEW.project_id) THEN
@@ -863,8 +834,6 @@ CREATE TRIGGER project_prices_follow BEFORE INSERT ON project_prices FOR EACH RO
 --> statement-breakpoint
 -- Caps of issuance.
 
-CREATE TRIGGER issuance_caps_append_only BEFORE UPDATE OR DELETE ON issuance_caps FOR EACH ROW EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
 CREATE FUNCTION check_cap_number() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   earlier issuance_caps;
@@ -887,8 +856,6 @@ SELECT add_row_rules('retirements',
   'tx_hash record_index ledger settled_at',
   'PENDING>RETIRED PENDING>REFUSED PENDING>NEEDS_REVIEW NEEDS_REVIEW>PENDING NEEDS_REVIEW>RETIRED NEEDS_REVIEW>REFUSED');
 --> statement-breakpoint
-CREATE TRIGGER retirements_no_delete BEFORE DELETE ON retirements FOR EACH ROW EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
 -- A request for approval is fixed; it is decided once, and the decision stays.
 CREATE FUNCTION check_approval_request_change() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
@@ -906,8 +873,6 @@ END $$;
 --> statement-breakpoint
 CREATE TRIGGER approval_requests_decided_once BEFORE UPDATE ON approval_requests FOR EACH ROW EXECUTE FUNCTION check_approval_request_change();
 --> statement-breakpoint
-CREATE TRIGGER approval_requests_no_delete BEFORE DELETE OR TRUNCATE ON approval_requests FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
 -- The transparency logs only grow.
 
 CREATE FUNCTION check_transparency_head() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -919,8 +884,6 @@ BEGIN
 END $$;
 --> statement-breakpoint
 CREATE TRIGGER transparency_heads_grow BEFORE UPDATE ON transparency_heads FOR EACH ROW EXECUTE FUNCTION check_transparency_head();
---> statement-breakpoint
-CREATE TRIGGER transparency_heads_no_delete BEFORE DELETE OR TRUNCATE ON transparency_heads FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 CREATE FUNCTION check_transparency_tile() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -935,11 +898,6 @@ END $$;
 --> statement-breakpoint
 CREATE TRIGGER transparency_tiles_grow BEFORE UPDATE ON transparency_tiles FOR EACH ROW EXECUTE FUNCTION check_transparency_tile();
 --> statement-breakpoint
-CREATE TRIGGER transparency_tiles_no_delete BEFORE DELETE OR TRUNCATE ON transparency_tiles FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
-CREATE TRIGGER transparency_checkpoints_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON transparency_checkpoints
-  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
 CREATE FUNCTION check_transparency_audit_writer() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NEW.writer_id <> OLD.writer_id OR NEW.number < OLD.number THEN
@@ -950,23 +908,6 @@ END $$;
 --> statement-breakpoint
 CREATE TRIGGER transparency_audit_writers_grow BEFORE UPDATE ON transparency_audit_writers
   FOR EACH ROW EXECUTE FUNCTION check_transparency_audit_writer();
---> statement-breakpoint
-CREATE TRIGGER transparency_audit_writers_no_delete BEFORE DELETE OR TRUNCATE ON transparency_audit_writers
-  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
--- TRUNCATE fires no row triggers: every table whose rows must stay refuses it as well.
-DO $$
-DECLARE
-  kept name;
-BEGIN
-  FOR kept IN SELECT c.relname FROM pg_class c JOIN pg_trigger t ON t.tgrelid = c.oid
-    WHERE c.relnamespace = 'public'::regnamespace AND t.tgtype & 2 <> 0 -- before
-    GROUP BY c.relname HAVING bit_or(t.tgtype) & (8 | 32) = 8 -- DELETE, and not TRUNCATE
-  LOOP
-    EXECUTE format('CREATE TRIGGER %I BEFORE TRUNCATE ON %I FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()',
-      kept || '_no_truncate', kept);
-  END LOOP;
-END $$;
 --> statement-breakpoint
 -- Triggers read the tables of this schema. With the writer's search path, a temporary table of the same name
 -- would come first, and the rule would check that table instead.

@@ -256,11 +256,11 @@ describe('the running platform', () => {
   });
 
   it.each([
-    'ALTER TABLE transfers DISABLE TRIGGER transfers_append_only',
+    'ALTER TABLE transfers DISABLE TRIGGER transfers_rows_stay',
     'ALTER TABLE transfers DISABLE TRIGGER ALL',
     'ALTER TABLE accounts DROP CONSTRAINT accounts_pkey',
     'SET session_replication_role = replica',
-    'DROP TRIGGER transfers_append_only ON transfers',
+    'DROP TRIGGER transfers_rows_stay ON transfers',
     'CREATE TRIGGER mine BEFORE INSERT ON transfers FOR EACH ROW EXECUTE FUNCTION refuse_change()',
     "CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
     'ALTER FUNCTION refuse_change() RENAME TO gone',
