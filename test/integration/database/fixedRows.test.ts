@@ -88,31 +88,70 @@ function otherValue(column: string, type: string): string {
   );
 }
 
-/** The columns of undecided rows that may change. */
-const CHANGING = [
-  { table: 'attempts', rows: `state = 'OPEN'`, changing: 'state evidence ledger cause decided_at' },
-  {
-    table: 'submissions',
-    rows: `state = 'PENDING'`,
-    changing:
-      'state due_at attempts_before_resume resumptions fruitless_steps failed_steps failed_settlements tx_hash result refusal_reason state_reason ' +
-      'review_cause adopted_outcome created_at settled_at',
-  },
-  { table: 'retirement_records', rows: 'true', changing: '' },
-  {
-    table: 'approval_requests',
-    rows: `state = 'AWAITING'`,
-    changing: 'state decided_by decided_with_key decided_at',
-  },
+/** The columns that may change repeatedly, in tables with rules by column (add_row_rules). */
+const CHANGEABLE: Record<string, string[]> = {
+  api_keys: ['last_used_at'],
+  approval_requests: ['decided_at', 'decided_by', 'decided_with_key', 'state'],
+  attempts: ['cause', 'decided_at', 'evidence', 'ledger', 'state'],
+  expiry_items: ['message', 'state'],
+  expiry_runs: ['due_at', 'fruitless_steps', 'problem'],
+  // Set anew when the signed attempt is dead.
+  holder_acts: ['submission_id'],
+  manual_ramp_sessions: ['status'],
+  off_ramp_sessions: [
+    'due_at',
+    'ended_at',
+    'fruitless_steps',
+    'hints',
+    // The account has its own rules: it may be sealed anew or erased.
+    'masked_account_number',
+    'payout_account_erased_at',
+    'provider_status',
+    'refusal_code',
+    'review_version',
+    'sealed_payout_account',
+    'signature_due_at',
+    'state',
+    'state_reason',
+  ],
+  projects: ['state', 'state_reason'],
+  receipts: ['state', 'state_reason'],
+  retirements: ['state', 'state_reason'],
+  settlement_deployments: ['state', 'state_reason'],
+  submissions: [
+    'adopted_outcome',
+    'attempts_before_resume',
+    'created_at',
+    'due_at',
+    'failed_settlements',
+    'failed_steps',
+    'fruitless_steps',
+    'refusal_reason',
+    'result',
+    'resumptions',
+    'review_cause',
+    'settled_at',
+    'state',
+    'state_reason',
+    'tx_hash',
+  ],
+};
+
+/** Rows whose columns are tried one by one. */
+const UNDECIDED = [
+  { table: 'attempts', rows: `state = 'OPEN'` },
+  { table: 'submissions', rows: `state = 'PENDING'` },
+  { table: 'retirement_records', rows: 'true' },
+  { table: 'approval_requests', rows: `state = 'AWAITING'` },
 ];
 
 describe('a row', () => {
-  it.each(CHANGING)('of $table keeps what is not named', async ({ table, rows, changing }) => {
+  it.each(UNDECIDED)('of $table keeps what is not named', async ({ table, rows }) => {
     const columns = await database.handle.sql<{ name: string; type: string }[]>`
       SELECT attname AS name, format_type(atttypid, NULL) AS type FROM pg_attribute
       WHERE attrelid = ${table}::regclass AND attnum > 0 AND NOT attisdropped`;
     for (const { name, type } of columns) {
-      if (changing.split(' ').includes(name)) continue;
+      if (CHANGEABLE[table]?.includes(name)) continue;
       await refused(`UPDATE ${table} SET "${name}" = ${otherValue(`"${name}"`, type)} WHERE ${rows}`);
     }
   });
@@ -198,35 +237,6 @@ it('a transfer of each kind is between two kinds of accounts', async () => {
     'retirement_settle: retiring → retired',
   ]);
 });
-
-/** The columns that may change repeatedly, in tables with rules by column (add_row_rules). */
-const CHANGEABLE = {
-  expiry_items: ['message', 'state'],
-  expiry_runs: ['due_at', 'fruitless_steps', 'problem'],
-  // Set anew when the signed attempt is dead (above).
-  holder_acts: ['submission_id'],
-  manual_ramp_sessions: ['status'],
-  off_ramp_sessions: [
-    'due_at',
-    'ended_at',
-    'fruitless_steps',
-    'hints',
-    // The account has its own rules: it may be sealed anew or erased.
-    'masked_account_number',
-    'payout_account_erased_at',
-    'provider_status',
-    'refusal_code',
-    'review_version',
-    'sealed_payout_account',
-    'signature_due_at',
-    'state',
-    'state_reason',
-  ],
-  projects: ['state', 'state_reason'],
-  receipts: ['state', 'state_reason'],
-  retirements: ['state', 'state_reason'],
-  settlement_deployments: ['state', 'state_reason'],
-};
 
 it('a column of a table with rules is fixed or set once, but for those that are named', async () => {
   const free = await database.handle.sql<{ name: string; columns: string[] }[]>`

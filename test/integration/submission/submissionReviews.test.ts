@@ -280,6 +280,6 @@ describe('what a submission is for', () => {
     const { id, state, targetType } = await submissionOf(retirement.id);
     expect({ state, targetType }).toEqual({ state: 'NEEDS_REVIEW', targetType: 'RETIREMENT' });
     const change = database.handle.sql`UPDATE submissions SET target_type = 'PROJECT' WHERE id = ${id}`;
-    await expect(change).rejects.toThrow(`the intent of submission ${id} is fixed`);
+    await expect(change).rejects.toThrow(`target_type of submissions ${id} is fixed`);
   });
 });
