@@ -263,11 +263,17 @@ export const manualRampStatuses = pgTable(
     /** The payment's reference at the bank or the mobile money service, as the operator gave it. */
     paymentReference: text('payment_reference'),
     /** The approval that the status needed, which names who approved; then `setBy` is its requester. */
-    approvalRequestId: uuid('approval_request_id').references(() => approvalRequests.id),
+    approvalRequestId: uuid('approval_request_id'),
     setAt: moment('set_at').notNull(),
   },
   (t) => [
     primaryKey({ columns: [t.sessionId, t.number] }),
+    // Named, because drizzle's own name is longer than PostgreSQL's 63 bytes.
+    foreignKey({
+      name: 'manual_ramp_statuses_approval_request_fk',
+      columns: [t.approvalRequestId],
+      foreignColumns: [approvalRequests.id],
+    }),
     check('manual_ramp_statuses_number_positive', sql`number > 0`),
     check('manual_ramp_statuses_set_by', sql`set_by IS NOT NULL OR status = 'failed'`),
     check('manual_ramp_statuses_reference', sql`octet_length(payment_reference) BETWEEN 1 AND 128`),
