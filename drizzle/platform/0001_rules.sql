@@ -615,6 +615,10 @@ END $$;
 --> statement-breakpoint
 CREATE TRIGGER audit_writers_only_grow BEFORE UPDATE ON audit_writers FOR EACH ROW EXECUTE FUNCTION check_audit_writer_change();
 --> statement-breakpoint
+-- The line of an entry in the operator's file. The time zone is fixed, so that a line is the same on every server.
+CREATE FUNCTION audit_line(entry audit_entries) RETURNS text LANGUAGE sql STABLE SET timezone = 'UTC'
+RETURN to_jsonb(entry)::text;
+--> statement-breakpoint
 -- Removes the next entries of a writer, whose lines in the operator's file have this digest. A mutation
 -- without an outcome belongs to a killed process: the export takes it once no mutation can be under way any
 -- more.
@@ -654,7 +658,7 @@ BEGIN
   -- The digest is of the current rows: an outcome that is added after the lines were read would be lost.
   PERFORM 1 FROM audit_entries
     WHERE writer_id = writer AND number <= up_to AND outcome IS NULL AND kind = 'MUTATION' FOR UPDATE;
-  IF digest IS DISTINCT FROM (SELECT sha256(convert_to(string_agg(to_jsonb(e)::text || E'\n', '' ORDER BY e.number), 'UTF8'))
+  IF digest IS DISTINCT FROM (SELECT sha256(convert_to(string_agg(audit_line(e) || E'\n', '' ORDER BY e.number), 'UTF8'))
     FROM audit_entries e WHERE e.writer_id = writer AND e.number <= up_to) THEN
     RAISE EXCEPTION 'entries of audit writer % from % to % are not the lines of this digest: export them again', writer, first, up_to
       USING ERRCODE = 'integrity_constraint_violation';

@@ -108,9 +108,10 @@ function sayWhatIsOnlyHere(path: string, { asked, removed }: Progress, error: un
 function nextLines(db: Db, writerId: string, done: bigint, before: Date): Promise<Line[]> {
   return db.execute<{ number: string; line: string }>(sql`
     WITH page AS (
-      SELECT * FROM audit_entries WHERE writer_id = ${writerId} AND number > ${done.toString()}
+      SELECT e AS entry, number, started_at FROM audit_entries e
+      WHERE writer_id = ${writerId} AND number > ${done.toString()}
       ORDER BY number LIMIT ${ENTRIES_PER_STEP})
-    SELECT number::text, to_jsonb(page)::text AS line FROM page
+    SELECT number::text, audit_line(entry) AS line FROM page
     WHERE number < coalesce((
       SELECT min(number) FROM page WHERE started_at >= ${before.toISOString()}), 9223372036854775807)
     ORDER BY number`);

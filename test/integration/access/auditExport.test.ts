@@ -144,7 +144,7 @@ it('removes no entry whose outcome is added after its line was written', async (
   await write(writerId, old, null);
   await logs().catchUp();
   const [entry] =
-    await ask`SELECT id, to_jsonb(e)::text AS line FROM audit_entries e WHERE writer_id = ${writerId}`;
+    await ask`SELECT id, audit_line(e) AS line FROM audit_entries e WHERE writer_id = ${writerId}`;
   const digest = createHash('sha256')
     .update(`${String(entry?.['line'])}\n`)
     .digest();
@@ -153,6 +153,29 @@ it('removes no entry whose outcome is added after its line was written', async (
   await logs().catchUp();
   const pruned = ask`SELECT prune_audit_entries(${writerId}, 1, 1, ${digest})`;
   await expect(pruned).rejects.toThrow(/are not the lines of this digest/);
+});
+
+it('writes the times of a line in UTC, whichever time zone the database has', async () => {
+  const writerId = randomUUID();
+  await write(writerId, old, 'OK');
+  await logs().catchUp();
+  const name = new URL(database.url).pathname.slice(1);
+  await database.handle.sql.unsafe(`ALTER DATABASE ${name} SET timezone = 'Asia/Kolkata'`);
+  const elsewhere = openAsApplication(database, 1);
+  const path = join(folder, 'utc.jsonl');
+  try {
+    await exportAuditLog({ db: elsewhere.db, before, path, prune: true });
+  } finally {
+    await elsewhere.close();
+    await database.handle.sql.unsafe(`ALTER DATABASE ${name} RESET timezone`);
+  }
+  const lines = (await readFile(path, 'utf8')).split('\n');
+  const line: unknown = JSON.parse(lines.find((text) => text.includes(writerId)) ?? '{}');
+  const time = old
+    ?.toISOString()
+    .replace(/(\.\d*?)0*Z$/, '$1+00:00')
+    .replace('.+', '+');
+  expect(line).toMatchObject({ started_at: time, ended_at: time });
 });
 
 it('puts the name of the file on the disk before anything is removed', async () => {
@@ -234,7 +257,7 @@ it('is all that the application’s role can remove, and nothing of the last 30 
   await logs().catchUp();
   const pruneTo = async (number: number) => {
     const [lines] =
-      await ask`SELECT sha256(convert_to(string_agg(to_jsonb(e)::text || E'\n', '' ORDER BY number), 'UTF8')) AS digest
+      await ask`SELECT sha256(convert_to(string_agg(audit_line(e) || E'\n', '' ORDER BY number), 'UTF8')) AS digest
       FROM audit_entries e WHERE writer_id = ${writerId} AND number <= ${number}`;
     return application.sql`SELECT prune_audit_entries(${writerId}, 1, ${number}, ${lines?.['digest'] as Uint8Array})`;
   };
