@@ -21,11 +21,11 @@ export async function resumeSigning(
   operatorId: string,
   input: ResumeSigningInput,
   grant?: Grant,
-): Promise<{ haltedBecause: string }> {
+): Promise<{ signingHaltedBecause: string }> {
   const { reason } = input;
   const decision = { submissionId: null, decision: 'RESUME_SIGNING', decidedBy: operatorId, reason } as const;
   const confirm = await prepareDecision(deps, decision, grant, input);
   const haltedBecause = await resume(deps.submission, confirm);
   deps.log.warn({ caller: operatorId, reason, haltedBecause }, 'an operator resumed signing');
-  return { haltedBecause };
+  return { signingHaltedBecause: haltedBecause };
 }

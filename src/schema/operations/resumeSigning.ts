@@ -25,14 +25,16 @@ const ResumeSigningInput = builder.inputType('ResumeSigningInput', {
 });
 
 interface Answer {
-  haltedBecause: string;
+  signingHaltedBecause: string;
   approval: ApprovalRequest | null;
 }
 
 const ResumeSigningPayload = builder.objectRef<Answer>('ResumeSigningPayload').implement({
   description: 'The halt that was ended, or that continues while its end awaits approval.',
   fields: (t) => ({
-    haltedBecause: t.exposeString('haltedBecause', { description: 'The reason why signing was halted.' }),
+    signingHaltedBecause: t.exposeString('signingHaltedBecause', {
+      description: 'The reason why signing was halted.',
+    }),
     approvalRequest: t.expose('approval', APPROVAL),
   }),
 });
@@ -55,7 +57,7 @@ builder.mutationField('resumeSigning', (t) =>
     resolve: async (_root, { input }, { caller, dependencies }): Promise<Answer> => {
       const operation = { operation: 'resumeSigning', input } as const;
       const approval = await requestApproval(dependencies, requireCaller(caller), operation);
-      if (approval) return { haltedBecause: approval.basis, approval };
+      if (approval) return { signingHaltedBecause: approval.basis, approval };
       return { ...(await resumeSigning(dependencies, subjectOf(caller), input)), approval };
     },
   }),

@@ -639,8 +639,8 @@ it('ends a halt of signing by two people, and another halt not by the approval o
     return payloadOf(seen).signingHaltVersion ?? '';
   };
   const resume = (signingHaltVersion: string) =>
-    market.send<Record<string, Decided & { haltedBecause: string }>>(
-      `mutation ($input: ResumeSigningInput!) { resumeSigning(input: $input) { haltedBecause ${APPROVAL} } }`,
+    market.send<Record<string, Decided & { signingHaltedBecause: string }>>(
+      `mutation ($input: ResumeSigningInput!) { resumeSigning(input: $input) { signingHaltedBecause ${APPROVAL} } }`,
       { input: { signingHaltVersion, reason: 'looked' } },
       first,
     );
@@ -654,8 +654,8 @@ it('ends a halt of signing by two people, and another halt not by the approval o
   expect(errors.map(({ extensions }) => extensions)).toMatchObject([
     { code: 'CONFLICT', field: 'input.signingHaltVersion' },
   ]);
-  const { approval, haltedBecause } = payloadOf(await resume(await readVersion()));
-  expect(haltedBecause).toBe('a test');
+  const { approval, signingHaltedBecause } = payloadOf(await resume(await readVersion()));
+  expect(signingHaltedBecause).toBe('a test');
   await halt('something else');
   expect(await errorsOf(grant(approval, second))).toEqual(['CONFLICT']);
   await halt('a test');

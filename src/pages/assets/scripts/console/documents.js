@@ -89,7 +89,7 @@ export const RESOLVE_OFF_RAMP_SESSION_REVIEW = `mutation ConsoleResolveOffRampSe
 }`;
 
 export const RESUME_SIGNING = `mutation ConsoleResumeSigning($input: ResumeSigningInput!) {
-  resumeSigning(input: $input) { haltedBecause ${APPROVAL} }
+  resumeSigning(input: $input) { signingHaltedBecause ${APPROVAL} }
 }`;
 
 export const GRANT_APPROVAL = `mutation ConsoleGrantApproval($input: GrantApprovalInput!) {
