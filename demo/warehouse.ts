@@ -39,7 +39,7 @@ interface Expiry {
   expireReceipts: { expiryRun: { id: string } };
 }
 interface Run {
-  node: { finishedAt: number | null; examinedCount: number; expiredCount: number; failedCount: number };
+  node: { endedAt: number | null; examinedCount: number; expiredCount: number; failedCount: number };
 }
 
 const WAREHOUSE = 'warehouse-1';
@@ -193,13 +193,13 @@ async function expire({ api, tell, tokenFor }: Demo, tokenAddress: string): Prom
       'the expiry run is finished',
       async () => {
         const { node } = await api.send<Run>(
-          'query ($id: ID!) { node(id: $id) { ... on ExpiryRun { finishedAt examinedCount expiredCount failedCount } } }',
+          'query ($id: ID!) { node(id: $id) { ... on ExpiryRun { endedAt examinedCount expiredCount failedCount } } }',
           { id: expireReceipts.expiryRun.id },
           token,
         );
         return node;
       },
-      ({ finishedAt }) => finishedAt !== null,
+      ({ endedAt }) => endedAt !== null,
       OUTCOME_TIMEOUT_MS,
     );
   });

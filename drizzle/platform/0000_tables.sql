@@ -267,13 +267,13 @@ CREATE TABLE "expiry_runs" (
 	"requested_by" text,
 	"started_at" timestamp with time zone NOT NULL,
 	"swept_at" timestamp with time zone,
-	"finished_at" timestamp with time zone,
+	"ended_at" timestamp with time zone,
 	"due_at" timestamp with time zone,
 	"fruitless_steps" integer DEFAULT 0 NOT NULL,
 	"problem" text,
 	CONSTRAINT "expiry_runs_night_or_manual" CHECK ((trigger = 'MANUAL') = (night IS NULL)),
 	CONSTRAINT "expiry_runs_requested_or_scheduled" CHECK ((trigger = 'MANUAL') = (requested_by IS NOT NULL)),
-	CONSTRAINT "expiry_runs_order" CHECK (finished_at IS NULL OR swept_at IS NOT NULL),
+	CONSTRAINT "expiry_runs_order" CHECK (ended_at IS NULL OR swept_at IS NOT NULL),
 	CONSTRAINT "expiry_runs_due_until_swept" CHECK ((swept_at IS NULL) = (due_at IS NOT NULL))
 );
 --> statement-breakpoint

@@ -527,7 +527,7 @@ SELECT add_row_rules('settlement_deployments',
   'DEPLOYING>DEPLOYED DEPLOYING>REFUSED DEPLOYING>NEEDS_REVIEW NEEDS_REVIEW>DEPLOYING NEEDS_REVIEW>DEPLOYED NEEDS_REVIEW>REFUSED');
 --> statement-breakpoint
 SELECT add_row_rules('expiry_runs',
-  'id trigger night requested_by started_at', 'swept_at finished_at', '');
+  'id trigger night requested_by started_at', 'swept_at ended_at', '');
 --> statement-breakpoint
 SELECT add_row_rules('expiry_items',
   'run_id receipt_id', 'decided_at', 'PENDING>EXPIRED PENDING>FAILED');

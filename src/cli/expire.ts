@@ -78,7 +78,7 @@ async function followRun(platform: Platform, runId: string, bar: SingleBar): Pro
     const counts = await countRun(dependencies, runId);
     bar.update(counts.examined - counts.pending);
     const run = await findRun(dependencies, runId);
-    if (run?.finishedAt != null || waitedMs >= PATIENCE_MS) return counts;
+    if (run?.endedAt != null || waitedMs >= PATIENCE_MS) return counts;
     await delay(POLL_INTERVAL_MS);
   }
 }

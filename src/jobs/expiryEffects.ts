@@ -86,12 +86,12 @@ export async function finishIfComplete(tx: Tx, runId: string, at: Date): Promise
     .for('no key update');
   await tx
     .update(expiryRuns)
-    .set({ finishedAt: at })
+    .set({ endedAt: at })
     .where(
       and(
         eq(expiryRuns.id, runId),
         isNotNull(expiryRuns.sweptAt),
-        isNull(expiryRuns.finishedAt),
+        isNull(expiryRuns.endedAt),
         sql`NOT EXISTS (SELECT 1 FROM ${expiryItems} i WHERE i.run_id = ${runId} AND i.state = 'PENDING')`,
       ),
     );

@@ -36,7 +36,7 @@ export const expiryRuns = pgTable(
     requestedBy: text('requested_by'),
     startedAt: moment('started_at').notNull(),
     sweptAt: moment('swept_at'),
-    finishedAt: moment('finished_at'),
+    endedAt: moment('ended_at'),
     /** When the sweep continues if no instance holds it; null once swept. */
     dueAt: moment('due_at'),
     fruitlessSteps: integer('fruitless_steps').notNull().default(0),
@@ -52,7 +52,7 @@ export const expiryRuns = pgTable(
     index('expiry_runs_started').on(t.startedAt, t.id),
     check('expiry_runs_night_or_manual', sql`(trigger = 'MANUAL') = (night IS NULL)`),
     check('expiry_runs_requested_or_scheduled', sql`(trigger = 'MANUAL') = (requested_by IS NOT NULL)`),
-    check('expiry_runs_order', sql`finished_at IS NULL OR swept_at IS NOT NULL`),
+    check('expiry_runs_order', sql`ended_at IS NULL OR swept_at IS NOT NULL`),
     check('expiry_runs_due_until_swept', sql`(swept_at IS NULL) = (due_at IS NOT NULL)`),
   ],
 );

@@ -56,7 +56,7 @@ builder.node(ExpiryRunRef, {
       description: 'The subject who requested a MANUAL run, or `npm run expire`. Null for other runs.',
     }),
     startedAt: t.expose('startedAt', moment('The time the run began')),
-    finishedAt: t.expose('finishedAt', momentOrNull('The time the last receipt of the run was decided')),
+    endedAt: t.expose('endedAt', momentOrNull('The time the last receipt of the run was decided')),
     examinedCount: t.int({
       description: 'The number of receipts that were due by their date.',
       resolve: async ({ id }, _args, context) => (await countsOf(context, id)).examined,

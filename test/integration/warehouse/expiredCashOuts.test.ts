@@ -46,7 +46,7 @@ async function expire({ id }: TokenizedReceipt): Promise<void> {
   const { dependencies } = market.app;
   await market.network.advanceClock(Number(STORAGE_SECONDS) + 1);
   const run = await requestRun(dependencies, { trigger: 'MANUAL', night: null, requestedBy: 'a test' });
-  const isOver = async () => (await findRun(dependencies, run?.id ?? ''))?.finishedAt;
+  const isOver = async () => (await findRun(dependencies, run?.id ?? ''))?.endedAt;
   await expect.poll(isOver, { timeout: 30_000 }).toBeInstanceOf(Date);
   expect(await findReceiptById(dependencies, id)).toMatchObject({ state: 'EXPIRED' });
 }

@@ -101,7 +101,7 @@ async function runOnce(requestedBy = 'a test'): Promise<ExpiryRun> {
 
 async function finished(run: ExpiryRun | null): Promise<ExpiryRun> {
   const id = run?.id ?? '';
-  await expect.poll(async () => (await findRun(platform.dependencies, id))?.finishedAt).toBeInstanceOf(Date);
+  await expect.poll(async () => (await findRun(platform.dependencies, id))?.endedAt).toBeInstanceOf(Date);
   const done = await findRun(platform.dependencies, id);
   if (!done) throw new Error('the run has vanished');
   return done;
@@ -404,7 +404,7 @@ describe('a run', () => {
     const leases = leaseRuns(platform.dependencies);
     const request = { trigger: 'MANUAL', night: null, requestedBy: 'a test' } as const;
     const { id: runId = '' } = (await requestRun(platform.dependencies, request, leases)) ?? {};
-    const isOver = async () => (await findRun(platform.dependencies, runId))?.finishedAt != null;
+    const isOver = async () => (await findRun(platform.dependencies, runId))?.endedAt != null;
     const at = new Date();
     await db.transaction((tx) => finishIfComplete(tx, runId, at));
     expect(await isOver()).toBe(false);

@@ -194,7 +194,7 @@ describe('a receipt over the API', () => {
     };
     await expect.poll(receipt).toBe('EXPIRED');
     const runs = await marketplace.send<{ expiryRuns: { edges: { node: object }[] } }>(
-      '{ expiryRuns(first: 1) { edges { node { examinedCount expiredCount failedCount finishedAt failures { message } } } } }',
+      '{ expiryRuns(first: 1) { edges { node { examinedCount expiredCount failedCount endedAt failures { message } } } } }',
       {},
       operator,
     );

@@ -57,7 +57,7 @@ it('leave slots to the deposit of a cash-out that begins meanwhile', async () =>
   await world.node.rpc('evm_mine', []);
 
   const deposited = await reaches(platform, session.id, 'AWAITING_PAYOUT');
-  const isOver = async () => (await findRun(dependencies, run?.id ?? ''))?.finishedAt;
+  const isOver = async () => (await findRun(dependencies, run?.id ?? ''))?.endedAt;
   await expect.poll(isOver, EVENTUALLY).toBeInstanceOf(Date);
   const signed = await database.handle.db
     .select({ kind: submissions.kind })

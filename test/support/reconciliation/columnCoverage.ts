@@ -112,7 +112,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
       { by: ['I16'], places: 'requested_by', except: /changed/, because: RUNS },
       { by: ['I16'], places: 'trigger', except: /NIGHTLY|CATCH_UP/, because: RUNS },
     ],
-    notFound: [[RUNS, 'id started_at finished_at fruitless_steps problem DELETED FORGED']],
+    notFound: [[RUNS, 'id started_at ended_at fruitless_steps problem DELETED FORGED']],
   },
   feed_head: { I10: 'position DELETED', I16: 'singleton FORGED' },
   final_ledger: { notFound: [[INSTALLATION, '*']] },

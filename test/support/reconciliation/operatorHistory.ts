@@ -80,7 +80,7 @@ export async function expireReceipts(platform: Platform, network: EmbeddedNetwor
   const { dependencies } = platform;
   await network.advanceClock(Number(STORAGE_SECONDS) + 1);
   const run = await requestRun(dependencies, { trigger: 'MANUAL', night: null, requestedBy: 'operator' });
-  await vi.waitUntil(async () => (await findRun(dependencies, run?.id ?? ''))?.finishedAt, {
+  await vi.waitUntil(async () => (await findRun(dependencies, run?.id ?? ''))?.endedAt, {
     timeout: PATIENCE_MS,
   });
   await depositedCashOut(platform);
