@@ -5,7 +5,10 @@ import { sql } from 'drizzle-orm';
 import pLimit from 'p-limit';
 import type { Db, Tx } from './connection.ts';
 
-/** Every numbered advisory lock of the product, in one place so that no two uses share a number. */
+/**
+ * Every numbered advisory lock of the product, in one place so that no two uses share a number. A number never
+ * changes: during an update, servers of two versions exclude each other by it.
+ */
 export const ADVISORY_LOCKS = {
   migrations: 71_001,
   indexerRegistration: 71_002,

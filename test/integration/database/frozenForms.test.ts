@@ -276,6 +276,8 @@ it('hands out keys, ids and cursors', () => {
     'UmVjZWlwdDowMWEyMDgzMS05YzUwLTcxNjgtOGE4YS0wMDAwMDAwMDAwMDE',
   );
   expect(encodeGlobalId('RetirementRecord', 'CA:7')).toBe('UmV0aXJlbWVudFJlY29yZDpDQTo3');
+  const longest = encodeGlobalId('RetirementRecord', `${'C'.repeat(128)}:999999999`);
+  expect(longest.length).toBeLessThanOrEqual(255);
   const record = { position: 12n, tokenAddress: 'CA', index: 7, appendedAt: new Date(at(1)) };
   expect(feedCursor(record)).toBe('12.b663bc6f');
 });
