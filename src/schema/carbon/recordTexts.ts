@@ -9,14 +9,14 @@ export const BENEFICIARY = {
   validate: { schema: beneficiary },
   description:
     'The beneficiary on the public record: a text label, not an address. 1 to 256 bytes of UTF-8, without ' +
-    'control, bidirectional or invisible characters. Stored in NFC and without leading and trailing white ' +
+    'control, bidirectional, invisible or unassigned characters. Stored in NFC and without leading and trailing white ' +
     'space; filters also find the text as it was sent.',
 } as const;
 
 export const NOTE = {
   validate: { schema: note },
   description:
-    'A remark on the public record: at most 1024 bytes of UTF-8, without control, bidirectional or invisible ' +
+    'A remark on the public record: at most 1024 bytes of UTF-8, without control, bidirectional, invisible or unassigned ' +
     'characters, and therefore in one line. May be empty; null means the empty text. Stored in NFC and without ' +
     'leading and trailing white space.',
 } as const;

@@ -15,10 +15,11 @@ export type TextRule = z.ZodType<string, string>;
 /**
  * Characters that can't be seen, or that change how their neighbours are shown: control characters, line
  * and paragraph separators, bidi marks, overrides and isolates, zero-width and filler characters,
- * interlinear and tag characters, and halves of surrogate pairs.
+ * interlinear and tag characters, and halves of surrogate pairs. Also characters that Unicode has not assigned:
+ * a later version may change their letter case or normal form, and so what was stored or hashed of a text.
  */
 const HIDDEN_CHARACTER =
-  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u{ad}\u{61c}\u{115f}\u{1160}\u{180e}\u{200b}-\u{200f}\u{202a}-\u{202e}\u{2060}-\u{206f}\u{2800}\u{3164}\u{feff}\u{ffa0}\u{fff0}-\u{fffb}\u{e0000}-\u{e0fff}]/u;
+  /[\p{Cc}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\u{ad}\u{61c}\u{115f}\u{1160}\u{180e}\u{200b}-\u{200f}\u{202a}-\u{202e}\u{2060}-\u{206f}\u{2800}\u{3164}\u{feff}\u{ffa0}\u{fff0}-\u{fffb}\u{e0000}-\u{e0fff}]/u;
 
 const ARABIC_LETTER = String.raw`(?=\p{Script=Arabic})\p{L}`;
 /** Letters that never join the next letter (Unicode's ArabicShaping.txt). */
@@ -68,7 +69,7 @@ function problemOf(raw: string): string | undefined {
   const hidden = HIDDEN_CHARACTER.exec(rest)?.[0];
   if (hidden === undefined) return undefined;
   const code = hidden.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0');
-  return `must not contain control, bidirectional or invisible characters, but has U+${code}`;
+  return `must not contain control, bidirectional, invisible or unassigned characters, but has U+${code}`;
 }
 
 function lengthProblem(

@@ -125,7 +125,7 @@ describe('what a client sees of an error', () => {
       field: 'input.buyerName',
     });
     expect(errors?.[0]?.message).toBe(
-      'input.buyerName must not contain control, bidirectional or invisible characters, but has U+202E; ' +
+      'input.buyerName must not contain control, bidirectional, invisible or unassigned characters, but has U+202E; ' +
         String.raw`it is "Ac\u{202e}me".`,
     );
   });

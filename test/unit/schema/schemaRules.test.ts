@@ -131,7 +131,7 @@ describe('the contract', () => {
     const input = schema.getType(type);
     const { description } = (isInputObjectType(input) && input.getFields()[field]) || {};
     expect(description).toMatch(
-      /bytes of UTF-8, without control, bidirectional or invisible characters.* Stored in NFC/,
+      /bytes of UTF-8, without control, bidirectional, invisible or unassigned characters.* Stored in NFC/,
     );
   });
 

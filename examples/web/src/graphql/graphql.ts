@@ -49,7 +49,7 @@ export type RetireInput = {
   beneficiaryId?: string | null | undefined;
   /** The buyer: the subject of the buyer's token. Defaults to the caller, who then needs role buyer. */
   buyerId?: string | null | undefined;
-  /** The beneficiary on the public record: a text label, not an address. 1 to 256 bytes of UTF-8, without control, bidirectional or invisible characters. Stored in NFC and without leading and trailing white space; filters also find the text as it was sent. */
+  /** The beneficiary on the public record: a text label, not an address. 1 to 256 bytes of UTF-8, without control, bidirectional, invisible or unassigned characters. Stored in NFC and without leading and trailing white space; filters also find the text as it was sent. */
   buyerName: string;
   /** Whether to make every check and change nothing. The response describes the effect that the mutation would have, or contains the error that it would return. The `idempotencyKey` is neither checked nor used up. Concurrent changes can still alter the outcome of the real mutation. The network is not asked. */
   dryRun?: boolean;
@@ -57,7 +57,7 @@ export type RetireInput = {
   idempotencyKey: string;
   /** The country under whose rules the credits are claimed. Required with reason COMPLIANCE. Public. */
   jurisdiction?: string | null | undefined;
-  /** A remark on the public record: at most 1024 bytes of UTF-8, without control, bidirectional or invisible characters, and therefore in one line. May be empty; null means the empty text. Stored in NFC and without leading and trailing white space. */
+  /** A remark on the public record: at most 1024 bytes of UTF-8, without control, bidirectional, invisible or unassigned characters, and therefore in one line. May be empty; null means the empty text. Stored in NFC and without leading and trailing white space. */
   note?: string | null | undefined;
   /** The period whose emissions the credits stand for. Public. */
   period?: RetirementPeriodInput | null | undefined;
