@@ -3,6 +3,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
+import { ownText } from '../lib/ownText.ts';
 
 /**
  * @param trustedProxyHops number of proxies in front, each of which appends its client's address to
@@ -16,7 +17,7 @@ export function clientAddressOf(request: IncomingMessage, trustedProxyHops: numb
     .flatMap((value) => value.split(','))
     .map((value) => value.trim());
   const address = withoutPort(forwarded.at(-trustedProxyHops) ?? '');
-  return isIP(address) === 0 ? socketAddress : address;
+  return isIP(address) === 0 ? socketAddress : ownText(address);
 }
 
 /** Some proxies write the client's port as well: "192.0.2.1:4711", "[2001:db8::1]:4711". */

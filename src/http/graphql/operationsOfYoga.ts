@@ -2,8 +2,10 @@
  * Has yoga check and run the operations of HTTP and SSE by the rules of all transports: yoga itself reads the
  * requests and writes the answers.
  */
-import type { Plugin } from 'graphql-yoga';
+import type { GraphQLParams, Plugin } from 'graphql-yoga';
+import { ownText } from '../../lib/ownText.ts';
 import type { CheckedDocuments } from '../documents/checkedDocuments.ts';
+import type { DocumentParams } from '../documents/documentSource.ts';
 import type { TakeDocument } from '../documents/documentTurns.ts';
 import type { Operations } from './operations.ts';
 import type { TransportContext } from './transportContext.ts';
@@ -18,7 +20,10 @@ export function useOperations(options: {
     async onParams({ params, setParams, context, request }) {
       // yoga refuses parameters that are not an object.
       if (typeof params !== 'object' || params === null) return;
-      const document = await takeDocument({ ...idInAddress(request), ...params }, context.remoteAddress);
+      const document = await takeDocument(
+        { ...params, ...textsInAddress(request, params) },
+        context.remoteAddress,
+      );
       if (document === null) return;
       const { documentId: _documentId, ...others } = params as typeof params & { documentId?: unknown };
       setParams({ ...others, query: document.text });
@@ -46,7 +51,9 @@ export function useOperations(options: {
   };
 }
 
-/** yoga takes only the parameters that it knows from a URL. */
-function idInAddress({ method, url }: Request): { documentId?: string | null } {
-  return method === 'GET' ? { documentId: new URL(url).searchParams.get('documentId') } : {};
+/** yoga takes only the parameters that it knows from a URL. Caches keep the query, but not the URL. */
+function textsInAddress({ method, url }: Request, { query }: GraphQLParams): DocumentParams {
+  if (method !== 'GET') return {};
+  const documentId = new URL(url).searchParams.get('documentId');
+  return { documentId, query: query === undefined ? query : ownText(query) };
 }

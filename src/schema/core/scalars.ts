@@ -7,6 +7,7 @@ import { Kind } from 'graphql';
 import { MAX_WHOLE_UNITS } from '../../ledger/units.ts';
 import { unixSeconds } from '../../lib/clock.ts';
 import { isCountryCode, isCurrencyCode } from '../../lib/isoCodes.ts';
+import { ownText } from '../../lib/ownText.ts';
 import { printText, refused, serializeInteger, showLiteral, stringScalar } from './scalarForms.ts';
 import type { ScalarDefinition } from './scalarForms.ts';
 import { showValue } from './showValue.ts';
@@ -165,7 +166,8 @@ const address = stringScalar({
     'An address on the configured ledger network: a Stellar G… or C… address, or an EVM 0x… address. Input: any ' +
     'spelling that the network accepts. Output: one spelling, so that equal addresses are equal strings.',
   expected: 'an address of the ledger network: 1 to 128 letters, digits and . _ : -',
-  read: (text) => (ADDRESS.test(text.trim()) ? text.trim() : undefined),
+  // The networks' libraries remember the addresses that they have checked.
+  read: (text) => (ADDRESS.test(text.trim()) ? ownText(text.trim()) : undefined),
   serialize: (value) => printText('Address', value, ADDRESS),
 });
 

@@ -2,8 +2,6 @@
  * The embedded indexer over real HTTP: registrations, and signed deliveries, each sent once.
  */
 import { randomBytes } from 'node:crypto';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createIndexerClient } from '../../../src/indexer/client.ts';
@@ -20,6 +18,7 @@ import { generateSecretKey } from '../../../src/lib/strkey.ts';
 import { TONNE, land, mintedCarbon, prepare, retire } from '../../../devnet/calls.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import type { TestDatabase } from '../../support/database/database.ts';
+import { collectGarbage } from '../../support/heap.ts';
 import { startWebhookReceiver } from '../../support/http/webhookReceiver.ts';
 import type { Delivered, WebhookReceiver } from '../../support/http/webhookReceiver.ts';
 
@@ -76,12 +75,6 @@ const EVENTUALLY = { interval: 20 };
 const LONGEST_TRANSACTION = 16 * 1024;
 /** The largest body that the server takes. */
 const HOOK_BYTES = 256 * 1024;
-
-/** Collects unreferenced objects, including a timer meant to end a delivery. */
-function collectGarbage(): void {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
-}
 
 describe('registrations', () => {
   it('gives the secret once, lists without it, and deletes', async () => {

@@ -1,10 +1,12 @@
 /**
  * The memory that one client can occupy: nine hundred subscriptions on a socket, a thousand idle sockets, a
- * subscriber that never reads. Counters bound each of them, and the server goes on serving others.
+ * subscriber that never reads, ever new documents in long URLs. Limits bound each of them, and the server goes
+ * on serving others.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { askOver } from '../../support/http/askOver.ts';
+import { bytesKeptBy } from '../../support/heap.ts';
 import { startServer, until, type TestServer, testLimits } from '../../support/http/httpServer.ts';
 
 const limits = { ...testLimits(), MAX_CONNECTIONS_PER_ADDRESS: 20_000, MAX_SOCKETS_PER_ADDRESS: 20_000 };
@@ -168,6 +170,24 @@ describe('a subscriber that never reads', () => {
     expect(await isServing(server)).toBe(true);
     leaving.abort();
     await until(() => server.load().subscriptions === 0);
+  });
+});
+
+describe('ever new documents by GET', () => {
+  it('are kept without the rest of their URLs', async () => {
+    const server = await serve();
+    const ask = async (prefix: string) => {
+      for (let i = 0; i < 200; i++) {
+        // Unescaped, so that the parameter is a part of the URL's text.
+        const query = `{${prefix}${i}:hello}&pad=${'x'.repeat(12_000)}`;
+        expect((await fetch(`${server.url}/graphql?query=${query}`)).status).toBe(200);
+      }
+    };
+    // The first requests also fill what a server and a client make once.
+    await ask('first');
+    const { bytes } = await bytesKeptBy(() => ask('later'));
+    // A parsed document of this length takes four kilobytes.
+    expect(bytes).toBeLessThan(200 * 8_000);
   });
 });
 

@@ -2,14 +2,10 @@
  * An answer that never ends is given up in its time, also when garbage is collected while it is read.
  */
 import { createServer } from 'node:http';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { listenLocally, type LocalServer } from '../../../devnet/listenLocally.ts';
 import { createExchange } from '../../../src/ledger/network/jsonRpc.ts';
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
+import { collectGarbage } from '../../support/heap.ts';
 
 let server: LocalServer;
 beforeAll(async () => {

@@ -14,6 +14,7 @@ import { createCounters } from '../../../src/limits/counters.ts';
 import { createRateLimits } from '../../../src/limits/rateLimits.ts';
 import { createSharedBudget, type Usage } from '../../../src/limits/sharedBudget.ts';
 import { createConcurrencyLimit } from '../../../src/lib/concurrencyLimit.ts';
+import { bytesKeptBy } from '../../support/heap.ts';
 
 describe('an address is a client', () => {
   it.each([
@@ -52,6 +53,17 @@ describe('an address is a client', () => {
   ])('behind %i proxies that say %j it is %s', (hops, forwarded, address) => {
     const request = { headers: { 'x-forwarded-for': forwarded }, socket: { remoteAddress: '10.0.0.1' } };
     expect(clientAddressOf(request as unknown as IncomingMessage, hops)).toBe(address);
+  });
+
+  it('keeps nothing else of the header in memory, because the limits keep the address', async () => {
+    const addressOf = (i: number) => {
+      const header = `${'x'.repeat(15_000)}, 198.51.100.${100 + i}`;
+      const request = { headers: { 'x-forwarded-for': header }, socket: { remoteAddress: '10.0.0.1' } };
+      return clientAddressOf(request as unknown as IncomingMessage, 1);
+    };
+    const { bytes, result } = await bytesKeptBy(() => Array.from({ length: 150 }, (_, i) => addressOf(i)));
+    expect(result.at(-1)).toBe('198.51.100.249');
+    expect(bytes).toBeLessThan(500_000);
   });
 });
 

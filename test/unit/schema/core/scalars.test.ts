@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { MAX_WHOLE_UNITS } from '../../../../src/ledger/units.ts';
 import { scalars } from '../../../../src/schema/core/scalars.ts';
 import { anyText } from '../../../support/anyText.ts';
+import { bytesKeptBy } from '../../../support/heap.ts';
 
 const { Tonnes, Decimal, BaseUnits, UnixTime, LeafNumber, LedgerNumber, Hash32 } = scalars;
 const { Address, CountryCode, CurrencyCode, Date: CalendarDate } = scalars;
@@ -266,6 +267,17 @@ describe('CurrencyCode', () => {
 });
 
 describe('Address', () => {
+  it.each([
+    ['a literal', (text: string) => Address.parseLiteral(literal(`"${text}" # ${'x'.repeat(50_000)}`))],
+    ['a padded value', (text: string) => Address.parseValue(`${text}${' '.repeat(50_000)}`)],
+  ])('keeps nothing else in memory of %s', async (_, read) => {
+    const { bytes, result } = await bytesKeptBy(() =>
+      Array.from({ length: 100 }, (_entry, i) => read(`0x${'aB'.repeat(18)}${1_000 + i}`)),
+    );
+    expect(result.at(-1)).toBe(`0x${'aB'.repeat(18)}1099`);
+    expect(bytes).toBeLessThan(500_000);
+  });
+
   it('leaves the spelling to the network, within 128 characters', () => {
     const strkey = `G${'A'.repeat(55)}`;
     expect(Address.parseValue(` ${strkey} `)).toBe(strkey);
