@@ -12,6 +12,7 @@ import { createResourceSettings, feeUnderCapStroops } from './fees.ts';
 import type { Contracts } from './calls.ts';
 import { createNode } from './node.ts';
 import { createLargestRecord } from './earlierCalls.ts';
+import { createUnfinishedSearches } from './sequenceUse.ts';
 import { MAX_CHANNELS, type StellarLedger } from './settings.ts';
 import type { SigningKeys } from './signing.ts';
 
@@ -51,7 +52,7 @@ export function assembleParts(options: StellarNetworkOptions): DraftingDeps {
       inclusionFeeStroops: singleFlight(() => feeUnderCapStroops(node, maxInclusionFeeStroops)),
       largestRecord: createLargestRecord(node),
     },
-    unfinishedSearches: new Map(),
+    unfinishedSearches: createUnfinishedSearches(),
   };
 }
 

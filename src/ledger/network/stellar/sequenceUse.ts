@@ -3,6 +3,7 @@
  */
 import { FeeBumpTransaction, TransactionBuilder } from '@stellar/stellar-sdk';
 import type { xdr } from '@stellar/stellar-sdk';
+import { LRUCache } from 'lru-cache';
 import type { SequenceSlot } from '../port.ts';
 import { accountOf, innerEnvelope } from './results.ts';
 import { MethodMissing } from './node.ts';
@@ -25,7 +26,7 @@ export interface SearchDeps {
   node: StellarNode;
   passphrase: string;
   /** The cursor where each unfinished search stopped, by the hash that it is for. */
-  unfinishedSearches: Map<string, string>;
+  unfinishedSearches: LRUCache<string, string>;
 }
 
 export interface SearchRange {
@@ -39,6 +40,10 @@ export interface SearchRange {
 const MAX_PAGES_PER_STEP = 50;
 /** Fewer attempts are open at a time; a search that is forgotten starts again. */
 const MAX_UNFINISHED = 1_000;
+
+export function createUnfinishedSearches(): SearchDeps['unfinishedSearches'] {
+  return new LRUCache({ max: MAX_UNFINISHED });
+}
 
 export async function findUserOfSequence(
   { node, passphrase, unfinishedSearches }: SearchDeps,
@@ -65,8 +70,7 @@ export async function findUserOfSequence(
     }
     start = { cursor };
   }
-  if ('cursor' in start && unfinishedSearches.size < MAX_UNFINISHED)
-    unfinishedSearches.set(hash, start.cursor);
+  if ('cursor' in start) unfinishedSearches.set(hash, start.cursor);
   return { status: 'unfinished' };
 }
 

@@ -7,6 +7,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { accountKey } from '../../../../../src/ledger/network/stellar/addresses.ts';
 import { MethodMissing } from '../../../../../src/ledger/network/stellar/node.ts';
 import { createOutcomes, outcomeOf } from '../../../../../src/ledger/network/stellar/outcome.ts';
+import { createUnfinishedSearches } from '../../../../../src/ledger/network/stellar/sequenceUse.ts';
 
 const custody = Keypair.random();
 const holder = Keypair.random();
@@ -67,7 +68,7 @@ function concluded(
     transactionsFrom: () => Promise.reject(new MethodMissing('The node lists no transactions')),
   };
   const keys = { custody, sources: new Map([[custody.publicKey(), custody]]) };
-  const deps = { node, keys, passphrase: 'a test', unfinishedSearches: new Map() };
+  const deps = { node, keys, passphrase: 'a test', unfinishedSearches: createUnfinishedSearches() };
   return outcomeOf(deps as never, { ...SENT, source });
 }
 
@@ -110,7 +111,7 @@ describe('a look at one that is pending', () => {
       },
     };
     const keys = { custody, sources: new Map([[custody.publicKey(), custody]]) };
-    const deps = { node, keys, passphrase: 'a test', unfinishedSearches: new Map() };
+    const deps = { node, keys, passphrase: 'a test', unfinishedSearches: createUnfinishedSearches() };
     const outcome = createOutcomes(deps as never, () => nowMs);
     look = () => outcome({ ...SENT, source: custody.publicKey() });
     expect(await look()).toEqual({ status: 'pending' });
