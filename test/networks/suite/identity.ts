@@ -12,6 +12,7 @@ import {
   refusalOf,
   settled,
 } from '../../../devnet/calls.ts';
+import type { Address, LedgerNetwork, NetworkCall } from '../../../src/ledger/network/port.ts';
 import type { NetworkTraits, UnderTest } from './network.ts';
 
 export function describeIdentity(underTest: UnderTest, traits: NetworkTraits): void {
@@ -56,7 +57,8 @@ export function describeIdentity(underTest: UnderTest, traits: NetworkTraits): v
       const foreignAddress = await deploy(stranger, deployCarbon());
       const carbon = deployCarbon();
       const receipt = deployReceipt(1_800_000_000n);
-      const carbonAddress = await deploy(network, carbon);
+      const deployed = await settledDeploy(network, carbon);
+      const carbonAddress = deployed.address;
       const receiptAddress = await deploy(network, receipt);
       expect(await network.findToken(carbon)).toBe(carbonAddress);
       expect(await network.findToken(receipt)).toBe(receiptAddress);
@@ -65,6 +67,8 @@ export function describeIdentity(underTest: UnderTest, traits: NetworkTraits): v
       const own = await network.tokensDeployedSince(ledger);
       expect(own).toEqual(expect.arrayContaining([carbonAddress, receiptAddress]));
       expect(own).not.toContain(foreignAddress);
+      expect(await network.tokensDeployedSince(deployed.ledger)).toContain(carbonAddress);
+      expect(await network.tokensDeployedSince(deployed.ledger + 1n)).not.toContain(carbonAddress);
       expect(await network.tokensDeployedSince(null)).toEqual(expect.arrayContaining([...own]));
       expect(await network.tokensDeployedSince((await network.status()).ledger + 1n)).toEqual([]);
       expect(await network.carbonTotals(carbonAddress)).toMatchObject({ totalRetirements: 0 });
@@ -98,4 +102,15 @@ export function describeIdentity(underTest: UnderTest, traits: NetworkTraits): v
       });
     }
   });
+}
+
+async function settledDeploy(
+  network: LedgerNetwork,
+  call: NetworkCall,
+): Promise<{ address: Address; ledger: bigint }> {
+  const prepared = await prepare(network, call);
+  await network.broadcast(prepared.signedBytes);
+  const outcome = await settled(network, prepared);
+  if (outcome.status !== 'succeeded' || outcome.result.kind !== 'deployed') throw new Error('not deployed');
+  return { address: outcome.result.contractAddress, ledger: outcome.ledger };
 }

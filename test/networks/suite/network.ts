@@ -7,6 +7,7 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { Address, LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { describeCarbonTokens } from './carbonTokens.ts';
+import { describeFinality } from './finality.ts';
 import { describeIdentity } from './identity.ts';
 import { describeReceipts } from './receipts.ts';
 import { describeSettlement } from './settlement.ts';
@@ -20,7 +21,10 @@ interface NetworkUnderTest {
   stranger: LedgerNetwork;
   /** An unused address. */
   freshAddress: () => Address;
-  /** Lets the network's time pass, without a transaction. */
+  /**
+   * Lets the network's time pass, without a transaction of its own: what was accepted before lands first. A
+   * ledger with the new time is final afterwards.
+   */
   advanceClock: (seconds: number) => Promise<void>;
   /** Pauses or unpauses a token or a settlement contract of custody's. */
   setPaused: (contractAddress: Address, paused: boolean) => Promise<void>;
@@ -59,6 +63,7 @@ export function describeLedgerNetwork(
 
     describeIdentity(underTest, traits);
     describeTransactions(underTest, traits);
+    describeFinality(underTest);
     describeCarbonTokens(underTest);
     describeReceipts(underTest);
     describeSettlement(underTest);

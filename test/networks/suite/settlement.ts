@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Address, LedgerNetwork, SettlementContract } from '../../../src/ledger/network/port.ts';
 import {
+  TONNE,
   deploy,
   deployReceipt,
   freshSalt,
@@ -78,6 +79,35 @@ export function describeSettlement(underTest: UnderTest): void {
       expect((await network.offRampDeposit(sessionId))?.status).toBe('SETTLED');
       expect(await network.balanceOf(tokenAddress, treasury)).toBe(treasuryBefore + 300n);
       expect(await network.balanceOf(tokenAddress, stranger.custodyAddress)).toBe(0n);
+    });
+
+    it('holds the largest deposit to the last digit', async () => {
+      const { network } = underTest();
+      const { tokenAddress } = await openReceipt(network);
+      const amount = (2n ** 63n - 1n) * TONNE - 1n;
+      await land(network, { kind: 'mint', tokenAddress, to: network.custodyAddress, amount });
+      const sessionId = randomUUID();
+      await land(network, { kind: 'depositOffRamp', sessionId, tokenAddress, amount });
+      expect((await network.offRampDeposit(sessionId))?.amount).toBe(amount);
+    });
+
+    it('says whether a deposit would be taken, whatever is allowed so far', async () => {
+      const { network, stranger, setPaused } = underTest();
+      const { tokenAddress, settlement } = await openReceipt(network);
+      const sessionId = randomUUID();
+      const deposit = { kind: 'depositOffRamp', sessionId, tokenAddress, amount: 1000n } as const;
+      const check = (call: typeof deposit | (Omit<typeof deposit, 'amount'> & { amount: bigint })) =>
+        network.checkDeposit(call, network.custodyAddress);
+      await check(deposit);
+      const reasonOf = async (checked: Promise<void>) => (await refusalOf(checked)).reason;
+      expect(await reasonOf(check({ ...deposit, amount: 1001n }))).toBe('INSUFFICIENT_BALANCE');
+      const byStranger = network.checkDeposit(deposit, stranger.custodyAddress);
+      expect(await reasonOf(byStranger)).toBe('INSUFFICIENT_BALANCE');
+      await setPaused(settlement.address, true);
+      expect(await reasonOf(check(deposit))).toBe('PAUSED');
+      await setPaused(settlement.address, false);
+      await land(network, deposit);
+      expect(await reasonOf(check({ ...deposit, amount: 1n }))).toBe('REFERENCE_ALREADY_USED');
     });
 
     it('uses each reference once, and takes no more than the depositor holds', async () => {

@@ -12,6 +12,7 @@ import {
   prepareAll,
   retire,
   settled,
+  signLater,
 } from '../../../devnet/calls.ts';
 import type { NetworkTraits, UnderTest } from './network.ts';
 
@@ -61,6 +62,34 @@ export function describeTransactions(underTest: UnderTest, traits: NetworkTraits
         totalRetired: 3n * TONNE,
         totalRetirements: 1,
       });
+    });
+
+    it('replaces nothing that has landed', async () => {
+      const { network } = underTest();
+      const tokenAddress = await mintedCarbon(network, 1n);
+      const prepared = await prepare(network, retire(tokenAddress, TONNE));
+      await network.broadcast(prepared.signedBytes);
+      await settled(network, prepared);
+      expect(await network.replace(prepared)).toBeNull();
+    });
+
+    it('lands one of two calls that were signed in one slot, and proves the other one dead by it', async () => {
+      const { network, twin, advanceClock } = underTest();
+      if (network.signingOrder === null) return;
+      const tokenAddress = await mintedCarbon(network, 10n);
+      const drafts = await Promise.all(
+        [1n, 2n].map((tonnes) => network.draft(retire(tokenAddress, tonnes * TONNE))),
+      );
+      const [first, second] = await Promise.all(drafts.map((draft) => signLater(network, draft)));
+      if (first === undefined || second === undefined) throw new Error('not reached');
+      expect(second.sequence).toBe(first.sequence);
+      expect(second.hash).not.toBe(first.hash);
+      await network.broadcast(first.signedBytes);
+      await network.broadcast(second.signedBytes);
+      expect(await settled(network, first)).toMatchObject({ status: 'succeeded' });
+      await advanceClock(1_000_000);
+      expect(await twin.outcome(second)).toMatchObject({ status: 'dead', usedBy: first.hash });
+      expect((await network.carbonTotals(tokenAddress)).totalRetired).toBe(TONNE);
     });
 
     it('makes two transactions of the same call prepared twice', async () => {
@@ -132,6 +161,26 @@ function describeDeath(underTest: UnderTest, traits: NetworkTraits): void {
       expect((await network.carbonTotals(tokenAddress)).totalRetired).toBe(0n);
       // A new attempt is safe, and lands.
       await land(network, retire(tokenAddress, TONNE));
+    });
+
+    it('calls nothing dead at the last moment, when it can still land', async () => {
+      const { network, advanceClock } = underTest();
+      const tokenAddress = await mintedCarbon(network, 1n);
+      const prepared = await prepare(network, retire(tokenAddress, TONNE));
+      const left = validUntilOf(prepared) - (await network.status()).closedAt;
+      await advanceClock(Number(left) - 3);
+      // A step may take the network past the last moment, but not through all tries.
+      for (let step = 0; step < 10; step += 1) {
+        const outcome = await network.outcome(prepared);
+        const { closedAt } = await network.status();
+        if (outcome.status === 'dead') {
+          expect(closedAt).toBeGreaterThan(validUntilOf(prepared));
+          expect(outcome.isUnused).toBe(network.signingOrder === null ? undefined : true);
+          return;
+        }
+        await advanceClock(1);
+      }
+      throw new Error('it does not die');
     });
 
     it('refuses bytes past their time even before their outcome was asked for', async () => {
