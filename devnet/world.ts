@@ -18,7 +18,10 @@ export interface NetworkWorld {
   createHolder(): Promise<Holder>;
   /** Pauses a contract with custody's key, without the product. */
   setPaused(contractAddress: string, paused: boolean): Promise<void>;
-  /** Transfers base units out of custody without the product's knowledge. */
+  /**
+   * Transfers base units out of custody without the product's knowledge. It uses up no sequence of custody,
+   * which would halt signing.
+   */
   transferFromCustody(tokenAddress: string, to: string, amount: bigint): Promise<void>;
   /** Moves the network's time ahead. */
   advanceClock(seconds: number): Promise<void>;

@@ -49,10 +49,18 @@ export type * from './port/tokens.ts';
 export type * from './port/transactions.ts';
 export type * from './port/units.ts';
 
+/**
+ * Adapters return plain objects, whose functions are their own properties and don't use `this`: the rules that
+ * hold for every question (wrapNetwork.ts) wrap each of them.
+ */
 export interface LedgerNetwork {
   /** The configured name: `embedded`, `ledger-testnet`, … */
   readonly name: string;
-  /** Distinguishes this network from others of its family (passphrase, chain id); stored in the database. */
+  /**
+   * Distinguishes this network from every other one (passphrase, family and chain id); stored in the database.
+   * An id that continues another one after a colon names the same network (isSameNetwork), so a part that an
+   * operator chooses must contain no colon.
+   */
   readonly networkId: string;
   /** The account of LEDGER_SECRET_KEY, which receives all mints. */
   readonly custodyAddress: Address;
@@ -81,6 +89,7 @@ export interface LedgerNetwork {
 
   /**
    * Null if the network does not number transactions, so that one account's transactions land in any order.
+   * The object stays the same one; what the network last showed of its accounts may change in it.
    */
   readonly signingOrder: SigningOrder | null;
   /**
@@ -90,7 +99,8 @@ export interface LedgerNetwork {
    */
   nextSequences(by?: 'latest' | 'final' | 'waiting'): Promise<NextSequences>;
   /**
-   * Simulates a call in the network's present state; sends nothing.
+   * Simulates a call in the network's latest state; sends nothing. A refusal ends the call, so it must hold in
+   * the final state too: one that the network may still undo is NetworkUnavailable.
    * @throws NetworkRefusal when the simulation shows that the call can't succeed; SignerShortOfFunds;
    *   ChainReorganised
    */
@@ -131,7 +141,7 @@ export interface LedgerNetwork {
   /** The token that custody deployed for this asset, if any: by its salt, or from the factory's events. */
   findToken(deployed: { salt: Hash32; assetId: string }): Promise<Address | null>;
   /**
-   * The tokens that custody has deployed since the ledger, from the factory's events.
+   * The tokens that custody has deployed in the ledger and since, from the factory's events.
    * @param ledger null for all events that the node has
    * @throws NetworkUnavailable, also if the node no longer has the events of that time
    */
@@ -179,8 +189,8 @@ export interface LedgerNetwork {
   /** Whether the depositor has to allow the amount (`setAllowance`) before `depositOffRamp`. */
   readonly depositsNeedAllowance: boolean;
   /**
-   * Checks that a deposit would be accepted now, apart from a missing allowance. @throws NetworkRefusal if
-   * not
+   * Checks that a deposit would be accepted now, apart from a missing allowance. @throws NetworkRefusal, as
+   * draft does
    */
   checkDeposit(call: Extract<NetworkCall, { kind: 'depositOffRamp' }>, depositor: Address): Promise<void>;
 }

@@ -56,7 +56,10 @@ export interface PreparedTransaction {
    * makes them dead.
    */
   validUntil: UnixSeconds | null;
-  /** The latest ledger when the transaction was built: history must reach back to here to prove it dead. */
+  /**
+   * The latest ledger when the transaction was built, final or not: history must reach back to here to prove it
+   * dead.
+   */
   preparedAtLedger: bigint;
 }
 
