@@ -163,7 +163,7 @@ const decimal = stringScalar({
 const address = stringScalar({
   name: 'Address',
   description:
-    'An address on the configured ledger network: a Stellar G… or C… address, or an EVM 0x… address. Input: any ' +
+    "An address on the configured ledger network, in the network's own form, such as G…, C… or 0x…. Input: any " +
     'spelling that the network accepts. Output: one spelling, so that equal addresses are equal strings.',
   expected: 'an address of the ledger network: 1 to 128 letters, digits and . _ : -',
   // The networks' libraries remember the addresses that they have checked.

@@ -16,7 +16,7 @@ const LedgerNetworkRef = builder.objectRef<LedgerNetworkFacts>('LedgerNetwork').
     }),
     networkId: t.exposeString('networkId', {
       description:
-        'The identifier of the network: a passphrase, or eip155:, the chain id and the first block.',
+        'The identifier of the network, such as a passphrase, or eip155:, the chain id and the first block.',
     }),
     custodyAddress: t.expose('custodyAddress', {
       type: 'Address',
