@@ -9,6 +9,7 @@ import { hookUrlOf } from '../lib/hookUrls.ts';
 import { createIndexerClient, type IndexerClient } from '../indexer/client.ts';
 import { runCheck, pass, warn, fail, type Check } from '../ledger/network/check.ts';
 import { familyOf } from '../ledger/network/families.ts';
+import { hasEmbeddedIndexer } from '../ledger/network/family.ts';
 import { leadsToThisMachine } from '../lib/hosts.ts';
 import { findLiveRegistration } from '../resolvers/operations/watchRetirements.ts';
 
@@ -33,7 +34,7 @@ export async function* checkIndexer(config: Config, db: Db | null): AsyncGenerat
 }
 
 function withoutIndexer({ ledger, FEED_COMPARE_INTERVAL_MS }: Config): Check {
-  return familyOf(ledger).hasEmbeddedIndexer
+  return hasEmbeddedIndexer(familyOf(ledger))
     ? pass('indexer', 'the embedded one: it runs inside the server, which registers with it by itself')
     : warn(
         'indexer',

@@ -16,6 +16,7 @@ import { startEmbeddedIndexer } from '../indexer/embedded/startEmbeddedIndexer.t
 import { hookUrlOf } from '../lib/hookUrls.ts';
 import type { ClockControl } from '../ledger/network/family.ts';
 import { familyOf } from '../ledger/network/families.ts';
+import { hasEmbeddedIndexer } from '../ledger/network/family.ts';
 import type { Logger } from '../lib/logger.ts';
 import { openConfiguredDatabase, type ConfiguredDatabase } from './openDatabase.ts';
 import { openConfiguredNetwork } from './openNetwork.ts';
@@ -53,15 +54,15 @@ export async function serve(options: ServeOptions): Promise<void> {
   const opened = await openConfiguredNetwork(config, database.handle, log);
   const { network } = opened;
   const clockControl = options.clockControl ?? opened.clockControl;
-  const { hasEmbeddedIndexer, recordCommands } = familyOf(config.ledger);
-  const hasOwnIndexer = config.INDEXER_URL === undefined && hasEmbeddedIndexer;
+  const family = familyOf(config.ledger);
+  const hasOwnIndexer = config.INDEXER_URL === undefined && hasEmbeddedIndexer(family);
   const indexer = hasOwnIndexer
     ? await startIndexer(database, hookUrlOf(config.PUBLIC_URL, 'retirements'), log, stops)
     : { url: config.INDEXER_URL ?? null, token: config.INDEXER_TOKEN };
   const indexerUrl = indexer.url;
   const app = await buildApp({
     ...(await configuredOptions(config, log)),
-    recordCommands,
+    recordCommands: family.recordCommands,
     handle: database.handle,
     publicReads: database.publicReads,
     network,

@@ -162,7 +162,8 @@ export interface NetworkFamily<
 
   /**
    * Tables that a network needs in the platform's database. A network with its own tables has its state
-   * there, and a restored database restores it too.
+   * there, and a restored database restores it too. The indexer inside the server (indexer/embedded) reads
+   * the events in those of the embedded network.
    */
   migrations: readonly MigrationSet[];
   /** Asks the network only for what it needs. @throws Error */
@@ -174,16 +175,17 @@ export interface NetworkFamily<
   /** How to judge a latest final ledger older than `afterSeconds`; null for a network with its own time. */
   stale: { afterSeconds: number; result: 'warn' | 'fail'; remedy: string } | null;
   canDeploySettlement(ledger: Ledger): boolean;
-  /**
-   * Whether the network stores its events where the indexer inside the server (indexer/embedded) reads them.
-   */
-  hasEmbeddedIndexer: boolean;
   /** Null if other people have no node to ask. */
   recordCommands: RecordCommands | null;
   /**
    * Accounts that lend their sequences, for `npm run ledger:channels`; null if the family does not use them.
    */
   channels: { open(ledger: Ledger): Promise<ChannelAccounts> } | null;
+}
+
+/** Whether the network's events are where the indexer inside the server reads them. */
+export function hasEmbeddedIndexer({ migrations }: Pick<NetworkFamily, 'migrations'>): boolean {
+  return migrations.includes('embedded-network');
 }
 
 /** Checks a declaration's type, and preserves its exact types. */

@@ -50,7 +50,6 @@ export const toy = defineFamily({
   remedies: { toy: 'Set TOY_SPEED=fast.' },
   stale: null,
   canDeploySettlement: () => true,
-  hasEmbeddedIndexer: true,
   recordCommands: null,
   channels: null,
 });

@@ -57,7 +57,6 @@ export const embedded = defineFamily({
   remedies: {},
   stale: null,
   canDeploySettlement: () => true,
-  hasEmbeddedIndexer: true,
   recordCommands: null,
   channels: null,
 });

@@ -60,7 +60,6 @@ export const evm = defineFamily({
       'The chain is idle, or the node behind it. Nothing becomes final while no block follows: see LEDGER_FINALITY.',
   },
   canDeploySettlement: ({ settlementFactoryAddress }) => settlementFactoryAddress !== undefined,
-  hasEmbeddedIndexer: false,
   recordCommands,
   channels: null,
 });

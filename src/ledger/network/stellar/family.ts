@@ -60,7 +60,6 @@ export const stellar = defineFamily({
       'The node is behind the network (or this machine’s clock is wrong): use another in LEDGER_RPC_URL, or wait.',
   },
   canDeploySettlement: ({ settlementFactoryAddress }) => settlementFactoryAddress !== undefined,
-  hasEmbeddedIndexer: false,
   recordCommands,
   channels: {
     async open(ledger) {
