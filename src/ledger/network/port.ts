@@ -138,7 +138,10 @@ export interface LedgerNetwork {
     isFirst?: boolean,
   ): Promise<PreparedTransaction>;
 
-  /** The token that custody deployed for this asset, if any: by its salt, or from the factory's events. */
+  /**
+   * The token that custody deployed for this asset, if any: from the factory's events, or what is at the
+   * salt's address. Only custody knows a salt before its deployment is broadcast.
+   */
   findToken(deployed: { salt: Hash32; assetId: string }): Promise<Address | null>;
   /**
    * The tokens that custody has deployed in the ledger and since, from the factory's events.
