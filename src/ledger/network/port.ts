@@ -140,7 +140,7 @@ export interface LedgerNetwork {
 
   /**
    * The token that custody deployed for this asset, if any: from the factory's events, or what is at the
-   * salt's address. Only custody knows a salt before its deployment is broadcast.
+   * salt's address, unless the network shows that another account deployed it.
    */
   findToken(deployed: { salt: Hash32; assetId: string }): Promise<Address | null>;
   /**
@@ -150,8 +150,8 @@ export interface LedgerNetwork {
    */
   tokensDeployedSince(ledger: bigint | null): Promise<readonly Address[]>;
   /**
-   * The settlement contract that custody deployed, if any: by its salt, or the first one in the factory's
-   * events.
+   * The settlement contract that custody deployed, if any: the first one in the factory's events, or as
+   * findToken says.
    */
   findSettlement(deployed: { salt: Hash32 }): Promise<SettlementContract | null>;
 

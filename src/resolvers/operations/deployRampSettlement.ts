@@ -124,7 +124,7 @@ async function findDeployed(
   if (found === null) return null;
   const { address: contractAddress, treasury } = found;
   return {
-    evidence: `custody has deployed the settlement contract ${contractAddress} already, with the treasury ${treasury ?? 'unknown'}`,
+    evidence: `the settlement contract ${contractAddress} is deployed already, with the treasury ${treasury ?? 'unknown'}`,
     result: (treasury ?? call.treasury) === call.treasury ? { kind: 'deployed', contractAddress } : null,
   };
 }

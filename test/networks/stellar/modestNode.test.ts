@@ -5,7 +5,7 @@
 import { Keypair, TransactionBuilder } from '@stellar/stellar-sdk';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
-import { land, mintedCarbon, prepare, retire, TONNE } from '../../../devnet/calls.ts';
+import { deploy, deployCarbon, land, mintedCarbon, prepare, retire, TONNE } from '../../../devnet/calls.ts';
 import { startRewritingProxy } from '../../support/faults/rewritingProxy.ts';
 import type { RewritingProxy } from '../../support/faults/rewritingProxy.ts';
 import { startStellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
@@ -38,6 +38,13 @@ afterEach(async () => {
 it('lands calls, and reads what they did', async () => {
   expect(await land(modest, retire(tokenAddress, TONNE))).toEqual({ kind: 'retired', retirementIndex: 0 });
   expect((await modest.retirementRecords(tokenAddress, 0, 200)).records).toHaveLength(1);
+});
+
+it('finds what custody deployed', async () => {
+  const carbon = deployCarbon();
+  expect(await modest.findToken(carbon)).toBeNull();
+  const deployed = await deploy(modest, carbon);
+  expect(await modest.findToken(carbon)).toBe(deployed);
 });
 
 it('does not replace what it knows no price for', async () => {

@@ -6,6 +6,7 @@ import {
   deploy,
   deployCarbon,
   deployReceipt,
+  freshSalt,
   land,
   prepare,
   prepareAll,
@@ -74,6 +75,18 @@ export function describeIdentity(underTest: UnderTest, traits: NetworkTraits): v
       expect(await network.carbonTotals(carbonAddress)).toMatchObject({ totalRetirements: 0 });
       expect(await network.expiryOf([receiptAddress])).toMatchObject([{ status: 'DRAFT' }]);
       expect(await network.totalSupply(carbonAddress)).toBe(0n);
+    });
+
+    it('takes a token for custody’s own only if custody deployed it, also where a salt is the same', async () => {
+      const { network, stranger } = underTest();
+      const carbon = deployCarbon();
+      await deploy(stranger, carbon);
+      expect(await network.findToken(carbon)).toBeNull();
+      const settlement = { kind: 'deployRampSettlement', salt: freshSalt() } as const;
+      await deploy(stranger, { ...settlement, treasury: network.custodyAddress });
+      expect((await stranger.findSettlement(settlement))?.treasury).toBe(network.custodyAddress);
+      const found = await network.findSettlement(settlement);
+      expect(found?.address).not.toBe((await stranger.findSettlement(settlement))?.address);
     });
 
     it('gives the signer the admin’s roles, and a stranger none', async () => {

@@ -88,12 +88,12 @@ export async function createEmbeddedNetwork(
     openSigned: (call, unsigned, signed) =>
       openSigned(deps, withSettlement(call, settlementAddress), unsigned, signed),
     findToken: async ({ salt }) => {
-      const address = addressBy(salt);
-      return (await readToken(db, address)) === null ? null : address;
+      const token = await readToken(db, addressBy(salt));
+      return token?.admin === custody.address ? token.address : null;
     },
     tokensDeployedSince: (ledger) =>
       tokensDeployedSince(db, { factory: factoryAddress, deployer: custody.address, ledger }),
-    findSettlement: ({ salt }) => readSettlement(db, addressBy(salt)),
+    findSettlement: ({ salt }) => readSettlement(db, addressBy(salt), custody.address),
     ...createReads(db, clock, settlementAddress),
     ...createAmountReads(db),
     retirementTransactions: (address, wanted) => retirementTransactions(db, address, wanted),

@@ -83,8 +83,17 @@ export function createReads(db: Db, clock: Clock, settlementAddress: Address): C
   };
 }
 
-export async function readSettlement(db: Db, address: Address): Promise<SettlementContract | null> {
-  const [row] = await db.select().from(settlements).where(eq(settlements.address, address));
+/** @param admin its admin; null for any */
+export async function readSettlement(
+  db: Db,
+  address: Address,
+  admin: Address | null = null,
+): Promise<SettlementContract | null> {
+  const isWanted = and(
+    eq(settlements.address, address),
+    admin === null ? undefined : eq(settlements.admin, admin),
+  );
+  const [row] = await db.select().from(settlements).where(isWanted);
   return row ? { address: row.address, treasury: row.treasury, paused: row.paused } : null;
 }
 

@@ -1,12 +1,25 @@
 /**
- * Finds an account's deployments from the factory's events. Nodes keep events for a week, so older
- * deployments are not found.
+ * Reads deployments from a factory's events. Nodes keep events for a week, so older deployments are not found.
  */
 import { xdr } from '@stellar/stellar-sdk';
 import { NetworkUnavailable, type Address } from '../port.ts';
 import { readEvents } from './events.ts';
+import { MethodMissing } from './node.ts';
 import type { StellarNode } from './node.ts';
 import { plain } from './scvals.ts';
+
+export interface Factory {
+  address: Address;
+  /** The topics of its events. */
+  topics: string[];
+}
+
+const DEPLOYED = xdr.ScVal.scvSymbol('deployed').toXDR('base64');
+
+/** The second topic is the template. */
+export const tokenFactory = (address: Address): Factory => ({ address, topics: [DEPLOYED, '*'] });
+
+export const settlementFactory = (address: Address): Factory => ({ address, topics: [DEPLOYED] });
 
 export async function tokensDeployedSince(
   node: StellarNode,
@@ -23,16 +36,48 @@ export async function tokensDeployedSince(
     throw new NetworkUnavailable(`The Stellar node is at ledger ${latestLedger}, not at ${ledger} yet`);
   if (ledger > latestLedger) return [];
   const found: Address[] = [];
-  const topics = [xdr.ScVal.scvSymbol('deployed').toXDR('base64'), '*'];
-  const isComplete = await readEvents(node, { from: ledger, contract: factory, topics }, ({ value }) => {
-    // (address, deployer, …)
-    const [address, by] = asList(plain(value));
-    if (typeof address === 'string' && by === deployer) found.push(address);
+  const isComplete = await readDeployments(node, tokenFactory(factory), ledger, (address, by) => {
+    if (by === deployer) found.push(address);
     return 'go on';
   });
   if (!isComplete)
     throw new NetworkUnavailable(`There are too many deploys since ledger ${ledger} to read them all`);
   return found;
+}
+
+/**
+ * Whether custody may have deployed the contract: no event that the node has names another deployer. A
+ * deployment shows its salt before it lands, so a stranger can use the salt first and be the admin of what
+ * stands there.
+ */
+export async function mayBeCustodys(
+  node: StellarNode,
+  factory: Factory,
+  { contract, custody }: { contract: Address; custody: Address },
+): Promise<boolean> {
+  const { oldestLedger } = await node.ledgerState();
+  let deployer = custody;
+  await readDeployments(node, factory, oldestLedger, (address, by) => {
+    if (address !== contract) return 'go on';
+    deployer = by;
+    return 'enough';
+  }).catch((error: unknown) => {
+    if (!(error instanceof MethodMissing)) throw error;
+  });
+  return deployer === custody;
+}
+
+function readDeployments(
+  node: StellarNode,
+  { address: contract, topics }: Factory,
+  from: bigint,
+  visit: (address: Address, deployer: Address) => 'go on' | 'enough',
+): Promise<boolean> {
+  return readEvents(node, { from, contract, topics }, ({ value }) => {
+    // (address, deployer, …)
+    const [address, deployer] = asList(plain(value));
+    return typeof address === 'string' && typeof deployer === 'string' ? visit(address, deployer) : 'go on';
+  });
 }
 
 function asList(value: unknown): readonly unknown[] {

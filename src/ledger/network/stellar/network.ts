@@ -6,12 +6,13 @@
  * more.
  */
 import { WHOLE_HISTORY } from '../continuity.ts';
-import type { LedgerNetwork } from '../port.ts';
+import type { Address, LedgerNetwork } from '../port.ts';
 import { explainFailures } from '../wrapNetwork.ts';
 import { createSigningAccounts } from './accounts.ts';
 import { deployedAddress, normalizeAddress } from './addresses.ts';
 import { broadcastBytes, signReplacement } from './broadcast.ts';
-import { tokensDeployedSince } from './deployments.ts';
+import { mayBeCustodys, settlementFactory, tokenFactory, tokensDeployedSince } from './deployments.ts';
+import type { Factory } from './deployments.ts';
 import { draftCall, simulateCall } from './draft.ts';
 import { createOutcomes } from './outcome.ts';
 import { assembleParts } from './options.ts';
@@ -31,6 +32,9 @@ export async function createStellarNetwork(options: StellarNetworkOptions): Prom
   const { node, reads, contracts, keys, passphrase } = deps;
   const { readTotals, ...tokens } = createTokenReads(reads);
   const { validitySeconds } = deps;
+  const custody = keys.custody.publicKey();
+  const mayBeOwn = (factory: Factory, contract: Address) =>
+    mayBeCustodys(node, factory, { contract, custody });
   const accounts = createSigningAccounts(
     node,
     { configured: [...keys.sources.keys()], validitySeconds },
@@ -40,7 +44,7 @@ export async function createStellarNetwork(options: StellarNetworkOptions): Prom
   const network: LedgerNetwork = {
     name: options.name,
     networkId: passphrase,
-    custodyAddress: keys.custody.publicKey(),
+    custodyAddress: custody,
     normalizeAddress,
     status: async () => {
       const { latestLedger: ledger, closedAt, oldestLedger } = await node.ledgerState();
@@ -57,19 +61,22 @@ export async function createStellarNetwork(options: StellarNetworkOptions): Prom
     openSigned: (call, unsigned, signed) => openSigned(deps, call, unsigned, signed),
     async findToken({ salt }) {
       const address = deployedAddress(passphrase, contracts.factoryAddress, salt);
-      return (await reads.exists(address)) ? address : null;
+      if (!(await reads.exists(address))) return null;
+      return (await mayBeOwn(tokenFactory(contracts.factoryAddress), address)) ? address : null;
     },
     tokensDeployedSince: (ledger) =>
       tokensDeployedSince(node, {
         factory: contracts.factoryAddress,
-        deployer: keys.custody.publicKey(),
+        deployer: custody,
         ledger,
       }),
     ...tokens,
     carbonTotals: async (token) => (await readTotals(token)).totals,
     retirementRecords: (token, from, limit) => readRecords({ node, reads, readTotals }, token, from, limit),
     retirementTransactions: (token, wanted) => retirementTransactions(node, token, wanted),
-    ...createSettlementReads(reads, contracts),
+    ...createSettlementReads(reads, contracts, (factory, found) =>
+      mayBeOwn(settlementFactory(factory), found),
+    ),
     depositsNeedAllowance: false,
     async checkDeposit(call, depositor) {
       await simulateCall(deps, call, depositor, undefined);

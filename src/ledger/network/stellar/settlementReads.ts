@@ -28,6 +28,7 @@ const NO_DEPOSIT = 'None';
 export function createSettlementReads(
   reads: ContractReads,
   contracts: Contracts,
+  mayBeOwn: (factory: Address, contract: Address) => Promise<boolean>,
 ): Pick<LedgerNetwork, 'settlementContract' | 'findSettlement' | 'offRampDeposit'> {
   async function offRampDeposit(sessionId: string): Promise<OffRampDeposit | null> {
     const contract = requireSettlement(contracts);
@@ -54,7 +55,11 @@ export function createSettlementReads(
 
   return {
     settlementContract: () => contractAt(contracts.settlementAddress),
-    findSettlement: ({ salt }) => contractAt(predictedSettlement(contracts, salt)),
+    async findSettlement({ salt }) {
+      const { settlementFactoryAddress: factory } = contracts;
+      const found = await contractAt(predictedSettlement(contracts, salt));
+      return factory !== null && found !== null && (await mayBeOwn(factory, found.address)) ? found : null;
+    },
     offRampDeposit,
   };
 }
