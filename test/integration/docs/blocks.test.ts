@@ -313,7 +313,8 @@ describe('TypeScript', () => {
         include: ['src', 'test', fileURLToPath(new URL('src/**/*.d.ts', ROOT))],
       };
       await writeFile(join(made, 'tsconfig.json'), JSON.stringify(config));
-      const compiler = spawn(fileURLToPath(new URL('node_modules/.bin/tsc', ROOT)), ['-p', made]);
+      const tsc = fileURLToPath(new URL('node_modules/typescript/bin/tsc', ROOT));
+      const compiler = spawn(process.execPath, [tsc, '-p', made]);
       let output = '';
       compiler.stdout.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
       const [code] = (await once(compiler, 'close')) as [number | null];

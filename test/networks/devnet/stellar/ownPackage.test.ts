@@ -27,6 +27,8 @@ it('is a module of its own, whose example runs', async () => {
   const before =
     "import { Keypair } from '@stellar/stellar-sdk';\nconst address = Keypair.random().publicKey();\n";
   await writeFile(join(folder, 'program.ts'), `${before}${example}console.log('stopped');\n`);
-  const { stdout } = await promisify(execFile)('node', ['--import', 'tsx', 'program.ts'], { cwd: folder });
+  const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', 'program.ts'], {
+    cwd: folder,
+  });
   expect(stdout.trim()).toBe('stopped');
 }, 60_000);
