@@ -2,8 +2,9 @@
  * Reads deployments from a factory's events. Nodes keep events for a week, so older deployments are not found.
  */
 import { xdr } from '@stellar/stellar-sdk';
+import { largest } from '../../../lib/bigints.ts';
 import { NetworkUnavailable, type Address } from '../port.ts';
-import { readEvents } from './events.ts';
+import { LEDGERS_READ, readEvents } from './events.ts';
 import { MethodMissing } from './node.ts';
 import type { StellarNode } from './node.ts';
 import { plain } from './scvals.ts';
@@ -40,31 +41,39 @@ export async function tokensDeployedSince(
     if (by === deployer) found.push(address);
     return 'go on';
   });
-  if (!isComplete)
-    throw new NetworkUnavailable(`There are too many deploys since ledger ${ledger} to read them all`);
+  if (!isComplete) throw tooManyDeploys(ledger);
   return found;
 }
 
 /**
- * Whether custody may have deployed the contract: no event that the node has names another deployer. A
- * deployment shows its salt before it lands, so a stranger can use the salt first and be the admin of what
- * stands there.
+ * Whether custody may have deployed the contract: no event of the last ten days that the node has names
+ * another deployer. A deployment shows its salt before it lands, so a stranger can use the salt first and be
+ * the admin of what stands there.
+ * @throws NetworkUnavailable, also if there are more events than are read: a stranger could hide one behind them
  */
 export async function mayBeCustodys(
   node: StellarNode,
   factory: Factory,
   { contract, custody }: { contract: Address; custody: Address },
 ): Promise<boolean> {
-  const { oldestLedger } = await node.ledgerState();
+  const { oldestLedger, latestLedger } = await node.ledgerState();
+  // One ledger later, because the node may drop its oldest ledger between two questions.
+  const from = largest(oldestLedger + 1n, latestLedger - LEDGERS_READ);
   let deployer = custody;
-  await readDeployments(node, factory, oldestLedger, (address, by) => {
+  const isComplete = await readDeployments(node, factory, from, (address, by) => {
     if (address !== contract) return 'go on';
     deployer = by;
     return 'enough';
   }).catch((error: unknown) => {
-    if (!(error instanceof MethodMissing)) throw error;
+    if (error instanceof MethodMissing) return true;
+    throw error;
   });
+  if (!isComplete) throw tooManyDeploys(from);
   return deployer === custody;
+}
+
+function tooManyDeploys(since: bigint): NetworkUnavailable {
+  return new NetworkUnavailable(`There are too many deploys since ledger ${since} to read them all`);
 }
 
 function readDeployments(

@@ -6,6 +6,8 @@ import type { EventPage, StellarNode } from './node.ts';
 
 /** A page has a thousand events or some 10,000 ledgers; a week has 120,000 ledgers. */
 const MAX_EVENT_PAGES = 20;
+/** The ledgers up to the latest one that the pages reach if few events are in them, with two pages to spare. */
+export const LEDGERS_READ = 180_000n;
 
 interface EventsWanted {
   from: bigint;

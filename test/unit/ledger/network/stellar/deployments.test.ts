@@ -4,7 +4,11 @@
 import { Address, Keypair, xdr } from '@stellar/stellar-sdk';
 import { expect, it } from 'vitest';
 import { NetworkUnavailable } from '../../../../../src/ledger/network/port.ts';
-import { tokensDeployedSince } from '../../../../../src/ledger/network/stellar/deployments.ts';
+import {
+  mayBeCustodys,
+  tokenFactory,
+  tokensDeployedSince,
+} from '../../../../../src/ledger/network/stellar/deployments.ts';
 import type { EventPage, StellarNode } from '../../../../../src/ledger/network/stellar/node.ts';
 
 const DEPLOYER = Keypair.random().publicKey();
@@ -53,4 +57,45 @@ it('are unknown when the node has not come to that ledger', async () => {
 
 it('are unknown when each page is followed by another one', async () => {
   await expect(since(50n, page(100n, [deployed], { isLast: false }))).rejects.toThrow(NetworkUnavailable);
+});
+
+/** A node that searches ten thousand ledgers for each page, and closes a ledger with each answer. */
+function keepsLedgers(ledgers: bigint, deployedAt: bigint, eventsInPage = 0): StellarNode {
+  let latestLedger = 1_000_000n;
+  const node: Pick<StellarNode, 'ledgerState' | 'events'> = {
+    async ledgerState() {
+      latestLedger += 1n;
+      return { oldestLedger: latestLedger - ledgers, latestLedger, closedAt: 0n };
+    },
+    async events({ start }) {
+      latestLedger += 1n;
+      const from = 'ledger' in start ? start.ledger : BigInt(start.cursor);
+      if (from < latestLedger - ledgers) throw new NetworkUnavailable('startLedger must be within the range');
+      const until = eventsInPage > 0 ? from : from + 10_000n;
+      const events = Array.from({ length: eventsInPage }, () => other);
+      if (from <= deployedAt && deployedAt < until) events.push(deployed);
+      return { latestLedger, cursor: `${until}`, isLast: until > latestLedger, events };
+    },
+  };
+  return node as StellarNode;
+}
+
+const other: EventPage['events'][number] = { value: xdr.ScVal.scvVoid(), txHash: '' };
+const isCustodys = (node: StellarNode, custody: string) =>
+  mayBeCustodys(node, tokenFactory(FACTORY), { contract: TOKEN, custody });
+
+it.each([
+  ['a day', 17_280n],
+  ['a week', 120_960n],
+  ['a quarter', 1_555_200n],
+])('are a stranger’s where a node that keeps %s shows that it was the deployer', async (_, ledgers) => {
+  const node = keepsLedgers(ledgers, 990_000n);
+  expect(await isCustodys(node, Keypair.random().publicKey())).toBe(false);
+  expect(await isCustodys(node, DEPLOYER)).toBe(true);
+});
+
+it('are unknown when the factory has more events than are read', async () => {
+  await expect(isCustodys(keepsLedgers(17_280n, 990_000n, 1_000), DEPLOYER)).rejects.toThrow(
+    NetworkUnavailable,
+  );
 });
