@@ -145,6 +145,13 @@ const UNDECIDED = [
   { table: 'approval_requests', rows: `state = 'AWAITING'` },
 ];
 
+/** What the checks of columns ask of decided rows. */
+const DECIDED: Record<string, string> = {
+  attempts: `decided_at = now(), ledger = NULL, evidence = 'seen'`,
+  submissions: `settled_at = NULL, tx_hash = NULL, refusal_reason = NULL`,
+  approval_requests: `decided_by = 'ben', decided_at = now()`,
+};
+
 describe('a row', () => {
   it.each(UNDECIDED)('of $table keeps what is not named', async ({ table, rows }) => {
     const columns = await database.handle.sql<{ name: string; type: string }[]>`
@@ -169,6 +176,20 @@ describe('a row', () => {
       `UPDATE approval_requests SET state = 'APPROVED', decided_by = 'cem', decided_at = now()`,
     ],
   ])('stays decided: %s', (_name, change) => refused(change));
+
+  it.each([
+    ['attempts', 'attempt_state', 'cause'],
+    ['submissions', 'submission_state', 'result'],
+    ['approval_requests', 'approval_state', 'decided_with_key'],
+  ])('of %s is fixed in a state that a later version adds', async (table, type, column) => {
+    await database.handle.sql.unsafe(`ALTER TYPE ${type} ADD VALUE 'LATER'`);
+    await refused(
+      'SET LOCAL session_replication_role = replica',
+      `UPDATE ${table} SET state = 'LATER', ${DECIDED[table]}`,
+      'SET LOCAL session_replication_role = origin',
+      `UPDATE ${table} SET "${column}" = NULL`,
+    );
+  });
 
   it('of the feed is dated anew while signing is halted, and not otherwise', async () => {
     const redate = 'UPDATE retirement_records SET timestamp = 8';
