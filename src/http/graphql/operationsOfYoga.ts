@@ -51,7 +51,10 @@ export function useOperations(options: {
   };
 }
 
-/** yoga takes only the parameters that it knows from a URL. Caches keep the query, but not the URL. */
+/**
+ * What yoga does not give of a URL's parameters as it is needed: it drops those that it does not know, and the
+ * query would keep the whole URL in memory for as long as a cache keeps the query.
+ */
 function textsInAddress({ method, url }: Request, { query }: GraphQLParams): DocumentParams {
   if (method !== 'GET') return {};
   const documentId = new URL(url).searchParams.get('documentId');

@@ -35,7 +35,7 @@ export function deployEffects(row: DeployedRow): Effects {
 
 /** A deploy under review keeps its intent and continues when it is resumed. */
 function stateOfRefused({ reason }: Refusal): 'REFUSED' | 'NEEDS_REVIEW' {
-  // SALT_ALREADY_USED: this platform has deployed the contract before. FEE_ABOVE_CAP: the operator raises the
-  // cap, or waits.
+  // SALT_ALREADY_USED: this platform has deployed the contract before, or a stranger was first with its salt.
+  // FEE_ABOVE_CAP: the operator raises the cap, or waits.
   return reason === 'SALT_ALREADY_USED' || reason === 'FEE_ABOVE_CAP' ? 'NEEDS_REVIEW' : 'REFUSED';
 }
