@@ -46,30 +46,30 @@ export async function tokensDeployedSince(
 }
 
 /**
- * Whether custody may have deployed the contract: no event of the last ten days that the node has names
+ * Whether the account may have deployed the contract: no event of the last ten days that the node has names
  * another deployer. A deployment shows its salt before it lands, so a stranger can use the salt first and be
  * the admin of what stands there.
  * @throws NetworkUnavailable, also if there are more events than are read: a stranger could hide one behind them
  */
-export async function mayBeCustodys(
+export async function mayBeDeployedBy(
   node: StellarNode,
   factory: Factory,
-  { contract, custody }: { contract: Address; custody: Address },
+  { contract, deployer }: { contract: Address; deployer: Address },
 ): Promise<boolean> {
   const { oldestLedger, latestLedger } = await node.ledgerState();
   // One ledger later, because the node may drop its oldest ledger between two questions.
   const from = largest(oldestLedger + 1n, latestLedger - LEDGERS_READ);
-  let deployer = custody;
+  let shown = deployer;
   const isComplete = await readDeployments(node, factory, from, (address, by) => {
     if (address !== contract) return 'go on';
-    deployer = by;
+    shown = by;
     return 'enough';
   }).catch((error: unknown) => {
     if (error instanceof MethodMissing) return true;
     throw error;
   });
   if (!isComplete) throw tooManyDeploys(from);
-  return deployer === custody;
+  return shown === deployer;
 }
 
 function tooManyDeploys(since: bigint): NetworkUnavailable {

@@ -11,7 +11,7 @@ import { explainFailures } from '../wrapNetwork.ts';
 import { createSigningAccounts } from './accounts.ts';
 import { deployedAddress, normalizeAddress } from './addresses.ts';
 import { broadcastBytes, signReplacement } from './broadcast.ts';
-import { mayBeCustodys, settlementFactory, tokenFactory, tokensDeployedSince } from './deployments.ts';
+import { mayBeDeployedBy, settlementFactory, tokenFactory, tokensDeployedSince } from './deployments.ts';
 import type { Factory } from './deployments.ts';
 import { draftCall, simulateCall } from './draft.ts';
 import { createOutcomes } from './outcome.ts';
@@ -34,7 +34,7 @@ export async function createStellarNetwork(options: StellarNetworkOptions): Prom
   const { validitySeconds } = deps;
   const custody = keys.custody.publicKey();
   const mayBeOwn = (factory: Factory, contract: Address) =>
-    mayBeCustodys(node, factory, { contract, custody });
+    mayBeDeployedBy(node, factory, { contract, deployer: custody });
   const accounts = createSigningAccounts(
     node,
     { configured: [...keys.sources.keys()], validitySeconds },

@@ -5,7 +5,7 @@ import { Address, Keypair, xdr } from '@stellar/stellar-sdk';
 import { expect, it } from 'vitest';
 import { NetworkUnavailable } from '../../../../../src/ledger/network/port.ts';
 import {
-  mayBeCustodys,
+  mayBeDeployedBy,
   tokenFactory,
   tokensDeployedSince,
 } from '../../../../../src/ledger/network/stellar/deployments.ts';
@@ -81,8 +81,8 @@ function keepsLedgers(ledgers: bigint, deployedAt: bigint, eventsInPage = 0): St
 }
 
 const other: EventPage['events'][number] = { value: xdr.ScVal.scvVoid(), txHash: '' };
-const isCustodys = (node: StellarNode, custody: string) =>
-  mayBeCustodys(node, tokenFactory(FACTORY), { contract: TOKEN, custody });
+const mayBeBy = (node: StellarNode, deployer: string) =>
+  mayBeDeployedBy(node, tokenFactory(FACTORY), { contract: TOKEN, deployer });
 
 it.each([
   ['a day', 17_280n],
@@ -90,12 +90,10 @@ it.each([
   ['a quarter', 1_555_200n],
 ])('are a stranger’s where a node that keeps %s shows that it was the deployer', async (_, ledgers) => {
   const node = keepsLedgers(ledgers, 990_000n);
-  expect(await isCustodys(node, Keypair.random().publicKey())).toBe(false);
-  expect(await isCustodys(node, DEPLOYER)).toBe(true);
+  expect(await mayBeBy(node, Keypair.random().publicKey())).toBe(false);
+  expect(await mayBeBy(node, DEPLOYER)).toBe(true);
 });
 
 it('are unknown when the factory has more events than are read', async () => {
-  await expect(isCustodys(keepsLedgers(17_280n, 990_000n, 1_000), DEPLOYER)).rejects.toThrow(
-    NetworkUnavailable,
-  );
+  await expect(mayBeBy(keepsLedgers(17_280n, 990_000n, 1_000), DEPLOYER)).rejects.toThrow(NetworkUnavailable);
 });
