@@ -1,7 +1,7 @@
 /**
  * Entries that the network has archived: their records are read all the same, and calls that need them land.
  */
-import { FeeBumpTransaction, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
+import { FeeBumpTransaction, Keypair, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
 import { afterEach, describe, expect, it } from 'vitest';
 import { NetworkUnavailable, SignerShortOfFunds } from '../../../src/ledger/network/port.ts';
 import { readAccounts } from '../../../src/ledger/network/stellar/accounts.ts';
@@ -115,6 +115,36 @@ describe('calls that restore the code of contracts, at the rents and the minimum
     await land(network, { ...deposit, sessionId: 'b', amount: 1n });
     expect(await spendable(custody)).toBe(before);
     expect(await spendable(channel)).toBeLessThan(9n * XLM);
+  });
+
+  it('are known to have landed in the envelope of a stranger, who pays for them', async () => {
+    testbed = await startStellarTestbed({ channels: 1, devnet: { minPersistentTtlLedgers: 2_073_600 } });
+    const { network, options, devnet } = testbed;
+    const tokenAddress = await mintedCarbon(network, 2n);
+    await archiveWithCode([tokenAddress]);
+    const retiring = await prepare(network, retire(tokenAddress, TONNE));
+    const envelope = TransactionBuilder.fromXDR(
+      Buffer.from(retiring.signedBytes).toString('base64'),
+      devnet.passphrase,
+    );
+    if (!(envelope instanceof FeeBumpTransaction)) throw new Error('custody does not pay for it');
+    const stranger = Keypair.random();
+    devnet.fund(stranger.publicKey(), 1_000n * XLM);
+    const { innerTransaction } = envelope;
+    const bump = TransactionBuilder.buildFeeBumpTransaction(
+      stranger,
+      '1000000',
+      innerTransaction,
+      devnet.passphrase,
+    );
+    bump.sign(stranger);
+    expect(await createNode(options).send(bump)).toMatchObject({ status: 'PENDING' });
+    devnet.controls.closeLedger();
+    await testbed.advanceClock(400);
+    expect(await settled(network, retiring)).toMatchObject({
+      status: 'succeeded',
+      result: { kind: 'retired', retirementIndex: 0 },
+    });
   });
 
   it('can’t be taken out of custody’s envelope and land under a hash that no attempt has', async () => {

@@ -198,8 +198,7 @@ async function signCall(
     {
       operation,
       resources,
-      // A transaction without a bid is accepted only in custody's envelope. With a bid, it could land alone,
-      // under a hash that no attempt has.
+      // A transaction without a bid lands only in an envelope. With a bid, the channel could pay for it.
       inclusionFeeStroops: isPaidByCustody ? 0n : inclusionFee,
       validUntil,
       passphrase: deps.passphrase,
@@ -208,6 +207,10 @@ async function signCall(
   );
   // The network refuses signatures that it does not need.
   signTransaction(transaction, isThroughChannel ? [key, keys.custody] : [key]);
-  const sent = isPaidByCustody ? paidByCustody(deps, transaction, inclusionFee) : transaction;
-  return preparedFrom(sent, { slot, validUntil, preparedAtLedger: state.latestLedger });
+  const prepared = preparedFrom(transaction, { slot, validUntil, preparedAtLedger: state.latestLedger });
+  if (!isPaidByCustody) return prepared;
+  // Any account can take the signed transaction out of custody's envelope and pay for it in its own. Nodes find
+  // a transaction in any envelope by its own hash. By the envelope's, one that landed would look dead.
+  const envelope = paidByCustody(deps, transaction, inclusionFee).toEnvelope();
+  return { ...prepared, signedBytes: envelope.toXDR() };
 }
