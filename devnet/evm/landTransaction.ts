@@ -14,6 +14,7 @@ interface NodeTransaction {
   to: string | undefined;
   data?: Hex;
   nonce?: Hex;
+  gas?: Hex;
 }
 
 /**

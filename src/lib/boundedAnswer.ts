@@ -4,8 +4,13 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 
+export class AnswerTooLong extends Error {
+  override readonly name = 'AnswerTooLong';
+}
+
 /**
- * The body as text. @throws when it is longer than `maxBytes`, or when the signal aborts; the rest is not read
+ * The body as text. @throws AnswerTooLong when it is longer than `maxBytes`, or when the signal aborts; the
+ *   rest is not read
  * @param signal the one of the request. `fetch` itself may lose it once the headers are there, because on
  *   Node 20 its listener can be collected as garbage
  */
@@ -22,7 +27,7 @@ export async function readBounded(
     for await (const chunk of body ? Readable.fromWeb(body, { signal }) : []) {
       const bytes = chunk as Uint8Array;
       byteLength += bytes.length;
-      if (byteLength > maxBytes) throw new Error(`its answer is longer than ${maxBytes} bytes`);
+      if (byteLength > maxBytes) throw new AnswerTooLong(`its answer is longer than ${maxBytes} bytes`);
       chunks.push(bytes);
     }
   } catch (error) {

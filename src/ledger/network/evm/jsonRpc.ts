@@ -1,9 +1,11 @@
 /**
  * JSON-RPC to an EVM node: many questions in batches, or one by one if the node does not take batches.
  */
+import { AnswerTooLong } from '../../../lib/boundedAnswer.ts';
 import { chunksOf } from '../../../lib/chunksOf.ts';
 import { createExchange, METHOD_NOT_FOUND, valueOf } from '../jsonRpc.ts';
 import type { Answer, ExchangeOptions, RpcError, Question as AnyQuestion } from '../jsonRpc.ts';
+import { NetworkUnavailable } from '../port.ts';
 import { retryWhile } from '../retryWhile.ts';
 import { RATE_LIMITED_OR_TIMED_OUT, isBlockMissing } from './transientErrors.ts';
 
@@ -24,7 +26,7 @@ export interface JsonRpc {
   askTogether<const Questions extends readonly Question<unknown>[]>(
     questions: Questions,
   ): Promise<AnswersTo<Questions>>;
-  /** Asks in as many batches as necessary. @throws NetworkUnavailable */
+  /** Asks in as many batches as the number of questions and the size of their answers need. @throws NetworkUnavailable */
   askEach<T>(questions: readonly Question<T>[]): Promise<Answer<T>[]>;
   /** False once the node has refused batches. */
   takesBatches(): boolean;
@@ -72,6 +74,21 @@ export function createJsonRpc(options: Omit<ExchangeOptions, 'maxAnswerBytes'>):
     return askOneByOne(questions);
   }
 
+  /**
+   * Halves a batch with too long an answer, down to single questions: any holder can write a retirement record
+   * as long as a block takes, and the token's records after it could never be read.
+   */
+  async function askDivided<T>(questions: readonly Question<T>[]): Promise<Answer<T>[]> {
+    try {
+      return await askBatch(questions);
+    } catch (error) {
+      if (questions.length === 1 || !isTooLong(error)) throw error;
+      const half = Math.ceil(questions.length / 2);
+      const first = await askDivided(questions.slice(0, half));
+      return [...first, ...(await askDivided(questions.slice(half)))];
+    }
+  }
+
   return {
     async ask(question) {
       const [answer] = await askBatch([question]);
@@ -84,12 +101,17 @@ export function createJsonRpc(options: Omit<ExchangeOptions, 'maxAnswerBytes'>):
       const batches = chunksOf(questions, MAX_BATCH);
       const answers: Answer<never>[] = [];
       for (const together of chunksOf(batches, MAX_BATCHES_AT_ONCE)) {
-        const answered = await Promise.all(together.map((batch) => askBatch(batch)));
+        const answered = await Promise.all(together.map((batch) => askDivided(batch)));
         answers.push(...(answered.flat() as Answer<never>[]));
       }
       return answers;
     },
   };
+}
+
+/** Whether the question could not be asked because its answer is above MAX_ANSWER_BYTES. */
+export function isTooLong(error: unknown): boolean {
+  return error instanceof NetworkUnavailable && error.cause instanceof AnswerTooLong;
 }
 
 function lacksBlocks(answers: readonly Answer<unknown>[]): boolean {
