@@ -26,7 +26,10 @@ export interface JsonRpc {
   askTogether<const Questions extends readonly Question<unknown>[]>(
     questions: Questions,
   ): Promise<AnswersTo<Questions>>;
-  /** Asks in as many batches as the number of questions and the size of their answers need. @throws NetworkUnavailable */
+  /**
+   * Asks in as many batches as the number of questions and the size of their answers need.
+   * @throws NetworkUnavailable
+   */
   askEach<T>(questions: readonly Question<T>[]): Promise<Answer<T>[]>;
   /** False once the node has refused batches. */
   takesBatches(): boolean;
