@@ -19,9 +19,9 @@ const PRECEDENCE: readonly Outcome['status'][] = [
 ];
 
 /**
- * Asks for the outcome of each attempt. Among attempts with the same outcome, the newest decides: a Stellar
- * node also finds a transaction that landed within a fee bump by its own hash, but its events name the bump's
- * hash. With the inner hash, a retirement and its record in the feed would have two different hashes.
+ * Asks for the outcome of each attempt. Among attempts with the same outcome, the oldest decides: on Stellar
+ * the others are the same transaction in other envelopes, and nodes find it by its own hash in any of them, a
+ * stranger's included. The feed names it by its own hash too.
  * @param open at least one, oldest first
  * @throws NetworkUnavailable when any of them is unknown: it might be the one that landed
  */
@@ -30,7 +30,7 @@ export async function outcomeOfSlot<Attempt extends SentTransaction>(
   open: readonly Attempt[],
 ): Promise<SlotOutcome<Attempt>> {
   const reported = await Promise.all(
-    open.toReversed().map(async (attempt) => ({ attempt, outcome: await network.outcome(attempt) })),
+    open.map(async (attempt) => ({ attempt, outcome: await network.outcome(attempt) })),
   );
   const [decisive] = reported.sort((a, b) => rank(a) - rank(b));
   if (!decisive) throw new Error('a slot without attempts has no outcome');

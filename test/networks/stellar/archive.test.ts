@@ -145,9 +145,16 @@ describe('calls that restore the code of contracts, at the rents and the minimum
       status: 'succeeded',
       result: { kind: 'retired', retirementIndex: 0 },
     });
+    const { records } = await network.retirementRecords(tokenAddress, 0, 1);
+    for (const hints of [[], [bump.hash().toString('hex')]]) {
+      const wanted = records.map((record) => ({ ...record, hints }));
+      expect(await network.retirementTransactions(tokenAddress, wanted)).toEqual(
+        new Map([[0, retiring.hash]]),
+      );
+    }
   });
 
-  it('can’t be taken out of custody’s envelope and land under a hash that no attempt has', async () => {
+  it('can’t land without an envelope that pays for them', async () => {
     testbed = await startStellarTestbed({ channels: 1, devnet: { minPersistentTtlLedgers: 2_073_600 } });
     const { network, options, devnet } = testbed;
     const tokenAddress = await mintedCarbon(network, 1n);

@@ -98,11 +98,13 @@ it('replaces what is stuck: the same transaction within, one landing, found unde
   const outcome = await network.outcome(second);
   expect(outcome).toMatchObject({ status: 'succeeded', result: { kind: 'retired', retirementIndex: 0 } });
   expect(await twin.outcome(first)).toEqual(outcome);
-  // The retirement stores the same hash as the token's events show for its record.
-  expect((await outcomeOfSlot(network, [first, second])).attempt.hash).toBe(second.hash);
+  // The retirement stores the same hash as the feed stores for its record.
+  expect((await outcomeOfSlot(network, [first, second])).attempt.hash).toBe(first.hash);
   const { records } = await network.retirementRecords(tokenAddress, 0, 1);
-  const wanted = records.map((record) => ({ ...record, hints: [] }));
-  expect(await network.retirementTransactions(tokenAddress, wanted)).toEqual(new Map([[0, second.hash]]));
+  for (const hints of [[], [first.hash], [second.hash]]) {
+    const wanted = records.map((record) => ({ ...record, hints }));
+    expect(await network.retirementTransactions(tokenAddress, wanted)).toEqual(new Map([[0, first.hash]]));
+  }
   expect(await network.broadcast(first.signedBytes)).toEqual({ status: 'accepted' });
   expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(1);
   testbed.devnet.controls.release();

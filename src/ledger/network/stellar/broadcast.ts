@@ -39,7 +39,7 @@ async function answerToError(
   transaction: Transaction | FeeBumpTransaction,
   errorCode: string,
 ): Promise<BroadcastAnswer> {
-  const { status } = await node.transaction(transaction.hash().toString('hex'));
+  const { status } = await node.transaction(innerOf(transaction).hash().toString('hex'));
   if (status !== 'NOT_FOUND') return { status: 'accepted' };
   const shortage = errorCode === 'txInsufficientBalance' ? `: ${describeShortage(transaction)}` : '';
   return { status: 'refused', reason: `The node refused the transaction: ${errorCode}${shortage}` };
@@ -97,8 +97,7 @@ export async function signReplacement(
 
   const wanted = highestStroops > higher ? highestStroops : higher;
   const fee = wanted < deps.maxInclusionFeeStroops ? wanted : deps.maxInclusionFeeStroops;
-  const inner = transaction instanceof FeeBumpTransaction ? transaction.innerTransaction : transaction;
-  return preparedFrom(paidByCustody(deps, inner, fee), {
+  return preparedFrom(paidByCustody(deps, innerOf(transaction), fee), {
     slot: { source, sequence },
     validUntil,
     preparedAtLedger,
@@ -107,10 +106,13 @@ export async function signReplacement(
 
 /** A transaction's bid per operation for inclusion, without its resource fee. */
 function bidOf(transaction: Transaction | FeeBumpTransaction): bigint {
-  const isBump = transaction instanceof FeeBumpTransaction;
-  const inner = isBump ? transaction.innerTransaction : transaction;
+  const inner = innerOf(transaction);
   const resources = inner.toEnvelope().v1().tx().ext();
   const resourceFee = resources.switch() === 1 ? resources.sorobanData().resourceFee().toBigInt() : 0n;
-  const operations = BigInt(inner.operations.length + (isBump ? 1 : 0));
+  const operations = BigInt(inner.operations.length + (inner === transaction ? 0 : 1));
   return (BigInt(transaction.fee) - resourceFee) / operations;
+}
+
+function innerOf(transaction: Transaction | FeeBumpTransaction): Transaction {
+  return transaction instanceof FeeBumpTransaction ? transaction.innerTransaction : transaction;
 }

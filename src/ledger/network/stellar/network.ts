@@ -73,7 +73,7 @@ export async function createStellarNetwork(options: StellarNetworkOptions): Prom
     ...tokens,
     carbonTotals: async (token) => (await readTotals(token)).totals,
     retirementRecords: (token, from, limit) => readRecords({ node, reads, readTotals }, token, from, limit),
-    retirementTransactions: (token, wanted) => retirementTransactions(node, token, wanted),
+    retirementTransactions: (token, wanted) => retirementTransactions({ node, passphrase }, token, wanted),
     ...createSettlementReads(reads, contracts, (factory, found) =>
       mayBeOwn(settlementFactory(factory), found),
     ),

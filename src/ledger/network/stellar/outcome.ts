@@ -210,8 +210,8 @@ async function outcomeOfUsed(
   if (user.innerHash !== hash && user.outerHash !== hash) {
     return {
       status: 'dead',
-      proof: `${used} by ${user.outerHash} in ledger ${user.ledger}`,
-      usedBy: user.outerHash,
+      proof: `${used} by ${user.innerHash} in ledger ${user.ledger}`,
+      usedBy: user.innerHash,
     };
   }
   const answer = await lookUp(deps, user.outerHash);

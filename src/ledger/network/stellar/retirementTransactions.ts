@@ -1,20 +1,27 @@
 /**
  * Finds the transactions that made a token's retirement records. A hinted transaction is read and must show
  * the record; the token's events show the rest, as far back as the node keeps them.
+ *
+ * An event names the envelope that landed. Any account can pay for a signed transaction in an envelope of its
+ * own, so a transaction is named by its own hash, as in attempts and wallets.
  */
 import { xdr } from '@stellar/stellar-sdk';
 import { smallest } from '../../../lib/bigints.ts';
+import { chunksOf } from '../../../lib/chunksOf.ts';
 import type { Address, TransactionHash, WantedTransaction } from '../port.ts';
 import { readEvents } from './events.ts';
 import { indexesInEvents, indexIn, indexInChanges } from './results.ts';
 import type { StellarNode } from './node.ts';
 import type { LandedTransaction } from './nodeDecoding.ts';
+import { hashesOf } from './sequenceUse.ts';
 
 type Found = Map<number, TransactionHash>;
 
 const HASH = /^[0-9a-f]{64}$/i;
 /** Maximum hints that are read; each costs one request. */
 const MAX_HINTS = 40;
+/** As many as public nodes answer at a time. */
+const MAX_READS_AT_ONCE = 8;
 /**
  * Ledgers take five seconds or more, so dividing by this number leads to a ledger that is too early rather
  * than too late.
@@ -22,7 +29,7 @@ const MAX_HINTS = 40;
 const LEAST_SECONDS_PER_LEDGER = 4n;
 
 export async function retirementTransactions(
-  node: StellarNode,
+  { node, passphrase }: { node: StellarNode; passphrase: string },
   token: Address,
   wanted: readonly WantedTransaction[],
 ): Promise<ReadonlyMap<number, TransactionHash>> {
@@ -33,10 +40,32 @@ export async function retirementTransactions(
     const hash = hint.toLowerCase();
     const answer = await node.transaction(hash);
     if (answer.status !== 'SUCCESS') continue;
-    for (const index of retiredIn(answer, token)) if (indexes.has(index)) found.set(index, hash);
+    const { innerHash } = hashesOf(answer.envelope, passphrase);
+    for (const index of retiredIn(answer, token)) if (indexes.has(index)) found.set(index, innerHash);
   }
   const missing = wanted.filter(({ index }) => !found.has(index));
-  return missing.length === 0 ? found : new Map([...found, ...(await findInEvents(node, token, missing))]);
+  if (missing.length === 0) return found;
+  const inEvents = await findInEvents(node, token, missing);
+  const ownHashes = await readOwnHashes({ node, passphrase }, [...new Set(inEvents.values())]);
+  for (const [index, hash] of inEvents) found.set(index, ownHashes.get(hash) ?? hash);
+  return found;
+}
+
+/** By the envelopes' hashes; without those of which the node has no transaction any more. */
+async function readOwnHashes(
+  { node, passphrase }: { node: StellarNode; passphrase: string },
+  envelopes: readonly TransactionHash[],
+): Promise<ReadonlyMap<TransactionHash, TransactionHash>> {
+  const own = new Map<TransactionHash, TransactionHash>();
+  for (const together of chunksOf(envelopes, MAX_READS_AT_ONCE)) {
+    const answers = await Promise.all(together.map((hash) => node.transaction(hash)));
+    for (const [at, hash] of together.entries()) {
+      const answer = answers[at];
+      if (answer && answer.status !== 'NOT_FOUND')
+        own.set(hash, hashesOf(answer.envelope, passphrase).innerHash);
+    }
+  }
+  return own;
 }
 
 /**

@@ -51,9 +51,9 @@ it.each([
   }
 });
 
-it('is about the newest of those of which the same is said', async () => {
+it('is about the oldest of those of which the same is said', async () => {
   for (const outcome of [succeeded, refused, pending, undeterminable, dead]) {
-    expect(await decide([outcome, outcome])).toMatchObject({ attempt: { hash: '1' } });
+    expect(await decide([outcome, outcome])).toMatchObject({ attempt: { hash: '0' } });
   }
 });
 
