@@ -105,6 +105,10 @@ it('replaces what is stuck: the same transaction within, one landing, found unde
     const wanted = records.map((record) => ({ ...record, hints }));
     expect(await network.retirementTransactions(tokenAddress, wanted)).toEqual(new Map([[0, first.hash]]));
   }
+  // The node denies the transaction: to the look-up of its ledgers, which expects that, and to the second one.
+  testbed.devnet.controls.faults.denyTransactions = 2;
+  const unhinted = records.map((record) => ({ ...record, hints: [] }));
+  expect(await network.retirementTransactions(tokenAddress, unhinted)).toEqual(new Map());
   expect(await network.broadcast(first.signedBytes)).toEqual({ status: 'accepted' });
   expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(1);
   testbed.devnet.controls.release();

@@ -47,11 +47,17 @@ export async function retirementTransactions(
   if (missing.length === 0) return found;
   const inEvents = await findInEvents(node, token, missing);
   const ownHashes = await readOwnHashes({ node, passphrase }, [...new Set(inEvents.values())]);
-  for (const [index, hash] of inEvents) found.set(index, ownHashes.get(hash) ?? hash);
+  for (const [index, envelope] of inEvents) {
+    const hash = ownHashes.get(envelope);
+    if (hash !== undefined) found.set(index, hash);
+  }
   return found;
 }
 
-/** By the envelopes' hashes; without those of which the node has no transaction any more. */
+/**
+ * By the envelopes' hashes; without those of which the node shows no transaction. It may be behind the one that
+ * showed the events, and a record that once has the envelope's hash contradicts its retirement for ever.
+ */
 async function readOwnHashes(
   { node, passphrase }: { node: StellarNode; passphrase: string },
   envelopes: readonly TransactionHash[],
