@@ -13,9 +13,8 @@ const address = `0x${'e'.repeat(40)}`;
 const POLL_MS = 20;
 let sequence: bigint;
 let watch: ReturnType<typeof createContinuityWatch>;
-beforeEach(async () => {
+beforeEach(() => {
   sequence = 7n;
-  await handle().db.delete(signingAccounts);
   const numbered: LedgerNetwork = {
     ...network(),
     signingOrder: { accounts: [address], maxOpenPerAccount: 4 },

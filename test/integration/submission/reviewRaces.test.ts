@@ -293,7 +293,7 @@ describe('the outcome of what was signed', () => {
       .catch((caught: unknown) => caught);
     // The refusal is the error or its cause: statements sent together with the refused one also fail, and may
     // be reported first.
-    expect(refusedByDatabase(error)?.message).toContain('is decided');
+    expect(refusedByDatabase(error)?.message).toContain('is DEAD, which is final');
     expect(await stateOf(submissionId)).toBe('PENDING');
   });
 
