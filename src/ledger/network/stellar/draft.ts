@@ -210,7 +210,8 @@ async function signCall(
   const prepared = preparedFrom(transaction, { slot, validUntil, preparedAtLedger: state.latestLedger });
   if (!isPaidByCustody) return prepared;
   // Any account can take the signed transaction out of custody's envelope and pay for it in its own. Nodes find
-  // a transaction in any envelope by its own hash. By the envelope's, one that landed would look dead.
+  // a transaction in any envelope by its own hash (`InsertTransactions` of stellar-rpc). By the envelope's, one
+  // that landed would look dead.
   const envelope = paidByCustody(deps, transaction, inclusionFee).toEnvelope();
   return { ...prepared, signedBytes: envelope.toXDR() };
 }
