@@ -2,6 +2,7 @@
  * Entries that the network has archived: their records are read all the same, and calls that need them land.
  */
 import { FeeBumpTransaction, Keypair, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
+import type { Transaction } from '@stellar/stellar-sdk';
 import { afterEach, describe, expect, it } from 'vitest';
 import { NetworkUnavailable, SignerShortOfFunds } from '../../../src/ledger/network/port.ts';
 import { readAccounts } from '../../../src/ledger/network/stellar/accounts.ts';
@@ -27,6 +28,13 @@ afterEach(() => testbed.close());
 async function open(protocolVersion: Protocol): Promise<string> {
   testbed = await startStellarTestbed({ channels: 2, devnet: { protocolVersion } });
   return mintedCarbon(testbed.network, 10n);
+}
+
+/** The call's own transaction, which custody's fee bump pays for. */
+function paidByCustody({ signedBytes }: { signedBytes: Uint8Array }, passphrase: string): Transaction {
+  const envelope = TransactionBuilder.fromXDR(Buffer.from(signedBytes).toString('base64'), passphrase);
+  if (!(envelope instanceof FeeBumpTransaction)) throw new Error('custody does not pay for the call');
+  return envelope.innerTransaction;
 }
 
 describe('records', () => {
@@ -123,14 +131,9 @@ describe('calls that restore the code of contracts, at the rents and the minimum
     const tokenAddress = await mintedCarbon(network, 2n);
     await archiveWithCode([tokenAddress]);
     const retiring = await prepare(network, retire(tokenAddress, TONNE));
-    const envelope = TransactionBuilder.fromXDR(
-      Buffer.from(retiring.signedBytes).toString('base64'),
-      devnet.passphrase,
-    );
-    if (!(envelope instanceof FeeBumpTransaction)) throw new Error('custody does not pay for it');
     const stranger = Keypair.random();
     devnet.fund(stranger.publicKey(), 1_000n * XLM);
-    const { innerTransaction } = envelope;
+    const innerTransaction = paidByCustody(retiring, devnet.passphrase);
     const bump = TransactionBuilder.buildFeeBumpTransaction(
       stranger,
       '1000000',
@@ -162,12 +165,8 @@ describe('calls that restore the code of contracts, at the rents and the minimum
     devnet.fund(testbed.channels[0]?.publicKey() ?? '', 400n * XLM);
     await archiveWithCode([tokenAddress]);
     const retiring = await prepare(network, retire(tokenAddress, TONNE));
-    const envelope = TransactionBuilder.fromXDR(
-      Buffer.from(retiring.signedBytes).toString('base64'),
-      devnet.passphrase,
-    );
-    if (!(envelope instanceof FeeBumpTransaction)) throw new Error('custody does not pay for it');
-    const taken = await createNode(options).send(envelope.innerTransaction);
+    const innerTransaction = paidByCustody(retiring, devnet.passphrase);
+    const taken = await createNode(options).send(innerTransaction);
     expect(taken).toMatchObject({ status: 'ERROR', errorCode: 'txInsufficientFee' });
     expect(await network.broadcast(retiring.signedBytes)).toEqual({ status: 'accepted' });
     expect(await settled(network, retiring)).toMatchObject({ status: 'succeeded' });
