@@ -17,6 +17,11 @@ import { hashesOf } from './sequenceUse.ts';
 
 type Found = Map<number, TransactionHash>;
 
+interface NamingDeps {
+  node: StellarNode;
+  passphrase: string;
+}
+
 const HASH = /^[0-9a-f]{64}$/i;
 /** Maximum hints that are read; each costs one request. */
 const MAX_HINTS = 40;
@@ -29,7 +34,7 @@ const MAX_READS_AT_ONCE = 8;
 const LEAST_SECONDS_PER_LEDGER = 4n;
 
 export async function retirementTransactions(
-  { node, passphrase }: { node: StellarNode; passphrase: string },
+  { node, passphrase }: NamingDeps,
   token: Address,
   wanted: readonly WantedTransaction[],
 ): Promise<ReadonlyMap<number, TransactionHash>> {
@@ -59,7 +64,7 @@ export async function retirementTransactions(
  * showed the events, and a record that once has the envelope's hash contradicts its retirement for ever.
  */
 async function readOwnHashes(
-  { node, passphrase }: { node: StellarNode; passphrase: string },
+  { node, passphrase }: NamingDeps,
   envelopes: readonly TransactionHash[],
 ): Promise<ReadonlyMap<TransactionHash, TransactionHash>> {
   const own = new Map<TransactionHash, TransactionHash>();
