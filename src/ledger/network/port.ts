@@ -105,7 +105,10 @@ export interface LedgerNetwork {
    *   ChainReorganised
    */
   draft(call: NetworkCall): Promise<Draft>;
-  /** Sends the bytes as they are. No answer decides anything: `refused` bytes may have landed before. */
+  /**
+   * Sends the signed transaction, if need be in an envelope that pays more for it and leaves its hash. No answer
+   * decides anything: `refused` bytes may have landed before.
+   */
   broadcast(signedBytes: Uint8Array): Promise<BroadcastAnswer>;
   /**
    * What became of the sent bytes; all but `pending` and `undeterminable` is final.
@@ -114,8 +117,8 @@ export interface LedgerNetwork {
   outcome(sent: SentTransaction): Promise<Outcome>;
   /**
    * Signs the same call in the same slot at a higher fee, if `latest` (the last transaction signed for its
-   * slot) waits longer than its fee explains; at most one of the two can land. Null if `latest` is not stuck,
-   * the fee cap is reached, or the network has no replacement.
+   * slot) waits longer than its fee explains; at most one of the two can land. Null if `latest` is not stuck, or
+   * a holder's, if the fee cap is reached, or the network has no replacement: on Stellar `broadcast` pays more.
    */
   replace(latest: PreparedTransaction): Promise<PreparedTransaction | null>;
 

@@ -1,6 +1,6 @@
 /**
- * Signs calls and commits the signed bytes, so that only bytes known to the database are ever sent. One
- * transaction signs many calls.
+ * Signs calls and commits the signed bytes, so that only transactions known to the database are ever sent. One
+ * transaction of the database signs many calls.
  */
 import type { Tx } from '../../db/connection.ts';
 import { insertRows } from '../../db/manyRows.ts';
@@ -145,7 +145,6 @@ function freshAttempt(
  * @returns the new attempt, or null when there is nothing to replace
  */
 export async function replaceAttempt(deps: SubmissionDependencies, latest: Attempt): Promise<Attempt | null> {
-  if (!deps.network.signingOrder?.accounts.includes(latest.source)) return null;
   const prepared = await deps.network.replace(latest);
   if (prepared === null) return null;
   return deps.db.transaction(async (tx) => {

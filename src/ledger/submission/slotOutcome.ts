@@ -19,9 +19,7 @@ const PRECEDENCE: readonly Outcome['status'][] = [
 ];
 
 /**
- * Asks for the outcome of each attempt. Among attempts with the same outcome, the oldest decides: on Stellar
- * the others are the same transaction in other envelopes, and nodes find it by its own hash in any of them, a
- * stranger's included. The feed names it by its own hash too.
+ * Asks for the outcome of each attempt. Among attempts with the same outcome, the oldest decides.
  * @param open at least one, oldest first
  * @throws NetworkUnavailable when any of them is unknown: it might be the one that landed
  */

@@ -8,6 +8,7 @@ import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { deploy, deployCarbon, land, mintedCarbon, prepare, retire, TONNE } from '../../../devnet/calls.ts';
 import { startRewritingProxy } from '../../support/faults/rewritingProxy.ts';
 import type { RewritingProxy } from '../../support/faults/rewritingProxy.ts';
+import { othersPay } from '../../support/stellar/othersPay.ts';
 import { startStellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
 import type { StellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
 
@@ -47,11 +48,19 @@ it('finds what custody deployed', async () => {
   expect(await modest.findToken(carbon)).toBe(deployed);
 });
 
-it('does not replace what it knows no price for', async () => {
-  testbed.devnet.controls.hold();
+it('pays no more for what waits while it knows no price', async () => {
+  const { devnet } = testbed;
+  devnet.controls.hold();
   const prepared = await prepare(modest, retire(tokenAddress, TONNE));
-  testbed.devnet.controls.skipLedgers(5);
-  expect(await modest.replace(prepared)).toBeNull();
+  await modest.broadcast(prepared.signedBytes);
+  await othersPay(testbed, 900);
+  devnet.controls.passTime(20);
+  devnet.controls.closeLedger();
+  expect(await modest.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
+  expect(devnet.controls.waiting()).toEqual([prepared.hash]);
+  const network = await testbed.open({ validitySeconds: VALIDITY_SECONDS });
+  await network.broadcast(prepared.signedBytes);
+  expect(devnet.controls.waiting()).not.toEqual([prepared.hash]);
 });
 
 it('is not believed when it says once that what landed did not', async () => {

@@ -114,7 +114,6 @@ describe('a node that does not answer', () => {
         () => network.draft(retire(tokenAddress, TONNE)),
         () => network.broadcast(prepared.signedBytes),
         () => network.outcome(prepared),
-        () => network.replace(prepared),
         () => network.retirementRecords(tokenAddress, 0, 1),
         () => network.offRampDeposit('a session'),
       ]) {

@@ -1,25 +1,49 @@
 /**
- * Sends signed bytes, and sends them again at a higher fee.
+ * Sends signed bytes. Custody's transaction that waits longer than its fee explains is sent again in an envelope
+ * in which custody pays more. It stays the same transaction, which nodes find by its own hash: as any account
+ * can put it into an envelope, the envelope is no attempt, and nothing depends on whether it is known.
  */
 import { FeeBumpTransaction, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
 import type { Transaction } from '@stellar/stellar-sdk';
-import type { BroadcastAnswer, PreparedTransaction } from '../port.ts';
-import { nullIfUnavailable } from './fees.ts';
+import { largest, smallest } from '../../../lib/bigints.ts';
+import type { Logger } from '../../../lib/logger.ts';
+import type { BroadcastAnswer, UnixSeconds } from '../port.ts';
+import { MIN_INCLUSION_FEE_STROOPS, nullIfUnavailable } from './fees.ts';
 import { showXlm } from './lumens.ts';
-import type { StellarNode } from './node.ts';
-import { paidByCustody, preparedFrom } from './signing.ts';
+import type { SendAnswer, StellarNode } from './node.ts';
+import { hashOf, paidByCustody } from './signing.ts';
 import type { SigningKeys } from './signing.ts';
 
 interface BroadcastDeps {
   node: StellarNode;
   passphrase: string;
+  keys: SigningKeys;
+  validitySeconds: number;
+  maxInclusionFeeStroops: bigint;
+  log?: Pick<Logger, 'warn'> | undefined;
 }
 
 /** Sends the bytes. Any answer of the node is returned as a hint, never thrown: only `outcome` decides. */
 export async function broadcastBytes(deps: BroadcastDeps, signedBytes: Uint8Array): Promise<BroadcastAnswer> {
   const transaction = openBytes(signedBytes, deps.passphrase);
   if (!transaction) return { status: 'refused', reason: 'The bytes are no transaction of this network' };
-  const { status, errorCode } = await deps.node.send(transaction);
+  const sent = await deps.node.send(transaction);
+  const dearer = await inDearerEnvelope(deps, transaction, sent.closedAt);
+  if (dearer === null) return answerTo(deps, transaction, sent);
+  const sentDearer = await deps.node.send(dearer);
+  const answer = await answerTo(deps, dearer, sentDearer);
+  if (sentDearer.status !== 'DUPLICATE') {
+    const txHash = hashOf(dearer.innerTransaction).toString('hex');
+    deps.log?.warn({ txHash, bidStroops: String(bidOf(dearer)), answer }, 'stuck: custody bids more for it');
+  }
+  return answer.status === 'accepted' ? answer : answerTo(deps, transaction, sent);
+}
+
+async function answerTo(
+  deps: Pick<BroadcastDeps, 'node'>,
+  transaction: Transaction | FeeBumpTransaction,
+  { status, errorCode }: SendAnswer,
+): Promise<BroadcastAnswer> {
   switch (status) {
     case 'PENDING':
     case 'DUPLICATE':
@@ -35,7 +59,7 @@ export async function broadcastBytes(deps: BroadcastDeps, signedBytes: Uint8Arra
 
 /** A landed transaction that is sent again is refused for its sequence, which is no refusal of the call. */
 async function answerToError(
-  { node }: BroadcastDeps,
+  { node }: Pick<BroadcastDeps, 'node'>,
   transaction: Transaction | FeeBumpTransaction,
   errorCode: string,
 ): Promise<BroadcastAnswer> {
@@ -64,44 +88,38 @@ function openBytes(signedBytes: Uint8Array, passphrase: string): Transaction | F
   }
 }
 
-interface ReplacementDeps extends BroadcastDeps {
-  /** Custody pays the higher fee. */
-  keys: Pick<SigningKeys, 'custody'>;
-  maxInclusionFeeStroops: bigint;
-}
-
-/** Transactions usually land in the next ledger; after so many, the transaction was underpriced or lost. */
-const PATIENCE_LEDGERS = 3n;
-/** A validator replaces a transaction if the fee is ten times as high. */
+/** Three ledgers. Transactions usually land in the next one; after three, it was underpriced or lost. */
+const PATIENCE_SECONDS = 15n;
+/** A validator replaces a waiting envelope by another one if the fee is ten times as high. */
 const REPLACEMENT_FACTOR = 10n;
 /** With less time left, the higher fee would usually come too late. */
 const LEAST_TIME_LEFT_SECONDS = 10n;
 
-/** The same signed transaction in an envelope with a higher fee; or null. */
-export async function signReplacement(
-  deps: ReplacementDeps,
-  latest: PreparedTransaction,
-): Promise<PreparedTransaction | null> {
-  const { source, sequence, validUntil, preparedAtLedger } = latest;
-  const transaction = openBytes(latest.signedBytes, deps.passphrase);
-  if (!transaction || sequence === null || validUntil === null) return null;
-  const bid = bidOf(transaction);
-  const higher = bid * REPLACEMENT_FACTOR;
-  if (higher > deps.maxInclusionFeeStroops) return null;
-  const state = await deps.node.presentState();
-  if (state.latestLedger < preparedAtLedger + PATIENCE_LEDGERS) return null;
-  if (state.closedAt + LEAST_TIME_LEFT_SECONDS > validUntil) return null;
+/**
+ * The same transaction in an envelope that bids more, or null: it is not custody's, is not stuck, or bids as much
+ * as others, or the cap is reached. All bids are powers of ten times the first, so that any of them replaces a
+ * lower one without a record of it.
+ * @param closedAt when the node's latest ledger closed; null if the node does not say so
+ */
+async function inDearerEnvelope(
+  deps: BroadcastDeps,
+  transaction: Transaction | FeeBumpTransaction,
+  closedAt: UnixSeconds | null,
+): Promise<FeeBumpTransaction | null> {
+  const { node, keys, maxInclusionFeeStroops: cap } = deps;
+  const inner = innerOf(transaction);
+  if (!keys.sources.has(inner.source) || closedAt === null) return null;
+  const validUntil = BigInt(inner.timeBounds?.maxTime ?? 0);
+  if (closedAt < validUntil - BigInt(deps.validitySeconds) + PATIENCE_SECONDS) return null;
+  if (closedAt + LEAST_TIME_LEFT_SECONDS > validUntil) return null;
+  const bid = largest(bidOf(transaction), MIN_INCLUSION_FEE_STROOPS);
+  let higher = bid * REPLACEMENT_FACTOR;
+  if (higher > cap) return null;
   // The maximum is used, because at the start of a spike the usual recent fee does not show it yet.
-  const highestStroops = (await deps.node.inclusionFees().catch(nullIfUnavailable))?.highestStroops ?? 0n;
+  const highestStroops = (await node.inclusionFees().catch(nullIfUnavailable))?.highestStroops ?? 0n;
   if (highestStroops <= bid) return null;
-
-  const wanted = highestStroops > higher ? highestStroops : higher;
-  const fee = wanted < deps.maxInclusionFeeStroops ? wanted : deps.maxInclusionFeeStroops;
-  return preparedFrom(paidByCustody(deps, innerOf(transaction), fee), {
-    slot: { source, sequence },
-    validUntil,
-    preparedAtLedger,
-  });
+  while (higher < highestStroops && higher < cap) higher *= REPLACEMENT_FACTOR;
+  return paidByCustody(deps, inner, smallest(higher, cap));
 }
 
 /** A transaction's bid per operation for inclusion, without its resource fee. */

@@ -6,7 +6,7 @@ import { NetworkUnavailable } from '../port.ts';
 import type { StellarNode } from './node.ts';
 
 /** The network's minimum per operation. */
-const MIN_INCLUSION_FEE_STROOPS = 100n;
+export const MIN_INCLUSION_FEE_STROOPS = 100n;
 /**
  * How long read settings are used, about five minutes. Validators change resource fees and limits by vote; a
  * transaction that declares by old ones is refused, and a submission has some twenty attempts.

@@ -10,7 +10,7 @@ import type { Address, LedgerNetwork } from '../port.ts';
 import { explainFailures } from '../wrapNetwork.ts';
 import { createSigningAccounts } from './accounts.ts';
 import { deployedAddress, normalizeAddress } from './addresses.ts';
-import { broadcastBytes, signReplacement } from './broadcast.ts';
+import { broadcastBytes } from './broadcast.ts';
 import { mayBeDeployedBy, settlementFactory, tokenFactory, tokensDeployedSince } from './deployments.ts';
 import type { Factory } from './deployments.ts';
 import { draftCall, simulateCall } from './draft.ts';
@@ -54,9 +54,9 @@ export async function createStellarNetwork(options: StellarNetworkOptions): Prom
     signingOrder: accounts.order,
     nextSequences: accounts.nextSequences,
     draft: (call) => draftCall(deps, call),
-    broadcast: (signedBytes) => broadcastBytes(deps, signedBytes),
+    broadcast: (signedBytes) => broadcastBytes({ ...deps, log: options.log }, signedBytes),
     outcome: createOutcomes(deps, options.elapsedMs ?? (() => performance.now())),
-    replace: (latest) => signReplacement(deps, latest),
+    replace: async () => null,
     prepareForHolder: (call, holder) => prepareForHolder(deps, call, holder),
     openSigned: (call, unsigned, signed) => openSigned(deps, call, unsigned, signed),
     async findToken({ salt }) {

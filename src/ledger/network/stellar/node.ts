@@ -14,6 +14,7 @@ import type { NodeOptions } from '../nodeIdentity.ts';
 import { createReportedLedgers, type ReportedLedgers } from '../reportedLedgers.ts';
 import { retryWhile } from '../retryWhile.ts';
 import { NetworkUnavailable } from '../port.ts';
+import type { UnixSeconds } from '../port.ts';
 import {
   entriesAnswer,
   eventsAnswer,
@@ -47,7 +48,9 @@ interface TransactionPage {
   cursor: string;
 }
 
-interface SendAnswer {
+export interface SendAnswer {
+  /** When the node's latest ledger closed; null if the node does not say so. */
+  closedAt: UnixSeconds | null;
   status: 'PENDING' | 'DUPLICATE' | 'TRY_AGAIN_LATER' | 'ERROR';
   /** The result code of an ERROR. */
   errorCode: string | null;
@@ -151,6 +154,7 @@ export function createNode(options: Options): StellarNode {
 
     send: (transaction) =>
       ask('sendTransaction', { transaction: transaction.toXDR() }, sendAnswer, (raw) => ({
+        closedAt: raw.latestLedgerCloseTime,
         status: raw.status,
         errorCode: raw.errorResultXdr === null ? null : errorCodeOf(raw.errorResultXdr),
       })),

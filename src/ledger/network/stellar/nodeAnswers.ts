@@ -65,6 +65,7 @@ export const simulationAnswer = z.object({
 
 export const sendAnswer = z.object({
   status: z.enum(['PENDING', 'DUPLICATE', 'TRY_AGAIN_LATER', 'ERROR']),
+  latestLedgerCloseTime: optional(wholeNumber),
   errorResultXdr: optional(text),
 });
 

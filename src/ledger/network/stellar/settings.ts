@@ -53,7 +53,7 @@ export const STELLAR_SETTINGS = {
     wholeNumber(100, 1_000_000_000),
     '1000000',
     'The most that is bid for each operation of a Stellar transaction to be included (10,000,000 stroops are 1 XLM); a ' +
-      'replacement counts as two. Writes of custody that would cost more wait.',
+      'fee bump counts as two. Writes of custody that would cost more wait.',
     { after: 'LEDGER_SECRET_KEY' },
   ),
 } as const satisfies OwnSettings;

@@ -117,7 +117,7 @@ function nativeKey(key: Keypair): KeyObject {
 }
 
 export function preparedFrom(
-  transaction: Transaction | FeeBumpTransaction,
+  transaction: Transaction,
   facts: { slot: SequenceSlot; validUntil: UnixSeconds; preparedAtLedger: bigint },
 ): PreparedTransaction {
   const { slot, validUntil, preparedAtLedger } = facts;
