@@ -207,7 +207,7 @@ async function outcomeOfUsed(
         };
   }
   const { user } = searched;
-  if (user.innerHash !== hash && user.outerHash !== hash) {
+  if (user.innerHash !== hash) {
     return {
       status: 'dead',
       proof: `${used} by ${user.innerHash} in ledger ${user.ledger}`,
