@@ -92,7 +92,7 @@ export async function finishIfComplete(tx: Tx, runId: string, at: Date): Promise
         eq(expiryRuns.id, runId),
         isNotNull(expiryRuns.sweptAt),
         isNull(expiryRuns.endedAt),
-        sql`NOT EXISTS (SELECT 1 FROM ${expiryItems} i WHERE i.run_id = ${runId} AND i.state = 'PENDING')`,
+        sql`NOT EXISTS (SELECT 1 FROM ${expiryItems} i WHERE i.run_id = ${runId} AND i.decided_at IS NULL)`,
       ),
     );
 }

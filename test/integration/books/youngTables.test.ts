@@ -10,6 +10,8 @@ import { createLeases } from '../../../src/db/leases.ts';
 import { isOneOf } from '../../../src/db/manyRows.ts';
 import { purchases, submissions } from '../../../src/db/tables/index.ts';
 import { appendRecords } from '../../../src/feed/appendRecords.ts';
+import { expiryEffects } from '../../../src/jobs/expiryEffects.ts';
+import type { LandedIntent } from '../../../src/ledger/submission/effects.ts';
 import { isPending } from '../../../src/ledger/submission/worker.ts';
 import {
   holdPosting,
@@ -22,6 +24,7 @@ import { postTransfers } from '../../../src/ledger/books/postTransfers.ts';
 import { createUnclaimedSearch } from '../../../src/resolvers/carbon/findUnclaimedRecord.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { insertProject } from '../../support/database/projects.ts';
+import { insertDueReceipts } from '../../support/database/receipts.ts';
 import { rowsReadBy } from '../../support/database/rowsRead.ts';
 
 const TONNES = 10_000n;
@@ -141,6 +144,19 @@ it('a claim of what is due reads no row that is settled', async () => {
   expect([result, read]).toEqual([[], 0]);
 });
 
+it('a settled expiry finds its item without reading all that are pending, after nights without any', async () => {
+  const { db } = database.handle;
+  await insertDueReceipts(db, GROWN);
+  await addItems(db, 'EXPIRED');
+  await db.execute(sql`ANALYZE expiry_items`);
+  const { landedTogether } = expiryEffects({ clock: { now: () => at }, log: { info: () => undefined } });
+  const all = [{ intent: { targetId: randomUUID() }, landed: { txHash: '0x1', at } }] as LandedIntent[];
+  const expire = (on: Db) => on.transaction(async (tx) => (await landedTogether?.(all))?.succeeded(tx, all));
+  const grow = (on: Db) => addItems(on, 'PENDING');
+  const { read } = await afterGrowth(expire, grow, (on) => readEntries(on, 'expiry_items'));
+  expect(read).toBe(0);
+});
+
 it('new records of the feed find their retirements without reading those of the whole project', async () => {
   const records = Array.from({ length: 3 }, (_, index) => ({
     index,
@@ -216,6 +232,14 @@ const growSubmissions = (db: Db, by: number) =>
     INSERT INTO submissions (id, kind, target_type, target_id, call, state, due_at, created_at, settled_at)
     SELECT gen_random_uuid(), 'retire', 'RETIREMENT', gen_random_uuid(), '{}', 'REFUSED', now(), now(), now()
     FROM generate_series(1, ${by}::integer)`);
+
+/** Adds a run with an item of each receipt. */
+const addItems = (db: Db, state: 'PENDING' | 'EXPIRED') =>
+  db.execute(sql`
+    WITH run AS (INSERT INTO expiry_runs (id, trigger, requested_by, started_at, due_at)
+      VALUES (gen_random_uuid(), 'MANUAL', 'test', now(), now()) RETURNING id)
+    INSERT INTO expiry_items (run_id, receipt_id, state, decided_at)
+    SELECT run.id, receipts.id, ${state}, CASE WHEN ${state} = 'EXPIRED' THEN now() END FROM run, receipts`);
 
 /** Adds `by` retirements of the project, each with a record. */
 const growRetirements = (db: Db, by: number, of = projectId) =>
