@@ -21,9 +21,6 @@ export const RETIREMENT_CONTRADICTIONS = contradictions({
       FROM retirements r
       LEFT JOIN transfers t ON t.cause_id = r.id AND t.kind IN ('retirement_settle', 'retirement_return')
       WHERE r.settled_at IS DISTINCT FROM t.created_at`,
-    `SELECT format('retirement %s is REFUSED while attempt %s is %s', r.id, a.hash, a.state) AS message
-      FROM retirements r JOIN submissions s ON s.target_id = r.id JOIN attempts a ON a.submission_id = s.id
-      WHERE r.state = 'REFUSED' AND a.state IN ('OPEN', 'LANDED')`,
   ],
   I6: [
     {

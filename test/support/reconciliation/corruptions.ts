@@ -146,6 +146,12 @@ export const SUBMISSION_CORRUPTIONS: readonly Corruption[] = [
     invariant: 'I5',
     sql: `DELETE FROM attempts WHERE submission_id = ${A_SUCCEEDED}; DELETE FROM submissions WHERE id = ${A_SUCCEEDED}`,
   },
+  {
+    name: 'a burn that is under way is shown as refused, with its retirement',
+    invariant: 'I12',
+    sql: `UPDATE submissions SET state = 'REFUSED', settled_at = now() WHERE kind = 'retire' AND state = 'PENDING';
+      UPDATE retirements SET state = 'REFUSED', settled_at = now() WHERE state = 'PENDING'`,
+  },
 ];
 
 export const FEED_CORRUPTIONS: readonly Corruption[] = [
