@@ -72,11 +72,13 @@ export const CALL_CONTRADICTIONS = contradictions({
       FROM submissions s JOIN settlement_deployments d ON d.id = s.target_id
       WHERE (s.call ->> 'salt', s.call ->> 'treasury') IS DISTINCT FROM (d.deploy_salt, d.treasury_address)
         OR (s.state = 'SUCCEEDED' AND s.result ->> 'contractAddress' IS DISTINCT FROM d.settlement_address)`,
-    `SELECT format('%s %s is %s, its mint %s', x.what, x.id, x.state, coalesce(s.state::text, 'missing')) AS message
-      FROM (SELECT 'project' AS what, id, state::text, state = 'OPEN' AS is_minted FROM projects
-        UNION ALL SELECT 'receipt', id, state::text, state IN ('ACTIVE', 'EXPIRED') FROM receipts) AS x
-      LEFT JOIN submissions s ON s.target_id = x.id AND s.kind = 'mint' AND s.state <> 'REFUSED'
-      WHERE x.is_minted <> (coalesce(s.state::text, '') = 'SUCCEEDED')`,
+    `SELECT format('%s %s is %s, and its calls that succeeded are %s', x.what, x.id, x.state, array_agg(s.kind ORDER BY s.kind)) AS message
+      FROM (SELECT 'project' AS what, id, state::text, token_address, state = 'OPEN' AS is_minted, 'deployCarbonCredit' AS deploy FROM projects
+        UNION ALL SELECT 'receipt', id, state::text, token_address, state IN ('ACTIVE', 'EXPIRED'), 'deployCommodityReceipt' FROM receipts) AS x
+      LEFT JOIN submissions s ON s.target_id = x.id AND s.state = 'SUCCEEDED' AND s.kind <> 'markExpired'
+      GROUP BY x.what, x.id, x.state, x.token_address, x.is_minted, x.deploy
+      HAVING array_agg(s.kind ORDER BY s.kind) IS DISTINCT FROM CASE
+        WHEN x.is_minted THEN ARRAY[x.deploy, 'mint'] WHEN x.token_address IS NOT NULL THEN ARRAY[x.deploy] ELSE ARRAY[NULL] END`,
     `SELECT format('retirement %s landed in ledger %s, its attempt in %s', r.id, r.ledger, a.ledger) AS message
       FROM retirements r JOIN submissions s ON s.target_id = r.id AND s.kind = 'retire' AND s.state = 'SUCCEEDED'
       JOIN attempts a ON a.submission_id = s.id AND a.state = 'LANDED'

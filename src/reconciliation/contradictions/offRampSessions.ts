@@ -93,10 +93,4 @@ export const OFF_RAMP_CONTRADICTIONS = contradictions({
       WHERE fee_bps IS NULL OR fiat_fee * 10::numeric ^ scale(fiat_amount) <> fee
         OR fiat_amount * 10::numeric ^ scale(fiat_amount) <> gross - fee`,
   ],
-  I6: [
-    `SELECT format('receipt %s is %s without its deploy and mint', r.id, r.state) AS message
-      FROM receipts r WHERE r.state IN ('ACTIVE', 'EXPIRED')
-        AND (SELECT count(*) FROM submissions s WHERE s.target_id = r.id AND s.state = 'SUCCEEDED'
-          AND s.kind IN ('deployCommodityReceipt', 'mint')) <> 2`,
-  ],
 });

@@ -18,6 +18,7 @@ export interface Corruption {
 const A_PURCHASE = `(SELECT id FROM transfers WHERE kind = 'purchase' ORDER BY id LIMIT 1)`;
 const A_RETIRED = `(SELECT id FROM retirements WHERE state = 'RETIRED' ORDER BY record_index LIMIT 1)`;
 const A_SUCCEEDED = `(SELECT id FROM submissions WHERE kind = 'retire' AND signer = 'CUSTODY' AND state = 'SUCCEEDED' ORDER BY id LIMIT 1)`;
+const A_DEPLOY = `(SELECT id FROM submissions WHERE kind = 'deployCarbonCredit' ORDER BY id LIMIT 1)`;
 const LAST_RECORD = `position = (SELECT max(position) FROM retirement_records)`;
 const accountOf = (buyer: string) =>
   `(SELECT id FROM accounts WHERE kind = 'buyer' AND owner_id = '${buyer}' ORDER BY id LIMIT 1)`;
@@ -145,6 +146,11 @@ export const SUBMISSION_CORRUPTIONS: readonly Corruption[] = [
     name: 'a submission is deleted with its attempts',
     invariant: 'I5',
     sql: `DELETE FROM attempts WHERE submission_id = ${A_SUCCEEDED}; DELETE FROM submissions WHERE id = ${A_SUCCEEDED}`,
+  },
+  {
+    name: "a project's deploy is deleted with its attempts",
+    invariant: 'I12',
+    sql: `DELETE FROM attempts WHERE submission_id = ${A_DEPLOY}; DELETE FROM submissions WHERE id = ${A_DEPLOY}`,
   },
   {
     name: 'a burn that is under way is shown as refused, with its retirement',
