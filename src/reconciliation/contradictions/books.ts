@@ -38,15 +38,6 @@ export const BOOKS_CONTRADICTIONS = contradictions({
           WHERE account_id = c.account_id AND version BETWEEN c.first AND c.last OFFSET 0) AS e) AS changed`),
       },
     },
-    `SELECT format('entry %s of account %s (%s) leaves a balance of %s', e.version, e.account_id,
-        coalesce(a.kind::text, 'missing'), e.balance_after_tonnes) AS message
-      FROM entries e LEFT JOIN accounts a ON a.id = e.account_id
-      WHERE a.id IS NULL OR CASE WHEN a.kind = 'issuance' THEN e.balance_after_tonnes > 0 ELSE e.balance_after_tonnes < 0 END`,
-    {
-      query: `SELECT format('account %s belongs to project %s, which is missing', a.id, a.project_id) AS message
-      FROM accounts a LEFT JOIN projects p ON p.id = a.project_id WHERE p.id IS NULL`,
-      incremental: 'WHOLE',
-    },
   ],
 });
 

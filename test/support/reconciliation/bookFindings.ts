@@ -1,6 +1,8 @@
-/** Checks the books' own arithmetic, not the purposes of the postings. */
+/** Checks the books' own arithmetic and the signs of balances, not the purposes of the postings. */
 import type { Db } from '../../../src/db/connection.ts';
 import { BOOKS_CONTRADICTIONS } from '../../../src/reconciliation/contradictions/books.ts';
+import { ROW_CONTRADICTIONS } from '../../../src/reconciliation/contradictions/rows.ts';
 import { findContradictions } from '../../../src/reconciliation/findContradictions.ts';
 
-export const findBookContradictions = (db: Db) => findContradictions(db, BOOKS_CONTRADICTIONS);
+export const findBookContradictions = (db: Db) =>
+  findContradictions(db, [...BOOKS_CONTRADICTIONS, ...ROW_CONTRADICTIONS]);

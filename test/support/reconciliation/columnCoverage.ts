@@ -52,7 +52,7 @@ const INDEXER = 'Hints and rate limits. Losing them costs only time';
 const NOT_AT_PROVIDER = /CLOSED CUSTODY MOBILE_MONEY \w+$/;
 
 export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
-  accounts: { I1: 'id kind balance_tonnes version DELETED FORGED', I11: 'project_id', I15: 'owner_id' },
+  accounts: { I1: 'id balance_tonnes version FORGED', I11: 'kind project_id DELETED', I15: 'owner_id' },
   api_keys: {
     I14: 'id created_by DELETED FORGED',
     I16: 'revoked_by revoked_at',
