@@ -232,6 +232,12 @@ export const HISTORY_CORRUPTIONS: readonly Corruption[] = [
     sql: `DELETE FROM audit_entries WHERE writer_id = (SELECT writer_id FROM audit_entries WHERE number = 5)`,
   },
   {
+    name: 'an entry of the audit log is forged, of a process that is missing',
+    invariant: 'I14',
+    sql: `INSERT INTO audit_entries SELECT (jsonb_populate_record(e,
+        jsonb_build_object('id', gen_random_uuid(), 'writer_id', gen_random_uuid(), 'number', 1))).* FROM audit_entries e WHERE number = 5`,
+  },
+  {
     name: 'an entry of the audit log is deleted as if it were pruned',
     invariant: 'I14',
     sql: `WITH gone AS (DELETE FROM audit_entries WHERE number = 1)
