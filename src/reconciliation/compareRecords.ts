@@ -166,7 +166,7 @@ interface KnownRecord {
   stored: Facts | null;
   isClaimed: boolean;
   /** The platform's retirement, or the holder's act, that claims the record. */
-  claims: (Omit<Facts, 'timestamp'> & { id: string; state: string })[];
+  claims: (Omit<Facts, 'timestamp'> & { id: string })[];
 }
 
 /**
@@ -181,11 +181,11 @@ async function readKnown(
 ): Promise<Map<number, KnownRecord>> {
   const rows = await db.execute<{ index: number } & Omit<KnownRecord, 'isClaimed'>>(sql`
     WITH claims AS MATERIALIZED (
-      SELECT record_index, jsonb_build_object('id', id, 'state', state, 'amount', (amount_tonnes * 10::numeric ^ 18)::numeric(78, 0)::text,
+      SELECT record_index, jsonb_build_object('id', id, 'amount', (amount_tonnes * 10::numeric ^ 18)::numeric(78, 0)::text,
         'retiredBy', (SELECT custody_address FROM installation WHERE singleton), 'beneficiary', beneficiary, 'note', note) AS claim
       FROM retirements WHERE project_id = ${id} AND record_index >= ${from} AND record_index < ${from + length}
       UNION ALL
-      SELECT record_index, jsonb_build_object('id', id, 'state', 'RETIRED', 'amount', call -> 'amount' ->> '$integer',
+      SELECT record_index, jsonb_build_object('id', id, 'amount', call -> 'amount' ->> '$integer',
         'retiredBy', holder_address, 'beneficiary', call ->> 'beneficiary', 'note', call ->> 'note')
       FROM holder_acts WHERE project_id = ${id} AND record_index >= ${from} AND record_index < ${from + length})
     SELECT i.index,
@@ -222,9 +222,8 @@ function compareRecord(
     findings.push({ invariant: 'I10', message: `${at} is stored with another ${different.join(', ')}` });
   }
   const claims = known?.claims ?? [];
-  for (const { id, state, ...claimed } of claims) {
+  for (const { id, ...claimed } of claims) {
     const wrong = differences(facts, claimed);
-    if (state !== 'RETIRED') wrong.push('state');
     if (wrong.length > 0) {
       findings.push({
         invariant: 'I4',
