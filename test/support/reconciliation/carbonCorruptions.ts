@@ -30,4 +30,11 @@ export const PRICE_CORRUPTIONS: readonly Corruption[] = [
     invariant: 'I11',
     sql: `UPDATE transfers SET price_currency = 'KES' WHERE id = (SELECT id FROM purchases WHERE price_per_tonne IS NOT NULL LIMIT 1)`,
   },
+  {
+    name: 'the first price of a project was set by another person than its developer',
+    invariant: 'I11',
+    sql: `INSERT INTO project_prices (id, project_id, number, price_per_tonne, price_currency, set_by, created_at)
+      SELECT id, id, 1, 10, 'EUR', 'someone', created_at FROM projects p
+      WHERE NOT EXISTS (SELECT 1 FROM project_prices WHERE project_id = p.id) LIMIT 1`,
+  },
 ];
