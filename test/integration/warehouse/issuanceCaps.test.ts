@@ -94,14 +94,20 @@ it('counts every spelling of a commodity, and lets no other pass under its cap',
   const warehouseId = newWarehouse();
   await setCap(warehouseId, 500, 'White  Maize');
   expect((await deposit(warehouseId, 300, { commodityType: 'white maize' })).errors).toEqual([]);
+  expect((await deposit(warehouseId, 100, { commodityType: 'White Maize' })).errors).toEqual([]);
   const codes = async (commodityType: string) =>
     (await deposit(warehouseId, 300, { commodityType })).errors.map(({ extensions }) => extensions);
-  expect(await codes('ＷＨＩＴＥ͏ MAIZE')).toMatchObject([{ outstandingKg: '300' }]);
+  expect(await codes('ＷＨＩＴＥ͏ MAIZE')).toMatchObject([{ outstandingKg: '400' }]);
   expect(await codes('Maize grain')).toMatchObject([
     { code: 'ISSUANCE_CAP_EXCEEDED', field: 'input.commodityType', limitKg: '0' },
   ]);
+  // The operator corrects the spelling that is shown.
+  expect(payloadOf(await setCap(warehouseId, 500, 'White Maize')).issuanceCap).toMatchObject({
+    commodityType: 'White Maize',
+    outstandingKg: '400',
+  });
   const [id = ''] = await capIds(warehouseId);
-  expect(payloadOf(await removeCap(id)).issuanceCap).toMatchObject({ commodityType: 'White  Maize' });
+  expect(payloadOf(await removeCap(id)).issuanceCap).toMatchObject({ commodityType: 'White Maize' });
   expect((await deposit(warehouseId, 300, { commodityType: 'Maize grain' })).errors).toEqual([]);
 });
 
@@ -132,14 +138,14 @@ it('gives back what expired, was refused or was settled, and keeps what a lowere
 it('keeps every cap that was in force, and shows the last one', async () => {
   const warehouseId = newWarehouse();
   const { sql } = market.database.handle;
-  for (const limitKg of [100, 10_000, 10_000, 100]) await setCap(warehouseId, limitKg);
+  for (const limitKg of [100, 10_000, 10_000, 200]) await setCap(warehouseId, limitKg);
   expect(await outstanding(warehouseId)).toHaveLength(1);
   const history = () =>
     sql`SELECT number, limit_kg, set_by FROM issuance_caps WHERE warehouse_id = ${warehouseId} ORDER BY number`;
   const set = [
     { number: 1, limit_kg: '100', set_by: 'ops' },
     { number: 2, limit_kg: '10000', set_by: 'ops' },
-    { number: 3, limit_kg: '100', set_by: 'ops' },
+    { number: 3, limit_kg: '200', set_by: 'ops' },
   ];
   // Setting the same cap again changes nothing.
   expect(await history()).toEqual(set);
@@ -149,7 +155,7 @@ it('keeps every cap that was in force, and shows the last one', async () => {
   ]);
   const [id = ''] = await capIds(warehouseId);
   for (let i = 0; i < 2; i++) {
-    expect(payloadOf(await removeCap(id)).issuanceCap).toMatchObject({ warehouseId, limitKg: '100' });
+    expect(payloadOf(await removeCap(id)).issuanceCap).toMatchObject({ warehouseId, limitKg: '200' });
   }
   const unknown = Buffer.from(`IssuanceCap:${randomUUID()}`).toString('base64url');
   expect((await removeCap(unknown)).errors).toMatchObject([{ extensions: { code: 'NOT_FOUND' } }]);
@@ -166,6 +172,13 @@ it('keeps every cap that was in force, and shows the last one', async () => {
       FROM issuance_caps WHERE warehouse_id = ${warehouseId} AND number = 1`;
   await refused(further(6, null), 'does not follow');
   await refused(further(5, randomUUID()), 'does not follow');
+});
+
+it('takes changes at once one after the other', async () => {
+  const warehouseId = newWarehouse();
+  const answers = await Promise.all([100, 200, 300, 400].map((limitKg) => setCap(warehouseId, limitKg)));
+  expect(answers.flatMap(({ errors }) => errors)).toEqual([]);
+  expect(await outstanding(warehouseId)).toHaveLength(1);
 });
 
 it('shows an outstanding sum that is larger than any single deposit may be', async () => {
