@@ -472,13 +472,36 @@ describe('confirm and refund', () => {
     const session = await depositedCashOut(platform);
     faults = (_method, _n, call) => (call?.kind === 'confirmOffRampSettlement' ? 'refused' : null);
     await providerSays(platform, session.providerSessionId, 'settled');
-    await reaches(platform, session.id, 'NEEDS_REVIEW');
+    const refused = await reaches(platform, session.id, 'NEEDS_REVIEW');
     faults = () => null;
+    // Only a pause ends by itself.
+    await stepOffRampSession(platform.dependencies, refused);
+    expect(await findOffRampSession(platform.dependencies, session.id)).toMatchObject({
+      state: 'NEEDS_REVIEW',
+    });
     await expect(review(session.id, 'REFUND')).rejects.toMatchObject({
       code: 'CONFLICT',
       details: { field: 'input.decision' },
     });
     await review(session.id, 'RETRY');
+    await reaches(platform, session.id, 'SETTLED');
+  });
+
+  it('goes on by itself after a pause that has refused the last try, whatever has refused earlier ones', async () => {
+    const session = await depositedCashOut(platform);
+    faults = (_method, _n, call) => (call?.kind === 'confirmOffRampSettlement' ? 'refused' : null);
+    await providerSays(platform, session.providerSessionId, 'settled');
+    await reaches(platform, session.id, 'NEEDS_REVIEW');
+    faults = () => null;
+    const settlement = (await network.settlementContract())?.address ?? '';
+    await network.pauseToken(settlement);
+    await review(session.id, 'RETRY');
+    const paused = await reaches(platform, session.id, 'NEEDS_REVIEW').finally(() =>
+      network.pauseToken(settlement, false),
+    );
+    const reviews = await readReviews(platform.dependencies, session.id);
+    expect(reviews.at(-1)?.flaggedBecause).toContain('It goes on by itself when the pause is over');
+    await stepOffRampSession(platform.dependencies, paused);
     await reaches(platform, session.id, 'SETTLED');
   });
 

@@ -3,7 +3,7 @@
  * refuses to confirm and to refund. The tokens stay in the settlement contract and the session is under
  * review, so that operators see it. The release continues automatically when the pause is over.
  */
-import { and, eq, inArray, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, sql } from 'drizzle-orm';
 import type { Tx } from '../../../db/connection.ts';
 import { submissions } from '../../../db/tables/index.ts';
 import type { Refusal } from '../../../ledger/network/port.ts';
@@ -15,7 +15,7 @@ import { isUnreleasedReview, type OffRampSession } from './findOffRampSession.ts
 import { PAUSE_POLLS } from './schedules.ts';
 
 /** About a day of tries, each of which leaves a refused submission; after that an operator decides. */
-const MAX_PAUSED_REFUSALS = 100;
+const MAX_TRIES = 100;
 
 /**
  * For a release that the network refused, or an operator ended. Call it in the transaction that settles it.
@@ -28,19 +28,19 @@ export async function releaseRefused(
   refusal: Refusal,
 ): Promise<void> {
   const reason = `the ${what} was refused: ${refusal.message}`;
-  const refusals = await readRefusals(tx, session.id);
-  if (refusal.reason !== 'PAUSED' || refusals.length >= MAX_PAUSED_REFUSALS) {
+  const { length: tries } = await readReleases(tx, session.id);
+  if (refusal.reason !== 'PAUSED' || tries >= MAX_TRIES) {
     await applyEvent(tx, deps, session, 'undecidable', { reason });
     return;
   }
-  const delayMs = Math.min(PAUSE_POLLS.firstMs * 2 ** refusals.length, PAUSE_POLLS.longestMs);
+  const delayMs = Math.min(PAUSE_POLLS.firstMs * 2 ** tries, PAUSE_POLLS.longestMs);
   await applyEvent(tx, deps, session, 'undecidable', {
     reason: `${reason}. It goes on by itself when the pause is over`,
     values: { dueAt: sql`now() + make_interval(secs => ${delayMs / 1000})` },
   });
 }
 
-/** Continues a release that only pauses have refused, when the settlement contract is no longer paused. */
+/** Continues a release that a pause has refused last, when the settlement contract is no longer paused. */
 export async function stepUnreleasedReview(
   deps: Needs<'db' | 'network' | 'submission' | 'stateSignal'>,
   { id }: OffRampSession,
@@ -51,21 +51,22 @@ export async function stepUnreleasedReview(
     const session = await lockOffRampSession(tx, id);
     if (!isUnreleasedReview(session) || session.resolution === null) return;
     if (session.settlementAddress !== settlement.address) return;
-    const refusals = await readRefusals(tx, id);
-    const isByPauses = refusals.every(({ state, reason }) => state === 'REFUSED' && reason === 'PAUSED');
-    if (!isByPauses || refusals.length === 0 || refusals.length > MAX_PAUSED_REFUSALS) return;
+    const releases = await readReleases(tx, id);
+    // A release that is under review itself has no refusal.
+    if (releases[0]?.refusalReason !== 'PAUSED' || releases.length >= MAX_TRIES) return;
     await applyEvent(tx, deps.submission, session, 'pauseOver');
   });
   deps.stateSignal.notify(NEW_SUBMISSION);
 }
 
-/** Outcomes of the releases that were tried so far, in no order. */
-async function readRefusals(tx: Tx, offRampSessionId: string) {
-  const { targetId, kind, state, refusalReason: reason } = submissions;
+/** The releases that were tried so far, the newest first. The one that is being settled has no refusal yet. */
+async function readReleases(tx: Tx, offRampSessionId: string) {
+  const { targetId, kind, refusalReason, createdAt } = submissions;
   const kinds = ['confirmOffRampSettlement', 'refundOffRamp'];
   return tx
-    .select({ state, reason })
+    .select({ refusalReason })
     .from(submissions)
     .where(and(eq(targetId, offRampSessionId), inArray(kind, kinds)))
-    .limit(MAX_PAUSED_REFUSALS + 1);
+    .orderBy(desc(createdAt))
+    .limit(MAX_TRIES);
 }
