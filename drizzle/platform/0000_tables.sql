@@ -595,7 +595,7 @@ CREATE TABLE "attempts" (
 	"decided_at" timestamp with time zone,
 	CONSTRAINT "attempts_number" UNIQUE("submission_id","number"),
 	CONSTRAINT "attempts_number_positive" CHECK (number > 0),
-	CONSTRAINT "attempts_decided_at" CHECK ((state = 'OPEN') = (decided_at IS NULL)),
+	CONSTRAINT "attempts_decided_at" CHECK ((state = 'OPEN') = (decided_at IS NULL) AND (state = 'OPEN') = (evidence IS NULL)),
 	CONSTRAINT "attempts_landed_in_ledger" CHECK (state <> 'LANDED' OR ledger IS NOT NULL)
 );
 --> statement-breakpoint

@@ -269,7 +269,10 @@ export const attempts = pgTable(
       .on(t.submissionId)
       .where(sql`state = 'LANDED'`),
     check('attempts_number_positive', sql`number > 0`),
-    check('attempts_decided_at', sql`(state = 'OPEN') = (decided_at IS NULL)`),
+    check(
+      'attempts_decided_at',
+      sql`(state = 'OPEN') = (decided_at IS NULL) AND (state = 'OPEN') = (evidence IS NULL)`,
+    ),
     check('attempts_landed_in_ledger', sql`state <> 'LANDED' OR ledger IS NOT NULL`),
   ],
 );

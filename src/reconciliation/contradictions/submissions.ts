@@ -25,8 +25,6 @@ export const SUBMISSION_CONTRADICTIONS = contradictions({
       FROM attempts GROUP BY submission_id HAVING count(*) <> max(number) OR min(number) <> 1`,
     `SELECT format('attempt %s belongs to submission %s, which is missing', a.hash, a.submission_id) AS message
       FROM attempts a LEFT JOIN submissions s ON s.id = a.submission_id WHERE s.id IS NULL`,
-    `SELECT format('attempt %s is %s without the time and the reason of that', hash, state) AS message
-      FROM attempts WHERE (state = 'OPEN') <> (decided_at IS NULL) OR (state = 'OPEN') <> (evidence IS NULL)`,
     `SELECT format('attempt %s replaces %s, which has another account, sequence or submission', a.hash, a.replaces) AS message
       FROM attempts a LEFT JOIN attempts b ON b.hash = a.replaces
       WHERE a.replaces IS NOT NULL

@@ -20,7 +20,7 @@ const TABLES = {
   submissions: `INSERT INTO submissions (id, kind, target_type, target_id, call, due_at, tx_hash, created_at, state, settled_at)
     VALUES (gen_random_uuid(), 'retire', 'RETIREMENT', gen_random_uuid(), '{}', now(), 'hash', now(), `,
   attempts: `INSERT INTO attempts (hash, submission_id, number, source, signed_bytes, prepared_at_ledger, created_at,
-      state, decided_at, ledger)
+      state, decided_at, evidence, ledger)
     VALUES ('${randomUUID()}', gen_random_uuid(), 1, 'custody', '\\x00', 1, now(), `,
   retirements: `INSERT INTO retirements (id, project_id, buyer_id, beneficiary, note, amount_tonnes, created_at,
       state, settled_at, record_index)
@@ -50,9 +50,11 @@ describe('a row', () => {
     ['submissions', `'SUCCEEDED', NULL`, 'submissions_settled_at'],
     ['submissions', `'REFUSED', NULL`, 'submissions_settled_at'],
     ['submissions', `'PENDING', now()`, 'submissions_settled_at'],
-    ['attempts', `'OPEN', now(), NULL`, 'attempts_decided_at'],
-    ['attempts', `'DEAD', NULL, NULL`, 'attempts_decided_at'],
-    ['attempts', `'LANDED', now(), NULL`, 'attempts_landed_in_ledger'],
+    ['attempts', `'OPEN', now(), NULL, NULL`, 'attempts_decided_at'],
+    ['attempts', `'OPEN', NULL, 'why', NULL`, 'attempts_decided_at'],
+    ['attempts', `'DEAD', NULL, 'why', NULL`, 'attempts_decided_at'],
+    ['attempts', `'DEAD', now(), NULL, NULL`, 'attempts_decided_at'],
+    ['attempts', `'LANDED', now(), 'why', NULL`, 'attempts_landed_in_ledger'],
     ['retirements', `'RETIRED', NULL, 1`, 'retirements_settled_at'],
     ['retirements', `'REFUSED', NULL, NULL`, 'retirements_settled_at'],
     ['retirements', `'NEEDS_REVIEW', now(), NULL`, 'retirements_settled_at'],
@@ -64,9 +66,9 @@ describe('a row', () => {
   it.each([
     ['submissions', `'SUCCEEDED', now()`],
     ['submissions', `'PENDING', NULL`],
-    ['attempts', `'OPEN', NULL, NULL`],
-    ['attempts', `'LANDED', now(), 7`],
-    ['attempts', `'REFUSED', now(), NULL`],
+    ['attempts', `'OPEN', NULL, NULL, NULL`],
+    ['attempts', `'LANDED', now(), 'why', 7`],
+    ['attempts', `'REFUSED', now(), 'why', NULL`],
     ['retirements', `'RETIRED', now(), 1`],
     ['retirements', `'NEEDS_REVIEW', NULL, NULL`],
     ['projects', `'OPEN', now()`],

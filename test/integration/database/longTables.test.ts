@@ -51,8 +51,8 @@ beforeAll(async () => {
     );
     await tx.execute(sql`
       INSERT INTO attempts (hash, submission_id, number, state, source, sequence, signed_bytes, prepared_at_ledger, created_at, ledger,
-        decided_at)
-      SELECT n, gen_random_uuid(), 1, 'LANDED', ${ACCOUNT}, n, '', 1, now(), 1, now() FROM generate_series(1, ${ROWS}::int) n`);
+        decided_at, evidence)
+      SELECT n, gen_random_uuid(), 1, 'LANDED', ${ACCOUNT}, n, '', 1, now(), 1, now(), '' FROM generate_series(1, ${ROWS}::int) n`);
     await tx.execute(sql`
       INSERT INTO receipts (id, state, warehouse_id, asset_millis, asset_id, commodity_type, quantity_kg, grade_classification,
         warehouse_location, harvest_season, inspection_report_hash, valuation_usd, country_code, token_name, token_symbol,

@@ -26,9 +26,9 @@ beforeAll(async () => {
       SELECT id, 'retire', 'RETIREMENT', gen_random_uuid(), '{}', signer::submission_signer, state::submission_state, at, tx_hash, reason, at, at
       FROM rows CROSS JOIN LATERAL (SELECT * FROM (VALUES ('CUSTODY', 'SUCCEEDED', n::text, NULL), ('HOLDER', 'REFUSED', NULL, 'OTHER'))
         AS v (signer, state, tx_hash, reason) WHERE (state = 'REFUSED') = (n % 2 = 0)) AS v;
-    INSERT INTO attempts (hash, submission_id, number, state, source, sequence, signed_bytes, prepared_at_ledger, created_at, decided_at, ledger)
+    INSERT INTO attempts (hash, submission_id, number, state, source, sequence, signed_bytes, prepared_at_ledger, created_at, decided_at, evidence, ledger)
       SELECT n, id, 1, CASE n % 2 WHEN 1 THEN 'LANDED' ELSE 'REFUSED' END::attempt_state, CASE n % 2 WHEN 1 THEN 'C' ELSE 'W' END, n,
-        decode(repeat('ab', 300), 'hex'), n, at, at, n FROM rows;
+        decode(repeat('ab', 300), 'hex'), n, at, at, '', n FROM rows;
     DROP TABLE rows;`);
 });
 afterAll(() => database.drop());

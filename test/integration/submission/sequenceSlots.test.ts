@@ -135,7 +135,7 @@ describe('an account with many open transactions', () => {
       await changePastRules(
         database,
         sql`INSERT INTO attempts (hash, submission_id, number, state, source, sequence, signed_bytes, prepared_at_ledger,
-          created_at, ledger, decided_at) SELECT n, gen_random_uuid(), 1, 'LANDED', ${accounts[0]}, n, '', 1, now(), 1, now()
+          created_at, ledger, decided_at, evidence) SELECT n, gen_random_uuid(), 1, 'LANDED', ${accounts[0]}, n, '', 1, now(), 1, now(), ''
           FROM generate_series(1, ${MANY}::int) n`,
       );
       // Each of a few statements reads the open ones.

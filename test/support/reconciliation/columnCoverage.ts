@@ -71,7 +71,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     I12: 'submission_id number state replaces FORGED',
     partly: [
       { by: ['I12'], places: 'hash', except: /OPEN/, because: SIGNED },
-      { by: ['I12'], places: 'decided_at evidence', except: /LANDED changed/, because: TIME },
+      { by: ['I16'], places: 'decided_at evidence', except: /LANDED changed/, because: TIME },
       {
         by: ['I12', 'I16'],
         places: 'ledger',
