@@ -596,6 +596,26 @@ describe('a session that waits for a signature', () => {
     expect(atOnce.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
+  it('takes no kilograms that another one has taken during its checks', async () => {
+    const owner = createEmbeddedHolder();
+    const own = await activeReceipt(platform, { farmerAddress: owner.address, quantityKg: 1000n });
+    const { dependencies } = platform;
+    const ask = (ramp = dependencies.ramp) =>
+      prepareCashOutDeposit(
+        { ...dependencies, ramp },
+        farmer,
+        depositInputOf(own, owner, { tokenAmount: 600n }),
+      );
+    const quote: typeof dependencies.ramp.quote = async (request) => {
+      await ask();
+      return dependencies.ramp.quote(request);
+    };
+    await expect(ask({ ...dependencies.ramp, quote })).rejects.toMatchObject({
+      code: 'INSUFFICIENT_BALANCE',
+      details: { requested: '600', available: '400' },
+    });
+  });
+
   it('is looked at for a late deposit at ever longer intervals, for a year', () => {
     const day = 24 * 3600_000;
     expect(lateDepositPollMs(0)).toBe(60_000);

@@ -53,6 +53,26 @@ it('are not paid out again, although custody holds them', async () => {
   await expect(more).rejects.toMatchObject({ code: 'INSUFFICIENT_BALANCE', details: { available: '0' } });
 });
 
+it('are not promised to a cash-out that another one has overtaken during its checks', async () => {
+  const { dependencies } = platform;
+  const { ramp } = dependencies;
+  const receipt = await activeReceipt(platform, { quantityKg: 1000n });
+  await ended(receipt, 600n, 'settled');
+  const quote: typeof ramp.quote = async (request) => {
+    await depositedCashOut(platform, receipt, { tokenAmount: 300n });
+    return ramp.quote(request);
+  };
+  const overtaken = cashOut(
+    { ...dependencies, ramp: { ...ramp, quote } },
+    farmer,
+    cashOutInput(receipt, { tokenAmount: 300n }),
+  );
+  await expect(overtaken).rejects.toMatchObject({
+    code: 'INSUFFICIENT_BALANCE',
+    details: { available: '100' },
+  });
+});
+
 it('are free again after a refund', async () => {
   const receipt = await activeReceipt(platform, { quantityKg: 200n });
   await ended(receipt, 200n, 'failed');
