@@ -28,20 +28,18 @@ export interface CashOutPlan {
 
 /**
  * @returns the settlement contract, and what the depositor holds.
- * @throws DomainError CONFLICT (no settlement contract), RECEIPT_EXPIRED, RECEIPT_PLEDGED,
- *   INSUFFICIENT_BALANCE, LEDGER_REFUSED (paused, or the simulated deposit was refused); NetworkUnavailable
+ * @throws DomainError CONFLICT (no settlement contract), RECEIPT_EXPIRED, INSUFFICIENT_BALANCE, LEDGER_REFUSED
+ *   (paused, or the simulated deposit was refused); NetworkUnavailable
  */
 export async function checkCashOut(
   deps: { db: Db; network: LedgerNetwork },
   plan: CashOutPlan,
 ): Promise<{ settlement: SettlementContract; holding: Holding }> {
   const { network } = deps;
-  const { tokenAddress } = plan;
   const [settlement, , holding] = await Promise.all([
     network.settlementContract(),
-    requireUnexpired(network, tokenAddress),
+    requireUnexpired(network, plan.tokenAddress),
     requireHolding(deps, plan),
-    requireUnpledged(deps, { id: plan.receiptId, tokenAddress }),
     requireUnpaid(deps.db, network, plan, { beforeId: plan.id }),
   ]);
   if (settlement === null) throw noSettlement();
