@@ -3,7 +3,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Tx } from '../../../src/db/connection.ts';
 import { offRampSessions, receiptPledges } from '../../../src/db/tables/index.ts';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
@@ -11,6 +12,7 @@ import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findRece
 import { STORAGE_SECONDS } from '../../../src/resolvers/warehouse/createDeposit.ts';
 import { pledgeReceipt, type PledgeReceiptInput } from '../../../src/resolvers/warehouse/pledgeReceipt.ts';
 import { releasePledge } from '../../../src/resolvers/warehouse/releasePledge.ts';
+import { hasLockWait } from '../../support/database/lockWaits.ts';
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
 import {
   activeReceipt,
@@ -117,6 +119,24 @@ describe('a pledge', () => {
       const [pledged, cashed] = await Promise.allSettled([pledge(receipt), cash(receipt)]);
       expect([pledged.status, cashed.status].toSorted()).toEqual(['fulfilled', 'rejected']);
     }
+  });
+
+  it('that is not committed yet makes a cash-out wait, and is named to it', async () => {
+    const receipt = await activeReceipt(platform);
+    const { db } = platform.dependencies;
+    let cashed: ReturnType<typeof cash> | undefined;
+    const slow: typeof db = Object.assign(Object.create(db), {
+      transaction: async <T>(work: (tx: Tx) => Promise<T>) =>
+        db.transaction(async (tx) => {
+          const done = await work(tx);
+          cashed = cash(receipt);
+          cashed.catch(() => {});
+          await vi.waitUntil(() => hasLockWait(market.database.handle), { timeout: 30_000 });
+          return done;
+        }),
+    });
+    await pledgeReceipt({ ...platform.dependencies, db: slow }, farmer, pledgeInput(receipt));
+    await expect(cashed).rejects.toMatchObject({ code: 'RECEIPT_PLEDGED' });
   });
 
   it('is refused while a cash-out is open, and when nothing is left', async () => {
