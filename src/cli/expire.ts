@@ -8,16 +8,9 @@ import { Command } from 'commander';
 import pc from 'picocolors';
 import type { Platform } from '../startup/compose.ts';
 import { previewExpiry } from '../jobs/dueReceipts.ts';
-import { sweep } from '../jobs/expireReceipts.ts';
-import {
-  countRun,
-  findRun,
-  listFailures,
-  leaseRuns,
-  requestRun,
-  type ExpiryCounts,
-} from '../jobs/expiryRuns.ts';
+import { countRun, findRun, listFailures, requestRun, type ExpiryCounts } from '../jobs/expiryRuns.ts';
 import { awaitReorgConfirmation } from '../ledger/network/continuity.ts';
+import { StartupError } from '../lib/startupErrors.ts';
 import { runCommand } from './runCommand.ts';
 import { withPlatform } from './withPlatform.ts';
 
@@ -54,30 +47,31 @@ async function expire(platform: Platform): Promise<void> {
   const { dependencies } = platform;
   await awaitReorgConfirmation(dependencies.network);
   const request = { trigger: 'MANUAL', night: null, requestedBy: 'npm run expire' } as const;
-  // This process sweeps the run; if it ends first, another instance does.
-  const leases = leaseRuns(dependencies);
-  const run = await requestRun(dependencies, request, leases);
+  const run = await requestRun(dependencies, request);
   if (!run) throw new Error('a run by hand was not recorded');
-  // This process sends its own intents; a server on the same database helps.
+  // This process sweeps the run and sends its intents. A server on the same database helps, and goes on when
+  // this process has ended.
+  platform.expiryWorker.start();
   platform.submissionWorker.start();
   const bar = new SingleBar({ format: 'expiring {bar} {value}/{total} receipts', clearOnComplete: true });
   if (process.stdout.isTTY) bar.start(0, 0);
-  try {
-    await sweep(dependencies, run, (examined) => bar.setTotal(examined));
-  } finally {
-    await leases.release(run.id);
-  }
-  const counts = await followRun(platform, run.id, bar);
-  bar.stop();
+  const counts = await followRun(platform, run.id, bar).finally(() => bar.stop());
   await print(platform, run.id, counts);
 }
 
+/** @throws StartupError when the sweep has failed: a later one is left to servers */
 async function followRun(platform: Platform, runId: string, bar: SingleBar): Promise<ExpiryCounts> {
   const { dependencies } = platform;
   for (let waitedMs = 0; ; waitedMs += POLL_INTERVAL_MS) {
-    const counts = await countRun(dependencies, runId);
-    bar.update(counts.examined - counts.pending);
+    // Read before its items, which stay as they are once the run has ended.
     const run = await findRun(dependencies, runId);
+    const counts = await countRun(dependencies, runId);
+    bar.setTotal(counts.examined);
+    bar.update(counts.examined - counts.pending);
+    if (run?.problem != null)
+      throw new StartupError(
+        `The due receipts are not all examined, and a server has to go on: ${run.problem}`,
+      );
     if (run?.endedAt != null || waitedMs >= PATIENCE_MS) return counts;
     await delay(POLL_INTERVAL_MS);
   }

@@ -43,8 +43,6 @@ export interface Leases<Row extends Leased> {
    * Milliseconds until a claim has something to do, at most 0 when it has; null when no open row will be due.
    */
   firstDueInMs(): Promise<number | null>;
-  /** Keeps a leased row until it is released. */
-  hold(row: Leased): void;
   /** False once the lease may have ended unrenewed. */
   isHeld(id: string): boolean;
   /** A row that became due while it was held is due when this resolves. Never rejects. */
@@ -52,7 +50,7 @@ export interface Leases<Row extends Leased> {
 }
 
 /** The end of a lease that begins now. */
-export const leaseEnd = sql`${TRANSACTION_TIME} + make_interval(secs => ${LEASE_MS / 1000})`;
+const leaseEnd = sql`${TRANSACTION_TIME} + make_interval(secs => ${LEASE_MS / 1000})`;
 
 interface LeaseOptions {
   /**
@@ -101,7 +99,6 @@ export function createLeases<Table extends DueTable>(
       await redate();
       return firstDueInMs();
     },
-    hold: (row) => held.keep(row, performance.now()),
     isHeld: held.isHeld,
     release: held.release,
   };

@@ -48,7 +48,6 @@ type SubmissionState = (typeof submissions.state.enumValues)[number];
 export async function sweep(
   deps: SweepNeeds,
   run: Pick<ExpiryRun, 'id'> & Partial<Pick<ExpiryRun, 'fruitlessSteps'>>,
-  onProgress: (examined: number) => void = () => {},
 ): Promise<void> {
   const { closedAt } = await deps.network.status();
   // The receipt's one item: with NOT EXISTS, the plan for a small table reads all items for each receipt.
@@ -64,7 +63,6 @@ export async function sweep(
     if (known.length > 0) await examine(deps, { id: run.id, isPatient, failures }, known, answers);
     unanswered += page.length - known.length;
     examined += page.length;
-    onProgress(examined);
     deps.stateSignal.notify(NEW_SUBMISSION);
   }
   if (unanswered > 0) {

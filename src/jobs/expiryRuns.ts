@@ -4,7 +4,7 @@
  */
 import { and, count, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { backoffMs, createDueWorker, type DueWorker } from '../db/dueWorker.ts';
-import { createLeases, leaseEnd, reschedule, type Leases } from '../db/leases.ts';
+import { createLeases, reschedule } from '../db/leases.ts';
 import { TRANSACTION_TIME } from '../db/databaseTime.ts';
 import { finderOf } from '../db/findByIds.ts';
 import { listerOf } from '../db/keyset.ts';
@@ -44,40 +44,28 @@ const BACKOFF = { firstMs: 1_000, longestMs: 5 * 60_000 };
 /** Maximum failures shown per run: a night with more failures has one cause. */
 const MAX_FAILURES_SHOWN = 100;
 
-/**
- * Records a run; the worker of any instance sweeps it.
- * @param leases set by a caller that sweeps the run itself and releases it afterwards
- * @returns null when this night has its run already
- */
-export async function requestRun(
-  deps: RequestRunNeeds,
-  request: ExpiryRequest,
-  leases?: Leases<ExpiryRun>,
-): Promise<ExpiryRun | null> {
+/** Records a run; the worker of any instance sweeps it. @returns null when this night has its run already */
+export async function requestRun(deps: RequestRunNeeds, request: ExpiryRequest): Promise<ExpiryRun | null> {
   const [run] = await deps.db
     .insert(expiryRuns)
     .values({
       ...request,
       id: deps.ids.next(),
       startedAt: TRANSACTION_TIME,
-      dueAt: leases ? leaseEnd : sql`now()`,
+      dueAt: sql`now()`,
     })
     .onConflictDoNothing()
     .returning();
-  if (run && leases) leases.hold(run);
-  else if (run) deps.stateSignal.notify(EXPIRY_RUNS);
+  if (run) deps.stateSignal.notify(EXPIRY_RUNS);
   return run ?? null;
 }
 
-export function leaseRuns({ db, log }: Needs<'db' | 'log'>): Leases<ExpiryRun> {
-  return createLeases(db, expiryRuns, {
+export function createExpiryWorker(deps: ExpiryWorkerNeeds): DueWorker {
+  const leases = createLeases(deps.db, expiryRuns, {
     isOpen: isNull(expiryRuns.sweptAt),
     isMisdated: sql`${expiryRuns.dueAt} > now() + make_interval(secs => ${(2 * BACKOFF.longestMs) / 1000})`,
-    onError: (error) => log.error({ err: error }, 'renewing or ending leases of expiry runs failed'),
+    onError: (error) => deps.log.error({ err: error }, 'renewing or ending leases of expiry runs failed'),
   });
-}
-
-export function createExpiryWorker(deps: ExpiryWorkerNeeds): DueWorker {
   return createDueWorker({
     name: 'expiry runs',
     idField: 'expiryRunId',
@@ -85,7 +73,7 @@ export function createExpiryWorker(deps: ExpiryWorkerNeeds): DueWorker {
     signalKey: EXPIRY_RUNS,
     // One sweep at a time is fast enough, and leaves the network to requests with waiting clients.
     maxConcurrent: 1,
-    leases: leaseRuns(deps),
+    leases,
     process: (run) => processRun(deps, run),
     log: deps.log,
   });

@@ -92,6 +92,7 @@ export interface ComposeOptions {
 export interface Platform {
   dependencies: Dependencies;
   submissionWorker: DueWorker;
+  expiryWorker: DueWorker;
   /** Starts the background work. */
   start(): Promise<void>;
   /** Stops the work in order, and closes everything but the database handle. */
@@ -121,6 +122,7 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
   return {
     dependencies,
     submissionWorker,
+    expiryWorker,
     async start() {
       await dependencies.follower.start();
       dependencies.changeFollower.start();

@@ -35,7 +35,7 @@ import { custodySecretKey, openProject } from '../../../devnet/platform.ts';
 import { logAll } from '../../support/reconciliation/logAll.ts';
 import { makeRestorable, type Restorable } from '../../support/restorable.ts';
 import { depositedCashOut } from '../../support/warehouse.ts';
-import { reconcileByCommand } from '../../support/reconciliation/reconcileByCommand.ts';
+import { runAsCommand } from '../../support/run/runAsCommand.ts';
 
 let database: TestDatabase;
 let network: EmbeddedNetwork;
@@ -447,5 +447,6 @@ it('ends `npm run reconcile` with 3 when it does not run', { timeout: 60_000 }, 
 
 /** Runs the command on the embedded network. */
 function reconcileAt(databaseUrl: string, options: readonly string[] = []) {
-  return reconcileByCommand({ DATABASE_URL: databaseUrl, LEDGER_SECRET_KEY: custodySecretKey }, options);
+  const settings = { DATABASE_URL: databaseUrl, LEDGER_SECRET_KEY: custodySecretKey };
+  return runAsCommand('src/cli/reconcile.ts', settings, options);
 }

@@ -1,6 +1,7 @@
 /**
  * The expiry job: each run handles every due receipt once, whatever other runs or stopped instances do.
  */
+import { randomUUID } from 'node:crypto';
 import { and, eq, sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
@@ -15,7 +16,6 @@ import {
   findRun,
   listFailures,
   listRuns,
-  leaseRuns,
   requestRun,
   type ExpiryRun,
 } from '../../../src/jobs/expiryRuns.ts';
@@ -97,6 +97,18 @@ async function marksOf(receiptId: string): Promise<number> {
 async function runOnce(requestedBy = 'a test'): Promise<ExpiryRun> {
   const run = await requestRun(platform.dependencies, { trigger: 'MANUAL', night: null, requestedBy });
   return finished(run);
+}
+
+/** A run that the test itself sweeps: the workers don't take it before its due time. */
+async function runOfTest(): Promise<ExpiryRun> {
+  const values = { id: randomUUID(), trigger: 'MANUAL', requestedBy: 'a test' } as const;
+  const times = { startedAt: sql`now()`, dueAt: sql`now() + interval '5 minutes'` };
+  const [run] = await database.handle.db
+    .insert(expiryRuns)
+    .values({ ...values, ...times })
+    .returning();
+  if (!run) throw new Error('the run was not inserted');
+  return run;
 }
 
 async function finished(run: ExpiryRun | null): Promise<ExpiryRun> {
@@ -193,16 +205,13 @@ describe('a run', () => {
         RETURN NEW;
       END $$;
       CREATE TRIGGER fail_one BEFORE INSERT ON submissions FOR EACH ROW EXECUTE FUNCTION fail_one()`);
-    const leases = leaseRuns(platform.dependencies);
-    const request = { trigger: 'MANUAL', night: null, requestedBy: 'a test' } as const;
-    const { id = '' } = (await requestRun(platform.dependencies, request, leases)) ?? {};
+    const { id } = await runOfTest();
     await expect(sweep(platform.dependencies, { id })).rejects.toThrow();
     await database.handle.sql.unsafe('DROP TRIGGER fail_one ON submissions; DROP FUNCTION fail_one');
     for (const { id: goodId } of good) {
       await expect.poll(async () => (await stateOf(goodId))?.state).toBe('EXPIRED');
     }
     await sweep(platform.dependencies, { id });
-    await leases.release(id);
     await finished({ id } as ExpiryRun);
     expect(await countRun(platform.dependencies, id)).toMatchObject({ expired: 4, failed: 0 });
   });
@@ -217,9 +226,7 @@ describe('a run', () => {
         RAISE EXCEPTION 'deadlock detected' USING ERRCODE = 'deadlock_detected';
       END $$;
       CREATE TRIGGER fail_all BEFORE INSERT ON submissions FOR EACH ROW EXECUTE FUNCTION fail_all()`);
-    const leases = leaseRuns(platform.dependencies);
-    const request = { trigger: 'MANUAL', night: null, requestedBy: 'a test' } as const;
-    const { id = '' } = (await requestRun(platform.dependencies, request, leases)) ?? {};
+    const { id } = await runOfTest();
     await expect(sweep(platform.dependencies, { id })).rejects.toThrow();
     const [tries] = await database.handle.sql<{ last_value: string }[]>`SELECT last_value FROM tries`;
     await database.handle.sql.unsafe(
@@ -228,7 +235,6 @@ describe('a run', () => {
     // Once for the page, and once for each of the first receipts.
     expect(Number(tries?.last_value)).toBeLessThan(due.length);
     await sweep(platform.dependencies, { id });
-    await leases.release(id);
     await finished({ id } as ExpiryRun);
     expect(await countRun(platform.dependencies, id)).toMatchObject({ expired: 9, failed: 0 });
   });
@@ -267,15 +273,9 @@ describe('a run', () => {
             : { tokenAddress, isExpired: true, status: 'EXPIRED' },
         ),
     };
-    const leases = leaseRuns(platform.dependencies);
-    const run = await requestRun(
-      platform.dependencies,
-      { trigger: 'MANUAL', night: null, requestedBy: 'a test' },
-      leases,
-    );
-    await sweep({ ...platform.dependencies, network: answering }, run ?? { id: '' });
-    await leases.release(run?.id ?? '');
-    expect(await countRun(platform.dependencies, run?.id ?? '')).toMatchObject({ notDue: 1, expired: 1 });
+    const run = await runOfTest();
+    await sweep({ ...platform.dependencies, network: answering }, run);
+    expect(await countRun(platform.dependencies, run.id)).toMatchObject({ notDue: 1, expired: 1 });
     expect(await stateOf(early?.id ?? '')).toMatchObject({ state: 'ACTIVE' });
     expect(await stateOf(marked?.id ?? '')).toMatchObject({ state: 'EXPIRED', expiredTxHash: null });
     await runOnce();
@@ -291,11 +291,8 @@ describe('a run', () => {
         return answers;
       },
     };
-    const leases = leaseRuns(platform.dependencies);
-    const request = { trigger: 'MANUAL', night: null, requestedBy: 'a test' } as const;
-    const { id = '' } = (await requestRun(platform.dependencies, request, leases)) ?? {};
+    const { id } = await runOfTest();
     await sweep({ ...platform.dependencies, network: overtaken }, { id });
-    await leases.release(id);
     expect(await countRun(platform.dependencies, id)).toMatchObject({ examined: 0, failed: 0 });
     expect(await stateOf(receipt?.id ?? '')).toMatchObject({ state: 'EXPIRED' });
   });
@@ -349,18 +346,11 @@ describe('a run', () => {
             : answer,
         ),
     };
-    const leases = leaseRuns(platform.dependencies);
-    const run = await requestRun(
-      platform.dependencies,
-      { trigger: 'MANUAL', night: null, requestedBy: 'a test' },
-      leases,
-    );
-    const id = run?.id ?? '';
+    const { id } = await runOfTest();
     const sweeping = sweep({ ...platform.dependencies, network: busy }, { id });
     await expect(sweeping).rejects.toThrow('no answer about 1 of 3 receipts');
     await sweep({ ...platform.dependencies, network }, { id });
-    await leases.release(id);
-    expect(await finished(run)).toMatchObject({ problem: null });
+    expect(await finished({ id } as ExpiryRun)).toMatchObject({ problem: null });
     expect(await countRun(platform.dependencies, id)).toMatchObject({ expired: 3, failed: 0 });
   });
 
@@ -371,11 +361,8 @@ describe('a run', () => {
       expiryOf: async (addresses) =>
         addresses.map((tokenAddress) => ({ tokenAddress, error: new NetworkUnavailable('429') })),
     };
-    const leases = leaseRuns(platform.dependencies);
-    const request = { trigger: 'MANUAL', night: null, requestedBy: 'a test' } as const;
-    const { id = '' } = (await requestRun(platform.dependencies, request, leases)) ?? {};
+    const { id } = await runOfTest();
     await sweep({ ...platform.dependencies, network: silent }, { id, fruitlessSteps: 12 });
-    await leases.release(id);
     expect(await listFailures(platform.dependencies, id)).toEqual([
       { receiptId: receipt?.id, message: '429' },
     ]);
@@ -401,9 +388,7 @@ describe('a run', () => {
   it('ends with its last items, also when two transactions decide those at once, and not before it has seen all', async () => {
     const due = await dueReceipts(2);
     const { db } = database.handle;
-    const leases = leaseRuns(platform.dependencies);
-    const request = { trigger: 'MANUAL', night: null, requestedBy: 'a test' } as const;
-    const { id: runId = '' } = (await requestRun(platform.dependencies, request, leases)) ?? {};
+    const { id: runId } = await runOfTest();
     const isOver = async () => (await findRun(platform.dependencies, runId))?.endedAt != null;
     const at = new Date();
     await db.transaction((tx) => finishIfComplete(tx, runId, at));
@@ -412,7 +397,6 @@ describe('a run', () => {
     const items = due.map(({ id }) => ({ runId, receiptId: id, state: 'PENDING' as const }));
     await db.insert(expiryItems).values(items);
     await db.update(expiryRuns).set({ sweptAt: at, dueAt: null }).where(eq(expiryRuns.id, runId));
-    await leases.release(runId);
     const decide = async (tx: Tx, receiptId = '') => {
       const decided = { state: 'FAILED', message: 'a test says so', decidedAt: at } as const;
       await tx
@@ -448,19 +432,13 @@ describe('a run', () => {
 describe('several instances', () => {
   it('sweep the same receipts at once, and mark each once', async () => {
     const due = await dueReceipts(20);
-    const request = { trigger: 'MANUAL', night: null, requestedBy: 'a test' } as const;
-    const leases = leaseRuns(platform.dependencies);
-    const runs = await Promise.all([
-      requestRun(platform.dependencies, request, leases),
-      requestRun(second.dependencies, request, leases),
-    ]);
+    const runs = [await runOfTest(), await runOfTest()] as const;
     await Promise.all([
-      sweep(platform.dependencies, runs[0] ?? { id: '' }),
-      sweep(second.dependencies, runs[1] ?? { id: '' }),
+      sweep(platform.dependencies, runs[0]),
+      sweep(second.dependencies, runs[1]),
       // A third sweep continues the first run, as if its instance had died.
-      sweep(second.dependencies, runs[0] ?? { id: '' }),
+      sweep(second.dependencies, runs[0]),
     ]);
-    for (const run of runs) await leases.release(run?.id ?? '');
     const done = await Promise.all(runs.map(finished));
     const counts = await Promise.all(done.map(({ id }) => countRun(platform.dependencies, id)));
     expect(counts.map(({ expired }) => expired).reduce((a, b) => a + b)).toBe(20);

@@ -26,7 +26,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database/da
 import { connectLedger } from '../../../devnet/ledgers.ts';
 import { openProject, silentLog } from '../../../devnet/platform.ts';
 import { holding, retirement } from '../../support/holding.ts';
-import { reconcileByCommand } from '../../support/reconciliation/reconcileByCommand.ts';
+import { runAsCommand } from '../../support/run/runAsCommand.ts';
 import { acceptHistory } from '../../support/acceptHistory.ts';
 import { PAUSED_CODE } from '../../support/evm/pausedCode.ts';
 import { platformOn } from '../../support/platform.ts';
@@ -283,7 +283,7 @@ describe('a node that was restored from an older state', () => {
     });
     // The command waits until it believes the other block. Otherwise it would get no answer and prove
     // nothing.
-    const { out } = await reconcileByCommand(settings());
+    const { out } = await runAsCommand('src/cli/reconcile.ts', settings());
     expect(out).toContain('0 projects and 0 receipts reconciled');
     expect(await describeNetwork(after)).toContain(rewritten);
     const another = await connectLedger(world.ledger, database.handle);

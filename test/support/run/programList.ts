@@ -9,6 +9,7 @@ export const PROGRAMS = [
   'devnet/stellar/dev.ts',
   'src/main.ts',
   'src/cli/erasePayoutAccounts.ts',
+  'src/cli/expire.ts',
   'src/cli/ledgerChannels.ts',
   'src/cli/ledgerCheck.ts',
   'src/cli/reconcile.ts',

@@ -24,7 +24,6 @@ function createTable() {
       const [first] = due.map(({ atMs }) => atMs - Date.now()).sort((a, b) => a - b);
       return first ?? null;
     },
-    hold: () => {},
     isHeld: () => true,
     release: async () => {},
   };
