@@ -134,7 +134,7 @@ function withoutSecretsInside(value: unknown): unknown {
   if (typeof value === 'string') return cutParameters(value);
   // An error has a serializer, which shows none of its own fields.
   if (typeof value !== 'object' || value === null || value instanceof Error) return value;
-  if (Array.isArray(value) || !Object.keys(value).some((name) => SECRET_FIELDS.has(name))) return value;
+  if (!Object.keys(value).some((name) => SECRET_FIELDS.has(name))) return value;
   const entries = Object.entries(value).map(([name, inner]) => [
     name,
     SECRET_FIELDS.has(name) ? REDACTED : (inner as unknown),

@@ -29,7 +29,7 @@ export function freshSingleFlight<T>(run: () => Promise<T>): () => Promise<T> {
     const started = run();
     running = started;
     const end = () => {
-      if (running === started) running = null;
+      running = null;
     };
     started.then(end, end);
     return started;

@@ -115,13 +115,9 @@ export function keypairOf(secretKey: string): Keypair {
 
 /** True when `signature` over `message` was made with the key of the account `address`. Never throws. */
 export function verifyAccountSignature(address: string, message: Uint8Array, signature: Uint8Array): boolean {
-  try {
-    const key = keyOfAccount(address);
-    return key !== null && verify(null, message, key, signature);
-  } catch {
-    // The 32 bytes are no point on the curve: no signature is valid for them.
-    return false;
-  }
+  const key = keyOfAccount(address);
+  // No signature is valid for 32 bytes that are no point on the curve.
+  return key !== null && verify(null, message, key, signature);
 }
 
 function keyOfAccount(address: string): KeyObject | null {

@@ -201,7 +201,6 @@ async function sendAndAsk(
   submission: Submission,
   open: readonly Attempt[],
 ): Promise<StepResult> {
-  if (open.length === 0) return 'settled';
   let notTaken: string | null = null;
   // The newest is sent first. If the node refuses it, for example for lack of funds, an earlier one may land.
   for (const { hash, signedBytes } of open.toReversed()) {

@@ -98,8 +98,7 @@ export function createStepStore(deps: SubmissionDependencies): StepStore {
     },
     async settle(submission, conclusion) {
       const { landedTogether } = effectsFor(deps, intentOf(submission));
-      // A submission whose settlement failed before would divide every batch that it is in.
-      if (conclusion.kind === 'succeeded' && landedTogether && submission.failedSettlements === 0) {
+      if (conclusion.kind === 'succeeded' && landedTogether) {
         return (await settlingOf(landedTogether)({ submission, conclusion })) === 'settled';
       }
       return settle(deps, submission, conclusion);
