@@ -6,13 +6,7 @@ import type { Tx } from '../../db/connection.ts';
 import { insertRows } from '../../db/manyRows.ts';
 import { attempts } from '../../db/tables/index.ts';
 import type { Draft, PreparedTransaction, SequenceSlot } from '../network/port.ts';
-import {
-  findOpenAttempts,
-  readCurrentAttempts,
-  readLastNumber,
-  type Attempt,
-  type CurrentAttempts,
-} from './attempts.ts';
+import { readCurrentAttempts, readLastNumber, type Attempt, type CurrentAttempts } from './attempts.ts';
 import type { Intent } from './effects.ts';
 import { readSequences, type Sequences } from './knownHistory.ts';
 import { lockSubmissions, type SkipLocked } from './lockSubmissions.ts';
@@ -151,8 +145,7 @@ export async function replaceAttempt(deps: SubmissionDependencies, latest: Attem
     const { submissionId } = latest;
     const locked = (await lockSubmissions(tx, [submissionId])).get(submissionId);
     if (locked?.state !== 'PENDING') return null;
-    const open = await findOpenAttempts(tx, submissionId);
-    if (open.at(-1)?.hash !== latest.hash) return null;
+    // The database refuses it if another instance has replaced or decided `latest` meanwhile.
     return insertAttempt(tx, deps, submissionId, prepared, latest.hash);
   });
 }

@@ -10,7 +10,7 @@ import { openDatabase, type Tx } from '../../../src/db/connection.ts';
 import { attempts, signingAccounts, submissions } from '../../../src/db/tables/index.ts';
 import type { NextSequences, SigningOrder, SequenceSlot } from '../../../src/ledger/network/port.ts';
 import { decideAttempt, markDead, readCauses } from '../../../src/ledger/submission/attempts.ts';
-import { insertAttempt } from '../../../src/ledger/submission/signAttempt.ts';
+import { insertAttempt, replaceAttempt } from '../../../src/ledger/submission/signAttempt.ts';
 import { SequenceAhead, SequenceBehind } from '../../../src/ledger/submission/sequenceMismatch.ts';
 import { giveBackSlot, readSigningState, takeSlots } from '../../../src/ledger/submission/sequenceSlots.ts';
 import { readHalts } from '../../../src/ledger/submission/halts.ts';
@@ -395,6 +395,34 @@ describe('replacing', () => {
     await expect(db.transaction((tx) => store(tx, first.slot, null, randomUUID()))).rejects.toThrow();
     await decideAttempt(db, higher, 'LANDED', 'by the test', systemClock.now(), 1n);
     await expect(db.transaction((tx) => store(tx, first.slot, higher, submissionId))).rejects.toThrow();
+  });
+
+  it('is refused if another instance was faster, and does not happen under review', async () => {
+    const { db } = database.handle;
+    const submissionId = randomUUID();
+    const order = orderOf(1, 2);
+    await db.transaction(async (tx) => {
+      const [slot = null] = await takeSlots(tx, order, ['a'], startingAt(0n));
+      if (slot) await store(tx, slot, null, submissionId);
+    });
+    const ofSubmission = eq(attempts.submissionId, submissionId);
+    const [latest] = await db.select().from(attempts).where(ofSubmission);
+    if (!latest) throw new Error('not reached');
+    const replace = () => {
+      const prepared = { ...latest, hash: randomBytes(32).toString('hex') };
+      const network = { signingOrder: order, replace: async () => prepared };
+      return replaceAttempt({ db, network, clock: systemClock } as unknown as SubmissionDependencies, latest);
+    };
+    const setState = (values: { state: 'NEEDS_REVIEW' | 'PENDING'; reviewCause: 'UNDETERMINABLE' | null }) =>
+      db.update(submissions).set(values).where(eq(submissions.id, submissionId));
+    await setState({ state: 'NEEDS_REVIEW', reviewCause: 'UNDETERMINABLE' });
+    expect(await replace()).toBeNull();
+    await setState({ state: 'PENDING', reviewCause: null });
+    expect(await replace()).toMatchObject({ replaces: latest.hash, number: 2 });
+    await expect(replace()).rejects.toThrow();
+    expect(await db.$count(attempts, ofSubmission)).toBe(2);
+    await markDead(db, [latest.hash], 'by the test', systemClock.now());
+    await expect(replace()).rejects.toThrow();
   });
 
   it('counts as one signature and one death, however often it was done', async () => {
