@@ -200,7 +200,6 @@ async function resumeReviewed(deps: SubmissionDependencies): Promise<void> {
     .where(
       and(
         isNull(signingAccounts.haltedBecause),
-        isNotNull(signingAccounts.reviewDueAt),
         sql`NOT EXISTS (SELECT 1 FROM ${submissions} WHERE ${waitsForEnd})`,
       ),
     );

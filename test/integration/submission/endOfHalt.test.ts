@@ -417,4 +417,25 @@ describe('a halt that can not end yet', () => {
     await changePastRules({ handle: handle() }, earlier);
     expect(await reviewedAgainAfterMs(on)).toBeGreaterThan(20_000);
   });
+
+  it('keeps what an earlier halt left under review, and its own next review', async () => {
+    await haltSigning();
+    const { db } = handle();
+    const dueAt = new Date(Date.now() + 30_000);
+    await db.update(signingAccounts).set({ reviewDueAt: dueAt });
+    const ended = { address: `0x${'e'.repeat(40)}`, nextSequence: 1n, reviewDueAt: sql`now()` };
+    await db.insert(signingAccounts).values(ended);
+    const { submissionId } = await underReview('SIGNING_HALTED');
+    await reviewHaltedSigning(reviewing());
+    expect(await stateOf(submissionId)).toBe('NEEDS_REVIEW');
+    // Then nothing waits for the end of the earlier halt any more.
+    await db
+      .update(submissions)
+      .set({ reviewCause: 'UNDETERMINABLE' })
+      .where(eq(submissions.id, submissionId));
+    await db.update(signingAccounts).set(ended).where(eq(signingAccounts.address, ended.address));
+    await reviewHaltedSigning(reviewing());
+    const [halted] = await db.select().from(signingAccounts).where(eq(signingAccounts.address, address));
+    expect(halted?.reviewDueAt).toEqual(dueAt);
+  });
 });
