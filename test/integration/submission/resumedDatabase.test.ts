@@ -9,7 +9,7 @@ import { guardLedgerNumbers, WHOLE_HISTORY } from '../../../src/ledger/network/c
 import type { LedgerNetwork, SigningOrder } from '../../../src/ledger/network/port.ts';
 import { openSeenLedgers } from '../../../src/ledger/network/seenLedgers.ts';
 import { requireKnownHistory } from '../../../src/ledger/submission/knownHistory.ts';
-import { readSigningState } from '../../../src/ledger/submission/sequenceSlots.ts';
+import { readSigningState, takeSlots } from '../../../src/ledger/submission/sequenceSlots.ts';
 import type { SubmissionDependencies } from '../../../src/ledger/submission/submission.ts';
 import { createReadiness } from '../../../src/http/server/readiness.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
@@ -75,6 +75,20 @@ it.each([
   expect(await freeSlots(UNSEEN)).toBe(0);
   await db.execute(sql`UPDATE final_ledger SET resumed_at = resumed_at - interval '3 minutes'`);
   expect(await freeSlots(UNSEEN)).toBe(1);
+});
+
+it('gives no slot to what was drafted before the server was promoted', async () => {
+  await lastSeen(1);
+  const { db } = database.handle;
+  const undo = new Error('undone');
+  const taking = db.transaction(async (tx) => {
+    const take = () => takeSlots(tx, UNSEEN, ['a'], new Map([['C', 5n]]));
+    expect(await take()).toEqual([{ source: 'C', sequence: 5n }]);
+    await tx.execute(sql`UPDATE final_ledger SET database_history = replace(database_history(), '/0', '/1')`);
+    expect(await take()).toEqual([]);
+    throw undo;
+  });
+  await expect(taking).rejects.toThrow(undo);
 });
 
 it('goes by the time alone where the server does not tell its history', async () => {

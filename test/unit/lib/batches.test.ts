@@ -77,6 +77,27 @@ it('takes a burst in two halves that comes while a smaller batch is under way', 
   expect(batches).toEqual([[0], [1, 2, 3], [4, 5]]);
 });
 
+it('takes no half that is larger than a batch may be', async () => {
+  const sizes: number[] = [];
+  const batcher = createBatcher<number, number>({
+    ...limits,
+    maxItems: 2,
+    halvesFrom: 4,
+    run: async (items) => {
+      sizes.push(items.length);
+      return items;
+    },
+  });
+  await Promise.all([1, 2, 3, 4, 5, 6].map((item) => batcher.submit(item)));
+  expect(sizes).toEqual([2, 2, 2]);
+});
+
+it('rejects a batch whose results are fewer than its items, since one of these would wait for ever', async () => {
+  const batcher = createBatcher<number, number>({ ...limits, run: async () => [1] });
+  const settled = await Promise.allSettled([1, 2].map((item) => batcher.submit(item)));
+  expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+});
+
 it('divides a batch until the item that breaks it stands alone', async () => {
   const done: number[] = [];
   const batcher = createBatcher<number, number>({

@@ -54,6 +54,23 @@ it.each([true, false])(
   },
 );
 
+it('keeps a newer answer when an older question fails', async () => {
+  let nowMs = 0;
+  const questions: { resolve(answer: string): void; reject(error: Error): void }[] = [];
+  const ask = cacheAnswer(
+    { maxAgeMs: 100, clock: { now: () => new Date(nowMs) }, cachesFailures: false },
+    () => new Promise<string>((resolve, reject) => questions.push({ resolve, reject })),
+  );
+  const older = ask();
+  nowMs = 100;
+  const newer = ask();
+  questions[0]?.reject(new Error('too late'));
+  questions[1]?.resolve('newer');
+  await Promise.allSettled([older, newer]);
+  expect(await ask()).toBe('newer');
+  expect(questions).toHaveLength(2);
+});
+
 it('lets each of those who waited ask for itself, when the second one is refused too', async () => {
   const { ask, goAway } = cacheOf(false);
   goAway();

@@ -26,6 +26,11 @@ it('redacts secrets and payout accounts by name', () => {
   });
 });
 
+it('says what an error is, also if it has a secret itself', () => {
+  const error = Object.assign(new Error('refused'), { token: 'hunter2' });
+  expect(logged({ err: error })).toMatchObject({ err: { type: 'Error', message: 'refused' } });
+});
+
 it('says which statement failed and why, without its values', () => {
   const cause = Object.assign(new Error('duplicate key'), {
     code: '23505',

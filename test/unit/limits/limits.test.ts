@@ -81,6 +81,7 @@ describe('slots', () => {
     giveBack();
     // Giving back the same slot twice frees no second slot.
     giveBack();
+    expect(slots.load()).toMatchObject({ waiting: 1 });
     await Promise.all(waiting);
     expect(order).toEqual(['a', 'b']);
     const last = await slots.take();
