@@ -124,6 +124,8 @@ async function readOn(
   stored: number,
   first: RetirementPage,
 ): Promise<RetirementRecord[]> {
+  // It is the last page, or has very long texts, as the next ones may: one of those is enough for a transaction.
+  if (first.records.length < MAX_RECORDS_PER_READ) return [];
   const end = Math.min(first.totals.totalRetirements, stored + MAX_PAGES * MAX_RECORDS_PER_READ);
   const starts: number[] = [];
   for (let from = stored + first.records.length; from < end; from += MAX_RECORDS_PER_READ) starts.push(from);

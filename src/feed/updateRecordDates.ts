@@ -39,34 +39,54 @@ export async function updateRecordDates(deps: Dependencies): Promise<void> {
 }
 
 async function updateDatesOfToken(deps: Dependencies, token: Counted): Promise<void> {
-  const records = await readOtherDates(deps, token).catch((error: unknown) => {
+  const dates = await readOtherDates(deps, token).catch((error: unknown) => {
     // A reconciliation names a token that no longer exists.
     if (error instanceof NetworkRefusal) return [];
     throw error;
   });
-  if (records.length === 0) return;
+  if (dates.length === 0) return;
   // One statement updates all: after a part, the newest page may show no difference, and the rest would keep
   // old dates.
   await deps.db.execute(sql`
-    UPDATE ${retirementRecords} r SET timestamp = v.timestamp FROM ${sameButForDate(token, records)}`);
+    UPDATE ${retirementRecords} r SET timestamp = v.timestamp
+    FROM json_to_recordset(${JSON.stringify(dates)}::text::json) v (index integer, timestamp bigint)
+    WHERE r.token_address = ${token.tokenAddress} AND r.index = v.index AND r.timestamp <> v.timestamp`);
+}
+
+/** A record's place, and its date on the network, in digits. */
+interface RecordDate {
+  index: number;
+  timestamp: string;
 }
 
 /** Reads pages from the newest back to one without another date: a rollback undoes the newest records. */
-async function readOtherDates(
-  { db, network }: Dependencies,
-  token: Counted,
-): Promise<readonly RetirementRecord[]> {
-  const all: RetirementRecord[] = [];
+async function readOtherDates(deps: Dependencies, token: Counted): Promise<readonly RecordDate[]> {
+  const all: RecordDate[] = [];
   for (let end = token.stored; end > 0; end = Math.max(0, end - MAX_RECORDS_PER_READ)) {
-    const from = Math.max(0, end - MAX_RECORDS_PER_READ);
-    const { records } = await network.retirementRecords(token.tokenAddress, from, end - from);
-    const rows = await db.execute<{ index: number }>(sql`
-      SELECT r.index FROM ${retirementRecords} r, ${sameButForDate(token, records)}`);
-    if (rows.length === 0) break;
-    const indexes = new Set(rows.map(({ index }) => index));
-    for (const record of records) if (indexes.has(record.index)) all.push(record);
+    const dates = await readDatesOfPage(deps, token, Math.max(0, end - MAX_RECORDS_PER_READ), end);
+    if (dates.length === 0) break;
+    all.push(...dates);
   }
   return all;
+}
+
+/** Reads on where an answer ends before the page does. */
+async function readDatesOfPage(
+  { db, network }: Dependencies,
+  token: Counted,
+  from: number,
+  end: number,
+): Promise<readonly RecordDate[]> {
+  const dates: RecordDate[] = [];
+  for (let next = from; next < end;) {
+    const { records } = await network.retirementRecords(token.tokenAddress, next, end - next);
+    if (records.length === 0) break;
+    const others = await db.execute<{ index: number; timestamp: string }>(sql`
+      SELECT r.index, v.timestamp::text FROM ${retirementRecords} r, ${sameButForDate(token, records)}`);
+    dates.push(...others);
+    next += records.length;
+  }
+  return dates;
 }
 
 /** A record that differs in anything else stays as it is: a reconciliation names the difference. */

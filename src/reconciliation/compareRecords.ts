@@ -84,17 +84,13 @@ export async function compareRecords(
     pageStarts(firstIndex, totals.totalRetirements),
     () => project.assetId,
     async (from) => {
-      const records = await readPage(deps, project, from, totals.totalRetirements);
-      const known = await readKnown(deps.db, project, from, records.length);
-      for (const record of records) {
+      for await (const { record, known } of readPage(deps, project, from, totals.totalRetirements)) {
         retired += record.amount;
-        const found = compareRecord(project, record, known.get(record.index), {
-          mustBeStored: record.index < unstoredFrom,
-        });
+        const mustBeStored = record.index < unstoredFrom;
+        const found = compareRecord(project, record, known, { mustBeStored });
         if (findings.length < MAX_FINDINGS) findings.push(...found);
-        const isClaimed = known.get(record.index)?.isClaimed ?? false;
         const isOurs = record.retiredBy === deps.network.custodyAddress;
-        if (!isOurs || isClaimed) continue;
+        if (!isOurs || known?.isClaimed) continue;
         if (unclaimed.length < MAX_EXAMINED) unclaimed.push(record);
         else unexamined += 1;
       }
@@ -136,21 +132,29 @@ function pageStarts(first: number, total: number): number[] {
   return Array.from({ length: pages }, (_, i) => first + i * MAX_RECORDS_PER_READ);
 }
 
-/** @throws NetworkUnavailable, also when the answer lacks records of the token */
-async function readPage(
-  { network }: ReconcileDependencies,
-  { tokenAddress }: ReconciledProject,
-  from: number,
+/**
+ * The records of one page, with what the database knows of each; read in parts where their texts are very long.
+ * @throws NetworkUnavailable, also when an answer has none of the records, or others
+ */
+async function* readPage(
+  { db, network }: ReconcileDependencies,
+  project: ReconciledProject,
+  first: number,
   total: number,
-): Promise<RetirementRecord[]> {
-  const { records } = await network.retirementRecords(tokenAddress, from, MAX_RECORDS_PER_READ);
-  const expected = Math.min(MAX_RECORDS_PER_READ, total - from);
-  const wanted = records.slice(0, expected);
-  if (wanted.length === expected && wanted.every(({ index }, i) => index === from + i)) return wanted;
-  throw new NetworkUnavailable(
-    `Records ${from} to ${from + expected - 1} of ${tokenAddress} were asked for, but the answer has ` +
-      `${wanted.length} from index ${wanted[0]?.index ?? 'none'} on.`,
-  );
+): AsyncGenerator<{ record: RetirementRecord; known: KnownRecord | undefined }> {
+  const end = Math.min(first + MAX_RECORDS_PER_READ, total);
+  for (let from = first; from < end;) {
+    const { records } = await network.retirementRecords(project.tokenAddress, from, end - from);
+    if (records.length === 0 || records.some(({ index }, i) => index !== from + i)) {
+      throw new NetworkUnavailable(
+        `Records ${from} to ${end - 1} of ${project.tokenAddress} were asked for, but the answer has ` +
+          `${records.length} from index ${records[0]?.index ?? 'none'} on.`,
+      );
+    }
+    const known = await readKnown(db, project, from, records.length);
+    for (const record of records) yield { record, known: known.get(record.index) };
+    from += records.length;
+  }
 }
 
 /** A record's facts in comparable form: integers as digits. */

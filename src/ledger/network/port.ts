@@ -160,7 +160,10 @@ export interface LedgerNetwork {
 
   /** Supply and retirements of a carbon token. @throws NetworkRefusal WRONG_TEMPLATE or CONTRACT_NOT_FOUND */
   carbonTotals(tokenAddress: Address): Promise<CarbonTotals>;
-  /** Records from `fromIndex` on, at most `limit` (≤ MAX_RECORDS_PER_READ). @throws like carbonTotals */
+  /**
+   * Records from `fromIndex` on, at most `limit` (≤ MAX_RECORDS_PER_READ): fewer where their texts are very long,
+   * but at least one if there is one. @throws like carbonTotals
+   */
   retirementRecords(tokenAddress: Address, fromIndex: number, limit: number): Promise<RetirementPage>;
   /**
    * The final transactions that made these records, by index, from the network's logs. A record is missing if

@@ -136,7 +136,7 @@ async function readUnclaimed(
 }
 
 /**
- * Reads records without storing them: they are stored when they are settled, with their transactions. Returns
+ * Reads custody's records without storing them: they are stored when they are settled, with their transactions. Returns
  * null for a long history, which is stored first.
  */
 async function readFresh(
@@ -145,13 +145,13 @@ async function readFresh(
   stored: number,
 ): Promise<RetirementRecord[] | null> {
   const fresh: RetirementRecord[] = [];
+  let from = stored;
   for (let pages = 0; pages < MAX_PAGES; pages++) {
-    const from = stored + fresh.length;
     const page = await network.retirementRecords(tokenAddress, from, MAX_RECORDS_PER_READ);
     requireInOrder(tokenAddress, page.records, from);
-    fresh.push(...page.records);
-    if (stored + fresh.length < page.totals.totalRetirements) continue;
-    return fresh.filter(({ retiredBy }) => retiredBy === network.custodyAddress);
+    from += page.records.length;
+    fresh.push(...page.records.filter(({ retiredBy }) => retiredBy === network.custodyAddress));
+    if (from >= page.totals.totalRetirements) return fresh;
   }
   return null;
 }

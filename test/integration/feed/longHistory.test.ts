@@ -111,3 +111,19 @@ it.each<[string, number, typeof spoil]>([
   expect(await db.$count(retirementRecords, ofToken)).toBe(stored);
   expect(await countStored(db, tokenAddress)).toBe(stored);
 });
+
+it('is read no further than to a page that its texts fill', async () => {
+  const tokenAddress = 'a token with long texts';
+  reads = [];
+  missing = null;
+  const long = network();
+  const inParts: LedgerNetwork = {
+    ...long,
+    retirementRecords: (address, from, limit) => long.retirementRecords(address, from, Math.min(limit, 150)),
+  };
+  await fillToken({ ...platform.dependencies.feed, network: inParts }, { ...token, tokenAddress });
+  expect(await countStored(platform.dependencies.db, tokenAddress)).toBe(RECORDS);
+  const starts = Array.from({ length: Math.ceil(RECORDS / 150) }, (_, at) => at * 150);
+  const isLast = (from: number) => starts.includes(from + 1);
+  expect(reads.filter((from) => !isLast(from))).toEqual(starts);
+});

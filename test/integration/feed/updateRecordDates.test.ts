@@ -125,6 +125,13 @@ it('are all dated anew after a network that stopped answering in between', async
   expect(await redated(tokenAddress)).toEqual(Array.from({ length: 210 }, (_, i) => 240 + i));
 });
 
+it('are dated anew where an answer ends before its page', async () => {
+  const [tokenAddress = ''] = await open(450);
+  landAgain(tokenAddress, 100);
+  await redate((address, from, limit) => retirementRecords(address, from, Math.min(limit, 30)));
+  expect(await redated(tokenAddress)).toEqual(Array.from({ length: 350 }, (_, i) => 100 + i));
+});
+
 it('stay as they are where anything else differs', async () => {
   const [one = '', other = ''] = await open(3, 3);
   landAgain(one, 1, { retiredBy: 'a holder' });

@@ -270,6 +270,14 @@ describe('a history that is too long for one query', () => {
       notProved: [],
     });
   });
+
+  it('is compared whole where each answer ends after one record', async () => {
+    const { verdicts } = await auditOn({
+      retirementRecords: (tokenAddress, from, limit) =>
+        network.retirementRecords(tokenAddress, from, Math.min(limit, 1)),
+    });
+    expect(those(verdicts, 'NOT_PROVED')).toEqual([]);
+  });
 });
 
 describe('a token that is missing', () => {

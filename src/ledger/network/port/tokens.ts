@@ -33,7 +33,7 @@ export interface CarbonTotals {
 /** A page of records; `totals` and `records` belong to one moment of the network. */
 export interface RetirementPage {
   totals: CarbonTotals;
-  /** Ascending by index, without gaps, from the index asked for. */
+  /** Ascending by index, without gaps, from the index asked for. May end before the last one asked for. */
   records: RetirementRecord[];
   /**
    * How the history of this page contradicts the history that was final, until it is accepted. It may be one
