@@ -1,10 +1,10 @@
 /**
- * Searches logs over a range of blocks. Nodes limit the blocks of one question, so the span is halved until
- * they answer.
+ * Searches logs over a range of blocks. Nodes limit the blocks of one question, and this platform the length of
+ * the answer, so the span is halved until both are kept.
  */
 import type { Address, Hex } from 'viem';
 import { NetworkUnavailable } from '../port.ts';
-import { RpcError, valueOf } from './jsonRpc.ts';
+import { isTooLong, RpcError, valueOf } from './jsonRpc.ts';
 import type { JsonRpc } from './jsonRpc.ts';
 import { ask } from './node.ts';
 import type { Log } from './node.ts';
@@ -62,7 +62,7 @@ export function createLogSearch(rpc: Asking): LogSearch {
         if (isOneEnough && found.length > 0) break;
         next = last + 1n;
       } catch (error) {
-        if (!(error instanceof RpcError) || last === next) throw error;
+        if (!(error instanceof RpcError || isTooLong(error)) || last === next) throw error;
         span = (last - next + 1n) / 2n;
         answers = 0;
       }

@@ -2,6 +2,7 @@
  * The number of blocks in one question: as many as the node can answer, also after temporary failures.
  */
 import { expect, it } from 'vitest';
+import { AnswerTooLong } from '../../../../../src/lib/boundedAnswer.ts';
 import { NetworkUnavailable } from '../../../../../src/ledger/network/port.ts';
 import { RpcError, valueOf } from '../../../../../src/ledger/network/evm/jsonRpc.ts';
 import type { Answer, Question } from '../../../../../src/ledger/network/evm/jsonRpc.ts';
@@ -11,7 +12,13 @@ const FILTER = { address: `0x${'f'.repeat(40)}`, topics: [] } as const;
 
 /** A node that answers for at most `maxBlocks` blocks at a time, and has the blocks up to `head`. */
 function startNode(maxBlocks: number) {
-  const node = { maxBlocks, head: 1_000_000n, refusesBatches: false, widths: [] as number[] };
+  const node = {
+    maxBlocks,
+    head: 1_000_000n,
+    refusesBatches: false,
+    isTooLong: false,
+    widths: [] as number[],
+  };
   function answer({ method, params, read }: Question<unknown>): Answer<unknown> {
     if (method === 'eth_getBlockByNumber') {
       return { value: BigInt(params[0] as string) > node.head ? null : { number: params[0] } };
@@ -19,6 +26,9 @@ function startNode(maxBlocks: number) {
     const [{ fromBlock, toBlock }] = params as [{ fromBlock: string; toBlock: string }];
     const width = Number(toBlock) - Number(fromBlock) + 1;
     node.widths.push(width);
+    if (node.isTooLong && width > node.maxBlocks) {
+      throw new NetworkUnavailable('too long', { cause: new AnswerTooLong('it is too long') });
+    }
     return width > node.maxBlocks
       ? { error: new RpcError(method, { code: -32005, message: 'limit exceeded' }) }
       : { value: read([]) };
@@ -59,6 +69,12 @@ it('are asked about many blocks again after a while in which they answered nothi
 it('are fewer at a node that refuses a whole batch for the width of one question', async () => {
   const { node, questionsFor } = startNode(10_000);
   node.refusesBatches = true;
+  expect(await questionsFor(100_000n)).toBeLessThan(40);
+});
+
+it('are fewer where their logs are too long', async () => {
+  const { node, questionsFor } = startNode(10_000);
+  node.isTooLong = true;
   expect(await questionsFor(100_000n)).toBeLessThan(40);
 });
 
