@@ -5,7 +5,7 @@
  * node is an RpcError. Messages never contain the node's URL, which may contain a key.
  */
 import * as z from 'zod';
-import { readBounded } from '../../lib/boundedAnswer.ts';
+import { AnswerTooLong, readBounded } from '../../lib/boundedAnswer.ts';
 import { createPause } from '../../lib/retryAfter.ts';
 import { NetworkUnavailable } from './port.ts';
 
@@ -54,9 +54,15 @@ export interface ExchangeOptions {
   nowMs?: (() => number) | undefined;
 }
 
+/** The bytes that are left for the answers to a list of questions. */
+export interface AnswerRoom {
+  bytes: number;
+}
+
+/** Without `room`, each answer has `maxAnswerBytes`; with it, all that share it have its bytes together. */
 export interface Exchange {
   /** @throws NetworkUnavailable */
-  askAlone<T>(question: Question<T>): Promise<Answer<T>>;
+  askAlone<T>(question: Question<T>, room?: AnswerRoom): Promise<Answer<T>>;
   /**
    * @param isRefusal whether an error's message means that the node does not take batches
    * @returns null if the node does not take batches
@@ -65,6 +71,7 @@ export interface Exchange {
   askBatch<T>(
     questions: readonly Question<T>[],
     isRefusal: (message: string) => boolean,
+    room?: AnswerRoom,
   ): Promise<Answer<T>[] | null>;
 }
 
@@ -75,17 +82,20 @@ export function createExchange(options: ExchangeOptions): Exchange {
   // Ids are never reused, because something between this platform and its node may mix up answers.
   let nextId = 1;
   return {
-    async askAlone(question) {
+    async askAlone(question, room) {
       const id = nextId++;
       const reply = await orUnavailable(question.method, async () =>
-        aboutQuestion(replySchema.parse(await post(request(question, id))), id),
+        aboutQuestion(replySchema.parse(await post(request(question, id), room)), id),
       );
       return readReply(question, reply);
     },
-    async askBatch(questions, isRefusal) {
+    async askBatch(questions, isRefusal, room) {
       const ids = questions.map(() => nextId++);
       const replies = await orUnavailable(`a batch of ${questions[0]?.method}`, async () => {
-        const body = await post(questions.map((question, at) => request(question, ids[at])));
+        const body = await post(
+          questions.map((question, at) => request(question, ids[at])),
+          room,
+        );
         if (Array.isArray(body)) return inOrder(body, ids);
         const { error } = replySchema.safeParse(body).data ?? {};
         if (error && isRefusal(error.message)) return null;
@@ -106,9 +116,9 @@ function createPost({
   timeoutMs,
   maxAnswerBytes,
   nowMs = Date.now,
-}: ExchangeOptions): (body: unknown) => Promise<unknown> {
+}: ExchangeOptions): (body: unknown, room?: AnswerRoom) => Promise<unknown> {
   const pause = createPause(nowMs);
-  return async (body) => {
+  return async (body, room = { bytes: maxAnswerBytes }) => {
     pause.requireOver();
     const signal = AbortSignal.timeout(timeoutMs);
     const response = await fetch(url, {
@@ -120,7 +130,10 @@ function createPost({
     });
     pause.note(response);
     const { ok, status } = response;
-    const text = await readBounded(response, maxAnswerBytes, signal);
+    const text = await readBounded(response, room.bytes, signal);
+    // Answers that came at the same time may each fit, and not fit together.
+    room.bytes -= Buffer.byteLength(text);
+    if (room.bytes < 0) throw new AnswerTooLong(`the answers are ${-room.bytes} bytes too long together`);
     // Some nodes send JSON-RPC errors with status 400; status 500 comes from a proxy.
     const isAboutCaller = status >= 400 && status < 500 && status !== 429;
     if (!ok && !(isAboutCaller && hasError(text))) throw new Error(`it answered with status ${status}`);

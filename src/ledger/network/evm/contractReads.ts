@@ -9,7 +9,7 @@ import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
 import { MULTICALL3_ADDRESS, multicallAbi } from './contracts.ts';
 import type { Pin } from './finality.ts';
-import { isTooLong, valueOf } from './jsonRpc.ts';
+import { valueOf } from './jsonRpc.ts';
 import { chunksOf } from '../../../lib/chunksOf.ts';
 import type { Answer, JsonRpc, RpcError } from './jsonRpc.ts';
 import { ask } from './node.ts';
@@ -63,13 +63,9 @@ export function createReadAll(rpc: JsonRpc): ReadAll {
     perMulticall: number,
   ): Promise<(Hex | null)[]> {
     const chunks = chunksOf(reads, perMulticall);
-    const questions = chunks.map((chunk) =>
-      ask.call({ to: MULTICALL3_ADDRESS, data: aggregate(chunk) }, pin.state),
+    const answers = await rpc.askEach(
+      chunks.map((chunk) => ask.call({ to: MULTICALL3_ADDRESS, data: aggregate(chunk) }, pin.state)),
     );
-    const answers = await rpc.askEach(questions).catch((error: unknown) => {
-      if (!isTooLong(error)) throw error;
-      return [];
-    });
     return chunks.flatMap((chunk, at) => readAggregate(answers[at], chunk.length));
   }
 

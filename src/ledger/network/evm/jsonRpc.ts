@@ -4,7 +4,7 @@
 import { AnswerTooLong } from '../../../lib/boundedAnswer.ts';
 import { chunksOf } from '../../../lib/chunksOf.ts';
 import { createExchange, METHOD_NOT_FOUND, valueOf } from '../jsonRpc.ts';
-import type { Answer, ExchangeOptions, RpcError, Question as AnyQuestion } from '../jsonRpc.ts';
+import type { Answer, AnswerRoom, ExchangeOptions, RpcError, Question as AnyQuestion } from '../jsonRpc.ts';
 import { NetworkUnavailable } from '../port.ts';
 import { retryWhile } from '../retryWhile.ts';
 import { RATE_LIMITED_OR_TIMED_OUT, isBlockMissing } from './transientErrors.ts';
@@ -27,8 +27,9 @@ export interface JsonRpc {
     questions: Questions,
   ): Promise<AnswersTo<Questions>>;
   /**
-   * Asks in as many batches as the number of questions and the size of their answers need.
-   * @throws NetworkUnavailable
+   * Asks in as many batches as necessary. The answers have at most MAX_ANSWER_BYTES together: some of them are
+   * as long as a stranger likes.
+   * @throws NetworkUnavailable, which isTooLong recognises for answers that are longer
    */
   askEach<T>(questions: readonly Question<T>[]): Promise<Answer<T>[]>;
   /** False once the node has refused batches. */
@@ -45,7 +46,7 @@ const MAX_BATCH = 50;
 const MAX_SINGLES_AT_ONCE = 6;
 /** Maximum concurrent batches of one list: enough to hide latency, few enough for a node's rate limit. */
 const MAX_BATCHES_AT_ONCE = 4;
-/** The longest answers are full blocks, and 200 retirement records with the longest notes. */
+/** Of one batch, or one list. The longest answers are full blocks. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /** @throws Error, without the URL in its message, if the URL is invalid */
@@ -54,42 +55,33 @@ export function createJsonRpc(options: Omit<ExchangeOptions, 'maxAnswerBytes'>):
   let takesBatches = true;
 
   /** Block hashes tie answers together (finality.ts), so single questions are safe. */
-  async function askOneByOne<T>(questions: readonly Question<T>[]): Promise<Answer<T>[]> {
+  async function askOneByOne<T>(
+    questions: readonly Question<T>[],
+    room: AnswerRoom | undefined,
+  ): Promise<Answer<T>[]> {
     const answers: Answer<T>[] = [];
     for (const together of chunksOf(questions, MAX_SINGLES_AT_ONCE)) {
-      answers.push(...(await Promise.all(together.map(exchange.askAlone<T>))));
+      answers.push(...(await Promise.all(together.map((question) => exchange.askAlone(question, room)))));
     }
     return answers;
   }
 
-  function askBatch<T>(questions: readonly Question<T>[]): Promise<Answer<T>[]> {
-    return retryWhile(lacksBlocks, () => askOnce(questions));
+  function askBatch<T>(questions: readonly Question<T>[], room?: AnswerRoom): Promise<Answer<T>[]> {
+    return retryWhile(lacksBlocks, () => askOnce(questions, room));
   }
 
-  async function askOnce<T>(questions: readonly Question<T>[]): Promise<Answer<T>[]> {
+  async function askOnce<T>(
+    questions: readonly Question<T>[],
+    room: AnswerRoom | undefined,
+  ): Promise<Answer<T>[]> {
     if (questions.length > MAX_BATCH) {
       throw new RangeError(`${questions.length} questions in a batch; at most ${MAX_BATCH}`);
     }
-    if (questions.length <= 1 || !takesBatches) return askOneByOne(questions);
-    const answers = await exchange.askBatch(questions, isRefusalOfBatches);
+    if (questions.length <= 1 || !takesBatches) return askOneByOne(questions, room);
+    const answers = await exchange.askBatch(questions, isRefusalOfBatches, room);
     if (answers !== null) return answers;
     takesBatches = false;
-    return askOneByOne(questions);
-  }
-
-  /**
-   * Halves a batch with too long an answer, down to single questions: any holder can write a retirement record
-   * as long as a block takes, and the token's records after it could never be read.
-   */
-  async function askDivided<T>(questions: readonly Question<T>[]): Promise<Answer<T>[]> {
-    try {
-      return await askBatch(questions);
-    } catch (error) {
-      if (questions.length === 1 || !isTooLong(error)) throw error;
-      const half = Math.ceil(questions.length / 2);
-      const first = await askDivided(questions.slice(0, half));
-      return [...first, ...(await askDivided(questions.slice(half)))];
-    }
+    return askOneByOne(questions, room);
   }
 
   return {
@@ -103,8 +95,9 @@ export function createJsonRpc(options: Omit<ExchangeOptions, 'maxAnswerBytes'>):
     async askEach(questions) {
       const batches = chunksOf(questions, MAX_BATCH);
       const answers: Answer<never>[] = [];
+      const room = { bytes: MAX_ANSWER_BYTES };
       for (const together of chunksOf(batches, MAX_BATCHES_AT_ONCE)) {
-        const answered = await Promise.all(together.map((batch) => askDivided(batch)));
+        const answered = await Promise.all(together.map((batch) => askBatch(batch, room)));
         answers.push(...(answered.flat() as Answer<never>[]));
       }
       return answers;
@@ -112,7 +105,7 @@ export function createJsonRpc(options: Omit<ExchangeOptions, 'maxAnswerBytes'>):
   };
 }
 
-/** Whether the question could not be asked because its answer is above MAX_ANSWER_BYTES. */
+/** Whether the answers are above MAX_ANSWER_BYTES, so that fewer questions may be answered. */
 export function isTooLong(error: unknown): boolean {
   return error instanceof NetworkUnavailable && error.cause instanceof AnswerTooLong;
 }

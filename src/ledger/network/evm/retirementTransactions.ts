@@ -12,7 +12,7 @@ import type { TransactionHash, WantedTransaction } from '../port.ts';
 import { requireAddress } from './addresses.ts';
 import { carbonTokenAbi } from './contracts.ts';
 import type { Finality, Pin } from './finality.ts';
-import type { JsonRpc } from './jsonRpc.ts';
+import { isTooLong, type JsonRpc } from './jsonRpc.ts';
 import type { LogSearch } from './logSearch.ts';
 import { ask } from './node.ts';
 import type { Log, Receipt } from './node.ts';
@@ -52,7 +52,24 @@ export async function retirementTransactions(
   });
 }
 
+/** Looks at fewer hints at a time where the answers are too long: receipts have texts of holders, too. */
 async function readHinted(
+  deps: Deps,
+  pin: Pin,
+  token: Address,
+  wanted: readonly WantedTransaction[],
+): Promise<Found> {
+  try {
+    return await readHintedAtOnce(deps, pin, token, wanted);
+  } catch (error) {
+    if (wanted.length === 1 || !isTooLong(error)) throw error;
+    const half = Math.ceil(wanted.length / 2);
+    const first = await readHinted(deps, pin, token, wanted.slice(0, half));
+    return new Map([...first, ...(await readHinted(deps, pin, token, wanted.slice(half)))]);
+  }
+}
+
+async function readHintedAtOnce(
   { rpc }: Deps,
   pin: Pin,
   token: Address,

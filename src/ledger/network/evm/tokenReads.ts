@@ -8,10 +8,11 @@ import { noTokenAt } from '../port.ts';
 import { requireRecordRange, requireTokenCount } from '../port/readLimits.ts';
 import type { CarbonTotals, LedgerNetwork, RetirementPage, RetirementRecord, TokenAnswer } from '../port.ts';
 import { normalizeAddress, requireAddress } from './addresses.ts';
-import type { ReadAll, ReadAnswer } from './contractReads.ts';
+import type { ContractRead, ReadAll, ReadAnswer } from './contractReads.ts';
 import { carbonTokenAbi } from './contracts.ts';
 import { BlockReorganised } from './finality.ts';
 import type { Finality, Pin } from './finality.ts';
+import { isTooLong } from './jsonRpc.ts';
 import {
   EXPIRY,
   isProblem,
@@ -57,13 +58,25 @@ export function createTokenReads(finality: Finality, readAll: ReadAll): TokenRea
     return read;
   }
 
+  /**
+   * Reads as many of the first records as have room in the answers: any holder can write a record as long as a
+   * block takes, and a page of such records would fill the memory.
+   */
+  async function readFirst(pin: Pin, reads: readonly ContractRead[]): Promise<ReadAnswer[]> {
+    try {
+      return await readAll(pin, reads, { perMulticall: RECORDS_PER_MULTICALL });
+    } catch (error) {
+      if (reads.length === 1 || !isTooLong(error)) throw error;
+      return readFirst(pin, reads.slice(0, Math.ceil(reads.length / 2)));
+    }
+  }
+
   async function readPage(pin: Pin, token: Address, from: number, limit: number): Promise<RetirementPage> {
     const totals = await readTotals(pin, token);
     const count = Math.max(0, Math.min(limit, totals.totalRetirements - from));
-    const indexes = Array.from({ length: count }, (_, at) => from + at);
-    const reads = indexes.map((index) => ({ target: token, data: recordData(index) }));
-    const answers = await readAll(pin, reads, { perMulticall: RECORDS_PER_MULTICALL });
-    const records = indexes.map((index, at) => readRecord(token, index, answers[at]));
+    const reads = Array.from({ length: count }, (_, at) => ({ target: token, data: recordData(from + at) }));
+    const answers = await readFirst(pin, reads);
+    const records = answers.map((answer, at) => readRecord(token, from + at, answer));
     return { totals, records, ...(pin.rewritten !== null && { rewritten: pin.rewritten }) };
   }
 
@@ -123,9 +136,9 @@ function textOf(bytes: Hex): string {
 }
 
 /** @throws BlockReorganised if the record is missing although the count at the same block includes it */
-function readRecord(token: Address, index: number, answer: ReadAnswer | undefined): RetirementRecord {
-  if (answer?.kind !== 'returned') {
-    throw new BlockReorganised(`Retirement ${index} of ${token} could not be read: ${answer?.kind}`);
+function readRecord(token: Address, index: number, answer: ReadAnswer): RetirementRecord {
+  if (answer.kind !== 'returned') {
+    throw new BlockReorganised(`Retirement ${index} of ${token} could not be read: ${answer.kind}`);
   }
   const { data } = answer;
   const record = decodeFunctionResult({ abi: carbonTokenAbi, functionName: 'getRetirement', data });

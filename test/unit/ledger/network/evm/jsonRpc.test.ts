@@ -4,7 +4,7 @@
  */
 import { createServer, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createJsonRpc } from '../../../../../src/ledger/network/evm/jsonRpc.ts';
+import { createJsonRpc, isTooLong } from '../../../../../src/ledger/network/evm/jsonRpc.ts';
 import { ask } from '../../../../../src/ledger/network/evm/node.ts';
 import { startFaultyNode, type FaultyNode } from '../../../../../devnet/evm/faultyNode.ts';
 import { listenLocally } from '../../../../../devnet/listenLocally.ts';
@@ -142,5 +142,26 @@ describe('what lies between and mixes up answers', () => {
     const error = { code: -32_000, message: 'no' };
     const unnamed = asking((told) => [...told.slice(1), { id: null, error }], two);
     await expect(unnamed).rejects.toThrow('left question 1 of 2 without an answer');
+  });
+});
+
+describe('the answers to a list of questions', () => {
+  const target = `0x${'a'.repeat(40)}` as const;
+  const questions = Array.from({ length: 200 }, () => ask.call({ to: target, data: '0x' }, 'latest'));
+
+  /** What is said of the answers to all questions when each has so many bytes. */
+  async function asked(bytes: number, batches: 'batches' | 'single questions'): Promise<string> {
+    node.obey(() => ({ result: `0x${'07'.repeat(bytes)}` }));
+    node.limitBatches(batches === 'batches' ? null : 1);
+    const rpc = createJsonRpc({ url: node.url, timeoutMs: 5_000 });
+    return rpc.askEach(questions).then(
+      (answers) => `${answers.length} answers`,
+      (error: unknown) => (isTooLong(error) ? 'too long' : String(error)),
+    );
+  }
+
+  it.each(['batches', 'single questions'] as const)('have 16 MiB together, in %s', async (batches) => {
+    expect(await asked(40_000, batches)).toBe('200 answers');
+    expect(await asked(45_000, batches)).toBe('too long');
   });
 });

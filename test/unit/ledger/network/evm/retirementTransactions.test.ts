@@ -1,10 +1,14 @@
 /**
  * Hints about a record's transaction: a hint that the node failed to look up does not count as examined.
  */
+import { encodeAbiParameters, encodeEventTopics } from 'viem';
 import { expect, it } from 'vitest';
+import { carbonTokenAbi } from '../../../../../src/ledger/network/evm/contracts.ts';
 import { RpcError } from '../../../../../src/ledger/network/evm/jsonRpc.ts';
 import type { Question } from '../../../../../src/ledger/network/evm/jsonRpc.ts';
 import { retirementTransactions } from '../../../../../src/ledger/network/evm/retirementTransactions.ts';
+import { NetworkUnavailable } from '../../../../../src/ledger/network/port.ts';
+import { AnswerTooLong } from '../../../../../src/lib/boundedAnswer.ts';
 
 const BLOCK = {
   number: '0x1',
@@ -12,7 +16,8 @@ const BLOCK = {
   timestamp: '0x1',
   gasLimit: '0x1',
 };
-const HINT = `0x${'a'.repeat(64)}`;
+const hintOf = (index: number) => `0x${'a'.repeat(63)}${index}`;
+const HINT = hintOf(0);
 const RECEIPT = {
   transactionHash: HINT,
   blockHash: BLOCK.hash,
@@ -23,12 +28,7 @@ const RECEIPT = {
 };
 const RESULTS: Record<string, unknown> = { eth_getTransactionReceipt: RECEIPT, eth_getBlockByNumber: BLOCK };
 
-/** Asks for a record that the search by time does not find. The node fails each `failing` question. */
-function find(failing: string, problem: { code: number; message: string }) {
-  const askEach = async (questions: readonly Question<unknown>[]) =>
-    questions.map(({ method, read }) =>
-      method === failing ? { error: new RpcError(method, problem) } : { value: read(RESULTS[method]) },
-    );
+function search(askEach: (questions: readonly Question<unknown>[]) => Promise<unknown>, count = 1) {
   const ask = async ({ method, read }: Question<unknown>) => read(RESULTS[method]);
   const finality = {
     onFinalBlock: (work: (pin: unknown) => unknown) => work({ final: { number: 1n }, rewritten: null }),
@@ -36,8 +36,17 @@ function find(failing: string, problem: { code: number; message: string }) {
   return retirementTransactions(
     { rpc: { ask, askEach }, finality, search: async () => [], firstBlock: 0n } as never,
     `0x${'c'.repeat(40)}`,
-    [{ index: 0, timestamp: 1n, hints: [HINT] }],
+    Array.from({ length: count }, (_, index) => ({ index, timestamp: 1n, hints: [hintOf(index)] })),
   );
+}
+
+/** Asks for a record that the search by time does not find. The node fails each `failing` question. */
+function find(failing: string, problem: { code: number; message: string }) {
+  const askEach = async (questions: readonly Question<unknown>[]) =>
+    questions.map(({ method, read }) =>
+      method === failing ? { error: new RpcError(method, problem) } : { value: read(RESULTS[method]) },
+    );
+  return search(askEach);
 }
 
 it.each(Object.keys(RESULTS))('are asked about again when the node was too busy for %s', async (method) => {
@@ -47,4 +56,33 @@ it.each(Object.keys(RESULTS))('are asked about again when the node was too busy 
 it('are of no use where the node has no such history any more', async () => {
   const problem = { code: 4444, message: 'pruned history unavailable' };
   expect(await find('eth_getTransactionReceipt', problem)).toEqual(new Map());
+});
+
+it('are looked at one after another where what they name is too long for one answer', async () => {
+  const log = (index: bigint) => ({
+    address: `0x${'c'.repeat(40)}`,
+    topics: encodeEventTopics({
+      abi: carbonTokenAbi,
+      eventName: 'CreditsRetired',
+      args: { retiredBy: `0x${'d'.repeat(40)}` },
+    }),
+    data: encodeAbiParameters(
+      [{ type: 'uint256' }, { type: 'string' }, { type: 'uint256' }, { type: 'uint256' }],
+      [1n, 'A very long name', index, 1n],
+    ),
+    blockNumber: BLOCK.number,
+    blockHash: BLOCK.hash,
+    transactionHash: hintOf(Number(index)),
+  });
+  const found = await search(async (questions) => {
+    const isLong = questions.length > 1 && questions[0]?.method === 'eth_getTransactionReceipt';
+    if (isLong) throw new NetworkUnavailable('too long', { cause: new AnswerTooLong('it is too long') });
+    return questions.map(({ method, params, read }) => {
+      if (method !== 'eth_getTransactionReceipt') return { value: read(RESULTS[method]) };
+      const [hash] = params as [string];
+      const logs = [log(BigInt(hash.at(-1) ?? 0))];
+      return { value: read({ ...RECEIPT, transactionHash: hash, logs }) };
+    });
+  }, 3);
+  expect([...found]).toEqual([0, 1, 2].map((index) => [index, hintOf(index)]));
 });
