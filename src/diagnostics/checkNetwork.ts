@@ -111,11 +111,12 @@ async function checkSettlement(config: Config, network: LedgerNetwork): Promise<
     );
   }
   if (settlement === null) {
-    const canDeploy = familyOf(ledger).canDeploySettlement(ledger);
+    // A network without a node has its factory itself.
+    const lacksFactory = 'rpcUrl' in ledger && ledger.settlementFactoryAddress === undefined;
     return warn(
       'settlement',
       'none: cash-outs are refused',
-      (canDeploy ? '' : 'Set LEDGER_SETTLEMENT_FACTORY_ADDRESS. ') +
+      (lacksFactory ? 'Set LEDGER_SETTLEMENT_FACTORY_ADDRESS. ' : '') +
         'Set RAMP_SETTLEMENT_ADDRESS to what the mutation deployRampSettlement answers; it deploys one contract once.',
     );
   }

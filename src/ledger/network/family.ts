@@ -174,7 +174,6 @@ export interface NetworkFamily<
   remedies: Readonly<Record<string, string>>;
   /** How to judge a latest final ledger older than `afterSeconds`; null for a network with its own time. */
   stale: { afterSeconds: number; result: 'warn' | 'fail'; remedy: string } | null;
-  canDeploySettlement(ledger: Ledger): boolean;
   /** Null if other people have no node to ask. */
   recordCommands: RecordCommands | null;
   /**

@@ -89,6 +89,17 @@ describe('ledger:check on an EVM chain', () => {
     expect(about(checks, 'settlement roles')?.remedy).toContain('RAMP_SETTLEMENT_ADDRESS');
   });
 
+  it('says how to get a settlement contract, with a factory and without', async () => {
+    const remedyWith = async (factory: string) => {
+      const settings = { RAMP_SETTLEMENT_ADDRESS: '', LEDGER_SETTLEMENT_FACTORY_ADDRESS: factory };
+      return about(await look(settings), 'settlement')?.remedy;
+    };
+    expect(await remedyWith('')).toMatch(
+      /^Set LEDGER_SETTLEMENT_FACTORY_ADDRESS\. Set RAMP_SETTLEMENT_ADDRESS/,
+    );
+    expect(await remedyWith(contracts.settlementFactoryAddress)).toMatch(/^Set RAMP_SETTLEMENT_ADDRESS/);
+  });
+
   it('refuses a first block that a factory is older than, or that is not there yet', async () => {
     expect(about(await look({ LEDGER_FIRST_BLOCK: '1' }), 'first block')).toMatchObject({
       result: 'pass',

@@ -49,7 +49,6 @@ export const toy = defineFamily({
   },
   remedies: { toy: 'Set TOY_SPEED=fast.' },
   stale: null,
-  canDeploySettlement: () => true,
   recordCommands: null,
   channels: null,
 });

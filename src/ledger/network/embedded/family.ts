@@ -56,7 +56,6 @@ export const embedded = defineFamily({
   async *check() {},
   remedies: {},
   stale: null,
-  canDeploySettlement: () => true,
   recordCommands: null,
   channels: null,
 });

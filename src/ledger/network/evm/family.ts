@@ -59,7 +59,6 @@ export const evm = defineFamily({
     remedy:
       'The chain is idle, or the node behind it. Nothing becomes final while no block follows: see LEDGER_FINALITY.',
   },
-  canDeploySettlement: ({ settlementFactoryAddress }) => settlementFactoryAddress !== undefined,
   recordCommands,
   channels: null,
 });

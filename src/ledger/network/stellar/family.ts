@@ -59,7 +59,6 @@ export const stellar = defineFamily({
     remedy:
       'The node is behind the network (or this machine’s clock is wrong): use another in LEDGER_RPC_URL, or wait.',
   },
-  canDeploySettlement: ({ settlementFactoryAddress }) => settlementFactoryAddress !== undefined,
   recordCommands,
   channels: {
     async open(ledger) {
