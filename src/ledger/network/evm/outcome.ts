@@ -130,7 +130,7 @@ async function landed(
   const block = valueOf(blockAnswer);
   if (block?.hash !== receipt.blockHash) return { status: 'pending' };
   if (receipt.status === 0n) return reverted(deps, pin, receipt, transaction);
-  const result = resultOf(deps.contracts, transaction, receipt);
+  const result = resultOf(transaction, receipt);
   if (result) return { status: 'succeeded', ledger, result };
   return {
     status: 'undeterminable',

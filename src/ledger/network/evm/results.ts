@@ -7,20 +7,16 @@ import type { Address, Log as ViemLog } from 'viem';
 import type { CallResult } from '../port.ts';
 import { normalizeAddress } from './addresses.ts';
 import { carbonTokenAbi, factoryAbi, settlementFactoryAbi } from './contracts.ts';
-import type { ContractAddresses } from './contracts.ts';
 import type { Log, Receipt, Transaction } from './node.ts';
 
 /** Null if the contract did not log the expected event: it is not one of the interface's contracts. */
-export function resultOf(
-  contracts: ContractAddresses,
-  transaction: Transaction,
-  receipt: Receipt,
-): CallResult | null {
+export function resultOf(transaction: Transaction, receipt: Receipt): CallResult | null {
   const { to, from } = transaction;
   if (to === null) return null;
   const logs = receipt.logs.filter((log) => isSame(log.address, to)).map(asViemLog);
-  switch (functionCalled(contracts, transaction)) {
-    case 'deployToken': {
+  switch (functionCalled(transaction)) {
+    case 'deployCarbonCreditToken':
+    case 'deployCommodityReceiptToken': {
       const events = parseEventLogs({ abi: factoryAbi, eventName: 'TokenDeployed', logs });
       const ours = events.filter(({ args }) => isSame(args.deployer, from));
       return deployed(ours.map(({ args }) => args.tokenAddress));
@@ -41,26 +37,18 @@ export function resultOf(
       if (others.length > 0 || !Number.isSafeInteger(index) || index < 0) return null;
       return { kind: 'retired', retirementIndex: index };
     }
-    case 'other':
+    default:
       return { kind: 'done' };
   }
 }
 
-type Called = 'deployToken' | 'deployRampSettlement' | 'retire' | 'other';
-
-function functionCalled(contracts: ContractAddresses, { to, input }: Transaction): Called {
+/** Null for a function that is none of these contracts'. */
+function functionCalled({ input }: Transaction) {
   try {
-    const { functionName } = decodeFunctionData({
-      abi: [...factoryAbi, ...settlementFactoryAbi, ...carbonTokenAbi],
-      data: input,
-    });
-    if (functionName === 'retire') return 'retire';
-    if (functionName === 'deployRampSettlement') return functionName;
-    const isDeploy =
-      functionName === 'deployCarbonCreditToken' || functionName === 'deployCommodityReceiptToken';
-    return isDeploy && isSame(to ?? '', contracts.factory) ? 'deployToken' : 'other';
+    const abi = [...factoryAbi, ...settlementFactoryAbi, ...carbonTokenAbi];
+    return decodeFunctionData({ abi, data: input }).functionName;
   } catch {
-    return 'other';
+    return null;
   }
 }
 
