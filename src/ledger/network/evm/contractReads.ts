@@ -88,14 +88,13 @@ export function createReadAll(rpc: JsonRpc): ReadAll {
 }
 
 function createMulticallLook(rpc: JsonRpc): (pin: Pin) => Promise<boolean> {
-  let thereSince: bigint | null = null;
-  let missingAt: bigint | null = null;
+  let isThere = false;
+  let nextLook = 0n;
   return async ({ final, state }) => {
-    if (thereSince !== null && final.number >= thereSince) return true;
-    if (missingAt !== null && final.number < missingAt + BLOCKS_UNTIL_NEXT_LOOK) return false;
-    const isThere = (await rpc.ask(ask.code(MULTICALL3_ADDRESS, state))) !== '0x';
-    if (isThere) thereSince = final.number;
-    else missingAt = final.number;
+    if (!isThere && final.number >= nextLook) {
+      isThere = (await rpc.ask(ask.code(MULTICALL3_ADDRESS, state))) !== '0x';
+      nextLook = final.number + BLOCKS_UNTIL_NEXT_LOOK;
+    }
     return isThere;
   };
 }

@@ -44,7 +44,7 @@ export async function explainRevert(
 ): Promise<RevertCause> {
   const { blockNumber, gasUsed } = receipt;
   // The states before and after the block: only the latter includes earlier transactions of the same block.
-  const states = [blockNumber === 0n ? 0n : blockNumber - 1n, blockNumber].map(quantityOf);
+  const states = [blockNumber - 1n, blockNumber].map(quantityOf);
   const again = await replay(finality, pin, transaction, states);
   const isGasUsedUp = gasUsed * 100n >= transaction.gas * GAS_USED_UP_PERCENT;
   if (again !== null && !(again instanceof RpcError)) {

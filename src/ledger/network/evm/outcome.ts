@@ -49,7 +49,6 @@ export function createOutcomes(deps: OutcomeDeps): (sent: SentTransaction) => Pr
   async function outcomeAt(pin: Pin, sent: Numbered): Promise<Outcome> {
     const { hash } = sent;
     if (undecided.get(hash) === pin.final.hash) return UNDECIDED_AT_FINAL;
-    undecided.delete(hash);
     const outcome = await decide(deps, pin, sent);
     if (outcome === UNDECIDED_AT_FINAL) undecided.set(hash, pin.final.hash);
     return requireAccepted(pin, sent, outcome);

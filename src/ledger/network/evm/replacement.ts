@@ -37,18 +37,17 @@ export async function signReplacement(
   const unsigned = readSigned(latest.signedBytes);
   if (unsigned === null || unsigned.nonce !== sequence) return null;
 
-  const [headAnswer, tipAnswer, knownAnswer, receiptAnswer, countAnswer, balanceAnswer] =
-    await rpc.askTogether([
-      ask.block('latest'),
-      ask.priorityFee(),
-      ask.transaction(latest.hash as Hash),
-      ask.receipt(latest.hash as Hash),
-      ask.transactionCount(signer.address, 'latest'),
-      ask.balance(signer.address, 'latest'),
-    ]);
+  const [headAnswer, tipAnswer, knownAnswer, countAnswer, balanceAnswer] = await rpc.askTogether([
+    ask.block('latest'),
+    ask.priorityFee(),
+    ask.transaction(latest.hash as Hash),
+    ask.transactionCount(signer.address, 'latest'),
+    ask.balance(signer.address, 'latest'),
+  ]);
   const head = valueOf(headAnswer);
   if (head === null || head.number < latest.preparedAtLedger + PATIENCE_BLOCKS) return null;
-  if (valueOf(receiptAnswer) !== null || valueOf(countAnswer) > sequence) return null;
+  // It has landed, or another one has in its place.
+  if (valueOf(countAnswer) > sequence) return null;
   const market = feeMarketOf(head, valueOfOptional(tipAnswer));
   const isStuck =
     isUnderpriced(unsigned, market) ||

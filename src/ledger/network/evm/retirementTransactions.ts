@@ -15,7 +15,7 @@ import type { Finality, Pin } from './finality.ts';
 import { isTooLong, type JsonRpc } from './jsonRpc.ts';
 import type { LogSearch } from './logSearch.ts';
 import { ask } from './node.ts';
-import type { Log, Receipt } from './node.ts';
+import type { Log } from './node.ts';
 import { asViemLog, isSame } from './results.ts';
 import { valueIfKept } from './transientErrors.ts';
 
@@ -39,7 +39,6 @@ export async function retirementTransactions(
   tokenAddress: string,
   wanted: readonly WantedTransaction[],
 ): Promise<ReadonlyMap<number, TransactionHash>> {
-  if (wanted.length === 0) return new Map();
   const token = requireAddress(tokenAddress);
   return deps.finality.onFinalBlock(async (pin) => {
     // A record's transaction is stored once, and this one may be on one node's fork only.
@@ -71,7 +70,7 @@ async function readHinted(
 
 async function readHintedAtOnce(
   { rpc }: Deps,
-  pin: Pin,
+  { final }: Pin,
   token: Address,
   wanted: readonly WantedTransaction[],
 ): Promise<Found> {
@@ -84,7 +83,7 @@ async function readHintedAtOnce(
   const receipts = (await rpc.askEach(hashes.map(ask.receipt)))
     .map(valueIfKept)
     .filter((receipt) => receipt !== null)
-    .filter((receipt) => isFinal(receipt, pin));
+    .filter(({ blockNumber }) => blockNumber <= final.number);
   const answers = await rpc.askEach(receipts.map(({ blockNumber }) => ask.block(blockNumber)));
   const blocks = answers.map(valueIfKept);
   const inChain = receipts.filter(({ blockHash }, at) => blocks[at]?.hash === blockHash);
@@ -93,10 +92,6 @@ async function readHintedAtOnce(
     wanted,
     inChain.flatMap(({ logs }) => logs),
   );
-}
-
-function isFinal({ status, blockNumber }: Receipt, { final }: Pin): boolean {
-  return status === 1n && blockNumber <= final.number;
 }
 
 async function findByTime(
