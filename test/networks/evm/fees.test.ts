@@ -86,6 +86,24 @@ describe('fees of a draft', () => {
     }
   });
 
+  it('are for no more gas than a block has', async () => {
+    const gasOf = async () => {
+      const { signedBytes } = await prepare(network, retire(token, TONNE));
+      return parseTransaction(`0x${Buffer.from(signedBytes).toString('hex')}`).gas ?? 0n;
+    };
+    const least = (await gasOf()) - 1n;
+    const hold = async (gas: bigint) => {
+      await testbed.anvil.rpc('evm_setBlockGasLimit', [`0x${gas.toString(16)}`]);
+      await minedAt(GWEI, 1);
+    };
+    await hold(least);
+    try {
+      expect(await gasOf()).toBe(least);
+    } finally {
+      await hold(30_000_000n);
+    }
+  });
+
   it('are asked of a signer that has them', async () => {
     const poor = await testbed.open({ secretKey: `0x${'11'.repeat(32)}` });
     await expect(poor.draft({ kind: 'setAllowance', tokenAddress: token, amount: 1n })).rejects.toThrow(
@@ -123,6 +141,8 @@ describe('replacing', () => {
     if (!second) throw new Error('It was not replace');
     expect([second.source, second.sequence]).toEqual([first.source, first.sequence]);
     expect(second.hash).not.toBe(first.hash);
+    // Bytes of another slot would take that one from its call.
+    expect(await network.replace({ ...first, sequence: (first.sequence ?? 0n) + 1n })).toBeNull();
     expect(feesOf(second).max).toBeGreaterThan(60n * GWEI);
     expect(feesOf(second).max * 8n).toBeGreaterThanOrEqual(feesOf(first).max * 9n);
     expect(feesOf(second).tip * 8n).toBeGreaterThanOrEqual(feesOf(first).tip * 9n);

@@ -235,6 +235,18 @@ describe('reverted transactions', () => {
     expect(outcome).toHaveProperty('proof', expect.stringContaining('gas'));
     await landed(retire(token, TONNE));
   });
+
+  it('calls it refused, when the contract would refuse it with any gas', async () => {
+    const nonce = (await network.nextSequences()).get(network.custodyAddress) ?? 0n;
+    const { totalSupply } = await network.carbonTotals(token);
+    const starved = await signByHand({ nonce, gas: 28_000n, data: retireData(totalSupply + 1n) });
+    expect(await network.broadcast(starved.signedBytes)).toEqual({ status: 'accepted' });
+    await testbed.anvil.mine(3);
+    expect(await network.outcome(starved)).toMatchObject({
+      status: 'refused',
+      refusal: { reason: 'INSUFFICIENT_BALANCE' },
+    });
+  });
 });
 
 describe('nodes that are not to be trusted', () => {

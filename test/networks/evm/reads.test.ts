@@ -3,7 +3,7 @@
  * and despite contracts and nodes that would break the read.
  */
 import { randomUUID } from 'node:crypto';
-import { encodeFunctionData, parseAbi } from 'viem';
+import { encodeErrorResult, encodeFunctionData, parseAbi } from 'viem';
 import type { Address, Hex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -28,6 +28,7 @@ import { landTransaction } from '../../../devnet/evm/landTransaction.ts';
 import { EVM_LIMITS, GWEI, startEvmTestbed } from '../../support/evm/testbed.ts';
 import type { EvmTestbed } from '../../support/evm/testbed.ts';
 
+const errorAbi = parseAbi(['error Error(string)']);
 const pausableAbi = parseAbi(['function pause()', 'function unpause()']);
 
 let testbed: EvmTestbed;
@@ -264,6 +265,20 @@ describe('the settlement contract', () => {
     expect(await unknown.settlementContract()).toEqual({ ...told, treasury: null });
   });
 
+  it('has no deposit in a state that is not known here', async () => {
+    const sessionId = randomUUID();
+    const status = (number: number) => {
+      const words = [1, 1, 1, number, 1].map((word) => word.toString(16).padStart(64, '0'));
+      testbed.faulty.obey(({ method }) =>
+        method === 'eth_call' ? { result: `0x${words.join('')}` } : undefined,
+      );
+      return network.offRampDeposit(sessionId);
+    };
+    expect(await status(0)).toBeNull();
+    expect(await status(1)).toMatchObject({ status: 'PENDING' });
+    await expect(status(5)).rejects.toThrow('a status 5');
+  });
+
   it('is none where none is configured, or none stands', async () => {
     const without = await testbed.open({ settlementAddress: undefined });
     expect(await without.settlementContract()).toBeNull();
@@ -286,6 +301,15 @@ describe('the settlement contract', () => {
       amount: 60n,
     } as const;
     await network.checkDeposit(deposit, depositor);
+    const inOtherWords = encodeErrorResult({ abi: errorAbi, args: ['let me take them first'] });
+    testbed.faulty.obey(({ method, params }) => {
+      const { to } = (params[0] ?? {}) as { to?: string };
+      return method === 'eth_call' && to === testbed.contracts.settlementAddress
+        ? { error: { code: 3, message: 'execution reverted', data: inOtherWords } }
+        : undefined;
+    });
+    await network.checkDeposit(deposit, depositor);
+    testbed.faulty.obey();
     const reasonFor = async (changes: { tokenAddress?: string; amount?: bigint }) =>
       (await refusalOf(network.checkDeposit({ ...deposit, ...changes }, depositor))).reason;
     expect(await reasonFor({ amount: 101n })).toBe('INSUFFICIENT_BALANCE');

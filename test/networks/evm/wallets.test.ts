@@ -1,7 +1,15 @@
 /**
  * Holders of EVM tokens who have their own wallet: what they get to sign, and which answers are accepted.
  */
-import { hexToBytes, keccak256, numberToHex, parseTransaction, serializeTransaction } from 'viem';
+import {
+  fromRlp,
+  hexToBytes,
+  keccak256,
+  numberToHex,
+  parseTransaction,
+  serializeTransaction,
+  toRlp,
+} from 'viem';
 import type { Hex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { randomUUID } from 'node:crypto';
@@ -99,7 +107,8 @@ describe('a holder’s own act', () => {
       gas: rest.gas + 5n,
       gasPrice: maxFeePerGas + 1n,
     });
-    const prepared = await network.openSigned(retirement, unsigned, signed.toUpperCase().replace('0X', '0x'));
+    const pasted = ` ${signed.toUpperCase().replace('0X', '0x')}\n`;
+    const prepared = await network.openSigned(retirement, unsigned, pasted);
     expect(prepared.hash).toBe(keccak256(signed));
     expect(await sendAndSee(prepared)).toMatchObject({ status: 'succeeded' });
     const ahead = await wallet().signTransaction({ ...transaction, nonce: transaction.nonce + 3 });
@@ -227,6 +236,14 @@ describe('what a wallet gives back', () => {
       yParity: yParity === 1 ? 0 : 1,
     });
     expect(await refused(mirrored)).toContain('high s');
+  });
+
+  it('must be in the one encoding that networks take, which has the hash', async () => {
+    const { transaction } = await toSign(retirement);
+    const fields = fromRlp(`0x${(await wallet().signTransaction(transaction)).slice(4)}`, 'hex') as Hex[];
+    const GAS = 4;
+    const padded = fields.map((field, at): Hex => (at === GAS ? `0x00${field.slice(2)}` : field));
+    expect(await refused(`0x02${toRlp(padded).slice(2)}`)).toContain('canonical');
   });
 
   it('must be a transaction at all', async () => {

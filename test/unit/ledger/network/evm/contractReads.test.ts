@@ -35,6 +35,10 @@ it('keeps the answers of the others', async () => {
   expect(answers.map(({ kind }) => kind)).toEqual(['returned', 'failed', 'returned']);
 });
 
+it('takes no answer that lacks a read for the others’ answers', async () => {
+  await expect(readAllOf([true, true])(pin, reads)).rejects.toThrow('limit exceeded');
+});
+
 it('says that the node has answered none', async () => {
   await expect(readAllOf([false, false, false])(pin, reads)).rejects.toThrow('limit exceeded');
 });

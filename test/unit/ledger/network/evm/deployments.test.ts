@@ -47,6 +47,23 @@ function answer(block: number, { method, params, read }: Question<unknown>): Ans
   return { value: read(fromBlock === quantityOf(block) ? [deployedIn(block)] : []) };
 }
 
+const tokenDeployed = (
+  tokenAddress: Hex,
+  asset: Hex,
+  template: number = TEMPLATE_NUMBERS['carbon-credit'],
+) => ({
+  ...deployedIn(100),
+  topics: encodeEventTopics({
+    abi: factoryAbi,
+    eventName: 'TokenDeployed',
+    args: { template, tokenAddress, deployer: OTHER },
+  }),
+  data: encodeAbiParameters(
+    [{ type: 'bytes32' }, { type: 'string' }, { type: 'uint256' }],
+    [asset, 'ID', 1n],
+  ),
+});
+
 const pinAt = (number: bigint) => ({ final: { number } }) as Pin;
 
 const deploymentsAt = (rpc: Record<string, unknown>) =>
@@ -68,20 +85,24 @@ it('finds a treasury in the end, when the search takes more questions than one m
   expect(await treasury()).toBe(TREASURY);
 });
 
+it('finds the first token of an asset, and none of a template that is not used here', async () => {
+  const [ASSET, ANOTHER_TEMPLATE] = [hashOf('a'), 2];
+  const logs = [
+    tokenDeployed(addressOf('6'), ASSET, ANOTHER_TEMPLATE),
+    tokenDeployed(addressOf('8'), ASSET),
+    tokenDeployed(addressOf('9'), ASSET),
+  ];
+  const deployments = deploymentsAt({
+    ask: async () => ({ number: 100n, hash: hashOf('b') }),
+    askTogether: async ([of]: Question<unknown>[]) => [{ value: of?.read(logs) }, { value: { number: 1n } }],
+  });
+  const token = await deployments.ownTokenOf(ASSET, pinAt(200n));
+  expect(token?.tokenAddress).toBe(addressOf('8'));
+});
+
 it('forgets no token of custody while another call doubts what was read, and fails to read it again', async () => {
   const [TOKEN, ASSET] = [addressOf('8'), hashOf('a')];
-  const token = {
-    ...deployedIn(100),
-    topics: encodeEventTopics({
-      abi: factoryAbi,
-      eventName: 'TokenDeployed',
-      args: { template: TEMPLATE_NUMBERS['carbon-credit'], tokenAddress: TOKEN, deployer: OTHER },
-    }),
-    data: encodeAbiParameters(
-      [{ type: 'bytes32' }, { type: 'string' }, { type: 'uint256' }],
-      [ASSET, 'ID', 1n],
-    ),
-  };
+  const token = tokenDeployed(TOKEN, ASSET);
   const ANOTHER_BLOCK = hashOf('e');
   let ofBlock100 = hashOf('b');
   let isFailing = false;

@@ -153,7 +153,7 @@ describe('the answers to a list of questions', () => {
   async function asked(bytes: number, batches: 'batches' | 'single questions'): Promise<string> {
     node.obey(() => ({ result: `0x${'07'.repeat(bytes)}` }));
     node.limitBatches(batches === 'batches' ? null : 1);
-    const rpc = createJsonRpc({ url: node.url, timeoutMs: 5_000 });
+    const rpc = createJsonRpc({ url: node.url, timeoutMs: 60_000 });
     return rpc.askEach(questions).then(
       (answers) => `${answers.length} answers`,
       (error: unknown) => (isTooLong(error) ? 'too long' : String(error)),

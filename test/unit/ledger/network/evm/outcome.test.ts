@@ -17,6 +17,7 @@ let final: { number: bigint; hash: string };
 let state: unknown;
 let used: bigint;
 let receipt: unknown;
+let transaction: unknown;
 let asked: number;
 let look: () => Promise<unknown>;
 
@@ -25,12 +26,13 @@ beforeEach(() => {
   state = { blockHash: final.hash, requireCanonical: true };
   used = 7n;
   receipt = null;
+  transaction = null;
   asked = 0;
   const finality = {
     onFinalBlock: (work: (pin: unknown) => unknown) => work({ final, state, rewritten: null }),
     askTogether: async () => {
       asked += 1;
-      return [receipt, null, used].map((value) => ({ value }));
+      return [receipt, transaction, used].map((value) => ({ value }));
     },
   };
   const outcome = createOutcomes({ rpc: {}, finality, contracts: {} } as never);
@@ -64,7 +66,11 @@ it.each([
   expect(asked).toBe(2);
 });
 
-it('is asked again when its answers contradict each other', async () => {
+it.each([
+  ['a receipt without the transaction', () => (used = 8n)],
+  ['a landed transaction whose nonce is unused', () => (transaction = { hash: HASH })],
+])('is asked again when its answers contradict each other: %s', async (_, change) => {
+  change();
   receipt = { transactionHash: HASH, blockNumber: 99n };
   await expect(look()).rejects.toThrow('contradict');
   await expect(look()).rejects.toThrow('contradict');

@@ -26,6 +26,22 @@ const RECEIPT = {
   gasUsed: '0x1',
   logs: [],
 };
+const logOf = (index: bigint) => ({
+  address: `0x${'c'.repeat(40)}`,
+  topics: encodeEventTopics({
+    abi: carbonTokenAbi,
+    eventName: 'CreditsRetired',
+    args: { retiredBy: `0x${'d'.repeat(40)}` },
+  }),
+  data: encodeAbiParameters(
+    [{ type: 'uint256' }, { type: 'string' }, { type: 'uint256' }, { type: 'uint256' }],
+    [1n, 'A very long name', index, 1n],
+  ),
+  blockNumber: BLOCK.number,
+  blockHash: BLOCK.hash,
+  transactionHash: hintOf(Number(index)),
+});
+
 const RESULTS: Record<string, unknown> = { eth_getTransactionReceipt: RECEIPT, eth_getBlockByNumber: BLOCK };
 
 function search(askEach: (questions: readonly Question<unknown>[]) => Promise<unknown>, count = 1) {
@@ -58,29 +74,27 @@ it('are of no use where the node has no such history any more', async () => {
   expect(await find('eth_getTransactionReceipt', problem)).toEqual(new Map());
 });
 
-it('are looked at one after another where what they name is too long for one answer', async () => {
-  const log = (index: bigint) => ({
-    address: `0x${'c'.repeat(40)}`,
-    topics: encodeEventTopics({
-      abi: carbonTokenAbi,
-      eventName: 'CreditsRetired',
-      args: { retiredBy: `0x${'d'.repeat(40)}` },
+it.each([
+  ['of another chain', { blockHash: `0x${'e'.repeat(64)}` }],
+  ['in a block that is not final', { blockNumber: '0x2' }],
+])('prove nothing by a receipt %s', async (_, changes) => {
+  const found = await search(async (questions) =>
+    questions.map(({ method, read }) => {
+      const isReceipt = method === 'eth_getTransactionReceipt';
+      return { value: read(isReceipt ? { ...RECEIPT, logs: [logOf(0n)], ...changes } : RESULTS[method]) };
     }),
-    data: encodeAbiParameters(
-      [{ type: 'uint256' }, { type: 'string' }, { type: 'uint256' }, { type: 'uint256' }],
-      [1n, 'A very long name', index, 1n],
-    ),
-    blockNumber: BLOCK.number,
-    blockHash: BLOCK.hash,
-    transactionHash: hintOf(Number(index)),
-  });
+  );
+  expect(found).toEqual(new Map());
+});
+
+it('are looked at one after another where what they name is too long for one answer', async () => {
   const found = await search(async (questions) => {
     const isLong = questions.length > 1 && questions[0]?.method === 'eth_getTransactionReceipt';
     if (isLong) throw new NetworkUnavailable('too long', { cause: new AnswerTooLong('it is too long') });
     return questions.map(({ method, params, read }) => {
       if (method !== 'eth_getTransactionReceipt') return { value: read(RESULTS[method]) };
       const [hash] = params as [string];
-      const logs = [log(BigInt(hash.at(-1) ?? 0))];
+      const logs = [logOf(BigInt(hash.at(-1) ?? 0))];
       return { value: read({ ...RECEIPT, transactionHash: hash, logs }) };
     });
   }, 3);
