@@ -496,9 +496,8 @@ describe('confirm and refund', () => {
     const settlement = (await network.settlementContract())?.address ?? '';
     await network.pauseToken(settlement);
     await review(session.id, 'RETRY');
-    const paused = await reaches(platform, session.id, 'NEEDS_REVIEW').finally(() =>
-      network.pauseToken(settlement, false),
-    );
+    const paused = await reaches(platform, session.id, 'NEEDS_REVIEW');
+    await network.pauseToken(settlement, false);
     const reviews = await readReviews(platform.dependencies, session.id);
     expect(reviews.at(-1)?.flaggedBecause).toContain('It goes on by itself when the pause is over');
     await stepOffRampSession(platform.dependencies, paused);

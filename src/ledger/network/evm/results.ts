@@ -42,13 +42,13 @@ export function resultOf(transaction: Transaction, receipt: Receipt): CallResult
   }
 }
 
-/** Null for a function that is none of these contracts'. */
-function functionCalled({ input }: Transaction) {
+/** Empty for a function that is none of these contracts'. */
+function functionCalled({ input }: Transaction): string {
   try {
     const abi = [...factoryAbi, ...settlementFactoryAbi, ...carbonTokenAbi];
     return decodeFunctionData({ abi, data: input }).functionName;
   } catch {
-    return null;
+    return '';
   }
 }
 
