@@ -2,7 +2,7 @@
  * A Stellar node with fewer methods: calls are made and found without fee statistics, lists of transactions
  * or the network's settings.
  */
-import { Keypair, TransactionBuilder } from '@stellar/stellar-sdk';
+import { FeeBumpTransaction, Keypair, TransactionBuilder } from '@stellar/stellar-sdk';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { deploy, deployCarbon, land, mintedCarbon, prepare, retire, TONNE } from '../../../devnet/calls.ts';
@@ -61,6 +61,28 @@ it('pays no more for what waits while it knows no price', async () => {
   const network = await testbed.open({ validitySeconds: VALIDITY_SECONDS });
   await network.broadcast(prepared.signedBytes);
   expect(devnet.controls.waiting()).not.toEqual([prepared.hash]);
+});
+
+it('takes the transaction also when it answers nothing about the fee bump around it', async () => {
+  const { devnet } = testbed;
+  devnet.controls.hold();
+  const network = await testbed.open({ rpcUrl: proxy.url });
+  const prepared = await prepare(network, retire(tokenAddress, TONNE));
+  await network.broadcast(prepared.signedBytes);
+  await othersPay(testbed, 900);
+  devnet.controls.passTime(20);
+  devnet.controls.closeLedger();
+  let bumps = 0;
+  proxy.onAnswer = ({ method, params }, answer) => {
+    if (method !== 'sendTransaction') return;
+    const sent = TransactionBuilder.fromXDR(String(params?.transaction), devnet.passphrase);
+    if (!(sent instanceof FeeBumpTransaction)) return;
+    bumps += 1;
+    delete answer.result;
+    Object.assign(answer, { error: { code: -32_603, message: 'received exception from stellar-core' } });
+  };
+  expect(await network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
+  expect(bumps).toBe(1);
 });
 
 it('is not believed when it says once that what landed did not', async () => {

@@ -29,8 +29,9 @@ export async function broadcastBytes(deps: BroadcastDeps, signedBytes: Uint8Arra
   if (!transaction) return { status: 'refused', reason: 'The bytes are no transaction of this network' };
   const sent = await deps.node.send(transaction);
   const dearer = await inDearerEnvelope(deps, transaction, sent.closedAt);
-  if (dearer === null) return answerTo(deps, transaction, sent);
-  const sentDearer = await deps.node.send(dearer);
+  // Without an answer about the envelope, the one about the transaction still holds.
+  const sentDearer = dearer && (await deps.node.send(dearer).catch(nullIfUnavailable));
+  if (!dearer || !sentDearer) return answerTo(deps, transaction, sent);
   const answer = await answerTo(deps, dearer, sentDearer);
   if (sentDearer.status !== 'DUPLICATE') {
     const txHash = hashOf(dearer.innerTransaction).toString('hex');
@@ -97,8 +98,9 @@ const LEAST_TIME_LEFT_SECONDS = 10n;
 
 /**
  * The same transaction in an envelope that bids more, or null: it is not custody's, is not stuck, or bids as much
- * as others, or the cap is reached. All bids are powers of ten times the first, so that any of them replaces a
- * lower one without a record of it.
+ * as others, or the cap is reached. All bids are the first one times a power of ten, so that any of them replaces
+ * a lower one without a record of it. The cap alone may be between two of them: then the node refuses it while
+ * the lower one waits, which may land.
  * @param closedAt when the node's latest ledger closed; null if the node does not say so
  */
 async function inDearerEnvelope(
