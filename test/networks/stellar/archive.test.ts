@@ -18,6 +18,7 @@ import {
   settled,
   TONNE,
 } from '../../../devnet/calls.ts';
+import { othersPay } from '../../support/stellar/othersPay.ts';
 import { PROTOCOLS, type Protocol } from '../../../devnet/soroban/engine.ts';
 import { startStellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
 import type { StellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
@@ -123,6 +124,32 @@ describe('calls that restore the code of contracts, at the rents and the minimum
     await land(network, { ...deposit, sessionId: 'b', amount: 1n });
     expect(await spendable(custody)).toBe(before);
     expect(await spendable(channel)).toBeLessThan(9n * XLM);
+  });
+
+  it('are paid more for when they are stuck, as any call', async () => {
+    const devnet = { minPersistentTtlLedgers: 2_073_600, queueLedgers: 50 };
+    testbed = await startStellarTestbed({ channels: 1, devnet });
+    const { network } = testbed;
+    const { controls } = testbed.devnet;
+    const tokenAddress = await mintedCarbon(network, 2n);
+    await archiveWithCode([tokenAddress]);
+    controls.hold();
+    const stuck = await prepare(network, retire(tokenAddress, TONNE));
+    const inner = paidByCustody(stuck, testbed.devnet.passphrase);
+    expect(inner.hash().toString('hex')).toBe(stuck.hash);
+    await network.broadcast(stuck.signedBytes);
+    const [first] = controls.waiting();
+    await othersPay(testbed, 900);
+    controls.passTime(20);
+    controls.closeLedger();
+    for (let times = 0; times < 2; times += 1) {
+      expect(await network.broadcast(stuck.signedBytes)).toEqual({ status: 'accepted' });
+      expect(controls.waiting()).toHaveLength(1);
+      expect(controls.waiting()).not.toEqual([first]);
+    }
+    controls.closeLedger();
+    expect(await network.outcome(stuck)).toMatchObject({ status: 'succeeded' });
+    expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(1);
   });
 
   it('are known to have landed in the envelope of a stranger, who pays for them', async () => {

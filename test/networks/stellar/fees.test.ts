@@ -121,6 +121,10 @@ it('bids ten times its own bid when that is stuck as well', async () => {
   expect(await network.outcome(stuck)).toEqual({ status: 'pending' });
   const third = await sendAgain(stuck);
   expect(third).not.toEqual(second);
+  // The cap is less than ten times the bid that waits, so it waits on.
+  await othersPay(testbed, 20_000);
+  expect(await sendAgain(stuck)).toEqual(third);
+  devnet.controls.setInclusionPrice(4_000);
   devnet.controls.closeLedger();
   expect(await network.outcome(stuck)).toMatchObject({ status: 'succeeded' });
   const bump = await landedBump(stuck.hash);
@@ -130,6 +134,8 @@ it('bids ten times its own bid when that is stuck as well', async () => {
   devnet.controls.passTime(400);
   devnet.controls.closeLedger();
   expect(await network.outcome({ ...stuck, hash: second[0] ?? '' })).toMatchObject({ status: 'dead' });
+  // The node denies the transaction twice: it is found by its sequence, in the envelope that landed.
+  devnet.controls.faults.denyTransactions = 2;
   expect(await network.outcome(stuck)).toMatchObject({ status: 'succeeded' });
 });
 
