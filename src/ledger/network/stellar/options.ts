@@ -27,8 +27,8 @@ export interface StellarNetworkOptions extends Omit<StellarLedger, 'family'> {
 }
 
 /**
- * About 15 ledgers: enough to land in a busy period and to be replaced once. A lost transaction is proved
- * dead, and its slot is free again, within two minutes.
+ * About 15 ledgers: enough to land in a busy period, and to be sent again at a higher bid. A lost transaction
+ * is proved dead, and its slot is free again, within two minutes.
  */
 const DEFAULT_VALIDITY_SECONDS = 90;
 
