@@ -15,7 +15,7 @@ import { othersPay } from '../../support/stellar/othersPay.ts';
 
 const CAP_STROOPS = 50_000;
 /** So long after it was signed, a transaction counts as stuck. */
-const PATIENCE_SECONDS = 15;
+const PATIENCE_SECONDS = 10;
 
 let testbed: StellarTestbed;
 let tokenAddress: string;

@@ -89,8 +89,12 @@ function openBytes(signedBytes: Uint8Array, passphrase: string): Transaction | F
   }
 }
 
-/** Three ledgers. Transactions usually land in the next one; after three, it was underpriced or lost. */
-const PATIENCE_SECONDS = 15n;
+/**
+ * Two ledgers. Transactions usually land in the next one; after two, it was underpriced or lost. Nodes drop a
+ * transaction after four, and refuse its hash for ten more. A fee bump takes over the age of what it replaces
+ * (`TransactionQueue::tryAdd` of stellar-core), so a later one would wait for one ledger, and then be refused.
+ */
+const PATIENCE_SECONDS = 10n;
 /** A validator replaces a waiting envelope by another one if the fee is ten times as high. */
 const REPLACEMENT_FACTOR = 10n;
 /** With less time left, the higher fee would usually come too late. */
