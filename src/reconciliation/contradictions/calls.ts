@@ -72,13 +72,16 @@ export const CALL_CONTRADICTIONS = contradictions({
       FROM submissions s JOIN settlement_deployments d ON d.id = s.target_id
       WHERE (s.call ->> 'salt', s.call ->> 'treasury') IS DISTINCT FROM (d.deploy_salt, d.treasury_address)
         OR (s.state = 'SUCCEEDED' AND s.result ->> 'contractAddress' IS DISTINCT FROM d.settlement_address)`,
-    `SELECT format('%s %s is %s, and its calls that succeeded are %s', x.what, x.id, x.state, array_agg(s.kind ORDER BY s.kind)) AS message
+    // No call is under way beside the mint that succeeded: it would mint again.
+    `SELECT format('%s %s is %s, and its calls are %s', x.what, x.id, x.state,
+        array_agg(s.kind || ' ' || s.state ORDER BY s.kind, s.state)) AS message
       FROM (SELECT 'project' AS what, id, state::text, token_address, state = 'OPEN' AS is_minted, 'deployCarbonCredit' AS deploy FROM projects
         UNION ALL SELECT 'receipt', id, state::text, token_address, state IN ('ACTIVE', 'EXPIRED'), 'deployCommodityReceipt' FROM receipts) AS x
-      LEFT JOIN submissions s ON s.target_id = x.id AND s.state = 'SUCCEEDED' AND s.kind <> 'markExpired'
+      LEFT JOIN submissions s ON s.target_id = x.id AND s.state <> 'REFUSED' AND s.kind <> 'markExpired'
       GROUP BY x.what, x.id, x.state, x.token_address, x.is_minted, x.deploy
-      HAVING array_agg(s.kind ORDER BY s.kind) IS DISTINCT FROM CASE
-        WHEN x.is_minted THEN ARRAY[x.deploy, 'mint'] WHEN x.token_address IS NOT NULL THEN ARRAY[x.deploy] ELSE ARRAY[NULL] END`,
+      HAVING array_agg(s.kind ORDER BY s.kind) FILTER (WHERE s.state = 'SUCCEEDED') IS DISTINCT FROM CASE
+        WHEN x.is_minted THEN ARRAY[x.deploy, 'mint'] WHEN x.token_address IS NOT NULL THEN ARRAY[x.deploy] END
+        OR x.is_minted AND count(*) > 2`,
     `SELECT format('retirement %s landed in ledger %s, its attempt in %s', r.id, r.ledger, a.ledger) AS message
       FROM retirements r JOIN submissions s ON s.target_id = r.id AND s.kind = 'retire' AND s.state = 'SUCCEEDED'
       JOIN attempts a ON a.submission_id = s.id AND a.state = 'LANDED'

@@ -105,6 +105,25 @@ describe.each([
   });
 });
 
+it('finds a second mint under way of a minted project, where the unique key that refuses it is lost', async () => {
+  const { db } = platform.dependencies;
+  const [key] = await db.execute<{ definition: string }>(
+    `SELECT pg_get_indexdef('submissions_intent'::regclass) AS definition`,
+  );
+  const snapshot = await readSnapshot(db);
+  await restorable.touch('DROP INDEX submissions_intent');
+  try {
+    await restorable.corrupt(`INSERT INTO submissions SELECT (jsonb_populate_record(s, jsonb_build_object('id', gen_random_uuid(),
+        'state', 'PENDING', 'tx_hash', NULL, 'result', NULL, 'settled_at', NULL))).* FROM submissions s
+      WHERE kind = 'mint' AND target_type = 'PROJECT' AND state = 'SUCCEEDED' LIMIT 1`);
+    expect(newIn(await reconcileChanged(platform.dependencies, snapshot))).toContain('I12');
+    expect(newIn(await reconcileAll(platform.dependencies))).toContain('I12');
+  } finally {
+    await restorable.restore();
+    await restorable.touch(key?.definition ?? '');
+  }
+});
+
 function newIn(report: ReconciliationReport | null): string[] {
   const before = new Set(untouched.findings.map(({ message }) => message));
   return (report?.findings ?? []).flatMap(({ invariant, message }) =>
