@@ -57,7 +57,7 @@ export const HISTORY_CONTRADICTIONS = contradictions({
     },
     {
       query: `SELECT format('process %s wrote %s entries of the audit log, %s are pruned, and %s are there, up to number %s',
-        coalesce(w.id, e.writer_id), w.entries, w.pruned, count(e.id), coalesce(max(e.number), w.pruned)) AS message
+        coalesce(w.id, e.writer_id), coalesce(w.entries, 0), coalesce(w.pruned, 0), count(e.id), coalesce(max(e.number), w.pruned)) AS message
       FROM audit_writers w FULL JOIN audit_entries e ON e.writer_id = w.id
       GROUP BY w.id, e.writer_id
       HAVING w.entries - w.pruned IS DISTINCT FROM count(e.id) OR w.entries <> coalesce(max(e.number), w.pruned)`,
@@ -67,8 +67,8 @@ export const HISTORY_CONTRADICTIONS = contradictions({
       FROM audit_writers w
       LEFT JOIN LATERAL (SELECT max(number) AS number FROM audit_entries WHERE writer_id = w.id) AS last ON true
       WHERE w.entries <> coalesce(last.number, w.pruned)
-      UNION ALL SELECT format('entry %s of the audit log is number %s of process %s, and there is none before it', e.id, e.number,
-        e.writer_id)
+      UNION ALL SELECT format('entry %s of the audit log is number %s of process %s, %s', e.id, e.number, e.writer_id,
+        CASE WHEN w.id IS NULL THEN 'which is missing' ELSE 'and there is none before it' END)
       FROM changed_audit_entries e
       LEFT JOIN audit_writers w ON w.id = e.writer_id
       WHERE w.id IS NULL OR e.number <> w.pruned + 1 AND NOT EXISTS (SELECT 1 FROM audit_entries before

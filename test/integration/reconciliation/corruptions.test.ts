@@ -124,6 +124,22 @@ it('finds a second mint under way of a minted project, where the unique key that
   }
 });
 
+it('says of entries of the audit log that their process is missing', async () => {
+  const forged = HISTORY_CORRUPTIONS.find(({ name }) => name.endsWith('of a process that is missing'));
+  const snapshot = await readSnapshot(platform.dependencies.db);
+  await restorable.corrupt(forged?.sql ?? '');
+  const messages = [
+    ...((await reconcileChanged(platform.dependencies, snapshot))?.findings ?? []),
+    ...(await reconcileAll(platform.dependencies)).findings,
+  ].map(({ message }) => message);
+  expect(messages).toContainEqual(
+    expect.stringMatching(/^entry \S+ of .* is number 1 of process \S+, which is missing$/),
+  );
+  expect(messages).toContainEqual(
+    expect.stringMatching(/^process \S+ wrote 0 entries .*, 0 are pruned, and 1 are there/),
+  );
+});
+
 function newIn(report: ReconciliationReport | null): string[] {
   const before = new Set(untouched.findings.map(({ message }) => message));
   return (report?.findings ?? []).flatMap(({ invariant, message }) =>
