@@ -59,7 +59,7 @@ async function expire(platform: Platform): Promise<void> {
   await print(platform, run.id, counts);
 }
 
-/** @throws StartupError when the sweep has failed: a later one is left to servers */
+/** @throws StartupError when the sweep has failed, or takes too long: servers go on with it */
 async function followRun(platform: Platform, runId: string, bar: SingleBar): Promise<ExpiryCounts> {
   const { dependencies } = platform;
   for (let waitedMs = 0; ; waitedMs += POLL_INTERVAL_MS) {
@@ -68,11 +68,12 @@ async function followRun(platform: Platform, runId: string, bar: SingleBar): Pro
     const counts = await countRun(dependencies, runId);
     bar.setTotal(counts.examined);
     bar.update(counts.examined - counts.pending);
-    if (run?.problem != null)
-      throw new StartupError(
-        `The due receipts are not all examined, and a server has to go on: ${run.problem}`,
-      );
-    if (run?.endedAt != null || waitedMs >= PATIENCE_MS) return counts;
+    const isOver = waitedMs >= PATIENCE_MS;
+    const problem = run?.problem ?? (isOver && run?.sweptAt == null ? 'it takes over ten minutes' : null);
+    if (problem !== null) {
+      throw new StartupError(`The due receipts are not all examined, and a server has to go on: ${problem}`);
+    }
+    if (run?.endedAt != null || isOver) return counts;
     await delay(POLL_INTERVAL_MS);
   }
 }
