@@ -154,6 +154,7 @@ function dependenciesOf(world: World, io: Io): SubmissionDependencies {
       }),
     outcome: ({ signedBytes = new Uint8Array() }) =>
       io.outside(() => network.outcome(fromBytes(signedBytes))),
+    replace: async () => null,
   };
   const none = {} as never;
   const releases = { confirmOffRampSettlement: none, refundOffRamp: none };
