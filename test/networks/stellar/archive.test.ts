@@ -146,7 +146,13 @@ describe('calls that restore the code of contracts, at the rents and the minimum
       expect(await network.broadcast(stuck.signedBytes)).toEqual({ status: 'accepted' });
       expect(controls.waiting()).toHaveLength(1);
       expect(controls.waiting()).not.toEqual([first]);
+      if (times > 0) continue;
+      // The node takes the first envelope for a bid that is too low, so until its last moment the second is sent.
+      controls.setInclusionPrice(2_000);
+      controls.passTime(Number(stuck.validUntil) - controls.latest().closedAt - 8);
+      controls.closeLedger();
     }
+    controls.setInclusionPrice(900);
     controls.closeLedger();
     expect(await network.outcome(stuck)).toMatchObject({ status: 'succeeded' });
     expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(1);

@@ -7,7 +7,7 @@ import { FeeBumpTransaction, TransactionBuilder, xdr } from '@stellar/stellar-sd
 import type { Transaction } from '@stellar/stellar-sdk';
 import { largest, smallest } from '../../../lib/bigints.ts';
 import type { Logger } from '../../../lib/logger.ts';
-import type { BroadcastAnswer, UnixSeconds } from '../port.ts';
+import type { BroadcastAnswer } from '../port.ts';
 import { MIN_INCLUSION_FEE_STROOPS, nullIfUnavailable } from './fees.ts';
 import { showXlm } from './lumens.ts';
 import type { SendAnswer, StellarNode } from './node.ts';
@@ -28,7 +28,7 @@ export async function broadcastBytes(deps: BroadcastDeps, signedBytes: Uint8Arra
   const transaction = openBytes(signedBytes, deps.passphrase);
   if (!transaction) return { status: 'refused', reason: 'The bytes are no transaction of this network' };
   const sent = await deps.node.send(transaction);
-  const dearer = await inDearerEnvelope(deps, transaction, sent.closedAt);
+  const dearer = await inDearerEnvelope(deps, transaction, sent);
   // Without an answer about the envelope, the one about the transaction still holds.
   const sentDearer = dearer && (await deps.node.send(dearer).catch(nullIfUnavailable));
   if (!dearer || !sentDearer) return answerTo(deps, transaction, sent);
@@ -97,27 +97,26 @@ function openBytes(signedBytes: Uint8Array, passphrase: string): Transaction | F
 const PATIENCE_SECONDS = 10n;
 /** A validator replaces a waiting envelope by another one if the fee is ten times as high. */
 const REPLACEMENT_FACTOR = 10n;
-/** With less time left, the higher fee would usually come too late. */
-const LEAST_TIME_LEFT_SECONDS = 10n;
+/** A dearer envelope can mend these alone, because it bids more, and custody pays. */
+const MENDED_ERRORS: readonly (string | null)[] = ['txInsufficientFee', 'txInsufficientBalance'];
 
 /**
- * The same transaction in an envelope that bids more, or null: it is not custody's, is not stuck, or bids as much
- * as others, or the cap is reached. All bids are the first one times a power of ten, so that any of them replaces
- * a lower one without a record of it. The cap alone may be between two of them: then the node refuses it while
- * the lower one waits, which may land.
- * @param closedAt when the node's latest ledger closed; null if the node does not say so
+ * The same transaction in an envelope that bids more, or null: it is not custody's, can't land, is not stuck, or
+ * bids as much as others, or the cap is reached. All bids are the first one times a power of ten, so that any of
+ * them replaces a lower one without a record of it. The cap alone may be between two of them: then the node
+ * refuses it while the lower one waits, which may land.
  */
 async function inDearerEnvelope(
   deps: BroadcastDeps,
   transaction: Transaction | FeeBumpTransaction,
-  closedAt: UnixSeconds | null,
+  { status, errorCode, closedAt }: SendAnswer,
 ): Promise<FeeBumpTransaction | null> {
   const { node, keys, maxInclusionFeeStroops: cap } = deps;
   const inner = innerOf(transaction);
   if (!keys.sources.has(inner.source) || closedAt === null) return null;
+  if (status === 'ERROR' && !MENDED_ERRORS.includes(errorCode)) return null;
   const validUntil = BigInt(inner.timeBounds?.maxTime ?? 0);
   if (closedAt < validUntil - BigInt(deps.validitySeconds) + PATIENCE_SECONDS) return null;
-  if (closedAt + LEAST_TIME_LEFT_SECONDS > validUntil) return null;
   const bid = largest(bidOf(transaction), MIN_INCLUSION_FEE_STROOPS);
   let higher = bid * REPLACEMENT_FACTOR;
   if (higher > cap) return null;
