@@ -115,7 +115,7 @@ async function checkRoles({ reads, contracts, keys }: CheckContext): Promise<Che
 }
 
 async function simulateAsCustody(context: CheckContext, call: NetworkCall): Promise<void> {
-  await simulateCall(context, call, context.keys.custody.publicKey(), undefined);
+  await simulateCall(context, call, context.keys.custody.publicKey());
 }
 
 function listOf(channels: readonly ChannelState[]): string {

@@ -96,13 +96,15 @@ export function createContractReads(
   };
 }
 
-/** A transaction to simulate, with `source` as its caller; through `channel` if one is given. */
+/**
+ * A transaction to simulate, with `source` as its caller. A call through a channel is simulated in the same
+ * way: nodes regard the operation and its source alone (`NewSimulateTransactionHandler` of stellar-rpc).
+ */
 export function unsentTransaction(
   invocation: Pick<Invocation, 'contract' | 'functionName' | 'args'>,
-  options: { passphrase: string; source: Address; channel?: Address },
+  { passphrase, source }: { passphrase: string; source: Address },
 ): Transaction {
-  const { passphrase, source, channel = source } = options;
-  return new TransactionBuilder(new Account(channel, UNSENT.sequence), {
+  return new TransactionBuilder(new Account(source, UNSENT.sequence), {
     fee: UNSENT.fee,
     networkPassphrase: passphrase,
     timebounds: { minTime: 0, maxTime: 0 },
@@ -111,7 +113,6 @@ export function unsentTransaction(
       Operation.invokeHostFunction({
         func: hostFunctionOf({ ...invocation, nestedTransfer: null }),
         auth: [],
-        ...(channel === source ? {} : { source }),
       }),
     )
     .build();

@@ -64,10 +64,9 @@ interface SimulatedCall {
 export async function draftCall(deps: DraftingDeps, call: NetworkCall): Promise<Draft> {
   const { shared, keys } = deps;
   const custody = keys.custody.publicKey();
-  const sources = [...keys.sources.keys()];
   const [state, simulated, inclusionFee] = await Promise.all([
     shared.presentState(),
-    simulateCall(deps, call, custody, sources[0]),
+    simulateCall(deps, call, custody),
     shared.inclusionFeeStroops(),
   ]);
   const roomy = await callWithHeadroom(deps, simulated, state);
@@ -114,14 +113,12 @@ export async function simulateCall(
   deps: Pick<DraftingDeps, 'node' | 'contracts' | 'reads' | 'passphrase' | 'keys'>,
   call: NetworkCall,
   caller: Address,
-  channel: Address | undefined,
 ): Promise<SimulatedCall> {
   const invocation = invocationOf(deps.contracts, call, caller);
   const transaction = unsentTransaction(invocation, {
     passphrase: deps.passphrase,
     // A contract can't be the source of a transaction: only accounts can.
     source: isAccount(caller) ? caller : deps.keys.custody.publicKey(),
-    ...(channel === undefined ? {} : { channel }),
   });
   // A contract may leave the authorisation to the token that it moves, which nodes record only on request.
   const allowNested = invocation.nestedTransfer !== null;

@@ -79,7 +79,7 @@ export async function createStellarNetwork(options: StellarNetworkOptions): Prom
     ),
     depositsNeedAllowance: false,
     async checkDeposit(call, depositor) {
-      await simulateCall(deps, call, depositor, undefined);
+      await simulateCall(deps, call, depositor);
     },
   };
   return explainFailures(network, notUnderstood);

@@ -33,7 +33,7 @@ export async function prepareForHolder(
   const { node } = deps;
   const [state, simulated, accounts, inclusionFee] = await Promise.all([
     node.presentState(),
-    simulateCall(deps, call, holder, undefined),
+    simulateCall(deps, call, holder),
     readAccounts(node, [holder]),
     inclusionFeeStroops(node, deps.maxInclusionFeeStroops),
   ]);
