@@ -30,7 +30,7 @@ import { openSigned, prepareForHolder } from './wallets.ts';
 export async function createStellarNetwork(options: StellarNetworkOptions): Promise<LedgerNetwork> {
   const deps = assembleParts(options);
   const { node, reads, contracts, keys, passphrase } = deps;
-  const { readTotals, ...tokens } = createTokenReads(reads);
+  const tokens = createTokenReads(reads);
   const { validitySeconds } = deps;
   const custody = keys.custody.publicKey();
   const mayBeOwn = (factory: Factory, contract: Address) =>
@@ -71,8 +71,7 @@ export async function createStellarNetwork(options: StellarNetworkOptions): Prom
         ledger,
       }),
     ...tokens,
-    carbonTotals: async (token) => (await readTotals(token)).totals,
-    retirementRecords: (token, from, limit) => readRecords({ node, reads, readTotals }, token, from, limit),
+    retirementRecords: (token, from, limit) => readRecords({ node, reads, ...tokens }, token, from, limit),
     retirementTransactions: (token, wanted) => retirementTransactions({ node, passphrase }, token, wanted),
     ...createSettlementReads(reads, contracts, (factory, found) =>
       mayBeOwn(settlementFactory(factory), found),

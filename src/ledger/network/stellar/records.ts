@@ -2,19 +2,19 @@
  * Reads retirement records in pages: as ledger entries, up to 200 per answer, instead of one simulation each.
  *
  * Totals and records belong to one moment: the totals are of one ledger, and the records are read from that
- * ledger or a later one. Records never change, so the counted records are the same in both.
+ * ledger or a later one (node.ts refuses an older one). Records never change, so the counted records are the same
+ * in both.
  */
 import { xdr } from '@stellar/stellar-sdk';
 import pLimit from 'p-limit';
 import { NetworkUnavailable } from '../port.ts';
 import { requireRecordRange } from '../port/readLimits.ts';
-import type { Address, CarbonTotals, RetirementPage, RetirementRecord } from '../port.ts';
+import type { Address, CarbonTotals, LedgerNetwork, RetirementPage, RetirementRecord } from '../port.ts';
 import { retirementKeys } from './addresses.ts';
 import type { ContractReads } from './contractReads.ts';
 import { showError } from './hostErrors.ts';
 import type { StellarNode } from './node.ts';
 import { retirementOf } from './scvals.ts';
-import type { ReadTotals } from './tokenReads.ts';
 
 /** Maximum concurrent reads of records that are missing among the entries. */
 const MAX_CONCURRENT_RECORDS = 16;
@@ -22,7 +22,7 @@ const MAX_CONCURRENT_RECORDS = 16;
 interface RecordDeps {
   node: StellarNode;
   reads: Pick<ContractReads, 'ask'>;
-  readTotals: ReadTotals;
+  carbonTotals: LedgerNetwork['carbonTotals'];
 }
 
 export async function readRecords(
@@ -32,17 +32,12 @@ export async function readRecords(
   limit: number,
 ): Promise<RetirementPage> {
   requireRecordRange(fromIndex, limit);
-  const { totals, ledger } = await deps.readTotals(token);
+  const totals = await deps.carbonTotals(token);
   const indexes = indexesOf(totals, fromIndex, limit);
   if (indexes.length === 0) return { totals, records: [] };
 
   const keys = retirementKeys(token, fromIndex, indexes.length);
-  const { latestLedger, byKey } = await deps.node.entries(keys);
-  if (latestLedger < ledger) {
-    throw new NetworkUnavailable(
-      `The Stellar node shows entries as of ledger ${latestLedger}, before the ledger ${ledger} of the totals`,
-    );
-  }
+  const { byKey } = await deps.node.entries(keys);
   const limitConcurrency = pLimit(MAX_CONCURRENT_RECORDS);
   const records = await Promise.all(
     indexes.map(async (index, place) => {

@@ -33,14 +33,15 @@ const RECEIPT_STATUSES: Record<string, ReceiptStatus> = {
   Expired: 'EXPIRED',
 };
 
-/**
- * The totals, all of one ledger, and that ledger. @throws NetworkRefusal WRONG_TEMPLATE or CONTRACT_NOT_FOUND
- */
-export type ReadTotals = (token: Address) => Promise<{ totals: CarbonTotals; ledger: bigint }>;
-
-type TokenReads = { readTotals: ReadTotals } & Pick<
+type TokenReads = Pick<
   LedgerNetwork,
-  'retirementCountsOf' | 'totalSupply' | 'totalSuppliesOf' | 'balanceOf' | 'balancesOf' | 'expiryOf'
+  | 'carbonTotals'
+  | 'retirementCountsOf'
+  | 'totalSupply'
+  | 'totalSuppliesOf'
+  | 'balanceOf'
+  | 'balancesOf'
+  | 'expiryOf'
 >;
 
 export function createTokenReads(reads: ContractReads): TokenReads {
@@ -52,7 +53,8 @@ export function createTokenReads(reads: ContractReads): TokenReads {
     return { value: plain(value), ledger: answer.ok ? answer.ledger : 0n };
   }
 
-  async function readTotals(token: Address): ReturnType<ReadTotals> {
+  /** All of one ledger. */
+  async function carbonTotals(token: Address): Promise<CarbonTotals> {
     for (let attempt = 0; attempt < MAX_READS_OF_TOTALS; attempt += 1) {
       const [retirements, retired, supply] = await Promise.all([
         get(token, 'total_retirements'),
@@ -60,12 +62,11 @@ export function createTokenReads(reads: ContractReads): TokenReads {
         get(token, 'total_supply'),
       ]);
       if (retired.ledger !== retirements.ledger || supply.ledger !== retirements.ledger) continue;
-      const totals = {
+      return {
         totalSupply: asBigint(supply.value, 'total_supply'),
         totalRetired: asBigint(retired.value, 'total_retired'),
         totalRetirements: asU32(retirements.value, 'total_retirements'),
       };
-      return { totals, ledger: retirements.ledger };
     }
     throw new NetworkUnavailable(
       `The totals of ${token} could not be read of one ledger in ${MAX_READS_OF_TOTALS} attempts`,
@@ -91,7 +92,7 @@ export function createTokenReads(reads: ContractReads): TokenReads {
   }
 
   return {
-    readTotals,
+    carbonTotals,
     totalSupply,
     totalSuppliesOf: (tokens) => amountsOf(tokens, totalSupply),
     balanceOf,
