@@ -7,7 +7,6 @@ import { NetworkUnavailable } from '../port.ts';
 import type { Address, NextSequences, SigningOrder } from '../port.ts';
 import { accountKey } from './addresses.ts';
 import { hasEnoughToSign, MIN_SPENDABLE_STROOPS, RESERVE_STROOPS, showXlm } from './lumens.ts';
-import { MAX_ENTRIES_PER_ASK } from './node.ts';
 import type { StellarNode } from './node.ts';
 
 interface AccountState {
@@ -25,10 +24,8 @@ interface AccountStates {
   byAddress: ReadonlyMap<Address, AccountState>;
 }
 
+/** At most MAX_ENTRIES_PER_ASK addresses. */
 export async function readAccounts(node: StellarNode, addresses: readonly Address[]): Promise<AccountStates> {
-  if (addresses.length > MAX_ENTRIES_PER_ASK) {
-    throw new RangeError(`${addresses.length} accounts asked for; at most ${MAX_ENTRIES_PER_ASK}`);
-  }
   const { latestLedger, byKey } = await node.entries(addresses.map(accountKey));
   const byAddress = new Map<Address, AccountState>();
   for (const address of addresses) {

@@ -74,7 +74,7 @@ async function statesOf({ node, keys }: DraftingDeps): Promise<ChannelState[]> {
 function needsOf(states: readonly ChannelState[], funding: FundingOptions): Need[] {
   const { startingBalanceStroops: wanted, topUpBelowStroops = 0n } = funding;
   return states
-    .filter(({ balanceStroops: has }) => has === null || (has < topUpBelowStroops && has < wanted))
+    .filter(({ balanceStroops: has }) => has === null || has < topUpBelowStroops)
     .map(({ address, balanceStroops: has }) => ({
       address,
       isMissing: has === null,

@@ -109,7 +109,7 @@ async function findRetired(
   const topics = [xdr.ScVal.scvSymbol('retired').toXDR('base64'), '*'];
   await readEvents(node, { from, contract: token, topics }, ({ value, txHash }) => {
     const index = indexIn(value);
-    if (index !== null && indexes.has(index)) found.set(index, txHash.toLowerCase());
+    if (index !== null && indexes.has(index)) found.set(index, txHash);
     return found.size < indexes.size ? 'go on' : 'enough';
   });
 }

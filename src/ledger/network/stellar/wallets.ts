@@ -19,8 +19,6 @@ import { buildTransaction, preparedFrom } from './signing.ts';
 
 /** Time for a person to read, decide and sign, perhaps on another device. */
 const HOLDER_VALIDITY_SECONDS = 600n;
-/** More than any envelope with one signature that this adapter makes. */
-const MAX_ENVELOPE_CHARACTERS = 200_000;
 
 export async function prepareForHolder(
   deps: DraftingDeps,
@@ -136,7 +134,6 @@ function requireOneSignature(back: Transaction, holder: Address): void {
 }
 
 function parse(payload: string, passphrase: string): Transaction | FeeBumpTransaction | null {
-  if (payload.length > MAX_ENVELOPE_CHARACTERS) return null;
   const base64 = payload.trim();
   // A decoder stops at the padding and would ignore text after it.
   if (Buffer.from(base64, 'base64').toString('base64') !== base64) return null;
