@@ -157,11 +157,12 @@ describe('an explanation that the node does not give', () => {
   });
   afterEach(() => proxy.close());
 
-  const failWith = (error: string) => {
+  /** Fails each simulation with the next error, and with the last one from then on. */
+  const failWith = (...errors: string[]) => {
     proxy.onAnswer = ({ method }, { result }) => {
       if (method !== 'simulateTransaction' || !result) return;
       for (const name of Object.keys(result)) if (name !== 'latestLedger') delete result[name];
-      result['error'] = error;
+      result['error'] = errors.length > 1 ? errors.shift() : errors[0];
     };
   };
 
@@ -185,6 +186,8 @@ describe('an explanation that the node does not give', () => {
     failWith('HostError: Error(Contract, #2)');
     const deposit = { kind: 'depositOffRamp', sessionId: 'never', tokenAddress, amount: 1n } as const;
     expect((await refusalOf(behind.draft(deposit))).reason).toBe('OTHER');
+    expect((await refusalOf(behind.draft(retire(tokenAddress, TONNE)))).reason).toBe('INSUFFICIENT_BALANCE');
+    failWith('HostError: Error(Contract, #2)', 'the node does not show the balance');
     expect((await refusalOf(behind.draft(retire(tokenAddress, TONNE)))).reason).toBe('INSUFFICIENT_BALANCE');
   });
 });

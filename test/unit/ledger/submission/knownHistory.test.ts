@@ -4,7 +4,7 @@
  */
 import { expect, it, vi } from 'vitest';
 import { NetworkUnavailable, type LedgerNetwork } from '../../../../src/ledger/network/port.ts';
-import { confirmMismatch, readSequences } from '../../../../src/ledger/submission/knownHistory.ts';
+import { confirmMismatch, highestOf, readSequences } from '../../../../src/ledger/submission/knownHistory.ts';
 import { SequenceAhead, SequenceBehind } from '../../../../src/ledger/submission/sequenceMismatch.ts';
 
 const landed = new SequenceBehind('C', { sequence: 5n, ledger: 9n });
@@ -51,4 +51,23 @@ it.each([
   });
   expect(nextSequences.mock.calls.flat()).toEqual(asked);
   expect([latest.get('C'), waiting.get('C')]).toEqual([7n, 7n]);
+});
+
+it('counts as sent what either answer shows as sent', () => {
+  const latest = new Map([
+    ['C', 7n],
+    ['D', 3n],
+    ['E', 0n],
+  ]);
+  const waiting = new Map([
+    ['C', 9n],
+    ['D', 2n],
+  ]);
+  expect(highestOf(latest, waiting)).toEqual(
+    new Map([
+      ['C', 9n],
+      ['D', 3n],
+      ['E', 0n],
+    ]),
+  );
 });
