@@ -7,6 +7,7 @@
  * has ended.
  */
 import { MessageType, parseMessage, type Message } from 'graphql-ws';
+import { closeReason } from './closeReason.ts';
 
 type HandleMessage = (data: string) => Promise<void>;
 
@@ -73,7 +74,8 @@ export function separateReusedIds(socket: Socket, handleText: HandleMessage): Ha
     }
     if (run === undefined) return begin(id, message);
     if (!run.isCompleted) return handle(message);
-    if (run.next !== null) return socket.close(ALREADY_EXISTS, `Subscriber for ${id} already exists`);
+    if (run.next !== null)
+      return socket.close(ALREADY_EXISTS, closeReason(`Subscriber for ${id} already exists`));
     return new Promise((handled, failed) => {
       run.next = { data, handled, failed };
     });

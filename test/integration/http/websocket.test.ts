@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from 'graphql-ws';
 import type { Client, ClientOptions } from 'graphql-ws';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -194,6 +196,8 @@ describe('operations over a websocket', () => {
  */
 describe("an id that is used again at once, in spite of graphql-ws's `finally { delete … }`", () => {
   const live = (id: string) => subscribe(id, 'subscription { ticks(count: 1, wait: true) }');
+  /** It begins late, so that it is still ending when the client uses its id again. */
+  const late = (id: string) => subscribe(id, 'subscription { ticks(count: 1, wait: true, lateMs: 200) }');
   const complete = (id: string) => ({ type: 'complete', id });
 
   /** A socket, and its messages after the acknowledgement. */
@@ -233,22 +237,35 @@ describe("an id that is used again at once, in spite of graphql-ws's `finally { 
     const before = server.sources.length;
     const { socket } = await acknowledged();
     const closed = closeOf(socket);
-    say(socket, live('1'), complete('1'), live('1'), live('1'));
+    say(socket, late('1'), complete('1'), live('1'), live('1'));
     expect((await closed).code).toBe(4409);
     await until(() => server.load().sockets === 0);
     for (const source of server.sources.slice(before)) await source.returned;
     await until(() => server.load().subscriptions === 0);
   });
 
-  it('begins nothing on a socket that has closed meanwhile', async () => {
-    const before = server.sources.length;
+  it('that is in use closes the socket with a reason that fits into a close frame, however long it is', async () => {
+    const long = `x${'é'.repeat(200)}`;
+    const before = server.log.length;
     const { socket } = await acknowledged();
-    say(socket, live('1'), complete('1'), live('1'));
+    const closed = closeOf(socket);
+    say(socket, late(long), complete(long), live(long), live(long));
+    expect(await closed).toEqual({ code: 4409, reason: `Subscriber for x${'é'.repeat(53)}` });
+    expect(server.log).toHaveLength(before);
+  });
+
+  it('begins nothing on a socket that has closed meanwhile', async () => {
+    const own = await startServer();
+    const { socket } = await acknowledged(own.wsUrl);
+    say(socket, late('1'), complete('1'), live('1'));
     socket.close();
-    await until(() => server.load().sockets === 0);
-    for (const source of server.sources.slice(before)) await source.returned;
-    await until(() => server.load().subscriptions === 0);
-    expect(server.load()).toMatchObject({ sockets: 0, subscriptions: 0 });
+    await until(() => own.sources.length > 0);
+    await own.sources[0]?.returned;
+    // What began after it would have a source by now.
+    await all(client({ url: own.wsUrl }), '{ hello }');
+    expect(own.sources).toHaveLength(1);
+    await until(() => own.load().sockets === 0 && own.load().subscriptions === 0);
+    await own.close(0);
   });
 });
 
@@ -375,7 +392,8 @@ describe('a websocket is closed', () => {
     expect((await closed).code).toBe(1001);
   });
 
-  it('before it opens, when it waits for its admission while the server stops', async () => {
+  /** A server that keeps the connections waiting from the given one on. */
+  async function slowToAdmit(from: number) {
     let admit = () => {};
     const waiting = new Promise<void>((resolve) => (admit = resolve));
     let asked = 0;
@@ -383,18 +401,35 @@ describe('a websocket is closed', () => {
       ...createRateLimits(testLimits(), null, { warn: () => undefined }),
       admitAddress: async () => {
         asked += 1;
-        if (asked > 1) await waiting;
+        if (asked >= from) await waiting;
       },
     };
-    const stopping = await startServer({ rateLimits });
+    return { admitting: await startServer({ rateLimits }), admit, asked: () => asked };
+  }
+
+  it('before it opens, when it waits for its admission while the server stops', async () => {
+    const { admitting: stopping, admit, asked } = await slowToAdmit(2);
     // The socket never answers the close frame, so the server waits for it.
     (await openSocket(stopping.wsUrl)).pause();
     const late = attempt(stopping.wsUrl);
-    await until(() => asked === 2);
+    await until(() => asked() === 2);
     const stopped = stopping.close(300);
     admit();
     expect(await late).toBe(503);
     await stopped;
+  });
+
+  it('when its client breaks the connection before it opens, which is no defect of the server', async () => {
+    const { admitting, admit, asked } = await slowToAdmit(1);
+    const connection = connect(admitting.port, '127.0.0.1');
+    connection.write('GET /graphql HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n');
+    await until(() => asked() === 1);
+    // Without a listener, the error would end the process.
+    connection.resetAndDestroy();
+    await until(() => admitting.load().sockets === 0);
+    admit();
+    expect(await attempt(admitting.wsUrl)).toBe(101);
+    await admitting.close(0);
   });
 
   it('never for the server’s own pages, whatever a proxy in front has made of the Host header', async () => {
@@ -425,6 +460,24 @@ describe('a websocket is limited', () => {
     expect(await all(anonymous, '{ hello }')).toMatchObject([{ data: { hello: 'world' } }]);
     await anonymous.dispose();
   });
+
+  it('to 200 operations at a time with those that it has given up and that are still ending', async () => {
+    const socket = await openSocket();
+    say(socket, init);
+    await new Promise((resolve) => socket.once('message', resolve));
+    for (let id = 0; id <= 200; id += 1) {
+      say(socket, subscribe(`${id}`, 'subscription { ticks(count: 1, wait: true, lateMs: 2000) }'));
+      say(socket, { type: 'complete', id: `${id}` });
+    }
+    const told = new Promise<Buffer>((resolve) => socket.once('message', resolve));
+    say(socket, subscribe('last', '{ hello }'));
+    expect(JSON.parse(String(await told))).toMatchObject({
+      id: '200',
+      type: 'error',
+      payload: [{ extensions: { code: 'RATE_LIMITED', limit: 100 } }],
+    });
+    socket.close();
+  });
 });
 
 describe('a client that does not read', () => {
@@ -438,6 +491,17 @@ describe('a client that does not read', () => {
   });
 
   afterAll(() => impatient.close(0));
+
+  it('is not one to whom nothing is sent: its socket stays open', async () => {
+    const socket = await openSocket(impatient.wsUrl);
+    say(socket, init);
+    await new Promise((resolve) => socket.once('message', resolve));
+    await delay(3 * stallMs);
+    say(socket, subscribe('1', '{ hello }'));
+    await new Promise((resolve) => socket.once('message', resolve));
+    expect(socket.readyState).toBe(socket.OPEN);
+    socket.close();
+  });
 
   it('is sent no more than its socket holds, then cut off, while others are served', async () => {
     const socket = await openSocket(impatient.wsUrl);
