@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -63,6 +64,12 @@ function signed(payload: object, secret = IDENTITY.secret) {
   return new SignJWT(payload as Record<string, unknown>)
     .setProtectedHeader({ alg: 'HS256' })
     .sign(new TextEncoder().encode(secret));
+}
+
+/** A JWS of any payload with a valid signature. */
+function compact(header: object, payload: string): string {
+  const text = `${base64url(header)}.${Buffer.from(payload).toString('base64url')}`;
+  return `${text}.${createHmac('sha256', IDENTITY.secret).update(text).digest('base64url')}`;
 }
 
 describe('a caller', () => {
@@ -151,6 +158,12 @@ describe('a token is refused, each way with its reason', () => {
     ['with an empty subject', () => signed(claims({ sub: '' })), /"sub"/],
     ['with a subject of 129 characters', () => signed(claims({ sub: 'x'.repeat(129) })), /"sub"/],
     ['with a subject that could be shown as another', () => signed(claims({ sub: 'acme\u202e' })), /"sub"/],
+    ['with claims that are no object', () => compact({ alg: 'HS256' }, '"acme"'), /well-formed/],
+    [
+      'with an extension that must be understood',
+      () => compact({ alg: 'HS256', crit: ['x'], x: 1 }, JSON.stringify(claims())),
+      /algorithm is not accepted/,
+    ],
     ['no JWT at all', () => 'hello', /well-formed/],
     ['far too long', () => 'a'.repeat(9000), /at most 8192/],
   ];

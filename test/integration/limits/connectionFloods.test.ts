@@ -255,6 +255,16 @@ describe('connections', () => {
     vi.advanceTimersByTime(1_000);
     expect(await statusFrom('127.0.0.1', api)).toBe(200);
   });
+
+  it('of a trusted proxy are not closed because some of its clients do so', async () => {
+    const { port, api } = await serve({ TRUSTED_PROXY_HOPS: 1 });
+    for (let times = 0; times < 30; times++) {
+      const { socket, closed } = await open(port);
+      socket.on('error', () => undefined).write(ONE.repeat(100));
+      await closed;
+    }
+    expect(await statusFrom('127.0.0.1', api)).toBe(200);
+  });
 });
 
 describe('websockets', () => {

@@ -35,7 +35,15 @@ it('counts a page by what is asked for, also by a variable', () => {
     `query ($n: Int) { registry(tokenAddress: "x") { recordsConnection(first: ${first}) { edges { node { note } } } } }`;
   const ten = estimateAnswerBytes(...partsOf(query('10')));
   expect(estimateAnswerBytes(...partsOf(query('$n'), { n: 10 }))).toBe(ten);
-  expect(estimateAnswerBytes(...partsOf(query('100')))).toBeGreaterThan(9 * ten);
+  const hundred = estimateAnswerBytes(...partsOf(query('100')));
+  expect(hundred).toBeGreaterThan(9 * ten);
+  const byDefault = query('$n').replace('$n: Int', '$n: Int = 100');
+  expect(estimateAnswerBytes(...partsOf(byDefault))).toBe(hundred);
+});
+
+it('counts names of types, which an answer may have in each of its objects', () => {
+  const bytes = (selection: string) => estimateAnswerBytes(...partsOf(registry(selection)));
+  expect(bytes('__typename')).toBeGreaterThan(0.9 * bytes('txHash'));
 });
 
 it.each([

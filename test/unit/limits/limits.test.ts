@@ -13,6 +13,7 @@ import { clientAddressOf } from '../../../src/limits/clientAddress.ts';
 import { createCounters } from '../../../src/limits/counters.ts';
 import { createRateLimits } from '../../../src/limits/rateLimits.ts';
 import { createSharedBudget, type Usage } from '../../../src/limits/sharedBudget.ts';
+import { createTokenBucket } from '../../../src/limits/tokenBuckets.ts';
 import { createConcurrencyLimit } from '../../../src/lib/concurrencyLimit.ts';
 import { bytesKeptBy } from '../../support/heap.ts';
 
@@ -254,6 +255,14 @@ describe('a budget without other instances', () => {
     expect(budget.peek(addressKey('203.0.99.9'))).toMatchObject({ remainingPoints: 4 });
   });
 
+  it('keeps as many groups again, and is one for all those beyond them', () => {
+    const budget = createSharedBudget({ name: 'groups', points: 5, windowSeconds: 60 }, null, (key) => key);
+    for (let i = 0; i < 100_000; i++) budget.spend(`key ${i}`, 1);
+    expect(budget.spend('late', 1)).toMatchObject({ remainingPoints: 4 });
+    expect(budget.spend('later', 1)).toMatchObject({ remainingPoints: 3 });
+    expect(budget.spend('key 99999', 1)).toMatchObject({ remainingPoints: 3 });
+  });
+
   it('of callers is not used up by strangers, however many addresses they have', async () => {
     const settings = {
       RATE_LIMIT_ADDRESS_PER_MINUTE: 2,
@@ -273,6 +282,14 @@ describe('a budget without other instances', () => {
     }
     expect(usages.map(({ remainingPoints }) => remainingPoints)).toEqual([1, 1, 1]);
     await limits.stop();
+  });
+});
+
+describe('a budget that refills', () => {
+  it('is owed no more than its capacity, so that one large charge does not shut a client out for long', () => {
+    const bucket = createTokenBucket({ capacity: 10, perSecond: 2 }, () => 0);
+    expect(bucket.take(1_000)).toBe(false);
+    expect(bucket.waitSeconds()).toBe(5);
   });
 });
 
